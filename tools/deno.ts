@@ -1,6 +1,7 @@
-// Runs any Deno command with the resolution that fits this machine: `@std/*` from JSR, or from npm through the
-// stand-ins in offline/ where JSR cannot be reached. `WEBFW_OFFLINE` (1 or 0) decides in place of a look.
-// Imports no package, because it has to run before anything resolves.
+// Runs any Deno command with the resolution that fits this machine: `@std/*`
+// from JSR, or from npm through the stand-ins in offline/ where JSR cannot be
+// reached. `WEBFW_OFFLINE` (1 or 0) decides in place of a look. Imports no
+// package, because it runs before anything resolves.
 
 import { join, relative } from "node:path";
 import { canReachJsr } from "./jsr_reach.ts";
@@ -10,71 +11,70 @@ import { stageWorkspace } from "./staged_workspace.ts";
 const ROOT = join(import.meta.dirname!, "..");
 
 /** The commands that resolve modules by the file given with `--config`. */
-const TAKES_CONFIG = new Set(
-  [
-    "bench",
-    "bundle",
-    "cache",
-    "check",
-    "compile",
-    "info",
-    "install",
-    "lint",
-    "repl",
-    "run",
-    "serve",
-    "test",
-  ],
-);
+const TAKES_CONFIG = new Set([
+  "bench",
+  "bundle",
+  "cache",
+  "check",
+  "compile",
+  "eval",
+  "fmt",
+  "info",
+  "install",
+  "lint",
+  "repl",
+  "run",
+  "serve",
+  "test",
+  "watch",
+]);
 
-/** A prepared Deno command. */
-interface Invocation {
-  args: string[];
-  cwd: string;
-  env: Record<string, string>;
+/** A Deno command, and what has to be removed once it has ended. */
+export interface PreparedCommand extends AsyncDisposable {
+  command: Deno.Command;
 }
 
-/** A `deno` command with the resolution that fits, for tools and tests that start one. */
-export async function denoCommand(
+/**
+ * Prepares a Deno command with the resolution that fits. The processes that
+ * it starts learn of the choice by `WEBFW_OFFLINE` and `WEBFW_CONFIG`.
+ */
+export async function prepareDeno(
   args: string[],
   options: Deno.CommandOptions = {},
-): Promise<Deno.Command> {
-  const { args: fitted, cwd, env } = await fit(
-    args,
-    String(options.cwd ?? Deno.cwd()),
-  );
-  return new Deno.Command(Deno.execPath(), {
-    ...options,
-    args: fitted,
-    cwd,
-    env: { ...env, ...options.env },
-  });
-}
-
-async function fit(args: string[], cwd: string): Promise<Invocation> {
-  if (!await isOffline()) return { args, cwd, env: { WEBFW_OFFLINE: "0" } };
-  const config = await writeOfflineConfig(ROOT);
-  const env = { WEBFW_OFFLINE: "1", WEBFW_CONFIG: config };
-  const [command = "", ...rest] = args;
-  if (TAKES_CONFIG.has(command)) {
-    return { args: [command, "--config", config, ...rest], cwd, env };
-  }
-  // `deno doc` looks up the members of a workspace on JSR; an import map keeps it from that.
-  if (command === "doc") {
-    return { args: [command, "--import-map", config, ...rest], cwd, env };
-  }
-  if (command === "publish") {
-    // `deno publish` picks the package by the place of its configuration, so a member needs one in its usual place.
-    if (cwd === ROOT) {
-      return { args: [command, "--config", config, ...rest], cwd, env };
+): Promise<PreparedCommand> {
+  let cwd = String(options.cwd ?? Deno.cwd());
+  const env: Record<string, string> = { WEBFW_OFFLINE: "0", ...options.env };
+  const removals = new AsyncDisposableStack();
+  if (await isOffline()) {
+    const config = await writeOfflineConfig(ROOT);
+    env.WEBFW_OFFLINE = "1";
+    env.WEBFW_CONFIG ??= config;
+    const [name = "", ...rest] = args;
+    if (TAKES_CONFIG.has(name)) {
+      args = [name, "--config", config, ...rest];
+    } else if (name === "doc") {
+      // It looks for the members of a workspace on JSR, an import map aside.
+      args = [name, "--import-map", config, ...rest];
+    } else if (name === "publish" && cwd === ROOT) {
+      args = [name, "--config", config, ...rest];
+    } else if (name === "publish") {
+      // The place of the configuration names the package to publish, so a
+      // member needs that of the workspace in its usual place.
+      const stage = await stageWorkspace(ROOT);
+      removals.defer(() => Deno.remove(stage, { recursive: true }));
+      cwd = join(stage, relative(ROOT, cwd));
     }
-    return {
-      args,
-      cwd: join(await stageWorkspace(ROOT), relative(ROOT, cwd)),
-      env,
-    };
   }
-  return { args, cwd, env };
+  const command = new Deno.Command(Deno.execPath(), {
+    ...options,
+    args,
+    cwd,
+    env,
+  });
+  return {
+    command,
+    [Symbol.asyncDispose]: () => removals.disposeAsync(),
+  };
 }
 
 async function isOffline(): Promise<boolean> {
@@ -86,31 +86,29 @@ async function isOffline(): Promise<boolean> {
       imports[name]?.startsWith("jsr:")
     ),
     registry: Deno.env.get("JSR_URL") ?? "https://jsr.io",
-    memory: join(ROOT, ".webfw", "jsr_unreachable"),
-    remoteCache,
+    memory: join(ROOT, ".webfw"),
+    remoteCache: await findRemoteCache(),
   });
 }
 
-async function remoteCache(): Promise<string> {
-  const info = new Deno.Command(Deno.execPath(), {
-    args: ["info", "--json", "--no-config"],
-  });
-  const { stdout } = await info.output();
+async function findRemoteCache(): Promise<string> {
+  const args = ["info", "--json", "--no-config"];
+  const { stdout } = await new Deno.Command(Deno.execPath(), { args }).output();
   return JSON.parse(new TextDecoder().decode(stdout)).modulesCache;
 }
 
 async function main(): Promise<number> {
-  const child = (await denoCommand(Deno.args, {
+  await using prepared = await prepareDeno(Deno.args, {
     stdin: "inherit",
     stdout: "inherit",
     stderr: "inherit",
-  })).spawn();
-  // A terminal sends Ctrl-C to the child as well; this process only has to outlive it.
+  });
+  const child = prepared.command.spawn();
+  // A terminal sends Ctrl-C to the child as well: this process only has to
+  // outlive it.
   const passOn = (signal: Deno.Signal) => () => child.kill(signal);
-  Deno.addSignalListener(
-    "SIGINT",
-    Deno.stdin.isTerminal() ? () => {} : passOn("SIGINT"),
-  );
+  const onInterrupt = Deno.stdin.isTerminal() ? () => {} : passOn("SIGINT");
+  Deno.addSignalListener("SIGINT", onInterrupt);
   if (Deno.build.os !== "windows") {
     Deno.addSignalListener("SIGTERM", passOn("SIGTERM"));
   }

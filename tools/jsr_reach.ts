@@ -1,6 +1,7 @@
-// Finds out whether JSR can be used from here. Owns the probe and what is remembered of it; knows no Deno command.
+// Finds out whether JSR can be used from here. Owns the probe and what is
+// remembered of it; knows no Deno command.
 
-import { dirname, join } from "node:path";
+import { join } from "node:path";
 
 const PROBE_TIMEOUT_MS = 2_000;
 /** How long a failed probe is believed before the next one. */
@@ -8,53 +9,59 @@ const FAILURE_KEPT_MS = 10 * 60_000;
 
 /** Where to look, and where to remember what was seen. */
 export interface JsrReachOptions {
-  /** Package names to look for, such as `@std/assert`. */
+  /** Names of packages that are needed, such as `@std/assert`. */
   packages: string[];
   /** Origin of the registry. */
   registry: string;
-  /** File whose modification time says when a probe last failed. */
+  /** Folder in which a failed probe is remembered. */
   memory: string;
-  /** Gives Deno's folder of cached remote modules. */
-  remoteCache: () => Promise<string>;
+  /** Deno's folder of cached remote modules. */
+  remoteCache: string;
 }
 
-/** Whether the packages can be had: they are in the cache, or the registry answers within two seconds. */
+/**
+ * Whether the packages can be had: they are in the cache, or the registry
+ * answers for each of them within two seconds.
+ */
 export async function canReachJsr(options: JsrReachOptions): Promise<boolean> {
-  const { packages, registry, memory } = options;
+  const { packages, registry, memory, remoteCache } = options;
   const addresses = packages.map((name) =>
     new URL(`/${name}/meta.json`, registry)
   );
-  const cache = await options.remoteCache();
-  if (
-    (await Promise.all(addresses.map((address) => isCached(address, cache))))
-      .every(Boolean)
-  ) return true;
-  if (await failedRecently(memory)) return false;
-  if ((await Promise.all(addresses.map(answers))).every(Boolean)) return true;
-  await Deno.mkdir(dirname(memory), { recursive: true });
-  await Deno.writeTextFile(memory, "");
+  if (await all(addresses, (address) => isCached(address, remoteCache))) {
+    return true;
+  }
+  // The time of its last change says when the probe failed.
+  const failure = join(memory, `unreachable_${hostOf(new URL(registry))}`);
+  const failed = await changed(failure);
+  if (failed !== null && Date.now() - failed < FAILURE_KEPT_MS) return false;
+  if (await all(addresses, answers)) return true;
+  await Deno.mkdir(memory, { recursive: true });
+  await Deno.writeTextFile(failure, "");
   return false;
 }
 
-/** Deno names a cached module by its scheme, its host and the SHA-256 of its path. */
-async function isCached(address: URL, cache: string): Promise<boolean> {
+async function all(
+  addresses: URL[],
+  test: (address: URL) => Promise<boolean>,
+): Promise<boolean> {
+  return (await Promise.all(addresses.map(test))).every(Boolean);
+}
+
+/** Deno names a cached module by scheme, host and the SHA-256 of its path. */
+async function isCached(address: URL, remoteCache: string): Promise<boolean> {
   const path = new TextEncoder().encode(address.pathname);
-  const digest = new Uint8Array(await crypto.subtle.digest("SHA-256", path))
-    .toHex();
-  const host = address.port === ""
-    ? address.hostname
-    : `${address.hostname}_PORT${address.port}`;
-  return await modified(
-    join(cache, address.protocol.slice(0, -1), host, digest),
-  ) !== null;
+  const hash = new Uint8Array(await crypto.subtle.digest("SHA-256", path));
+  const scheme = address.protocol.slice(0, -1);
+  const file = join(remoteCache, scheme, hostOf(address), hash.toHex());
+  return await changed(file) !== null;
 }
 
-async function failedRecently(memory: string): Promise<boolean> {
-  const failed = await modified(memory);
-  return failed !== null && Date.now() - failed < FAILURE_KEPT_MS;
+function hostOf({ hostname, port }: URL): string {
+  return port === "" ? hostname : `${hostname}_PORT${port}`;
 }
 
-async function modified(file: string): Promise<number | null> {
+async function changed(file: string): Promise<number | null> {
   try {
     return (await Deno.stat(file)).mtime?.getTime() ?? null;
   } catch (error) {
@@ -65,13 +72,12 @@ async function modified(file: string): Promise<number | null> {
 
 async function answers(address: URL): Promise<boolean> {
   try {
-    const reply = await fetch(address, {
-      method: "HEAD",
-      signal: AbortSignal.timeout(PROBE_TIMEOUT_MS),
-    });
-    await reply.body?.cancel();
-    return reply.ok;
+    const signal = AbortSignal.timeout(PROBE_TIMEOUT_MS);
+    const response = await fetch(address, { method: "HEAD", signal });
+    await response.body?.cancel();
+    return response.ok;
   } catch {
-    return false; // no name, no route, no answer in time: all mean the same here
+    // No such name, no route, no answer in time: all mean the same here.
+    return false;
   }
 }

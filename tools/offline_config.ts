@@ -1,5 +1,7 @@
-// Writes deno.offline.json: deno.json with `@std/*` taken from the stand-ins in offline/. Generated, so that the two
-// cannot drift apart; it has to lie beside deno.json, because a workspace's members lie below its configuration.
+// Writes deno.offline.json: deno.json with `@std/*` taken from the stand-ins in
+// offline/. It is generated, so that the two cannot drift apart, and it lies
+// beside deno.json, because the members of a workspace lie below its
+// configuration.
 
 import { join } from "node:path";
 
@@ -11,57 +13,48 @@ interface PackageConfig {
 }
 
 /** What is read of, and changed in, the repository's deno.json. */
-export interface RootConfig extends PackageConfig {
+interface RootConfig extends PackageConfig {
   workspace: string[];
-  tasks?: unknown;
-  exclude?: unknown;
+  exclude?: string[];
   lock?: string;
+  tasks?: Record<string, string>;
 }
 
-/** Writes `<root>/deno.offline.json` if its content has changed, and gives its path. */
+/** Writes `deno.offline.json` where its content has changed; gives its path. */
 export async function writeOfflineConfig(root: string): Promise<string> {
   const file = join(root, "deno.offline.json");
-  const content = JSON.stringify(await offlineConfig(root), null, 2) + "\n";
-  const current = await Deno.readTextFile(file).catch(() => null);
-  if (current === content) return file;
-  // Renamed into place: commands that start at the same time never read half a file.
+  const content = await offlineConfig(root);
+  if (content === await Deno.readTextFile(file).catch(() => null)) return file;
+  // Renamed into place: a command that starts now never reads half a file.
   const draft = `${file}.${crypto.randomUUID()}`;
   await Deno.writeTextFile(draft, content);
   await Deno.rename(draft, file);
   return file;
 }
 
-/** The configuration that {@linkcode writeOfflineConfig} writes. */
-export async function offlineConfig(
-  root: string,
-): Promise<Omit<RootConfig, "tasks" | "exclude">> {
-  const { tasks: _tasks, exclude: _exclude, ...config } = await readRootConfig(
+/** The text of the configuration that needs no JSR. */
+export async function offlineConfig(root: string): Promise<string> {
+  const { exclude: _exclude, tasks: _tasks, ...config } = await readRootConfig(
     root,
   );
-  const standIns: string[] = [];
-  for await (const entry of Deno.readDir(join(root, "offline"))) {
-    if (entry.isDirectory) standIns.push(`./offline/${entry.name}`);
-  }
-  standIns.sort();
+  const workspace = [...config.workspace];
   const imports = { ...config.imports, ...importsOf(config, ".") };
-  for (const folder of standIns) {
+  for (const folder of await standIns(root)) {
     const standIn = await readJson<PackageConfig>(
       join(root, folder, "deno.json"),
     );
-    delete imports[standIn.name]; // it names JSR
+    // A member serves `jsr:` specifiers too, and is to `deno publish` a package
+    // of its own; its paths serve `deno doc`, which looks for members on JSR
+    // and takes this file as an import map.
+    workspace.push(`./${folder}`);
+    delete imports[standIn.name];
     Object.assign(imports, importsOf(standIn, folder));
     for (const [name, specifier] of Object.entries(standIn.imports)) {
-      imports[`${name}/`] = specifier.replace("npm:", "npm:/") + "/";
+      imports[`${name}/`] = `${specifier.replace("npm:", "npm:/")}/`;
     }
   }
-  return {
-    ...config,
-    // As members they also stand in for `jsr:` specifiers, and `deno publish` sees them as packages of their own.
-    workspace: [...config.workspace, ...standIns],
-    // As paths they serve `deno doc`, which looks up members on JSR and takes this file as an import map.
-    imports,
-    lock: "./offline/deno.lock",
-  };
+  const lock = "./offline/deno.lock";
+  return JSON.stringify({ ...config, workspace, imports, lock }, null, 2);
 }
 
 /** The repository's deno.json. */
@@ -69,17 +62,23 @@ export function readRootConfig(root: string): Promise<RootConfig> {
   return readJson<RootConfig>(join(root, "deno.json"));
 }
 
+async function standIns(root: string): Promise<string[]> {
+  const entries = await Array.fromAsync(Deno.readDir(join(root, "offline")));
+  return entries.filter((entry) => entry.isDirectory)
+    .map((entry) => `offline/${entry.name}`)
+    .toSorted();
+}
+
 function importsOf(
   { name, exports }: PackageConfig,
   folder: string,
 ): Record<string, string> {
-  const entries = Object.entries(
-    typeof exports === "string" ? { ".": exports } : exports,
-  );
+  const paths = typeof exports === "string" ? { ".": exports } : exports;
   return Object.fromEntries(
-    entries.map((
-      [key, path],
-    ) => [name + key.slice(1), `./${join(folder, path)}`]),
+    Object.entries(paths).map(([key, path]) => [
+      name + key.slice(".".length),
+      path.replace("./", folder === "." ? "./" : `./${folder}/`),
+    ]),
   );
 }
 

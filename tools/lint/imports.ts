@@ -1,0 +1,34 @@
+// Finds the imports of a module in its syntax tree: the one list of what counts as an import.
+
+/** What is imported, or `null` where the program computes it. */
+export interface Import {
+  /** The specifier as it is written. */
+  specifier: string | null;
+  /** Where it stands. */
+  node: Deno.lint.Node;
+}
+
+/**
+ * A visitor that calls `found` for each import of a module: of values and of
+ * types, re-exports, dynamic imports and `import("…")` types.
+ */
+export function importVisitor(
+  found: (entry: Import) => void,
+): Deno.lint.LintVisitor {
+  const literal = (node: Deno.lint.Node | null) => {
+    if (node === null) return;
+    const specifier = node.type === "Literal" && typeof node.value === "string"
+      ? node.value
+      : null;
+    found({ specifier, node });
+  };
+  return {
+    ImportDeclaration: (node) => literal(node.source),
+    ExportNamedDeclaration: (node) => literal(node.source),
+    ExportAllDeclaration: (node) => literal(node.source),
+    ImportExpression: (node) => literal(node.source),
+    TSImportType: ({ argument }) =>
+      literal(argument.type === "TSLiteralType" ? argument.literal : argument),
+    TSExternalModuleReference: (node) => literal(node.expression),
+  };
+}

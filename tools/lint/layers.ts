@@ -1,0 +1,136 @@
+// The layers of the framework, and the rules that keep its imports pointing
+// down: one between the layers, one for packages from outside.
+
+import { dirname, join, relative } from "node:path";
+import { importVisitor } from "./imports.ts";
+
+const ROOT = join(import.meta.dirname!, "..", "..");
+
+/**
+ * Two towers of layers, each from low to high. A name that ends in "/" is a
+ * folder. A module sees its own folder and the layers below it; modules side
+ * by side in one layer, and the two towers, do not see one another.
+ */
+const TOWERS: readonly (readonly (readonly string[])[])[] = [
+  [
+    ["src/errors.ts", "src/log.ts"],
+    ["src/http/"],
+    ["src/schema/"],
+    ["src/binding/"],
+    ["src/routing/"],
+    ["src/router.ts", "src/lifespan.ts"],
+    ["src/serve.ts"],
+    ["src/app.ts"],
+    ["src/testing.ts", "mod.ts"],
+  ],
+  [
+    ["src/cli/"],
+    ["cli.ts"],
+  ],
+];
+
+/** Where each package may be imported. */
+const PACKAGES: ReadonlyMap<string, readonly string[]> = new Map([
+  ["@std/cli", ["src/cli/", "cli.ts"]],
+  ["@std/http", ["src/errors.ts", "src/http/"]],
+  ["valibot", ["src/schema/", "src/binding/"]],
+]);
+
+interface Place {
+  tower: number;
+  rank: number;
+  name: string;
+}
+
+/** Imports point to lower layers only; every module has its layer. */
+export const importDirection: Deno.lint.Rule = {
+  create(context) {
+    const self = repositoryPath(context.filename);
+    if (!isPublished(self)) return {};
+    const own = placeOf(self);
+    if (own === null) {
+      return {
+        Program(node) {
+          const message = `${self} belongs to no layer`;
+          const hint = "Give it its place in tools/lint/layers.ts";
+          context.report({ node, message, hint });
+        },
+      };
+    }
+    return importVisitor(({ specifier, node }) => {
+      if (specifier === null) {
+        const message = "A computed import cannot be given a layer";
+        return context.report({ node, message });
+      }
+      if (specifier.startsWith("@webfw/")) {
+        const message = `${self} must not import the package it is part of`;
+        return context.report({ node, message });
+      }
+      if (!isRelative(specifier)) return;
+      const target = repositoryPath(
+        join(dirname(context.filename), specifier),
+      );
+      if (sees(own, placeOf(target))) return;
+      const message = `${self} must not import ${target}`;
+      const hint =
+        "Imports point to lower layers: see the list in tools/lint/layers.ts";
+      context.report({ node, message, hint });
+    });
+  },
+};
+
+/** Each package is imported only where it has its place. */
+export const packagePlace: Deno.lint.Rule = {
+  create(context) {
+    const self = repositoryPath(context.filename);
+    if (!isPublished(self)) return {};
+    return importVisitor(({ specifier, node }) => {
+      if (specifier === null || isRelative(specifier)) return;
+      if (/^(?:node:|@webfw\/)/.test(specifier)) return;
+      const name = packageName(specifier);
+      if (PACKAGES.get(name)?.some((place) => isWithin(self, place))) return;
+      const message = `${self} must not import the package ${name}`;
+      const hint = "The place of each package is in tools/lint/layers.ts";
+      context.report({ node, message, hint });
+    });
+  },
+};
+
+/** Whether a module is part of the published package `@webfw/core`. */
+export function isPublished(path: string): boolean {
+  return path.startsWith("src/") || path === "mod.ts" || path === "cli.ts";
+}
+
+/** The path of a file from the root of the repository, with slashes. */
+export function repositoryPath(file: string): string {
+  return relative(ROOT, file).replaceAll("\\", "/");
+}
+
+function placeOf(path: string): Place | null {
+  for (const [tower, layers] of TOWERS.entries()) {
+    for (const [rank, names] of layers.entries()) {
+      const name = names.find((name) => isWithin(path, name));
+      if (name !== undefined) return { tower, rank, name };
+    }
+  }
+  return null;
+}
+
+function sees(from: Place, to: Place | null): boolean {
+  if (to === null || to.tower !== from.tower) return false;
+  return to.rank < from.rank || to.name === from.name;
+}
+
+function isWithin(path: string, name: string): boolean {
+  return name.endsWith("/") ? path.startsWith(name) : path === name;
+}
+
+function isRelative(specifier: string): boolean {
+  return specifier.startsWith("./") || specifier.startsWith("../");
+}
+
+/** `npm:valibot@^1.5.0` and `valibot` are one package. */
+function packageName(specifier: string): string {
+  const path = specifier.replace(/^(?:npm|jsr):\/?/, "");
+  return /^(?:@[^/]+\/)?[^/@]+/.exec(path)?.[0] ?? path;
+}
