@@ -7,7 +7,7 @@ interface ParseOptions<B extends string, S extends string, C extends string> {
   string?: readonly S[];
   collect?: readonly C[];
   negatable?: readonly string[];
-  alias?: Record<string, string | string[]>;
+  alias?: Record<string, string | readonly string[]>;
   default?: Record<string, unknown>;
   stopEarly?: boolean;
   "--"?: boolean;
@@ -23,4 +23,5 @@ export const parseArgs: <
   const B extends string = never,
   const S extends string = never,
   const C extends string = never,
->(args: string[], options?: ParseOptions<B, S, C>) => Flags<B, S, C> = std.parseArgs;
+>(args: readonly string[], options?: ParseOptions<B, S, C>) => Flags<B, S, C> =
+  std.parseArgs;

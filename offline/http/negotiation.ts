@@ -3,8 +3,11 @@
 import * as std from "deno-std/http/negotiation.js";
 
 interface Accepts {
-  (request: Request): string[];
-  (request: Request, ...offers: string[]): string | undefined;
+  (request: Pick<Request, "headers">): string[];
+  <T extends string>(
+    request: Pick<Request, "headers">,
+    ...offers: T[]
+  ): T | undefined;
 }
 
 export const accepts: Accepts = std.accepts;

@@ -1,0 +1,56 @@
+// Runs every check that is not a test, all of them even when one fails, and
+// exits with 1 if any did.
+
+import { join } from "node:path";
+import { prepareDeno } from "./deno.ts";
+import { readRootConfig } from "./offline_config.ts";
+
+const ROOT = join(import.meta.dirname!, "..");
+
+/** A Deno command, and the folder it runs in. */
+interface Step {
+  args: string[];
+  cwd: string;
+}
+
+async function steps(): Promise<Step[]> {
+  const { exports, workspace } = await readRootConfig(ROOT);
+  const members = workspace.map((member) => join(ROOT, member));
+  const published = await Promise.all(members.map(isPublished));
+  const publish = ["publish", "--dry-run", "--allow-dirty"];
+  return [
+    { args: ["fmt", "--check"], cwd: ROOT },
+    { args: ["lint"], cwd: ROOT },
+    { args: ["check", "."], cwd: ROOT },
+    { args: ["doc", "--lint", ...Object.values(exports)], cwd: ROOT },
+    { args: publish, cwd: ROOT },
+    ...members.filter((_, index) => published[index])
+      .map((member) => ({ args: publish, cwd: member })),
+  ];
+}
+
+/** A member without a name serves the repository alone. */
+async function isPublished(member: string): Promise<boolean> {
+  const config = await Deno.readTextFile(join(member, "deno.json"));
+  return "name" in JSON.parse(config);
+}
+
+async function succeeds({ args, cwd }: Step): Promise<boolean> {
+  console.log(`\n> deno ${args.join(" ")}`);
+  await using prepared = await prepareDeno(args, {
+    cwd,
+    stdin: "null",
+    stdout: "inherit",
+    stderr: "inherit",
+  });
+  return (await prepared.command.spawn().status).success;
+}
+
+const failed: string[] = [];
+for (const step of await steps()) {
+  if (!await succeeds(step)) failed.push(`deno ${step.args.join(" ")}`);
+}
+if (failed.length > 0) {
+  console.error(`\nFailed: ${failed.join("; ")}`);
+  Deno.exit(1);
+}
