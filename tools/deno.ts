@@ -50,7 +50,9 @@ export async function prepareDeno(
     env.WEBFW_OFFLINE = "1";
     env.WEBFW_CONFIG ??= config;
     const [name = "", ...rest] = args;
-    if (TAKES_CONFIG.has(name)) {
+    if (namesConfig(rest)) {
+      // The caller knows better.
+    } else if (TAKES_CONFIG.has(name)) {
       args = [name, "--config", config, ...rest];
     } else if (name === "doc") {
       // It looks for the members of a workspace on JSR, an import map aside.
@@ -75,6 +77,15 @@ export async function prepareDeno(
     command,
     [Symbol.asyncDispose]: () => removals.disposeAsync(),
   };
+}
+
+/** Whether a configuration is named before the first argument. */
+function namesConfig(args: string[]): boolean {
+  const end = args.findIndex((arg) => !arg.startsWith("-"));
+  const options = end < 0 ? args : args.slice(0, end);
+  return options.some((option) =>
+    /^(?:-c|--(?:no-)?config|--import-map)(?:=|$)/.test(option)
+  );
 }
 
 async function isOffline(): Promise<boolean> {

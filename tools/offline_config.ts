@@ -15,9 +15,8 @@ interface PackageConfig {
 /** What is read of, and changed in, the repository's deno.json. */
 interface RootConfig extends PackageConfig {
   workspace: string[];
-  exclude?: string[];
-  lock?: string;
-  tasks?: Record<string, string>;
+  exclude: string[];
+  tasks: Record<string, string>;
 }
 
 /** Writes `deno.offline.json` where its content has changed; gives its path. */
@@ -34,9 +33,7 @@ export async function writeOfflineConfig(root: string): Promise<string> {
 
 /** The text of the configuration that needs no JSR. */
 export async function offlineConfig(root: string): Promise<string> {
-  const { exclude: _exclude, tasks: _tasks, ...config } = await readRootConfig(
-    root,
-  );
+  const { tasks: _tasks, ...config } = await readRootConfig(root);
   const workspace = [...config.workspace];
   const imports = { ...config.imports, ...importsOf(config, ".") };
   for (const folder of await standIns(root)) {
@@ -53,8 +50,14 @@ export async function offlineConfig(root: string): Promise<string> {
       imports[`${name}/`] = `${specifier.replace("npm:", "npm:/")}/`;
     }
   }
-  const lock = "./offline/deno.lock";
-  return JSON.stringify({ ...config, workspace, imports, lock }, null, 2);
+  const offline = {
+    ...config,
+    workspace,
+    imports,
+    exclude: config.exclude.filter((path) => path !== "offline"),
+    lock: "./offline/deno.lock",
+  };
+  return JSON.stringify(offline, null, 2);
 }
 
 /** The repository's deno.json. */

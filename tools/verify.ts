@@ -7,6 +7,9 @@ import { readRootConfig } from "./offline_config.ts";
 
 const ROOT = join(import.meta.dirname!, "..");
 
+/** A project of its own, so that its packages are not those of the framework. */
+const PEERS = "bench/peers";
+
 /** A Deno command, and the folder it runs in. */
 interface Step {
   args: string[];
@@ -22,6 +25,10 @@ async function steps(): Promise<Step[]> {
     { args: ["fmt", "--check"], cwd: ROOT },
     { args: ["lint"], cwd: ROOT },
     { args: ["check", "."], cwd: ROOT },
+    ...["fmt --check", "lint", "check"].map((command) => ({
+      args: [...command.split(" "), `--config=${PEERS}/deno.json`, PEERS],
+      cwd: ROOT,
+    })),
     { args: ["doc", "--lint", ...Object.values(exports)], cwd: ROOT },
     { args: publish, cwd: ROOT },
     ...members.filter((_, index) => published[index])

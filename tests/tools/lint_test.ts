@@ -165,6 +165,7 @@ Deno.test("imports within a folder and outside of the package are left alone", (
       `import { read } from "./body.ts"; import "./deep/er.ts";`,
     ],
     ["src/http/deep/er.ts", `import "../request.ts";`],
+    ["src/cli/version.ts", `import config from "../../deno.json";`],
     ["tests/app_test.ts", `import { App } from "../src/app.ts";`],
     ["tools/x.ts", `await import(name); import "../src/app.ts";`],
     ["examples/bookshop/main.ts", `import { App } from "@webfw/core";`],
