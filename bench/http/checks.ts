@@ -1,0 +1,89 @@
+// Proves that a server does the work of a workload before it is measured.
+
+import type { ExpectedReply, Workload, WorkloadRequest } from "./workloads.ts";
+
+/** Reply headers that say nothing about a server. */
+const UNREMARKABLE = new Set([
+  "content-length",
+  "content-type",
+  "date",
+  "vary",
+]);
+
+/**
+ * Sends every request of a workload to a server.
+ *
+ * @returns what the server did wrong, a line each
+ */
+export async function check(
+  workload: Workload,
+  port: number,
+): Promise<string[]> {
+  const faults: string[] = [];
+  for (const { request, reply } of [workload.measured, ...workload.accepted]) {
+    const fault = difference(await observe(request, port), reply);
+    if (fault) faults.push(`${describe(request)}: ${fault}`);
+  }
+  for (const request of workload.refused) {
+    const { status } = await observe(request, port);
+    if (status >= 400 && status <= 499) continue;
+    faults.push(`${describe(request)}: status ${status} instead of 4xx`);
+  }
+  return faults;
+}
+
+/** The headers that a server adds to the measured reply by itself. */
+export async function remarkableHeaders(
+  { measured: { request, reply } }: Workload,
+  port: number,
+): Promise<string[]> {
+  const { headers } = await observe(request, port);
+  return [...headers.keys()].filter((name) =>
+    !UNREMARKABLE.has(name) && reply.headers?.[name] === undefined
+  );
+}
+
+interface ObservedReply {
+  status: number;
+  headers: Headers;
+  body: string;
+}
+
+async function observe(
+  { method, target, headers, body }: WorkloadRequest,
+  port: number,
+): Promise<ObservedReply> {
+  const response = await fetch(`http://127.0.0.1:${port}${target}`, {
+    method,
+    redirect: "manual",
+    ...(headers && { headers }),
+    ...(body !== undefined && { body }),
+  });
+  const { status } = response;
+  return { status, headers: response.headers, body: await response.text() };
+}
+
+function difference(
+  observed: ObservedReply,
+  expected: ExpectedReply,
+): string | undefined {
+  if (observed.status !== expected.status) {
+    return `status ${observed.status} instead of ${expected.status}`;
+  }
+  const type = observed.headers.get("content-type")?.split(";")[0];
+  if (type !== expected.type) return `type ${type} instead of ${expected.type}`;
+  if (observed.body !== expected.body) {
+    return `body ${observed.body} instead of ${expected.body}`;
+  }
+  for (const [name, value] of Object.entries(expected.headers ?? {})) {
+    const found = observed.headers.get(name);
+    if (found !== value) return `${name} ${found} instead of ${value}`;
+  }
+  return undefined;
+}
+
+function describe({ method, target, headers, body }: WorkloadRequest): string {
+  const type = headers?.["content-type"];
+  return [method, target, type, body?.slice(0, 80)]
+    .filter((part) => part !== undefined).join(" ");
+}

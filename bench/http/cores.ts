@@ -1,0 +1,37 @@
+// Which core the servers and which the load generator run on.
+
+import { isInstalled } from "./programs.ts";
+
+/** A prefix for the command of each side; empty where processes cannot be pinned. */
+export interface Cores {
+  server: string[];
+  client: string[];
+  /** What was done, for the report. */
+  description: string;
+}
+
+/** Gives the servers one core and the load generator another, where `taskset` and two cores exist. */
+export async function chooseCores(): Promise<Cores> {
+  const [server, client] = await allowedCores();
+  if (
+    server === undefined || client === undefined ||
+    !await isInstalled("taskset")
+  ) {
+    return { server: [], client: [], description: "processes not pinned" };
+  }
+  return {
+    server: ["taskset", "-c", `${server}`],
+    client: ["taskset", "-c", `${client}`],
+    description: `servers pinned to core ${server}, load to core ${client}`,
+  };
+}
+
+async function allowedCores(): Promise<number[]> {
+  if (Deno.build.os !== "linux") return [];
+  const status = await Deno.readTextFile("/proc/self/status");
+  const list = /^Cpus_allowed_list:\s*(\S+)$/m.exec(status)?.[1] ?? "";
+  return list.split(",").flatMap((range) => {
+    const [first = NaN, last = first] = range.split("-").map(Number);
+    return Array.from({ length: last - first + 1 }, (_, i) => first + i);
+  });
+}

@@ -1,0 +1,89 @@
+// What every server answers: the values, without a framework. The servers differ only in what brings a request here.
+
+/** A user as the replies carry it. */
+export interface User {
+  id: number;
+  name: string;
+}
+
+/** An order as a client sends it. */
+export interface Order {
+  customer: { name: string; email: string };
+  address: { street: string; city: string; postcode: string; country: string };
+  items: { sku: string; quantity: number; price: number }[];
+}
+
+/** What an accepted order is answered with. */
+export interface Receipt {
+  id: number;
+  customer: string;
+  lines: number;
+  total: number;
+}
+
+/** The body of `GET /text`. */
+export const GREETING = "Hello, World!";
+
+/** The bounds of an order, checked by every server. */
+export const ORDER_BOUNDS = {
+  name: 100,
+  email: /^[^@\s]+@[^@\s]+$/,
+  street: 200,
+  city: 100,
+  postcode: 20,
+  country: /^[A-Z]{2}$/,
+  items: 100,
+  sku: /^[A-Z]-\d{3}$/,
+  quantity: 1000,
+  price: 100_000,
+} as const;
+
+/** The bounds of `limit` in a search. */
+export const SEARCH_LIMIT = { min: 1, max: 100 } as const;
+
+/** The user with this id. */
+export function describeUser(id: number): User {
+  return { id, name: `User ${id}` };
+}
+
+/** Adds up an order. */
+export function receiptFor(order: Order): Receipt {
+  let total = 0;
+  for (const { quantity, price } of order.items) total += quantity * price;
+  return {
+    id: 1,
+    customer: order.customer.name,
+    lines: order.items.length,
+    total,
+  };
+}
+
+const SESSIONS = new Map<string, User>([
+  ["Bearer 8f14e45fceea167a", { id: 7, name: "Ada" }],
+]);
+
+/** Finds out whose `Authorization` header this is; asynchronous like the look-up in a real store. */
+export function authenticate(
+  authorization: string,
+): Promise<User | undefined> {
+  return Promise.resolve(SESSIONS.get(authorization));
+}
+
+/** Counts requests and their time, as a timing middleware does. */
+export class Timing {
+  /** The requests seen. */
+  requests = 0;
+  /** Their time together, in milliseconds. */
+  total = 0;
+
+  /** Adds a request that started at `start`, a value of `performance.now()`. */
+  record(start: number): void {
+    this.requests++;
+    this.total += performance.now() - start;
+  }
+}
+
+/** The first path segment of the route number `index` of those that only fill the table. */
+export function fillerSegment(index: number): string {
+  return `resources${index}`;
+}

@@ -1,0 +1,129 @@
+// Measures one workload: starts the servers, checks them, and loads them in turn.
+
+import { check, remarkableHeaders } from "./checks.ts";
+import type { LoadGenerator } from "./load.ts";
+import { ServerProcess } from "./server_process.ts";
+import type { Server } from "./servers.ts";
+import type { Workload } from "./workloads.ts";
+
+/** How one server did in one round. */
+export interface Sample {
+  /** Replies per second. */
+  rate: number;
+  /** CPU time of the server per request in microseconds, where the system tells it. */
+  cpu: number | undefined;
+  /** The share of the time in which the server was busy: far below 1, something else was the bottleneck. */
+  busy: number | undefined;
+}
+
+/** A server with a number of filler routes, and how it did in every round. */
+export interface Contestant {
+  server: string;
+  fillerRoutes: number;
+  /** Headers that its replies carry beyond those of the workload. */
+  headers: string[];
+  /** Why it was left out; empty if it was measured. */
+  faults: string[];
+  samples: Sample[];
+}
+
+/** The conditions of a run. */
+export interface Conditions {
+  load: LoadGenerator;
+  /** The command that pins a server to a core, or nothing. */
+  prefix: string[];
+  rounds: number;
+  /** In milliseconds. */
+  duration: number;
+  connections: number;
+  signal: AbortSignal;
+}
+
+/**
+ * Measures servers on a workload in interleaved rounds, each starting with another server. Those that fail the
+ * checks take no part.
+ */
+export async function measure(
+  workload: Workload,
+  servers: Server[],
+  conditions: Conditions,
+): Promise<Contestant[]> {
+  await using stack = new AsyncDisposableStack();
+  const contestants: Contestant[] = [];
+  const running: { contestant: Contestant; process: ServerProcess }[] = [];
+  for (const fillerRoutes of workload.fillerRoutes) {
+    for (const server of servers) {
+      const contestant: Contestant = {
+        server: server.name,
+        fillerRoutes,
+        headers: [],
+        faults: [],
+        samples: [],
+      };
+      contestants.push(contestant);
+      try {
+        const process = stack.use(
+          await ServerProcess.start(
+            [...conditions.prefix, ...server.command(fillerRoutes)],
+            conditions.signal,
+          ),
+        );
+        contestant.faults = await check(workload, process.port);
+        contestant.headers = await remarkableHeaders(workload, process.port);
+        if (contestant.faults.length === 0) {
+          running.push({ contestant, process });
+        }
+      } catch (error) {
+        conditions.signal.throwIfAborted();
+        contestant.faults = [
+          error instanceof Error ? error.message : String(error),
+        ];
+      }
+    }
+  }
+  for (const { process } of running) {
+    await sample(workload, process, conditions); // Warms the server up.
+  }
+  for (let round = 0; round < conditions.rounds; round++) {
+    const first = round % running.length;
+    for (
+      const { contestant, process } of [
+        ...running.slice(first),
+        ...running.slice(0, first),
+      ]
+    ) {
+      contestant.samples.push(await sample(workload, process, conditions));
+    }
+  }
+  return contestants;
+}
+
+async function sample(
+  { measured: { request } }: Workload,
+  process: ServerProcess,
+  { load, duration, connections, signal }: Conditions,
+): Promise<Sample> {
+  const { port } = process;
+  const before = process.cpuTime();
+  const { requests, seconds, failures } = await load.run({
+    port,
+    request,
+    duration,
+    connections,
+    signal,
+  });
+  const after = process.cpuTime();
+  if (failures > 0 || !(requests > 0)) {
+    throw new Error(
+      `Cannot measure ${request.target}: ${failures} of ${requests} requests failed`,
+    );
+  }
+  const cpu = before === undefined || after === undefined
+    ? undefined
+    : after - before;
+  return {
+    rate: requests / seconds,
+    cpu: cpu === undefined ? undefined : cpu / requests,
+    busy: cpu === undefined ? undefined : cpu / 1e6 / seconds,
+  };
+}

@@ -1,0 +1,83 @@
+// The tables: each server beside the handler written by hand, and each beside itself with more routes.
+
+import { compare, type Comparison } from "./comparison.ts";
+import type { Contestant } from "./measurement.ts";
+import { BASELINE } from "./servers.ts";
+import type { Spread } from "./statistics.ts";
+import type { Workload } from "./workloads.ts";
+
+/** The text for one measured workload. */
+export function report(
+  { title, fillerRoutes }: Workload,
+  contestants: Contestant[],
+): string {
+  const measured = contestants.filter(({ samples }) => samples.length > 0);
+  const sections = fillerRoutes.flatMap((count) => {
+    const group = measured.filter((each) => each.fillerRoutes === count);
+    const baseline = group.find(({ server }) => server === BASELINE);
+    if (!baseline) return [];
+    const caption = fillerRoutes.length > 1 ? `, ${count} other routes` : "";
+    return [
+      `${title}${caption}: ratios to ${BASELINE}`,
+      table(group.map((each) => compare(each, baseline))),
+    ];
+  });
+  const [fewest, most] = [fillerRoutes.at(0), fillerRoutes.at(-1)];
+  if (fewest !== most) {
+    const rows = measured.flatMap((each) => {
+      const reference = measured.find((other) =>
+        other.server === each.server && other.fillerRoutes === fewest
+      );
+      return each.fillerRoutes === most && reference
+        ? [compare(each, reference)]
+        : [];
+    });
+    sections.push(
+      `${title}: ratios of ${most} routes to ${fewest}, each server to itself`,
+      table(rows),
+    );
+  }
+  return [...sections, ...remarks(contestants)].join("\n") + "\n";
+}
+
+function table(rows: Comparison[]): string {
+  const cells = [
+    ["server", "replies/s", "throughput", "CPU us", "CPU efficiency", "busy"],
+    ...rows.map(({ server, rate, throughput, cpu, efficiency, busy }) => [
+      server,
+      Math.round(rate).toLocaleString("en"),
+      spread(throughput),
+      cpu?.toFixed(2) ?? "-",
+      spread(efficiency),
+      busy === undefined ? "-" : `${Math.round(busy * 100)} %`,
+    ]),
+  ];
+  const widths = (cells[0] ?? []).map((_, column) =>
+    Math.max(...cells.map((row) => row[column]?.length ?? 0))
+  );
+  return cells.map((row) =>
+    "  " +
+    row.map((cell, column) =>
+      column === 0
+        ? cell.padEnd(widths[column] ?? 0)
+        : cell.padStart((widths[column] ?? 0) + 2)
+    ).join("")
+  ).join("\n");
+}
+
+function spread(value: Spread | undefined): string {
+  if (!value) return "-";
+  const { median, min, max } = value;
+  return `${median.toFixed(3)} (${min.toFixed(2)}-${max.toFixed(2)})`;
+}
+
+/** What was left out and why, and what the replies carry besides what the workload asks for. */
+function remarks(contestants: Contestant[]): string[] {
+  const lines = contestants.map(({ server, headers, faults }) => {
+    if (faults.length > 0) return `  ${server} left out: ${faults.join("; ")}`;
+    return headers.length > 0
+      ? `  ${server} also sends ${headers.join(", ")}`
+      : "";
+  });
+  return [...new Set(lines)].filter((line) => line !== "");
+}

@@ -1,0 +1,87 @@
+// A running server: where it listens, the CPU time it took, and its end.
+
+const START_TIMEOUT = 30_000;
+const STOP_TIMEOUT = 5_000;
+/** Linux counts CPU time for /proc in ticks of 1/100 s on every architecture that Deno runs on. */
+const MICROSECONDS_PER_TICK = 10_000;
+
+/** A started server; disposing of it ends the process. */
+export class ServerProcess implements AsyncDisposable {
+  /** The port it listens on. */
+  readonly port: number;
+  readonly #child: Deno.ChildProcess;
+
+  private constructor(child: Deno.ChildProcess, port: number) {
+    this.#child = child;
+    this.port = port;
+  }
+
+  /**
+   * Starts a command and waits until it says on which port it listens.
+   *
+   * @throws {Error} if it ends or stays silent, with what it wrote to stderr
+   */
+  static async start(
+    [program = "", ...args]: string[],
+    signal: AbortSignal,
+  ): Promise<ServerProcess> {
+    const child = new Deno.Command(program, {
+      args,
+      stdin: "null",
+      stdout: "piped",
+      stderr: "piped",
+      env: { NO_COLOR: "1" },
+      signal,
+    }).spawn();
+    const complaint = new Response(child.stderr).text();
+    const timeout = setTimeout(() => child.kill("SIGKILL"), START_TIMEOUT);
+    const port = await readPort(child.stdout);
+    clearTimeout(timeout);
+    if (port !== undefined) return new ServerProcess(child, port);
+    await child.status;
+    throw new Error(`Cannot start the server: ${(await complaint).trim()}`);
+  }
+
+  /** The CPU time of the process so far, user and system, in microseconds, where the system tells it. */
+  cpuTime(): number | undefined {
+    if (Deno.build.os !== "linux") return undefined;
+    const stat = Deno.readTextFileSync(`/proc/${this.#child.pid}/stat`);
+    // The second field is the program's name in parentheses, which may hold spaces; utime and stime are 14 and 15.
+    const fields = stat.slice(stat.lastIndexOf(")") + 2).split(" ");
+    return (Number(fields[11]) + Number(fields[12])) * MICROSECONDS_PER_TICK;
+  }
+
+  /** Asks the process to end, and ends it if it does not. */
+  async [Symbol.asyncDispose](): Promise<void> {
+    try {
+      this.#child.kill("SIGTERM");
+    } catch {
+      return; // It has ended by itself.
+    }
+    const timeout = setTimeout(() => this.#child.kill("SIGKILL"), STOP_TIMEOUT);
+    await this.#child.status;
+    clearTimeout(timeout);
+  }
+}
+
+/** The port that the process announces, or nothing if its output ends before. */
+async function readPort(
+  stdout: ReadableStream<Uint8Array<ArrayBuffer>>,
+): Promise<number | undefined> {
+  const reader = stdout.pipeThrough(new TextDecoderStream()).getReader();
+  let text = "";
+  while (true) {
+    const { done, value } = await reader.read();
+    if (done) return undefined;
+    text += value;
+    const port = /^port (\d+)\n/m.exec(text)?.[1];
+    if (port === undefined) continue;
+    drain(reader);
+    return Number(port);
+  }
+}
+
+/** Reads on to the end, because a process stops when nobody takes its output. */
+async function drain(reader: ReadableStreamDefaultReader): Promise<void> {
+  while (!(await reader.read()).done);
+}

@@ -1,0 +1,25 @@
+// How a measured server is started: the number of filler routes comes as an argument, the port goes out on stdout.
+
+import process from "node:process";
+
+/** The number of routes to register beside the measured ones. */
+export const fillerRoutes: number = Number(process.argv[2] ?? 0);
+
+/** Tells the process that started this one where it listens. */
+export function announce(port: number): void {
+  console.log(`port ${port}`);
+}
+
+/** Serves a fetch handler on a free loopback port. */
+export function listen(
+  handler: (request: Request) => Response | Promise<Response>,
+): void {
+  Deno.serve(
+    {
+      hostname: "127.0.0.1",
+      port: 0,
+      onListen: ({ port }) => announce(port),
+    },
+    handler,
+  );
+}

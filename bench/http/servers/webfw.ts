@@ -1,0 +1,115 @@
+// The workloads on webfw.
+
+import * as v from "valibot";
+import { App, dependency, HTTPError, Router, text } from "../../../mod.ts";
+import {
+  authenticate,
+  describeUser,
+  fillerSegment,
+  GREETING,
+  ORDER_BOUNDS,
+  receiptFor,
+  SEARCH_LIMIT,
+  Timing,
+} from "../domain.ts";
+import { announce, fillerRoutes } from "./listen.ts";
+
+const integer = v.pipe(v.number(), v.integer());
+const shortText = (maximum: number) =>
+  v.pipe(v.string(), v.minLength(1), v.maxLength(maximum));
+
+const Order = v.object({
+  customer: v.object({
+    name: shortText(ORDER_BOUNDS.name),
+    email: v.pipe(v.string(), v.regex(ORDER_BOUNDS.email)),
+  }),
+  address: v.object({
+    street: shortText(ORDER_BOUNDS.street),
+    city: shortText(ORDER_BOUNDS.city),
+    postcode: shortText(ORDER_BOUNDS.postcode),
+    country: v.pipe(v.string(), v.regex(ORDER_BOUNDS.country)),
+  }),
+  items: v.pipe(
+    v.array(v.object({
+      sku: v.pipe(v.string(), v.regex(ORDER_BOUNDS.sku)),
+      quantity: v.pipe(
+        integer,
+        v.minValue(1),
+        v.maxValue(ORDER_BOUNDS.quantity),
+      ),
+      price: v.pipe(
+        v.number(),
+        v.minValue(0),
+        v.maxValue(ORDER_BOUNDS.price),
+      ),
+    })),
+    v.minLength(1),
+    v.maxLength(ORDER_BOUNDS.items),
+  ),
+});
+
+const app = new App();
+for (let index = 0; index < fillerRoutes; index++) {
+  app.get(
+    `/${fillerSegment(index)}/{id}`,
+    async (_request, { id }) => ({ resource: index, id }),
+  );
+}
+app.get("/text", async () => text(GREETING));
+app.get(
+  "/users/{id}",
+  { params: { id: v.pipe(integer, v.minValue(1)) } },
+  async (_request, { id }) => describeUser(id),
+);
+app.get("/search", {
+  query: {
+    q: v.pipe(v.string(), v.minLength(1)),
+    limit: v.pipe(
+      integer,
+      v.minValue(SEARCH_LIMIT.min),
+      v.maxValue(SEARCH_LIMIT.max),
+    ),
+    tags: v.array(v.string()),
+  },
+}, async (_request, { q, limit, tags }) => ({ q, limit, tags }));
+app.post(
+  "/orders",
+  { body: Order, status: 201 },
+  async (_request, { body }) => receiptFor(body),
+);
+
+const timing = new Timing();
+const currentUser = dependency(
+  { headers: { authorization: v.optional(v.string(), "") } },
+  async (_request, { headers }) => {
+    const user = await authenticate(headers.authorization);
+    if (!user) throw new HTTPError(401, "Unknown token");
+    return user;
+  },
+);
+const account = new Router();
+account.middleware(async (request, next) => {
+  const start = performance.now();
+  const response = await next(request);
+  timing.record(start);
+  return response;
+});
+account.middleware(async (request, next) => {
+  const response = await next(request);
+  response.headers.set("x-frame-options", "DENY");
+  return response;
+});
+account.middleware(async (request, next) => {
+  if (!request.headers.get("x-client")) {
+    throw new HTTPError(400, "Missing x-client");
+  }
+  return await next(request);
+});
+account.get(
+  "/profile",
+  { deps: { user: currentUser } },
+  async (_request, { user }) => user,
+);
+app.include(account);
+
+await app.run({ port: 0, onListen: ({ port }) => announce(port) });

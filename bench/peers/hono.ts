@@ -1,0 +1,51 @@
+// The workloads on Hono, validated by valibot through @hono/valibot-validator.
+
+import { Hono } from "hono";
+import { vValidator } from "@hono/valibot-validator";
+import {
+  describeUser,
+  fillerSegment,
+  GREETING,
+  receiptFor,
+} from "../http/domain.ts";
+import { fillerRoutes, listen } from "../http/servers/listen.ts";
+import {
+  currentUser,
+  protect,
+  requireClient,
+  time,
+} from "./hono_middleware.ts";
+import { Order, Search, UserPath } from "./valibot_schemas.ts";
+
+const app = new Hono();
+for (let index = 0; index < fillerRoutes; index++) {
+  app.get(
+    `/${fillerSegment(index)}/:id`,
+    (c) => c.json({ resource: index, id: c.req.param("id") }),
+  );
+}
+app.get("/text", (c) => c.text(GREETING));
+app.get(
+  "/users/:id",
+  vValidator("param", UserPath),
+  (c) => c.json(describeUser(c.req.valid("param").id)),
+);
+app.get("/search", vValidator("query", Search), (c) => {
+  const { q, limit, tags } = c.req.valid("query");
+  return c.json({ q, limit, tags });
+});
+app.post(
+  "/orders",
+  vValidator("json", Order),
+  (c) => c.json(receiptFor(c.req.valid("json")), 201),
+);
+app.get(
+  "/profile",
+  time,
+  protect,
+  requireClient,
+  currentUser,
+  (c) => c.json(c.get("user")),
+);
+
+listen(app.fetch);

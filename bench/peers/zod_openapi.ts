@@ -1,0 +1,135 @@
+// The workloads on Hono with @hono/zod-openapi: routes that are also documented, validated by zod.
+
+import { createRoute, OpenAPIHono, z } from "@hono/zod-openapi";
+import {
+  describeUser,
+  fillerSegment,
+  GREETING,
+  ORDER_BOUNDS,
+  receiptFor,
+  SEARCH_LIMIT,
+} from "../http/domain.ts";
+import { fillerRoutes, listen } from "../http/servers/listen.ts";
+import {
+  currentUser,
+  protect,
+  requireClient,
+  time,
+} from "./hono_middleware.ts";
+
+const User = z.object({ id: z.number().int(), name: z.string() })
+  .openapi("User");
+const Search = z.object({
+  q: z.string().min(1),
+  limit: z.coerce.number().int().min(SEARCH_LIMIT.min).max(SEARCH_LIMIT.max),
+  tags: z.union([
+    z.array(z.string()),
+    z.string().transform((tag) => [tag]),
+  ]),
+});
+const Found = z.object({
+  q: z.string(),
+  limit: z.number().int(),
+  tags: z.array(z.string()),
+}).openapi("Found");
+const text = (maximum: number) => z.string().min(1).max(maximum);
+const Order = z.object({
+  customer: z.object({
+    name: text(ORDER_BOUNDS.name),
+    email: z.string().regex(ORDER_BOUNDS.email),
+  }),
+  address: z.object({
+    street: text(ORDER_BOUNDS.street),
+    city: text(ORDER_BOUNDS.city),
+    postcode: text(ORDER_BOUNDS.postcode),
+    country: z.string().regex(ORDER_BOUNDS.country),
+  }),
+  items: z.array(z.object({
+    sku: z.string().regex(ORDER_BOUNDS.sku),
+    quantity: z.number().int().min(1).max(ORDER_BOUNDS.quantity),
+    price: z.number().min(0).max(ORDER_BOUNDS.price),
+  })).min(1).max(ORDER_BOUNDS.items),
+}).openapi("Order");
+const Receipt = z.object({
+  id: z.number().int(),
+  customer: z.string(),
+  lines: z.number().int(),
+  total: z.number(),
+}).openapi("Receipt");
+
+/** The documented JSON reply of a route. */
+function json<Schema extends z.ZodType>(schema: Schema, description: string) {
+  return { content: { "application/json": { schema } }, description };
+}
+
+const app = new OpenAPIHono();
+for (let index = 0; index < fillerRoutes; index++) {
+  app.openapi(
+    createRoute({
+      method: "get",
+      path: `/${fillerSegment(index)}/{id}`,
+      request: { params: z.object({ id: z.string() }) },
+      responses: { 200: json(z.object({}), "The resource") },
+    }),
+    (c) => c.json({ resource: index, id: c.req.valid("param").id }),
+  );
+}
+app.openapi(
+  createRoute({
+    method: "get",
+    path: "/text",
+    responses: {
+      200: {
+        content: { "text/plain": { schema: z.string() } },
+        description: "A greeting",
+      },
+    },
+  }),
+  (c) => c.text(GREETING),
+);
+app.openapi(
+  createRoute({
+    method: "get",
+    path: "/users/{id}",
+    request: { params: z.object({ id: z.coerce.number().int().min(1) }) },
+    responses: { 200: json(User, "The user") },
+  }),
+  (c) => c.json(describeUser(c.req.valid("param").id)),
+);
+app.openapi(
+  createRoute({
+    method: "get",
+    path: "/search",
+    request: { query: Search },
+    responses: { 200: json(Found, "What was found") },
+  }),
+  (c) => {
+    const { q, limit, tags } = c.req.valid("query");
+    return c.json({ q, limit, tags });
+  },
+);
+app.openapi(
+  createRoute({
+    method: "post",
+    path: "/orders",
+    request: {
+      body: {
+        content: { "application/json": { schema: Order } },
+        required: true,
+      },
+    },
+    responses: { 201: json(Receipt, "The receipt") },
+  }),
+  (c) => c.json(receiptFor(c.req.valid("json")), 201),
+);
+app.openapi(
+  createRoute({
+    method: "get",
+    path: "/profile",
+    middleware: [time, protect, requireClient, currentUser] as const,
+    responses: { 200: json(User, "The current user") },
+  }),
+  (c) => c.json(c.get("user")),
+);
+
+listen(app.fetch);
