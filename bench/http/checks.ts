@@ -13,15 +13,20 @@ const UNREMARKABLE = new Set([
 /**
  * Sends every request of a workload to a server.
  *
+ * @param headers what its replies have to carry beyond those of the workload
  * @returns what the server did wrong, a line each
  */
 export async function check(
   workload: Workload,
   port: number,
+  headers: Record<string, string>,
 ): Promise<string[]> {
   const faults: string[] = [];
   for (const { request, reply } of [workload.measured, ...workload.accepted]) {
-    const fault = difference(await observe(request, port), reply);
+    const fault = difference(await observe(request, port), {
+      ...reply,
+      headers: { ...reply.headers, ...headers },
+    });
     if (fault) faults.push(`${describe(request)}: ${fault}`);
   }
   for (const request of workload.refused) {
@@ -32,14 +37,20 @@ export async function check(
   return faults;
 }
 
-/** The headers that a server adds to the measured reply by itself. */
+/**
+ * The headers that a server adds to the measured reply by itself.
+ *
+ * @param expected those that it has to add
+ */
 export async function remarkableHeaders(
   { measured: { request, reply } }: Workload,
   port: number,
+  expected: Record<string, string>,
 ): Promise<string[]> {
   const { headers } = await observe(request, port);
+  const known = { ...reply.headers, ...expected };
   return [...headers.keys()].filter((name) =>
-    !UNREMARKABLE.has(name) && reply.headers?.[name] === undefined
+    !UNREMARKABLE.has(name) && !(name in known)
   );
 }
 

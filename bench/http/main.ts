@@ -6,7 +6,7 @@ import { chooseLoadGenerator } from "./load.ts";
 import { type Contestant, measure } from "./measurement.ts";
 import { type Options, readOptions, USAGE, UsageError } from "./options.ts";
 import { report } from "./report.ts";
-import { BASELINE, prepareServers } from "./servers.ts";
+import { BASELINE, prepareServers, usualNames } from "./servers.ts";
 import { WORKLOADS } from "./workloads.ts";
 
 /** The exit code of a program that Ctrl-C has ended. */
@@ -27,10 +27,11 @@ async function main(args: string[]): Promise<number> {
   try {
     const cores = await chooseCores();
     const load = await chooseLoadGenerator(cores.client, directory);
-    const servers = select(
-      await prepareServers(directory),
-      options.servers.length > 0 ? [BASELINE, ...options.servers] : [],
-    );
+    const all = await prepareServers(directory);
+    const servers = select(all, [
+      BASELINE,
+      ...(options.servers.length > 0 ? options.servers : usualNames(all)),
+    ]);
     console.log(heading(options, load.name, cores.description));
     const results: Record<string, Contestant[]> = {};
     for (const workload of workloads) {
@@ -91,6 +92,7 @@ function heading(
   return `Deno ${deno}, V8 ${v8}, ${Deno.build.target}
 load by ${load}, ${connections} connections; ${cores}
 ${rounds} interleaved rounds of ${duration} ms; medians, in parentheses the lowest and the highest round
+"deno" is the handler written by hand; all replies carry x-content-type-options, as webfw's do, except those of "-bare"
 `;
 }
 

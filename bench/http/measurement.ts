@@ -68,8 +68,12 @@ export async function measure(
             conditions.signal,
           ),
         );
-        contestant.faults = await check(workload, process.port);
-        contestant.headers = await remarkableHeaders(workload, process.port);
+        contestant.faults = await check(workload, process.port, server.headers);
+        contestant.headers = await remarkableHeaders(
+          workload,
+          process.port,
+          server.headers,
+        );
         if (contestant.faults.length === 0) {
           running.push({ contestant, process });
         }

@@ -34,7 +34,8 @@ Options:
   --duration <time>      load per server and round, such as 500ms or 2s (default 1s)
   --connections <n>      open connections (default 48)
   --only <a,b>           workloads
-  --servers <a,b>        servers; the handler written by hand is always among them
+  --servers <a,b>        servers; "deno", the handler written by hand, is always among them,
+                         "hono-bare" is Hono without the header that webfw adds, and so on
   --quick                check every server and workload, one round of 300ms
   --json <file>          write the samples
   --help                 print this text`;

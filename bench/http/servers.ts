@@ -9,73 +9,96 @@ const PEERS = join(HERE, "..", "peers");
 /** A server under comparison. */
 export interface Server {
   name: string;
-  /** The program and its arguments; the number of filler routes goes behind the file. */
+  /** The headers that its replies have to carry beyond those of the workload. */
+  headers: Record<string, string>;
+  /** The program and its arguments, for a number of filler routes. */
   command(fillerRoutes: number): string[];
 }
 
 /** The name of the server to which all others are compared. */
 export const BASELINE = "deno";
 
+const BARE = "-bare";
+
+/** The peers whose packages bench/peers pins. */
+const PEER_NAMES = ["hono", "zod-openapi", "h3", "elysia", "fastify"];
+
 /**
  * All servers that can run here. Fetches the packages of the peers, so that no start waits for the network, and
  * bundles the one for Node.js into `directory`.
  */
 export async function prepareServers(directory: string): Promise<Server[]> {
-  const peers = ["hono", "zod_openapi", "h3", "elysia", "fastify"];
   await deno([
     "install",
     ...peerArguments(),
     "--entrypoint",
-    ...peers.map(peerFile),
+    ...PEER_NAMES.map(peerPath),
   ]);
   const servers = [
-    own("webfw", "webfw.ts"),
-    own(BASELINE, "deno.ts"),
-    own("deno-bare", "deno.ts", "bare"),
-    ...peers.map((name) => peer(name)),
+    server("webfw", ownCommand("webfw.ts")),
+    server(BASELINE, ownCommand("deno.ts")),
+    ...PEER_NAMES.map((name) =>
+      server(name, [
+        Deno.execPath(),
+        "run",
+        ...peerArguments(),
+        "-A",
+        peerPath(name),
+      ])
+    ),
   ];
-  if (!await isInstalled("node")) return servers;
-  const bundle = join(directory, "fastify.mjs");
-  await deno(["bundle", ...peerArguments(), "-o", bundle, peerFile("fastify")]);
-  return [...servers, {
-    name: "fastify-node",
-    command: (fillerRoutes) => ["node", bundle, `${fillerRoutes}`],
-  }];
+  if (await isInstalled("node")) {
+    const file = join(directory, "fastify.mjs");
+    await deno(["bundle", ...peerArguments(), "-o", file, peerPath("fastify")]);
+    servers.push(server("fastify-node", ["node", file]));
+  }
+  return [
+    ...servers,
+    ...servers.filter(({ name }) => name !== "webfw").map(withoutHeaders),
+  ];
 }
 
-/** A server of this repository, resolved as the task runner found it to fit. */
-function own(name: string, file: string, ...rest: string[]): Server {
-  const config = Deno.env.get("WEBFW_CONFIG");
+/**
+ * The names of those measured unless others are asked for: all but the bare peers, which only tell what a peer gains
+ * by sending less than webfw.
+ */
+export function usualNames(servers: Server[]): string[] {
+  return servers.map(({ name }) => name)
+    .filter((name) => !name.endsWith(BARE) || name === BASELINE + BARE);
+}
+
+/** A server whose replies carry what webfw sends with every reply. */
+function server(name: string, command: string[]): Server {
   return {
     name,
-    command: (fillerRoutes) => [
-      Deno.execPath(),
-      "run",
-      ...(config ? ["--config", config] : []),
-      "-A",
-      join(HERE, "servers", file),
-      `${fillerRoutes}`,
-      ...rest,
-    ],
+    headers: { "x-content-type-options": "nosniff" },
+    command: (fillerRoutes) => [...command, `${fillerRoutes}`],
   };
 }
 
-function peer(name: string): Server {
+/** The same server without the headers that a workload does not ask for. */
+function withoutHeaders({ name, command }: Server): Server {
   return {
-    name: name.replace("_", "-"),
-    command: (fillerRoutes) => [
-      Deno.execPath(),
-      "run",
-      ...peerArguments(),
-      "-A",
-      peerFile(name),
-      `${fillerRoutes}`,
-    ],
+    name: name + BARE,
+    headers: {},
+    command: (fillerRoutes) => [...command(fillerRoutes), "bare"],
   };
 }
 
-function peerFile(name: string): string {
-  return join(PEERS, `${name}.ts`);
+/** Starts a server of this repository, resolved as the task runner found it to fit. */
+function ownCommand(file: string): string[] {
+  const config = Deno.env.get("WEBFW_CONFIG");
+  return [
+    Deno.execPath(),
+    "run",
+    ...(config ? ["--config", config] : []),
+    "-A",
+    join(HERE, "servers", file),
+  ];
+}
+
+function peerPath(name: string): string {
+  return join(PEERS, `${name.replace("-", "_")}.ts`);
 }
 
 /** The peers have a configuration and a lock file of their own, so that the package knows nothing of them. */

@@ -11,7 +11,7 @@ import {
   SEARCH_LIMIT,
   Timing,
 } from "../http/domain.ts";
-import { fillerRoutes, listen } from "../http/servers/listen.ts";
+import { fillerRoutes, listen, replyHeaders } from "../http/servers/listen.ts";
 
 const text = (maximum: number) =>
   t.String({ minLength: 1, maxLength: maximum });
@@ -40,6 +40,7 @@ const Order = t.Object({
 const timing = new Timing();
 
 const app = new Elysia();
+if (replyHeaders) app.headers(replyHeaders);
 for (let index = 0; index < fillerRoutes; index++) {
   app.get(
     `/${fillerSegment(index)}/:id`,

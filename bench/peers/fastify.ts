@@ -13,7 +13,11 @@ import {
   Timing,
   type User,
 } from "../http/domain.ts";
-import { announce, fillerRoutes } from "../http/servers/listen.ts";
+import {
+  announce,
+  fillerRoutes,
+  replyHeaders,
+} from "../http/servers/listen.ts";
 
 declare module "fastify" {
   interface FastifyRequest {
@@ -70,6 +74,13 @@ const receipt = object({
 });
 
 const app = Fastify();
+if (replyHeaders) {
+  const headers = replyHeaders;
+  app.addHook("onRequest", (_request, reply, next) => {
+    reply.headers(headers);
+    next();
+  });
+}
 for (let index = 0; index < fillerRoutes; index++) {
   app.get(
     `/${fillerSegment(index)}/:id`,

@@ -4,6 +4,7 @@ import {
   getValidatedQuery,
   getValidatedRouterParams,
   H3,
+  type H3Event,
   HTTPError,
   type Middleware,
   readValidatedBody,
@@ -18,7 +19,7 @@ import {
   Timing,
   type User,
 } from "../http/domain.ts";
-import { fillerRoutes, listen } from "../http/servers/listen.ts";
+import { fillerRoutes, listen, replyHeaders } from "../http/servers/listen.ts";
 import { Order, Search, UserPath } from "./valibot_schemas.ts";
 
 const timing = new Timing();
@@ -48,29 +49,47 @@ const currentUser: Middleware = async (event, next) => {
   return next();
 };
 
+function finish(event: H3Event): void {
+  if (replyHeaders) {
+    event.res.headers.set("x-content-type-options", "nosniff");
+  }
+}
+
 const app = new H3();
 for (let index = 0; index < fillerRoutes; index++) {
   app.get(
     `/${fillerSegment(index)}/:id`,
-    (event) => ({ resource: index, id: event.context.params?.id }),
+    (event) => {
+      finish(event);
+      return { resource: index, id: event.context.params?.id };
+    },
   );
 }
-app.get("/text", () => GREETING);
+app.get("/text", (event) => {
+  finish(event);
+  return GREETING;
+});
 app.get("/users/:id", async (event) => {
   const { id } = await getValidatedRouterParams(event, UserPath);
+  finish(event);
   return describeUser(id);
 });
 app.get("/search", async (event) => {
   const { q, limit, tags } = await getValidatedQuery(event, Search);
+  finish(event);
   return { q, limit, tags };
 });
 app.post("/orders", async (event) => {
   requireContentType(event, "application/json");
   const order = await readValidatedBody(event, Order);
+  finish(event);
   event.res.status = 201;
   return receiptFor(order);
 });
-app.get("/profile", (event) => event.context.user as User, {
+app.get("/profile", (event) => {
+  finish(event);
+  return event.context.user as User;
+}, {
   middleware: [time, protect, requireClient, currentUser],
 });
 

@@ -8,7 +8,7 @@ import {
   GREETING,
   receiptFor,
 } from "../http/domain.ts";
-import { fillerRoutes, listen } from "../http/servers/listen.ts";
+import { fillerRoutes, finish, listen } from "../http/servers/listen.ts";
 import {
   currentUser,
   protect,
@@ -21,23 +21,23 @@ const app = new Hono();
 for (let index = 0; index < fillerRoutes; index++) {
   app.get(
     `/${fillerSegment(index)}/:id`,
-    (c) => c.json({ resource: index, id: c.req.param("id") }),
+    (c) => finish(c.json({ resource: index, id: c.req.param("id") })),
   );
 }
-app.get("/text", (c) => c.text(GREETING));
+app.get("/text", (c) => finish(c.text(GREETING)));
 app.get(
   "/users/:id",
   vValidator("param", UserPath),
-  (c) => c.json(describeUser(c.req.valid("param").id)),
+  (c) => finish(c.json(describeUser(c.req.valid("param").id))),
 );
 app.get("/search", vValidator("query", Search), (c) => {
   const { q, limit, tags } = c.req.valid("query");
-  return c.json({ q, limit, tags });
+  return finish(c.json({ q, limit, tags }));
 });
 app.post(
   "/orders",
   vValidator("json", Order),
-  (c) => c.json(receiptFor(c.req.valid("json")), 201),
+  (c) => finish(c.json(receiptFor(c.req.valid("json")), 201)),
 );
 app.get(
   "/profile",
@@ -45,7 +45,7 @@ app.get(
   protect,
   requireClient,
   currentUser,
-  (c) => c.json(c.get("user")),
+  (c) => finish(c.json(c.get("user"))),
 );
 
 listen(app.fetch);

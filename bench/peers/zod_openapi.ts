@@ -9,7 +9,7 @@ import {
   receiptFor,
   SEARCH_LIMIT,
 } from "../http/domain.ts";
-import { fillerRoutes, listen } from "../http/servers/listen.ts";
+import { fillerRoutes, finish, listen } from "../http/servers/listen.ts";
 import {
   currentUser,
   protect,
@@ -71,7 +71,8 @@ for (let index = 0; index < fillerRoutes; index++) {
       request: { params: z.object({ id: z.string() }) },
       responses: { 200: json(z.object({}), "The resource") },
     }),
-    (c) => c.json({ resource: index, id: c.req.valid("param").id }),
+    (c) =>
+      finish(c.json({ resource: index, id: c.req.valid("param").id }, 200)),
   );
 }
 app.openapi(
@@ -85,7 +86,10 @@ app.openapi(
       },
     },
   }),
-  (c) => c.text(GREETING),
+  (c) => {
+    const reply = c.text(GREETING);
+    return finish(reply);
+  },
 );
 app.openapi(
   createRoute({
@@ -94,7 +98,7 @@ app.openapi(
     request: { params: z.object({ id: z.coerce.number().int().min(1) }) },
     responses: { 200: json(User, "The user") },
   }),
-  (c) => c.json(describeUser(c.req.valid("param").id)),
+  (c) => finish(c.json(describeUser(c.req.valid("param").id), 200)),
 );
 app.openapi(
   createRoute({
@@ -105,7 +109,7 @@ app.openapi(
   }),
   (c) => {
     const { q, limit, tags } = c.req.valid("query");
-    return c.json({ q, limit, tags });
+    return finish(c.json({ q, limit, tags }, 200));
   },
 );
 app.openapi(
@@ -120,7 +124,7 @@ app.openapi(
     },
     responses: { 201: json(Receipt, "The receipt") },
   }),
-  (c) => c.json(receiptFor(c.req.valid("json")), 201),
+  (c) => finish(c.json(receiptFor(c.req.valid("json")), 201)),
 );
 app.openapi(
   createRoute({
@@ -129,7 +133,7 @@ app.openapi(
     middleware: [time, protect, requireClient, currentUser] as const,
     responses: { 200: json(User, "The current user") },
   }),
-  (c) => c.json(c.get("user")),
+  (c) => finish(c.json(c.get("user"), 200)),
 );
 
 listen(app.fetch);

@@ -1,8 +1,6 @@
 // The workloads written by hand on Deno.serve: what all others are compared with. Routes by a slice of the URL and
-// a map, validates with conditions. With the argument `bare` the replies leave out `x-content-type-options`, which
-// webfw always sends.
+// a map, validates with conditions.
 
-import process from "node:process";
 import {
   authenticate,
   describeUser,
@@ -14,9 +12,8 @@ import {
   SEARCH_LIMIT,
   Timing,
 } from "../domain.ts";
-import { fillerRoutes, listen } from "./listen.ts";
+import { fillerRoutes, finish, listen } from "./listen.ts";
 
-const NOSNIFF = process.argv[3] !== "bare";
 const INTEGER = /^(?:0|-?[1-9]\d{0,14})$/;
 
 const timing = new Timing();
@@ -148,9 +145,4 @@ function text(value: string): Response {
 
 function refuse(status: number): Response {
   return new Response(null, { status });
-}
-
-function finish(response: Response): Response {
-  if (NOSNIFF) response.headers.set("x-content-type-options", "nosniff");
-  return response;
 }
