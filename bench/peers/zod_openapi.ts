@@ -86,10 +86,7 @@ app.openapi(
       },
     },
   }),
-  (c) => {
-    const reply = c.text(GREETING);
-    return finish(reply);
-  },
+  (c) => finish(c.text(GREETING, 200)),
 );
 app.openapi(
   createRoute({
