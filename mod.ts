@@ -1,0 +1,81 @@
+/**
+ * webfw: HTTP services on Deno from one declaration of each route.
+ *
+ * @example A typed, validated route
+ * ```ts
+ * import { App } from "@webfw/core";
+ * import { assertEquals } from "@std/assert";
+ * import * as v from "valibot";
+ *
+ * export const app = new App({ title: "Sums" });
+ *
+ * app.get("/sum", { query: { a: v.number(), b: v.number() } }, async (_request, { a, b }) => ({ sum: a + b }));
+ *
+ * const response = await app.fetch(new Request("http://localhost/sum?a=1&b=2"));
+ * assertEquals(await response.json(), { sum: 3 });
+ *
+ * if (import.meta.main && Deno.args.includes("--serve")) await app.run({ port: 8000 });
+ * ```
+ *
+ * @module
+ */
+
+// Applications and routers
+export { App, type AppOptions } from "./src/app.ts";
+export {
+  type Includable,
+  type IncludeOptions,
+  type MethodsOption,
+  Router,
+  type RouterOptions,
+  RouteScope,
+} from "./src/router.ts";
+export type { Lifespan } from "./src/lifespan.ts";
+export type { ListenAddress, RunOptions } from "./src/serve.ts";
+
+// Declarations
+export type {
+  Atom,
+  Exact,
+  KeysOf,
+  Mistake,
+  PathNames,
+  RegisterDeclared,
+  RegisterRoute,
+  Returned,
+  RouteDescription,
+  RouteOptions,
+} from "./src/routing/route_options.ts";
+export {
+  type Dependency,
+  dependency,
+  type DependencyArgs,
+  type DependencyLike,
+  type DependencyOptions,
+  type None,
+  type RequiredState,
+  type Resolve,
+  type StateType,
+  stateType,
+} from "./src/binding/dependency.ts";
+export type { Schema } from "./src/schema/schema.ts";
+export type { Limits } from "./src/http/limits.ts";
+
+// Requests and replies
+export { type ConnectionInfo, HttpRequest } from "./src/http/request.ts";
+export type { AppHandle, RouteInfo } from "./src/http/app_handle.ts";
+export { html, redirect, text } from "./src/http/reply.ts";
+export type { Middleware, Next } from "./src/routing/middleware.ts";
+
+// Errors
+export {
+  HTTPError,
+  type HTTPErrorOptions,
+  type InputSource,
+  type Issue,
+  type Problem,
+  RouteError,
+  type RouteErrorCode,
+  ValidationError,
+} from "./src/errors.ts";
+export type { ErrorHandler, ErrorHandlerOptions } from "./src/routing/error_handler.ts";

@@ -1,0 +1,272 @@
+/** The application: wires the routes, lifespans and the dispatcher together, and is what a server serves. */
+import type { StateType } from "./binding/dependency.ts";
+import { HTTPError, RouteError } from "./errors.ts";
+import type { AppHandle, RouteInfo } from "./http/app_handle.ts";
+import { DEFAULT_LIMITS, type Limits, type ResolvedLimits, resolveLimits } from "./http/limits.ts";
+import { problemReply } from "./http/reply.ts";
+import type { ConnectionInfo } from "./http/request.ts";
+import { type Lifespan, Lifespans } from "./lifespan.ts";
+import { describeError, log } from "./log.ts";
+import { registryOf, RouteScope } from "./router.ts";
+import { Dispatcher } from "./routing/dispatch.ts";
+import { errorBoundary, type ErrorHandler, type ErrorHandlerOptions } from "./routing/error_handler.ts";
+import { assignOperationIds } from "./routing/operation_id.ts";
+import { type RunOptions, serve } from "./serve.ts";
+
+/** Options of an {@linkcode App}. */
+export interface AppOptions<State = Record<string, unknown>> {
+  /**
+   * The title of the application.
+   *
+   * @default {"webfw"}
+   */
+  title?: string;
+  /**
+   * The version of the application.
+   *
+   * @default {"0.1.0"}
+   */
+  version?: string;
+  /** What the application is for. */
+  description?: string;
+  /** Bounds of what clients can send, where they differ from the safe defaults. */
+  limits?: Limits;
+  /** The type of `request.state`, by `stateType()`. */
+  state?: StateType<State>;
+}
+
+/** The number of the protocol between an application and the command line, which may be of another version. */
+const PROTOCOL = 1;
+const WEBFW_APP: unique symbol = Symbol.for("webfw.app");
+
+/**
+ * An application: routes, what surrounds them, and what they need.
+ *
+ * Its `fetch` is all that a server needs: `export default app` works with `deno serve`, `app.run()` serves by itself, and tests
+ * call `app.fetch(request)` without a socket.
+ *
+ * `State` is what the lifespans yield.
+ *
+ * @example A route with a typed parameter and a model
+ * ```ts
+ * import { App, HTTPError } from "@webfw/core";
+ * import { assertEquals } from "@std/assert";
+ * import * as v from "valibot";
+ *
+ * const id = v.pipe(v.number(), v.integer());
+ * const Book = v.pipe(v.object({ id, title: v.string() }), v.title("Book"));
+ *
+ * const app = new App({ title: "Books", version: "1.0.0" });
+ * app.get("/books/{id}", { params: { id }, response: Book }, async (_request, { id }) => {
+ *   if (id !== 1) throw new HTTPError(404, "No such book");
+ *   return { id, title: "Middlemarch" };
+ * });
+ *
+ * const found = await app.fetch(new Request("http://localhost/books/1"));
+ * assertEquals(await found.json(), { id: 1, title: "Middlemarch" });
+ * const invalid = await app.fetch(new Request("http://localhost/books/one"));
+ * assertEquals(invalid.status, 422);
+ * await invalid.body?.cancel();
+ * ```
+ */
+export class App<State = Record<string, unknown>> extends RouteScope<State, ""> implements AppHandle {
+  /** The title of the application. */
+  readonly title: string;
+  /** The version of the application. */
+  readonly version: string;
+  /** What the application is for. */
+  readonly description: string | undefined;
+  /** Tells the command line that this is an application, whichever copy of the package made it. */
+  readonly [WEBFW_APP]: number = PROTOCOL;
+
+  readonly #limits: ResolvedLimits;
+  readonly #lifespans: Lifespans<App<State>, State> = new Lifespans();
+  #errorHandler: ErrorHandler<State> | undefined;
+  #dispatcher: Dispatcher | undefined;
+  #starting: Promise<void> | undefined;
+  #state: Readonly<State> | undefined;
+  #stopping = new AbortController();
+
+  /**
+   * Makes an application without routes.
+   *
+   * @param options Its name and bounds.
+   * @throws {TypeError} When an option is unknown.
+   * @throws {RangeError} When a bound is not a positive number.
+   */
+  constructor(options: AppOptions<State> = {}) {
+    super("", true);
+    const {
+      title = "webfw",
+      version = "0.1.0",
+      description,
+      limits,
+      state: _,
+      ...unknown
+    } = options;
+    for (const key of Object.keys(unknown)) {
+      throw new TypeError(
+        `Cannot make the App: the option "${key}" is unknown, use title, version, description, limits or state`,
+      );
+    }
+    this.title = title;
+    this.version = version;
+    this.description = description;
+    this.#limits = resolveLimits(limits, DEFAULT_LIMITS, "the App");
+  }
+
+  /**
+   * Answers a request. It needs no socket; the first call starts the lifespans. An own property, as `deno serve` asks for.
+   *
+   * @param request The request.
+   * @param info What the server tells of the connection.
+   */
+  readonly fetch = (
+    request: Request,
+    info?: ConnectionInfo,
+  ): Promise<Response> => {
+    const dispatcher = this.#dispatcher ??= this.#prepare();
+    if (this.#state !== undefined) {
+      return dispatcher.dispatch(request, this.#state, info);
+    }
+    return this.#startThenDispatch(dispatcher, request, info);
+  };
+
+  /** All routes, those of included routers too, in the order of their registration: read your own tools off it. */
+  get routes(): readonly RouteInfo[] {
+    return assignOperationIds(registryOf(this).routes);
+  }
+
+  /**
+   * Adds what is opened before the first request and closed after the last. Lifespans start in order and unwind in reverse, also
+   * when a later one fails to start.
+   *
+   * @param lifespan An `async function*` that yields a part of the state, or nothing.
+   * @throws {TypeError} When it is not an async generator function.
+   * @throws {RouteError} With code `frozen`, when the application has started.
+   *
+   * @example Opening and closing
+   * ```ts
+   * import { App } from "@webfw/core";
+   * import { TestClient } from "@webfw/core/testing";
+   * import { assertEquals } from "@std/assert";
+   *
+   * const app = new App<{ names: Set<string> }>();
+   * let open = false;
+   * app.lifespan(async function* () {
+   *   open = true;
+   *   yield { names: new Set(["Ada"]) };
+   *   open = false;
+   * });
+   * app.get("/names", async (request) => [...request.state.names]);
+   *
+   * {
+   *   await using client = new TestClient(app);
+   *   assertEquals(await client.get("/names").json(), ["Ada"]);
+   *   assertEquals(open, true);
+   * }
+   * assertEquals(open, false);
+   * ```
+   */
+  lifespan(lifespan: Lifespan<App<State>, State>): void {
+    if (this.#starting) {
+      throw new RouteError(
+        "frozen",
+        "Cannot add a lifespan: the application has started",
+      );
+    }
+    this.#lifespans.add(lifespan);
+  }
+
+  /**
+   * Shapes all error replies in one place.
+   *
+   * @param handler Gets every error reply as an `HTTPError`, and gives the reply, or nothing for the default one.
+   * @param _options How such replies are documented.
+   * @throws {RouteError} With code `conflict`, when there is one already; `frozen`, when the application serves.
+   */
+  onError(
+    handler: ErrorHandler<State>,
+    _options: ErrorHandlerOptions = {},
+  ): void {
+    if (this.#dispatcher) {
+      throw new RouteError(
+        "frozen",
+        "Cannot set the error handler: the application serves already",
+      );
+    }
+    if (this.#errorHandler) {
+      throw new RouteError(
+        "conflict",
+        "Cannot set the error handler: there is one already",
+      );
+    }
+    this.#errorHandler = handler;
+  }
+
+  /**
+   * Serves until SIGINT, SIGTERM or the signal. Then it takes no more connections, ends streams, waits for requests in flight,
+   * unwinds the lifespans, and resolves.
+   *
+   * @param options Where to listen, and how to stop.
+   * @throws {Deno.errors.AddrInUse} When the port is taken.
+   */
+  run(options: RunOptions = {}): Promise<void> {
+    this.#dispatcher ??= this.#prepare();
+    return serve({
+      fetch: this.fetch,
+      start: () => this.start(),
+      endStreams: () => this.#stopping.abort(),
+      stop: () => this.stop(),
+    }, options);
+  }
+
+  /** Starts the lifespans, unless they have been started. {@linkcode App.run} and the first request do it by themselves. */
+  start(): Promise<void> {
+    return this.#starting ??= this.#lifespans.start(this).then((state) => {
+      this.#state = state;
+    }).catch((error) => {
+      this.#starting = undefined;
+      throw error;
+    });
+  }
+
+  /** Unwinds the lifespans. A later request starts them again. */
+  async stop(): Promise<void> {
+    await this.#starting?.catch(() => {});
+    this.#starting = undefined;
+    this.#state = undefined;
+    await this.#lifespans.stop();
+  }
+
+  #prepare(): Dispatcher {
+    registryOf(this).freeze(
+      "the application serves already; declare everything before the first request",
+    );
+    assignOperationIds(registryOf(this).routes);
+    return new Dispatcher({
+      app: this,
+      routes: registryOf(this).routes,
+      middlewares: registryOf(this).middlewares,
+      limits: this.#limits,
+      recover: errorBoundary(this.#errorHandler as ErrorHandler | undefined),
+      stopping: this.#stopping.signal,
+    });
+  }
+
+  async #startThenDispatch(
+    dispatcher: Dispatcher,
+    request: Request,
+    info: ConnectionInfo | undefined,
+  ): Promise<Response> {
+    try {
+      await this.start();
+    } catch (error) {
+      log("error", "The application failed to start", {
+        error: describeError(error),
+      });
+      return problemReply(new HTTPError(500));
+    }
+    return dispatcher.dispatch(request, this.#state!, info);
+  }
+}

@@ -1,0 +1,306 @@
+/** Dependencies: values that the server supplies to handlers and to one another. */
+import type { HttpRequest } from "../http/request.ts";
+import { isSchema, type Schema } from "../schema/schema.ts";
+import { isAsyncFunction, isAsyncGeneratorFunction } from "./async_function.ts";
+
+/** No names: what an option that is not given declares. */
+export type None = Record<never, never>;
+
+/** A type of the application's state, as a value; see {@linkcode stateType}. */
+export interface StateType<State> {
+  /** Carries the type; never there at run time. */
+  readonly "~state"?: State;
+}
+
+/**
+ * Names the type of the application's state as a value, so that TypeScript can infer the other types of a declaration.
+ *
+ * @example One state for the application and its routers
+ * ```ts
+ * import { App, Router, stateType } from "@webfw/core";
+ * import { assertEquals } from "@std/assert";
+ *
+ * const state = stateType<{ names: string[] }>();
+ *
+ * const shop = new Router({ prefix: "/shops/{shop}", state });
+ * shop.get("/names", async (request, { shop }) => [shop, ...request.state.names]);
+ *
+ * const app = new App({ state });
+ * app.lifespan(async function* () {
+ *   yield { names: ["Ada"] };
+ * });
+ * app.include(shop);
+ * const response = await app.fetch(new Request("http://localhost/shops/corner/names"));
+ * assertEquals(await response.json(), ["corner", "Ada"]);
+ * ```
+ */
+export function stateType<State>(): StateType<State> {
+  return {};
+}
+
+/** What a dependency declares. */
+export interface DependencyOptions<
+  State,
+  PathInputs,
+  QueryInputs,
+  HeaderInputs,
+  CookieInputs,
+  Dependencies,
+> {
+  /** The type of `request.state`, by {@linkcode stateType}. */
+  state?: StateType<State>;
+  /** Parameters of the path. Every route that uses the dependency has to hold them. */
+  params?: {
+    readonly [Name in keyof PathInputs]: Schema<unknown, PathInputs[Name]>;
+  };
+  /** Query parameters; they become those of every route that uses the dependency. */
+  query?: {
+    readonly [Name in keyof QueryInputs]: Schema<unknown, QueryInputs[Name]>;
+  };
+  /** Headers, by names in any case. */
+  headers?: {
+    readonly [Name in keyof HeaderInputs]: Schema<unknown, HeaderInputs[Name]>;
+  };
+  /** Cookies. */
+  cookies?: {
+    readonly [Name in keyof CookieInputs]: Schema<unknown, CookieInputs[Name]>;
+  };
+  /** Other dependencies that it needs. */
+  deps?: {
+    readonly [Name in keyof Dependencies]: DependencyLike<
+      Dependencies[Name],
+      State
+    >;
+  };
+}
+
+/** Computes the value: an `async function`, or an `async function*` that yields it once and then cleans up. */
+export type Resolve<Value, State, Args> =
+  | ((request: HttpRequest<State>, args: Args) => Promise<Value>)
+  | ((
+    request: HttpRequest<State>,
+    args: Args,
+  ) => AsyncGenerator<Value, void, void>);
+
+/** The arguments of a dependency's function: everything it declares, by name. */
+export type DependencyArgs<
+  PathInputs,
+  QueryInputs,
+  HeaderInputs,
+  CookieInputs,
+  Dependencies,
+> =
+  & PathInputs
+  & QueryInputs
+  & Dependencies
+  & ([keyof HeaderInputs] extends [never] ? unknown
+    : { readonly headers: HeaderInputs })
+  & ([keyof CookieInputs] extends [never] ? unknown
+    : { readonly cookies: CookieInputs });
+
+/** The state that has to be there: none, where a declaration says nothing of it. */
+export type RequiredState<State> = string extends keyof State ? unknown : State;
+
+/** A dependency, made by {@linkcode dependency}. */
+export interface Dependency<Value, State = unknown> {
+  /** Marks a dependency. */
+  readonly kind: "dependency";
+  /** Carries the type of the value; never there at run time. */
+  readonly "~value"?: Value;
+  /** Carries the type of the state; never there at run time. */
+  readonly "~state"?: (state: State) => void;
+}
+
+/** What `deps` takes: a dependency, or just an async function of the request. */
+export type DependencyLike<Value, State> =
+  | Dependency<Value, State>
+  | Resolve<Value, State, None>;
+
+/** The names and schemas that an owner declares, as the binder reads them. */
+export interface TextInputs {
+  readonly params?: Readonly<Record<string, Schema>> | undefined;
+  readonly query?: Readonly<Record<string, Schema>> | undefined;
+  readonly headers?: Readonly<Record<string, Schema>> | undefined;
+  readonly cookies?: Readonly<Record<string, Schema>> | undefined;
+}
+
+/** The inside of a dependency. */
+export interface DependencyNode extends Dependency<unknown> {
+  readonly name: string;
+  readonly inputs: TextInputs;
+  readonly deps: ReadonlyMap<string, DependencyNode>;
+  readonly resolve: (
+    request: HttpRequest,
+    args: Record<string, unknown>,
+  ) => Promise<unknown> | AsyncGenerator<unknown, void, void>;
+  readonly cleansUp: boolean;
+}
+
+const OPTIONS = new Set([
+  "state",
+  "params",
+  "query",
+  "headers",
+  "cookies",
+  "deps",
+]);
+
+/**
+ * Declares a dependency: a value that is made for a request, before the handler runs and after the input has been validated. It
+ * is made once a request, however many ask for it; what does not depend on one another is made in parallel.
+ *
+ * An `async function*` yields the value and cleans up after the last byte of the reply, whatever became of the request; of
+ * several, the one that was made last is the first to clean up.
+ *
+ * @param resolve Makes the value.
+ * @throws {TypeError} When the function is not async.
+ *
+ * @example A user by a token, over another dependency
+ * ```ts
+ * import { App, dependency, HTTPError } from "@webfw/core";
+ * import { assertEquals } from "@std/assert";
+ * import * as v from "valibot";
+ *
+ * const log: string[] = [];
+ * const connection = dependency(async function* () {
+ *   yield { userOf: (token: string) => token === "secret" ? "Ada" : undefined };
+ *   log.push("closed");
+ * });
+ * const currentUser = dependency(
+ *   { headers: { "x-token": v.string() }, deps: { connection } },
+ *   async (_request, { headers, connection }) => {
+ *     const user = connection.userOf(headers["x-token"]);
+ *     if (!user) throw new HTTPError(403, "Unknown token");
+ *     return user;
+ *   },
+ * );
+ *
+ * const app = new App();
+ * app.get("/me", { deps: { user: currentUser } }, async (_request, { user }) => ({ user }));
+ * const request = new Request("http://localhost/me", { headers: { "x-token": "secret" } });
+ * const response = await app.fetch(request);
+ * assertEquals(await response.json(), { user: "Ada" });
+ * assertEquals(log, ["closed"]);
+ * ```
+ */
+export function dependency<Value, State = Record<string, unknown>>(
+  resolve: Resolve<Value, State, None>,
+): Dependency<Value, RequiredState<State>>;
+/**
+ * Declares a dependency that needs inputs or other dependencies.
+ *
+ * @param options What it needs.
+ * @param resolve Makes the value.
+ * @throws {TypeError} When the function is not async, or an option is unknown.
+ */
+export function dependency<
+  Value,
+  State = Record<string, unknown>,
+  PathInputs = None,
+  QueryInputs = None,
+  HeaderInputs = None,
+  CookieInputs = None,
+  Dependencies = None,
+>(
+  options: DependencyOptions<
+    State,
+    PathInputs,
+    QueryInputs,
+    HeaderInputs,
+    CookieInputs,
+    Dependencies
+  >,
+  resolve: Resolve<
+    Value,
+    State,
+    DependencyArgs<
+      PathInputs,
+      QueryInputs,
+      HeaderInputs,
+      CookieInputs,
+      Dependencies
+    >
+  >,
+): Dependency<Value, RequiredState<State>>;
+export function dependency(
+  ...given: [unknown] | [unknown, unknown]
+): Dependency<unknown> {
+  const [options, resolve] = given.length === 1 ? [{}, given[0]] : given;
+  return makeNode(
+    options as DependencyOptions<unknown, None, None, None, None, None>,
+    resolve,
+  );
+}
+
+/** The inside of whatever stands under `deps`. A plain function is one dependency, wherever it is named. */
+export function dependencyNodeOf(given: unknown, name: string): DependencyNode {
+  if (isNode(given)) return given;
+  if (typeof given !== "function") {
+    throw new TypeError(
+      `Cannot use the dependency "${name}": it must be an async function or made by dependency()`,
+    );
+  }
+  let node = plainFunctions.get(given);
+  if (!node) plainFunctions.set(given, node = makeNode({}, given));
+  return node;
+}
+
+const plainFunctions = new WeakMap<object, DependencyNode>();
+
+function isNode(given: unknown): given is DependencyNode {
+  return typeof given === "object" && given !== null &&
+    (given as Partial<DependencyNode>).kind === "dependency";
+}
+
+function makeNode(
+  options: DependencyOptions<unknown, None, None, None, None, None>,
+  resolve: unknown,
+): DependencyNode {
+  const cleansUp = isAsyncGeneratorFunction(resolve);
+  if (!cleansUp && !isAsyncFunction(resolve)) {
+    throw new TypeError(
+      "Cannot declare the dependency: its function must be async, write async (request, args) => …",
+    );
+  }
+  const name = resolve.name === "" ? "dependency" : resolve.name;
+  for (const key of Object.keys(options)) {
+    if (!OPTIONS.has(key)) {
+      throw new TypeError(
+        `Cannot declare ${name}: the option "${key}" is unknown, use ${[...OPTIONS].join(", ")}`,
+      );
+    }
+  }
+  const { params, query, headers, cookies } = options;
+  const deps = Object.entries(options.deps ?? {}).map(([key, given]) => [key, dependencyNodeOf(given, key)] as const);
+  return {
+    kind: "dependency",
+    name,
+    inputs: checkInputs({ params, query, headers, cookies }, name),
+    deps: new Map(deps),
+    resolve: resolve as DependencyNode["resolve"],
+    cleansUp,
+  };
+}
+
+/**
+ * Checks that everything declared is a schema.
+ *
+ * @throws {TypeError} When something is not.
+ */
+export function checkInputs(inputs: TextInputs, owner: string): TextInputs {
+  for (const [option, schemas] of Object.entries(inputs)) {
+    for (const [name, schema] of Object.entries(schemas ?? {})) {
+      if (!isSchema(schema)) {
+        throw new TypeError(
+          `Cannot declare ${owner}: ${option} "${name}" must be a valibot schema`,
+        );
+      }
+      if (name === "__proto__") {
+        throw new TypeError(
+          `Cannot declare ${owner}: ${option} cannot be named "${name}"`,
+        );
+      }
+    }
+  }
+  return inputs;
+}

@@ -1,0 +1,70 @@
+/** Binds a JSON body. */
+import { HTTPError, type Issue } from "../errors.ts";
+import { parseJson } from "../http/json.ts";
+import { isJson } from "../http/media_type.ts";
+import type { HttpRequest } from "../http/request.ts";
+import { toIssue } from "../schema/issues.ts";
+import { toJsonForm } from "../schema/json_form.ts";
+import { runSchema, type Schema } from "../schema/schema.ts";
+
+/** A prepared body. */
+export class JsonBody {
+  readonly #schema: Schema;
+
+  /**
+   * Prepares a body.
+   *
+   * @param schema What was declared.
+   * @param owner The route, for messages.
+   * @throws {TypeError} When no JSON value can satisfy the schema.
+   */
+  constructor(schema: Schema, owner: string) {
+    this.#schema = toJsonForm(schema, `the body of ${owner}`);
+  }
+
+  /**
+   * Reads and validates the body. Faults are added to the list.
+   *
+   * @throws {HTTPError} With 400 when it is not JSON, 408 when it comes too slowly, 413 when it is too large, 415 when it is of
+   * another type.
+   */
+  async bind(request: HttpRequest, issues: Issue[]): Promise<unknown> {
+    const value = await readJson(request);
+    const result = run(this.#schema, value);
+    const dataset = result instanceof Promise ? await result : result;
+    if (!dataset.issues) return dataset.value;
+    for (const issue of dataset.issues) issues.push(toIssue(issue, "body", []));
+    return undefined;
+  }
+}
+
+/** The body's value; undefined where there is none. */
+async function readJson(request: HttpRequest): Promise<unknown> {
+  const { headers } = request.raw;
+  if (headers.get("content-length") === "0" || request.raw.body === null) {
+    return undefined;
+  }
+  if (!isJson(headers.get("content-type"))) {
+    throw new HTTPError(
+      415,
+      "The body must be JSON in UTF-8: send it with content-type application/json",
+      {
+        headers: { accept: "application/json" },
+      },
+    );
+  }
+  const text = await request.text();
+  return text === "" ? undefined : parseJson(text);
+}
+
+/** A recursive schema follows the nesting of the body, which the stack may not hold. */
+function run(schema: Schema, value: unknown): ReturnType<typeof runSchema> {
+  try {
+    return runSchema(schema, value);
+  } catch (error) {
+    if (error instanceof RangeError && /call stack/i.test(error.message)) {
+      throw new HTTPError(400, "The body is nested too deeply");
+    }
+    throw error;
+  }
+}

@@ -1,0 +1,94 @@
+/** What is left to do when the last byte of a reply has gone. */
+import { describeError, log } from "../log.ts";
+
+/** Work to be done, with or without waiting for it. */
+export type Task = () => unknown;
+
+/** The work that is left of one request: tasks in the order given, then cleanups in reverse. */
+export class Completion {
+  readonly #tasks: Task[] = [];
+  readonly #cleanups: Task[] = [];
+  /** The reply that was built whole: no byte of it is still to be made. */
+  whole: Response | undefined;
+
+  /** Adds a task. Tasks run first, so that they can use what the cleanups end. */
+  addTask(task: Task): void {
+    this.#tasks.push(task);
+  }
+
+  /** Adds a cleanup. */
+  addCleanup(cleanup: Task): void {
+    this.#cleanups.push(cleanup);
+  }
+
+  /** Does all of it, one after another. What throws is logged, and the others still run. */
+  async run(): Promise<void> {
+    for (const task of this.#tasks) {
+      await attempt(task, "A task after the reply failed");
+    }
+    // Work that a task adds comes after it; a cleanup cannot add any.
+    for (const cleanup of this.#cleanups.reverse()) {
+      await attempt(cleanup, "A cleanup failed");
+    }
+  }
+}
+
+/**
+ * Runs what is left once a reply has been sent.
+ *
+ * @param response The reply.
+ * @param completion What is left.
+ * @param sent Settles when the server has sent the reply or lost the client; absent where no server sends it.
+ * @returns The reply to send in its place.
+ */
+export function completeAfter(
+  response: Response,
+  completion: Completion,
+  sent: Promise<void> | undefined,
+): Response {
+  const finish = () => completion.run();
+  if (sent) {
+    sent.then(finish, finish);
+    return response;
+  }
+  if (response.body === null || response === completion.whole) {
+    queueMicrotask(finish);
+    return response;
+  }
+  return new Response(endingWith(response.body, finish), response);
+}
+
+/** A stream that tells its end: read out, cancelled or broken. */
+function endingWith(
+  stream: ReadableStream<Uint8Array<ArrayBuffer>>,
+  finish: () => Promise<void>,
+): ReadableStream<Uint8Array<ArrayBuffer>> {
+  const reader = stream.getReader();
+  return new ReadableStream({
+    async pull(controller) {
+      try {
+        const { done, value } = await reader.read();
+        if (!done) return controller.enqueue(value);
+        controller.close();
+      } catch (error) {
+        controller.error(error);
+      }
+      await finish();
+    },
+    async cancel(reason) {
+      try {
+        await reader.cancel(reason);
+      } finally {
+        await finish();
+      }
+    },
+  }, { highWaterMark: 0 });
+}
+
+async function attempt(task: Task, failure: string): Promise<void> {
+  try {
+    await task();
+  } catch (error) {
+    log("error", failure, { error: describeError(error) });
+  }
+}

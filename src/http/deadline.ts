@@ -1,0 +1,79 @@
+/**
+ * Deadlines for many short waits with one timer. A timer for each request costs a quarter of a bare reply, and nearly none of
+ * them ever fires.
+ */
+
+/** A wait that has to end in time. */
+interface Wait {
+  readonly expires: number;
+  readonly onExpire: () => void;
+}
+
+const waits = new Set<Wait>();
+let timer: ReturnType<typeof setTimeout> | undefined;
+let firesAt = Infinity;
+
+/**
+ * Waits for a promise, but not for ever.
+ *
+ * @param promise What to wait for. It is left running when time is up.
+ * @param ms The time it has, in milliseconds.
+ * @param late Makes the error of a wait that took too long.
+ */
+export function withDeadline<T>(
+  promise: Promise<T>,
+  ms: number,
+  late: () => Error,
+): Promise<T> {
+  return new Promise((resolve, reject) => {
+    const wait: Wait = {
+      expires: performance.now() + ms,
+      onExpire: () => reject(late()),
+    };
+    waits.add(wait);
+    arm(wait.expires);
+    promise.then(
+      (value) => {
+        waits.delete(wait);
+        resolve(value);
+      },
+      (error) => {
+        waits.delete(wait);
+        reject(error);
+      },
+    );
+  });
+}
+
+/** Stops the timer where nothing waits, so that a server that has stopped leaves nothing behind. */
+export function releaseIdleTimer(): void {
+  if (waits.size > 0 || timer === undefined) return;
+  clearTimeout(timer);
+  timer = undefined;
+  firesAt = Infinity;
+}
+
+function arm(expires: number): void {
+  if (expires >= firesAt) return;
+  clearTimeout(timer);
+  firesAt = expires;
+  timer = setTimeout(expire, Math.max(0, expires - performance.now()));
+  // The timer stays armed after its wait is over; it must not keep a program alive.
+  Deno.unrefTimer(timer);
+}
+
+function expire(): void {
+  timer = undefined;
+  firesAt = Infinity;
+  const now = performance.now();
+  let next = Infinity;
+  for (const wait of waits) {
+    if (wait.expires <= now) {
+      waits.delete(wait);
+      wait.onExpire();
+    } else if (wait.expires < next) {
+      next = wait.expires;
+    }
+  }
+  if (next < Infinity) arm(next);
+}

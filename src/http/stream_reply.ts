@@ -1,0 +1,85 @@
+/** Replies that are made while they are sent. Pulled by the client's reading, so that nothing piles up. */
+import { describeError, log } from "../log.ts";
+import { stringify } from "./json.ts";
+
+const encoder = new TextEncoder();
+
+/**
+ * A reply of the values of an async iterable: bytes as they are, any other value as one line of JSON.
+ *
+ * The first value is awaited, since it tells the content type; an error before it is an ordinary error reply.
+ *
+ * @param source What to send.
+ * @param init The status and headers.
+ * @param stopping Is aborted when the server stops; the reply ends then.
+ */
+export async function iterableReply(
+  source: AsyncIterable<unknown>,
+  init: { status: number; headers: Readonly<Record<string, string>> },
+  stopping: AbortSignal,
+): Promise<Response> {
+  const iterator = source[Symbol.asyncIterator]();
+  const first = await iterator.next();
+  const isBytes = !first.done && first.value instanceof Uint8Array;
+  const type = isBytes ? "application/octet-stream" : "application/jsonl";
+  return new Response(toStream(iterator, first, isBytes, stopping), {
+    status: init.status,
+    headers: { "content-type": type, ...init.headers },
+  });
+}
+
+function toStream(
+  iterator: AsyncIterator<unknown>,
+  first: IteratorResult<unknown>,
+  isBytes: boolean,
+  stopping: AbortSignal,
+): ReadableStream<Uint8Array> {
+  const encode = isBytes ? toBytes : toLine;
+  let next: Promise<IteratorResult<unknown>> | undefined = Promise.resolve(
+    first,
+  );
+  let stop = () => {};
+  const end = async () => {
+    stopping.removeEventListener("abort", stop);
+    await iterator.return?.();
+  };
+  return new ReadableStream({
+    start(controller) {
+      // A generator that waits for its next value cannot be told; the reply ends without it.
+      stop = () => {
+        controller.close();
+        end().catch(() => {});
+      };
+      stopping.addEventListener("abort", stop);
+    },
+    async pull(controller) {
+      try {
+        const { done, value } = await (next ?? iterator.next());
+        next = undefined;
+        if (stopping.aborted) return;
+        if (!done) return controller.enqueue(encode(value));
+        stopping.removeEventListener("abort", stop);
+        controller.close();
+      } catch (error) {
+        // The status has been sent: all that is left is to break the reply off, so that it is not taken for whole.
+        log("error", "A streamed reply broke off", {
+          error: describeError(error),
+        });
+        controller.error(error);
+        await end();
+      }
+    },
+    cancel: end,
+  }, { highWaterMark: 0 });
+}
+
+function toBytes(value: unknown): Uint8Array {
+  if (value instanceof Uint8Array) return value;
+  throw new TypeError(
+    "Cannot stream the value: a reply that starts with bytes goes on with bytes",
+  );
+}
+
+function toLine(value: unknown): Uint8Array {
+  return encoder.encode(stringify(value) + "\n");
+}

@@ -1,0 +1,56 @@
+/** The boundary where errors become replies. */
+import { HTTPError, isHTTPError } from "../errors.ts";
+import { problemReply, toHTTPError } from "../http/reply.ts";
+import type { HttpRequest } from "../http/request.ts";
+import { describeError, log } from "../log.ts";
+import type { Schema } from "../schema/schema.ts";
+import type { Recover } from "./middleware.ts";
+
+/**
+ * Shapes an error reply: gives the reply, or nothing for the default one. An error that is no `HTTPError` comes as a 500 with
+ * the error as its `cause`.
+ */
+export type ErrorHandler<State = Record<string, unknown>> = (
+  error: HTTPError,
+  request: HttpRequest<State>,
+) => Response | void | Promise<Response | void>;
+
+/** How shaped error replies are documented. */
+export interface ErrorHandlerOptions {
+  /** The schema of the body of all error replies. */
+  schema?: Schema;
+  /**
+   * Their content type.
+   *
+   * @default {"application/problem+json"}
+   */
+  contentType?: string;
+}
+
+/** The boundary, with or without an application's own shape of replies. */
+export function errorBoundary(handler: ErrorHandler | undefined): Recover {
+  return async (thrown, request) => {
+    const error = toHTTPError(thrown);
+    report(thrown, request);
+    try {
+      return await handler?.(error, request) ?? problemReply(error);
+    } catch (failure) {
+      log("error", "Shaping an error reply failed", {
+        error: describeError(failure),
+      });
+      return problemReply(new HTTPError(500));
+    }
+  };
+}
+
+/** Logs what the client is not told. */
+function report(thrown: unknown, request: HttpRequest): void {
+  const cause = isHTTPError(thrown) ? (thrown.status >= 500 ? thrown.cause : undefined) : thrown;
+  if (cause === undefined && isHTTPError(thrown)) return;
+  log("error", "A request failed", {
+    method: request.method,
+    path: request.path,
+    route: request.route?.path,
+    error: describeError(cause),
+  });
+}

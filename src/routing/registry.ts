@@ -1,0 +1,122 @@
+/** What was declared in one place: routes, middlewares, and whether it is too late to add any. */
+import { RouteError } from "../errors.ts";
+import { checkMiddleware, type Middleware } from "./middleware.ts";
+import { parsePath, parsePrefix } from "./path.ts";
+import { type AnyRouteOptions, type MiddlewareScope, Route } from "./route.ts";
+import { RouteList } from "./table.ts";
+
+const METHOD = /^[A-Z][A-Z-]*$/;
+
+/** The declarations of an application or a router. */
+export class Registry implements MiddlewareScope {
+  readonly #prefix: string;
+  readonly #isRoot: boolean;
+  readonly #middlewares: Middleware[] = [];
+  readonly #routes = new RouteList();
+  #frozen: string | undefined;
+
+  /**
+   * Makes an empty registry.
+   *
+   * @param prefix Stands before all paths.
+   * @param isRoot Whether its paths are those that requests have, which start with a slash.
+   * @throws {RouteError} With code `path`, when the prefix cannot be read.
+   */
+  constructor(prefix: string, isRoot: boolean) {
+    parsePrefix(prefix, "make a router");
+    this.#prefix = prefix;
+    this.#isRoot = isRoot;
+  }
+
+  /** The middlewares, the outermost first. */
+  get middlewares(): readonly Middleware[] {
+    return this.#middlewares;
+  }
+
+  /** The routes, in the order of their registration. */
+  get routes(): readonly Route[] {
+    return this.#routes.all;
+  }
+
+  /** Makes any further declaration throw, for the reason given. */
+  freeze(reason: string): void {
+    this.#frozen ??= reason;
+  }
+
+  /**
+   * Adds a route for each method, all or none.
+   *
+   * @throws {TypeError} When the handler is not async, or an option or method is wrong.
+   * @throws {RouteError} When the path cannot be read or is taken, a name is bound twice, or it is too late.
+   */
+  register(
+    methods: readonly string[],
+    path: string,
+    options: AnyRouteOptions,
+    handler: unknown,
+  ): void {
+    const full = this.#prefix + path;
+    const action = `register ${methods.join(", ")}`;
+    this.#assertOpen(`${action} ${full}`);
+    parsePath(path, action);
+    this.#assertServable(full, action);
+    const wrong = methods.find((method) => !METHOD.test(method) || method === "CONNECT" || method === "TRACE");
+    if (wrong !== undefined) {
+      throw new TypeError(
+        `Cannot register a route at "${full}": "${wrong}" is no method that can be served`,
+      );
+    }
+    // An operationId names one operation: the further methods get names of their own.
+    const { operationId: _, ...unnamed } = options;
+    const routes = methods.map((method, index) =>
+      Route.declare(method, full, index === 0 ? options : unnamed, handler, this)
+    );
+    this.#routes.add(routes, "register the route");
+  }
+
+  /**
+   * Adds the routes of another registry, all or none, and freezes that.
+   *
+   * @throws {RouteError} With code `conflict`, `path` or `frozen`.
+   */
+  include(other: Registry, prefix: string): void {
+    this.#assertOpen("include a router");
+    if (other === this) {
+      throw new TypeError("Cannot include the router: it cannot hold itself");
+    }
+    parsePrefix(prefix, "include a router");
+    const whole = parsePrefix(this.#prefix + prefix, "include a router");
+    const copies = other.routes.map((route) => route.under(whole, this));
+    for (const copy of copies) {
+      this.#assertServable(copy.path, `include ${copy.method}`);
+    }
+    this.#routes.add(copies, "include the router");
+    other.freeze(
+      "the router has been included, declare everything on it before you include it",
+    );
+  }
+
+  /**
+   * Adds a middleware, inside those before it.
+   *
+   * @throws {TypeError} When it is not an async function.
+   * @throws {RouteError} With code `frozen`, when it is too late.
+   */
+  addMiddleware(middleware: unknown): void {
+    this.#assertOpen("add the middleware");
+    this.#middlewares.push(checkMiddleware(middleware));
+  }
+
+  #assertOpen(action: string): void {
+    if (this.#frozen === undefined) return;
+    throw new RouteError("frozen", `Cannot ${action}: ${this.#frozen}`);
+  }
+
+  #assertServable(path: string, action: string): void {
+    if (!this.#isRoot || path.startsWith("/")) return;
+    throw new RouteError(
+      "path",
+      `Cannot ${action} at "${path}": a path of the App must start with "/"`,
+    );
+  }
+}

@@ -1,0 +1,239 @@
+/** The record of a route: what the router, the document and tools are read off. */
+import { isAsyncFunction, isAsyncGeneratorFunction } from "../binding/async_function.ts";
+import { type Binder, compileBinder, type InputDeclaration } from "../binding/binder.ts";
+import type { RouteInfo } from "../http/app_handle.ts";
+import { DEFAULT_LIMITS, type Limits, type ResolvedLimits, resolveLimits } from "../http/limits.ts";
+import { type ReplyFormat, replyFormat } from "../http/reply.ts";
+import type { HttpRequest } from "../http/request.ts";
+import { isSchema, type Schema } from "../schema/schema.ts";
+import type { Middleware } from "./middleware.ts";
+import { parsePath, type PathTemplate } from "./path.ts";
+import type { RouteDescription } from "./route_options.ts";
+
+/** The options of any route, as the record holds them. */
+export interface AnyRouteOptions extends InputDeclaration, RouteDescription {
+  readonly response?: Schema | undefined;
+}
+
+/** Answers a request with its arguments. */
+export type AnyHandler = (
+  request: HttpRequest,
+  args: never,
+) => Promise<unknown> | AsyncGenerator<unknown>;
+
+/** Who holds middlewares that a route runs through; its list may grow until the scope is frozen. */
+export interface MiddlewareScope {
+  readonly middlewares: readonly Middleware[];
+}
+
+const OPTIONS = new Set([
+  "params",
+  "query",
+  "headers",
+  "cookies",
+  "body",
+  "deps",
+  "response",
+  "responses",
+  "status",
+  "summary",
+  "description",
+  "doc",
+  "tags",
+  "operationId",
+  "deprecated",
+  "limits",
+]);
+
+type RouteParts = Pick<
+  Route,
+  "method" | "template" | "options" | "handler" | "scopes" | "format" | "bind" | "ownNames"
+>;
+
+/** A route, checked against its path. Copies under other paths share all but the path. */
+export class Route implements RouteInfo {
+  readonly method: string;
+  readonly template: PathTemplate;
+  readonly options:
+    & Readonly<AnyRouteOptions>
+    & Readonly<Record<string, unknown>>;
+  readonly handler: AnyHandler;
+  /** Who surrounds it, the outermost first. */
+  readonly scopes: readonly MiddlewareScope[];
+  /** How its results become replies. */
+  readonly format: ReplyFormat;
+  /** Makes the handler's arguments. */
+  readonly bind: Binder;
+  /** The names in the path of its own declaration. */
+  readonly ownNames: ReadonlySet<string>;
+  /** The name of the operation; unique once the application has named all of its routes. */
+  operationId: string;
+
+  private constructor(parts: RouteParts) {
+    this.method = parts.method;
+    this.template = parts.template;
+    this.options = parts.options;
+    this.handler = parts.handler;
+    this.scopes = parts.scopes;
+    this.format = parts.format;
+    this.bind = parts.bind;
+    this.ownNames = parts.ownNames;
+    this.operationId = parts.options.operationId ?? this.derivedId;
+  }
+
+  /**
+   * Checks a declaration and makes its record.
+   *
+   * @param method The method, in upper case.
+   * @param path The path, with the prefix of its router.
+   * @param options What was declared.
+   * @param handler What answers.
+   * @param scope Where it was declared.
+   * @throws {TypeError} When the handler is not async, or an option is wrong.
+   * @throws {RouteError} When the path cannot be read, or a name is bound twice.
+   */
+  static declare(
+    method: string,
+    path: string,
+    options: AnyRouteOptions,
+    handler: unknown,
+    scope: MiddlewareScope,
+  ): Route {
+    const name = `${method} ${path}`;
+    checkHandler(handler, name);
+    checkOptions(options, name);
+    const template = parsePath(path, `register ${method}`);
+    const ownNames = new Set(template.names);
+    return new Route({
+      method,
+      template,
+      options: Object.freeze({ ...options }),
+      handler,
+      scopes: [scope],
+      format: replyFormat(options.status),
+      bind: compile(options, template, ownNames, name),
+      ownNames,
+    });
+  }
+
+  /** The full path. */
+  get path(): string {
+    return this.template.text;
+  }
+
+  /** A name for the operation: the handler's, else one made of method and path, such as `getBooksId`. */
+  get derivedId(): string {
+    return this.handler.name === "" ? nameOf(this.method, this.template) : this.handler.name;
+  }
+
+  /** The route as messages call it. */
+  get name(): string {
+    return `${this.method} ${this.path}`;
+  }
+
+  /**
+   * A light copy below a prefix and a further scope. What was compiled is shared, unless the prefix brings names to bind.
+   *
+   * @throws {RouteError} When the full path cannot be read, or a name is bound twice.
+   */
+  under(prefix: PathTemplate, scope: MiddlewareScope): Route {
+    const scopes = [scope, ...this.scopes];
+    if (prefix.text === "") return new Route({ ...this.#parts(), scopes });
+    const template = parsePath(
+      prefix.text + this.path,
+      `include ${this.method}`,
+    );
+    const bind = prefix.names.length === 0 ? this.bind : compile(
+      this.options,
+      template,
+      this.ownNames,
+      `${this.method} ${template.text}`,
+    );
+    return new Route({ ...this.#parts(), template, scopes, bind });
+  }
+
+  /** The bounds that hold for it in an application. */
+  limitsOver(base: ResolvedLimits): ResolvedLimits {
+    return resolveLimits(
+      this.options.limits as Limits | undefined,
+      base,
+      this.name,
+    );
+  }
+
+  #parts(): RouteParts {
+    const { method, template, options, handler, scopes, format, bind, ownNames } = this;
+    return { method, template, options, handler, scopes, format, bind, ownNames };
+  }
+}
+
+function compile(
+  options: AnyRouteOptions,
+  path: PathTemplate,
+  own: ReadonlySet<string>,
+  name: string,
+): Binder {
+  resolveLimits(options.limits, DEFAULT_LIMITS, name);
+  return compileBinder(options, { all: path.names, own }, name);
+}
+
+function checkHandler(
+  handler: unknown,
+  name: string,
+): asserts handler is AnyHandler {
+  if (isAsyncFunction(handler) || isAsyncGeneratorFunction(handler)) return;
+  const got = typeof handler === "function" ? "a sync function" : typeof handler;
+  throw new TypeError(
+    `Cannot register ${name}: the handler must be an async function, got ${got}; write async (request, args) => …`,
+  );
+}
+
+function checkOptions(options: AnyRouteOptions, name: string): void {
+  if (typeof options !== "object" || options === null) {
+    throw new TypeError(
+      `Cannot register ${name}: the options must be an object, got ${typeof options}`,
+    );
+  }
+  for (const key of Object.keys(options)) {
+    if (!OPTIONS.has(key)) {
+      throw new TypeError(
+        `Cannot register ${name}: the option "${key}" is unknown, use ${[...OPTIONS].join(", ")}`,
+      );
+    }
+  }
+  const { status, response, body } = options;
+  if (
+    status !== undefined &&
+    (!Number.isInteger(status) || status < 200 || status > 399)
+  ) {
+    throw new RangeError(
+      `Cannot register ${name}: the status of a success must be from 200 to 399, got ${status}`,
+    );
+  }
+  for (
+    const [key, schema] of Object.entries({
+      response,
+      body,
+      ...options.responses,
+    })
+  ) {
+    if (schema !== undefined && !isSchema(schema)) {
+      throw new TypeError(
+        `Cannot register ${name}: "${key}" must be a valibot schema`,
+      );
+    }
+  }
+  if (
+    body !== undefined && (name.startsWith("GET ") || name.startsWith("HEAD "))
+  ) {
+    throw new TypeError(
+      `Cannot register ${name}: a GET or HEAD request has no body, declare it under query`,
+    );
+  }
+}
+
+function nameOf(method: string, { segments }: PathTemplate): string {
+  const texts = segments.map((segment) => segment.kind === "literal" ? segment.text : segment.name);
+  const words = texts.flatMap((text) => text.match(/[\p{L}\p{N}]+/gu) ?? []);
+  return method.toLowerCase() + words.map((word) => word[0]!.toUpperCase() + word.slice(1)).join("");
+}

@@ -1,0 +1,96 @@
+/**
+ * The JSON form of a schema: the same schema, taking what JSON can carry.
+ *
+ * A bigint comes as a string of digits; an array is no object, although valibot takes one where every key is optional. What no
+ * JSON can satisfy is refused when it is declared.
+ */
+import { mapParts, withInput } from "./rebuild.ts";
+import { nodeOf, type Schema, type SchemaNode } from "./schema.ts";
+import { parseBigInt } from "./text_form.ts";
+
+/** Kinds without a JSON value. */
+const FOREIGN = new Set([
+  "date",
+  "map",
+  "set",
+  "instance",
+  "file",
+  "blob",
+  "function",
+  "promise",
+  "symbol",
+  "nan",
+]);
+
+const OPTIONAL = new Set(["optional", "exact_optional", "nullish"]);
+
+/** Forms that were made: a lazy schema asks for the same ones at every value. */
+const forms = new WeakMap<SchemaNode, SchemaNode>();
+
+/**
+ * Makes the JSON form of a schema; the very same object where nothing has to change.
+ *
+ * @param schema What was declared.
+ * @param name What it was declared for, for the message.
+ * @throws {TypeError} When no JSON value can satisfy a part of the schema.
+ */
+export function toJsonForm(schema: Schema, name: string): Schema {
+  return jsonForm(nodeOf(schema), name);
+}
+
+function jsonForm(node: SchemaNode, name: string): SchemaNode {
+  const known = forms.get(node);
+  if (known) return known;
+  const form = makeForm(node, name);
+  forms.set(node, form);
+  return form;
+}
+
+function makeForm(node: SchemaNode, name: string): SchemaNode {
+  const map = (part: SchemaNode): SchemaNode => jsonForm(part, name);
+  if (node.pipe) return mapParts(node, map);
+  if (FOREIGN.has(node.type)) {
+    const cure = node.type === "date" ? ", use v.pipe(v.string(), v.isoTimestamp(), v.toDate())" : "";
+    throw new TypeError(
+      `Cannot bind ${name}: a schema of kind "${node.type}" cannot be read from JSON${cure}`,
+    );
+  }
+  if (node.type === "bigint") {
+    return withInput(
+      node,
+      (value) => typeof value === "string" ? parseBigInt(value) : value,
+    );
+  }
+  if (node.type === "literal" && typeof node.literal === "bigint") {
+    return withInput(
+      node,
+      (value) => typeof value === "string" ? parseBigInt(value) : value,
+    );
+  }
+  if (node.type === "lazy") return lazyForm(node, name);
+  const form = mapParts(node, map);
+  return takesArrays(node) ? withInput(form, refuseArray) : form;
+}
+
+function lazyForm(node: SchemaNode, name: string): SchemaNode {
+  const getter = (input: unknown): SchemaNode => {
+    const target = node.getter?.(input) as SchemaNode | Promise<SchemaNode>;
+    // An async getter gives a promise, which only the async kind of lazy schema waits for.
+    return target instanceof Promise
+      ? target.then((schema) => jsonForm(schema, name)) as unknown as SchemaNode
+      : jsonForm(target, name);
+  };
+  return { ...node, getter };
+}
+
+/** Tells whether valibot would take an array for this object. */
+function takesArrays(node: SchemaNode): boolean {
+  if (node.type === "record") return true;
+  return node.entries !== undefined &&
+    Object.values(node.entries).every((entry) => OPTIONAL.has(entry.type));
+}
+
+/** Stands in for an array with something that no object schema takes. */
+function refuseArray(value: unknown): unknown {
+  return Array.isArray(value) ? "array" : value;
+}

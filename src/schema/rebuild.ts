@@ -1,0 +1,163 @@
+/** Makes a schema again from other parts: the one way in which webfw adapts a schema to text or to JSON. */
+import * as v from "valibot";
+import type { PipeAction, SchemaNode } from "./schema.ts";
+
+/** Maps a part of a schema. */
+export type MapPart = (part: SchemaNode) => SchemaNode;
+
+/**
+ * The same schema with each of its parts mapped; the very same object where no part changed.
+ *
+ * Schemas are made anew by their own constructors, since many close over their parts.
+ */
+export function mapParts(node: SchemaNode, map: MapPart): SchemaNode {
+  if (node.pipe) return mapPipe(node, node.pipe, map);
+  const rebuilt = rebuild(node, map);
+  return rebuilt === node ? node : keepFallback(node, rebuilt);
+}
+
+/** A schema that converts its input first. */
+export function withInput(
+  node: SchemaNode,
+  convert: (value: unknown) => unknown,
+): SchemaNode {
+  return {
+    ...node,
+    "~run"(dataset, config) {
+      dataset.value = convert(dataset.value);
+      return node["~run"](dataset, config);
+    },
+  };
+}
+
+/** Steps after a transformation see its result, not what was sent: they stay as they are. */
+function mapPipe(
+  node: SchemaNode,
+  pipe: readonly (SchemaNode | PipeAction)[],
+  map: MapPart,
+): SchemaNode {
+  let raw = true;
+  let changed = false;
+  const steps = pipe.map((step) => {
+    if (step.kind === "transformation") raw = false;
+    if (step.kind !== "schema" || !raw) return step;
+    const mapped = map(step as SchemaNode);
+    if (mapped !== step) changed = true;
+    if (transforms(step as SchemaNode)) raw = false;
+    return mapped;
+  });
+  if (!changed) return node;
+  const build = (node.async ? v.pipeAsync : v.pipe) as unknown as (
+    ...steps: unknown[]
+  ) => SchemaNode;
+  return keepFallback(node, build(...steps));
+}
+
+function transforms(node: SchemaNode): boolean {
+  return node.pipe?.some((step) =>
+    step.kind === "transformation" ||
+    (step.kind === "schema" && step !== node && transforms(step as SchemaNode))
+  ) ?? false;
+}
+
+/** `v.fallback` closes over the schema it wraps, so it is laid around the new one again. */
+function keepFallback(node: SchemaNode, rebuilt: SchemaNode): SchemaNode {
+  if (!("fallback" in node)) return rebuilt;
+  const wrap = (node.async ? v.fallbackAsync : v.fallback) as unknown as (
+    schema: SchemaNode,
+    fallback: unknown,
+  ) => SchemaNode;
+  return wrap(rebuilt, node.fallback);
+}
+
+function rebuild(node: SchemaNode, map: MapPart): SchemaNode {
+  switch (node.type) {
+    case "object":
+    case "loose_object":
+    case "strict_object":
+      return again(node, [node.entries], [mapRecord(node.entries, map)]);
+    case "object_with_rest":
+      return again(node, [node.entries, node.rest], [
+        mapRecord(node.entries, map),
+        mapOne(node.rest, map),
+      ]);
+    case "array":
+      return again(node, [node.item], [mapOne(node.item, map)]);
+    case "tuple":
+    case "loose_tuple":
+    case "strict_tuple":
+      return again(node, [node.items], [mapList(node.items, map)]);
+    case "tuple_with_rest":
+      return again(node, [node.items, node.rest], [
+        mapList(node.items, map),
+        mapOne(node.rest, map),
+      ]);
+    case "record":
+      return again(node, [node.key, node.value], [
+        node.key,
+        mapOne(node.value, map),
+      ]);
+    case "union":
+    case "intersect":
+      return again(node, [node.options], [
+        mapList(node.options as SchemaNode[], map),
+      ]);
+    case "variant":
+      return again(node, [node.key, node.options], [
+        node.key,
+        mapList(node.options as SchemaNode[], map),
+      ]);
+    case "optional":
+    case "nullable":
+    case "nullish":
+    case "undefinedable":
+    case "exact_optional": {
+      const wrapped = mapOne(node.wrapped, map);
+      return wrapped === node.wrapped ? node : node.reference(wrapped, node.default);
+    }
+    case "non_optional":
+    case "non_nullable":
+    case "non_nullish":
+      return again(node, [node.wrapped], [mapOne(node.wrapped, map)]);
+    default:
+      return node;
+  }
+}
+
+function again(
+  node: SchemaNode,
+  before: readonly unknown[],
+  after: readonly unknown[],
+): SchemaNode {
+  return after.every((part, index) => part === before[index]) ? node : node.reference(...after, node.message);
+}
+
+function mapOne(
+  part: SchemaNode | undefined,
+  map: MapPart,
+): SchemaNode | undefined {
+  return part && map(part);
+}
+
+function mapList(
+  parts: readonly SchemaNode[] | undefined,
+  map: MapPart,
+): readonly SchemaNode[] | undefined {
+  const mapped = parts?.map(map);
+  return mapped?.some((part, index) => part !== parts?.[index]) ? mapped : parts;
+}
+
+function mapRecord(
+  parts: Readonly<Record<string, SchemaNode>> | undefined,
+  map: MapPart,
+): Readonly<Record<string, SchemaNode>> | undefined {
+  if (!parts) return parts;
+  let changed = false;
+  const mapped: Record<string, SchemaNode> = {};
+  for (const [key, part] of Object.entries(parts)) {
+    const to = map(part);
+    if (to !== part) changed = true;
+    mapped[key] = to;
+  }
+  return changed ? mapped : parts;
+}

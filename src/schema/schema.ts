@@ -1,0 +1,112 @@
+/** What webfw asks of a valibot schema, and how it runs one. */
+
+/**
+ * Any valibot schema, sync or async: the part of it that webfw's types read.
+ *
+ * `Input` is what it takes, `Output` what it gives.
+ *
+ * @example A schema given by name
+ * ```ts
+ * import type { Schema } from "@webfw/core";
+ * import { assertEquals } from "@std/assert";
+ * import * as v from "valibot";
+ *
+ * const page: Schema<number, number> = v.pipe(v.number(), v.minValue(1));
+ * assertEquals(page.kind, "schema");
+ * ```
+ */
+export interface Schema<Input = unknown, Output = Input> {
+  /** Tells schemas from the other objects of valibot. */
+  readonly kind: "schema";
+  /** The kind of the schema, such as `string` or `object`. */
+  readonly type: string;
+  /** Whether it can only be run asynchronously. */
+  readonly async: boolean;
+  /** Carries the types; never there at run time. */
+  readonly "~types"?:
+    | { readonly input: Input; readonly output: Output }
+    | undefined;
+}
+
+/** A fault as valibot reports it. */
+export interface SchemaIssue {
+  readonly kind: "schema" | "validation" | "transformation";
+  readonly type: string;
+  readonly input: unknown;
+  readonly expected: string | null;
+  readonly received: string;
+  readonly message: string;
+  readonly path?: readonly { readonly key?: unknown }[] | undefined;
+}
+
+/** A value on its way through a schema. */
+export interface Dataset {
+  typed?: boolean;
+  value: unknown;
+  issues?: [SchemaIssue, ...SchemaIssue[]] | undefined;
+}
+
+/** A step of a `pipe` that is no schema. */
+export interface PipeAction {
+  readonly kind: "validation" | "transformation" | "metadata";
+}
+
+/** The inside of a schema: what every kind has, and the parts that some have. */
+export interface SchemaNode extends Schema {
+  // deno-lint-ignore no-explicit-any -- each kind's constructor takes parts of its own
+  readonly reference: (...parts: any[]) => SchemaNode;
+  readonly "~run": (
+    dataset: Dataset,
+    config: RunConfig,
+  ) => Dataset | Promise<Dataset>;
+  readonly message?: unknown;
+  readonly pipe?: readonly (SchemaNode | PipeAction)[];
+  readonly entries?: Readonly<Record<string, SchemaNode>>;
+  readonly rest?: SchemaNode;
+  readonly item?: SchemaNode;
+  readonly items?: readonly SchemaNode[];
+  readonly key?: SchemaNode | string;
+  readonly value?: SchemaNode;
+  readonly options?: readonly unknown[];
+  readonly wrapped?: SchemaNode;
+  readonly default?: unknown;
+  readonly fallback?: unknown;
+  readonly getter?: (input: unknown) => SchemaNode;
+  readonly literal?: unknown;
+}
+
+/** How a schema is run. */
+export interface RunConfig {
+  readonly lang: undefined;
+  readonly message: undefined;
+  readonly abortEarly: false;
+  readonly abortPipeEarly: undefined;
+}
+
+/** Every fault is wanted, whatever the application's global configuration of valibot says. */
+const CONFIG: RunConfig = {
+  lang: undefined,
+  message: undefined,
+  abortEarly: false,
+  abortPipeEarly: undefined,
+};
+
+/** Tells whether a value is a schema. */
+export function isSchema(value: unknown): value is Schema {
+  return typeof value === "object" && value !== null &&
+    (value as Partial<SchemaNode>).kind === "schema" &&
+    typeof (value as Partial<SchemaNode>)["~run"] === "function";
+}
+
+/** The inside of a schema. Every schema has one: the public type only hides it. */
+export function nodeOf(schema: Schema): SchemaNode {
+  return schema as SchemaNode;
+}
+
+/** Runs a schema over a value. The result is a promise only where the schema is async. */
+export function runSchema(
+  schema: Schema,
+  value: unknown,
+): Dataset | Promise<Dataset> {
+  return (schema as SchemaNode)["~run"]({ value }, CONFIG);
+}

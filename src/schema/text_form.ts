@@ -1,0 +1,167 @@
+/**
+ * The text form of a schema: the same schema, taking what a path, query, header or cookie can carry.
+ *
+ * What is accepted here is what the document says: numbers by JSON's grammar, booleans as `true false 1 0`, `null` where the
+ * schema is nullable. Text that is none of it goes on as it is, for the schema to refuse.
+ */
+import { mapParts, withInput } from "./rebuild.ts";
+import { nodeOf, type Schema, type SchemaNode } from "./schema.ts";
+
+/** A schema that takes text. */
+export interface TextForm {
+  /** Takes a string, or a list of strings where `isList`. */
+  readonly schema: Schema;
+  /** Whether it takes every value that was sent under its name. */
+  readonly isList: boolean;
+}
+
+/** JSON's grammar of numbers, RFC 8259 section 6. */
+const NUMBER = /^-?(?:0|[1-9]\d*)(?:\.\d+)?(?:[eE][+-]?\d+)?$/;
+const BIGINT = /^-?(?:0|[1-9]\d*)$/;
+const LISTS = new Set([
+  "array",
+  "tuple",
+  "loose_tuple",
+  "strict_tuple",
+  "tuple_with_rest",
+]);
+
+/**
+ * Makes the text form of a schema.
+ *
+ * @param schema What was declared.
+ * @param name What it was declared for, for the message.
+ * @throws {TypeError} When no text can satisfy the schema.
+ */
+export function toTextForm(schema: Schema, name: string): TextForm {
+  const node = nodeOf(schema);
+  const isList = takesList(node, name);
+  const toScalar = (part: SchemaNode): SchemaNode => scalarForm(part, name);
+  const toList = (part: SchemaNode): SchemaNode =>
+    mapParts(part, LISTS.has(part.type) && !part.pipe ? toScalar : toList);
+  return { schema: isList ? toList(node) : toScalar(node), isList };
+}
+
+/** A number as JSON writes it; any other text stays as it is. */
+export function parseNumber(text: string): number | string {
+  if (!NUMBER.test(text)) return text;
+  const number = Number(text);
+  return Number.isFinite(number) ? number : text;
+}
+
+/** A whole number of any size; any other text stays as it is. */
+export function parseBigInt(text: string): bigint | string {
+  return BIGINT.test(text) ? BigInt(text) : text;
+}
+
+function parseBoolean(text: string): boolean | string {
+  if (text === "true" || text === "1") return true;
+  return text === "false" || text === "0" ? false : text;
+}
+
+function parseNull(text: string): null | string {
+  return text === "null" ? null : text;
+}
+
+/** Reads text as that of the values whose kind it has. */
+function parseOneOf(options: readonly unknown[]): (text: string) => unknown {
+  const parsers = new Map<string, (text: string) => unknown>([
+    ["number", parseNumber],
+    ["bigint", parseBigInt],
+    ["boolean", parseBoolean],
+  ]);
+  const kinds = new Set(options.map((option) => typeof option));
+  return (text) => {
+    if (options.includes(text)) return text;
+    for (const kind of kinds) {
+      const value = parsers.get(kind)?.(text);
+      if (value !== undefined && options.includes(value)) return value;
+    }
+    return text;
+  };
+}
+
+function fromText(
+  node: SchemaNode,
+  parse: (text: string) => unknown,
+): SchemaNode {
+  return withInput(
+    node,
+    (value) => typeof value === "string" ? parse(value) : value,
+  );
+}
+
+function scalarForm(node: SchemaNode, name: string): SchemaNode {
+  const map = (part: SchemaNode): SchemaNode => scalarForm(part, name);
+  if (node.pipe) return mapParts(node, map);
+  switch (node.type) {
+    case "string":
+    case "any":
+    case "unknown":
+    case "custom":
+    case "undefined":
+    case "never":
+      return node;
+    case "number":
+      return fromText(node, parseNumber);
+    case "bigint":
+      return fromText(node, parseBigInt);
+    case "boolean":
+      return fromText(node, parseBoolean);
+    case "null":
+      return fromText(node, parseNull);
+    case "literal":
+      return fromText(node, parseOneOf([node.literal]));
+    case "picklist":
+    case "enum":
+      return fromText(node, parseOneOf(node.options ?? []));
+    case "nullable":
+    case "nullish":
+      return fromText(mapParts(node, map), parseNull);
+    case "optional":
+    case "undefinedable":
+    case "exact_optional":
+    case "non_optional":
+    case "non_nullable":
+    case "non_nullish":
+    case "union":
+    case "intersect":
+      return mapParts(node, map);
+    case "lazy":
+      return map(lazyTarget(node));
+    default:
+      throw new TypeError(`Cannot bind ${name}: ${refusal(node.type)}`);
+  }
+}
+
+function refusal(type: string): string {
+  if (type === "date") {
+    return 'text is no "date", use v.pipe(v.string(), v.isoTimestamp(), v.toDate())';
+  }
+  if (LISTS.has(type)) return "a list within a list cannot be written as text";
+  return `a schema of kind "${type}" cannot be read from text`;
+}
+
+function lazyTarget(node: SchemaNode): SchemaNode {
+  const target = node.getter?.(undefined);
+  if (!target || target instanceof Promise) {
+    throw new TypeError("Cannot read text by a lazy schema that is async");
+  }
+  return target;
+}
+
+function takesList(node: SchemaNode, name: string): boolean {
+  if (LISTS.has(node.type)) return true;
+  if (node.type === "lazy") return takesList(lazyTarget(node), name);
+  if (node.wrapped) return takesList(node.wrapped, name);
+  if (node.type !== "union" && node.type !== "intersect") return false;
+  const answers = new Set(
+    (node.options as SchemaNode[]).map((option) => takesList(option, name)),
+  );
+  if (answers.size > 1) {
+    throw new TypeError(
+      `Cannot bind ${name}: declare a list or a single value, not either of them`,
+    );
+  }
+  return answers.has(true);
+}

@@ -1,0 +1,186 @@
+/** Serves an application on a socket until it is told to stop. */
+import { releaseIdleTimer } from "./http/deadline.ts";
+import type { ConnectionInfo } from "./http/request.ts";
+import { log } from "./log.ts";
+
+/** Where a server listens. */
+export interface ListenAddress {
+  /** The address, or the path of a Unix socket. */
+  readonly hostname: string;
+  /** The port; 0 for a Unix socket. */
+  readonly port: number;
+}
+
+/** How an application is served. */
+export interface RunOptions {
+  /**
+   * The port; 0 takes a free one.
+   *
+   * @default {8000}
+   */
+  port?: number;
+  /**
+   * The address to listen at.
+   *
+   * @default {"127.0.0.1"}
+   */
+  hostname?: string;
+  /** Stops the server when it is aborted. */
+  signal?: AbortSignal;
+  /** The certificate chain in PEM, for HTTPS. */
+  cert?: string;
+  /** The private key in PEM, for HTTPS. */
+  key?: string;
+  /** The path of a Unix socket, in place of a port. */
+  path?: string;
+  /**
+   * How long requests in flight may take to end after the server was told to stop, in milliseconds.
+   *
+   * @default {10000} 4000 on Deno Deploy, which kills after 5 seconds
+   */
+  gracePeriod?: number;
+  /** Called when the server listens. A line is printed unless given. */
+  onListen?: (address: ListenAddress) => void;
+  /**
+   * Whether each request is logged with its status and time.
+   *
+   * @default {false}
+   */
+  accessLog?: boolean;
+}
+
+/** What can be served. */
+export interface Servable {
+  /** Answers a request. */
+  readonly fetch: (
+    request: Request,
+    info?: ConnectionInfo,
+  ) => Promise<Response>;
+  /** Makes ready for requests. */
+  start(): Promise<void>;
+  /** Ends streams, since they would never end by themselves. */
+  endStreams(): void;
+  /** Closes what was opened. */
+  stop(): Promise<void>;
+}
+
+/**
+ * Serves until SIGINT, SIGTERM or the signal: then takes no more connections, ends streams, waits for requests in flight, and
+ * stops the application.
+ *
+ * @throws {Deno.errors.AddrInUse} When the port is taken.
+ */
+export async function serve(app: Servable, options: RunOptions): Promise<void> {
+  await app.start();
+  try {
+    await listen(app, options);
+  } finally {
+    await app.stop();
+    releaseIdleTimer();
+  }
+}
+
+async function listen(app: Servable, options: RunOptions): Promise<void> {
+  const { signal, gracePeriod = isDeploy() ? 4_000 : 10_000 } = options;
+  const abort = new AbortController();
+  const server = Deno.serve(
+    { ...listenOptions(options), signal: abort.signal },
+    options.accessLog ? withAccessLog(app.fetch) : app.fetch,
+  );
+  const told = stopRequested(signal);
+  try {
+    await Promise.race([told.promise, server.finished]);
+    app.endStreams();
+    await withinGrace(server.shutdown(), gracePeriod, () => abort.abort());
+  } finally {
+    told.dispose();
+  }
+}
+
+function listenOptions(
+  options: RunOptions,
+): Deno.ServeTcpOptions & Partial<Deno.TlsCertifiedKeyPem> {
+  const { port = 8000, hostname = "127.0.0.1", path, cert, key } = options;
+  const scheme = cert === undefined ? "http" : "https";
+  const announce = options.onListen ??
+    ((address) =>
+      log(
+        "info",
+        `Listening on ${path ? address.hostname : toUrl(scheme, address)}`,
+      ));
+  const onListen = (address: Deno.Addr): void => {
+    if ("hostname" in address) {
+      announce({ hostname: address.hostname, port: address.port });
+    } else announce({ hostname: path ?? "", port: 0 });
+  };
+  if (path !== undefined) {
+    return { path, onListen } as unknown as Deno.ServeTcpOptions;
+  }
+  return {
+    port,
+    hostname,
+    onListen,
+    ...(cert === undefined || key === undefined ? {} : { cert, key }),
+  };
+}
+
+function toUrl(scheme: string, { hostname, port }: ListenAddress): string {
+  return `${scheme}://${hostname.includes(":") ? `[${hostname}]` : hostname}:${port}`;
+}
+
+/** Waits for a signal of the system or of the program. */
+function stopRequested(
+  signal: AbortSignal | undefined,
+): { promise: Promise<void>; dispose: () => void } {
+  const { promise, resolve } = Promise.withResolvers<void>();
+  const stop = () => resolve();
+  const signals: Deno.Signal[] = Deno.build.os === "windows" ? ["SIGINT"] : ["SIGINT", "SIGTERM"];
+  for (const name of signals) Deno.addSignalListener(name, stop);
+  signal?.addEventListener("abort", stop);
+  if (signal?.aborted) stop();
+  const dispose = (): void => {
+    for (const name of signals) Deno.removeSignalListener(name, stop);
+    signal?.removeEventListener("abort", stop);
+  };
+  return { promise, dispose };
+}
+
+/** Waits for requests in flight; when time is up their connections are closed. */
+async function withinGrace(
+  shutdown: Promise<void>,
+  gracePeriod: number,
+  cut: () => void,
+): Promise<void> {
+  const late = setTimeout(() => {
+    log("warn", "Requests were cut off, since they did not end in time", {
+      gracePeriod,
+    });
+    cut();
+  }, gracePeriod);
+  try {
+    await shutdown;
+  } finally {
+    clearTimeout(late);
+  }
+}
+
+function withAccessLog(fetch: Servable["fetch"]): Servable["fetch"] {
+  return async (request, info) => {
+    const start = performance.now();
+    const response = await fetch(request, info);
+    const { pathname, search } = new URL(request.url);
+    const ms = Math.round((performance.now() - start) * 10) / 10;
+    log("info", `${request.method} ${pathname}${search} ${response.status}`, {
+      ms,
+    });
+    return response;
+  };
+}
+
+function isDeploy(): boolean {
+  const { state } = Deno.permissions.querySync({
+    name: "env",
+    variable: "DENO_DEPLOYMENT_ID",
+  });
+  return state === "granted" && Deno.env.has("DENO_DEPLOYMENT_ID");
+}

@@ -1,0 +1,250 @@
+/**
+ * Tests an application without a socket.
+ *
+ * @example A test of one route
+ * ```ts
+ * import { App } from "@webfw/core";
+ * import { TestClient } from "@webfw/core/testing";
+ * import { assertEquals } from "@std/assert";
+ *
+ * const app = new App();
+ * app.get("/hello/{name}", async (_request, { name }) => ({ hello: name }));
+ *
+ * await using client = new TestClient(app);
+ * assertEquals(await client.get("/hello/Ada").json(), { hello: "Ada" });
+ * const missing = await client.get("/nothing").problem();
+ * assertEquals(missing.status, 404);
+ * ```
+ *
+ * @module
+ */
+import type { Issue, Problem } from "./errors.ts";
+
+/** An application, or anything else that answers requests. */
+export interface Testable {
+  /** Answers a request. */
+  readonly fetch: (request: Request) => Response | Promise<Response>;
+  /** Starts what has to be started before the first request. */
+  start?(): Promise<void>;
+  /** Ends what was started. */
+  stop?(): Promise<void>;
+}
+
+/** What a request is made of, besides its method and path. */
+export interface TestRequestInit extends Omit<RequestInit, "method" | "body"> {
+  /** The query: a list sends its name as often as it has elements, undefined sends nothing. */
+  query?: Readonly<
+    Record<string, QueryPart | readonly QueryPart[] | undefined>
+  >;
+  /** A body to send as JSON. */
+  json?: unknown;
+  /** A body as it is. */
+  body?: BodyInit;
+  /** Cookies to send. */
+  cookies?: Readonly<Record<string, string>>;
+}
+
+/** A value that can be written into a query. */
+export type QueryPart = string | number | boolean | bigint | null;
+
+/** The body of a 422 reply. */
+export interface InvalidInput extends Problem {
+  /** All faults that were found. */
+  errors: Issue[];
+}
+
+/** A reply that is on its way: await it for the whole, or ask for what you expect of it. */
+export class TestReply implements PromiseLike<Response> {
+  readonly #response: Promise<Response>;
+
+  /** Takes the reply. */
+  constructor(response: Promise<Response>) {
+    this.#response = response;
+  }
+
+  /** Waits for the reply. The body is whole by then. */
+  then<Fulfilled = Response, Rejected = never>(
+    onFulfilled?:
+      | ((response: Response) => Fulfilled | PromiseLike<Fulfilled>)
+      | null,
+    onRejected?: ((reason: unknown) => Rejected | PromiseLike<Rejected>) | null,
+  ): Promise<Fulfilled | Rejected> {
+    return this.#response.then(onFulfilled, onRejected);
+  }
+
+  /**
+   * The value of a JSON reply.
+   *
+   * @throws {Error} When the reply is an error, or no JSON.
+   */
+  async json<Value = unknown>(): Promise<Value> {
+    const response = await this.#response;
+    const body = await response.text();
+    if (!response.ok || mediaType(response) !== "application/json") {
+      throw new Error(
+        `Cannot read the reply as JSON: got ${describe(response, body)}`,
+      );
+    }
+    return JSON.parse(body);
+  }
+
+  /**
+   * The text of a reply.
+   *
+   * @throws {Error} When the reply is an error.
+   */
+  async text(): Promise<string> {
+    const response = await this.#response;
+    const body = await response.text();
+    if (!response.ok) {
+      throw new Error(
+        `Cannot read the reply as text: got ${describe(response, body)}`,
+      );
+    }
+    return body;
+  }
+
+  /**
+   * The body of a 422 reply, with its list of faults.
+   *
+   * @param status The status that it must have.
+   * @throws {Error} When the reply is no problem, or has another status.
+   */
+  async problem(status: 422): Promise<InvalidInput>;
+  /**
+   * The body of an error reply.
+   *
+   * @param status The status that it must have; any error's unless given.
+   * @throws {Error} When the reply is no problem, or has another status.
+   */
+  async problem(status?: number): Promise<Problem>;
+  async problem(status?: number): Promise<Problem> {
+    const response = await this.#response;
+    const body = await response.text();
+    const isExpected = status === undefined ? !response.ok : response.status === status;
+    if (!isExpected || mediaType(response) !== "application/problem+json") {
+      throw new Error(
+        `Cannot read the reply as a problem: wanted ${status ?? "an error"}, got ${describe(response, body)}`,
+      );
+    }
+    return JSON.parse(body);
+  }
+}
+
+/**
+ * Sends requests to an application and keeps its lifespans: they start with the first request and end with the client.
+ *
+ * Use it with `await using`, or call `close()`.
+ */
+export class TestClient implements AsyncDisposable {
+  readonly #app: Testable;
+  readonly #base: string;
+
+  /**
+   * Makes a client.
+   *
+   * @param app The application.
+   * @param base What paths are relative to.
+   */
+  constructor(app: Testable, base = "http://localhost") {
+    this.#app = app;
+    this.#base = base;
+  }
+
+  /** Sends a GET request. */
+  get(path: string, init: TestRequestInit = {}): TestReply {
+    return this.request("GET", path, init);
+  }
+
+  /** Sends a HEAD request. */
+  head(path: string, init: TestRequestInit = {}): TestReply {
+    return this.request("HEAD", path, init);
+  }
+
+  /** Sends a POST request. */
+  post(path: string, init: TestRequestInit = {}): TestReply {
+    return this.request("POST", path, init);
+  }
+
+  /** Sends a PUT request. */
+  put(path: string, init: TestRequestInit = {}): TestReply {
+    return this.request("PUT", path, init);
+  }
+
+  /** Sends a PATCH request. */
+  patch(path: string, init: TestRequestInit = {}): TestReply {
+    return this.request("PATCH", path, init);
+  }
+
+  /** Sends a DELETE request. */
+  delete(path: string, init: TestRequestInit = {}): TestReply {
+    return this.request("DELETE", path, init);
+  }
+
+  /**
+   * Sends a request of any method.
+   *
+   * @param method The method.
+   * @param path The path, with or without a query.
+   * @param init The query, headers and body.
+   */
+  request(method: string, path: string, init: TestRequestInit = {}): TestReply {
+    return new TestReply(this.#send(this.#requestOf(method, path, init)));
+  }
+
+  /** Ends the lifespans. */
+  async close(): Promise<void> {
+    await this.#app.stop?.();
+  }
+
+  /** Ends the lifespans. */
+  async [Symbol.asyncDispose](): Promise<void> {
+    await this.close();
+  }
+
+  #requestOf(method: string, path: string, init: TestRequestInit): Request {
+    const { query = {}, json, body, cookies, ...rest } = init;
+    const url = new URL(this.#base + path);
+    for (const [name, parts] of Object.entries(query)) {
+      for (const part of Array.isArray(parts) ? parts : [parts]) {
+        if (part !== undefined) url.searchParams.append(name, String(part));
+      }
+    }
+    const headers = new Headers(rest.headers);
+    if (json !== undefined && !headers.has("content-type")) {
+      headers.set("content-type", "application/json");
+    }
+    if (cookies) {
+      headers.set(
+        "cookie",
+        Object.entries(cookies).map(([name, value]) => `${name}=${value}`).join(
+          "; ",
+        ),
+      );
+    }
+    const sent = json === undefined ? body : JSON.stringify(json);
+    return new Request(url, {
+      ...rest,
+      method,
+      headers,
+      ...(sent === undefined ? {} : { body: sent }),
+    });
+  }
+
+  /** Reads the body before it gives the reply: what an application does after the last byte has been done then. */
+  async #send(request: Request): Promise<Response> {
+    await this.#app.start?.();
+    const response = await this.#app.fetch(request);
+    if (response.body === null || response.status === 101) return response;
+    const bytes = await response.bytes();
+    return new Response(bytes, response);
+  }
+}
+
+function mediaType(response: Response): string {
+  return response.headers.get("content-type")?.split(";")[0]?.trim() ?? "none";
+}
+
+function describe(response: Response, body: string): string {
+  return `${response.status} ${mediaType(response)}: ${body.slice(0, 500)}`;
+}
