@@ -83,9 +83,7 @@ export async function prepareDeno(
 function namesConfig(args: string[]): boolean {
   const end = args.findIndex((arg) => !arg.startsWith("-"));
   const options = end < 0 ? args : args.slice(0, end);
-  return options.some((option) =>
-    /^(?:-c|--(?:no-)?config|--import-map)(?:=|$)/.test(option)
-  );
+  return options.some((option) => /^(?:-c|--(?:no-)?config|--import-map)(?:=|$)/.test(option));
 }
 
 async function isOffline(): Promise<boolean> {
@@ -93,9 +91,7 @@ async function isOffline(): Promise<boolean> {
   if (forced === "1" || forced === "0") return forced === "1";
   const { imports } = await readRootConfig(ROOT);
   return !await canReachJsr({
-    packages: Object.keys(imports).filter((name) =>
-      imports[name]?.startsWith("jsr:")
-    ),
+    packages: Object.keys(imports).filter((name) => imports[name]?.startsWith("jsr:")),
     registry: Deno.env.get("JSR_URL") ?? "https://jsr.io",
     memory: join(ROOT, ".webfw"),
     remoteCache: await findRemoteCache(),

@@ -25,9 +25,7 @@ export interface JsrReachOptions {
  */
 export async function canReachJsr(options: JsrReachOptions): Promise<boolean> {
   const { packages, registry, memory, remoteCache } = options;
-  const addresses = packages.map((name) =>
-    new URL(`/${name}/meta.json`, registry)
-  );
+  const addresses = packages.map((name) => new URL(`/${name}/meta.json`, registry));
   if (await all(addresses, (address) => isCached(address, remoteCache))) {
     return true;
   }

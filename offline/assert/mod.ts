@@ -88,8 +88,7 @@ export const assertStrictEquals: <T>(
   expected: T,
   msg?: string,
 ) => asserts actual is T = std.assertStrictEquals;
-export const assertStringIncludes: CompareText<string> =
-  std.assertStringIncludes;
+export const assertStringIncludes: CompareText<string> = std.assertStringIncludes;
 export const assertThrows: Throws = std.assertThrows;
 export const equal: (a: unknown, b: unknown) => boolean = std.equal;
 export const fail: (msg?: string) => never = std.fail;

@@ -23,5 +23,4 @@ export const parseArgs: <
   const B extends string = never,
   const S extends string = never,
   const C extends string = never,
->(args: readonly string[], options?: ParseOptions<B, S, C>) => Flags<B, S, C> =
-  std.parseArgs;
+>(args: readonly string[], options?: ParseOptions<B, S, C>) => Flags<B, S, C> = std.parseArgs;

@@ -17,11 +17,9 @@ export interface Cookie {
   unparsed?: string[];
 }
 
-export const getCookies: (headers: Headers) => Record<string, string> =
-  std.getCookies;
+export const getCookies: (headers: Headers) => Record<string, string> = std.getCookies;
 export const getSetCookies: (headers: Headers) => Cookie[] = std.getSetCookies;
-export const setCookie: (headers: Headers, cookie: Cookie) => void =
-  std.setCookie;
+export const setCookie: (headers: Headers, cookie: Cookie) => void = std.setCookie;
 export const deleteCookie: (
   headers: Headers,
   name: string,

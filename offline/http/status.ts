@@ -12,6 +12,5 @@ export type StatusCode =
   | 421 | 422 | 423 | 424 | 425 | 426 | 428 | 429 | 431 | 451
   | 500 | 501 | 502 | 503 | 504 | 505 | 506 | 507 | 508 | 510 | 511;
 
-export const STATUS_TEXT: Readonly<Record<StatusCode, string>> =
-  std.STATUS_TEXT;
+export const STATUS_TEXT: Readonly<Record<StatusCode, string>> = std.STATUS_TEXT;
 export const isStatus: (status: number) => status is StatusCode = std.isStatus;

@@ -47,8 +47,7 @@ Deno.test("JSR is used where it answers for each package", async () => {
 });
 
 Deno.test("a package that JSR does not have means that JSR is not used", async () => {
-  const answer = (path: string) =>
-    new Response(null, { status: path.includes("http") ? 404 : 200 });
+  const answer = (path: string) => new Response(null, { status: path.includes("http") ? 404 : 200 });
   await withRegistry(answer, async (registry, _asked, folder) => {
     const options = {
       packages: PACKAGES,
@@ -120,8 +119,7 @@ function packageFile(path: string): Response {
 
 Deno.test("what Deno has in its cache needs no probe, but all of it must be there", async () => {
   let broken = false;
-  const answer = (path: string) =>
-    broken ? new Response(null, { status: 503 }) : packageFile(path);
+  const answer = (path: string) => broken ? new Response(null, { status: 503 }) : packageFile(path);
   await withRegistry(answer, async (registry, asked, folder) => {
     async function download(name: string) {
       await new Deno.Command(Deno.execPath(), {

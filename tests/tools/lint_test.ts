@@ -234,8 +234,7 @@ Deno.test("an error message begins with a capital letter, ends without a period 
   const file = "src/errors.ts";
   const capital = "An error message begins with a capital letter";
   const period = "An error message does not end with a period";
-  const contraction = (text: string) =>
-    `An error message has no contractions: "${text}"`;
+  const contraction = (text: string) => `An error message has no contractions: "${text}"`;
   reports("error-message", [
     [file, `throw new TypeError("cannot add it");`, capital],
     [file, `throw new TypeError(\`cannot add \${it} twice\`);`, capital],

@@ -70,8 +70,7 @@ function findCycle(graph: Graph): string[] | null {
 }
 
 Deno.test("a cycle is found, however long, and a diamond is none", () => {
-  const graph = (edges: Record<string, string[]>) =>
-    new Map(Object.entries(edges));
+  const graph = (edges: Record<string, string[]>) => new Map(Object.entries(edges));
   assertEquals(
     findCycle(graph({ a: ["b"], b: ["c", "d"], c: [], d: ["e"], e: ["b"] })),
     ["b", "d", "e", "b"],

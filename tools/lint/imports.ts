@@ -17,9 +17,7 @@ export function importVisitor(
 ): Deno.lint.LintVisitor {
   const literal = (node: Deno.lint.Node | null) => {
     if (node === null) return;
-    const specifier = node.type === "Literal" && typeof node.value === "string"
-      ? node.value
-      : null;
+    const specifier = node.type === "Literal" && typeof node.value === "string" ? node.value : null;
     found({ specifier, node });
   };
   return {
@@ -27,8 +25,7 @@ export function importVisitor(
     ExportNamedDeclaration: (node) => literal(node.source),
     ExportAllDeclaration: (node) => literal(node.source),
     ImportExpression: (node) => literal(node.source),
-    TSImportType: ({ argument }) =>
-      literal(argument.type === "TSLiteralType" ? argument.literal : argument),
+    TSImportType: ({ argument }) => literal(argument.type === "TSLiteralType" ? argument.literal : argument),
     TSExternalModuleReference: (node) => literal(node.expression),
   };
 }

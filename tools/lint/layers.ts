@@ -73,8 +73,7 @@ export const importDirection: Deno.lint.Rule = {
       );
       if (target === "deno.json" || sees(own, placeOf(target))) return;
       const message = `${self} must not import ${target}`;
-      const hint =
-        "Imports point to lower layers: see the list in tools/lint/layers.ts";
+      const hint = "Imports point to lower layers: see the list in tools/lint/layers.ts";
       context.report({ node, message, hint });
     });
   },
