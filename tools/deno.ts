@@ -22,6 +22,7 @@ const TAKES_CONFIG = new Set([
   "info",
   "install",
   "lint",
+  "publish",
   "repl",
   "run",
   "serve",
@@ -42,29 +43,21 @@ export async function prepareDeno(
   args: string[],
   options: Deno.CommandOptions = {},
 ): Promise<PreparedCommand> {
-  let cwd = String(options.cwd ?? Deno.cwd());
-  const env: Record<string, string> = { WEBFW_OFFLINE: "0", ...options.env };
+  const env: Record<string, string> = { ...options.env, WEBFW_OFFLINE: "0" };
   const removals = new AsyncDisposableStack();
+  let cwd = String(options.cwd ?? Deno.cwd());
   if (await isOffline()) {
     const config = await writeOfflineConfig(ROOT);
     env.WEBFW_OFFLINE = "1";
     env.WEBFW_CONFIG ??= config;
-    const [name = "", ...rest] = args;
-    if (namesConfig(rest)) {
-      // The caller knows better.
-    } else if (TAKES_CONFIG.has(name)) {
-      args = [name, "--config", config, ...rest];
-    } else if (name === "doc") {
-      // It looks for the members of a workspace on JSR, an import map aside.
-      args = [name, "--import-map", config, ...rest];
-    } else if (name === "publish" && cwd === ROOT) {
-      args = [name, "--config", config, ...rest];
-    } else if (name === "publish") {
+    if (args[0] === "publish" && cwd !== ROOT) {
       // The place of the configuration names the package to publish, so a
       // member needs that of the workspace in its usual place.
       const stage = await stageWorkspace(ROOT);
       removals.defer(() => Deno.remove(stage, { recursive: true }));
       cwd = join(stage, relative(ROOT, cwd));
+    } else {
+      args = withConfig(args, config);
     }
   }
   const command = new Deno.Command(Deno.execPath(), {
@@ -77,6 +70,15 @@ export async function prepareDeno(
     command,
     [Symbol.asyncDispose]: () => removals.disposeAsync(),
   };
+}
+
+function withConfig(args: string[], config: string): string[] {
+  const [name, ...rest] = args;
+  if (name === undefined || namesConfig(rest)) return args;
+  if (TAKES_CONFIG.has(name)) return [name, "--config", config, ...rest];
+  // It looks for the members of a workspace on JSR, an import map aside.
+  if (name === "doc") return [name, "--import-map", config, ...rest];
+  return args;
 }
 
 /** Whether a configuration is named before the first argument. */
