@@ -49,9 +49,7 @@ export async function remarkableHeaders(
 ): Promise<string[]> {
   const { headers } = await observe(request, port);
   const known = { ...reply.headers, ...expected };
-  return [...headers.keys()].filter((name) =>
-    !UNREMARKABLE.has(name) && !(name in known)
-  );
+  return [...headers.keys()].filter((name) => !UNREMARKABLE.has(name) && !(name in known));
 }
 
 interface ObservedReply {

@@ -60,8 +60,7 @@ function wrk(prefix: string[], directory: string): LoadGenerator {
         duration,
         signal,
       );
-      const [, requests, microseconds, failures] =
-        /^result (\d+) (\d+) (\d+)$/m.exec(output) ?? [];
+      const [, requests, microseconds, failures] = /^result (\d+) (\d+) (\d+)$/m.exec(output) ?? [];
       return {
         requests: Number(requests),
         seconds: Number(microseconds) / 1e6,
@@ -74,9 +73,7 @@ function wrk(prefix: string[], directory: string): LoadGenerator {
 function wrkScript({ method, headers = {}, body }: WorkloadRequest): string {
   return [
     `wrk.method = ${lua(method)}`,
-    ...Object.entries(headers).map(([name, value]) =>
-      `wrk.headers[${lua(name)}] = ${lua(value)}`
-    ),
+    ...Object.entries(headers).map(([name, value]) => `wrk.headers[${lua(name)}] = ${lua(value)}`),
     ...(body === undefined ? [] : [`wrk.body = ${lua(body)}`]),
     `done = function(summary)
   local e = summary.errors
@@ -115,9 +112,7 @@ function autocannon(prefix: string[]): LoadGenerator {
           `--connections=${connections}`,
           `--duration=${Math.ceil(duration / 1000)}`,
           `--method=${method}`,
-          ...Object.entries(headers).map(([name, value]) =>
-            `--headers=${name}=${value}`
-          ),
+          ...Object.entries(headers).map(([name, value]) => `--headers=${name}=${value}`),
           ...(body === undefined ? [] : [`--body=${body}`]),
           `http://127.0.0.1:${port}${target}`,
         ],

@@ -1,28 +1,22 @@
 // `deno task bench:http`: webfw beside a handler written by hand and other frameworks, on the same workloads. Every
 // server is checked before it is measured. Figures never decide the exit code; a server that fails its checks does.
 
+import { runCommand, select } from "../command.ts";
 import { chooseCores } from "./cores.ts";
 import { chooseLoadGenerator } from "./load.ts";
 import { type Contestant, measure } from "./measurement.ts";
-import { type Options, readOptions, USAGE, UsageError } from "./options.ts";
+import { type Options, readOptions, USAGE } from "./options.ts";
 import { report } from "./report.ts";
 import { BASELINE, prepareServers, usualNames } from "./servers.ts";
 import { WORKLOADS } from "./workloads.ts";
 
-/** The exit code of a program that Ctrl-C has ended. */
-const INTERRUPTED = 130;
-
-/** Runs the comparison and returns the exit code. */
-async function main(args: string[]): Promise<number> {
+async function main(args: string[], signal: AbortSignal): Promise<number> {
   const options = readOptions(args);
   if (options.help) {
     console.log(USAGE);
     return 0;
   }
   const workloads = select(WORKLOADS, options.workloads);
-  const abort = new AbortController();
-  const interrupt = () => abort.abort(new Error("Interrupted"));
-  Deno.addSignalListener("SIGINT", interrupt);
   const directory = await Deno.makeTempDir({ prefix: "bench_http_" });
   try {
     const cores = await chooseCores();
@@ -41,7 +35,7 @@ async function main(args: string[]): Promise<number> {
         rounds: options.rounds,
         duration: options.duration,
         connections: options.connections,
-        signal: abort.signal,
+        signal,
       });
       results[workload.name] = contestants;
       console.log(report(workload, contestants));
@@ -55,32 +49,9 @@ async function main(args: string[]): Promise<number> {
     const faulty = Object.values(results).flat()
       .some(({ faults }) => faults.length > 0);
     return faulty ? 1 : 0;
-  } catch (error) {
-    if (abort.signal.aborted) return INTERRUPTED;
-    throw error;
   } finally {
-    Deno.removeSignalListener("SIGINT", interrupt);
     await Deno.remove(directory, { recursive: true });
   }
-}
-
-/** The items with these names, in their own order; all if there are no names. */
-function select<Item extends { name: string }>(
-  items: Item[],
-  names: string[],
-): Item[] {
-  const unknown = names.find((name) =>
-    !items.some((item) => item.name === name)
-  );
-  if (unknown !== undefined) {
-    const known = items.map(({ name }) => name).join(", ");
-    throw new UsageError(
-      `Cannot select "${unknown}": there are only ${known}`,
-    );
-  }
-  return names.length === 0
-    ? items
-    : items.filter(({ name }) => names.includes(name));
 }
 
 function heading(
@@ -96,12 +67,4 @@ ${rounds} interleaved rounds of ${duration} ms; medians, in parentheses the lowe
 `;
 }
 
-if (import.meta.main) {
-  try {
-    Deno.exit(await main(Deno.args));
-  } catch (error) {
-    if (!(error instanceof UsageError)) throw error;
-    console.error(error.message);
-    Deno.exit(2);
-  }
-}
+if (import.meta.main) await runCommand(main);

@@ -122,9 +122,7 @@ async function sample(
       `Cannot measure ${request.target}: ${failures} of ${requests} requests failed`,
     );
   }
-  const cpu = before === undefined || after === undefined
-    ? undefined
-    : after - before;
+  const cpu = before === undefined || after === undefined ? undefined : after - before;
   return {
     rate: requests / seconds,
     cpu: cpu === undefined ? undefined : cpu / requests,

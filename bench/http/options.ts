@@ -1,11 +1,7 @@
 // The arguments of `deno task bench:http`.
 
 import { parseArgs } from "@std/cli/parse-args";
-
-/** An argument that cannot be understood. */
-export class UsageError extends Error {
-  override name = "UsageError";
-}
+import { readCount, readNames, refuseUnknown, UsageError } from "../command.ts";
 
 /** What a run measures, and for how long. */
 export interface Options {
@@ -17,7 +13,7 @@ export interface Options {
   connections: number;
   /** Names of the workloads; empty means all. */
   workloads: string[];
-  /** Names of the servers; empty means all. */
+  /** Names of the servers; empty means the usual ones. */
   servers: string[];
   /** Where the samples are written as JSON. */
   json: string | undefined;
@@ -26,16 +22,16 @@ export interface Options {
 }
 
 /** Printed for `--help`. */
-export const USAGE =
-  `Compares webfw with a handler written by hand and with other frameworks.
+export const USAGE = `Compares webfw with a handler written by hand and with other frameworks.
 
 Options:
   --rounds <n>           rounds, each loading every server once (default 7)
   --duration <time>      load per server and round, such as 500ms or 2s (default 1s)
   --connections <n>      open connections (default 48)
   --only <a,b>           workloads
-  --servers <a,b>        servers; "deno", the handler written by hand, is always among them,
-                         "hono-bare" is Hono without the header that webfw adds, and so on
+  --servers <a,b>        servers; "deno", the handler written by hand, is always among
+                         them; "hono-bare" is Hono without the header that webfw adds
+                         to every reply, and so on
   --quick                check every server and workload, one round of 300ms
   --json <file>          write the samples
   --help                 print this text`;
@@ -49,33 +45,22 @@ export function readOptions(args: string[]): Options {
   const parsed = parseArgs(args, {
     string: ["rounds", "duration", "connections", "only", "servers", "json"],
     boolean: ["quick", "help"],
-    unknown: (argument) => {
-      throw new UsageError(`Cannot read the arguments: unknown "${argument}"`);
-    },
+    unknown: refuseUnknown,
   });
   return {
-    rounds: count(parsed.rounds ?? (parsed.quick ? "1" : "7")),
-    duration: milliseconds(parsed.duration ?? (parsed.quick ? "300ms" : "1s")),
-    connections: count(parsed.connections ?? "48"),
-    workloads: names(parsed.only),
-    servers: names(parsed.servers),
+    rounds: readCount(parsed.rounds ?? (parsed.quick ? "1" : "7")),
+    duration: readDuration(parsed.duration ?? (parsed.quick ? "300ms" : "1s")),
+    connections: readCount(parsed.connections ?? "48"),
+    workloads: readNames(parsed.only),
+    servers: readNames(parsed.servers),
     json: parsed.json,
     help: parsed.help,
   };
 }
 
-function count(text: string): number {
-  if (/^[1-9]\d*$/.test(text)) return Number(text);
-  throw new UsageError(`Cannot read the arguments: "${text}" is not a count`);
-}
-
-function milliseconds(text: string): number {
+function readDuration(text: string): number {
   const [, amount, unit] = /^(\d+(?:\.\d+)?)(ms|s)$/.exec(text) ?? [];
   const value = Number(amount) * (unit === "s" ? 1000 : 1);
   if (value > 0) return value;
   throw new UsageError(`Cannot read the arguments: "${text}" is not a time`);
-}
-
-function names(text: string | undefined): string[] {
-  return text ? text.split(",") : [];
 }

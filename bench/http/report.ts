@@ -25,12 +25,8 @@ export function report(
   const [fewest, most] = [fillerRoutes.at(0), fillerRoutes.at(-1)];
   if (fewest !== most) {
     const rows = measured.flatMap((each) => {
-      const reference = measured.find((other) =>
-        other.server === each.server && other.fillerRoutes === fewest
-      );
-      return each.fillerRoutes === most && reference
-        ? [compare(each, reference)]
-        : [];
+      const reference = measured.find((other) => other.server === each.server && other.fillerRoutes === fewest);
+      return each.fillerRoutes === most && reference ? [compare(each, reference)] : [];
     });
     sections.push(
       `${title}: ratios of ${most} routes to ${fewest}, each server to itself`,
@@ -52,15 +48,11 @@ function table(rows: Comparison[]): string {
       busy === undefined ? "-" : `${Math.round(busy * 100)} %`,
     ]),
   ];
-  const widths = (cells[0] ?? []).map((_, column) =>
-    Math.max(...cells.map((row) => row[column]?.length ?? 0))
-  );
+  const widths = (cells[0] ?? []).map((_, column) => Math.max(...cells.map((row) => row[column]?.length ?? 0)));
   return cells.map((row) =>
     "  " +
     row.map((cell, column) =>
-      column === 0
-        ? cell.padEnd(widths[column] ?? 0)
-        : cell.padStart((widths[column] ?? 0) + 2)
+      column === 0 ? cell.padEnd(widths[column] ?? 0) : cell.padStart((widths[column] ?? 0) + 2)
     ).join("")
   ).join("\n");
 }
@@ -75,9 +67,7 @@ function spread(value: Spread | undefined): string {
 function remarks(contestants: Contestant[]): string[] {
   const lines = contestants.map(({ server, headers, faults }) => {
     if (faults.length > 0) return `  ${server} left out: ${faults.join("; ")}`;
-    return headers.length > 0
-      ? `  ${server} also sends ${headers.join(", ")}`
-      : "";
+    return headers.length > 0 ? `  ${server} also sends ${headers.join(", ")}` : "";
   });
   return [...new Set(lines)].filter((line) => line !== "");
 }

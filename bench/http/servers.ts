@@ -111,8 +111,6 @@ async function deno(args: string[]): Promise<void> {
     .output();
   if (success) return;
   throw new Error(
-    `Cannot prepare the servers: deno ${args[0]} failed\n${
-      new TextDecoder().decode(stderr)
-    }`,
+    `Cannot prepare the servers: deno ${args[0]} failed\n${new TextDecoder().decode(stderr)}`,
   );
 }

@@ -12,9 +12,7 @@ export function median(values: number[]): number {
   const sorted = values.toSorted((a, b) => a - b);
   const middle = sorted.length >> 1;
   const upper = sorted[middle] ?? NaN;
-  return sorted.length % 2 === 1
-    ? upper
-    : ((sorted[middle - 1] ?? NaN) + upper) / 2;
+  return sorted.length % 2 === 1 ? upper : ((sorted[middle - 1] ?? NaN) + upper) / 2;
 }
 
 /**

@@ -76,9 +76,7 @@ function get(
   target: string,
   headers?: Record<string, string>,
 ): WorkloadRequest {
-  return headers
-    ? { method: "GET", target, headers }
-    : { method: "GET", target };
+  return headers ? { method: "GET", target, headers } : { method: "GET", target };
 }
 
 function post(
@@ -124,9 +122,7 @@ const user42: Exchange = {
   request: get("/users/42"),
   reply: json({ id: 42, name: "User 42" }),
 };
-const notUsers = ["abc", "1.5", "0", "-3", "4x"].map((id) =>
-  get(`/users/${id}`)
-);
+const notUsers = ["abc", "1.5", "0", "-3", "4x"].map((id) => get(`/users/${id}`));
 
 /** All workloads, in the order in which they are measured. */
 export const WORKLOADS: Workload[] = [

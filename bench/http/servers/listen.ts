@@ -7,10 +7,9 @@ import process from "node:process";
 export const fillerRoutes: number = Number(process.argv[2] ?? 0);
 
 /** A header that every reply has to carry, as webfw's do; none if the server was started with `bare`. */
-export const replyHeaders: { "x-content-type-options": string } | undefined =
-  process.argv[3] === "bare"
-    ? undefined
-    : { "x-content-type-options": "nosniff" };
+export const replyHeaders: { "x-content-type-options": string } | undefined = process.argv[3] === "bare"
+  ? undefined
+  : { "x-content-type-options": "nosniff" };
 
 /** Adds those headers to a reply in the cheapest way: after its construction. */
 export function finish<Reply extends Response>(reply: Reply): Reply {

@@ -15,8 +15,7 @@ import {
 import { announce, fillerRoutes } from "./listen.ts";
 
 const integer = v.pipe(v.number(), v.integer());
-const shortText = (maximum: number) =>
-  v.pipe(v.string(), v.minLength(1), v.maxLength(maximum));
+const shortText = (maximum: number) => v.pipe(v.string(), v.minLength(1), v.maxLength(maximum));
 
 const Order = v.object({
   customer: v.object({

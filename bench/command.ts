@@ -1,0 +1,66 @@
+// What the two measuring programs share as commands: reading arguments, and how they end.
+
+/** An argument that cannot be understood. */
+export class UsageError extends Error {
+  override name = "UsageError";
+}
+
+/** Refuses an argument that no option stands for; in the form that `parseArgs` takes. */
+export function refuseUnknown(argument: string): never {
+  throw new UsageError(`Cannot read the arguments: unknown "${argument}"`);
+}
+
+/**
+ * Reads a whole number above 0.
+ *
+ * @throws {UsageError} if the text is anything else
+ */
+export function readCount(text: string): number {
+  if (/^[1-9]\d*$/.test(text)) return Number(text);
+  throw new UsageError(`Cannot read the arguments: "${text}" is not a count`);
+}
+
+/** Reads names that are separated by commas. */
+export function readNames(text: string | undefined): string[] {
+  return text ? text.split(",") : [];
+}
+
+/**
+ * The items with these names, in their own order; all if there are no names.
+ *
+ * @throws {UsageError} if no item has one of the names
+ */
+export function select<Item extends { name: string }>(
+  items: Item[],
+  names: string[],
+): Item[] {
+  const known = items.map(({ name }) => name);
+  const unknown = names.find((name) => !known.includes(name));
+  if (unknown !== undefined) {
+    throw new UsageError(
+      `Cannot select "${unknown}": there are only ${known.join(", ")}`,
+    );
+  }
+  return names.length === 0 ? items : items.filter(({ name }) => names.includes(name));
+}
+
+/**
+ * Runs a program that can be interrupted, and ends the process with the exit code that it returns: 2 for wrong
+ * arguments, 130 after Ctrl-C.
+ */
+export async function runCommand(
+  main: (args: string[], signal: AbortSignal) => Promise<number>,
+): Promise<never> {
+  const abort = new AbortController();
+  for (const signal of ["SIGINT", "SIGTERM"] as const) {
+    Deno.addSignalListener(signal, () => abort.abort(new Error(signal)));
+  }
+  try {
+    Deno.exit(await main(Deno.args, abort.signal));
+  } catch (error) {
+    if (abort.signal.aborted) Deno.exit(130);
+    if (!(error instanceof UsageError)) throw error;
+    console.error(error.message);
+    Deno.exit(2);
+  }
+}

@@ -1,0 +1,80 @@
+// `deno task bench:types`: what a route costs the type checker, on webfw and on other frameworks. Check times only
+// inform; with `--limit` the instantiations of webfw, which are the same on every machine, decide the exit code.
+
+import { runCommand, select } from "../command.ts";
+import { elysia } from "./apps/elysia.ts";
+import type { GeneratedApp } from "./apps/generated_app.ts";
+import { hono } from "./apps/hono.ts";
+import { orpc } from "./apps/orpc.ts";
+import { webfw } from "./apps/webfw.ts";
+import { excesses, type Growth, growth, SIZES } from "./growth.ts";
+import { readOptions, USAGE } from "./options.ts";
+import { compilerVersion, createProject } from "./project.ts";
+import { table } from "./report.ts";
+import { type Cost, typeCheck } from "./type_check.ts";
+
+async function main(args: string[], signal: AbortSignal): Promise<number> {
+  const options = readOptions(args);
+  if (options.help) {
+    console.log(USAGE);
+    return 0;
+  }
+  const apps = select([webfw, orpc, elysia, hono], options.frameworks);
+  const directory = await Deno.makeTempDir({ prefix: "bench_types_" });
+  try {
+    await createProject(directory);
+    console.log(
+      `TypeScript ${await compilerVersion(directory)}, applications of ${
+        SIZES.join(", ")
+      } routes; the cost of one without routes is subtracted\n`,
+    );
+    const instantiations: Growth[] = [];
+    const time: Growth[] = [];
+    for (const app of apps) {
+      const costs = await measure(app, directory, options.rounds, signal);
+      instantiations.push(growth(app.name, costs, "instantiations"));
+      time.push(growth(app.name, costs, "time"));
+    }
+    console.log(table("Instantiations", instantiations, 0));
+    console.log(table("Check time in ms", time, 1));
+    if (options.json !== undefined) {
+      await Deno.writeTextFile(
+        options.json,
+        JSON.stringify({ instantiations, time }, null, 2),
+      );
+    }
+    return demand(instantiations, options.limit);
+  } finally {
+    await Deno.remove(directory, { recursive: true });
+  }
+}
+
+/** Checks an application of every size as often as asked; the fastest check counts. */
+async function measure(
+  app: GeneratedApp,
+  directory: string,
+  rounds: number,
+  signal: AbortSignal,
+): Promise<Map<number, Cost>> {
+  const costs = new Map<number, Cost>();
+  for (const routes of [0, ...SIZES]) {
+    const source = app.source(routes);
+    for (let round = 0; round < rounds; round++) {
+      const cost = await typeCheck(source, directory, signal);
+      const fastest = costs.get(routes)?.time ?? Infinity;
+      if (cost.time < fastest) costs.set(routes, cost);
+    }
+  }
+  return costs;
+}
+
+/** Prints what webfw costs too much, and returns the exit code. */
+function demand(measured: Growth[], limit: number | undefined): number {
+  if (limit === undefined) return 0;
+  const ours = measured.find(({ framework }) => framework === webfw.name);
+  const found = ours ? excesses(ours, limit) : ["webfw was not measured"];
+  for (const excess of found) console.error(excess);
+  return found.length > 0 ? 1 : 0;
+}
+
+if (import.meta.main) await runCommand(main);

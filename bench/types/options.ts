@@ -1,0 +1,49 @@
+// The arguments of `deno task bench:types`.
+
+import { parseArgs } from "@std/cli/parse-args";
+import { readCount, readNames, refuseUnknown } from "../command.ts";
+
+/** What a run measures, and what it demands. */
+export interface Options {
+  /** Checks of each application, of which the fastest counts. */
+  rounds: number;
+  /** Names of the frameworks; empty means all. */
+  frameworks: string[];
+  /** Instantiations that a route of webfw may cost, or nothing to demand. */
+  limit: number | undefined;
+  /** Where the figures are written as JSON. */
+  json: string | undefined;
+  /** Whether only the usage is asked for. */
+  help: boolean;
+}
+
+/** Printed for `--help`. */
+export const USAGE = `Measures what a route costs the type checker, on webfw and on other frameworks.
+
+Options:
+  --rounds <n>    checks of each application, of which the fastest counts (default 1)
+  --only <a,b>    frameworks
+  --limit <n>     fail if a route of webfw costs more instantiations, or 800 routes
+                  cost more than 2.1 times 400
+  --json <file>   write the figures
+  --help          print this text`;
+
+/**
+ * Reads the arguments.
+ *
+ * @throws {UsageError} if a number cannot be read, or an argument is not known
+ */
+export function readOptions(args: string[]): Options {
+  const parsed = parseArgs(args, {
+    string: ["rounds", "only", "limit", "json"],
+    boolean: ["help"],
+    unknown: refuseUnknown,
+  });
+  return {
+    rounds: readCount(parsed.rounds ?? "1"),
+    frameworks: readNames(parsed.only),
+    limit: parsed.limit === undefined ? undefined : readCount(parsed.limit),
+    json: parsed.json,
+    help: parsed.help,
+  };
+}

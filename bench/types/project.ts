@@ -1,0 +1,86 @@
+// A folder in which the TypeScript compiler finds everything that a generated application imports.
+
+import { join } from "node:path";
+import { offlineConfig } from "../../tools/offline_config.ts";
+
+const ROOT = join(import.meta.dirname!, "..", "..");
+const PEERS = join(ROOT, "bench", "peers");
+
+/** The options under which the repository itself is checked, and what resolution takes. */
+const COMPILER_OPTIONS = {
+  target: "esnext",
+  module: "esnext",
+  moduleResolution: "bundler",
+  lib: ["esnext"],
+  types: [],
+  strict: true,
+  noUncheckedIndexedAccess: true,
+  exactOptionalPropertyTypes: true,
+  skipLibCheck: true,
+  allowImportingTsExtensions: true,
+  noEmit: true,
+};
+
+/** What `deno types` leaves out, and modules of which nothing has to be known. */
+const AMBIENT = `
+declare module "deno-std/*";
+declare module "node:*";
+declare function setTimeout(callback: () => void, delay?: number): number;
+declare function setInterval(callback: () => void, delay?: number): number;
+declare function clearTimeout(id?: number): void;
+declare function clearInterval(id?: number): void;
+`;
+
+/**
+ * Installs the compiler and the peers in a folder, at the versions that bench/peers pins.
+ *
+ * @throws {Error} if a package cannot be had
+ */
+export async function createProject(directory: string): Promise<void> {
+  for (const file of ["deno.json", "deno.lock"]) {
+    await Deno.copyFile(join(PEERS, file), join(directory, file));
+  }
+  await deno(["install", "--node-modules-dir=auto", "--frozen"], directory);
+  await Deno.writeTextFile(
+    join(directory, "deno.d.ts"),
+    await deno(["types"], directory),
+  );
+  await Deno.writeTextFile(join(directory, "ambient.d.ts"), AMBIENT);
+  const { imports } = JSON.parse(await offlineConfig(ROOT));
+  const paths = Object.fromEntries(
+    Object.entries<string>(imports)
+      .filter(([, target]) => target.startsWith("./"))
+      .map(([name, target]) => [name, [join(ROOT, target)]]),
+  );
+  await Deno.writeTextFile(
+    join(directory, "tsconfig.json"),
+    JSON.stringify({
+      compilerOptions: {
+        ...COMPILER_OPTIONS,
+        paths: {
+          ...paths,
+          valibot: [join(directory, "node_modules", "valibot")],
+        },
+      },
+      files: ["deno.d.ts", "ambient.d.ts", "app.ts"],
+    }),
+  );
+}
+
+/** The version of the compiler in a project. */
+export async function compilerVersion(directory: string): Promise<string> {
+  const manifest = join(directory, "node_modules", "typescript", "package.json");
+  return JSON.parse(await Deno.readTextFile(manifest)).version;
+}
+
+async function deno(args: string[], cwd: string): Promise<string> {
+  const { success, stdout, stderr } = await new Deno.Command(
+    Deno.execPath(),
+    { args, cwd },
+  ).output();
+  const decoder = new TextDecoder();
+  if (success) return decoder.decode(stdout);
+  throw new Error(
+    `Cannot prepare the type check: deno ${args[0]} failed\n${decoder.decode(stderr)}`,
+  );
+}
