@@ -3,7 +3,7 @@
 import { compare, type Comparison } from "./comparison.ts";
 import type { Contestant } from "./measurement.ts";
 import { BASELINE } from "./servers.ts";
-import type { Spread } from "./statistics.ts";
+import { median, type Spread } from "./statistics.ts";
 import type { Workload } from "./workloads.ts";
 
 /** The text for one measured workload. */
@@ -33,7 +33,8 @@ export function report(
       table(rows),
     );
   }
-  return [...sections, ...remarks(contestants)].join("\n") + "\n";
+  return [...sections, ...doubts(measured), ...remarks(contestants)]
+    .join("\n") + "\n";
 }
 
 function table(rows: Comparison[]): string {
@@ -45,7 +46,7 @@ function table(rows: Comparison[]): string {
       spread(throughput),
       cpu?.toFixed(2) ?? "-",
       spread(efficiency),
-      busy === undefined ? "-" : `${Math.round(busy * 100)} %`,
+      busy === undefined ? "-" : percent(busy),
     ]),
   ];
   const widths = (cells[0] ?? []).map((_, column) => Math.max(...cells.map((row) => row[column]?.length ?? 0)));
@@ -57,10 +58,23 @@ function table(rows: Comparison[]): string {
   ).join("\n");
 }
 
+function percent(share: number): string {
+  return `${Math.round(share * 100)} %`;
+}
+
 function spread(value: Spread | undefined): string {
   if (!value) return "-";
-  const { median, min, max } = value;
-  return `${median.toFixed(3)} (${min.toFixed(2)}-${max.toFixed(2)})`;
+  return `${value.median.toFixed(3)} (${value.min.toFixed(2)}-${value.max.toFixed(2)})`;
+}
+
+/** Whether the throughput measures the servers, which it does where they are busy all the time. */
+function doubts(contestants: Contestant[]): string[] {
+  const shares = contestants.flatMap(({ samples }) => samples.flatMap(({ busy }) => busy ?? []));
+  if (shares.length === 0 || median(shares) >= 0.9) return [];
+  return [
+    `  The servers were busy for ${percent(median(shares))} of the time: ` +
+    "the machine has other work, or the load is too small. Only the CPU columns mean something.",
+  ];
 }
 
 /** What was left out and why, and what the replies carry besides what the workload asks for. */
