@@ -13,8 +13,7 @@ import {
 } from "../http/domain.ts";
 import { fillerRoutes, listen, replyHeaders } from "../http/servers/listen.ts";
 
-const text = (maximum: number) =>
-  t.String({ minLength: 1, maxLength: maximum });
+const text = (maximum: number) => t.String({ minLength: 1, maxLength: maximum });
 
 const Order = t.Object({
   customer: t.Object({

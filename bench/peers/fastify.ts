@@ -13,11 +13,7 @@ import {
   Timing,
   type User,
 } from "../http/domain.ts";
-import {
-  announce,
-  fillerRoutes,
-  replyHeaders,
-} from "../http/servers/listen.ts";
+import { announce, fillerRoutes, replyHeaders } from "../http/servers/listen.ts";
 
 declare module "fastify" {
   interface FastifyRequest {

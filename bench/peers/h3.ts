@@ -10,15 +10,7 @@ import {
   readValidatedBody,
   requireContentType,
 } from "h3";
-import {
-  authenticate,
-  describeUser,
-  fillerSegment,
-  GREETING,
-  receiptFor,
-  Timing,
-  type User,
-} from "../http/domain.ts";
+import { authenticate, describeUser, fillerSegment, GREETING, receiptFor, Timing, type User } from "../http/domain.ts";
 import { fillerRoutes, listen, replyHeaders } from "../http/servers/listen.ts";
 import { Order, Search, UserPath } from "./valibot_schemas.ts";
 

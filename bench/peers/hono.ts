@@ -2,19 +2,9 @@
 
 import { Hono } from "hono";
 import { vValidator } from "@hono/valibot-validator";
-import {
-  describeUser,
-  fillerSegment,
-  GREETING,
-  receiptFor,
-} from "../http/domain.ts";
+import { describeUser, fillerSegment, GREETING, receiptFor } from "../http/domain.ts";
 import { fillerRoutes, finish, listen } from "../http/servers/listen.ts";
-import {
-  currentUser,
-  protect,
-  requireClient,
-  time,
-} from "./hono_middleware.ts";
+import { currentUser, protect, requireClient, time } from "./hono_middleware.ts";
 import { Order, Search, UserPath } from "./valibot_schemas.ts";
 
 const app = new Hono();

@@ -25,10 +25,9 @@ export const requireClient: MiddlewareHandler = async (c, next) => {
 };
 
 /** Provides the user to whom the `authorization` header belongs. */
-export const currentUser: MiddlewareHandler<{ Variables: { user: User } }> =
-  async (c, next) => {
-    const user = await authenticate(c.req.header("authorization") ?? "");
-    if (!user) return c.text("Unknown token", 401);
-    c.set("user", user);
-    await next();
-  };
+export const currentUser: MiddlewareHandler<{ Variables: { user: User } }> = async (c, next) => {
+  const user = await authenticate(c.req.header("authorization") ?? "");
+  if (!user) return c.text("Unknown token", 401);
+  c.set("user", user);
+  await next();
+};

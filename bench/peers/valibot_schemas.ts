@@ -27,8 +27,7 @@ export const Search = v.object({
   ]),
 });
 
-const text = (maximum: number) =>
-  v.pipe(v.string(), v.minLength(1), v.maxLength(maximum));
+const text = (maximum: number) => v.pipe(v.string(), v.minLength(1), v.maxLength(maximum));
 
 /** The body of `POST /orders`. */
 export const Order = v.object({

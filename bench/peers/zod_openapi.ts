@@ -1,21 +1,9 @@
 // The workloads on Hono with @hono/zod-openapi: routes that are also documented, validated by zod.
 
 import { createRoute, OpenAPIHono, z } from "@hono/zod-openapi";
-import {
-  describeUser,
-  fillerSegment,
-  GREETING,
-  ORDER_BOUNDS,
-  receiptFor,
-  SEARCH_LIMIT,
-} from "../http/domain.ts";
+import { describeUser, fillerSegment, GREETING, ORDER_BOUNDS, receiptFor, SEARCH_LIMIT } from "../http/domain.ts";
 import { fillerRoutes, finish, listen } from "../http/servers/listen.ts";
-import {
-  currentUser,
-  protect,
-  requireClient,
-  time,
-} from "./hono_middleware.ts";
+import { currentUser, protect, requireClient, time } from "./hono_middleware.ts";
 
 const User = z.object({ id: z.number().int(), name: z.string() })
   .openapi("User");
@@ -71,8 +59,7 @@ for (let index = 0; index < fillerRoutes; index++) {
       request: { params: z.object({ id: z.string() }) },
       responses: { 200: json(z.object({}), "The resource") },
     }),
-    (c) =>
-      finish(c.json({ resource: index, id: c.req.valid("param").id }, 200)),
+    (c) => finish(c.json({ resource: index, id: c.req.valid("param").id }, 200)),
   );
 }
 app.openapi(
