@@ -38,8 +38,8 @@ export async function typeCheck(
   }).output();
   const output = new TextDecoder().decode(stdout);
   if (!success) {
-    const lines = output.split("\n").slice(0, 10).join("\n");
-    throw new Error(`Cannot measure an application that is wrong:\n${lines}`);
+    const errors = output.split("\n").filter((line) => line.includes("error TS")).slice(0, 10);
+    throw new Error(`Cannot measure an application that is wrong:\n${errors.join("\n")}`);
   }
   return {
     instantiations: Number(figure(output, "Instantiations", "")),
