@@ -51,17 +51,19 @@ export function compileBinder(
   }));
   const fields = new TextFields([handler, ...owners], path);
   const body = declared.body && new JsonBody(declared.body, owner);
-  if (!fields.isAsync && !body && deps.length === 0) {
-    return (request) => bindText(fields, request);
-  }
+  if (!body && deps.length === 0) return (request) => bindText(fields, request);
   return (request) => bindAll(fields, body, deps.length > 0 ? resolver : undefined, request);
 }
 
-function bindText(fields: TextFields, request: HttpRequest): Args {
+function bindText(fields: TextFields, request: HttpRequest): Args | Promise<Args> {
   const issues: Issue[] = [];
-  const [args] = fields.bind(request, issues);
+  const bound = fields.bind(request, issues);
+  return bound instanceof Promise ? bound.then((args) => accept(args, issues)) : accept(bound, issues);
+}
+
+function accept(args: readonly Args[], issues: readonly Issue[]): Args {
   if (issues.length > 0) throw new ValidationError(issues);
-  return args!;
+  return args[0]!;
 }
 
 async function bindAll(
@@ -71,10 +73,10 @@ async function bindAll(
   request: HttpRequest,
 ): Promise<Args> {
   const issues: Issue[] = [];
-  const args = fields.isAsync ? await fields.bindAsync(request, issues) : fields.bind(request, issues);
-  const own = args[0]!;
-  if (body) own.body = await body.bind(request, issues);
-  if (issues.length > 0) throw new ValidationError(issues);
+  const bound = fields.bind(request, issues);
+  const args = bound instanceof Promise ? await bound : bound;
+  if (body) args[0]!.body = await body.bind(request, issues);
+  const own = accept(args, issues);
   if (resolver) await resolver.resolve(request, args);
   return own;
 }

@@ -5,11 +5,12 @@ import { isJson } from "../http/media_type.ts";
 import type { HttpRequest } from "../http/request.ts";
 import { toIssue } from "../schema/issues.ts";
 import { toJsonForm } from "../schema/json_form.ts";
-import { runSchema, type Schema } from "../schema/schema.ts";
+import type { Dataset, Schema } from "../schema/schema.ts";
+import { toValidator, type Validator } from "../schema/validator.ts";
 
 /** A prepared body. */
 export class JsonBody {
-  readonly #schema: Schema;
+  readonly #validate: Validator["validate"];
 
   /**
    * Prepares a body.
@@ -19,7 +20,7 @@ export class JsonBody {
    * @throws {TypeError} When no JSON value can satisfy the schema.
    */
   constructor(schema: Schema, owner: string) {
-    this.#schema = toJsonForm(schema, `the body of ${owner}`);
+    this.#validate = toValidator(toJsonForm(schema, `the body of ${owner}`)).validate;
   }
 
   /**
@@ -30,7 +31,7 @@ export class JsonBody {
    */
   async bind(request: HttpRequest, issues: Issue[]): Promise<unknown> {
     const value = await readJson(request);
-    const result = run(this.#schema, value);
+    const result = run(this.#validate, value);
     const dataset = result instanceof Promise ? await result : result;
     if (!dataset.issues) return dataset.value;
     for (const issue of dataset.issues) issues.push(toIssue(issue, "body", []));
@@ -58,9 +59,9 @@ async function readJson(request: HttpRequest): Promise<unknown> {
 }
 
 /** A recursive schema follows the nesting of the body, which the stack may not hold. */
-function run(schema: Schema, value: unknown): ReturnType<typeof runSchema> {
+function run(validate: Validator["validate"], value: unknown): Dataset | Promise<Dataset> {
   try {
-    return runSchema(schema, value);
+    return validate(value);
   } catch (error) {
     if (error instanceof RangeError && /call stack/i.test(error.message)) {
       throw new HTTPError(400, "The body is nested too deeply");

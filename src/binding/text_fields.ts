@@ -3,8 +3,9 @@ import { type InputSource, type Issue, RouteError } from "../errors.ts";
 import { pickQuery, type QueryValue } from "../http/query.ts";
 import { type HttpRequest, limitsOf, pathValuesOf, queryTextOf } from "../http/request.ts";
 import { toIssue } from "../schema/issues.ts";
-import { type Dataset, runSchema, type Schema } from "../schema/schema.ts";
+import type { Dataset, Schema } from "../schema/schema.ts";
 import { toTextForm } from "../schema/text_form.ts";
+import { toValidator, type Validator } from "../schema/validator.ts";
 import type { TextInputs } from "./dependency.ts";
 
 /** Arguments by name. */
@@ -33,7 +34,7 @@ interface Field {
   readonly name: string;
   /** The index of the path's value or the query's slot. */
   readonly place: number;
-  readonly schema: Schema | undefined;
+  readonly validate: Validator["validate"] | undefined;
   readonly isList: boolean;
   readonly owner: number;
   /** The argument that holds the value: `headers` and `cookies` have objects of their own. */
@@ -46,8 +47,6 @@ export class TextFields {
   readonly #bags: readonly (readonly ("headers" | "cookies")[])[];
   readonly #fields: readonly Field[];
   readonly #slots: ReadonlyMap<string, number>;
-  /** Whether a schema has to be waited for. */
-  readonly isAsync: boolean;
 
   /**
    * Prepares the plan.
@@ -63,38 +62,24 @@ export class TextFields {
     this.#fields = owners.flatMap((owner, index) => fieldsOf(owner, index, path, slots));
     this.#bags = owners.map(({ inputs }) => BAGS.filter((bag) => inputs[bag] !== undefined));
     this.#slots = slots;
-    this.isAsync = this.#fields.some((field) => field.schema?.async);
   }
 
-  /** Binds where no schema is async. Faults are added to the list. */
-  bind(request: HttpRequest, issues: Issue[]): Args[] {
+  /** Binds. Faults are added to the list. A promise only where a schema is async. */
+  bind(request: HttpRequest, issues: Issue[]): Args[] | Promise<Args[]> {
     const args = this.#emptyArgs();
     const query = this.#query(request);
+    let pending: Promise<void>[] | undefined;
     for (const field of this.#fields) {
       const value = read(field, request, query);
-      if (field.schema === undefined) args[field.owner]![field.name] = value;
+      if (field.validate === undefined) args[field.owner]![field.name] = value;
       else if (isRepeated(field, value)) issues.push(repeated(field));
-      else {settle(
-          field,
-          runSchema(field.schema, value) as Dataset,
-          args,
-          issues,
-        );}
+      else {
+        const result = field.validate(value);
+        if (!(result instanceof Promise)) settle(field, result, args, issues);
+        else (pending ??= []).push(result.then((dataset) => settle(field, dataset, args, issues)));
+      }
     }
-    return args;
-  }
-
-  /** Binds where a schema is async. Faults are added to the list. */
-  async bindAsync(request: HttpRequest, issues: Issue[]): Promise<Args[]> {
-    const args = this.#emptyArgs();
-    const query = this.#query(request);
-    for (const field of this.#fields) {
-      const value = read(field, request, query);
-      if (field.schema === undefined) args[field.owner]![field.name] = value;
-      else if (isRepeated(field, value)) issues.push(repeated(field));
-      else settle(field, await runSchema(field.schema, value), args, issues);
-    }
-    return args;
+    return pending ? Promise.all(pending).then(() => args) : args;
   }
 
   #query(request: HttpRequest): readonly QueryValue[] {
@@ -197,7 +182,7 @@ function fieldsOf(
       source,
       name,
       place,
-      schema: form?.schema,
+      validate: form && toValidator(form.schema).validate,
       isList: form?.isList ?? false,
       owner: index,
       bag,

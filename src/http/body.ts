@@ -122,15 +122,7 @@ export class BodyReader {
   }
 
   #inTime<T>(read: Promise<T>): Promise<T> {
-    const late = () =>
-      new HTTPError(408, "The body did not arrive in time", {
-        headers: { connection: "close" },
-      });
-    const wait = withDeadline(
-      read.catch(refuseBroken),
-      this.#limits.readTimeout,
-      late,
-    );
+    const wait = withDeadline(read, this.#limits.readTimeout, tooSlow, toRefusal);
     return this.#isLocal ? wait.finally(releaseIdleTimer) : wait;
   }
 }
@@ -160,11 +152,15 @@ async function collect(
   return whole;
 }
 
+function tooSlow(): HTTPError {
+  return new HTTPError(408, "The body did not arrive in time", { headers: { connection: "close" } });
+}
+
 function tooLarge(limit: number): HTTPError {
   return new HTTPError(413, `The body is larger than ${limit} bytes`);
 }
 
 /** A body that breaks off is the client's fault, or it has gone; either way no fault of the application. */
-function refuseBroken(cause: unknown): never {
-  throw cause instanceof HTTPError ? cause : new HTTPError(400, "The body was cut short", { cause });
+function toRefusal(cause: unknown): unknown {
+  return cause instanceof HTTPError ? cause : new HTTPError(400, "The body was cut short", { cause });
 }

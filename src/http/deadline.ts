@@ -19,11 +19,13 @@ let firesAt = Infinity;
  * @param promise What to wait for. It is left running when time is up.
  * @param ms The time it has, in milliseconds.
  * @param late Makes the error of a wait that took too long.
+ * @param broken Makes the error of a promise that was rejected.
  */
 export function withDeadline<T>(
   promise: Promise<T>,
   ms: number,
   late: () => Error,
+  broken: (cause: unknown) => unknown,
 ): Promise<T> {
   return new Promise((resolve, reject) => {
     const wait: Wait = {
@@ -39,7 +41,7 @@ export function withDeadline<T>(
       },
       (error) => {
         waits.delete(wait);
-        reject(error);
+        reject(broken(error));
       },
     );
   });

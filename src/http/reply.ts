@@ -3,53 +3,33 @@ import { HTTPError, isHTTPError } from "../errors.ts";
 import { stringify } from "./json.ts";
 import { iterableReply } from "./stream_reply.ts";
 
-/** Keeps a browser from taking a reply for something else than its content type says. */
-const NOSNIFF = { "x-content-type-options": "nosniff" };
-
-/** How the results of a route become replies. */
-export interface ReplyFormat {
-  /** The status of a success; undefined where the route does not say. */
-  readonly status: number | undefined;
-  /** What a JSON reply is made with. */
-  readonly json: ResponseInit;
-}
-
-/** Prepares the replies of a route. */
-export function replyFormat(status: number | undefined): ReplyFormat {
-  return {
-    status,
-    json: {
-      status: status ?? 200,
-      headers: { "content-type": "application/json", ...NOSNIFF },
-    },
-  };
-}
+/** The fast path of the platform is a reply with a content type only, status 200; all else is added to it. */
+const TEXT: ResponseInit = { headers: { "content-type": "text/plain; charset=utf-8" } };
+const HTML: ResponseInit = { headers: { "content-type": "text/html; charset=utf-8" } };
+const PROBLEM = { "content-type": "application/problem+json" };
 
 /**
  * Makes a reply of what a handler returned.
  *
  * @param result What it returned.
- * @param format How the route answers.
+ * @param status The status of a success, where the route says one.
  * @param stopping Is aborted when the server stops.
  * @throws {TypeError} When the result has no JSON form.
  */
 export function toReply(
   result: unknown,
-  format: ReplyFormat,
+  status: number | undefined,
   stopping: AbortSignal,
 ): Response | Promise<Response> {
   if (typeof result === "object" && result !== null) {
     if (result instanceof Response) return result;
-    if (result instanceof ReadableStream || result instanceof Blob) {
-      return bytesReply(result, format);
-    }
+    if (result instanceof ReadableStream || result instanceof Blob) return bytesReply(result, status ?? 200);
     if (Symbol.asyncIterator in result) {
-      const init = { status: format.status ?? 200, headers: NOSNIFF };
-      return iterableReply(result as AsyncIterable<unknown>, init, stopping);
+      return iterableReply(result as AsyncIterable<unknown>, status ?? 200, stopping).then(withNosniff);
     }
   }
-  if (result === undefined) return emptyReply(format);
-  return new Response(stringify(result), format.json);
+  if (result === undefined) return withNosniff(new Response(null, { status: status ?? 204 }));
+  return jsonReply(result, status ?? 200);
 }
 
 /**
@@ -69,8 +49,8 @@ export function toReply(
  * assertEquals(response.headers.get("content-type"), "text/plain; charset=utf-8");
  * ```
  */
-export function text(body: string, init: ResponseInit = {}): Response {
-  return textual(body, "text/plain; charset=utf-8", init);
+export function text(body: string, init?: ResponseInit): Response {
+  return textual(body, TEXT, init);
 }
 
 /**
@@ -89,8 +69,8 @@ export function text(body: string, init: ResponseInit = {}): Response {
  * assertEquals(response.status, 201);
  * ```
  */
-export function html(body: string, init: ResponseInit = {}): Response {
-  return textual(body, "text/html; charset=utf-8", init);
+export function html(body: string, init?: ResponseInit): Response {
+  return textual(body, HTML, init);
 }
 
 /**
@@ -118,25 +98,24 @@ export function redirect(location: string | URL, status = 303): Response {
   }
   // A header carries only ASCII; what is already escaped stays as it is.
   const ascii = String(location).replace(/[^\x21-\x7e]+/g, encodeURIComponent);
-  return new Response(null, {
-    status,
-    headers: { location: ascii, ...NOSNIFF },
-  });
+  return withNosniff(new Response(null, { status, headers: { location: ascii } }));
 }
 
 /** The reply of an error, as RFC 9457 describes it. */
 export function problemReply(error: HTTPError): Response {
-  const response = new Response(stringify(error.toProblem()), {
-    status: error.status,
-    headers: { "content-type": "application/problem+json", ...NOSNIFF },
-  });
-  if (error.headers) {
-    for (const [name, value] of new Headers(error.headers)) {
-      if (name === "set-cookie") response.headers.append(name, value);
-      else response.headers.set(name, value);
-    }
+  const init = { status: error.status, headers: PROBLEM };
+  const response = withNosniff(new Response(stringify(error.toProblem()), init));
+  return error.headers ? withHeaders(response, new Headers(error.headers)) : response;
+}
+
+/** The reply with further headers. They replace those it has, but for cookies, of which there can be many. */
+export function withHeaders(response: Response, headers: Headers): Response {
+  const open = withOpenHeaders(response);
+  for (const [name, value] of headers) {
+    if (name === "set-cookie") open.headers.append(name, value);
+    else open.headers.set(name, value);
   }
-  return response;
+  return open;
 }
 
 /** The error that a client may see for a thrown value: itself, or a 500 that says nothing of the cause. */
@@ -161,30 +140,31 @@ export function withOpenHeaders(response: Response): Response {
   }
 }
 
-function emptyReply({ status }: ReplyFormat): Response {
-  return new Response(null, { status: status ?? 204, headers: NOSNIFF });
+/** Keeps a browser from taking a reply for something else than its content type says. */
+function withNosniff(response: Response): Response {
+  response.headers.append("x-content-type-options", "nosniff");
+  return response;
 }
 
-function bytesReply(
-  body: ReadableStream | Blob,
-  { status }: ReplyFormat,
-): Response {
-  const type = body instanceof Blob && body.type !== "" ? body.type : "application/octet-stream";
-  return new Response(body, {
-    status: status ?? 200,
-    headers: { "content-type": type, ...NOSNIFF },
-  });
-}
-
-function textual(body: string, type: string, init: ResponseInit): Response {
-  if (init.headers === undefined) {
-    return new Response(body, {
-      ...init,
-      headers: { "content-type": type, ...NOSNIFF },
-    });
+function jsonReply(value: unknown, status: number): Response {
+  try {
+    return withNosniff(status === 200 ? Response.json(value) : Response.json(value, { status }));
+  } catch {
+    // A bigint, or no JSON at all: stringify knows the one, and says the other clearly.
+    const init = { status, headers: { "content-type": "application/json" } };
+    return withNosniff(new Response(stringify(value), init));
   }
-  const headers = new Headers(init.headers);
-  if (!headers.has("content-type")) headers.set("content-type", type);
+}
+
+function bytesReply(body: ReadableStream | Blob, status: number): Response {
+  const type = body instanceof Blob && body.type !== "" ? body.type : "application/octet-stream";
+  return withNosniff(new Response(body, { status, headers: { "content-type": type } }));
+}
+
+function textual(body: string, plain: ResponseInit, init: ResponseInit | undefined): Response {
+  if (init === undefined) return withNosniff(new Response(body, plain));
+  const headers = new Headers(plain.headers);
+  for (const [name, value] of new Headers(init.headers)) headers.set(name, value);
   headers.set("x-content-type-options", "nosniff");
   return new Response(body, { ...init, headers });
 }

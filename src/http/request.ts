@@ -28,6 +28,7 @@ let getCompletion: (request: HttpRequest<unknown>) => Completion | undefined;
 let openCompletion: (request: HttpRequest<unknown>) => Completion;
 let getPathValues: (request: HttpRequest<unknown>) => readonly string[];
 let getLimits: (request: HttpRequest<unknown>) => ResolvedLimits;
+let getReplyHeaders: (request: HttpRequest<unknown>) => Headers | undefined;
 let getPathEnd: (request: HttpRequest<unknown>) => number;
 let getConnection: (
   request: HttpRequest<unknown>,
@@ -73,12 +74,14 @@ export class HttpRequest<State = Record<string, unknown>> {
   #cookies: Readonly<Record<string, string>> | undefined;
   #body: BodyReader | undefined;
   #completion: Completion | undefined;
+  #replyHeaders: Headers | undefined;
 
   static {
     getCompletion = (request) => request.#completion;
     openCompletion = (request) => request.#completion ??= new Completion();
     getPathValues = (request) => request.#values;
     getLimits = (request) => request.#matched.limits;
+    getReplyHeaders = (request) => request.#replyHeaders;
     getPathEnd = (request) => request.#pathEnd;
     getConnection = (request) => request.#info;
   }
@@ -175,6 +178,29 @@ export class HttpRequest<State = Record<string, unknown>> {
   }
 
   /**
+   * Headers to add to the reply of the handler, whatever it returns: the `location` of what it created, a cookie. They replace
+   * those that the reply has, but for `set-cookie`, which adds. An error reply goes without them.
+   *
+   * @example Where the new book is
+   * ```ts
+   * import { App } from "@webfw/core";
+   * import { assertEquals } from "@std/assert";
+   *
+   * const app = new App();
+   * app.post("/books", { status: 201 }, async (request) => {
+   *   request.replyHeaders.set("location", "/books/1");
+   *   return { id: 1 };
+   * });
+   * const response = await app.fetch(new Request("http://localhost/books", { method: "POST" }));
+   * assertEquals(response.headers.get("location"), "/books/1");
+   * assertEquals(await response.json(), { id: 1 });
+   * ```
+   */
+  get replyHeaders(): Headers {
+    return this.#replyHeaders ??= new Headers();
+  }
+
+  /**
    * The body as what its JSON says, not validated.
    *
    * @throws {HTTPError} With 400 when it is not JSON, 408 when it comes too slowly, 413 when it is too large.
@@ -265,6 +291,11 @@ export function connectionOf<State>(
   request: HttpRequest<State>,
 ): ConnectionInfo | undefined {
   return getConnection(request);
+}
+
+/** The headers that were set for the reply, if any were. */
+export function replyHeadersOf<State>(request: HttpRequest<State>): Headers | undefined {
+  return getReplyHeaders(request);
 }
 
 /** The bounds that hold for the request. */

@@ -10,22 +10,19 @@ const encoder = new TextEncoder();
  * The first value is awaited, since it tells the content type; an error before it is an ordinary error reply.
  *
  * @param source What to send.
- * @param init The status and headers.
+ * @param status The status.
  * @param stopping Is aborted when the server stops; the reply ends then.
  */
 export async function iterableReply(
   source: AsyncIterable<unknown>,
-  init: { status: number; headers: Readonly<Record<string, string>> },
+  status: number,
   stopping: AbortSignal,
 ): Promise<Response> {
   const iterator = source[Symbol.asyncIterator]();
   const first = await iterator.next();
   const isBytes = !first.done && first.value instanceof Uint8Array;
   const type = isBytes ? "application/octet-stream" : "application/jsonl";
-  return new Response(toStream(iterator, first, isBytes, stopping), {
-    status: init.status,
-    headers: { "content-type": type, ...init.headers },
-  });
+  return new Response(toStream(iterator, first, isBytes, stopping), { status, headers: { "content-type": type } });
 }
 
 function toStream(

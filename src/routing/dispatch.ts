@@ -2,7 +2,7 @@
 import type { AppHandle } from "../http/app_handle.ts";
 import { completeAfter } from "../http/completion.ts";
 import type { ResolvedLimits } from "../http/limits.ts";
-import { toReply, withoutBody } from "../http/reply.ts";
+import { toReply, withHeaders, withoutBody } from "../http/reply.ts";
 import {
   completionOf,
   type ConnectionInfo,
@@ -10,8 +10,10 @@ import {
   HttpRequest,
   type MatchedRoute,
   pathStart,
+  replyHeadersOf,
 } from "../http/request.ts";
-import { runSchema } from "../schema/schema.ts";
+import type { Dataset, SchemaIssue } from "../schema/schema.ts";
+import { toValidator, type Validator } from "../schema/validator.ts";
 import { compose, type Endpoint, type Middleware, type Recover } from "./middleware.ts";
 import type { Route } from "./route.ts";
 import { type Match, RouteTree } from "./table.ts";
@@ -115,52 +117,62 @@ function pathEnd(url: string, start: number): number {
   return query < 0 ? url.length : query;
 }
 
-function endpointOf(
-  route: Route,
-  { recover, stopping }: DispatcherParts,
-): Endpoint {
-  const run = planOf(route, stopping);
+function endpointOf(route: Route, { recover, stopping }: DispatcherParts): Endpoint {
   const middlewares = route.scopes.flatMap((scope) => scope.middlewares);
-  const guarded: Endpoint = async (request) => {
-    try {
-      return finish(request, await run(request));
-    } catch (thrown) {
-      return finish(request, await recover(thrown, request));
-    }
-  };
-  if (middlewares.length === 0) return guarded;
-  const composed = compose(middlewares, async (request) => {
-    try {
-      return await run(request);
-    } catch (thrown) {
-      return await recover(thrown, request);
-    }
-  }, recover);
+  if (middlewares.length === 0) return planOf(route, recover, stopping, finish);
+  const composed = compose(middlewares, planOf(route, recover, stopping, asItIs), recover);
   return async (request) => finish(request, await composed(request));
 }
 
-/** Binds the arguments, runs the handler, reduces its result to the model, makes the reply. */
+/** The plan of a route: binds the arguments, runs the handler, reduces its result to the model, makes the reply. */
 function planOf(
-  { bind, handler, options, format, name }: Route,
+  { bind, handler, options, name }: Route,
+  recover: Recover,
   stopping: AbortSignal,
+  conclude: (request: HttpRequest, response: Response) => Response,
 ): Endpoint {
-  const { response: model } = options;
+  const { response: model, status } = options;
+  const reduce = model && reducer(toValidator(model).validate, name);
+  // One async function with no await that can be spared: each costs as much as finding the route.
   return async (request) => {
-    const bound = bind(request);
-    const args = bound instanceof Promise ? await bound : bound;
-    let result = await handler(request, args as never);
-    if (result instanceof Response) return result;
-    if (model) {
-      const reduced = runSchema(model, result);
-      const dataset = reduced instanceof Promise ? await reduced : reduced;
-      if (dataset.issues) throw misfit(name, dataset.issues);
-      result = dataset.value;
+    let response: Response;
+    try {
+      const bound = bind(request);
+      let result = await handler(request, (bound instanceof Promise ? await bound : bound) as never);
+      if (result instanceof Response) response = result;
+      else {
+        if (reduce) {
+          const reduced = reduce(result);
+          result = reduced instanceof Promise ? await reduced : reduced;
+        }
+        const reply = toReply(result, status, stopping);
+        response = reply instanceof Promise ? await reply : reply;
+        const completion = completionOf(request);
+        if (completion && !isStreamed(result)) completion.whole = response;
+      }
+      const headers = replyHeadersOf(request);
+      if (headers) response = withHeaders(response, headers);
+    } catch (thrown) {
+      response = await recover(thrown, request);
     }
-    const reply = await toReply(result, format, stopping);
-    const completion = completionOf(request);
-    if (completion && !isStreamed(result)) completion.whole = reply;
-    return reply;
+    return conclude(request, response);
   };
+}
+
+/** Validates results and reduces them to the model. */
+function reducer(validate: Validator["validate"], route: string): (result: unknown) => unknown {
+  const settle = (dataset: Dataset): unknown => {
+    if (dataset.issues) throw misfit(route, dataset.issues);
+    return dataset.value;
+  };
+  return (result) => {
+    const dataset = validate(result);
+    return dataset instanceof Promise ? dataset.then(settle) : settle(dataset);
+  };
+}
+
+function asItIs(_request: HttpRequest, response: Response): Response {
+  return response;
 }
 
 function isStreamed(result: unknown): boolean {
@@ -170,13 +182,7 @@ function isStreamed(result: unknown): boolean {
 }
 
 /** A result that does not fit is the application's fault. Values stay out of the message, which is logged. */
-function misfit(
-  route: string,
-  issues: readonly {
-    path?: readonly { key?: unknown }[] | undefined;
-    expected: string | null;
-  }[],
-): Error {
+function misfit(route: string, issues: readonly SchemaIssue[]): Error {
   const faults = issues.map(({ path = [], expected }) => {
     const place = path.map(({ key }) => String(key)).join(".");
     return `${place === "" ? "the result" : `"${place}"`} should be ${expected ?? "valid"}`;

@@ -3,7 +3,6 @@ import { isAsyncFunction, isAsyncGeneratorFunction } from "../binding/async_func
 import { type Binder, compileBinder, type InputDeclaration } from "../binding/binder.ts";
 import type { RouteInfo } from "../http/app_handle.ts";
 import { DEFAULT_LIMITS, type Limits, type ResolvedLimits, resolveLimits } from "../http/limits.ts";
-import { type ReplyFormat, replyFormat } from "../http/reply.ts";
 import type { HttpRequest } from "../http/request.ts";
 import { isSchema, type Schema } from "../schema/schema.ts";
 import type { Middleware } from "./middleware.ts";
@@ -47,7 +46,7 @@ const OPTIONS = new Set([
 
 type RouteParts = Pick<
   Route,
-  "method" | "template" | "options" | "handler" | "scopes" | "format" | "bind" | "ownNames"
+  "method" | "template" | "options" | "handler" | "scopes" | "bind" | "ownNames"
 >;
 
 /** A route, checked against its path. Copies under other paths share all but the path. */
@@ -60,8 +59,6 @@ export class Route implements RouteInfo {
   readonly handler: AnyHandler;
   /** Who surrounds it, the outermost first. */
   readonly scopes: readonly MiddlewareScope[];
-  /** How its results become replies. */
-  readonly format: ReplyFormat;
   /** Makes the handler's arguments. */
   readonly bind: Binder;
   /** The names in the path of its own declaration. */
@@ -75,7 +72,6 @@ export class Route implements RouteInfo {
     this.options = parts.options;
     this.handler = parts.handler;
     this.scopes = parts.scopes;
-    this.format = parts.format;
     this.bind = parts.bind;
     this.ownNames = parts.ownNames;
     this.operationId = parts.options.operationId ?? this.derivedId;
@@ -110,7 +106,6 @@ export class Route implements RouteInfo {
       options: Object.freeze({ ...options }),
       handler,
       scopes: [scope],
-      format: replyFormat(options.status),
       bind: compile(options, template, ownNames, name),
       ownNames,
     });
@@ -162,8 +157,8 @@ export class Route implements RouteInfo {
   }
 
   #parts(): RouteParts {
-    const { method, template, options, handler, scopes, format, bind, ownNames } = this;
-    return { method, template, options, handler, scopes, format, bind, ownNames };
+    const { method, template, options, handler, scopes, bind, ownNames } = this;
+    return { method, template, options, handler, scopes, bind, ownNames };
   }
 }
 

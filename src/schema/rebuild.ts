@@ -16,18 +16,31 @@ export function mapParts(node: SchemaNode, map: MapPart): SchemaNode {
   return rebuilt === node ? node : keepFallback(node, rebuilt);
 }
 
+/** What {@linkcode withInput} laid around a schema. */
+export interface Conversion {
+  readonly node: SchemaNode;
+  readonly convert: (value: unknown) => unknown;
+}
+
+// Beside the schemas, not in them: valibot's pipes copy the properties of their first step.
+const conversions = new WeakMap<SchemaNode, Conversion>();
+
 /** A schema that converts its input first. */
-export function withInput(
-  node: SchemaNode,
-  convert: (value: unknown) => unknown,
-): SchemaNode {
-  return {
+export function withInput(node: SchemaNode, convert: Conversion["convert"]): SchemaNode {
+  const converting: SchemaNode = {
     ...node,
     "~run"(dataset, config) {
       dataset.value = convert(dataset.value);
       return node["~run"](dataset, config);
     },
   };
+  conversions.set(converting, { node, convert });
+  return converting;
+}
+
+/** The conversion that a schema was given, if any. */
+export function conversionOf(node: SchemaNode): Conversion | undefined {
+  return conversions.get(node);
 }
 
 /** Steps after a transformation see its result, not what was sent: they stay as they are. */

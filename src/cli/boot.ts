@@ -1,0 +1,60 @@
+// Makes the program that `deno run` is given: a `data:` URL that imports the user's module. Nothing of the framework is
+// imported there, so that the module brings its own version, resolved by its own deno.json, and no line of a lock file
+// is due to the command.
+//
+// The functions of boot/ are written, checked and linted as modules, and sent as text in one scope. They may use the
+// platform and one another; a variable of a module would be missing there.
+
+import { isApp, isWebfwApp, protocolOf } from "./boot/app.ts";
+import {
+  endOrWait,
+  fail,
+  failForGood,
+  failWith,
+  isFrameOfBoot,
+  isReadable,
+} from "./boot/failure.ts";
+import { listRoutes } from "./boot/list_routes.ts";
+import { failToLoad, loadApp } from "./boot/load_app.ts";
+import { stopWithParent } from "./boot/parent.ts";
+import type { Plan, ServePlan } from "./boot/plan.ts";
+import { announce, findObstacle, serve } from "./boot/serve.ts";
+import { logAccess, serveFetch } from "./boot/serve_fetch.ts";
+
+const SCOPE = [
+  announce,
+  endOrWait,
+  fail,
+  failForGood,
+  failToLoad,
+  failWith,
+  findObstacle,
+  isApp,
+  isFrameOfBoot,
+  isReadable,
+  isWebfwApp,
+  listRoutes,
+  loadApp,
+  logAccess,
+  protocolOf,
+  serve,
+  serveFetch,
+  stopWithParent,
+].join("\n");
+
+/** The program that serves a module's application. */
+export function servingProgram(specifier: string, plan: ServePlan): string {
+  return program(serve.name, specifier, plan);
+}
+
+/** The program that prints the routes of a module's application. */
+export function listingProgram(specifier: string, plan: Plan): string {
+  return program(listRoutes.name, specifier, plan);
+}
+
+function program(entry: string, specifier: string, plan: Plan): string {
+  // Only an import of a literal belongs to the module graph: it needs no permission to read, and is watched.
+  const load = `() => import(${JSON.stringify(specifier)})`;
+  const call = `await ${entry}(${load}, ${JSON.stringify(plan)});`;
+  return `data:text/javascript,${encodeURIComponent(`${SCOPE}\n${call}`)}`;
+}

@@ -1,0 +1,57 @@
+// What the started program relies on of an application. It knows one by its shape, since the class is another one in
+// each version of the framework. Sent as text: see ../boot.ts.
+
+/** The address that a server has got. */
+export interface Address {
+  readonly hostname: string;
+  readonly port: number;
+}
+
+/** A route, as far as a table shows it. */
+export interface RouteRow {
+  readonly method: string;
+  readonly path: string;
+  readonly operationId?: string;
+}
+
+/** An application of webfw, version 1 of the command's protocol. */
+export interface WebfwApp {
+  readonly routes: Iterable<RouteRow>;
+  readonly docsUrl?: unknown;
+  /** Serves until SIGINT or SIGTERM. */
+  run(options: {
+    readonly hostname: string;
+    readonly port: number;
+    readonly onListen: (address: Address) => void;
+    readonly accessLog: boolean;
+  }): Promise<void>;
+}
+
+/** An application of anything else. */
+export interface FetchApp {
+  fetch(
+    request: Request,
+    info: Deno.ServeHandlerInfo,
+  ): Response | Promise<Response>;
+}
+
+/** What a module may export. */
+export type App = WebfwApp | FetchApp;
+
+/** Whether a value can be served. */
+export function isApp(value: unknown): value is App {
+  const protocol = protocolOf(value);
+  return protocol === 1 ||
+    protocol === undefined &&
+      typeof Reflect.get(Object(value), "fetch") === "function";
+}
+
+/** Whether an application is one of webfw. */
+export function isWebfwApp(app: App): app is WebfwApp {
+  return protocolOf(app) === 1;
+}
+
+/** The version of the protocol that an application of webfw has; `undefined` for any other value. */
+export function protocolOf(value: unknown): unknown {
+  return Reflect.get(Object(value), Symbol.for("webfw.app"));
+}

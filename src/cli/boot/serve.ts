@@ -1,0 +1,60 @@
+// How the started program serves an application until it is told to stop. Sent as text: see ../boot.ts.
+
+import { type Address, type App, isWebfwApp } from "./app.ts";
+import { failForGood, failWith } from "./failure.ts";
+import { loadApp } from "./load_app.ts";
+import { stopWithParent } from "./parent.ts";
+import type { Load, ServePlan } from "./plan.ts";
+import { serveFetch } from "./serve_fetch.ts";
+
+/** Serves the application of a module until a signal stops it, then ends the program. */
+export async function serve(load: Load, plan: ServePlan): Promise<never> {
+  stopWithParent(plan.parent);
+  const app = await loadApp(load, plan);
+  let isListening = false;
+  const onListen = (address: Address) => {
+    isListening = true;
+    announce(app, address);
+  };
+  const { hostname, port } = plan;
+  try {
+    if (isWebfwApp(app)) {
+      await app.run({ hostname, port, onListen, accessLog: true });
+    } else await serveFetch(app, { hostname, port, onListen });
+  } catch (error) {
+    const obstacle = isListening ? null : findObstacle(hostname, port);
+    if (obstacle !== null) {
+      failForGood(`Cannot listen on ${hostname}:${port}: ${obstacle}`, plan);
+    }
+    await failWith(`"${plan.module}" failed`, error, plan);
+  }
+  // In a watcher, timers that the application leaves behind would hold up an exit from within this function.
+  return await new Promise(() => setTimeout(() => Deno.exit(0)));
+}
+
+/** Tells where the application can be reached. */
+export function announce(app: App, { hostname, port }: Address): void {
+  const origin = `http://${
+    hostname.includes(":") ? `[${hostname}]` : hostname
+  }:${port}`;
+  console.error(`Listening on ${origin}`);
+  if (!isWebfwApp(app)) return;
+  const { docsUrl } = app;
+  if (
+    typeof docsUrl === "string" &&
+    Iterator.from(app.routes).some(({ path }) => path === docsUrl)
+  ) {
+    console.error(`Documentation on ${origin}${docsUrl}`);
+  }
+}
+
+/** Why the address cannot be listened on; `null` if it can, so that something else has failed. */
+export function findObstacle(hostname: string, port: number): string | null {
+  try {
+    Deno.listen({ hostname, port }).close();
+    return null;
+  } catch (error) {
+    if (error instanceof Deno.errors.AddrInUse) return "the port is in use";
+    return error instanceof Error ? error.message : String(error);
+  }
+}

@@ -1,0 +1,94 @@
+// Turns the arguments of a command into an invocation, by the command's declaration.
+
+import { parseArgs } from "@std/cli/parse-args";
+import { type Command, HELP, type Invocation, type Option } from "./command.ts";
+import { CommandError, USAGE_EXIT_CODE } from "./command_error.ts";
+import { isPermissionFlag } from "./deno_flags.ts";
+import { nearest } from "./nearest.ts";
+
+/**
+ * Parses what follows a command's name. Gives `null` if the help was asked for.
+ *
+ * @throws {CommandError} What was given does not fit the declaration.
+ */
+export function parseInvocation(
+  command: Command,
+  args: readonly string[],
+): Invocation | null {
+  const end = args.indexOf("--");
+  const own = end === -1 ? [...args] : args.slice(0, end);
+  const denoFlags = end === -1 ? [] : args.slice(end + 1);
+  if (command.takesDenoFlags) {
+    // Taken out before the parser sees them: it would take the argument after a flag it does not know for its value.
+    denoFlags.unshift(...own.filter(isPermissionFlag));
+  } else if (denoFlags.length > 0) {
+    throw usageError(command, "It takes no flags for Deno");
+  }
+  const options = [...command.options, HELP];
+  const parsed = parseArgs(
+    command.takesDenoFlags ? own.filter((arg) => !isPermissionFlag(arg)) : own,
+    {
+      string: ["_", ...longNames(options.filter(takesValue))],
+      boolean: longNames(options.filter((option) => !takesValue(option))),
+      alias: Object.fromEntries(
+        options.flatMap(({ name, letter }) => letter ? [[letter, name]] : []),
+      ),
+      unknown(argument, key) {
+        if (key !== undefined) throw unknownOption(argument, options);
+      },
+    },
+  );
+  if (parsed["help"] === true) return null;
+  const values = new Map<string, string>();
+  for (const { name } of options.filter(takesValue)) {
+    const value = parsed[name];
+    if (value === undefined) continue;
+    if (value === "") {
+      throw usageError(command, `Option "--${name}" needs a value`);
+    }
+    values.set(name, String(value));
+  }
+  const [operand, surplus] = parsed._.map(String);
+  if (operand === undefined) {
+    throw usageError(command, `<${command.operand.name}> is missing`);
+  }
+  if (surplus !== undefined) {
+    throw usageError(command, `Unexpected argument "${surplus}"`);
+  }
+  return {
+    operand,
+    values,
+    switches: new Set(
+      longNames(options).filter((name) => parsed[name] === true),
+    ),
+    denoFlags,
+  };
+}
+
+/** The error for an option that nothing declares, with the one it was probably meant to be. */
+export function unknownOption(
+  argument: string,
+  options: readonly Option[],
+): CommandError {
+  const given = argument.split("=", 1)[0]!;
+  const known = longNames(options).map((name) => `--${name}`);
+  return new CommandError(
+    `Unknown option "${given}": did you mean "${nearest(given, known)}"?`,
+    USAGE_EXIT_CODE,
+  );
+}
+
+function usageError(command: Command, problem: string): CommandError {
+  return new CommandError(
+    `${problem}: see "webfw ${command.name} --help"`,
+    USAGE_EXIT_CODE,
+  );
+}
+
+function takesValue(option: Option): boolean {
+  return option.value !== undefined;
+}
+
+function longNames(options: readonly Option[]): string[] {
+  return options.map(({ name }) => name);
+}

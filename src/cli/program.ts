@@ -1,0 +1,66 @@
+// The program: its commands, its own options, and what a command line leads to.
+
+import config from "../../deno.json" with { type: "json" };
+import { type Command, HELP, type Option } from "./command.ts";
+import { CommandError, USAGE_EXIT_CODE } from "./command_error.ts";
+import { completionsCommand } from "./commands/completions.ts";
+import { ROUTES } from "./commands/routes.ts";
+import { RUN } from "./commands/run.ts";
+import { commandHelp, programHelp } from "./help.ts";
+import { nearest } from "./nearest.ts";
+import { parseInvocation, unknownOption } from "./parse.ts";
+
+const VERSION: Option = {
+  name: "version",
+  letter: "V",
+  description: "Print the version",
+};
+const OPTIONS: readonly Option[] = [HELP, VERSION];
+const COMMANDS: readonly Command[] = [RUN, ROUTES];
+const ALL = [...COMMANDS, completionsCommand(COMMANDS, OPTIONS)];
+
+/**
+ * Runs a command line and gives the exit code. Failures that the user can mend are told in one line on stderr.
+ *
+ * @throws What is a fault of the program itself.
+ */
+export async function runProgram(args: readonly string[]): Promise<number> {
+  try {
+    return await dispatch(args);
+  } catch (error) {
+    if (!(error instanceof CommandError)) throw error;
+    console.error(`error: ${error.message}`);
+    return error.exitCode;
+  }
+}
+
+async function dispatch([word, ...rest]: readonly string[]): Promise<number> {
+  if (word === undefined) {
+    console.error(programHelp(ALL, OPTIONS));
+    return USAGE_EXIT_CODE;
+  }
+  const option = OPTIONS.find(({ name, letter }) =>
+    word === `--${name}` || word === `-${letter}`
+  );
+  if (option !== undefined) {
+    console.log(
+      option === HELP
+        ? programHelp(ALL, OPTIONS)
+        : `webfw ${config.version} (Deno ${Deno.version.deno})`,
+    );
+    return 0;
+  }
+  if (word.startsWith("-")) throw unknownOption(word, OPTIONS);
+  const command = ALL.find(({ name }) => name === word);
+  if (command === undefined) {
+    const hint = nearest(word, ALL.map(({ name }) => name));
+    throw new CommandError(
+      `Unknown command "${word}": did you mean "${hint}"?`,
+      USAGE_EXIT_CODE,
+    );
+  }
+  const invocation = parseInvocation(command, rest);
+  if (invocation !== null) return await command.run(invocation);
+  console.log(commandHelp(command));
+  return 0;
+}

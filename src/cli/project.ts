@@ -1,0 +1,93 @@
+// What lies around a target on the disk: whether its module exists, and the configuration that applies to it.
+
+import { fileURLToPath } from "node:url";
+import { dirname, join, resolve } from "node:path";
+import { CommandError } from "./command_error.ts";
+import type { Target } from "./target.ts";
+
+/** Where to look for a configuration. */
+export interface ConfigSearch {
+  /** Value of `--config`. */
+  readonly option: string | undefined;
+  /** Value of the environment variable `WEBFW_CONFIG`. */
+  readonly variable: string | undefined;
+  /** The directory of the command. */
+  readonly directory: string;
+}
+
+/**
+ * The flags that make `deno run` use the configuration of the target's own project. They are needed in every case: the
+ * module that Deno is given is a `data:` URL, for which it would take the configuration of the working directory.
+ *
+ * A target on the disk has the nearest deno.json or deno.jsonc above it, any other the one above the working directory.
+ *
+ * @throws {CommandError} The configuration that was named does not exist.
+ */
+export async function configFlags(
+  target: Target,
+  { option, variable, directory }: ConfigSearch,
+): Promise<string[]> {
+  const named = option ?? (variable || undefined);
+  if (named !== undefined) {
+    const file = resolve(directory, named);
+    if (!await isFile(file)) {
+      throw new CommandError(
+        `Cannot read configuration "${named}": no such file`,
+      );
+    }
+    return ["--config", file];
+  }
+  const module = localPath(target);
+  const start = module === null ? directory : dirname(module);
+  const config = await findAbove(start, ["deno.json", "deno.jsonc"]);
+  if (config !== null) return ["--config", config];
+  // Without a deno.json, `deno run` resolves by a package.json only if the main module is a file beside it.
+  const isNodeProject = await findAbove(start, ["package.json"]) !== null;
+  return isNodeProject
+    ? ["--no-config", "--node-modules-dir=manual"]
+    : ["--no-config"];
+}
+
+/**
+ * Checks that the target's module exists, if it is a file.
+ *
+ * @throws {CommandError} It does not, or is a directory.
+ */
+export async function requireModule(target: Target): Promise<void> {
+  const path = localPath(target);
+  if (path === null || await isFile(path)) return;
+  const withExtension = await isFile(`${path}.ts`);
+  throw new CommandError(
+    `Cannot find module "${target.module}"` +
+      (withExtension ? `: did you mean "${target.module}.ts"?` : ""),
+  );
+}
+
+function localPath({ specifier }: Target): string | null {
+  return specifier.startsWith("file:") ? fileURLToPath(specifier) : null;
+}
+
+async function findAbove(
+  start: string,
+  names: readonly string[],
+): Promise<string | null> {
+  for (let directory = start;; directory = dirname(directory)) {
+    for (const name of names) {
+      const file = join(directory, name);
+      if (await isFile(file)) return file;
+    }
+    if (dirname(directory) === directory) return null;
+  }
+}
+
+async function isFile(path: string): Promise<boolean> {
+  try {
+    return (await Deno.stat(path)).isFile;
+  } catch (error) {
+    if (
+      error instanceof Deno.errors.NotFound ||
+      error instanceof Deno.errors.NotADirectory
+    ) return false;
+    throw error;
+  }
+}
