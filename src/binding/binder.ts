@@ -13,12 +13,17 @@ export interface InputDeclaration extends TextInputs {
   readonly deps?: Readonly<Record<string, unknown>> | undefined;
 }
 
-/**
- * Makes a handler's arguments. A promise only where something has to be waited for.
- *
- * It throws, or rejects with, a `ValidationError` that lists every fault.
- */
-export type Binder = (request: HttpRequest) => Args | Promise<Args>;
+/** Makes a handler's arguments. */
+export interface Binder {
+  /** Whether there is something to wait for. */
+  readonly isAsync: boolean;
+  /**
+   * Makes them. A promise only where `isAsync`.
+   *
+   * @throws {ValidationError} With every fault that was found.
+   */
+  readonly bind: (request: HttpRequest) => Args | Promise<Args>;
+}
 
 /**
  * Compiles a declaration.
@@ -51,14 +56,16 @@ export function compileBinder(
   }));
   const fields = new TextFields([handler, ...owners], path);
   const body = declared.body && new JsonBody(declared.body, owner);
-  if (!body && deps.length === 0) return (request) => bindText(fields, request);
-  return (request) => bindAll(fields, body, deps.length > 0 ? resolver : undefined, request);
+  if (!fields.isAsync && !body && deps.length === 0) {
+    return { isAsync: false, bind: (request) => bindText(fields, request) };
+  }
+  const needed = deps.length > 0 ? resolver : undefined;
+  return { isAsync: true, bind: (request) => bindAll(fields, body, needed, request) };
 }
 
-function bindText(fields: TextFields, request: HttpRequest): Args | Promise<Args> {
+function bindText(fields: TextFields, request: HttpRequest): Args {
   const issues: Issue[] = [];
-  const bound = fields.bind(request, issues);
-  return bound instanceof Promise ? bound.then((args) => accept(args, issues)) : accept(bound, issues);
+  return accept(fields.bind(request, issues), issues);
 }
 
 function accept(args: readonly Args[], issues: readonly Issue[]): Args {
@@ -73,8 +80,7 @@ async function bindAll(
   request: HttpRequest,
 ): Promise<Args> {
   const issues: Issue[] = [];
-  const bound = fields.bind(request, issues);
-  const args = bound instanceof Promise ? await bound : bound;
+  const args = fields.isAsync ? await fields.bindAsync(request, issues) : fields.bind(request, issues);
   if (body) args[0]!.body = await body.bind(request, issues);
   const own = accept(args, issues);
   if (resolver) await resolver.resolve(request, args);

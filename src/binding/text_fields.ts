@@ -35,6 +35,7 @@ interface Field {
   /** The index of the path's value or the query's slot. */
   readonly place: number;
   readonly validate: Validator["validate"] | undefined;
+  readonly isAsync: boolean;
   readonly isList: boolean;
   readonly owner: number;
   /** The argument that holds the value: `headers` and `cookies` have objects of their own. */
@@ -47,6 +48,9 @@ export class TextFields {
   readonly #bags: readonly (readonly ("headers" | "cookies")[])[];
   readonly #fields: readonly Field[];
   readonly #slots: ReadonlyMap<string, number>;
+
+  /** Whether a schema has to be waited for. */
+  readonly isAsync: boolean;
 
   /**
    * Prepares the plan.
@@ -62,24 +66,40 @@ export class TextFields {
     this.#fields = owners.flatMap((owner, index) => fieldsOf(owner, index, path, slots));
     this.#bags = owners.map(({ inputs }) => BAGS.filter((bag) => inputs[bag] !== undefined));
     this.#slots = slots;
+    this.isAsync = this.#fields.some((field) => field.isAsync);
   }
 
-  /** Binds. Faults are added to the list. A promise only where a schema is async. */
-  bind(request: HttpRequest, issues: Issue[]): Args[] | Promise<Args[]> {
+  /** Binds where no schema is async. Faults are added to the list. */
+  bind(request: HttpRequest, issues: Issue[]): Args[] {
     const args = this.#emptyArgs();
+    this.#readAll(request, args, issues, (field, result) => settle(field, result as Dataset, args, issues));
+    return args;
+  }
+
+  /** Binds where a schema is async. Faults are added to the list. */
+  async bindAsync(request: HttpRequest, issues: Issue[]): Promise<Args[]> {
+    const args = this.#emptyArgs();
+    const pending: Promise<void>[] = [];
+    this.#readAll(request, args, issues, (field, result) => {
+      pending.push(Promise.resolve(result).then((dataset) => settle(field, dataset, args, issues)));
+    });
+    await Promise.all(pending);
+    return args;
+  }
+
+  #readAll(
+    request: HttpRequest,
+    args: readonly Args[],
+    issues: Issue[],
+    take: (field: Field, result: Dataset | Promise<Dataset>) => void,
+  ): void {
     const query = this.#query(request);
-    let pending: Promise<void>[] | undefined;
     for (const field of this.#fields) {
       const value = read(field, request, query);
       if (field.validate === undefined) args[field.owner]![field.name] = value;
       else if (isRepeated(field, value)) issues.push(repeated(field));
-      else {
-        const result = field.validate(value);
-        if (!(result instanceof Promise)) settle(field, result, args, issues);
-        else (pending ??= []).push(result.then((dataset) => settle(field, dataset, args, issues)));
-      }
+      else take(field, field.validate(value));
     }
-    return pending ? Promise.all(pending).then(() => args) : args;
   }
 
   #query(request: HttpRequest): readonly QueryValue[] {
@@ -183,6 +203,7 @@ function fieldsOf(
       name,
       place,
       validate: form && toValidator(form.schema).validate,
+      isAsync: form?.schema.async ?? false,
       isList: form?.isList ?? false,
       owner: index,
       bag,

@@ -6,16 +6,10 @@
 // platform and one another; a variable of a module would be missing there.
 
 import { isApp, isWebfwApp, protocolOf } from "./boot/app.ts";
-import {
-  endOrWait,
-  fail,
-  failForGood,
-  failWith,
-  isFrameOfBoot,
-  isReadable,
-} from "./boot/failure.ts";
+import { endOrWait, fail, failForGood, failWith, isFrameOfBoot, isReadable } from "./boot/failure.ts";
 import { listRoutes } from "./boot/list_routes.ts";
-import { failToLoad, loadApp } from "./boot/load_app.ts";
+import { importModule, loadApp } from "./boot/load_app.ts";
+import { failToLoad, hasRun } from "./boot/load_failure.ts";
 import { stopWithParent } from "./boot/parent.ts";
 import type { Plan, ServePlan } from "./boot/plan.ts";
 import { announce, findObstacle, serve } from "./boot/serve.ts";
@@ -29,6 +23,8 @@ const SCOPE = [
   failToLoad,
   failWith,
   findObstacle,
+  hasRun,
+  importModule,
   isApp,
   isFrameOfBoot,
   isReadable,

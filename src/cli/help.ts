@@ -26,9 +26,7 @@ export function commandHelp(command: Command): string {
   const operandText = operand.words?.join("|") ?? operand.name;
   return `${summary}
 
-Usage: webfw ${name} [options] <${operandText}>${
-    takesDenoFlags ? " [-- <deno flags>]" : ""
-  }
+Usage: webfw ${name} [options] <${operandText}>${takesDenoFlags ? " [-- <deno flags>]" : ""}
 
 Options:
 ${optionTable([...options, HELP])}

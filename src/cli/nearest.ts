@@ -2,9 +2,7 @@
 
 /** The candidate with the smallest edit distance to a word; the first of several. */
 export function nearest(word: string, candidates: readonly string[]): string {
-  return candidates.reduce((best, candidate) =>
-    distance(word, candidate) < distance(word, best) ? candidate : best
-  );
+  return candidates.reduce((best, candidate) => distance(word, candidate) < distance(word, best) ? candidate : best);
 }
 
 /** Levenshtein distance: the insertions, deletions and replacements that turn one text into the other. */

@@ -39,14 +39,10 @@ async function dispatch([word, ...rest]: readonly string[]): Promise<number> {
     console.error(programHelp(ALL, OPTIONS));
     return USAGE_EXIT_CODE;
   }
-  const option = OPTIONS.find(({ name, letter }) =>
-    word === `--${name}` || word === `-${letter}`
-  );
+  const option = OPTIONS.find(({ name, letter }) => word === `--${name}` || word === `-${letter}`);
   if (option !== undefined) {
     console.log(
-      option === HELP
-        ? programHelp(ALL, OPTIONS)
-        : `webfw ${config.version} (Deno ${Deno.version.deno})`,
+      option === HELP ? programHelp(ALL, OPTIONS) : `webfw ${config.version} (Deno ${Deno.version.deno})`,
     );
     return 0;
   }

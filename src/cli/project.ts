@@ -43,9 +43,7 @@ export async function configFlags(
   if (config !== null) return ["--config", config];
   // Without a deno.json, `deno run` resolves by a package.json only if the main module is a file beside it.
   const isNodeProject = await findAbove(start, ["package.json"]) !== null;
-  return isNodeProject
-    ? ["--no-config", "--node-modules-dir=manual"]
-    : ["--no-config"];
+  return isNodeProject ? ["--no-config", "--node-modules-dir=manual"] : ["--no-config"];
 }
 
 /**

@@ -40,9 +40,7 @@ export function parseTarget(text: string, directory: string): Target {
   }
   return {
     module,
-    specifier: URL_LIKE.test(module)
-      ? module
-      : pathToFileURL(resolve(directory, module)).href,
+    specifier: URL_LIKE.test(module) ? module : pathToFileURL(resolve(directory, module)).href,
     attribute: separates ? after : null,
   };
 }

@@ -3,6 +3,9 @@ import { HTTPError, isHTTPError } from "../errors.ts";
 import { stringify } from "./json.ts";
 import { iterableReply } from "./stream_reply.ts";
 
+// Deno's globals are getters that load on first use: a look at each of them, for every reply, can be measured.
+const { Response: PlatformResponse, Blob: PlatformBlob } = globalThis;
+
 /** The fast path of the platform is a reply with a content type only, status 200; all else is added to it. */
 const TEXT: ResponseInit = { headers: { "content-type": "text/plain; charset=utf-8" } };
 const HTML: ResponseInit = { headers: { "content-type": "text/html; charset=utf-8" } };
@@ -22,11 +25,9 @@ export function toReply(
   stopping: AbortSignal,
 ): Response | Promise<Response> {
   if (typeof result === "object" && result !== null) {
-    if (result instanceof Response) return result;
-    if (result instanceof ReadableStream || result instanceof Blob) return bytesReply(result, status ?? 200);
-    if (Symbol.asyncIterator in result) {
-      return iterableReply(result as AsyncIterable<unknown>, status ?? 200, stopping).then(withNosniff);
-    }
+    if (result instanceof PlatformResponse) return result;
+    if (Symbol.asyncIterator in result) return streamReply(result as AsyncIterable<unknown>, status ?? 200, stopping);
+    if (result instanceof PlatformBlob) return bytesReply(result, status ?? 200);
   }
   if (result === undefined) return withNosniff(new Response(null, { status: status ?? 204 }));
   return jsonReply(result, status ?? 200);
@@ -148,12 +149,22 @@ function withNosniff(response: Response): Response {
 
 function jsonReply(value: unknown, status: number): Response {
   try {
-    return withNosniff(status === 200 ? Response.json(value) : Response.json(value, { status }));
+    return withNosniff(status === 200 ? PlatformResponse.json(value) : PlatformResponse.json(value, { status }));
   } catch {
     // A bigint, or no JSON at all: stringify knows the one, and says the other clearly.
     const init = { status, headers: { "content-type": "application/json" } };
     return withNosniff(new Response(stringify(value), init));
   }
+}
+
+/** A stream of the platform is async iterable, too, but it holds bytes already. */
+function streamReply(
+  source: AsyncIterable<unknown>,
+  status: number,
+  stopping: AbortSignal,
+): Response | Promise<Response> {
+  if (source instanceof ReadableStream) return bytesReply(source, status);
+  return iterableReply(source, status, stopping).then(withNosniff);
 }
 
 function bytesReply(body: ReadableStream | Blob, status: number): Response {

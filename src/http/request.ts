@@ -314,7 +314,8 @@ export function queryTextOf<State>(request: HttpRequest<State>): string {
 
 /** Where the path starts in the text of a URL: at the first slash after the authority. */
 export function pathStart(url: string): number {
-  return url.indexOf("/", url.indexOf("://") + 3);
+  const isHttp = url.charCodeAt(4) === 58; // http:
+  return url.indexOf("/", isHttp ? 7 : url.indexOf("://") + 3);
 }
 
 function readCookies(headers: Headers): Readonly<Record<string, string>> {

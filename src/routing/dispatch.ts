@@ -126,30 +126,28 @@ function endpointOf(route: Route, { recover, stopping }: DispatcherParts): Endpo
 
 /** The plan of a route: binds the arguments, runs the handler, reduces its result to the model, makes the reply. */
 function planOf(
-  { bind, handler, options, name }: Route,
+  { binder, handler, options, name }: Route,
   recover: Recover,
   stopping: AbortSignal,
   conclude: (request: HttpRequest, response: Response) => Response,
 ): Endpoint {
+  const { isAsync, bind } = binder;
   const { response: model, status } = options;
   const reduce = model && reducer(toValidator(model).validate, name);
   // One async function with no await that can be spared: each costs as much as finding the route.
   return async (request) => {
     let response: Response;
     try {
-      const bound = bind(request);
-      let result = await handler(request, (bound instanceof Promise ? await bound : bound) as never);
-      if (result instanceof Response) response = result;
-      else {
-        if (reduce) {
-          const reduced = reduce(result);
-          result = reduced instanceof Promise ? await reduced : reduced;
-        }
-        const reply = toReply(result, status, stopping);
-        response = reply instanceof Promise ? await reply : reply;
-        const completion = completionOf(request);
-        if (completion && !isStreamed(result)) completion.whole = response;
+      const args = isAsync ? await bind(request) : bind(request);
+      let result = await handler(request, args as never);
+      if (reduce && !(result instanceof Response)) {
+        const reduced = reduce(result);
+        result = reduced instanceof Promise ? await reduced : reduced;
       }
+      const reply = toReply(result, status, stopping);
+      response = reply instanceof Promise ? await reply : reply;
+      const completion = completionOf(request);
+      if (completion && isWhole(result)) completion.whole = response;
       const headers = replyHeadersOf(request);
       if (headers) response = withHeaders(response, headers);
     } catch (thrown) {
@@ -175,10 +173,10 @@ function asItIs(_request: HttpRequest, response: Response): Response {
   return response;
 }
 
-function isStreamed(result: unknown): boolean {
-  return typeof result === "object" && result !== null &&
-    (result instanceof ReadableStream || result instanceof Blob ||
-      Symbol.asyncIterator in result);
+/** Whether the reply of a result is made at once, and not while it is sent. */
+function isWhole(result: unknown): boolean {
+  if (typeof result !== "object" || result === null) return true;
+  return !(result instanceof Response || result instanceof Blob || Symbol.asyncIterator in result);
 }
 
 /** A result that does not fit is the application's fault. Values stay out of the message, which is logged. */

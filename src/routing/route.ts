@@ -46,7 +46,7 @@ const OPTIONS = new Set([
 
 type RouteParts = Pick<
   Route,
-  "method" | "template" | "options" | "handler" | "scopes" | "bind" | "ownNames"
+  "method" | "template" | "options" | "handler" | "scopes" | "binder" | "ownNames"
 >;
 
 /** A route, checked against its path. Copies under other paths share all but the path. */
@@ -60,7 +60,7 @@ export class Route implements RouteInfo {
   /** Who surrounds it, the outermost first. */
   readonly scopes: readonly MiddlewareScope[];
   /** Makes the handler's arguments. */
-  readonly bind: Binder;
+  readonly binder: Binder;
   /** The names in the path of its own declaration. */
   readonly ownNames: ReadonlySet<string>;
   /** The name of the operation; unique once the application has named all of its routes. */
@@ -72,7 +72,7 @@ export class Route implements RouteInfo {
     this.options = parts.options;
     this.handler = parts.handler;
     this.scopes = parts.scopes;
-    this.bind = parts.bind;
+    this.binder = parts.binder;
     this.ownNames = parts.ownNames;
     this.operationId = parts.options.operationId ?? this.derivedId;
   }
@@ -106,7 +106,7 @@ export class Route implements RouteInfo {
       options: Object.freeze({ ...options }),
       handler,
       scopes: [scope],
-      bind: compile(options, template, ownNames, name),
+      binder: compile(options, template, ownNames, name),
       ownNames,
     });
   }
@@ -138,13 +138,13 @@ export class Route implements RouteInfo {
       prefix.text + this.path,
       `include ${this.method}`,
     );
-    const bind = prefix.names.length === 0 ? this.bind : compile(
+    const binder = prefix.names.length === 0 ? this.binder : compile(
       this.options,
       template,
       this.ownNames,
       `${this.method} ${template.text}`,
     );
-    return new Route({ ...this.#parts(), template, scopes, bind });
+    return new Route({ ...this.#parts(), template, scopes, binder });
   }
 
   /** The bounds that hold for it in an application. */
@@ -157,8 +157,8 @@ export class Route implements RouteInfo {
   }
 
   #parts(): RouteParts {
-    const { method, template, options, handler, scopes, bind, ownNames } = this;
-    return { method, template, options, handler, scopes, bind, ownNames };
+    const { method, template, options, handler, scopes, binder, ownNames } = this;
+    return { method, template, options, handler, scopes, binder, ownNames };
   }
 }
 

@@ -102,20 +102,14 @@ export class RouteTree<Entry> {
     if (direct !== undefined) return { entry: direct, values: NO_VALUES };
     const segments = splitPath(path);
     const values: string[] = [];
-    const entry = search(
-      this.#root,
-      segments,
-      0,
-      values,
-      (entries) => pick(entries, method),
-    );
+    const entry = search(this.#root, segments, 1, values, (entries) => pick(entries, method));
     if (entry !== undefined) return { entry, values };
     throw this.#refusal(segments);
   }
 
   #refusal(segments: readonly string[]): HTTPError {
     const methods = new Set<string>();
-    search(this.#root, segments, 0, [], (entries) => {
+    search(this.#root, segments, 1, [], (entries) => {
       for (const method of entries.keys()) methods.add(method);
       return undefined;
     });
@@ -184,15 +178,15 @@ function search<Entry>(
 }
 
 /**
- * The segments of a path, each decoded once: an escaped slash does not separate.
+ * The segments of a path, each decoded once: an escaped slash does not separate. The first is what stands before the leading
+ * slash, which is nothing.
  *
  * @throws {HTTPError} With 400, when an escape is broken, or a segment would lead out of its place.
  */
 function splitPath(path: string): string[] {
   const segments = path.split("/");
-  segments.shift();
   if (path.includes("%")) {
-    for (let index = 0; index < segments.length; index++) {
+    for (let index = 1; index < segments.length; index++) {
       segments[index] = decode(segments[index]!);
     }
   } else if (!path.includes("/.")) {

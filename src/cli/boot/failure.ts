@@ -23,9 +23,7 @@ export async function failWith(
   plan: Plan,
 ): Promise<never> {
   const colors = !Deno.noColor && Deno.stderr.isTerminal();
-  const report = Deno.inspect(thrown, { colors }).split("\n").filter((line) =>
-    !isFrameOfBoot(line)
-  );
+  const report = Deno.inspect(thrown, { colors }).split("\n").filter((line) => !isFrameOfBoot(line));
   console.error(`error: ${message}\n${report.join("\n")}`);
   return await endOrWait(plan, null);
 }
@@ -41,8 +39,6 @@ export async function endOrWait(
   missing: string | null,
 ): Promise<never> {
   if (!plan.isWatched) Deno.exit(1);
-  // The watcher takes in the files that were read when the event loop turns.
-  await new Promise((resolve) => setTimeout(resolve));
   console.error("Waiting for a change");
   return await new Promise(() => {
     setInterval(() => {

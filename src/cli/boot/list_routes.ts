@@ -20,9 +20,7 @@ export async function listRoutes(load: Load, plan: Plan): Promise<never> {
   for (const { method, path, operationId } of app.routes) {
     rows.push([method, path, operationId ?? ""]);
   }
-  const widths = [0, 1].map((column) =>
-    Math.max(...rows.map((row) => row[column]?.length ?? 0))
-  );
+  const widths = [0, 1].map((column) => Math.max(...rows.map((row) => row[column]?.length ?? 0)));
   for (const row of rows) {
     console.log(
       row.map((cell, column) => cell.padEnd(widths[column] ?? 0)).join("  ")

@@ -34,9 +34,7 @@ export async function serve(load: Load, plan: ServePlan): Promise<never> {
 
 /** Tells where the application can be reached. */
 export function announce(app: App, { hostname, port }: Address): void {
-  const origin = `http://${
-    hostname.includes(":") ? `[${hostname}]` : hostname
-  }:${port}`;
+  const origin = `http://${hostname.includes(":") ? `[${hostname}]` : hostname}:${port}`;
   console.error(`Listening on ${origin}`);
   if (!isWebfwApp(app)) return;
   const { docsUrl } = app;

@@ -35,9 +35,7 @@ export async function serveFetch(
     deadline ??= setTimeout(() => abort.abort(), gracePeriodMs);
     server.shutdown();
   };
-  const signals: Deno.Signal[] = Deno.build.os === "windows"
-    ? ["SIGINT"]
-    : ["SIGINT", "SIGTERM"];
+  const signals: Deno.Signal[] = Deno.build.os === "windows" ? ["SIGINT"] : ["SIGINT", "SIGTERM"];
   for (const signal of signals) Deno.addSignalListener(signal, stop);
   await server.finished;
   for (const signal of signals) Deno.removeSignalListener(signal, stop);
@@ -52,8 +50,6 @@ export function logAccess(
 ): void {
   const { pathname } = new URL(request.url);
   console.error(
-    `${new Date().toISOString()} INFO ${request.method} ${pathname} ${status} ${
-      milliseconds.toFixed(1)
-    } ms`,
+    `${new Date().toISOString()} INFO ${request.method} ${pathname} ${status} ${milliseconds.toFixed(1)} ms`,
   );
 }

@@ -29,8 +29,7 @@ export function completionsCommand(
     operand: { name: "shell", words: [...SHELLS.keys()] },
     options: [],
     takesDenoFlags: false,
-    details:
-      `To be read when the shell starts, in ~/.bashrc or ~/.zshrc, or once for fish:
+    details: `To be read when the shell starts, in ~/.bashrc or ~/.zshrc, or once for fish:
   source <(webfw completions bash)
   source <(webfw completions zsh)
   webfw completions fish > ~/.config/fish/completions/webfw.fish`,
@@ -38,9 +37,7 @@ export function completionsCommand(
       const completions = SHELLS.get(operand);
       if (completions === undefined) {
         throw new CommandError(
-          `Unknown shell "${operand}": expected ${
-            [...SHELLS.keys()].join(", ")
-          }`,
+          `Unknown shell "${operand}": expected ${[...SHELLS.keys()].join(", ")}`,
           USAGE_EXIT_CODE,
         );
       }

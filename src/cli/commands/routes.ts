@@ -2,12 +2,7 @@
 
 import { listingProgram } from "../boot.ts";
 import type { Command } from "../command.ts";
-import {
-  CONFIG,
-  runOnTarget,
-  TARGET,
-  TARGET_DETAILS,
-} from "./target_command.ts";
+import { CONFIG, runOnTarget, TARGET, TARGET_DETAILS } from "./target_command.ts";
 
 /** `webfw routes`. */
 export const ROUTES: Command = {
@@ -17,6 +12,5 @@ export const ROUTES: Command = {
   options: [CONFIG],
   takesDenoFlags: true,
   details: TARGET_DETAILS,
-  run: (invocation) =>
-    runOnTarget(invocation, { isWatched: false, program: listingProgram }),
+  run: (invocation) => runOnTarget(invocation, { isWatched: false, program: listingProgram }),
 };

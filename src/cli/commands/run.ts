@@ -3,12 +3,7 @@
 import { servingProgram } from "../boot.ts";
 import type { Command } from "../command.ts";
 import { CommandError, USAGE_EXIT_CODE } from "../command_error.ts";
-import {
-  CONFIG,
-  runOnTarget,
-  TARGET,
-  TARGET_DETAILS,
-} from "./target_command.ts";
+import { CONFIG, runOnTarget, TARGET, TARGET_DETAILS } from "./target_command.ts";
 
 const DEFAULT_HOST = "127.0.0.1";
 const DEFAULT_PORT = "8000";
@@ -31,8 +26,7 @@ export const RUN: Command = {
     {
       name: "port",
       value: "port",
-      description:
-        `Port to listen on, 0 for any free one (default: ${DEFAULT_PORT})`,
+      description: `Port to listen on, 0 for any free one (default: ${DEFAULT_PORT})`,
     },
     CONFIG,
   ],
@@ -44,8 +38,7 @@ export const RUN: Command = {
     const port = parsePort(values.get("port") ?? DEFAULT_PORT);
     return runOnTarget(invocation, {
       isWatched: switches.has("reload"),
-      program: (specifier, plan) =>
-        servingProgram(specifier, { ...plan, hostname, port }),
+      program: (specifier, plan) => servingProgram(specifier, { ...plan, hostname, port }),
     });
   },
 };

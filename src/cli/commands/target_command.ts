@@ -14,13 +14,11 @@ export const TARGET: Operand = { name: "module[:attribute]" };
 export const CONFIG: Option = {
   name: "config",
   value: "file",
-  description:
-    "Configuration of the program (default: WEBFW_CONFIG, else the nearest deno.json above the module)",
+  description: "Configuration of the program (default: WEBFW_CONFIG, else the nearest deno.json above the module)",
 };
 
 /** What the help says of the operand, the permissions and Deno's flags. */
-export const TARGET_DETAILS =
-  `The module is a path, a URL, or a jsr: or npm: specifier. The attribute is the name that
+export const TARGET_DETAILS = `The module is a path, a URL, or a jsr: or npm: specifier. The attribute is the name that
 it exports the application by: "app", else "default", unless given. Anything with a
 "fetch" function is served; an App of webfw can do more.
 

@@ -9,18 +9,12 @@ export function fishCompletions(
 ): string {
   const lines = [
     ...commands.map(({ name, summary }) =>
-      `complete -c $program -n __fish_use_subcommand -f -a ${name} -d ${
-        quote(summary)
-      }`
+      `complete -c $program -n __fish_use_subcommand -f -a ${name} -d ${quote(summary)}`
     ),
-    ...options.map((option) =>
-      `complete -c $program -n __fish_use_subcommand ${flag(option)}`
-    ),
+    ...options.map((option) => `complete -c $program -n __fish_use_subcommand ${flag(option)}`),
     ...commands.flatMap(ofCommand),
   ];
-  return `for program in webfw wfw\n${
-    lines.map((line) => `  ${line}`).join("\n")
-  }\nend`;
+  return `for program in webfw wfw\n${lines.map((line) => `  ${line}`).join("\n")}\nend`;
 }
 
 function ofCommand({ name, operand, options }: Command): string[] {
@@ -33,14 +27,8 @@ function ofCommand({ name, operand, options }: Command): string[] {
 }
 
 function flag({ name, letter, value, description }: Option): string {
-  const argument = value === undefined
-    ? ""
-    : value === "file"
-    ? " -r -F"
-    : " -x";
-  return `-l ${name}${letter ? ` -s ${letter}` : ""}${argument} -d ${
-    quote(description)
-  }`;
+  const argument = value === undefined ? "" : value === "file" ? " -r -F" : " -x";
+  return `-l ${name}${letter ? ` -s ${letter}` : ""}${argument} -d ${quote(description)}`;
 }
 
 function quote(text: string): string {

@@ -7,9 +7,7 @@ export function zshCompletions(
   commands: readonly Command[],
   options: readonly Option[],
 ): string {
-  const names = commands.map(({ name, summary }) =>
-    `    ${quote(`${name}:${summary}`)}`
-  );
+  const names = commands.map(({ name, summary }) => `    ${quote(`${name}:${summary}`)}`);
   return `#compdef webfw wfw
 _webfw() {
   local -a commands=(
@@ -41,16 +39,12 @@ function branch({ name, operand, options }: Command): string {
   const action = operand.words ? `(${operand.words.join(" ")})` : "_files";
   const specifications = [...options, HELP].map(specification);
   specifications.push(quote(`1:${operand.name.replace(":", "\\:")}:${action}`));
-  return `    ${name})\n      _arguments \\\n        ${
-    specifications.join(" \\\n        ")
-  }\n      ;;`;
+  return `    ${name})\n      _arguments \\\n        ${specifications.join(" \\\n        ")}\n      ;;`;
 }
 
 function specification({ name, value, description }: Option): string {
   const text = description.replaceAll(/[[\]:]/g, "\\$&");
-  const rest = value === undefined
-    ? ""
-    : `:${value}:${value === "file" ? "_files" : ""}`;
+  const rest = value === undefined ? "" : `:${value}:${value === "file" ? "_files" : ""}`;
   return quote(`--${name}[${text}]${rest}`);
 }
 
