@@ -1,0 +1,81 @@
+/** The books of a shop: everyone may look, its clerks may change them. */
+import { HTTPError, Router } from "@webfw/core";
+import * as v from "valibot";
+import { clerk } from "./auth.ts";
+import type { Connection } from "./connection.ts";
+import { created } from "./created.ts";
+import { connection, state } from "./database.ts";
+import { Book, BookChanges, Isbn, StockedBook } from "./models.ts";
+import { pageOf, paging, toPage } from "./paging.ts";
+import { currentShop, type ShopRow } from "./shops.ts";
+
+/** Everything below the path of a shop's books. */
+export const books = new Router({ prefix: "/shops/{slug}/books", state });
+
+books.get("", {
+  query: { ...paging, search: v.optional(v.string(), ""), sort: v.optional(v.picklist(["title", "price"]), "title") },
+  deps: { db: connection, shop: currentShop },
+  response: pageOf(Book),
+}, async function listBooks(request, { search, sort, limit, offset, db, shop }) {
+  const rows = db.all<Book>`
+    SELECT * FROM books
+    WHERE shop_id = ${shop.id} AND instr(lower(title || ' ' || author), lower(${search}))
+    ORDER BY CASE ${sort} WHEN 'price' THEN price END, title
+    LIMIT ${limit + 1} OFFSET ${offset}`;
+  return toPage(request, rows, { limit, offset });
+});
+
+books.get("/{isbn}", {
+  params: { isbn: Isbn },
+  deps: { db: connection, shop: currentShop },
+  response: Book,
+}, async function getBook(_request, { isbn, db, shop }) {
+  return findBook(db, shop, isbn);
+});
+
+books.post("", {
+  body: StockedBook,
+  deps: { db: connection, shop: currentShop, clerk },
+  response: Book,
+  status: 201,
+}, async function addBook(request, { body, db, shop }) {
+  const { isbn, title, author, price, cost, stock } = body;
+  const added = db.run`
+    INSERT INTO books (shop_id, isbn, title, author, price, cost, stock)
+    VALUES (${shop.id}, ${isbn}, ${title}, ${author}, ${price}, ${cost}, ${stock})
+    ON CONFLICT DO NOTHING`;
+  if (added === 0) throw new HTTPError(409, "The shop has this book already");
+  return created(Book, findBook(db, shop, isbn), `${request.path}/${isbn}`);
+});
+
+books.patch("/{isbn}", {
+  params: { isbn: Isbn },
+  body: BookChanges,
+  deps: { db: connection, shop: currentShop, clerk },
+  response: Book,
+}, async function changeBook(_request, { isbn, body, db, shop }) {
+  const { price = null, stock = null } = body;
+  db.run`
+    UPDATE books SET price = coalesce(${price}, price), stock = coalesce(${stock}, stock)
+    WHERE shop_id = ${shop.id} AND isbn = ${isbn}`;
+  return findBook(db, shop, isbn);
+});
+
+books.delete("/{isbn}", {
+  params: { isbn: Isbn },
+  deps: { db: connection, shop: currentShop, clerk },
+}, async function removeBook(_request, { isbn, db, shop }) {
+  const removed = db.run`DELETE FROM books WHERE shop_id = ${shop.id} AND isbn = ${isbn}`;
+  if (removed === 0) throw noSuchBook();
+});
+
+/** The row holds the cost as well; the response model sends only what it names. */
+function findBook(db: Connection, shop: ShopRow, isbn: string): Book {
+  const book = db.first<Book>`SELECT * FROM books WHERE shop_id = ${shop.id} AND isbn = ${isbn}`;
+  if (book) return book;
+  throw noSuchBook();
+}
+
+function noSuchBook(): HTTPError {
+  return new HTTPError(404, "The shop has no such book");
+}

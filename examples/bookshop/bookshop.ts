@@ -1,0 +1,36 @@
+/** Puts the service together. */
+import { App } from "@webfw/core";
+import { books } from "./books.ts";
+import { Database, type State, state } from "./database.ts";
+import { orders } from "./orders.ts";
+import { requestId } from "./request_id.ts";
+import { shops } from "./shops.ts";
+import { stock } from "./stock.ts";
+
+/**
+ * Makes the application. Tests make their own, each over a file of its own.
+ *
+ * @param file The path of the database, which is created if it is not there.
+ */
+export function bookshop(file: string): App<State> {
+  const app = new App({ title: "Bookshop", version: "1.0.0", description: "Shops, their books, and orders.", state });
+
+  app.lifespan(async function* () {
+    const database = new Database(file);
+    yield { database };
+    database.close();
+  });
+
+  app.middleware(requestId);
+
+  app.get("/", async (request) => ({
+    title: request.app.title,
+    routes: request.app.routes.map(({ method, path }) => `${method} ${path}`),
+  }));
+  app.include(shops);
+  app.include(books);
+  app.include(orders);
+  app.include(stock);
+
+  return app;
+}

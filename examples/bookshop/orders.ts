@@ -1,0 +1,72 @@
+/** Orders in a shop: whoever placed one can read it, and so can the shop's clerks. */
+import { HTTPError, type Issue, Router, ValidationError } from "@webfw/core";
+import { currentUser, type User } from "./auth.ts";
+import type { Connection } from "./connection.ts";
+import { created } from "./created.ts";
+import { connection, state } from "./database.ts";
+import { type Book, Id, NewOrder, Order } from "./models.ts";
+import { currentShop, type ShopRow } from "./shops.ts";
+
+/** Everything below the path of a shop's orders. */
+export const orders = new Router({ prefix: "/shops/{slug}/orders", state });
+
+/** What concerns one customer is not for shared caches. */
+orders.middleware(async (request, next) => {
+  const response = await next(request);
+  response.headers.set("cache-control", "private, no-store");
+  return response;
+});
+
+orders.post("", {
+  body: NewOrder,
+  deps: { db: connection, shop: currentShop, user: currentUser },
+  response: Order,
+  status: 201,
+}, async function placeOrder(request, { body, db, shop, user }) {
+  const id = db.transaction(() => sell(db, shop, user, body));
+  return created(Order, findOrder(db, shop, user, id), `${request.path}/${id}`);
+});
+
+orders.get("/{id}", {
+  params: { id: Id },
+  deps: { db: connection, shop: currentShop, user: currentUser },
+  response: Order,
+}, async function getOrder(_request, { id, db, shop, user }) {
+  return findOrder(db, shop, user, id);
+});
+
+/** Takes the books off the shelf and writes the order. What it throws undoes all of it, by the transaction around it. */
+function sell(db: Connection, shop: ShopRow, user: User, { lines, address }: NewOrder): number {
+  const { street, postcode, city } = address;
+  const { id } = db.first<{ id: number }>`
+    INSERT INTO orders (shop_id, user_id, placed_at, street, postcode, city)
+    VALUES (${shop.id}, ${user.id}, ${new Date().toISOString()}, ${street}, ${postcode}, ${city})
+    RETURNING id`!;
+  const issues: Issue[] = [];
+  for (const [index, { isbn, quantity }] of lines.entries()) {
+    const book = db.first<Book>`
+      UPDATE books SET stock = stock - ${quantity} WHERE shop_id = ${shop.id} AND isbn = ${isbn} RETURNING *`;
+    if (!book) {
+      issues.push({ in: "body", path: ["lines", index, "isbn"], message: "The shop has no such book" });
+      continue;
+    }
+    if (book.stock < 0) throw new HTTPError(409, `The shop has too few copies of "${book.title}"`);
+    db.run`
+      INSERT INTO order_lines (order_id, isbn, title, price, quantity)
+      VALUES (${id}, ${isbn}, ${book.title}, ${book.price}, ${quantity})`;
+  }
+  if (issues.length > 0) throw new ValidationError(issues);
+  return id;
+}
+
+/** Someone else's order is not there, rather than forbidden: its number should tell nothing. */
+function findOrder(db: Connection, shop: ShopRow, user: User, id: number): Order {
+  const row = db.first<{ placed_at: string; street: string; postcode: string; city: string }>`
+    SELECT placed_at, street, postcode, city FROM orders
+    WHERE id = ${id} AND shop_id = ${shop.id} AND (user_id = ${user.id} OR shop_id = ${user.shop_id})`;
+  if (!row) throw new HTTPError(404, "You have no such order in this shop");
+  const lines = db.all<Order["lines"][number]>`
+    SELECT isbn, title, price, quantity FROM order_lines WHERE order_id = ${id} ORDER BY rowid`;
+  const { placed_at: placedAt, ...address } = row;
+  return { id, placedAt, lines, total: lines.reduce((sum, { price, quantity }) => sum + price * quantity, 0), address };
+}

@@ -1,0 +1,34 @@
+/** The shops. */
+import { dependency, HTTPError, Router } from "@webfw/core";
+import * as v from "valibot";
+import { connection, state } from "./database.ts";
+import { Shop, Slug } from "./models.ts";
+
+/** The shop that the path names; 404 where there is none. */
+export const currentShop = dependency(
+  { state, params: { slug: Slug }, deps: { db: connection } },
+  async (_request, { slug, db }) => {
+    const shop = db.first<ShopRow>`SELECT * FROM shops WHERE slug = ${slug}`;
+    if (shop) return shop;
+    throw new HTTPError(404, "No such shop");
+  },
+);
+
+/** A shop with the key that other tables have of it. */
+export interface ShopRow extends Shop {
+  readonly id: number;
+}
+
+/** All shops, and each by its name in the path. */
+export const shops = new Router({ prefix: "/shops", state });
+
+shops.get("", { deps: { db: connection }, response: v.array(Shop) }, async function listShops(_request, { db }) {
+  return db.all<Shop>`SELECT * FROM shops ORDER BY name`;
+});
+
+shops.get("/{slug}", { deps: { shop: currentShop }, response: Shop }, async function getShop(
+  _request,
+  { shop },
+): Promise<Shop> {
+  return shop;
+});
