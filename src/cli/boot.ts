@@ -6,9 +6,9 @@
 // platform and one another; a variable of a module would be missing there.
 
 import { isApp, isWebfwApp, protocolOf } from "./boot/app.ts";
-import { endOrWait, fail, failForGood, failWith, isFrameOfBoot, isReadable } from "./boot/failure.ts";
+import { endOrWait, fail, failForGood, failWith, isFrameOfBoot, isReadable, watcherIsReady } from "./boot/failure.ts";
 import { listRoutes } from "./boot/list_routes.ts";
-import { importModule, loadApp } from "./boot/load_app.ts";
+import { loadApp } from "./boot/load_app.ts";
 import { failToLoad, hasRun } from "./boot/load_failure.ts";
 import { stopWithParent } from "./boot/parent.ts";
 import type { Plan, ServePlan } from "./boot/plan.ts";
@@ -24,7 +24,6 @@ const SCOPE = [
   failWith,
   findObstacle,
   hasRun,
-  importModule,
   isApp,
   isFrameOfBoot,
   isReadable,
@@ -36,6 +35,7 @@ const SCOPE = [
   serve,
   serveFetch,
   stopWithParent,
+  watcherIsReady,
 ].join("\n");
 
 /** The program that serves a module's application. */

@@ -33,12 +33,21 @@ export function isFrameOfBoot(line: string): boolean {
   return /^\s+at .*data:text\/javascript,/.test(line);
 }
 
+/**
+ * Resolves when a watcher has taken in the files that were read. It does so beside the program, some turns of the event
+ * loop later and without a word; an edit before that goes unseen.
+ */
+export async function watcherIsReady(plan: Plan): Promise<void> {
+  if (plan.isWatched) await new Promise((resolve) => setTimeout(resolve, 100));
+}
+
 /** Ends the program; in a watcher it waits for the next edit, or for a missing file to appear. */
 export async function endOrWait(
   plan: Plan,
   missing: string | null,
 ): Promise<never> {
   if (!plan.isWatched) Deno.exit(1);
+  await watcherIsReady(plan);
   console.error("Waiting for a change");
   return await new Promise(() => {
     setInterval(() => {

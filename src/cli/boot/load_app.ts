@@ -3,11 +3,11 @@
 import { type App, isApp, protocolOf } from "./app.ts";
 import { fail } from "./failure.ts";
 import { failToLoad } from "./load_failure.ts";
-import type { Load, Module, Plan } from "./plan.ts";
+import type { Load, Plan } from "./plan.ts";
 
 /** Imports the module and gives the application that it exports. */
 export async function loadApp(load: Load, plan: Plan): Promise<App> {
-  const module = await importModule(load, plan);
+  const module = await load().catch((error) => failToLoad(error, plan));
   const names = plan.attribute === null ? ["app", "default"] : [plan.attribute];
   const name = names.find((name) => name in module);
   if (name === undefined) {
@@ -27,20 +27,4 @@ export async function loadApp(load: Load, plan: Plan): Promise<App> {
       : `Cannot use "${name}" of "${plan.module}": it needs version ${protocol} of the command's protocol, this is 1`,
     plan,
   );
-}
-
-/** Imports the module, and gives a watcher the time to take in its files. */
-export async function importModule(load: Load, plan: Plan): Promise<Module> {
-  // It does so when the event loop turns; an edit before that would go unseen.
-  const turn = async () => {
-    if (plan.isWatched) await new Promise((resolve) => setTimeout(resolve));
-  };
-  try {
-    const module = await load();
-    await turn();
-    return module;
-  } catch (error) {
-    await turn();
-    return await failToLoad(error, plan);
-  }
 }

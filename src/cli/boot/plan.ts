@@ -20,8 +20,5 @@ export interface ServePlan extends Plan {
   readonly port: number;
 }
 
-/** What the user's module exports. */
-export type Module = Readonly<Record<string, unknown>>;
-
 /** Imports the user's module. */
-export type Load = () => Promise<Module>;
+export type Load = () => Promise<Readonly<Record<string, unknown>>>;

@@ -1,7 +1,7 @@
 // How the started program serves an application until it is told to stop. Sent as text: see ../boot.ts.
 
 import { type Address, type App, isWebfwApp } from "./app.ts";
-import { failForGood, failWith } from "./failure.ts";
+import { failForGood, failWith, watcherIsReady } from "./failure.ts";
 import { loadApp } from "./load_app.ts";
 import { stopWithParent } from "./parent.ts";
 import type { Load, ServePlan } from "./plan.ts";
@@ -14,7 +14,7 @@ export async function serve(load: Load, plan: ServePlan): Promise<never> {
   let isListening = false;
   const onListen = (address: Address) => {
     isListening = true;
-    announce(app, address);
+    watcherIsReady(plan).then(() => announce(app, address));
   };
   const { hostname, port } = plan;
   try {

@@ -1,0 +1,36 @@
+/**
+ * The command line of webfw, as a function: what `webfw` and `wfw` run.
+ *
+ * ```sh
+ * deno run -A jsr:@webfw/cli run main.ts:app --reload
+ * deno install -gA -n webfw jsr:@webfw/cli
+ * ```
+ *
+ * @module
+ */
+
+import { runProgram } from "./src/cli/program.ts";
+
+/**
+ * Runs a command line: `run`, `routes`, `completions`, `--help` or `--version`.
+ *
+ * An application runs in a process of its own, with the configuration of its own project, and stops together with this
+ * one. SIGINT and SIGTERM are passed on to it.
+ *
+ * @param args The arguments after the program's name.
+ * @returns The exit code: 0 also after a stop by SIGINT or SIGTERM, 2 for a command line that cannot be understood, 1 or
+ * the code of the application's process for any other failure, told in one line on stderr.
+ *
+ * @example
+ * ```ts
+ * import { main } from "@webfw/core/cli";
+ * import { assertEquals } from "@std/assert";
+ *
+ * assertEquals(await main(["--version"]), 0);
+ * ```
+ */
+export function main(args: string[]): Promise<number> {
+  return runProgram(args);
+}
+
+if (import.meta.main) Deno.exit(await main(Deno.args));

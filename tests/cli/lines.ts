@@ -1,0 +1,67 @@
+// The lines that a process writes, each to be waited for once.
+
+import { stripVTControlCharacters } from "node:util";
+
+/** How long a line may take. Long, since it only bounds a failing test. */
+const PATIENCE_MS = 60_000;
+
+/** Reads a stream to its end and keeps its lines. */
+export class Lines {
+  /** Settles when the stream has ended. */
+  readonly ended: Promise<void>;
+  readonly #lines: string[] = [];
+  #position = 0;
+  #hasEnded = false;
+  #wake = Promise.withResolvers<void>();
+
+  constructor(stream: ReadableStream<Uint8Array>) {
+    this.ended = this.#read(stream);
+  }
+
+  /** All lines until now. */
+  get text(): string {
+    return this.#lines.join("\n");
+  }
+
+  /** Waits for the first line after the last one waited for that matches, and gives the match. */
+  async next(pattern: RegExp): Promise<RegExpExecArray> {
+    let timer: ReturnType<typeof setTimeout> | undefined;
+    const timeout = new Promise<"late">((resolve) => timer = setTimeout(() => resolve("late"), PATIENCE_MS));
+    try {
+      while (true) {
+        while (this.#position < this.#lines.length) {
+          const match = pattern.exec(this.#lines[this.#position++]!);
+          if (match !== null) return match;
+        }
+        if (this.#hasEnded) {
+          throw new Error(`No line matches ${pattern}:\n${this.text}`);
+        }
+        if (await Promise.race([this.#wake.promise, timeout]) === "late") {
+          throw new Error(
+            `No line has matched ${pattern} in time:\n${this.text}`,
+          );
+        }
+      }
+    } finally {
+      clearTimeout(timer);
+    }
+  }
+
+  async #read(stream: ReadableStream<Uint8Array>): Promise<void> {
+    let rest = "";
+    for await (const chunk of stream.pipeThrough(new TextDecoderStream())) {
+      const lines = (rest + stripVTControlCharacters(chunk)).split("\n");
+      rest = lines.pop()!;
+      this.#lines.push(...lines);
+      this.#notify();
+    }
+    if (rest !== "") this.#lines.push(rest);
+    this.#hasEnded = true;
+    this.#notify();
+  }
+
+  #notify(): void {
+    this.#wake.resolve();
+    this.#wake = Promise.withResolvers();
+  }
+}
