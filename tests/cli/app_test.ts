@@ -1,0 +1,97 @@
+import { assertEquals, assertMatch } from "@std/assert";
+import { join } from "node:path";
+import { copyFramework, frameworkImports } from "./framework.ts";
+import { Project } from "./project.ts";
+import { Webfw } from "./webfw.ts";
+
+/** An application with a resource that must be closed. */
+const MAIN = `import { App } from "@webfw/core";
+import { word } from "./word.ts";
+export const app = new App();
+app.lifespan(async function* () {
+  console.log("opened");
+  yield {};
+  await new Promise((resolve) => setTimeout(resolve, 50));
+  console.log("closed");
+});
+app.get("/word", async () => word);
+app.post("/words/{id}", async function addWord() {});
+app.get("/framework", async () => import.meta.resolve("@webfw/core"));`;
+
+async function createProject(imports: Readonly<Record<string, string>>): Promise<Project> {
+  return await Project.create({
+    "deno.json": { imports, lock: false },
+    "main.ts": MAIN,
+    "word.ts": `export const word = "one";`,
+  });
+}
+
+async function json(url: string): Promise<unknown> {
+  return await (await fetch(url)).json();
+}
+
+Deno.test("An App is served with a line for each request", async () => {
+  await using project = await createProject(await frameworkImports());
+  await using webfw = await Webfw.start(["run", "main.ts", "--port", "0"], { cwd: project.path });
+  const origin = await webfw.origin();
+  assertEquals(await json(`${origin}/word`), "one");
+  assertEquals((await fetch(`${origin}/nowhere?q=1`)).status, 404);
+  await webfw.stderr.next(/ INFO GET \/word 200 /);
+  await webfw.stderr.next(/ INFO GET \/nowhere\?q=1 404 /);
+});
+
+for (const flags of [[], ["--reload"]]) {
+  for (const signal of ["SIGINT", "SIGTERM"] as const) {
+    Deno.test(`${signal} unwinds the lifespans of an App (${["run", ...flags].join(" ")})`, async () => {
+      await using project = await createProject(await frameworkImports());
+      await using webfw = await Webfw.start(["run", "main.ts", "--port", "0", ...flags], { cwd: project.path });
+      await webfw.origin();
+      webfw.signal(signal);
+      assertEquals(await webfw.end(), 0);
+      assertEquals(webfw.stdout.text, "opened\nclosed");
+    });
+  }
+}
+
+Deno.test("An edit unwinds the lifespans of an App before it starts anew", async () => {
+  await using project = await createProject(await frameworkImports());
+  await using webfw = await Webfw.start(["run", "main.ts", "--port", "0", "--reload"], { cwd: project.path });
+  assertEquals(await json(`${await webfw.origin()}/word`), "one");
+  await project.write("word.ts", `export const word = "two";`);
+  assertEquals(await json(`${await webfw.origin()}/word`), "two");
+  assertEquals(webfw.stdout.text, "opened\nclosed\nopened");
+});
+
+Deno.test("A port that an App cannot have is told in one line", async () => {
+  await using project = await createProject(await frameworkImports());
+  using listener = Deno.listen({ hostname: "127.0.0.1", port: 0 });
+  const { port } = listener.addr;
+  for (const flags of [[], ["--reload"]]) {
+    const args = ["run", "main.ts", "--port", String(port), ...flags];
+    const { code, stderr, stdout } = await Webfw.finish(args, { cwd: project.path });
+    assertEquals(stderr.replace(/^Watcher .*\n/, ""), `error: Cannot listen on 127.0.0.1:${port}: the port is in use`);
+    assertEquals([code, stdout], [1, "opened\nclosed"]);
+  }
+});
+
+Deno.test("webfw routes lists the routes of an App without starting its lifespans", async () => {
+  await using project = await createProject(await frameworkImports());
+  const { code, stdout, stderr } = await Webfw.finish(["routes", "main.ts:app"], { cwd: project.path });
+  assertEquals([code, stderr], [0, ""]);
+  assertMatch(
+    stdout,
+    /^METHOD +PATH +OPERATION\nGET +\/word +\w+\nPOST +\/words\/\{id\} +addWord\nGET +\/framework +\w+$/,
+  );
+});
+
+Deno.test("The framework is the one of the application, whatever the command brings", async () => {
+  await using project = await Project.create({});
+  await copyFramework(join(project.path, "copy"));
+  await project.write("main.ts", MAIN);
+  await project.write("word.ts", `export const word = "one";`);
+  await project.write("deno.json", { imports: await frameworkImports(join(project.path, "copy")), lock: false });
+  await using elsewhere = await Project.create({});
+  await using webfw = await Webfw.start(["run", join(project.path, "main.ts"), "--port", "0"], { cwd: elsewhere.path });
+  const origin = await webfw.origin();
+  assertEquals(await json(`${origin}/framework`), `file://${project.path}/copy/mod.ts`);
+});
