@@ -3,7 +3,6 @@ import { HTTPError, Router } from "@webfw/core";
 import * as v from "valibot";
 import { clerk } from "./auth.ts";
 import type { Connection } from "./connection.ts";
-import { created } from "./created.ts";
 import { connection, state } from "./database.ts";
 import { Book, BookChanges, Isbn, StockedBook } from "./models.ts";
 import { pageOf, paging, toPage } from "./paging.ts";
@@ -45,7 +44,8 @@ books.post("", {
     VALUES (${shop.id}, ${isbn}, ${title}, ${author}, ${price}, ${cost}, ${stock})
     ON CONFLICT DO NOTHING`;
   if (added === 0) throw new HTTPError(409, "The shop has this book already");
-  return created(Book, findBook(db, shop, isbn), `${request.path}/${isbn}`);
+  request.replyHeaders.set("location", `${request.path}/${isbn}`);
+  return findBook(db, shop, isbn);
 });
 
 books.patch("/{isbn}", {

@@ -2,7 +2,6 @@
 import { HTTPError, type Issue, Router, ValidationError } from "@webfw/core";
 import { currentUser, type User } from "./auth.ts";
 import type { Connection } from "./connection.ts";
-import { created } from "./created.ts";
 import { connection, state } from "./database.ts";
 import { type Book, Id, NewOrder, Order } from "./models.ts";
 import { currentShop, type ShopRow } from "./shops.ts";
@@ -24,7 +23,8 @@ orders.post("", {
   status: 201,
 }, async function placeOrder(request, { body, db, shop, user }) {
   const id = db.transaction(() => sell(db, shop, user, body));
-  return created(Order, findOrder(db, shop, user, id), `${request.path}/${id}`);
+  request.replyHeaders.set("location", `${request.path}/${id}`);
+  return findOrder(db, shop, user, id);
 });
 
 orders.get("/{id}", {

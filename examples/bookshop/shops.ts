@@ -22,13 +22,17 @@ export interface ShopRow extends Shop {
 /** All shops, and each by its name in the path. */
 export const shops = new Router({ prefix: "/shops", state });
 
-shops.get("", { deps: { db: connection }, response: v.array(Shop) }, async function listShops(_request, { db }) {
+shops.get("", {
+  deps: { db: connection },
+  response: v.array(Shop),
+}, async function listShops(_request, { db }) {
   return db.all<Shop>`SELECT * FROM shops ORDER BY name`;
 });
 
-shops.get("/{slug}", { deps: { shop: currentShop }, response: Shop }, async function getShop(
-  _request,
-  { shop },
-): Promise<Shop> {
+// The row has its key, too. The annotation says that this is meant, and the response model leaves the key out.
+shops.get("/{slug}", {
+  deps: { shop: currentShop },
+  response: Shop,
+}, async function getShop(_request, { shop }): Promise<Shop> {
   return shop;
 });

@@ -3,14 +3,15 @@ import { Router } from "@webfw/core";
 import { clerk } from "./auth.ts";
 import { connection, state } from "./database.ts";
 import type { StockedBook } from "./models.ts";
+import { currentShop } from "./shops.ts";
 
-/** The list of everything that a shop has. */
+/** Everything that a shop has. */
 export const stock = new Router({ prefix: "/shops/{slug}/stock", state });
 
 // The connection stays with the request until the last line has gone, or the client.
-stock.get("", { deps: { db: connection, clerk } }, async function* exportStock(_request, { db, slug }) {
+stock.get("", {
+  deps: { db: connection, shop: currentShop, clerk },
+}, async function* listStock(_request, { db, shop }) {
   yield* db.each<StockedBook>`
-    SELECT isbn, title, author, price, cost, stock FROM books
-    WHERE shop_id = (SELECT id FROM shops WHERE slug = ${slug})
-    ORDER BY isbn`;
+    SELECT isbn, title, author, price, cost, stock FROM books WHERE shop_id = ${shop.id} ORDER BY isbn`;
 });

@@ -34,6 +34,14 @@ Deno.test("an order takes the books off the shelf and keeps their prices", async
   assertEquals(await shop.get(placed.headers.get("location")!, { headers: ADA }).json(), { ...rest, placedAt });
 });
 
+Deno.test("an order may cost more than any book", async () => {
+  await using shop = await TemporaryBookshop.open();
+  const json = { price: 100_000, stock: 100_000 };
+  await shop.patch(`/shops/corner/books/${MIDDLEMARCH}`, { json, headers: GRACE }).json();
+  const placed = shop.post(ORDERS, { json: order([MIDDLEMARCH, 100_000]), headers: ADA });
+  assertEquals((await placed.json<Order>()).total, 10_000_000_000);
+});
+
 Deno.test("an order of books that the shop does not have names each of them, and changes nothing", async () => {
   await using shop = await TemporaryBookshop.open();
   const json = order([MOBY_DICK, 1], [MIDDLEMARCH, 1], ["9780199232765", 1]);
