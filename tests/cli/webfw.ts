@@ -30,7 +30,8 @@ export class Webfw implements AsyncDisposable {
   readonly #child: Deno.ChildProcess;
   #hasEnded = false;
 
-  private constructor(child: Deno.ChildProcess) {
+  /** Takes over a process with piped output. */
+  constructor(child: Deno.ChildProcess) {
     this.#child = child;
     this.stdout = new Lines(child.stdout);
     this.stderr = new Lines(child.stderr);

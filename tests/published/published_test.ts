@@ -1,0 +1,102 @@
+// What users get from the registry, used as the README says.
+
+import { assertEquals } from "@std/assert";
+import { delimiter, dirname, join } from "node:path";
+import config from "../../deno.json" with { type: "json" };
+import { Project } from "../cli/project.ts";
+import { isGone, Webfw } from "../cli/webfw.ts";
+import { Registry } from "./registry.ts";
+import { environmentFor, publishPackages, publishStandIns } from "./release.ts";
+
+/** A program as a user writes it, with nothing beside it. */
+const MAIN = `import { App } from "jsr:@webfw/core";
+import * as v from "npm:valibot@^1.5.0";
+
+export const app = new App();
+app.get("/hello/{id}", { params: { id: v.number() } }, async (_request, { id }) => ({ hello: id, pid: Deno.pid }));
+if (import.meta.main) await app.run();
+`;
+
+/** Starts a program in a folder, in a registry's environment. */
+function start(program: string, args: readonly string[], cwd: string, env: Record<string, string>): Webfw {
+  const command = new Deno.Command(program, {
+    args: [...args],
+    cwd,
+    env,
+    stdin: "null",
+    stdout: "piped",
+    stderr: "piped",
+  });
+  return new Webfw(command.spawn());
+}
+
+async function hello(origin: string): Promise<{ hello: number; pid: number }> {
+  return await (await fetch(`${origin}/hello/7`)).json();
+}
+
+Deno.test("The published packages", async (t) => {
+  await using registry = await Registry.start();
+  await using home = await Project.create({});
+  const env = {
+    ...environmentFor(registry, join(home.path, "deno_dir")),
+    // The installed programs look for deno there.
+    PATH: [dirname(Deno.execPath()), Deno.env.get("PATH")].join(delimiter),
+    WEBFW_CONFIG: "",
+  };
+  await publishStandIns(env);
+  await publishPackages(env);
+
+  await t.step("hold what users need, and nothing else", async () => {
+    const files = await registry.files("@webfw/core", config.version);
+    for (const file of ["/deno.json", "/mod.ts", "/cli.ts", "/src/testing.ts", "/LICENSE"]) {
+      assertEquals(files.includes(file), true, file);
+    }
+    const strangers = files.filter((file) => !/^\/(src\/.+\.ts|(mod|cli)\.ts|deno\.json|[A-Z]+(\.md)?)$/.test(file));
+    assertEquals(strangers, []);
+    const version = config.version;
+    assertEquals((await registry.files("@webfw/cli", version)).filter((file) => !/^\/[A-Z]+/.test(file)), [
+      "/deno.json",
+      "/main.ts",
+    ]);
+  });
+
+  await t.step("serve a fresh folder with deno run, and an edit of it", async () => {
+    await using project = await Project.create({ "main.ts": MAIN });
+    const args = ["run", "-A", "jsr:@webfw/cli", "run", "main.ts:app", "--reload", "--port", "0"];
+    await using webfw = start(Deno.execPath(), args, project.path, env);
+    const { hello: first, pid } = await hello(await webfw.origin());
+    assertEquals(first, 7);
+    await project.write("main.ts", MAIN.replace("hello: id", "hello: id * 2"));
+    assertEquals((await hello(await webfw.origin())).hello, 14);
+    webfw.signal("SIGINT");
+    assertEquals(await webfw.end(), 0);
+    await isGone(pid);
+    assertEquals((await Array.fromAsync(Deno.readDir(project.path))).map(({ name }) => name), ["main.ts"]);
+  });
+
+  for (const name of ["webfw", "wfw"]) {
+    await t.step(`install as ${name}, which serves with the imports of the user's project`, async () => {
+      const root = join(home.path, name);
+      const install = ["install", "-gA", "--root", root, "-n", name, "jsr:@webfw/cli"];
+      const { success, stderr } = await new Deno.Command(Deno.execPath(), { args: install, env }).output();
+      assertEquals(success, true, new TextDecoder().decode(stderr));
+      const program = join(root, "bin", Deno.build.os === "windows" ? `${name}.cmd` : name);
+
+      await using version = start(program, ["--version"], home.path, env);
+      assertEquals(await version.end(), 0);
+      assertEquals(version.stdout.text, `webfw ${config.version} (Deno ${Deno.version.deno})`);
+
+      await using project = await Project.create({
+        "deno.json": { imports: { "@webfw/core": "jsr:@webfw/core@^0.1.0", "valibot": "npm:valibot@^1.5.0" } },
+        "src/main.ts": MAIN.replace("jsr:@webfw/core", "@webfw/core").replace("npm:valibot@^1.5.0", "valibot"),
+      });
+      const target = join(project.path, "src/main.ts:app");
+      await using webfw = start(program, ["run", target, "--port", "0"], home.path, env);
+      const { hello: reply, pid } = await hello(await webfw.origin());
+      assertEquals(reply, 7);
+      webfw.signal("SIGTERM");
+      assertEquals(await webfw.end(), 0);
+      await isGone(pid);
+    });
+  }
+});
