@@ -23,10 +23,10 @@ export function bookshop(file: string): App<State> {
 
   app.middleware(requestId);
 
-  app.get("/", async (request) => ({
-    title: request.app.title,
-    routes: request.app.routes.map(({ method, path }) => `${method} ${path}`),
-  }));
+  app.get("/", async function getIndex(request) {
+    const { title, routes } = request.app;
+    return { title, routes: routes.map(({ method, path }) => `${method} ${path}`) };
+  });
   app.include(shops);
   app.include(books);
   app.include(orders);

@@ -20,7 +20,7 @@ export function pageOf<const Item extends v.GenericSchema>(item: Item) {
  * @param rows Those of the page and one more, if there is one.
  */
 export function toPage<Row>(
-  request: HttpRequest<unknown>,
+  request: HttpRequest,
   rows: readonly Row[],
   { limit, offset }: { readonly limit: number; readonly offset: number },
 ): { items: Row[]; next: string | null } {

@@ -2,7 +2,7 @@
 import type { Middleware } from "@webfw/core";
 
 /** Adds `x-request-id` to every reply: the one that came with the request, or a new one. */
-export const requestId: Middleware<unknown> = async (request, next) => {
+export const requestId: Middleware = async (request, next) => {
   const given = request.headers.get("x-request-id");
   // What a client sends ends up in logs: take nothing but a plain word.
   const id = given !== null && /^[\w-]{1,64}$/.test(given) ? given : crypto.randomUUID();
