@@ -60,6 +60,7 @@ export {
 } from "./src/binding/dependency.ts";
 export type { Schema } from "./src/schema/schema.ts";
 export type { Limits } from "./src/http/limits.ts";
+export type { Duration } from "./src/duration.ts";
 
 // Requests and replies
 export { type ConnectionInfo, HttpRequest } from "./src/http/request.ts";

@@ -35,11 +35,15 @@ export function log(
   }
 }
 
-/** The text of a thrown value with its stack and causes, for a field of an entry. */
+/** The text of a thrown value with its stack and causes, for a field of an entry. It never throws, whatever the value does. */
 export function describeError(thrown: unknown): string {
-  return thrown instanceof Error
-    ? Deno.inspect(thrown, { colors: false })
-    : `Thrown: ${Deno.inspect(thrown, { depth: 1 })}`;
+  try {
+    return thrown instanceof Error
+      ? Deno.inspect(thrown, { colors: false })
+      : `Thrown: ${Deno.inspect(thrown, { colors: false, depth: 1 })}`;
+  } catch {
+    return "Thrown: a value that cannot be described";
+  }
 }
 
 /** Asks for the permission's state first, since an app that may not read the environment must not be stopped by a prompt. */

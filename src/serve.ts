@@ -1,6 +1,7 @@
 /** Serves an application on a socket until it is told to stop. */
+import { type Duration, toMilliseconds } from "./duration.ts";
 import { releaseIdleTimer } from "./http/deadline.ts";
-import type { ConnectionInfo } from "./http/request.ts";
+import { type ConnectionInfo, pathStart } from "./http/request.ts";
 import { log } from "./log.ts";
 
 /** Where a server listens. */
@@ -34,11 +35,11 @@ export interface RunOptions {
   /** The path of a Unix socket, in place of a port. */
   path?: string;
   /**
-   * How long requests in flight may take to end after the server was told to stop, in milliseconds.
+   * How long requests in flight may take to end after the server was told to stop.
    *
-   * @default {10000} 4000 on Deno Deploy, which kills after 5 seconds
+   * @default {10000} 10 s; 4 s on Deno Deploy, which kills after 5 seconds
    */
-  gracePeriod?: number;
+  gracePeriod?: Duration;
   /** Called when the server listens. A line is printed unless given. */
   onListen?: (address: ListenAddress) => void;
   /**
@@ -69,29 +70,34 @@ export interface Servable {
  * stops the application.
  *
  * @throws {Deno.errors.AddrInUse} When the port is taken.
+ * @throws {RangeError} When the grace period is no length of time.
+ * @throws {TypeError} When only one of cert and key is given.
  */
 export async function serve(app: Servable, options: RunOptions): Promise<void> {
+  const grace = toMilliseconds(options.gracePeriod ?? (isDeploy() ? "4s" : "10s"), "the gracePeriod");
+  if ((options.cert === undefined) !== (options.key === undefined)) {
+    throw new TypeError("Cannot run the App: HTTPS takes both cert and key");
+  }
   await app.start();
   try {
-    await listen(app, options);
+    await listen(app, options, grace);
   } finally {
     await app.stop();
     releaseIdleTimer();
   }
 }
 
-async function listen(app: Servable, options: RunOptions): Promise<void> {
-  const { signal, gracePeriod = isDeploy() ? 4_000 : 10_000 } = options;
+async function listen(app: Servable, options: RunOptions, grace: number): Promise<void> {
   const abort = new AbortController();
   const server = Deno.serve(
     { ...listenOptions(options), signal: abort.signal },
     options.accessLog ? withAccessLog(app.fetch) : app.fetch,
   );
-  const told = stopRequested(signal);
+  const told = stopRequested(options.signal);
   try {
     await Promise.race([told.promise, server.finished]);
     app.endStreams();
-    await withinGrace(server.shutdown(), gracePeriod, () => abort.abort());
+    await withinGrace(server.shutdown(), grace, () => abort.abort());
   } finally {
     told.dispose();
   }
@@ -168,11 +174,9 @@ function withAccessLog(fetch: Servable["fetch"]): Servable["fetch"] {
   return async (request, info) => {
     const start = performance.now();
     const response = await fetch(request, info);
-    const { pathname, search } = new URL(request.url);
+    const target = request.url.slice(pathStart(request.url));
     const ms = Math.round((performance.now() - start) * 10) / 10;
-    log("info", `${request.method} ${pathname}${search} ${response.status}`, {
-      ms,
-    });
+    log("info", `${request.method} ${target} ${response.status}`, { ms });
     return response;
   };
 }

@@ -5,7 +5,7 @@ import type { Schema } from "../schema/schema.ts";
 import { checkInputs, dependencyNodeOf, type TextInputs } from "./dependency.ts";
 import { JsonBody } from "./json_body.ts";
 import { Resolver } from "./resolver.ts";
-import { type Args, type InputOwner, type PathNames, TextFields } from "./text_fields.ts";
+import { type Args, claim, type InputOwner, type PathNames, TextFields } from "./text_fields.ts";
 
 /** What a route declares of its input. */
 export interface InputDeclaration extends TextInputs {
@@ -47,12 +47,12 @@ export function compileBinder(
   const handler: InputOwner = {
     name: owner,
     inputs: checkInputs({ params, query, headers, cookies }, owner),
-    taken: takenNames(declared, deps.map(([name]) => name)),
+    taken: takenNames(declared, deps.map(([name]) => name), owner),
   };
   const owners = resolver.nodes.map((node): InputOwner => ({
     name: `${node.name} in ${owner}`,
     inputs: node.inputs,
-    taken: takenNames(node.inputs, [...node.deps.keys()]),
+    taken: takenNames(node.inputs, [...node.deps.keys()], node.name),
   }));
   const fields = new TextFields([handler, ...owners], path);
   const body = declared.body && new JsonBody(declared.body, owner);
@@ -87,14 +87,16 @@ async function bindAll(
   return own;
 }
 
-/** The names among the arguments that are not those of single inputs. */
-function takenNames(
-  declared: InputDeclaration,
-  deps: readonly string[],
-): Map<string, string> {
-  const taken = new Map(deps.map((name) => [name, "a dependency"]));
+/**
+ * The names among the arguments that are not those of single inputs.
+ *
+ * @throws {RouteError} When a dependency has the name of a group.
+ */
+function takenNames(declared: InputDeclaration, deps: readonly string[], owner: string): Map<string, string> {
+  const taken = new Map<string, string>();
+  for (const name of deps) claim(taken, name, "a dependency", owner);
   for (const group of ["headers", "cookies", "body"] as const) {
-    if (declared[group] !== undefined) taken.set(group, `the ${group}`);
+    if (declared[group] !== undefined) claim(taken, group, `the ${group}`, owner);
   }
   return taken;
 }

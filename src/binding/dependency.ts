@@ -282,8 +282,11 @@ function makeNode(
   };
 }
 
+/** The names of headers and cookies, RFC 9110 section 5.6.2. */
+const TOKEN = /^[!#$%&'*+.^_`|~\w-]+$/;
+
 /**
- * Checks that everything declared is a schema.
+ * Checks that everything declared is a schema under a name that can be sent.
  *
  * @throws {TypeError} When something is not.
  */
@@ -294,6 +297,9 @@ export function checkInputs(inputs: TextInputs, owner: string): TextInputs {
         throw new TypeError(
           `Cannot declare ${owner}: ${option} "${name}" must be a valibot schema`,
         );
+      }
+      if ((option === "headers" || option === "cookies") && !TOKEN.test(name)) {
+        throw new TypeError(`Cannot declare ${owner}: ${option} cannot be named "${name}"`);
       }
       if (name === "__proto__") {
         throw new TypeError(

@@ -2,7 +2,7 @@
 import { HTTPError, type Issue } from "../errors.ts";
 import { parseJson } from "../http/json.ts";
 import { isJson } from "../http/media_type.ts";
-import type { HttpRequest } from "../http/request.ts";
+import { type HttpRequest, jsonTextOf } from "../http/request.ts";
 import { toIssue } from "../schema/issues.ts";
 import { toJsonForm } from "../schema/json_form.ts";
 import type { Dataset, Schema } from "../schema/schema.ts";
@@ -54,7 +54,7 @@ async function readJson(request: HttpRequest): Promise<unknown> {
       },
     );
   }
-  const text = await request.text();
+  const text = await jsonTextOf(request);
   return text === "" ? undefined : parseJson(text);
 }
 

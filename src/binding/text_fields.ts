@@ -248,7 +248,7 @@ function isRebound(name: string, owner: number, path: PathNames): boolean {
  *
  * @throws {RouteError} When it is taken.
  */
-function claim(
+export function claim(
   taken: Map<string, string>,
   name: string,
   by: string,

@@ -1,9 +1,12 @@
-/** Reads the body of a request within the limits, once, and keeps it so that it can be read again in another form. */
+/** Reads the body of a request within the limits, and keeps it so that it can be read again in another form. */
 import { HTTPError } from "../errors.ts";
 import { releaseIdleTimer, withDeadline } from "./deadline.ts";
-import type { ResolvedLimits } from "./limits.ts";
 import { parseJson } from "./json.ts";
+import type { ResolvedLimits } from "./limits.ts";
 import { mediaTypeOf } from "./media_type.ts";
+import { Replay } from "./replay.ts";
+
+type Bytes = Uint8Array<ArrayBuffer>;
 
 /** The body of one request. */
 export class BodyReader {
@@ -11,9 +14,9 @@ export class BodyReader {
   readonly #limits: ResolvedLimits;
   /** A request that came by no socket has a timer of its own, so that nothing outlives it. */
   readonly #isLocal: boolean;
-  #text: Promise<string> | undefined;
-  #bytes: Promise<Uint8Array<ArrayBuffer>> | undefined;
-  #streamed = false;
+  #bytes: Promise<Bytes> | undefined;
+  #jsonText: Promise<string> | undefined;
+  #replay: Replay | undefined;
 
   constructor(raw: Request, limits: ResolvedLimits, isLocal: boolean) {
     this.#raw = raw;
@@ -21,18 +24,24 @@ export class BodyReader {
     this.#isLocal = isLocal;
   }
 
-  /** The body as text, decoded as UTF-8. */
-  text(): Promise<string> {
-    return this.#text ??= this.#bytes?.then((bytes) => new TextDecoder().decode(bytes)) ??
-      this.#readText();
+  /** The body as bytes. */
+  bytes(): Promise<Bytes> {
+    return this.#bytes ??= this.#jsonText?.then((text) => new TextEncoder().encode(text)) ?? this.#readBytes();
   }
 
-  /** The body as bytes. */
-  bytes(): Promise<Uint8Array<ArrayBuffer>> {
-    return this.#bytes ??= this.#text?.then((text) => new TextEncoder().encode(text)) ??
-      this.#readBytes(
-        this.#isMultipart() ? this.#limits.multipart : this.#limits.body,
-      );
+  /** The body as text, decoded as UTF-8. */
+  text(): Promise<string> {
+    return this.#jsonText ?? this.bytes().then((bytes) => new TextDecoder().decode(bytes));
+  }
+
+  /**
+   * The body as text that is to be parsed: a third cheaper than {@linkcode BodyReader.text}, but bytes that are no UTF-8, which
+   * no JSON has, cannot be had back.
+   */
+  jsonText(): Promise<string> {
+    return this.#jsonText ??= this.#bytes === undefined && this.#replay === undefined && this.#isMeasured()
+      ? this.#readText()
+      : this.text();
   }
 
   /** The body as what its JSON says. */
@@ -43,16 +52,11 @@ export class BodyReader {
   /** The body as the fields of a form. */
   async formData(): Promise<FormData> {
     const type = mediaTypeOf(this.#raw.headers);
-    if (
-      type !== "multipart/form-data" &&
-      type !== "application/x-www-form-urlencoded"
-    ) {
+    if (type !== "multipart/form-data" && type !== "application/x-www-form-urlencoded") {
       throw new HTTPError(415, "The body is not a form");
     }
     const bytes = await this.bytes();
-    const headers = {
-      "content-type": this.#raw.headers.get("content-type") ?? "",
-    };
+    const headers = { "content-type": this.#raw.headers.get("content-type") ?? "" };
     try {
       return await new Response(bytes, { headers }).formData();
     } catch (cause) {
@@ -60,65 +64,53 @@ export class BodyReader {
     }
   }
 
-  /** The body as it comes. What was read before in another form starts again; a stream itself can be taken once. */
-  stream(): ReadableStream<Uint8Array<ArrayBuffer>> {
-    const kept = this.#bytes ??
-      this.#text?.then((text) => new TextEncoder().encode(text));
-    if (kept) {
-      return new ReadableStream({
-        async pull(controller) {
-          const bytes = await kept;
-          if (bytes.length > 0) controller.enqueue(bytes);
-          controller.close();
-        },
-      });
-    }
-    const body = this.#take();
-    this.#streamed = true;
-    return body ??
-      new ReadableStream({ start: (controller) => controller.close() });
+  /** The body as it comes. */
+  stream(): ReadableStream<Bytes> {
+    const kept = this.#bytes ?? (this.#jsonText && this.bytes());
+    return kept ? streamOf(kept) : this.#replayed()?.open() ?? new ReadableStream({ start: (to) => to.close() });
   }
 
-  #isMultipart(): boolean {
-    return mediaTypeOf(this.#raw.headers) === "multipart/form-data";
+  #limit(): number {
+    const isMultipart = mediaTypeOf(this.#raw.headers) === "multipart/form-data";
+    return isMultipart ? this.#limits.multipart : this.#limits.body;
   }
 
-  /** The body's stream, for the first who asks. */
-  #take(): ReadableStream<Uint8Array<ArrayBuffer>> | null {
-    if (this.#streamed || this.#raw.bodyUsed) {
-      throw new TypeError(
-        "Cannot read the body of the request: it was taken as a stream before",
-      );
+  #replayed(): Replay | undefined {
+    const body = this.#untouched();
+    return this.#replay ??= body ? new Replay(body, this.#limit()) : undefined;
+  }
+
+  #untouched(): ReadableStream<Bytes> | null {
+    if (this.#replay === undefined && this.#raw.bodyUsed) {
+      throw new TypeError("Cannot read the body of the request: it was read through request.raw before");
     }
     return this.#raw.body;
   }
 
-  #readText(): Promise<string> {
-    const length = this.#announcedLength(this.#limits.body);
-    if (length === undefined) {
-      return this.#readBytes(this.#limits.body).then((bytes) => new TextDecoder().decode(bytes));
-    }
-    if (this.#take() === null) return Promise.resolve("");
-    return this.#inTime(this.#raw.text()).then((text) => {
-      // Only a request that was made by hand can say one length and have another.
-      if (text.length > this.#limits.body) throw tooLarge(this.#limits.body);
-      return text;
-    });
+  /** Whether the client announced the length of the body, which the server holds it to. */
+  #isMeasured(): boolean {
+    return this.#raw.headers.has("content-length");
   }
 
-  #readBytes(limit: number): Promise<Uint8Array<ArrayBuffer>> {
-    this.#announcedLength(limit);
-    const body = this.#take();
-    return body === null ? Promise.resolve(new Uint8Array()) : this.#inTime(collect(body.getReader(), limit));
+  #refuseAnnounced(limit: number): void {
+    if (Number(this.#raw.headers.get("content-length") ?? 0) > limit) throw tooLarge(limit);
   }
 
-  /** The length that the client announced, refused at once where it is over the limit. */
-  #announcedLength(limit: number): number | undefined {
-    const header = this.#raw.headers.get("content-length");
-    if (header === null) return undefined;
-    const length = Number(header);
-    if (length > limit) throw tooLarge(limit);
-    return length;
+  async #readText(): Promise<string> {
+    const { body: limit } = this.#limits;
+    this.#refuseAnnounced(limit);
+    if (this.#untouched() === null) return "";
+    const text = await this.#inTime(this.#raw.text());
+    // Only a request that was made by hand can announce one length and have another.
+    if (text.length > limit) throw tooLarge(limit);
+    return text;
+  }
+
+  async #readBytes(): Promise<Bytes> {
+    const limit = this.#limit();
+    this.#refuseAnnounced(limit);
+    const replay = this.#replayed();
+    return replay ? await this.#inTime(collect(replay.open().getReader(), limit)) : new Uint8Array();
   }
 
   #inTime<T>(read: Promise<T>): Promise<T> {
@@ -127,20 +119,14 @@ export class BodyReader {
   }
 }
 
-async function collect(
-  reader: ReadableStreamDefaultReader<Uint8Array<ArrayBuffer>>,
-  limit: number,
-): Promise<Uint8Array<ArrayBuffer>> {
-  const chunks: Uint8Array<ArrayBuffer>[] = [];
+async function collect(reader: ReadableStreamDefaultReader<Bytes>, limit: number): Promise<Bytes> {
+  const chunks: Bytes[] = [];
   let size = 0;
   for (;;) {
     const { done, value } = await reader.read();
     if (done) break;
     size += value.byteLength;
-    if (size > limit) {
-      reader.cancel().catch(() => {});
-      throw tooLarge(limit);
-    }
+    if (size > limit) throw tooLarge(limit);
     chunks.push(value);
   }
   const whole = new Uint8Array(size);
@@ -152,12 +138,22 @@ async function collect(
   return whole;
 }
 
-function tooSlow(): HTTPError {
-  return new HTTPError(408, "The body did not arrive in time", { headers: { connection: "close" } });
+function streamOf(kept: Promise<Bytes>): ReadableStream<Bytes> {
+  return new ReadableStream({
+    async pull(controller) {
+      const bytes = await kept;
+      if (bytes.length > 0) controller.enqueue(bytes);
+      controller.close();
+    },
+  });
 }
 
 function tooLarge(limit: number): HTTPError {
   return new HTTPError(413, `The body is larger than ${limit} bytes`);
+}
+
+function tooSlow(): HTTPError {
+  return new HTTPError(408, "The body did not arrive in time", { headers: { connection: "close" } });
 }
 
 /** A body that breaks off is the client's fault, or it has gone; either way no fault of the application. */

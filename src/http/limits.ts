@@ -1,5 +1,7 @@
 /** The bounds of a request, on by default. */
 
+import { type Duration, toMilliseconds } from "../duration.ts";
+
 /** Bounds of what a client can send. Each can be set on the application and on a route. */
 export interface Limits {
   /**
@@ -21,15 +23,15 @@ export interface Limits {
    */
   query?: number;
   /**
-   * The time to read a body in milliseconds, but for one that the handler takes as a stream.
+   * The time to read a body, but for one that the handler takes as a stream.
    *
-   * @default {30000}
+   * @default {30000} 30 s
    */
-  readTimeout?: number;
+  readTimeout?: Duration;
 }
 
 /** Limits with every bound filled in. */
-export type ResolvedLimits = Readonly<Required<Limits>>;
+export type ResolvedLimits = Readonly<Record<keyof Limits, number>>;
 
 /** The bounds that hold where nothing else is said. */
 export const DEFAULT_LIMITS: ResolvedLimits = {
@@ -46,7 +48,7 @@ export const DEFAULT_LIMITS: ResolvedLimits = {
  * @param base What holds for the rest.
  * @param owner Who declared it, for the message.
  * @throws {TypeError} When a bound is unknown.
- * @throws {RangeError} When a bound is not a positive number.
+ * @throws {RangeError} When a bound is not positive.
  */
 export function resolveLimits(
   given: Limits | undefined,
@@ -54,19 +56,20 @@ export function resolveLimits(
   owner: string,
 ): ResolvedLimits {
   if (given === undefined) return base;
+  const resolved = { ...base };
   for (const [key, value] of Object.entries(given)) {
-    if (!Object.hasOwn(DEFAULT_LIMITS, key)) {
+    if (!isLimit(key)) {
       const known = Object.keys(DEFAULT_LIMITS).join(", ");
-      throw new TypeError(
-        `Cannot set the limits of ${owner}: "${key}" is unknown, use ${known}`,
-      );
+      throw new TypeError(`Cannot set the limits of ${owner}: "${key}" is unknown, use ${known}`);
     }
-    if (value !== undefined && !(value > 0)) {
-      throw new RangeError(
-        `Cannot set the limits of ${owner}: "${key}" must be a positive number, got ${value}`,
-      );
-    }
+    if (value === undefined) continue;
+    if (key === "readTimeout") resolved[key] = toMilliseconds(value, `the readTimeout of ${owner}`);
+    else if (value > 0) resolved[key] = value;
+    else throw new RangeError(`Cannot set the limits of ${owner}: "${key}" must be a positive number, got ${value}`);
   }
-  const set = Object.entries(given).filter(([, value]) => value !== undefined);
-  return { ...base, ...Object.fromEntries(set) };
+  return resolved;
+}
+
+function isLimit(key: string): key is keyof Limits {
+  return Object.hasOwn(DEFAULT_LIMITS, key);
 }

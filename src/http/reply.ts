@@ -25,7 +25,10 @@ export function toReply(
   stopping: AbortSignal,
 ): Response | Promise<Response> {
   if (typeof result === "object" && result !== null) {
-    if (result instanceof PlatformResponse) return result;
+    if (result instanceof PlatformResponse) {
+      if (result.type === "error") throw new TypeError("Cannot reply with Response.error(): it has no status");
+      return result;
+    }
     if (Symbol.asyncIterator in result) return streamReply(result as AsyncIterable<unknown>, status ?? 200, stopping);
     if (result instanceof PlatformBlob) return bytesReply(result, status ?? 200);
   }
@@ -98,7 +101,7 @@ export function redirect(location: string | URL, status = 303): Response {
     );
   }
   // A header carries only ASCII; what is already escaped stays as it is.
-  const ascii = String(location).replace(/[^\x21-\x7e]+/g, encodeURIComponent);
+  const ascii = String(location).toWellFormed().replace(/[^\x21-\x7e]+/g, encodeURIComponent);
   return withNosniff(new Response(null, { status, headers: { location: ascii } }));
 }
 
@@ -130,15 +133,19 @@ export function withoutBody(response: Response): Response {
   return new Response(null, response);
 }
 
+const open = new WeakSet<Response>();
+
 /** The same reply with headers that can be changed: those of a fetched reply cannot. */
 export function withOpenHeaders(response: Response): Response {
-  if (response.status === 101) return response;
+  if (open.has(response) || response.status === 101) return response;
+  let opened = response;
   try {
     response.headers.delete("x-webfw-probe");
-    return response;
   } catch {
-    return new Response(response.body, response);
+    opened = new Response(response.body, response);
   }
+  open.add(opened);
+  return opened;
 }
 
 /** Keeps a browser from taking a reply for something else than its content type says. */

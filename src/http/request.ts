@@ -29,6 +29,7 @@ let openCompletion: (request: HttpRequest<unknown>) => Completion;
 let getPathValues: (request: HttpRequest<unknown>) => readonly string[];
 let getLimits: (request: HttpRequest<unknown>) => ResolvedLimits;
 let getReplyHeaders: (request: HttpRequest<unknown>) => Headers | undefined;
+let readJsonText: (request: HttpRequest<unknown>) => Promise<string>;
 let getPathEnd: (request: HttpRequest<unknown>) => number;
 let getConnection: (
   request: HttpRequest<unknown>,
@@ -75,6 +76,7 @@ export class HttpRequest<State = Record<string, unknown>> {
   #body: BodyReader | undefined;
   #completion: Completion | undefined;
   #replyHeaders: Headers | undefined;
+  #locals: Map<unknown, unknown> | undefined;
 
   static {
     getCompletion = (request) => request.#completion;
@@ -82,6 +84,7 @@ export class HttpRequest<State = Record<string, unknown>> {
     getPathValues = (request) => request.#values;
     getLimits = (request) => request.#matched.limits;
     getReplyHeaders = (request) => request.#replyHeaders;
+    readJsonText = (request) => request.#reader().jsonText();
     getPathEnd = (request) => request.#pathEnd;
     getConnection = (request) => request.#info;
   }
@@ -124,7 +127,7 @@ export class HttpRequest<State = Record<string, unknown>> {
 
   /** The whole URL. */
   get url(): URL {
-    return this.#url ??= new URL(this.raw.url);
+    return this.#url ??= parseUrl(this.raw.url);
   }
 
   /** The path as it was sent, not decoded. */
@@ -201,6 +204,28 @@ export class HttpRequest<State = Record<string, unknown>> {
   }
 
   /**
+   * A place for what a middleware finds out and others use: a request id, the user. Nothing of it is shared between requests.
+   *
+   * @example A request id
+   * ```ts
+   * import { App } from "@webfw/core";
+   * import { assertEquals } from "@std/assert";
+   *
+   * const app = new App();
+   * app.middleware(async (request, next) => {
+   *   request.locals.set("id", "r-1");
+   *   return await next(request);
+   * });
+   * app.get("/id", async (request) => request.locals.get("id"));
+   * const response = await app.fetch(new Request("http://localhost/id"));
+   * assertEquals(await response.json(), "r-1");
+   * ```
+   */
+  get locals(): Map<unknown, unknown> {
+    return this.#locals ??= new Map();
+  }
+
+  /**
    * The body as what its JSON says, not validated.
    *
    * @throws {HTTPError} With 400 when it is not JSON, 408 when it comes too slowly, 413 when it is too large.
@@ -238,9 +263,9 @@ export class HttpRequest<State = Record<string, unknown>> {
   }
 
   /**
-   * The body as it comes, of any size.
+   * The body as it comes, of any size. One that is within the limits can be read again; a larger one fails with 413 then.
    *
-   * @throws {TypeError} When it was taken as a stream before.
+   * @throws {TypeError} When it was read through `raw`.
    */
   stream(): ReadableStream<Uint8Array<ArrayBuffer>> {
     return this.#reader().stream();
@@ -298,6 +323,11 @@ export function replyHeadersOf<State>(request: HttpRequest<State>): Headers | un
   return getReplyHeaders(request);
 }
 
+/** The body as text that is to be parsed as JSON. */
+export function jsonTextOf<State>(request: HttpRequest<State>): Promise<string> {
+  return readJsonText(request);
+}
+
 /** The bounds that hold for the request. */
 export function limitsOf<State>(request: HttpRequest<State>): ResolvedLimits {
   return getLimits(request);
@@ -312,10 +342,34 @@ export function queryTextOf<State>(request: HttpRequest<State>): string {
   return hash < 0 ? url.slice(start + 1) : url.slice(start + 1, hash);
 }
 
-/** Where the path starts in the text of a URL: at the first slash after the authority. */
+/** Where the path starts in the text of a URL: at the first slash after the authority. Below 0 where there is none. */
 export function pathStart(url: string): number {
+  return url.indexOf("/", authorityStart(url));
+}
+
+/**
+ * Where the path ends in the text of a URL. Below its start where a query or fragment comes before it: a server may be sent a
+ * target without a path.
+ */
+export function pathEnd(url: string, start: number): number {
+  const authority = authorityStart(url);
+  const query = url.indexOf("?", authority);
+  const hash = url.indexOf("#", authority);
+  const end = query < 0 ? url.length : query;
+  return start < 0 ? -1 : hash >= 0 && hash < end ? hash : end;
+}
+
+function authorityStart(url: string): number {
   const isHttp = url.charCodeAt(4) === 58; // http:
-  return url.indexOf("/", isHttp ? 7 : url.indexOf("://") + 3);
+  return isHttp ? 7 : url.indexOf("://") + 3;
+}
+
+function parseUrl(text: string): URL {
+  try {
+    return new URL(text);
+  } catch (cause) {
+    throw new HTTPError(400, "The Host header is malformed", { cause });
+  }
 }
 
 function readCookies(headers: Headers): Readonly<Record<string, string>> {

@@ -1,4 +1,5 @@
 /** Takes a request from the server to its reply: finds the route, runs its prepared plan, guards the boundaries. */
+import { HTTPError } from "../errors.ts";
 import type { AppHandle } from "../http/app_handle.ts";
 import { completeAfter } from "../http/completion.ts";
 import type { ResolvedLimits } from "../http/limits.ts";
@@ -9,6 +10,7 @@ import {
   connectionOf,
   HttpRequest,
   type MatchedRoute,
+  pathEnd,
   pathStart,
   replyHeadersOf,
 } from "../http/request.ts";
@@ -68,20 +70,10 @@ export class Dispatcher {
     const end = pathEnd(url, start);
     let match: Match<Served>;
     try {
+      if (end < start) throw new HTTPError(400, "The request target has no path");
       match = this.#tree.find(method, url.slice(start, end));
     } catch (refusal) {
-      return this.#refuse(
-        refusal,
-        new HttpRequest(
-          raw,
-          this.#parts.app,
-          state,
-          this.#unmatched,
-          [],
-          end,
-          info,
-        ),
-      );
+      return this.#refuse(refusal, new HttpRequest(raw, this.#parts.app, state, this.#unmatched, [], end, info));
     }
     const { matched, endpoint } = match.entry;
     const request = new HttpRequest(
@@ -94,7 +86,8 @@ export class Dispatcher {
       info,
     );
     const reply = endpoint(request);
-    return method === "HEAD" ? reply.then((response) => withoutBody(response)) : reply;
+    // A server leaves the body away by itself, and tells its length, which it could not if it was not given one.
+    return method === "HEAD" && info === undefined ? reply.then(withoutBody) : reply;
   }
 
   /** The application's middlewares see what no route serves, too. */
@@ -106,15 +99,8 @@ export class Dispatcher {
       recover,
     );
     const response = finish(request, await endpoint(request));
-    return request.method === "HEAD" ? withoutBody(response) : response;
+    return request.method === "HEAD" && connectionOf(request) === undefined ? withoutBody(response) : response;
   }
-}
-
-function pathEnd(url: string, start: number): number {
-  const query = url.indexOf("?", start);
-  const hash = url.indexOf("#", start);
-  if (hash >= 0 && (query < 0 || hash < query)) return hash;
-  return query < 0 ? url.length : query;
 }
 
 function endpointOf(route: Route, { recover, stopping }: DispatcherParts): Endpoint {

@@ -90,13 +90,13 @@ function surround(
     };
     try {
       const response = await middleware(request, next);
-      if (response instanceof Response) return response;
+      if (response instanceof Response) return withOpenHeaders(response);
       const name = middleware.name === "" ? "A middleware" : `The middleware "${middleware.name}"`;
       throw new TypeError(
         `${name} returned no Response: return await next(request), or a reply of its own`,
       );
     } catch (thrown) {
-      return await recover(thrown, request);
+      return withOpenHeaders(await recover(thrown, request));
     }
   };
 }

@@ -22,8 +22,6 @@ const FOREIGN = new Set([
   "nan",
 ]);
 
-const OPTIONAL = new Set(["optional", "exact_optional", "nullish"]);
-
 /** Forms that were made: a lazy schema asks for the same ones at every value. */
 const forms = new WeakMap<SchemaNode, SchemaNode>();
 
@@ -69,7 +67,9 @@ function makeForm(node: SchemaNode, name: string): SchemaNode {
   }
   if (node.type === "lazy") return lazyForm(node, name);
   const form = mapParts(node, map);
-  return takesArrays(node) ? withInput(form, refuseArray) : form;
+  if (node.entries === undefined && node.type !== "record") return form;
+  const isInherited = Object.keys(node.entries ?? {}).some((key) => key in Object.prototype);
+  return withInput(form, isInherited ? withoutPrototype : refuseArray);
 }
 
 function lazyForm(node: SchemaNode, name: string): SchemaNode {
@@ -83,14 +83,13 @@ function lazyForm(node: SchemaNode, name: string): SchemaNode {
   return { ...node, getter };
 }
 
-/** Tells whether valibot would take an array for this object. */
-function takesArrays(node: SchemaNode): boolean {
-  if (node.type === "record") return true;
-  return node.entries !== undefined &&
-    Object.values(node.entries).every((entry) => OPTIONAL.has(entry.type));
-}
-
-/** Stands in for an array with something that no object schema takes. */
+/** Stands in for an array with something that no object schema takes: valibot would take it where its keys fit. */
 function refuseArray(value: unknown): unknown {
   return Array.isArray(value) ? "array" : value;
+}
+
+/** valibot finds a key such as "constructor" in the prototype of every object, so it is given one without. */
+function withoutPrototype(value: unknown): unknown {
+  if (typeof value !== "object" || value === null || Array.isArray(value)) return refuseArray(value);
+  return Object.assign(Object.create(null), value);
 }

@@ -1,0 +1,20 @@
+/** Lengths of time in options. */
+
+/** A length of time: milliseconds as a number, or a number with its unit, as in `"15s"`, `"2m"`, `"24h"`, `"7d"`. */
+export type Duration = number | `${number}${"ms" | "s" | "m" | "h" | "d"}`;
+
+const UNITS: Readonly<Record<string, number>> = { ms: 1, s: 1000, m: 60_000, h: 3_600_000, d: 86_400_000 };
+
+/**
+ * The milliseconds of a length of time.
+ *
+ * @param duration The length.
+ * @param name The option, for the message.
+ * @throws {RangeError} When it is no positive length of time.
+ */
+export function toMilliseconds(duration: Duration, name: string): number {
+  const [, number, unit] = /^(\d+(?:\.\d+)?)(ms|s|m|h|d)$/.exec(String(duration)) ?? [];
+  const ms = typeof duration === "number" ? duration : Number(number) * (UNITS[unit ?? ""] ?? NaN);
+  if (ms > 0) return ms;
+  throw new RangeError(`Cannot set ${name}: it must be milliseconds or a text such as "15s", got "${duration}"`);
+}

@@ -1,0 +1,57 @@
+/** A body's stream that can be read more than once: what has passed is kept, up to a bound. */
+import { HTTPError } from "../errors.ts";
+
+type Chunk = Uint8Array<ArrayBuffer>;
+
+/** Gives any number of streams over one source. Each starts at the beginning, and pulls the source when it is ahead. */
+export class Replay {
+  readonly #reader: ReadableStreamDefaultReader<Chunk>;
+  readonly #limit: number;
+  #kept: Chunk[] = [];
+  #keptSize = 0;
+  /** How many chunks have passed; more than are kept, once the bound was met. */
+  #passed = 0;
+  #pending: Promise<Chunk | undefined> | undefined;
+
+  /**
+   * Takes a source.
+   *
+   * @param source The stream.
+   * @param limit How many bytes are kept. A longer body can be read once.
+   */
+  constructor(source: ReadableStream<Chunk>, limit: number) {
+    this.#reader = source.getReader();
+    this.#limit = limit;
+  }
+
+  /** A stream over the whole source. It fails with a 413 where it needs what is not kept any more. */
+  open(): ReadableStream<Chunk> {
+    let index = 0;
+    return new ReadableStream({
+      pull: async (controller) => {
+        const chunk = await this.#at(index++);
+        if (chunk) controller.enqueue(chunk);
+        else controller.close();
+      },
+    }, { highWaterMark: 0 });
+  }
+
+  #at(index: number): Promise<Chunk | undefined> | Chunk {
+    if (index >= this.#passed) return this.#pending ??= this.#next();
+    const chunk = this.#kept[index];
+    if (chunk) return chunk;
+    throw new HTTPError(413, `The body is larger than ${this.#limit} bytes, and can be read only once`);
+  }
+
+  async #next(): Promise<Chunk | undefined> {
+    const { done, value } = await this.#reader.read();
+    // At the end the promise stays, and gives the end to whoever asks.
+    if (done) return undefined;
+    this.#pending = undefined;
+    this.#passed++;
+    this.#keptSize += value.byteLength;
+    if (this.#keptSize <= this.#limit) this.#kept.push(value);
+    else this.#kept = [];
+    return value;
+  }
+}
