@@ -102,7 +102,8 @@ export interface RouteOptions<
 }
 
 /** A value of a model as handlers may return it: read-only parts are as good as others. */
-export type Returned<Model> = Model extends Atom ? Model
+export type Returned<Model> = unknown extends Model ? unknown
+  : Model extends Atom ? Model
   : { readonly [Key in keyof Model]: Returned<Model[Key]> };
 
 /** A value without parts. */
@@ -120,7 +121,9 @@ export type Atom =
 
 /** Refuses what the model does not have, also where it comes through a variable. */
 export type Exact<Result, Model> = unknown extends Model ? unknown
-  : Result extends Response | readonly unknown[] ? unknown
+  : Result extends Response | Atom | void ? unknown
+  : Result extends readonly unknown[]
+    ? (Model extends readonly (infer Item)[] ? readonly Exact<Result[number], Item>[] : unknown)
   : {
     readonly [Key in Exclude<keyof Result, KeysOf<Model>>]: Mistake<
       "The response model has no such property"
@@ -193,25 +196,28 @@ export interface RegisterDeclared<State, Prefix extends string, Extra> {
       & Extra,
     handler: (
       request: HttpRequest<State>,
-      // Written out here, since the compiler would name an alias, with all its arguments, in every message.
-      args: {
-        readonly [
-          Name in
-            | PathNames<`${Prefix}${Path}`>
-            | keyof PathInputs
-            | keyof QueryInputs
-            | keyof Dependencies
-            | ([keyof HeaderInputs] extends [never] ? never : "headers")
-            | ([keyof CookieInputs] extends [never] ? never : "cookies")
-            | ([Body] extends [undefined] ? never : "body")
-        ]: Name extends keyof QueryInputs ? QueryInputs[Name]
-          : Name extends keyof Dependencies ? Dependencies[Name]
-          : Name extends keyof PathInputs ? PathInputs[Name]
-          : Name extends PathNames<`${Prefix}${Path}`> ? string
-          : Name extends "headers" ? HeaderInputs
-          : Name extends "cookies" ? CookieInputs
-          : Body;
-      },
+      // Written out here, since the compiler would name an alias, with all its arguments, in every message. Nothing is
+      // inferred from it: a mistake in the result would be reported at the options.
+      args: NoInfer<
+        {
+          readonly [
+            Name in
+              | PathNames<`${Prefix}${Path}`>
+              | keyof PathInputs
+              | keyof QueryInputs
+              | keyof Dependencies
+              | ([keyof HeaderInputs] extends [never] ? never : "headers")
+              | ([keyof CookieInputs] extends [never] ? never : "cookies")
+              | (unknown extends Body ? "body" : [Body] extends [undefined] ? never : "body")
+          ]: Name extends keyof QueryInputs ? QueryInputs[Name]
+            : Name extends keyof Dependencies ? Dependencies[Name]
+            : Name extends keyof PathInputs ? PathInputs[Name]
+            : Name extends PathNames<`${Prefix}${Path}`> ? string
+            : Name extends "headers" ? HeaderInputs
+            : Name extends "cookies" ? CookieInputs
+            : Body;
+        }
+      >,
     ) =>
       | Promise<Result & Exact<Result, Model>>
       | AsyncGenerator<unknown, void, unknown>,
