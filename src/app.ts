@@ -217,7 +217,8 @@ export class App<State = Record<string, unknown>> extends RouteScope<State, ""> 
       fetch: this.fetch,
       start: () => this.start(),
       endStreams: () => this.#stopping.abort(),
-      stop: () => this.stop(),
+      settle: async () => await this.#dispatcher?.pending.settled(),
+      stop: () => this.#unwind(),
     }, options);
   }
 
@@ -231,8 +232,13 @@ export class App<State = Record<string, unknown>> extends RouteScope<State, ""> 
     });
   }
 
-  /** Unwinds the lifespans. A later request starts them again. */
+  /** Waits for what replies have left to do, then unwinds the lifespans. A later request starts them again. */
   async stop(): Promise<void> {
+    await this.#dispatcher?.pending.settled();
+    await this.#unwind();
+  }
+
+  async #unwind(): Promise<void> {
     await this.#starting?.catch(() => {});
     this.#starting = undefined;
     this.#state = undefined;

@@ -117,8 +117,12 @@ export class HTTPError extends Error {
 
 /** Tells whether a thrown value is an {@linkcode HTTPError}, of this copy of the package or another. */
 export function isHTTPError(thrown: unknown): thrown is HTTPError {
-  return thrown instanceof HTTPError ||
-    (thrown instanceof Error && HTTP_ERROR in thrown);
+  try {
+    return thrown instanceof HTTPError || (thrown instanceof Error && HTTP_ERROR in thrown);
+  } catch {
+    // A proxy may throw at any look at it.
+    return false;
+  }
 }
 
 /** Where a client's input was read from. */

@@ -61,6 +61,8 @@ export interface Servable {
   start(): Promise<void>;
   /** Ends streams, since they would never end by themselves. */
   endStreams(): void;
+  /** Waits for what replies have left to do. */
+  settle(): Promise<void>;
   /** Closes what was opened. */
   stop(): Promise<void>;
 }
@@ -97,7 +99,7 @@ async function listen(app: Servable, options: RunOptions, grace: number): Promis
   try {
     await Promise.race([told.promise, server.finished]);
     app.endStreams();
-    await withinGrace(server.shutdown(), grace, () => abort.abort());
+    await withinGrace(server.shutdown().then(() => app.settle()), grace, () => abort.abort());
   } finally {
     told.dispose();
   }
@@ -151,22 +153,16 @@ function stopRequested(
   return { promise, dispose };
 }
 
-/** Waits for requests in flight; when time is up their connections are closed. */
-async function withinGrace(
-  shutdown: Promise<void>,
-  gracePeriod: number,
-  cut: () => void,
-): Promise<void> {
-  const late = setTimeout(() => {
-    log("warn", "Requests were cut off, since they did not end in time", {
-      gracePeriod,
-    });
-    cut();
-  }, gracePeriod);
+/** Waits for requests in flight and what they leave to do; when time is up their connections are closed. */
+async function withinGrace(end: Promise<void>, gracePeriod: number, cut: () => void): Promise<void> {
+  const { promise: late, resolve } = Promise.withResolvers<"late">();
+  const timer = setTimeout(() => resolve("late"), gracePeriod);
   try {
-    await shutdown;
+    if (await Promise.race([end, late]) !== "late") return;
+    log("warn", "Requests were cut off, since they did not end in time", { gracePeriod });
+    cut();
   } finally {
-    clearTimeout(late);
+    clearTimeout(timer);
   }
 }
 

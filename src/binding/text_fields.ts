@@ -80,9 +80,15 @@ export class TextFields {
   async bindAsync(request: HttpRequest, issues: Issue[]): Promise<Args[]> {
     const args = this.#emptyArgs();
     const pending: Promise<void>[] = [];
-    this.#readAll(request, args, issues, (field, result) => {
-      pending.push(Promise.resolve(result).then((dataset) => settle(field, dataset, args, issues)));
-    });
+    try {
+      this.#readAll(request, args, issues, (field, result) => {
+        pending.push(Promise.resolve(result).then((dataset) => settle(field, dataset, args, issues)));
+      });
+    } catch (error) {
+      // What is under way already may fail as well, and has to have somebody who hears of it.
+      await Promise.allSettled(pending);
+      throw error;
+    }
     await Promise.all(pending);
     return args;
   }
@@ -219,8 +225,7 @@ function fieldsOf(
     }
   }
   path.all.forEach((name, place) => {
-    const schema = params[name] ??
-      (isRebound(name, index, path) ? query[name] : undefined);
+    const schema = own(params, name) ?? (isRebound(name, index, path) ? own(query, name) : undefined);
     if (index === 0 || schema) add("path", name, place, schema);
   });
   for (const [name, schema] of Object.entries(query)) {
@@ -229,13 +234,19 @@ function fieldsOf(
     slots.set(name, slot);
     add("query", name, slot, schema);
   }
+  const headerNames = new Map<string, string>();
   for (const [name, schema] of Object.entries(headers)) {
+    claim(headerNames, name.toLowerCase(), `the header "${name}"`, owner.name);
     add("header", name, 0, schema, "headers");
   }
   for (const [name, schema] of Object.entries(cookies)) {
     add("cookie", name, 0, schema, "cookies");
   }
   return fields;
+}
+
+function own(schemas: Readonly<Record<string, Schema>>, name: string): Schema | undefined {
+  return Object.hasOwn(schemas, name) ? schemas[name] : undefined;
 }
 
 /** A name under `query` becomes the path's where the owner could not know the path: by an include, or in a dependency. */

@@ -37,7 +37,7 @@ export async function runChild(
     );
   };
   // A terminal sends Ctrl-C to every process that it runs, so the child has it already.
-  const fromTerminal = Deno.stdin.isTerminal();
+  const fromTerminal = [Deno.stdin, Deno.stdout, Deno.stderr].some((stream) => stream.isTerminal());
   const onInterrupt = () => stop(fromTerminal ? null : "SIGINT");
   // SIGTERM stops the program in a watcher, but not the watcher.
   const onTerminate = () => stop(isWatcher ? "SIGINT" : "SIGTERM");

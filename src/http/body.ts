@@ -1,6 +1,6 @@
 /** Reads the body of a request within the limits, and keeps it so that it can be read again in another form. */
 import { HTTPError } from "../errors.ts";
-import { releaseIdleTimer, withDeadline } from "./deadline.ts";
+import { withDeadline, withOwnDeadline } from "./deadline.ts";
 import { parseJson } from "./json.ts";
 import type { ResolvedLimits } from "./limits.ts";
 import { mediaTypeOf } from "./media_type.ts";
@@ -96,14 +96,12 @@ export class BodyReader {
     if (Number(this.#raw.headers.get("content-length") ?? 0) > limit) throw tooLarge(limit);
   }
 
-  async #readText(): Promise<string> {
+  #readText(): Promise<string> {
     const { body: limit } = this.#limits;
     this.#refuseAnnounced(limit);
-    if (this.#untouched() === null) return "";
-    const text = await this.#inTime(this.#raw.text());
-    // Only a request that was made by hand can announce one length and have another.
-    if (text.length > limit) throw tooLarge(limit);
-    return text;
+    // The platform's own reading is twice as fast as long as nobody has asked for the body's stream.
+    const text = this.#inTime(this.#raw.text());
+    return this.#isLocal ? text.then((text) => refuseLonger(text, limit)) : text;
   }
 
   async #readBytes(): Promise<Bytes> {
@@ -114,8 +112,8 @@ export class BodyReader {
   }
 
   #inTime<T>(read: Promise<T>): Promise<T> {
-    const wait = withDeadline(read, this.#limits.readTimeout, tooSlow, toRefusal);
-    return this.#isLocal ? wait.finally(releaseIdleTimer) : wait;
+    const wait = this.#isLocal ? withOwnDeadline : withDeadline;
+    return wait(read, this.#limits.readTimeout, tooSlow, toRefusal);
   }
 }
 
@@ -136,6 +134,12 @@ async function collect(reader: ReadableStreamDefaultReader<Bytes>, limit: number
     offset += chunk.byteLength;
   }
   return whole;
+}
+
+/** A request that was made by hand can announce one length and have another. */
+function refuseLonger(text: string, limit: number): string {
+  if (text.length > limit) throw tooLarge(limit);
+  return text;
 }
 
 function streamOf(kept: Promise<Bytes>): ReadableStream<Bytes> {

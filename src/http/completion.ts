@@ -33,29 +33,54 @@ export class Completion {
   }
 }
 
+/** The work after replies that is under way in an application. */
+export class PendingWork {
+  readonly #running = new Set<Promise<void>>();
+
+  /** Keeps work until it is over. It must not fail. */
+  add(work: Promise<void>): void {
+    this.#running.add(work);
+    work.finally(() => this.#running.delete(work));
+  }
+
+  /** Waits until nothing is under way. */
+  async settled(): Promise<void> {
+    while (this.#running.size > 0) await Promise.all(this.#running);
+  }
+}
+
 /**
  * Runs what is left once a reply has been sent.
  *
  * @param response The reply.
  * @param completion What is left.
+ * @param pending Gets the work.
  * @param sent Settles when the server has sent the reply or lost the client; absent where no server sends it.
  * @returns The reply to send in its place.
  */
 export function completeAfter(
   response: Response,
   completion: Completion,
+  pending: PendingWork,
   sent: Promise<void> | undefined,
 ): Response {
   const finish = () => completion.run();
   if (sent) {
-    sent.then(finish, finish);
+    pending.add(sent.then(finish, finish));
     return response;
   }
   if (response.body === null || response === completion.whole) {
-    queueMicrotask(finish);
+    pending.add(Promise.resolve().then(finish));
     return response;
   }
-  return new Response(endingWith(response.body, finish), response);
+  return new Response(
+    endingWith(response.body, () => {
+      const work = finish();
+      pending.add(work);
+      return work;
+    }),
+    response,
+  );
 }
 
 /** A stream that tells its end: read out, cancelled or broken. */

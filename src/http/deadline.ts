@@ -9,7 +9,9 @@ interface Wait {
   readonly onExpire: () => void;
 }
 
-const waits = new Set<Wait>();
+// By number: objects as keys cost an identity hash each.
+const waits = new Map<number, Wait>();
+let lastId = 0;
 let timer: ReturnType<typeof setTimeout> | undefined;
 let firesAt = Infinity;
 
@@ -32,19 +34,41 @@ export function withDeadline<T>(
       expires: performance.now() + ms,
       onExpire: () => reject(late()),
     };
-    waits.add(wait);
+    const id = ++lastId;
+    waits.set(id, wait);
     arm(wait.expires);
     promise.then(
       (value) => {
-        waits.delete(wait);
+        waits.delete(id);
         resolve(value);
       },
       (error) => {
-        waits.delete(wait);
+        waits.delete(id);
         reject(broken(error));
       },
     );
   });
+}
+
+/**
+ * Waits like {@linkcode withDeadline}, with a timer of its own: it keeps the program alive until the wait is over, and nothing
+ * outlives that.
+ */
+export async function withOwnDeadline<T>(
+  promise: Promise<T>,
+  ms: number,
+  late: () => Error,
+  broken: (cause: unknown) => unknown,
+): Promise<T> {
+  const { promise: expiry, reject } = Promise.withResolvers<never>();
+  const timer = setTimeout(() => reject(late()), ms);
+  try {
+    return await Promise.race([promise, expiry]);
+  } catch (error) {
+    throw broken(error);
+  } finally {
+    clearTimeout(timer);
+  }
 }
 
 /** Stops the timer where nothing waits, so that a server that has stopped leaves nothing behind. */
@@ -69,9 +93,9 @@ function expire(): void {
   firesAt = Infinity;
   const now = performance.now();
   let next = Infinity;
-  for (const wait of waits) {
+  for (const [id, wait] of waits) {
     if (wait.expires <= now) {
-      waits.delete(wait);
+      waits.delete(id);
       wait.onExpire();
     } else if (wait.expires < next) {
       next = wait.expires;

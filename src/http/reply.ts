@@ -181,8 +181,8 @@ function bytesReply(body: ReadableStream | Blob, status: number): Response {
 
 function textual(body: string, plain: ResponseInit, init: ResponseInit | undefined): Response {
   if (init === undefined) return withNosniff(new Response(body, plain));
-  const headers = new Headers(plain.headers);
-  for (const [name, value] of new Headers(init.headers)) headers.set(name, value);
+  const headers = new Headers(init.headers);
+  if (!headers.has("content-type")) headers.set("content-type", new Headers(plain.headers).get("content-type")!);
   headers.set("x-content-type-options", "nosniff");
   return new Response(body, { ...init, headers });
 }

@@ -1,7 +1,7 @@
 /** Takes a request from the server to its reply: finds the route, runs its prepared plan, guards the boundaries. */
 import { HTTPError } from "../errors.ts";
 import type { AppHandle } from "../http/app_handle.ts";
-import { completeAfter } from "../http/completion.ts";
+import { completeAfter, PendingWork } from "../http/completion.ts";
 import type { ResolvedLimits } from "../http/limits.ts";
 import { toReply, withHeaders, withoutBody } from "../http/reply.ts";
 import {
@@ -42,6 +42,8 @@ export class Dispatcher {
   readonly #parts: DispatcherParts;
   readonly #tree: RouteTree<Served> = new RouteTree();
   readonly #unmatched: MatchedRoute;
+  /** What replies have left to do. */
+  readonly pending: PendingWork = new PendingWork();
 
   /** Prepares every route: middlewares are composed here, once. */
   constructor(parts: DispatcherParts) {
@@ -54,7 +56,7 @@ export class Dispatcher {
           names: route.template.names,
           limits: route.limitsOver(parts.limits),
         },
-        endpoint: endpointOf(route, parts),
+        endpoint: endpointOf(route, parts, this.pending),
       });
     }
   }
@@ -98,16 +100,17 @@ export class Dispatcher {
       async (request) => await recover(refusal, request),
       recover,
     );
-    const response = finish(request, await endpoint(request));
+    const response = finish(request, await endpoint(request), this.pending);
     return request.method === "HEAD" && connectionOf(request) === undefined ? withoutBody(response) : response;
   }
 }
 
-function endpointOf(route: Route, { recover, stopping }: DispatcherParts): Endpoint {
+function endpointOf(route: Route, { recover, stopping }: DispatcherParts, pending: PendingWork): Endpoint {
+  const conclude = (request: HttpRequest, response: Response) => finish(request, response, pending);
   const middlewares = route.scopes.flatMap((scope) => scope.middlewares);
-  if (middlewares.length === 0) return planOf(route, recover, stopping, finish);
+  if (middlewares.length === 0) return planOf(route, recover, stopping, conclude);
   const composed = compose(middlewares, planOf(route, recover, stopping, asItIs), recover);
-  return async (request) => finish(request, await composed(request));
+  return async (request) => conclude(request, await composed(request));
 }
 
 /** The plan of a route: binds the arguments, runs the handler, reduces its result to the model, makes the reply. */
@@ -177,7 +180,7 @@ function misfit(route: string, issues: readonly SchemaIssue[]): Error {
 }
 
 /** Sees to what is left to do after the reply. */
-function finish(request: HttpRequest, response: Response): Response {
+function finish(request: HttpRequest, response: Response, pending: PendingWork): Response {
   const completion = completionOf(request);
-  return completion ? completeAfter(response, completion, connectionOf(request)?.completed) : response;
+  return completion ? completeAfter(response, completion, pending, connectionOf(request)?.completed) : response;
 }

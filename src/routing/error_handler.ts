@@ -33,7 +33,10 @@ export function errorBoundary(handler: ErrorHandler | undefined): Recover {
     const error = toHTTPError(thrown);
     report(thrown, request);
     try {
-      return await handler?.(error, request) ?? problemReply(error);
+      const reply = await handler?.(error, request);
+      if (reply === undefined || reply === null) return problemReply(error);
+      if (reply instanceof Response) return reply;
+      throw new TypeError(`Cannot reply with what onError returned: got ${typeof reply}, wanted a Response or nothing`);
     } catch (failure) {
       log("error", "Shaping an error reply failed", {
         error: describeError(failure),

@@ -230,5 +230,6 @@ function checkOptions(options: AnyRouteOptions, name: string): void {
 function nameOf(method: string, { segments }: PathTemplate): string {
   const texts = segments.map((segment) => segment.kind === "literal" ? segment.text : segment.name);
   const words = texts.flatMap((text) => text.match(/[\p{L}\p{N}]+/gu) ?? []);
+  if (words.length === 0) words.push("root");
   return method.toLowerCase() + words.map((word) => word[0]!.toUpperCase() + word.slice(1)).join("");
 }

@@ -126,7 +126,7 @@ export type Exact<Result, Model> = unknown extends Model ? unknown
     ? (Model extends readonly (infer Item)[] ? readonly Exact<Result[number], Item>[] : unknown)
   : {
     readonly [Key in Exclude<keyof Result, KeysOf<Model>>]: Mistake<
-      "The response model has no such property"
+      "The response model has no such property: leave it out, or declare the result as the model's type"
     >;
   };
 

@@ -49,12 +49,11 @@ export async function endOrWait(
   if (!plan.isWatched) Deno.exit(1);
   await watcherIsReady(plan);
   console.error("Waiting for a change");
+  // The watcher looks at the files that were read: it would not see this one appear.
+  const isAwaited = missing !== null && Deno.build.os !== "windows";
   return await new Promise(() => {
     setInterval(() => {
-      // The watcher looks at the files that were read, so it does not see this one appear.
-      if (missing !== null && isReadable(new URL(missing))) {
-        Deno.kill(Deno.pid, "SIGHUP");
-      }
+      if (isAwaited && isReadable(new URL(missing))) Deno.kill(Deno.pid, "SIGHUP");
     }, 200);
   });
 }

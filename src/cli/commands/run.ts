@@ -33,11 +33,11 @@ export const RUN: Command = {
   takesDenoFlags: true,
   details: TARGET_DETAILS,
   run(invocation) {
-    const { switches, values } = invocation;
+    const { switches, values, denoFlags } = invocation;
     const hostname = values.get("host") ?? DEFAULT_HOST;
     const port = parsePort(values.get("port") ?? DEFAULT_PORT);
     return runOnTarget(invocation, {
-      isWatched: switches.has("reload"),
+      isWatched: switches.has("reload") || denoFlags.some((flag) => /^--watch(=|$)/.test(flag)),
       program: (specifier, plan) => servingProgram(specifier, { ...plan, hostname, port }),
     });
   },
