@@ -35,7 +35,7 @@ Deno.test("An App is served with a line for each request", async () => {
   await using webfw = await Webfw.start(["run", "main.ts", "--port", "0"], { cwd: project.path });
   const origin = await webfw.origin();
   assertEquals(await json(`${origin}/word`), "one");
-  assertEquals((await fetch(`${origin}/nowhere?q=1`)).status, 404);
+  assertEquals((await fetch(`${origin}/nowhere?q=1`).then((reply) => reply.json())).status, 404);
   await webfw.stderr.next(/ INFO GET \/word 200 /);
   await webfw.stderr.next(/ INFO GET \/nowhere\?q=1 404 /);
 });

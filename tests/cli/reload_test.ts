@@ -129,6 +129,7 @@ Deno.test("A missing application waits for the next edit", async () => {
   await webfw.stderr.next(
     /^error: Cannot find "app" in "main\.ts": it exports "ap"$/,
   );
+  await webfw.stderr.next(/^Waiting for a change$/);
   await project.write(
     "main.ts",
     `export const app = { fetch: () => new Response("found") };`,
@@ -188,6 +189,17 @@ Deno.test("A file that no module imports is watched if Deno is told to", async (
   assertEquals(await reply(await webfw.origin()), "one");
   await project.write("word.txt", "two");
   assertEquals(await reply(await webfw.origin()), "two");
+});
+
+Deno.test("Deno's own --watch is told apart from a program that is not watched", async () => {
+  const main = (word: string) => `export const app = { fetch: () => new Response("${word}") };`;
+  await using project = await Project.create({ "main.ts": main("one") });
+  await using webfw = await Webfw.start(["run", "main.ts", "--port", "0", "--", "--watch"], { cwd: project.path });
+  assertEquals(await reply(await webfw.origin()), "one");
+  await project.write("main.ts", main("two"));
+  assertEquals(await reply(await webfw.origin()), "two");
+  webfw.signal("SIGTERM");
+  assertEquals(await webfw.end(), 0);
 });
 
 Deno.test("A program that ends by itself is started by the next edit", async () => {
