@@ -69,7 +69,8 @@ export interface Servable {
 
 /**
  * Serves until SIGINT, SIGTERM or the signal: then takes no more connections, ends streams, waits for requests in flight, and
- * stops the application.
+ * stops the application. Requests that go on beyond the grace period are left to themselves after the signal; after SIGINT or
+ * SIGTERM the process ends with 1.
  *
  * @throws {Deno.errors.AddrInUse} When the port is taken.
  * @throws {RangeError} When the grace period is no length of time.
@@ -81,25 +82,32 @@ export async function serve(app: Servable, options: RunOptions): Promise<void> {
     throw new TypeError("Cannot run the App: HTTPS takes both cert and key");
   }
   await app.start();
+  let stop: Stop | undefined;
   try {
-    await listen(app, options, grace);
+    stop = await listen(app, options, grace);
   } finally {
     await app.stop();
     releaseIdleTimer();
   }
+  // Connections cannot be cut once the server shuts down, and would keep the process that was told to end.
+  if (stop.isLate && stop.by === "system") Deno.exit(1);
 }
 
-async function listen(app: Servable, options: RunOptions, grace: number): Promise<void> {
-  const abort = new AbortController();
-  const server = Deno.serve(
-    { ...listenOptions(options), signal: abort.signal },
-    options.accessLog ? withAccessLog(app.fetch) : app.fetch,
-  );
+/** How a server came to stop. */
+interface Stop {
+  readonly by: "system" | "program";
+  readonly isLate: boolean;
+}
+
+/** Serves until it is told to stop, and ends what it can in time. */
+async function listen(app: Servable, options: RunOptions, grace: number): Promise<Stop> {
+  const server = Deno.serve(listenOptions(options), options.accessLog ? withAccessLog(app.fetch) : app.fetch);
   const told = stopRequested(options.signal);
   try {
-    await Promise.race([told.promise, server.finished]);
+    const by = await Promise.race([told.promise, server.finished.then(() => "program" as const)]);
     app.endStreams();
-    await withinGrace(server.shutdown().then(() => app.settle()), grace, () => abort.abort());
+    const end = server.shutdown().then(() => app.settle());
+    return { by, isLate: await isLate(end, grace) };
   } finally {
     told.dispose();
   }
@@ -143,24 +151,24 @@ function stopRequested(
   const { promise, resolve } = Promise.withResolvers<void>();
   const stop = () => resolve();
   const signals: Deno.Signal[] = Deno.build.os === "windows" ? ["SIGINT"] : ["SIGINT", "SIGTERM"];
-  for (const name of signals) Deno.addSignalListener(name, stop);
+  for (const name of signals) Deno.addSignalListener(name, kill);
   signal?.addEventListener("abort", stop);
   if (signal?.aborted) stop();
   const dispose = (): void => {
-    for (const name of signals) Deno.removeSignalListener(name, stop);
+    for (const name of signals) Deno.removeSignalListener(name, kill);
     signal?.removeEventListener("abort", stop);
   };
   return { promise, dispose };
 }
 
-/** Waits for requests in flight and what they leave to do; when time is up their connections are closed. */
-async function withinGrace(end: Promise<void>, gracePeriod: number, cut: () => void): Promise<void> {
-  const { promise: late, resolve } = Promise.withResolvers<"late">();
-  const timer = setTimeout(() => resolve("late"), gracePeriod);
+/** Whether requests in flight, and what they leave to do, take longer than they may. */
+async function isLate(end: Promise<void>, gracePeriod: number): Promise<boolean> {
+  const { promise: late, resolve } = Promise.withResolvers<true>();
+  const timer = setTimeout(() => resolve(true), gracePeriod);
   try {
-    if (await Promise.race([end, late]) !== "late") return;
-    log("warn", "Requests were cut off, since they did not end in time", { gracePeriod });
-    cut();
+    if (!await Promise.race([end, late])) return false;
+    log("warn", "Some requests did not end in the grace period", { gracePeriod });
+    return true;
   } finally {
     clearTimeout(timer);
   }
