@@ -145,11 +145,10 @@ function toUrl(scheme: string, { hostname, port }: ListenAddress): string {
 }
 
 /** Waits for a signal of the system or of the program. */
-function stopRequested(
-  signal: AbortSignal | undefined,
-): { promise: Promise<void>; dispose: () => void } {
-  const { promise, resolve } = Promise.withResolvers<void>();
-  const stop = () => resolve();
+function stopRequested(signal: AbortSignal | undefined): { promise: Promise<Stop["by"]>; dispose: () => void } {
+  const { promise, resolve } = Promise.withResolvers<Stop["by"]>();
+  const stop = () => resolve("program");
+  const kill = () => resolve("system");
   const signals: Deno.Signal[] = Deno.build.os === "windows" ? ["SIGINT"] : ["SIGINT", "SIGTERM"];
   for (const name of signals) Deno.addSignalListener(name, kill);
   signal?.addEventListener("abort", stop);
