@@ -213,6 +213,7 @@ export class App<State = Record<string, unknown>> extends RouteScope<State, ""> 
    */
   run(options: RunOptions = {}): Promise<void> {
     this.#dispatcher ??= this.#prepare();
+    this.#stopping = new AbortController();
     return serve({
       fetch: this.fetch,
       start: () => this.start(),
@@ -256,7 +257,7 @@ export class App<State = Record<string, unknown>> extends RouteScope<State, ""> 
       middlewares: registryOf(this).middlewares,
       limits: this.#limits,
       recover: errorBoundary(this.#errorHandler as ErrorHandler | undefined),
-      stopping: this.#stopping.signal,
+      stopping: () => this.#stopping.signal,
     });
   }
 

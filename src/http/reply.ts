@@ -1,7 +1,7 @@
 /** Makes replies: of handlers' results, of errors, and by the helpers that handlers use. */
 import { HTTPError, isHTTPError } from "../errors.ts";
 import { stringify } from "./json.ts";
-import { iterableReply } from "./stream_reply.ts";
+import { byteStreamReply, iterableReply, type Stopping } from "./stream_reply.ts";
 
 // Deno's globals are getters that load on first use: a look at each of them, for every reply, can be measured.
 const { Response: PlatformResponse, Blob: PlatformBlob } = globalThis;
@@ -16,13 +16,13 @@ const PROBLEM = { "content-type": "application/problem+json" };
  *
  * @param result What it returned.
  * @param status The status of a success, where the route says one.
- * @param stopping Is aborted when the server stops.
+ * @param stopping Tells when the server stops.
  * @throws {TypeError} When the result has no JSON form.
  */
 export function toReply(
   result: unknown,
   status: number | undefined,
-  stopping: AbortSignal,
+  stopping: Stopping,
 ): Response | Promise<Response> {
   if (typeof result === "object" && result !== null) {
     if (result instanceof PlatformResponse) {
@@ -30,7 +30,7 @@ export function toReply(
       return result;
     }
     if (Symbol.asyncIterator in result) return streamReply(result as AsyncIterable<unknown>, status ?? 200, stopping);
-    if (result instanceof PlatformBlob) return bytesReply(result, status ?? 200);
+    if (result instanceof PlatformBlob) return blobReply(result, status ?? 200);
   }
   if (result === undefined) return withNosniff(new Response(null, { status: status ?? 204 }));
   return jsonReply(result, status ?? 200);
@@ -168,14 +168,14 @@ function jsonReply(value: unknown, status: number): Response {
 function streamReply(
   source: AsyncIterable<unknown>,
   status: number,
-  stopping: AbortSignal,
+  stopping: Stopping,
 ): Response | Promise<Response> {
-  if (source instanceof ReadableStream) return bytesReply(source, status);
+  if (source instanceof ReadableStream) return withNosniff(byteStreamReply(source, status, stopping));
   return iterableReply(source, status, stopping).then(withNosniff);
 }
 
-function bytesReply(body: ReadableStream | Blob, status: number): Response {
-  const type = body instanceof Blob && body.type !== "" ? body.type : "application/octet-stream";
+function blobReply(body: Blob, status: number): Response {
+  const type = body.type === "" ? "application/octet-stream" : body.type;
   return withNosniff(new Response(body, { status, headers: { "content-type": type } }));
 }
 

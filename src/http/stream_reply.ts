@@ -2,6 +2,11 @@
 import { describeError, log } from "../log.ts";
 import { stringify } from "./json.ts";
 
+/** Gives the signal that is aborted when the server stops; streams end then. */
+export type Stopping = () => AbortSignal;
+
+type Encode = (value: unknown) => Uint8Array;
+
 const encoder = new TextEncoder();
 
 /**
@@ -11,30 +16,40 @@ const encoder = new TextEncoder();
  *
  * @param source What to send.
  * @param status The status.
- * @param stopping Is aborted when the server stops; the reply ends then.
+ * @param stopping Tells when the server stops.
  */
 export async function iterableReply(
   source: AsyncIterable<unknown>,
   status: number,
-  stopping: AbortSignal,
+  stopping: Stopping,
 ): Promise<Response> {
   const iterator = source[Symbol.asyncIterator]();
   const first = await iterator.next();
   const isBytes = !first.done && first.value instanceof Uint8Array;
   const type = isBytes ? "application/octet-stream" : "application/jsonl";
-  return new Response(toStream(iterator, first, isBytes, stopping), { status, headers: { "content-type": type } });
+  const body = toStream(iterator, isBytes ? toBytes : toLine, stopping(), first);
+  return new Response(body, { status, headers: { "content-type": type } });
+}
+
+/**
+ * A reply of a stream of bytes.
+ *
+ * @param source What to send.
+ * @param status The status.
+ * @param stopping Tells when the server stops.
+ */
+export function byteStreamReply(source: ReadableStream<unknown>, status: number, stopping: Stopping): Response {
+  const body = toStream(source[Symbol.asyncIterator](), toBytes, stopping());
+  return new Response(body, { status, headers: { "content-type": "application/octet-stream" } });
 }
 
 function toStream(
   iterator: AsyncIterator<unknown>,
-  first: IteratorResult<unknown>,
-  isBytes: boolean,
+  encode: Encode,
   stopping: AbortSignal,
+  first?: IteratorResult<unknown>,
 ): ReadableStream<Uint8Array> {
-  const encode = isBytes ? toBytes : toLine;
-  let next: Promise<IteratorResult<unknown>> | undefined = Promise.resolve(
-    first,
-  );
+  let ahead = first;
   let stop = () => {};
   const end = async () => {
     stopping.removeEventListener("abort", stop);
@@ -42,26 +57,26 @@ function toStream(
   };
   return new ReadableStream({
     start(controller) {
-      // A generator that waits for its next value cannot be told; the reply ends without it.
+      // A source that waits for its next value cannot be told; the reply ends without it.
       stop = () => {
         controller.close();
         end().catch(() => {});
       };
-      stopping.addEventListener("abort", stop);
+      if (stopping.aborted) stop();
+      else stopping.addEventListener("abort", stop);
     },
     async pull(controller) {
       try {
-        const { done, value } = await (next ?? iterator.next());
-        next = undefined;
+        const { done, value } = ahead ?? await iterator.next();
+        ahead = undefined;
         if (stopping.aborted) return;
         if (!done) return controller.enqueue(encode(value));
         stopping.removeEventListener("abort", stop);
         controller.close();
       } catch (error) {
+        if (stopping.aborted) return;
         // The status has been sent: all that is left is to break the reply off, so that it is not taken for whole.
-        log("error", "A streamed reply broke off", {
-          error: describeError(error),
-        });
+        log("error", "A streamed reply broke off", { error: describeError(error) });
         controller.error(error);
         await end();
       }
@@ -72,9 +87,7 @@ function toStream(
 
 function toBytes(value: unknown): Uint8Array {
   if (value instanceof Uint8Array) return value;
-  throw new TypeError(
-    "Cannot stream the value: a reply that starts with bytes goes on with bytes",
-  );
+  throw new TypeError("Cannot stream the value: a reply that starts with bytes goes on with bytes");
 }
 
 function toLine(value: unknown): Uint8Array {

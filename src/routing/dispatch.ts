@@ -4,6 +4,7 @@ import type { AppHandle } from "../http/app_handle.ts";
 import { completeAfter, PendingWork } from "../http/completion.ts";
 import type { ResolvedLimits } from "../http/limits.ts";
 import { toReply, withHeaders, withoutBody } from "../http/reply.ts";
+import type { Stopping } from "../http/stream_reply.ts";
 import {
   completionOf,
   type ConnectionInfo,
@@ -28,8 +29,8 @@ export interface DispatcherParts {
   readonly middlewares: readonly Middleware[];
   readonly limits: ResolvedLimits;
   readonly recover: Recover;
-  /** Is aborted when the server stops. */
-  readonly stopping: AbortSignal;
+  /** Tells when the server stops. */
+  readonly stopping: Stopping;
 }
 
 interface Served {
@@ -117,7 +118,7 @@ function endpointOf(route: Route, { recover, stopping }: DispatcherParts, pendin
 function planOf(
   { binder, handler, options, name }: Route,
   recover: Recover,
-  stopping: AbortSignal,
+  stopping: Stopping,
   conclude: (request: HttpRequest, response: Response) => Response,
 ): Endpoint {
   const { isAsync, bind } = binder;
