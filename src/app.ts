@@ -213,14 +213,13 @@ export class App<State = Record<string, unknown>> extends RouteScope<State, ""> 
    */
   run(options: RunOptions = {}): Promise<void> {
     this.#dispatcher ??= this.#prepare();
-    this.#stopping = new AbortController();
     return serve({
       fetch: this.fetch,
       start: () => this.start(),
       endStreams: () => this.#stopping.abort(),
       settle: async () => await this.#dispatcher?.pending.settled(),
       stop: () => this.#unwind(),
-    }, options);
+    }, options).finally(() => this.#stopping = new AbortController());
   }
 
   /** Starts the lifespans, unless they have been started. {@linkcode App.run} and the first request do it by themselves. */

@@ -5,7 +5,8 @@ import type { Schema } from "../schema/schema.ts";
 import { checkInputs, dependencyNodeOf, type TextInputs } from "./dependency.ts";
 import { JsonBody } from "./json_body.ts";
 import { Resolver } from "./resolver.ts";
-import { type Args, claim, type InputOwner, type PathNames, TextFields } from "./text_fields.ts";
+import { claim, type InputOwner, type PathNames } from "./field.ts";
+import { type Args, TextFields } from "./text_fields.ts";
 
 /** What a route declares of its input. */
 export interface InputDeclaration extends TextInputs {
@@ -81,7 +82,11 @@ async function bindAll(
 ): Promise<Args> {
   const issues: Issue[] = [];
   const args = fields.isAsync ? await fields.bindAsync(request, issues) : fields.bind(request, issues);
-  if (body) args[0]!.body = await body.bind(request, issues);
+  if (body) {
+    const text = body.read(request);
+    const value = body.parse(text === "" ? text : await text, issues);
+    args[0]!.body = value instanceof Promise ? await value : value;
+  }
   const own = accept(args, issues);
   if (resolver) await resolver.resolve(request, args);
   return own;

@@ -24,25 +24,35 @@ export class JsonBody {
   }
 
   /**
-   * Reads and validates the body. Faults are added to the list.
+   * The body's text; empty where there is none.
    *
-   * @throws {HTTPError} With 400 when it is not JSON, 408 when it comes too slowly, 413 when it is too large, 415 when it is of
-   * another type.
+   * @throws {HTTPError} With 408 when it comes too slowly, 413 when it is too large, 415 when it is of another type.
    */
-  async bind(request: HttpRequest, issues: Issue[]): Promise<unknown> {
-    const isEmpty = !isJson(request.raw.headers.get("content-type")) && refuseUnlessEmpty(request.raw);
-    const text = isEmpty ? "" : await jsonTextOf(request);
+  read(request: HttpRequest): Promise<string> | "" {
+    const isTyped = isJson(request.raw.headers.get("content-type"));
+    return isTyped ? jsonTextOf(request) : refuseUnlessEmpty(request.raw);
+  }
+
+  /**
+   * Parses and validates a text. Faults are added to the list. A promise only where the schema is async.
+   *
+   * @throws {HTTPError} With 400 when it is not JSON.
+   */
+  parse(text: string, issues: Issue[]): unknown {
     const result = run(this.#validate, text === "" ? undefined : parseJson(text));
-    const dataset = result instanceof Promise ? await result : result;
-    if (!dataset.issues) return dataset.value;
-    for (const issue of dataset.issues) issues.push(toIssue(issue, "body", []));
-    return undefined;
+    return result instanceof Promise ? result.then((dataset) => settle(dataset, issues)) : settle(result, issues);
   }
 }
 
+function settle(dataset: Dataset, issues: Issue[]): unknown {
+  if (!dataset.issues) return dataset.value;
+  for (const issue of dataset.issues) issues.push(toIssue(issue, "body", []));
+  return undefined;
+}
+
 /** Nothing needs no content type. A look at the body's stream makes reading it slow, so it is the last thing to ask. */
-function refuseUnlessEmpty(raw: Request): true {
-  if (raw.headers.get("content-length") === "0" || raw.body === null) return true;
+function refuseUnlessEmpty(raw: Request): "" {
+  if (raw.headers.get("content-length") === "0" || raw.body === null) return "";
   throw new HTTPError(415, "The body must be JSON in UTF-8: send it with content-type application/json", {
     headers: { accept: "application/json" },
   });

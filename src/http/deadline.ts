@@ -12,6 +12,10 @@ interface Wait {
 // By number: objects as keys cost an identity hash each.
 const waits = new Map<number, Wait>();
 let lastId = 0;
+
+/** A timer that is told to wait longer fires at once. */
+const MAX_TIMEOUT = 2 ** 31 - 1;
+
 let timer: ReturnType<typeof setTimeout> | undefined;
 let firesAt = Infinity;
 
@@ -61,11 +65,12 @@ export async function withOwnDeadline<T>(
   broken: (cause: unknown) => unknown,
 ): Promise<T> {
   const { promise: expiry, reject } = Promise.withResolvers<never>();
-  const timer = setTimeout(() => reject(late()), ms);
+  const timer = setTimeout(() => reject(late()), Math.min(ms, MAX_TIMEOUT));
+  const unbroken = promise.catch((cause) => {
+    throw broken(cause);
+  });
   try {
-    return await Promise.race([promise, expiry]);
-  } catch (error) {
-    throw broken(error);
+    return await Promise.race([unbroken, expiry]);
   } finally {
     clearTimeout(timer);
   }
@@ -83,7 +88,7 @@ function arm(expires: number): void {
   if (expires >= firesAt) return;
   clearTimeout(timer);
   firesAt = expires;
-  timer = setTimeout(expire, Math.max(0, expires - performance.now()));
+  timer = setTimeout(expire, Math.min(Math.max(0, expires - performance.now()), MAX_TIMEOUT));
   // The timer stays armed after its wait is over; it must not keep a program alive.
   Deno.unrefTimer(timer);
 }

@@ -102,20 +102,15 @@ export class RouteTree<Entry> {
     if (direct !== undefined) return { entry: direct, values: NO_VALUES };
     const segments = splitPath(path);
     const values: string[] = [];
-    const entry = search(this.#root, segments, 1, values, (entries) => pick(entries, method));
+    const entry = search(this.#root, segments, 1, values, method);
     if (entry !== undefined) return { entry, values };
     throw this.#refusal(segments);
   }
 
   #refusal(segments: readonly string[]): HTTPError {
     const methods = new Set<string>();
-    search(this.#root, segments, 1, [], (entries) => {
-      for (const method of entries.keys()) methods.add(method);
-      return undefined;
-    });
-    if (methods.size === 0) {
-      return new HTTPError(404, "Nothing is served at this path");
-    }
+    collectMethods(this.#root, segments, 1, methods);
+    if (methods.size === 0) return new HTTPError(404, "Nothing is served at this path");
     if (methods.has("GET")) methods.add("HEAD");
     return new HTTPError(405, "This path does not serve the method", {
       headers: { allow: [...methods].sort().join(", ") },
@@ -148,33 +143,46 @@ function pick<Entry>(
   return entry === undefined && method === "HEAD" ? entries.get("GET") : entry;
 }
 
-/** Visits matching shapes, the most specific first, until one of them gives an entry. */
+/** Visits matching shapes, the most specific first, until one of them has the method. */
 function search<Entry>(
   node: Node<Entry>,
   segments: readonly string[],
   index: number,
   values: string[],
-  choose: (entries: Map<string, Entry>) => Entry | undefined,
+  method: string,
 ): Entry | undefined {
-  if (index === segments.length) return node.entries && choose(node.entries);
+  if (index === segments.length) return node.entries && pick(node.entries, method);
   const segment = segments[index]!;
   const literal = node.literals.get(segment);
-  const found = literal && search(literal, segments, index + 1, values, choose);
+  const found = literal && search(literal, segments, index + 1, values, method);
   if (found !== undefined) return found;
-  const depth = values.length;
   if (node.name && segment !== "") {
     values.push(segment);
-    const named = search(node.name, segments, index + 1, values, choose);
+    const named = search(node.name, segments, index + 1, values, method);
     if (named !== undefined) return named;
-    values.length = depth;
+    values.pop();
   }
-  if (!node.rest) return undefined;
-  const rest = segments.slice(index).join("/");
+  const entry = node.rest && pick(node.rest, method);
+  const rest = entry === undefined ? "" : segments.slice(index).join("/");
   if (rest === "") return undefined;
   values.push(rest);
-  const entry = choose(node.rest);
-  if (entry === undefined) values.length = depth;
   return entry;
+}
+
+/** Visits all matching shapes. */
+function collectMethods<Entry>(
+  node: Node<Entry>,
+  segments: readonly string[],
+  index: number,
+  methods: Set<string>,
+): void {
+  const add = (entries: Map<string, Entry> | undefined) => entries?.forEach((_, method) => methods.add(method));
+  if (index === segments.length) return add(node.entries);
+  const segment = segments[index]!;
+  const literal = node.literals.get(segment);
+  if (literal) collectMethods(literal, segments, index + 1, methods);
+  if (node.name && segment !== "") collectMethods(node.name, segments, index + 1, methods);
+  if (segment !== "" || index < segments.length - 1) add(node.rest);
 }
 
 /**

@@ -6,19 +6,19 @@ import { type Dataset, runSchema, type Schema } from "./schema.ts";
 export interface Validator {
   /** Whether it has to be waited for. */
   readonly isAsync: boolean;
-  /** Validates a value. The result is a promise only where the schema is async. */
+  /** Gives the output for a value, or `INVALID`. An async schema has none: this refuses whatever it is given. */
+  readonly check: Check;
+  /** Validates a value and tells its faults. The result is a promise only where the schema is async. */
   readonly validate: (value: unknown) => Dataset | Promise<Dataset>;
 }
 
 /** Prepares a schema. */
 export function toValidator(schema: Schema): Validator {
-  return { isAsync: schema.async, validate: schema.async ? (value) => runSchema(schema, value) : checked(schema) };
-}
-
-function checked(schema: Schema): (value: unknown) => Dataset {
-  const check: Check = compileCheck(schema);
-  return (value) => {
+  if (schema.async) return { isAsync: true, check: () => INVALID, validate: (value) => runSchema(schema, value) };
+  const check = compileCheck(schema);
+  const validate = (value: unknown): Dataset => {
     const output = check(value);
     return output === INVALID ? runSchema(schema, value) as Dataset : { value: output };
   };
+  return { isAsync: false, check, validate };
 }
