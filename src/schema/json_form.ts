@@ -6,7 +6,7 @@
  */
 import { mapParts, withInput } from "./rebuild.ts";
 import { nodeOf, type Schema, type SchemaNode } from "./schema.ts";
-import { parseBigInt } from "./text_form.ts";
+import { parseBigInt, parseOneOf } from "./text_form.ts";
 
 /** Kinds without a JSON value. */
 const FOREIGN = new Set([
@@ -59,11 +59,10 @@ function makeForm(node: SchemaNode, name: string): SchemaNode {
       (value) => typeof value === "string" ? parseBigInt(value) : value,
     );
   }
-  if (node.type === "literal" && typeof node.literal === "bigint") {
-    return withInput(
-      node,
-      (value) => typeof value === "string" ? parseBigInt(value) : value,
-    );
+  const bigints = (node.options ?? [node.literal]).filter((option) => typeof option === "bigint");
+  if (bigints.length > 0) {
+    const parse = parseOneOf(bigints);
+    return withInput(node, (value) => typeof value === "string" ? parse(value) : value);
   }
   if (node.type === "lazy") return lazyForm(node, name);
   const form = mapParts(node, map);

@@ -37,8 +37,10 @@ export function toTextForm(schema: Schema, name: string): TextForm {
   const node = nodeOf(schema);
   const isList = takesList(node, name);
   const toScalar = (part: SchemaNode): SchemaNode => scalarForm(part, name);
-  const toList = (part: SchemaNode): SchemaNode =>
-    mapParts(part, LISTS.has(part.type) && !part.pipe ? toScalar : toList);
+  const toList = (part: SchemaNode): SchemaNode => {
+    if (part.type === "lazy" && !part.pipe) return toList(lazyTarget(part));
+    return mapParts(part, LISTS.has(part.type) && !part.pipe ? toScalar : toList);
+  };
   return { schema: isList ? toList(node) : toScalar(node), isList };
 }
 
@@ -64,7 +66,7 @@ function parseNull(text: string): null | string {
 }
 
 /** Reads text as that of the values whose kind it has. */
-function parseOneOf(options: readonly unknown[]): (text: string) => unknown {
+export function parseOneOf(options: readonly unknown[]): (text: string) => unknown {
   const parsers = new Map<string, (text: string) => unknown>([
     ["number", parseNumber],
     ["bigint", parseBigInt],
