@@ -1,5 +1,6 @@
 /** The flat table of routes: adds with a check for conflicts, finds by a tree of segments. */
 import { HTTPError, RouteError } from "../errors.ts";
+import { Literals } from "./literals.ts";
 import type { Segment } from "./path.ts";
 import type { Route } from "./route.ts";
 
@@ -55,7 +56,7 @@ export class RouteList {
 }
 
 interface Node<Entry> {
-  readonly literals: Map<string, Node<Entry>>;
+  readonly literals: Literals<Node<Entry>>;
   name: Node<Entry> | undefined;
   rest: Map<string, Entry> | undefined;
   entries: Map<string, Entry> | undefined;
@@ -69,8 +70,6 @@ interface Node<Entry> {
  */
 export class RouteTree<Entry> {
   readonly #root: Node<Entry> = emptyNode();
-  /** Paths without parameters, found in one step. */
-  readonly #literal = new Map<string, Map<string, Entry>>();
 
   /** Adds an entry for a method under a path's segments. */
   add(method: string, segments: readonly Segment[], entry: Entry): void {
@@ -80,13 +79,9 @@ export class RouteTree<Entry> {
         (node.rest ??= new Map()).set(method, entry);
         return;
       }
-      node = segment.kind === "name" ? node.name ??= emptyNode() : childOf(node, segment.text);
+      node = segment.kind === "name" ? node.name ??= emptyNode() : node.literals.open(segment.text, emptyNode);
     }
     (node.entries ??= new Map()).set(method, entry);
-    if (segments.every((segment) => segment.kind === "literal")) {
-      const path = segments.map((segment) => `/${(segment as { text: string }).text}`).join("");
-      this.#literal.set(path, node.entries);
-    }
   }
 
   /**
@@ -97,19 +92,17 @@ export class RouteTree<Entry> {
    * @throws {HTTPError} With 400 when the path is malformed, 404 when nothing matches it, 405 when nothing has the method.
    */
   find(method: string, path: string): Match<Entry> {
-    const literal = this.#literal.get(path);
-    const direct = literal && pick(literal, method);
-    if (direct !== undefined) return { entry: direct, values: NO_VALUES };
-    const segments = splitPath(path);
+    const text = path.includes("%") ? decodePath(path) : path;
+    if (text.includes("/.") || text !== path) refuseDotSegments(text);
     const values: string[] = [];
-    const entry = search(this.#root, segments, 1, values, method);
-    if (entry !== undefined) return { entry, values };
-    throw this.#refusal(segments);
+    const entry = search(this.#root, text, 1, values, method);
+    if (entry === undefined) throw this.#refusal(text);
+    return { entry, values: text === path ? values : values.map(withSlashes) };
   }
 
-  #refusal(segments: readonly string[]): HTTPError {
+  #refusal(path: string): HTTPError {
     const methods = new Set<string>();
-    collectMethods(this.#root, segments, 1, methods);
+    collectMethods(this.#root, path, 1, methods);
     if (methods.size === 0) return new HTTPError(404, "Nothing is served at this path");
     if (methods.has("GET")) methods.add("HEAD");
     return new HTTPError(405, "This path does not serve the method", {
@@ -118,103 +111,87 @@ export class RouteTree<Entry> {
   }
 }
 
-const NO_VALUES: readonly string[] = [];
-
 function emptyNode<Entry>(): Node<Entry> {
-  return {
-    literals: new Map(),
-    name: undefined,
-    rest: undefined,
-    entries: undefined,
-  };
+  return { literals: new Literals(), name: undefined, rest: undefined, entries: undefined };
 }
 
-function childOf<Entry>(node: Node<Entry>, text: string): Node<Entry> {
-  let child = node.literals.get(text);
-  if (!child) node.literals.set(text, child = emptyNode());
-  return child;
-}
-
-function pick<Entry>(
-  entries: Map<string, Entry>,
-  method: string,
-): Entry | undefined {
+function pick<Entry>(entries: Map<string, Entry>, method: string): Entry | undefined {
   const entry = entries.get(method);
   return entry === undefined && method === "HEAD" ? entries.get("GET") : entry;
 }
 
-/** Visits matching shapes, the most specific first, until one of them has the method. */
+/**
+ * Visits matching shapes, the most specific first, until one of them has the method.
+ *
+ * @param start Where the segment starts; beyond the path's end where there is none left.
+ */
 function search<Entry>(
   node: Node<Entry>,
-  segments: readonly string[],
-  index: number,
+  path: string,
+  start: number,
   values: string[],
   method: string,
 ): Entry | undefined {
-  if (index === segments.length) return node.entries && pick(node.entries, method);
-  const segment = segments[index]!;
-  const literal = node.literals.get(segment);
-  const found = literal && search(literal, segments, index + 1, values, method);
+  if (start > path.length) return node.entries && pick(node.entries, method);
+  const end = segmentEnd(path, start);
+  const literal = node.literals.at(path, start, end);
+  const found = literal && search(literal, path, end + 1, values, method);
   if (found !== undefined) return found;
-  if (node.name && segment !== "") {
-    values.push(segment);
-    const named = search(node.name, segments, index + 1, values, method);
+  if (node.name && end > start) {
+    values.push(path.slice(start, end));
+    const named = search(node.name, path, end + 1, values, method);
     if (named !== undefined) return named;
     values.pop();
   }
-  const entry = node.rest && pick(node.rest, method);
-  const rest = entry === undefined ? "" : segments.slice(index).join("/");
-  if (rest === "") return undefined;
-  values.push(rest);
+  const entry = node.rest && start < path.length ? pick(node.rest, method) : undefined;
+  if (entry !== undefined) values.push(path.slice(start));
   return entry;
 }
 
 /** Visits all matching shapes. */
-function collectMethods<Entry>(
-  node: Node<Entry>,
-  segments: readonly string[],
-  index: number,
-  methods: Set<string>,
-): void {
+function collectMethods<Entry>(node: Node<Entry>, path: string, start: number, methods: Set<string>): void {
   const add = (entries: Map<string, Entry> | undefined) => entries?.forEach((_, method) => methods.add(method));
-  if (index === segments.length) return add(node.entries);
-  const segment = segments[index]!;
-  const literal = node.literals.get(segment);
-  if (literal) collectMethods(literal, segments, index + 1, methods);
-  if (node.name && segment !== "") collectMethods(node.name, segments, index + 1, methods);
-  if (segment !== "" || index < segments.length - 1) add(node.rest);
+  if (start > path.length) return add(node.entries);
+  const end = segmentEnd(path, start);
+  const literal = node.literals.at(path, start, end);
+  if (literal) collectMethods(literal, path, end + 1, methods);
+  if (node.name && end > start) collectMethods(node.name, path, end + 1, methods);
+  if (start < path.length) add(node.rest);
+}
+
+function segmentEnd(path: string, start: number): number {
+  const end = path.indexOf("/", start);
+  return end < 0 ? path.length : end;
+}
+
+/** Stands for an escaped slash, which does not separate. No decoded text can hold it: it is half a character. */
+const SLASH = "\ud800";
+
+/**
+ * Decodes each segment of a path once.
+ *
+ * @throws {HTTPError} With 400, when an escape is broken.
+ */
+function decodePath(path: string): string {
+  try {
+    return path.split("/").map((segment) => decodeURIComponent(segment).replaceAll("/", SLASH)).join("/");
+  } catch {
+    throw new HTTPError(400, "The path has a broken percent-encoding");
+  }
+}
+
+function withSlashes(value: string): string {
+  return value.replaceAll(SLASH, "/");
 }
 
 /**
- * The segments of a path, each decoded once: an escaped slash does not separate. The first is what stands before the leading
- * slash, which is nothing.
+ * Refuses segments that would lead out of their place. A client resolves them before it sends; one that arrives, or hides in an
+ * escaped slash, is there to deceive.
  *
- * @throws {HTTPError} With 400, when an escape is broken, or a segment would lead out of its place.
+ * @throws {HTTPError} With 400, when there is one.
  */
-function splitPath(path: string): string[] {
-  const segments = path.split("/");
-  if (path.includes("%")) {
-    for (let index = 1; index < segments.length; index++) {
-      segments[index] = decode(segments[index]!);
-    }
-  } else if (!path.includes("/.")) {
-    return segments;
-  }
-  if (segments.some(leadsOut)) {
+function refuseDotSegments(path: string): void {
+  if (withSlashes(path).split("/").some((part) => part === "." || part === "..")) {
     throw new HTTPError(400, "The path has a dot segment");
-  }
-  return segments;
-}
-
-/** A client resolves dot segments before it sends; one that arrives, or hides in an escaped slash, is there to deceive. */
-function leadsOut(segment: string): boolean {
-  return segment.split("/").some((part) => part === "." || part === "..");
-}
-
-function decode(segment: string): string {
-  try {
-    return decodeURIComponent(segment);
-  } catch {
-    throw new HTTPError(400, "The path has a broken percent-encoding");
   }
 }
