@@ -22,19 +22,14 @@ export interface ChildOptions {
  * therefore end the whole process with a signal: SIGKILL is final, SIGHUP asks for another start. So does exit code 0,
  * with which the watchers of Deno 2.7.7 to 2.9.1 end when their program has stopped for a restart.
  */
-export async function runChild(
-  { args, isWatcher }: ChildOptions,
-): Promise<number> {
+export async function runChild({ args, isWatcher }: ChildOptions): Promise<number> {
   let child: Deno.ChildProcess | undefined;
   let killTimer: ReturnType<typeof setTimeout> | undefined;
   let told = false;
   const stop = (signal: Deno.Signal | null) => {
     told = true;
     if (signal !== null) send(child, signal);
-    killTimer ??= setTimeout(
-      () => send(child, "SIGKILL"),
-      isWatcher ? WATCHER_GRACE_MS : GRACE_MS,
-    );
+    killTimer ??= setTimeout(() => send(child, "SIGKILL"), isWatcher ? WATCHER_GRACE_MS : GRACE_MS);
   };
   // A terminal sends Ctrl-C to every process that it runs, so the child has it already.
   const fromTerminal = [Deno.stdin, Deno.stdout, Deno.stderr].some((stream) => stream.isTerminal());
@@ -42,9 +37,7 @@ export async function runChild(
   // SIGTERM stops the program in a watcher, but not the watcher.
   const onTerminate = () => stop(isWatcher ? "SIGINT" : "SIGTERM");
   Deno.addSignalListener("SIGINT", onInterrupt);
-  if (Deno.build.os !== "windows") {
-    Deno.addSignalListener("SIGTERM", onTerminate);
-  }
+  if (Deno.build.os !== "windows") Deno.addSignalListener("SIGTERM", onTerminate);
   try {
     while (true) {
       child = spawn(args);
@@ -61,9 +54,7 @@ export async function runChild(
   } finally {
     clearTimeout(killTimer);
     Deno.removeSignalListener("SIGINT", onInterrupt);
-    if (Deno.build.os !== "windows") {
-      Deno.removeSignalListener("SIGTERM", onTerminate);
-    }
+    if (Deno.build.os !== "windows") Deno.removeSignalListener("SIGTERM", onTerminate);
   }
 }
 
@@ -83,17 +74,13 @@ function send(child: Deno.ChildProcess | undefined, signal: Deno.Signal): void {
     child?.kill(signal);
   } catch (error) {
     // It has ended already.
-    if (
-      !(error instanceof TypeError || error instanceof Deno.errors.NotFound)
-    ) throw error;
+    if (!(error instanceof TypeError) && !(error instanceof Deno.errors.NotFound)) throw error;
   }
 }
 
 function exitCodeOfStop(status: Deno.CommandStatus): number {
-  const endedBySignal = [130, 143].includes(status.code);
-  if (endedBySignal) return 0;
-  if (status.signal === "SIGKILL") {
-    console.error("error: Killed the program: it did not stop in time");
-  }
+  // By the signal itself, since nothing in the program listened for it.
+  if (status.code === 130 || status.code === 143) return 0;
+  if (status.signal === "SIGKILL") console.error("error: Killed the program: it did not stop in time");
   return status.code;
 }

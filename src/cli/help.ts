@@ -3,10 +3,7 @@
 import { type Command, HELP, type Option } from "./command.ts";
 
 /** The help of the program. */
-export function programHelp(
-  commands: readonly Command[],
-  options: readonly Option[],
-): string {
+export function programHelp(commands: readonly Command[], options: readonly Option[]): string {
   return `Serve and inspect web applications
 
 Usage: webfw <command> [options]
@@ -43,7 +40,5 @@ function optionTable(options: readonly Option[]): string {
 
 function table(rows: readonly (readonly [string, string])[]): string {
   const width = Math.max(...rows.map(([left]) => left.length));
-  return rows.map(([left, right]) => `  ${left.padEnd(width)}  ${right}`).join(
-    "\n",
-  );
+  return rows.map(([left, right]) => `  ${left.padEnd(width)}  ${right}`).join("\n");
 }

@@ -11,11 +11,7 @@ function distance(from: string, to: string): number {
   for (const [line, letter] of [...from].entries()) {
     const next = [line + 1];
     for (const [column, other] of [...to].entries()) {
-      next.push(Math.min(
-        row[column + 1]! + 1,
-        next[column]! + 1,
-        row[column]! + (letter === other ? 0 : 1),
-      ));
+      next.push(Math.min(row[column + 1]! + 1, next[column]! + 1, row[column]! + (letter === other ? 0 : 1)));
     }
     row = next;
   }

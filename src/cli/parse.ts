@@ -11,10 +11,7 @@ import { nearest } from "./nearest.ts";
  *
  * @throws {CommandError} What was given does not fit the declaration.
  */
-export function parseInvocation(
-  command: Command,
-  args: readonly string[],
-): Invocation | null {
+export function parseInvocation(command: Command, args: readonly string[]): Invocation | null {
   const end = args.indexOf("--");
   const own = end === -1 ? [...args] : args.slice(0, end);
   const denoFlags = end === -1 ? [] : args.slice(end + 1);
@@ -30,9 +27,7 @@ export function parseInvocation(
     {
       string: ["_", ...longNames(options.filter(takesValue))],
       boolean: longNames(options.filter((option) => !takesValue(option))),
-      alias: Object.fromEntries(
-        options.flatMap(({ name, letter }) => letter ? [[letter, name]] : []),
-      ),
+      alias: Object.fromEntries(options.flatMap(({ name, letter }) => letter ? [[letter, name]] : [])),
       unknown(argument, key) {
         if (key !== undefined) throw unknownOption(argument, options);
       },
@@ -43,46 +38,29 @@ export function parseInvocation(
   for (const { name } of options.filter(takesValue)) {
     const value = parsed[name];
     if (value === undefined) continue;
-    if (value === "") {
-      throw usageError(command, `Option "--${name}" needs a value`);
-    }
+    if (value === "") throw usageError(command, `Option "--${name}" needs a value`);
     values.set(name, String(value));
   }
   const [operand, surplus] = parsed._.map(String);
-  if (operand === undefined) {
-    throw usageError(command, `<${command.operand.name}> is missing`);
-  }
-  if (surplus !== undefined) {
-    throw usageError(command, `Unexpected argument "${surplus}"`);
-  }
+  if (operand === undefined) throw usageError(command, `<${command.operand.name}> is missing`);
+  if (surplus !== undefined) throw usageError(command, `Unexpected argument "${surplus}"`);
   return {
     operand,
     values,
-    switches: new Set(
-      longNames(options).filter((name) => parsed[name] === true),
-    ),
+    switches: new Set(longNames(options).filter((name) => parsed[name] === true)),
     denoFlags,
   };
 }
 
 /** The error for an option that nothing declares, with the one it was probably meant to be. */
-export function unknownOption(
-  argument: string,
-  options: readonly Option[],
-): CommandError {
+export function unknownOption(argument: string, options: readonly Option[]): CommandError {
   const given = argument.split("=", 1)[0]!;
   const known = longNames(options).map((name) => `--${name}`);
-  return new CommandError(
-    `Unknown option "${given}": did you mean "${nearest(given, known)}"?`,
-    USAGE_EXIT_CODE,
-  );
+  return new CommandError(`Unknown option "${given}": did you mean "${nearest(given, known)}"?`, USAGE_EXIT_CODE);
 }
 
 function usageError(command: Command, problem: string): CommandError {
-  return new CommandError(
-    `${problem}: see "webfw ${command.name} --help"`,
-    USAGE_EXIT_CODE,
-  );
+  return new CommandError(`${problem}: see "webfw ${command.name} --help"`, USAGE_EXIT_CODE);
 }
 
 function takesValue(option: Option): boolean {

@@ -41,19 +41,14 @@ async function dispatch([word, ...rest]: readonly string[]): Promise<number> {
   }
   const option = OPTIONS.find(({ name, letter }) => word === `--${name}` || word === `-${letter}`);
   if (option !== undefined) {
-    console.log(
-      option === HELP ? programHelp(ALL, OPTIONS) : `webfw ${config.version} (Deno ${Deno.version.deno})`,
-    );
+    console.log(option === HELP ? programHelp(ALL, OPTIONS) : `webfw ${config.version} (Deno ${Deno.version.deno})`);
     return 0;
   }
   if (word.startsWith("-")) throw unknownOption(word, OPTIONS);
   const command = ALL.find(({ name }) => name === word);
   if (command === undefined) {
     const hint = nearest(word, ALL.map(({ name }) => name));
-    throw new CommandError(
-      `Unknown command "${word}": did you mean "${hint}"?`,
-      USAGE_EXIT_CODE,
-    );
+    throw new CommandError(`Unknown command "${word}": did you mean "${hint}"?`, USAGE_EXIT_CODE);
   }
   const invocation = parseInvocation(command, rest);
   if (invocation !== null) return await command.run(invocation);

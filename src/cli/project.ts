@@ -23,18 +23,11 @@ export interface ConfigSearch {
  *
  * @throws {CommandError} The configuration that was named does not exist.
  */
-export async function configFlags(
-  target: Target,
-  { option, variable, directory }: ConfigSearch,
-): Promise<string[]> {
+export async function configFlags(target: Target, { option, variable, directory }: ConfigSearch): Promise<string[]> {
   const named = option ?? (variable || undefined);
   if (named !== undefined) {
     const file = resolve(directory, named);
-    if (!await isFile(file)) {
-      throw new CommandError(
-        `Cannot read configuration "${named}": no such file`,
-      );
-    }
+    if (!await isFile(file)) throw new CommandError(`Cannot read configuration "${named}": no such file`);
     return ["--config", file];
   }
   const module = localPath(target);
@@ -47,9 +40,9 @@ export async function configFlags(
 }
 
 /**
- * Checks that the target's module exists, if it is a file.
+ * Checks that a module on the disk is there.
  *
- * @throws {CommandError} It does not, or is a directory.
+ * @throws {CommandError} There is no such file.
  */
 export async function requireModule(target: Target): Promise<void> {
   const path = localPath(target);
@@ -65,10 +58,7 @@ function localPath({ specifier }: Target): string | null {
   return specifier.startsWith("file:") ? fileURLToPath(specifier) : null;
 }
 
-async function findAbove(
-  start: string,
-  names: readonly string[],
-): Promise<string | null> {
+async function findAbove(start: string, names: readonly string[]): Promise<string | null> {
   for (let directory = start;; directory = dirname(directory)) {
     for (const name of names) {
       const file = join(directory, name);

@@ -51,7 +51,9 @@ function toStream(
 ): ReadableStream<Uint8Array> {
   let ahead = first;
   let stop = () => {};
+  let isOver = false;
   const end = async () => {
+    isOver = true;
     stopping.removeEventListener("abort", stop);
     await iterator.return?.();
   };
@@ -69,12 +71,12 @@ function toStream(
       try {
         const { done, value } = ahead ?? await iterator.next();
         ahead = undefined;
-        if (stopping.aborted) return;
+        if (isOver) return;
         if (!done) return controller.enqueue(encode(value));
-        stopping.removeEventListener("abort", stop);
         controller.close();
+        stopping.removeEventListener("abort", stop);
       } catch (error) {
-        if (stopping.aborted) return;
+        if (isOver) return;
         // The status has been sent: all that is left is to break the reply off, so that it is not taken for whole.
         log("error", "A streamed reply broke off", { error: describeError(error) });
         controller.error(error);

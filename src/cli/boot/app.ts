@@ -29,10 +29,7 @@ export interface WebfwApp {
 
 /** An application of anything else. */
 export interface FetchApp {
-  fetch(
-    request: Request,
-    info: Deno.ServeHandlerInfo,
-  ): Response | Promise<Response>;
+  fetch(request: Request, info: Deno.ServeHandlerInfo): Response | Promise<Response>;
 }
 
 /** What a module may export. */

@@ -17,11 +17,7 @@ export function failForGood(message: string, plan: Plan): never {
 }
 
 /** Tells what the user's own code threw, with its stack; the program ends with exit code 1, or waits for an edit. */
-export async function failWith(
-  message: string,
-  thrown: unknown,
-  plan: Plan,
-): Promise<never> {
+export async function failWith(message: string, thrown: unknown, plan: Plan): Promise<never> {
   const colors = !Deno.noColor && Deno.stderr.isTerminal();
   const report = Deno.inspect(thrown, { colors }).split("\n").filter((line) => !isFrameOfBoot(line));
   console.error(`error: ${message}\n${report.join("\n")}`);
@@ -42,10 +38,7 @@ export async function watcherIsReady(plan: Plan): Promise<void> {
 }
 
 /** Ends the program; in a watcher it waits for the next edit, or for a missing file to appear. */
-export async function endOrWait(
-  plan: Plan,
-  missing: string | null,
-): Promise<never> {
+export async function endOrWait(plan: Plan, missing: string | null): Promise<never> {
   if (!plan.isWatched) Deno.exit(1);
   await watcherIsReady(plan);
   console.error("Waiting for a change");

@@ -10,12 +10,7 @@ import type { Load, Plan } from "./plan.ts";
 export async function listRoutes(load: Load, plan: Plan): Promise<never> {
   stopWithParent(plan.parent);
   const app = await loadApp(load, plan);
-  if (!isWebfwApp(app)) {
-    return await fail(
-      `Cannot list the routes of "${plan.module}": it is no App`,
-      plan,
-    );
-  }
+  if (!isWebfwApp(app)) return await fail(`Cannot list the routes of "${plan.module}": it is no App`, plan);
   const rows = [["METHOD", "PATH", "OPERATION"]];
   for (const { method, path, operationId } of app.routes) {
     rows.push([method, path, operationId ?? ""]);

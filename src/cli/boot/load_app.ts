@@ -13,10 +13,7 @@ export async function loadApp(load: Load, plan: Plan): Promise<App> {
   if (name === undefined) {
     const wanted = names.map((name) => `"${name}"`).join(" or ");
     const exported = Object.keys(module).map((name) => `"${name}"`).join(", ");
-    return await fail(
-      `Cannot find ${wanted} in "${plan.module}": it exports ${exported || "nothing"}`,
-      plan,
-    );
+    return await fail(`Cannot find ${wanted} in "${plan.module}": it exports ${exported || "nothing"}`, plan);
   }
   const value = module[name];
   if (isApp(value)) return value;

@@ -11,9 +11,7 @@ export function stopWithParent(parent: number): void {
     if (Deno.ppid === parent) return;
     clearInterval(watch);
     Deno.kill(Deno.pid, "SIGINT");
-    Deno.unrefTimer(
-      setTimeout(() => Deno.kill(Deno.pid, "SIGKILL"), killAfterMs),
-    );
+    Deno.unrefTimer(setTimeout(() => Deno.kill(Deno.pid, "SIGKILL"), killAfterMs));
   }, 500);
   Deno.unrefTimer(watch);
 }

@@ -18,9 +18,8 @@ export async function serve(load: Load, plan: ServePlan): Promise<never> {
   };
   const { hostname, port } = plan;
   try {
-    if (isWebfwApp(app)) {
-      await app.run({ hostname, port, onListen, accessLog: true });
-    } else await serveFetch(app, { hostname, port, onListen });
+    if (isWebfwApp(app)) await app.run({ hostname, port, onListen, accessLog: true });
+    else await serveFetch(app, { hostname, port, onListen });
   } catch (error) {
     const obstacle = isListening ? null : findObstacle(hostname, port);
     if (obstacle !== null) {

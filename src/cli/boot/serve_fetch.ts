@@ -10,10 +10,7 @@ export interface FetchOptions {
 }
 
 /** Serves with a line for each request, until SIGINT or SIGTERM and the requests in flight are done. */
-export async function serveFetch(
-  app: FetchApp,
-  options: FetchOptions,
-): Promise<void> {
+export async function serveFetch(app: FetchApp, options: FetchOptions): Promise<void> {
   const gracePeriodMs = 10_000;
   const abort = new AbortController();
   const server = Deno.serve(

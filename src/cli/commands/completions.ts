@@ -7,10 +7,7 @@ import { fishCompletions } from "../completions/fish.ts";
 import { zshCompletions } from "../completions/zsh.ts";
 
 /** Writes the script of a shell from the declarations of the program. */
-type Completions = (
-  commands: readonly Command[],
-  options: readonly Option[],
-) => string;
+type Completions = (commands: readonly Command[], options: readonly Option[]) => string;
 
 const SHELLS: ReadonlyMap<string, Completions> = new Map([
   ["bash", bashCompletions],
@@ -19,10 +16,7 @@ const SHELLS: ReadonlyMap<string, Completions> = new Map([
 ]);
 
 /** `webfw completions`, for a program with these other commands and these options of its own. */
-export function completionsCommand(
-  commands: readonly Command[],
-  options: readonly Option[],
-): Command {
+export function completionsCommand(commands: readonly Command[], options: readonly Option[]): Command {
   const command: Command = {
     name: "completions",
     summary: "Print completions for a shell",

@@ -14,20 +14,9 @@ export const RUN: Command = {
   summary: "Serve an application",
   operand: TARGET,
   options: [
-    {
-      name: "reload",
-      description: "Start anew when a file of the program changes",
-    },
-    {
-      name: "host",
-      value: "host",
-      description: `Address to listen on (default: ${DEFAULT_HOST})`,
-    },
-    {
-      name: "port",
-      value: "port",
-      description: `Port to listen on, 0 for any free one (default: ${DEFAULT_PORT})`,
-    },
+    { name: "reload", description: "Start anew when a file of the program changes" },
+    { name: "host", value: "host", description: `Address to listen on (default: ${DEFAULT_HOST})` },
+    { name: "port", value: "port", description: `Port to listen on, 0 for any free one (default: ${DEFAULT_PORT})` },
     CONFIG,
   ],
   takesDenoFlags: true,
@@ -46,8 +35,5 @@ export const RUN: Command = {
 function parsePort(text: string): number {
   const port = Number(text);
   if (/^\d+$/.test(text) && port <= 65_535) return port;
-  throw new CommandError(
-    `Cannot use port "${text}": expected a whole number from 0 to 65535`,
-    USAGE_EXIT_CODE,
-  );
+  throw new CommandError(`Cannot use port "${text}": expected a whole number from 0 to 65535`, USAGE_EXIT_CODE);
 }

@@ -37,10 +37,7 @@ export interface Start {
 }
 
 /** Starts the program on an application, waits for its end, and gives the exit code. */
-export async function runOnTarget(
-  invocation: Invocation,
-  { isWatched, program }: Start,
-): Promise<number> {
+export async function runOnTarget(invocation: Invocation, { isWatched, program }: Start): Promise<number> {
   const directory = Deno.cwd();
   const target: Target = parseTarget(invocation.operand, directory);
   await requireModule(target);

@@ -3,10 +3,7 @@
 import { type Command, HELP, type Option } from "../command.ts";
 
 /** The script that bash reads. Where it offers nothing, bash completes paths. */
-export function bashCompletions(
-  commands: readonly Command[],
-  options: readonly Option[],
-): string {
+export function bashCompletions(commands: readonly Command[], options: readonly Option[]): string {
   const words = [...commands.map(({ name }) => name), ...flags(options)];
   return `_webfw() {
   local word="\${COMP_WORDS[COMP_CWORD]}" words=""
@@ -26,9 +23,7 @@ function cases({ name, operand, options }: Command): string {
   const lines = [
     `      ${name}/-*) words="${flags([...options, HELP]).join(" ")}" ;;`,
   ];
-  if (operand.words) {
-    lines.push(`      ${name}/*) words="${operand.words.join(" ")}" ;;`);
-  }
+  if (operand.words) lines.push(`      ${name}/*) words="${operand.words.join(" ")}" ;;`);
   return lines.join("\n");
 }
 

@@ -3,10 +3,7 @@
 import { type Command, HELP, type Option } from "../command.ts";
 
 /** The script that fish reads. */
-export function fishCompletions(
-  commands: readonly Command[],
-  options: readonly Option[],
-): string {
+export function fishCompletions(commands: readonly Command[], options: readonly Option[]): string {
   const lines = [
     ...commands.map(({ name, summary }) =>
       `complete -c $program -n __fish_use_subcommand -f -a ${name} -d ${quote(summary)}`
@@ -20,9 +17,7 @@ export function fishCompletions(
 function ofCommand({ name, operand, options }: Command): string[] {
   const start = `complete -c $program -n '__fish_seen_subcommand_from ${name}'`;
   const lines = [...options, HELP].map((option) => `${start} ${flag(option)}`);
-  if (operand.words) {
-    lines.push(`${start} -f -a ${quote(operand.words.join(" "))}`);
-  }
+  if (operand.words) lines.push(`${start} -f -a ${quote(operand.words.join(" "))}`);
   return lines;
 }
 

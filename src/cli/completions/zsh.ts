@@ -2,11 +2,8 @@
 
 import { type Command, HELP, type Option } from "../command.ts";
 
-/** The script that zsh reads, from a startup file or as \`_webfw\` in a folder of its functions. */
-export function zshCompletions(
-  commands: readonly Command[],
-  options: readonly Option[],
-): string {
+/** The script that zsh reads, from a startup file or as `_webfw` in a folder of its functions. */
+export function zshCompletions(commands: readonly Command[], options: readonly Option[]): string {
   const names = commands.map(({ name, summary }) => `    ${quote(`${name}:${summary}`)}`);
   return `#compdef webfw wfw
 _webfw() {
