@@ -1,0 +1,118 @@
+// Section 6 and 13 of the contract: app.onError() shapes error replies in one place.
+
+import { assert, assertEquals, assertFalse, assertInstanceOf, assertThrows } from "@std/assert";
+import { App, HTTPError, type HttpRequest, RouteError, Router, ValidationError } from "@webfw/core";
+import { TestClient } from "@webfw/core/testing";
+import * as v from "valibot";
+import { CapturedLog } from "./support/captured_log.ts";
+
+Deno.test("onError gets every error reply as an HTTPError, a foreign error as 500 with its cause", async () => {
+  const app = new App();
+  const seen: [status: number, cause: unknown, path: string][] = [];
+  const boom = new Error("boom");
+  app.onError((error, request) => {
+    assertInstanceOf(error, HTTPError);
+    seen.push([error.status, error.cause, request.path]);
+  });
+  app.middleware(async (request, next) => {
+    if (request.path === "/middleware") throw boom;
+    return await next(request);
+  });
+  app.get("/own", async () => {
+    throw new HTTPError(409);
+  });
+  app.get("/boom", async () => {
+    throw boom;
+  });
+  app.get("/invalid", { query: { q: v.number() } }, async () => 1);
+  app.get("/misfit", { response: v.number() }, async () => "x" as unknown as number);
+  await using client = new TestClient(app);
+  using _log = new CapturedLog();
+  for (const path of ["/own", "/boom", "/middleware", "/invalid", "/missing", "/%ff"]) await client.get(path);
+  await client.post("/own");
+  assertEquals(seen, [
+    [409, undefined, "/own"],
+    [500, boom, "/boom"],
+    [500, boom, "/middleware"],
+    [422, undefined, "/invalid"],
+    [404, undefined, "/missing"],
+    [400, undefined, "/%ff"],
+    [405, undefined, "/own"],
+  ]);
+  await client.get("/misfit");
+  assertEquals(seen.at(-1)![0], 500);
+});
+
+Deno.test("onError returns a Response, or nothing for the default reply; it may be async", async () => {
+  const app = new App();
+  app.onError(async (error) => {
+    await Promise.resolve();
+    if (error.status !== 404) return undefined;
+    return Response.json({ oops: error.detail }, { status: 410, headers: { "x-a": "1" } });
+  });
+  await using client = new TestClient(app);
+  const shaped = await client.get("/missing");
+  assertEquals([shaped.status, shaped.headers.get("x-a")], [410, "1"]);
+  assertEquals((await client.get("/%ff").problem(400)).status, 400);
+});
+
+Deno.test("onError sees the issues of a ValidationError", async () => {
+  const app = new App();
+  app.onError((error) => {
+    if (!(error instanceof ValidationError)) return undefined;
+    return Response.json(error.issues.map(({ path }) => path), { status: error.status });
+  });
+  app.get("/", { query: { a: v.number(), b: v.number() } }, async () => 1);
+  await using client = new TestClient(app);
+  const response = await client.get("/");
+  assertEquals([response.status, await response.json()], [422, [["a"], ["b"]]]);
+});
+
+Deno.test("A reply that onError shaped is what outer middleware sees", async () => {
+  const app = new App();
+  const seen: number[] = [];
+  app.onError((error) => new Response(null, { status: error.status + 1 }));
+  app.middleware(async (request, next) => {
+    const response = await next(request);
+    seen.push(response.status);
+    return response;
+  });
+  const router = new Router();
+  router.middleware(async () => {
+    throw new HTTPError(409);
+  });
+  router.get("/", async () => 1);
+  app.include(router);
+  await using client = new TestClient(app);
+  assertEquals((await client.get("/")).status, 410);
+  assertEquals(seen, [410]);
+});
+
+Deno.test("An onError that fails is logged, and the reply is a 500 that says nothing of it", async () => {
+  for (const fail of [() => Promise.reject(new Error("shaping failed")), () => "no response" as unknown as Response]) {
+    const app = new App();
+    app.onError(fail);
+    await using client = new TestClient(app);
+    using log = new CapturedLog();
+    const body = JSON.stringify(await client.get("/").problem(500));
+    assertFalse(body.includes("shaping"));
+    assert(log.lines.length >= 1);
+  }
+});
+
+Deno.test("onError can be set once, and before the app serves", async () => {
+  const app = new App();
+  app.onError(() => {});
+  assertEquals(assertThrows(() => app.onError(() => {}), RouteError).code, "conflict");
+  const other = new App();
+  await (await other.fetch(new Request("http://localhost/"))).body?.cancel();
+  assertEquals(assertThrows(() => other.onError(() => {}), RouteError).code, "frozen");
+});
+
+Deno.test("onError shapes HEAD replies without a body", async () => {
+  const app = new App();
+  app.onError((_error: HTTPError, request: HttpRequest) => new Response(request.path, { status: 404 }));
+  await using client = new TestClient(app);
+  const response = await client.head("/x");
+  assertEquals([response.status, await response.text()], [404, ""]);
+});

@@ -1,0 +1,91 @@
+// Section 12 of the contract: the ways to start a program, each in a process of its own.
+
+import { assertEquals, assertMatch, assertStringIncludes } from "@std/assert";
+import { ChildProgram, CORE } from "./support/child_program.ts";
+import { exchange } from "./support/raw_connection.ts";
+
+const CLOSE = "Host: x\r\nConnection: close\r\n\r\n";
+
+/** The program of section 1, at a free port. */
+const PROGRAM = `
+import { App } from "${CORE}";
+const app = new App<{ greeting: string }>({ title: "Books" });
+app.lifespan(async function* () {
+  yield { greeting: "hello" };
+});
+app.get("/hello/{name}", async (request, { name }) => ({ [request.state.greeting]: name, from: request.remoteAddress }));
+app.get("/fails", async () => {
+  throw new Error("first line\\nsecond line");
+});
+if (import.meta.main && Deno.args.length === 0 && !Deno.env.has("SERVED")) {
+  await app.run({ port: 0, onListen: ({ port }) => console.log("port " + port) });
+}
+export default app;
+`;
+
+Deno.test("deno run: a program that calls app.run()", async () => {
+  await using child = await ChildProgram.start(PROGRAM);
+  const { body } = await exchange(await child.port(), `GET /hello/Ada HTTP/1.1\r\n${CLOSE}`);
+  assertEquals(JSON.parse(body), { hello: "Ada", from: "127.0.0.1" });
+});
+
+Deno.test("deno serve: a program that has its app as the default export", async () => {
+  const command = ["serve", "--host", "127.0.0.1", "--port", "0"];
+  await using child = await ChildProgram.start(PROGRAM, { command, env: { SERVED: "1" }, isQuiet: false });
+  const port = await child.port();
+  const { body } = await exchange(port, `GET /hello/Ada HTTP/1.1\r\n${CLOSE}`);
+  assertEquals(JSON.parse(body), { hello: "Ada", from: "127.0.0.1" });
+  assertEquals((await exchange(port, `GET /missing HTTP/1.1\r\n${CLOSE}`)).status, 404);
+  assertEquals((await exchange(port, `HEAD /hello/Ada HTTP/1.1\r\n${CLOSE}`)).status, 200);
+});
+
+for (const format of ["text", "json"]) {
+  Deno.test(`Log lines are one readable line or one JSON object, on stderr: ${format}`, async () => {
+    const program = PROGRAM.replace("export default app;", "");
+    await using child = await ChildProgram.start(program, { env: { WEBFW_LOG: format } });
+    const port = await child.port();
+    const target = "/fails?x=%0A";
+    assertEquals((await exchange(port, `GET ${target} HTTP/1.1\r\n${CLOSE}`)).status, 500);
+    child.signal("SIGINT");
+    const { stdout, stderr } = await child.end();
+    assertEquals(stdout, `port ${port}\n`);
+    const lines = stderr.trimEnd().split("\n");
+    assertEquals(lines.length, 1, stderr);
+    if (format === "json") {
+      const { level, message, method, path, error, time } = JSON.parse(lines[0]!);
+      assertEquals([level, method, path, typeof message], ["error", "GET", "/fails", "string"]);
+      assertStringIncludes(error, "first line\nsecond line");
+      assertMatch(time, /^\d{4}-\d\d-\d\dT[\d:.]+Z$/);
+    } else {
+      assertMatch(lines[0]!, /^\d{4}-\d\d-\d\dT[\d:.]+Z ERROR .*first line\\nsecond line/);
+    }
+  });
+}
+
+Deno.test("A program needs no more permissions than what it does: to listen", async () => {
+  const command = ["run", "--allow-net=127.0.0.1"];
+  await using child = await ChildProgram.start(PROGRAM.replace('&& !Deno.env.has("SERVED")', ""), {
+    command,
+    permissions: [],
+  });
+  const { status } = await exchange(await child.port(), `GET /hello/Ada HTTP/1.1\r\n${CLOSE}`);
+  assertEquals(status, 200);
+});
+
+Deno.test("deno compile: a program as one executable", async () => {
+  const folder = await Deno.makeTempDir();
+  try {
+    const output = `${folder}/app`;
+    await using compiler = await ChildProgram.start(PROGRAM, { command: ["compile", "--output", output] });
+    const { code, stderr } = await compiler.end();
+    if (code !== 0 && /denort|download|client error|connect/i.test(stderr)) {
+      return console.log("left out: deno compile has to download its runtime, and cannot");
+    }
+    assertEquals(code, 0, stderr);
+    await using child = ChildProgram.run(output);
+    const { body } = await exchange(await child.port(), `GET /hello/Ada HTTP/1.1\r\n${CLOSE}`);
+    assertEquals(JSON.parse(body), { hello: "Ada", from: "127.0.0.1" });
+  } finally {
+    await Deno.remove(folder, { recursive: true });
+  }
+});

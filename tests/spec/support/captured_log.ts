@@ -1,0 +1,30 @@
+// Keeps what is logged from stderr, for a test to read.
+
+/** Takes everything written to stderr until it is disposed of. */
+export class CapturedLog implements Disposable {
+  readonly #chunks: string[] = [];
+  readonly #original = Deno.stderr.writeSync;
+
+  constructor() {
+    const decoder = new TextDecoder();
+    Deno.stderr.writeSync = (bytes) => {
+      this.#chunks.push(decoder.decode(bytes, { stream: true }));
+      return bytes.length;
+    };
+  }
+
+  /** All that was written. */
+  get text(): string {
+    return this.#chunks.join("");
+  }
+
+  /** The lines that were written. */
+  get lines(): string[] {
+    const lines = this.text.split("\n");
+    return lines.slice(0, lines.at(-1) === "" ? -1 : undefined);
+  }
+
+  [Symbol.dispose](): void {
+    Deno.stderr.writeSync = this.#original;
+  }
+}

@@ -1,0 +1,127 @@
+// A program in a process of its own, for tests: signals and the ways to start a server need one.
+
+import { fileURLToPath } from "node:url";
+import { toText } from "./to_text.ts";
+
+/** Where programs import the framework from. */
+export const CORE: string = new URL("../../../mod.ts", import.meta.url).href;
+
+/** How long a line may take. Long, since it only bounds a failing test. */
+const PATIENCE_MS = 30_000;
+
+/** How a program is started. */
+export interface ChildOptions {
+  /** The subcommand of Deno, and its flags. */
+  readonly command?: readonly string[];
+  /** Variables beside those of the test. */
+  readonly env?: Readonly<Record<string, string>>;
+  /** Permission flags; all permissions unless given. */
+  readonly permissions?: readonly string[];
+  /** Whether Deno is to say nothing of its own. */
+  readonly isQuiet?: boolean;
+}
+
+/** A running program that prints `port <number>` on stdout when it listens. Disposing of it kills it. */
+export class ChildProgram implements AsyncDisposable {
+  readonly #child: Deno.ChildProcess;
+  readonly #file: string | undefined;
+  readonly #stdout: Promise<string>;
+  readonly #stderr: Promise<string>;
+  /** What both outputs have shown so far. */
+  #seen = "";
+  /** Settles when there is more of it, and fails at its end. */
+  #more = Promise.withResolvers<void>();
+
+  private constructor(child: Deno.ChildProcess, file?: string) {
+    this.#child = child;
+    this.#file = file;
+    this.#stdout = toText(child.stdout, (part) => this.#look(part));
+    this.#stderr = toText(child.stderr, (part) => this.#look(part));
+    Promise.all([this.#stdout, this.#stderr]).then(() => {
+      this.#more.promise.catch(() => {});
+      this.#more.reject(new Error(`The program ended after: ${this.#seen}`));
+    });
+  }
+
+  /** Starts a program, given as its source. */
+  static async start(source: string, options: ChildOptions = {}): Promise<ChildProgram> {
+    const { command = ["run"], env = {}, permissions = ["-A"], isQuiet = true } = options;
+    const file = await Deno.makeTempFile({ prefix: "webfw_spec_", suffix: ".ts" });
+    await Deno.writeTextFile(file, source);
+    const config = Deno.env.get("WEBFW_CONFIG") || fileURLToPath(new URL("../../../deno.json", import.meta.url));
+    const [subcommand = "run", ...flags] = command;
+    const args = [
+      subcommand,
+      ...permissions,
+      ...(isQuiet ? ["--quiet"] : []),
+      "--no-lock",
+      "--config",
+      config,
+      ...flags,
+    ];
+    return new ChildProgram(spawn(Deno.execPath(), [...args, file], env), file);
+  }
+
+  /** Starts an executable. */
+  static run(executable: string): ChildProgram {
+    return new ChildProgram(spawn(executable, [], {}));
+  }
+
+  /** Waits until it listens, and gives the port: that of `port 8000` on a line, or of Deno's own message. */
+  async port(): Promise<number> {
+    const output = await this.#until(/^port (\d+)\n|Listening on http:\/\/[^:]+:(\d+)/m);
+    return Number(output[1] ?? output[2]);
+  }
+
+  /** Waits until it has printed a line. */
+  async printed(line: string): Promise<void> {
+    await this.#until(new RegExp(`^${line}\n`, "m"));
+  }
+
+  /** Sends a signal. */
+  signal(signal: Deno.Signal): void {
+    this.#child.kill(signal);
+  }
+
+  /** Waits for its end. */
+  async end(): Promise<{ code: number; signal: Deno.Signal | null; stdout: string; stderr: string }> {
+    const impatience = setTimeout(() => this.#child.kill("SIGKILL"), PATIENCE_MS);
+    const { code, signal } = await this.#child.status;
+    clearTimeout(impatience);
+    return { code, signal, stdout: await this.#stdout, stderr: await this.#stderr };
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    try {
+      this.#child.kill("SIGKILL");
+    } catch {
+      // It has ended.
+    }
+    await this.end();
+    if (this.#file !== undefined) await Deno.remove(this.#file);
+  }
+
+  async #until(pattern: RegExp): Promise<RegExpExecArray> {
+    for (;;) {
+      const found = pattern.exec(this.#seen);
+      if (found) return found;
+      await this.#more.promise;
+    }
+  }
+
+  #look(part: string): void {
+    this.#seen += part;
+    this.#more.resolve();
+    this.#more = Promise.withResolvers();
+  }
+}
+
+function spawn(executable: string, args: string[], env: Readonly<Record<string, string>>): Deno.ChildProcess {
+  return new Deno.Command(executable, {
+    args,
+    env: { NO_COLOR: "1", ...env },
+    stdin: "null",
+    stdout: "piped",
+    stderr: "piped",
+  }).spawn();
+}

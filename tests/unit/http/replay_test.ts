@@ -1,0 +1,86 @@
+import { assertEquals, assertRejects } from "@std/assert";
+import { HTTPError } from "../../../src/errors.ts";
+import { Replay } from "../../../src/http/replay.ts";
+import { Random } from "../support/random.ts";
+
+type Chunk = Uint8Array<ArrayBuffer>;
+
+function sourceOf(chunks: readonly number[][], pulled: { count: number } = { count: 0 }): ReadableStream<Chunk> {
+  return new ReadableStream({
+    pull(controller) {
+      const chunk = chunks[pulled.count++];
+      if (chunk) controller.enqueue(new Uint8Array(chunk));
+      else controller.close();
+    },
+  }, { highWaterMark: 0 });
+}
+
+async function bytesOf(stream: ReadableStream<Chunk>): Promise<number[]> {
+  return [...await new Response(stream).bytes()];
+}
+
+Deno.test("Any number of streams give the whole source, one after another or at once", async () => {
+  const replay = new Replay(sourceOf([[1, 2], [3], [], [4]]), 100);
+  const [first, second] = await Promise.all([bytesOf(replay.open()), bytesOf(replay.open())]);
+  assertEquals([first, second, await bytesOf(replay.open())], [[1, 2, 3, 4], [1, 2, 3, 4], [1, 2, 3, 4]]);
+});
+
+Deno.test("A stream that another one overtakes goes on where it was", async () => {
+  const replay = new Replay(sourceOf([[1], [2], [3]]), 100);
+  const slow = replay.open().getReader();
+  assertEquals((await slow.read()).value, new Uint8Array([1]));
+  assertEquals(await bytesOf(replay.open()), [1, 2, 3]);
+  assertEquals((await slow.read()).value, new Uint8Array([2]));
+  assertEquals((await slow.read()).value, new Uint8Array([3]));
+  assertEquals((await slow.read()).done, true);
+});
+
+Deno.test("Random readers of random sources all get the same", async () => {
+  const random = new Random(7);
+  for (let round = 0; round < 100; round++) {
+    const chunks = random.list(6, () => random.list(3, () => random.below(256)));
+    const replay = new Replay(sourceOf(chunks), 1_000);
+    const readers = Array.from(
+      { length: 3 },
+      () => ({ reader: replay.open().getReader(), got: [] as number[], done: false }),
+    );
+    while (readers.some(({ done }) => !done)) {
+      const one = random.pick(readers);
+      const { done, value } = await one.reader.read();
+      one.done = done;
+      if (value) one.got.push(...value);
+    }
+    for (const { got } of readers) assertEquals(got, chunks.flat());
+  }
+});
+
+Deno.test("It pulls the source only when somebody reads", async () => {
+  const pulled = { count: 0 };
+  const replay = new Replay(sourceOf([[1], [2]], pulled), 100);
+  const reader = replay.open().getReader();
+  replay.open();
+  assertEquals(pulled.count, 0);
+  await reader.read();
+  assertEquals(pulled.count, 1);
+  await reader.cancel();
+});
+
+Deno.test("A source larger than the bound can be read once, then is refused with 413", async () => {
+  const replay = new Replay(sourceOf([[1, 2], [3, 4]]), 3);
+  const early = replay.open().getReader();
+  await early.read();
+  assertEquals(await bytesOf(replay.open()), [1, 2, 3, 4]);
+  for (const read of [() => early.read(), () => bytesOf(replay.open())]) {
+    assertEquals((await assertRejects(read, HTTPError)).status, 413);
+  }
+});
+
+Deno.test("An error of the source is that of every reader", async () => {
+  const replay = new Replay(
+    new ReadableStream<Chunk>({
+      pull: (controller) => controller.error(new RangeError("broken")),
+    }, { highWaterMark: 0 }),
+    10,
+  );
+  for (let turn = 0; turn < 2; turn++) await assertRejects(() => bytesOf(replay.open()), RangeError, "broken");
+});

@@ -1,0 +1,88 @@
+import { assertEquals, assertThrows } from "@std/assert";
+import { RouteError } from "../../../src/errors.ts";
+import { parsePath, parsePrefix } from "../../../src/routing/path.ts";
+
+Deno.test("A template is parsed into literals, names and a rest", () => {
+  const { text, segments, names, shape } = parsePath("/a/{id}//{_x$1}/{päth...}", "test");
+  assertEquals(text, "/a/{id}//{_x$1}/{päth...}");
+  assertEquals(segments, [
+    { kind: "literal", text: "a" },
+    { kind: "name", name: "id" },
+    { kind: "literal", text: "" },
+    { kind: "name", name: "_x$1" },
+    { kind: "rest", name: "päth" },
+  ]);
+  assertEquals(names, ["id", "_x$1", "päth"]);
+  assertEquals(shape, "/a/{}//{}/{...}");
+});
+
+Deno.test("The empty template and the slash are two shapes", () => {
+  assertEquals(parsePath("", "test").segments, []);
+  assertEquals(parsePath("/", "test").segments, [{ kind: "literal", text: "" }]);
+});
+
+Deno.test("A segment is a literal, or exactly a name that is an identifier; anything else cannot be read", () => {
+  const wrong = [
+    "a",
+    "a/b",
+    "{id}",
+    "/{}",
+    "/{1a}",
+    "/{a-b}",
+    "/{a b}",
+    "/{a.b}",
+    "/{a:int}",
+    "/{a?}",
+    "/{a*}",
+    "/{a..}",
+    "/{a....}",
+    "/{...}",
+    "/{...a}",
+    "/{a...}/b",
+    "/{a...}/",
+    "/{a...}/{b...}",
+    "/{a",
+    "/a}",
+    "/{a}b",
+    "/b{a}",
+    "/{a}{b}",
+    "/{{a}}",
+    "/{a}/{a}",
+    "/{a}/{a...}",
+    "/a?b",
+    "/a#b",
+    "/%41",
+    "/a/../b",
+    "/./a",
+    "/{__proto__}",
+    "/{a\n}",
+    "/{​a}",
+  ];
+  for (const text of wrong) {
+    assertEquals(assertThrows(() => parsePath(text, "test"), RouteError, undefined, text).code, "path", text);
+  }
+  for (const text of [null, undefined, 5, {}, ["/a"]]) {
+    assertEquals(assertThrows(() => parsePath(text as string, "test"), RouteError).code, "path");
+  }
+});
+
+Deno.test("Literals may hold what paths hold", () => {
+  for (
+    const text of ["/a.b", "/a-b_c~d", "/:id", "/*", "/@me", "/a+b", "/a b", "/é", "/日本", "/a;b=c", "/...", "/(x)"]
+  ) {
+    assertEquals(parsePath(text, "test").segments, [{ kind: "literal", text: text.slice(1) }]);
+  }
+});
+
+Deno.test("The message tells the action, the template and the reason", () => {
+  const { message } = assertThrows(() => parsePath("/{a}/{a}", "register GET"), RouteError);
+  assertEquals(message.startsWith('Cannot register GET at "/{a}/{a}": '), true, message);
+});
+
+Deno.test("A prefix does not end with a slash and holds no rest", () => {
+  assertEquals(parsePrefix("", "test").segments, []);
+  assertEquals(parsePrefix("/a/{b}", "test").names, ["b"]);
+  for (const text of ["/", "/a/", "/{a...}", "a"]) {
+    assertEquals(assertThrows(() => parsePrefix(text, "test"), RouteError).code, "path", text);
+  }
+});
