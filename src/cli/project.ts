@@ -68,14 +68,11 @@ async function findAbove(start: string, names: readonly string[]): Promise<strin
   }
 }
 
+/** Whether a path leads to a file. One that cannot be looked at, for whatever reason, does not. */
 async function isFile(path: string): Promise<boolean> {
   try {
     return (await Deno.stat(path)).isFile;
-  } catch (error) {
-    if (
-      error instanceof Deno.errors.NotFound ||
-      error instanceof Deno.errors.NotADirectory
-    ) return false;
-    throw error;
+  } catch {
+    return false;
   }
 }

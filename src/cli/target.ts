@@ -1,6 +1,6 @@
 // What a command works on: a module, and the name under which it exports the application.
 
-import { pathToFileURL } from "node:url";
+import { fileURLToPath, pathToFileURL } from "node:url";
 import { resolve } from "node:path";
 import { CommandError, USAGE_EXIT_CODE } from "./command_error.ts";
 
@@ -32,17 +32,31 @@ export function parseTarget(text: string, directory: string): Target {
   const separates = colon !== -1 && IDENTIFIER.test(after) &&
     !SCHEME.test(before) && !isDriveLetter(before);
   const module = separates ? before : text;
-  if (module === "" || module.endsWith(":")) {
+  const specifier = toSpecifier(module, directory);
+  if (specifier === null) {
     throw new CommandError(
       `Cannot read target "${text}": expected <module>:<attribute>, such as main.ts:app`,
       USAGE_EXIT_CODE,
     );
   }
-  return {
-    module,
-    specifier: URL_LIKE.test(module) ? module : pathToFileURL(resolve(directory, module)).href,
-    attribute: separates ? after : null,
-  };
+  return { module, specifier, attribute: separates ? after : null };
+}
+
+/** The specifier that imports a module; `null` for what cannot be one. */
+function toSpecifier(module: string, directory: string): string | null {
+  if (module === "" || module.endsWith(":")) return null;
+  if (module.startsWith("file:")) return isFileUrl(module) ? module : null;
+  if (URL_LIKE.test(module)) return URL.canParse(module) ? module : null;
+  return pathToFileURL(resolve(directory, module)).href;
+}
+
+function isFileUrl(url: string): boolean {
+  try {
+    fileURLToPath(url);
+    return true;
+  } catch {
+    return false; // a host, or a broken escape
+  }
 }
 
 function isDriveLetter(text: string): boolean {

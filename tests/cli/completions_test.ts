@@ -3,11 +3,7 @@ import { Project } from "./project.ts";
 import { Webfw } from "./webfw.ts";
 
 /** Runs a program of which a machine may have none; `null` says so. */
-async function output(
-  program: string,
-  args: readonly string[],
-  cwd: string,
-): Promise<string | null> {
+async function output(program: string, args: readonly string[], cwd: string): Promise<string | null> {
   try {
     const { stdout, stderr } = await new Deno.Command(program, {
       args: [...args],
@@ -42,14 +38,8 @@ Deno.test("bash completes commands, options and shells", async () => {
     const script = `source ./completions
       COMP_WORDS=(${words.map((word) => `"${word}"`).join(" ")}) COMP_CWORD=${words.length - 1}
       _webfw; printf %s "\${COMPREPLY[*]}"`;
-    const printed = await output(
-      "bash",
-      ["--norc", "-c", script],
-      project.path,
-    );
-    if (printed === null) {
-      return console.log("Left out: this machine has no bash");
-    }
+    const printed = await output("bash", ["--norc", "-c", script], project.path);
+    if (printed === null) return console.log("Left out: this machine has no bash");
     assertEquals(printed, expected, words.join(" "));
   }
 });
@@ -62,25 +52,15 @@ Deno.test("fish completes commands, options and shells", async () => {
     ["webfw completions ", /^bash\nfish\nzsh\n$/],
   ];
   for (const [line, expected] of cases) {
-    const printed = await output("fish", [
-      "-N",
-      "-c",
-      `source ./completions; complete -C "${line}"`,
-    ], project.path);
-    if (printed === null) {
-      return console.log("Left out: this machine has no fish");
-    }
+    const printed = await output("fish", ["-N", "-c", `source ./completions; complete -C "${line}"`], project.path);
+    if (printed === null) return console.log("Left out: this machine has no fish");
     assertEquals(expected.test(printed), true, printed);
   }
 });
 
 Deno.test("zsh reads its completions", async () => {
   await using project = await scriptFor("zsh");
-  const printed = await output(
-    "zsh",
-    ["-f", "-n", "./completions"],
-    project.path,
-  );
+  const printed = await output("zsh", ["-f", "-n", "./completions"], project.path);
   if (printed === null) return console.log("Left out: this machine has no zsh");
   assertEquals(printed, "");
 });

@@ -6,14 +6,8 @@ import { Webfw, type WebfwOptions } from "./webfw.ts";
 const APP = `import { word } from "word"; export const app = { fetch: () => new Response(word) };`;
 
 /** What the application of a target replies. */
-async function replyOf(
-  args: readonly string[],
-  options: WebfwOptions,
-): Promise<string> {
-  await using webfw = await Webfw.start(
-    ["run", "--port", "0", ...args],
-    options,
-  );
+async function replyOf(args: readonly string[], options: WebfwOptions): Promise<string> {
+  await using webfw = await Webfw.start(["run", "--port", "0", ...args], options);
   return await (await fetch(await webfw.origin())).text();
 }
 
@@ -34,14 +28,8 @@ Deno.test("The nearest deno.json above the module counts, wherever the command i
   });
   const elsewhere = join(project.path, "elsewhere");
   assertEquals(await replyOf(["src/app.ts"], { cwd: project.path }), "outer");
-  assertEquals(
-    await replyOf([join(project.path, "src/app.ts")], { cwd: elsewhere }),
-    "outer",
-  );
-  assertEquals(
-    await replyOf(["../inner/deep/app.ts"], { cwd: elsewhere }),
-    "inner",
-  );
+  assertEquals(await replyOf([join(project.path, "src/app.ts")], { cwd: elsewhere }), "outer");
+  assertEquals(await replyOf(["../inner/deep/app.ts"], { cwd: elsewhere }), "inner");
 });
 
 Deno.test("The configuration of the working directory does not count for a module elsewhere", async () => {
@@ -50,14 +38,8 @@ Deno.test("The configuration of the working directory does not count for a modul
     "deno.json": { imports: { word: "./word.ts" } },
     "word.ts": word("elsewhere"),
   });
-  const { code, stderr } = await Webfw.finish([
-    "run",
-    join(module.path, "app.ts"),
-  ], { cwd: elsewhere.path });
-  assertMatch(
-    stderr,
-    /^error: Cannot load ".*": Import "word" not a dependency/,
-  );
+  const { code, stderr } = await Webfw.finish(["run", join(module.path, "app.ts")], { cwd: elsewhere.path });
+  assertMatch(stderr, /^error: Cannot load ".*": Import "word" not a dependency/);
   assertEquals(code, 1);
 });
 
@@ -75,10 +57,7 @@ Deno.test("--config wins over WEBFW_CONFIG, which wins over the nearest deno.jso
   const env = { WEBFW_CONFIG: "variable.json" };
   assertEquals(await replyOf(["app.ts"], { cwd }), "nearest");
   assertEquals(await replyOf(["app.ts"], { cwd, env }), "variable");
-  assertEquals(
-    await replyOf(["app.ts", "--config", "option.json"], { cwd, env }),
-    "option",
-  );
+  assertEquals(await replyOf(["app.ts", "--config", "option.json"], { cwd, env }), "option");
 });
 
 Deno.test("The configuration of the working directory counts for a module from a server", async () => {
@@ -117,14 +96,8 @@ Deno.test("A project with only a package.json uses its node_modules", async () =
     "src/app.ts": APP,
     "elsewhere/empty.ts": "",
   });
-  assertEquals(
-    await replyOf(["src/app.ts"], { cwd: project.path }),
-    "from node_modules",
-  );
-  assertEquals(
-    await replyOf(["../src/app.ts"], { cwd: join(project.path, "elsewhere") }),
-    "from node_modules",
-  );
+  assertEquals(await replyOf(["src/app.ts"], { cwd: project.path }), "from node_modules");
+  assertEquals(await replyOf(["../src/app.ts"], { cwd: join(project.path, "elsewhere") }), "from node_modules");
 });
 
 Deno.test("The lock file of the project gets no entry of the command", async () => {
@@ -134,12 +107,6 @@ Deno.test("The lock file of the project gets no entry of the command", async () 
     "word.ts": word("locked"),
     "app.ts": APP,
   });
-  assertEquals(
-    await replyOf(["app.ts", "--", "--frozen"], { cwd: project.path }),
-    "locked",
-  );
-  assertEquals(
-    await Deno.readTextFile(join(project.path, "deno.lock")),
-    `{\n  "version": "5"\n}\n`,
-  );
+  assertEquals(await replyOf(["app.ts", "--", "--frozen"], { cwd: project.path }), "locked");
+  assertEquals(await Deno.readTextFile(join(project.path, "deno.lock")), `{\n  "version": "5"\n}\n`);
 });

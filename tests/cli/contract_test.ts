@@ -43,14 +43,9 @@ Deno.test("An App is run by itself, with the address and the access log, and sto
 Deno.test("The documentation is announced if a route serves it", async () => {
   await using project = await Project.create({ "main.js": APP });
   await using webfw = await Webfw.start(ARGS, { cwd: project.path });
-  await webfw.stderr.next(
-    /^Documentation on http:\/\/127\.0\.0\.1:4321\/docs$/,
-  );
+  await webfw.stderr.next(/^Documentation on http:\/\/127\.0\.0\.1:4321\/docs$/);
   for (const docsUrl of [`"/other"`, `""`, "null", "undefined"]) {
-    await project.write(
-      "main.js",
-      APP.replace(`docsUrl: "/docs"`, `docsUrl: ${docsUrl}`),
-    );
+    await project.write("main.js", APP.replace(`docsUrl: "/docs"`, `docsUrl: ${docsUrl}`));
     await using other = await Webfw.start(ARGS, { cwd: project.path });
     await other.origin();
     other.signal("SIGTERM");
@@ -81,10 +76,7 @@ Deno.test("webfw routes prints the table in its order, aligned, and runs nothing
   await using project = await Project.create({
     "main.js": `setInterval(() => {}, 1_000); ${APP}`,
   });
-  const { code, stdout, stderr } = await Webfw.finish(
-    ["routes", "main.js:app"],
-    { cwd: project.path },
-  );
+  const { code, stdout, stderr } = await Webfw.finish(["routes", "main.js:app"], { cwd: project.path });
   assertEquals(stderr, "");
   assertEquals(
     stdout.split("\n"),

@@ -1,9 +1,7 @@
 // The lines that a process writes, each to be waited for once.
 
 import { stripVTControlCharacters } from "node:util";
-
-/** How long a line may take. Long, since it only bounds a failing test. */
-const PATIENCE_MS = 60_000;
+import { inTime } from "./patience.ts";
 
 /** Reads a stream to its end and keeps its lines. */
 export class Lines {
@@ -25,25 +23,17 @@ export class Lines {
 
   /** Waits for the first line after the last one waited for that matches, and gives the match. */
   async next(pattern: RegExp): Promise<RegExpExecArray> {
-    let timer: ReturnType<typeof setTimeout> | undefined;
-    const timeout = new Promise<"late">((resolve) => timer = setTimeout(() => resolve("late"), PATIENCE_MS));
-    try {
-      while (true) {
-        while (this.#position < this.#lines.length) {
-          const match = pattern.exec(this.#lines[this.#position++]!);
-          if (match !== null) return match;
-        }
-        if (this.#hasEnded) {
-          throw new Error(`No line matches ${pattern}:\n${this.text}`);
-        }
-        if (await Promise.race([this.#wake.promise, timeout]) === "late") {
-          throw new Error(
-            `No line has matched ${pattern} in time:\n${this.text}`,
-          );
-        }
+    return await inTime(this.#next(pattern), () => `no line matches ${pattern}:\n${this.text}`);
+  }
+
+  async #next(pattern: RegExp): Promise<RegExpExecArray> {
+    while (true) {
+      while (this.#position < this.#lines.length) {
+        const match = pattern.exec(this.#lines[this.#position++]!);
+        if (match !== null) return match;
       }
-    } finally {
-      clearTimeout(timer);
+      if (this.#hasEnded) throw new Error(`No line matches ${pattern}:\n${this.text}`);
+      await this.#wake.promise;
     }
   }
 

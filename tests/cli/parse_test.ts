@@ -43,15 +43,7 @@ Deno.test("Values and operands stay text", () => {
 });
 
 Deno.test("Permission flags and what follows -- are Deno's", () => {
-  const { operand, denoFlags } = parse(
-    "--allow-net",
-    "main.ts",
-    "-R=data",
-    "-P",
-    "--",
-    "--env-file",
-    "--reload",
-  );
+  const { operand, denoFlags } = parse("--allow-net", "main.ts", "-R=data", "-P", "--", "--env-file", "--reload");
   assertEquals(operand, "main.ts");
   assertEquals(denoFlags, [
     "--allow-net",
@@ -101,15 +93,9 @@ Deno.test("Help is asked for with --help and -h, whatever else is given", () => 
 
 Deno.test("What does not fit the declaration is an error of one line, with a hint", () => {
   const cases: [args: string[], message: string][] = [
-    [
-      ["--relaod", "main.ts"],
-      `Unknown option "--relaod": did you mean "--reload"?`,
-    ],
+    [["--relaod", "main.ts"], `Unknown option "--relaod": did you mean "--reload"?`],
     [["--prt=1", "main.ts"], `Unknown option "--prt": did you mean "--port"?`],
-    [
-      ["--__proto__=1", "main.ts"],
-      `Unknown option "--__proto__": did you mean`,
-    ],
+    [["--__proto__=1", "main.ts"], `Unknown option "--__proto__": did you mean`],
     [
       ["--no-reload", "main.ts"],
       `Unknown option "--no-reload": did you mean "--reload"?`,

@@ -9,10 +9,7 @@ const granted = names.filter((name) => Deno.permissions.querySync({ name }).stat
 export const app = { fetch: () => Response.json(granted) };`;
 
 /** What the application may do when it is run with these flags. */
-async function granted(
-  project: Project,
-  flags: readonly string[],
-): Promise<string[]> {
+async function granted(project: Project, flags: readonly string[]): Promise<string[]> {
   await using webfw = await Webfw.start(["run", "--port", "0", ...flags], {
     cwd: project.path,
     env: { DENO_NO_PROMPT: "1" },
@@ -36,17 +33,10 @@ Deno.test("The application may do everything, unless permission flags say what i
     "ffi",
   ]);
   assertEquals(await granted(project, ["--allow-net", "main.ts"]), ["net"]);
-  assertEquals(await granted(project, ["main.ts", "-N", "-R"]), [
-    "read",
-    "net",
-  ]);
-  assertEquals(await granted(project, ["main.ts", "--", "--allow-net"]), [
-    "net",
-  ]);
+  assertEquals(await granted(project, ["main.ts", "-N", "-R"]), ["read", "net"]);
+  assertEquals(await granted(project, ["main.ts", "--", "--allow-net"]), ["net"]);
   assertEquals(await granted(project, ["-P", "main.ts"]), ["net", "env"]);
-  assertEquals(await granted(project, ["main.ts", "--allow-net", "--reload"]), [
-    "net",
-  ]);
+  assertEquals(await granted(project, ["main.ts", "--allow-net", "--reload"]), ["net"]);
 });
 
 Deno.test("Flags that Deno does not know are told by Deno", async () => {
@@ -54,12 +44,7 @@ Deno.test("Flags that Deno does not know are told by Deno", async () => {
     "main.ts": MAIN,
     "other.ts": "",
   });
-  const { code, stderr } = await Webfw.finish([
-    "run",
-    "main.ts",
-    "--",
-    "--unheard-of",
-  ], { cwd: project.path });
+  const { code, stderr } = await Webfw.finish(["run", "main.ts", "--", "--unheard-of"], { cwd: project.path });
   assertMatch(stderr, /unexpected argument '--unheard-of'/);
   assertEquals(code, 1);
 });

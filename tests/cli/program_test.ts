@@ -29,10 +29,7 @@ Deno.test("--help lists the commands, and a command's --help its options", async
 
 Deno.test("A line of the help fits a terminal of 120 columns", async () => {
   for (
-    const args of [["--help"], ["run", "--help"], ["routes", "--help"], [
-      "completions",
-      "--help",
-    ]]
+    const args of [["--help"], ["run", "--help"], ["routes", "--help"], ["completions", "--help"]]
   ) {
     const { stdout } = await Webfw.finish(args, HERE);
     for (const line of stdout.split("\n")) {
@@ -45,26 +42,11 @@ Deno.test("A command line that cannot be understood is one line with a hint, and
   const cases: [args: string[], line: string][] = [
     [["rnu", "main.ts"], `error: Unknown command "rnu": did you mean "run"?`],
     [["route"], `error: Unknown command "route": did you mean "routes"?`],
-    [
-      ["--verison"],
-      `error: Unknown option "--verison": did you mean "--version"?`,
-    ],
-    [
-      ["run", "main.ts", "--prot", "1"],
-      `error: Unknown option "--prot": did you mean "--port"?`,
-    ],
-    [
-      ["run", "main.ts", "--port", "80a"],
-      `error: Cannot use port "80a": expected a whole number from 0 to 65535`,
-    ],
-    [
-      ["run", "main.ts", "--port", "65536"],
-      `error: Cannot use port "65536": expected a whole number from 0 to 65535`,
-    ],
-    [
-      ["run", ":app"],
-      `error: Cannot read target ":app": expected <module>:<attribute>, such as main.ts:app`,
-    ],
+    [["--verison"], `error: Unknown option "--verison": did you mean "--version"?`],
+    [["run", "main.ts", "--prot", "1"], `error: Unknown option "--prot": did you mean "--port"?`],
+    [["run", "main.ts", "--port", "80a"], `error: Cannot use port "80a": expected a whole number from 0 to 65535`],
+    [["run", "main.ts", "--port", "65536"], `error: Cannot use port "65536": expected a whole number from 0 to 65535`],
+    [["run", ":app"], `error: Cannot read target ":app": expected <module>:<attribute>, such as main.ts:app`],
     [
       ["completions", "csh"],
       `error: Unknown shell "csh": expected bash, zsh, fish`,

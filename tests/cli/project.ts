@@ -12,12 +12,8 @@ export class Project implements AsyncDisposable {
   }
 
   /** Makes a folder with these files; values that are no text are written as JSON. */
-  static async create(
-    files: Readonly<Record<string, unknown>>,
-  ): Promise<Project> {
-    const project = new Project(
-      await Deno.realPath(await Deno.makeTempDir({ prefix: "webfw_cli_" })),
-    );
+  static async create(files: Readonly<Record<string, unknown>>): Promise<Project> {
+    const project = new Project(await Deno.realPath(await Deno.makeTempDir({ prefix: "webfw_cli_" })));
     for (const [name, content] of Object.entries(files)) {
       await project.write(name, content);
     }
@@ -28,10 +24,7 @@ export class Project implements AsyncDisposable {
   async write(name: string, content: unknown): Promise<void> {
     const path = join(this.path, name);
     await Deno.mkdir(dirname(path), { recursive: true });
-    await Deno.writeTextFile(
-      path,
-      typeof content === "string" ? content : JSON.stringify(content),
-    );
+    await Deno.writeTextFile(path, typeof content === "string" ? content : JSON.stringify(content));
   }
 
   /** Removes a file. */

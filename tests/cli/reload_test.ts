@@ -1,7 +1,7 @@
 import { assertEquals, assertMatch } from "@std/assert";
 import { join } from "node:path";
 import { Project } from "./project.ts";
-import { until } from "./until.ts";
+import { until } from "./patience.ts";
 import { Webfw } from "./webfw.ts";
 
 const ARGS = ["run", "main.ts:app", "--reload", "--port"];
@@ -25,10 +25,7 @@ async function reply(origin: string): Promise<string | null> {
 }
 
 function replies(origin: string, text: string): Promise<void> {
-  return until(
-    `${origin} replies "${text}"`,
-    async () => await reply(origin) === text,
-  );
+  return until(`${origin} replies "${text}"`, async () => await reply(origin) === text);
 }
 
 Deno.test("An edit of any module of the program is served, at the same address", async () => {
@@ -58,21 +55,14 @@ Deno.test("An edit is seen when the editor puts a new file in the place of the o
   const origin = await webfw.origin();
   for (const word of ["two", "three"]) {
     await project.write("word.ts.draft", `export const word = "${word}";`);
-    await Deno.rename(
-      join(project.path, "word.ts.draft"),
-      join(project.path, "word.ts"),
-    );
+    await Deno.rename(join(project.path, "word.ts.draft"), join(project.path, "word.ts"));
     await replies(origin, word);
   }
 });
 
 Deno.test("A broken module waits for the next edit", async (t) => {
   const breakages: [name: string, word: string, message: RegExp][] = [
-    [
-      "a syntax error",
-      "export const word = ;",
-      /^error: Cannot load "main\.ts": .*word\.ts:1/,
-    ],
+    ["a syntax error", "export const word = ;", /^error: Cannot load "main\.ts": .*word\.ts:1/],
     [
       "an import of what does not exist",
       `export * from "./nowhere.ts";`,
@@ -126,14 +116,9 @@ Deno.test("A missing application waits for the next edit", async () => {
     "main.ts": "export const ap = 1;",
   });
   await using webfw = await Webfw.start([...ARGS, "0"], { cwd: project.path });
-  await webfw.stderr.next(
-    /^error: Cannot find "app" in "main\.ts": it exports "ap"$/,
-  );
+  await webfw.stderr.next(/^error: Cannot find "app" in "main\.ts": it exports "ap"$/);
   await webfw.stderr.next(/^Waiting for a change$/);
-  await project.write(
-    "main.ts",
-    `export const app = { fetch: () => new Response("found") };`,
-  );
+  await project.write("main.ts", `export const app = { fetch: () => new Response("found") };`);
   assertEquals(await reply(await webfw.origin()), "found");
 });
 
@@ -180,12 +165,7 @@ Deno.test("A file that no module imports is watched if Deno is told to", async (
       export const app = { fetch: () => new Response(word) };`,
     "word.txt": "one",
   });
-  await using webfw = await Webfw.start([
-    ...ARGS,
-    "0",
-    "--",
-    "--watch=word.txt",
-  ], { cwd: project.path });
+  await using webfw = await Webfw.start([...ARGS, "0", "--", "--watch=word.txt"], { cwd: project.path });
   assertEquals(await reply(await webfw.origin()), "one");
   await project.write("word.txt", "two");
   assertEquals(await reply(await webfw.origin()), "two");
@@ -208,10 +188,7 @@ Deno.test("A program that ends by itself is started by the next edit", async () 
     "main.ts": main("Deno.exit(3);"),
   });
   await using webfw = await Webfw.start([...ARGS, "0"], { cwd: project.path });
-  assertMatch(
-    (await webfw.stderr.next(/^Watcher .*exit code 3/)).input,
-    /Restarting on file change/,
-  );
+  assertMatch((await webfw.stderr.next(/^Watcher .*exit code 3/)).input, /Restarting on file change/);
   await project.write("main.ts", main(""));
   assertEquals(await reply(await webfw.origin()), "serves");
 });

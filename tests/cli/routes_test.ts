@@ -14,8 +14,5 @@ Deno.test("webfw routes refuses an application without a table, and tells what c
     stderr: `error: Cannot list the routes of "main.ts": it is no App`,
   });
   assertEquals((await Webfw.finish(["routes", "broken.ts"], { cwd })).code, 1);
-  assertEquals(
-    (await Webfw.finish(["routes", "main.ts:api"], { cwd })).code,
-    1,
-  );
+  assertEquals((await Webfw.finish(["routes", "main.ts:api"], { cwd })).code, 1);
 });

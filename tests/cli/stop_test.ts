@@ -41,8 +41,8 @@ for (const flags of [[], ["--reload"]]) {
     await using webfw = await Webfw.start(args, { cwd: project.path });
     const pid = await processOf(await webfw.origin());
     webfw.signal("SIGKILL");
-    assertEquals(await webfw.end(), 137);
     await isGone(pid);
+    assertEquals(await webfw.end(), 137);
   });
 
   Deno.test(`${command} kills an application that does not stop`, async () => {
@@ -56,10 +56,7 @@ for (const flags of [[], ["--reload"]]) {
     const pid = await processOf(await webfw.origin());
     webfw.signal("SIGTERM");
     assertEquals(await webfw.end(), 137);
-    assertMatch(
-      webfw.stderr.text,
-      /^error: Killed the program: it did not stop in time$/m,
-    );
+    assertMatch(webfw.stderr.text, /^error: Killed the program: it did not stop in time$/m);
     await isGone(pid);
   });
 }
@@ -88,8 +85,8 @@ Deno.test("A watcher that waits after an error ends when the command is killed",
   const [pid] = await webfw.stdout.next(/^\d+$/);
   await webfw.stderr.next(/^Waiting for a change$/);
   webfw.signal("SIGKILL");
-  await webfw.end();
   await isGone(Number(pid));
+  assertEquals(await webfw.end(), 137);
 });
 
 Deno.test("A request in flight is answered before the application stops", async () => {

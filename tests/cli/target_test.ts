@@ -70,12 +70,8 @@ Deno.test({
 });
 
 Deno.test("A text that names no module is refused", () => {
-  for (const text of ["", ":app", "main.ts:", "npm:", "jsr:", "https:"]) {
-    const error = assertThrows(
-      () => parseTarget(text, "/home"),
-      CommandError,
-      "expected <module>:<attribute>",
-    );
+  for (const text of ["", ":app", "main.ts:", "npm:", "jsr:", "https:", "https://", "https://a b/", "file:///%zz.ts"]) {
+    const error = assertThrows(() => parseTarget(text, "/home"), CommandError, "expected <module>:<attribute>");
     assertEquals((error as CommandError).exitCode, 2, text);
   }
 });

@@ -4,7 +4,7 @@ import process from "node:process";
 import { fileURLToPath } from "node:url";
 import { prepareDeno } from "../../tools/deno.ts";
 import { Lines } from "./lines.ts";
-import { until } from "./until.ts";
+import { inTime, until } from "./patience.ts";
 
 const CLI = fileURLToPath(new URL("../../cli.ts", import.meta.url));
 
@@ -38,17 +38,8 @@ export class Webfw implements AsyncDisposable {
   }
 
   /** Starts a command line. */
-  static async start(
-    args: readonly string[],
-    { cwd, env }: WebfwOptions,
-  ): Promise<Webfw> {
-    await using prepared = await prepareDeno([
-      "run",
-      "-A",
-      "--quiet",
-      CLI,
-      ...args,
-    ], {
+  static async start(args: readonly string[], { cwd, env }: WebfwOptions): Promise<Webfw> {
+    await using prepared = await prepareDeno(["run", "-A", "--quiet", CLI, ...args], {
       cwd,
       // The application's own configuration is to be found, not the one that resolves the command line itself.
       env: { WEBFW_CONFIG: "", NO_COLOR: "1", ...env },
@@ -60,10 +51,7 @@ export class Webfw implements AsyncDisposable {
   }
 
   /** Runs a command line to its end. */
-  static async finish(
-    args: readonly string[],
-    options: WebfwOptions,
-  ): Promise<Finished> {
+  static async finish(args: readonly string[], options: WebfwOptions): Promise<Finished> {
     await using webfw = await Webfw.start(args, options);
     const code = await webfw.end();
     return { code, stdout: webfw.stdout.text, stderr: webfw.stderr.text };
@@ -86,9 +74,9 @@ export class Webfw implements AsyncDisposable {
 
   /** Waits for its end, and that of all that writes to its output, and gives the exit code. */
   async end(): Promise<number> {
-    const { code } = await this.#child.status;
-    await Promise.all([this.stdout.ended, this.stderr.ended]);
+    const { code } = await inTime(this.#child.status, () => "the command ends");
     this.#hasEnded = true;
+    await inTime(Promise.all([this.stdout.ended, this.stderr.ended]), () => "what it has started ends");
     return code;
   }
 
@@ -99,20 +87,22 @@ export class Webfw implements AsyncDisposable {
   }
 }
 
-/** Waits until a process is gone. */
-export function isGone(pid: number): Promise<void> {
-  return until(`process ${pid} is gone`, () => {
-    try {
-      process.kill(pid, 0);
-      return isZombie(pid);
-    } catch {
-      return true;
-    }
-  });
+/** Waits until a process is gone. One that stays is killed, so that a failing test leaves nothing behind. */
+export async function isGone(pid: number): Promise<void> {
+  try {
+    await until(`process ${pid} is gone`, () => !isAlive(pid));
+  } catch (error) {
+    Deno.kill(pid, "SIGKILL");
+    throw error;
+  }
 }
 
-/** A dead process that nobody has waited for: what becomes of an orphan where process 1 does not wait for it. */
-function isZombie(pid: number): boolean {
-  if (Deno.build.os !== "linux") return false;
-  return /^\d+ \(.*\) [ZX]/s.test(Deno.readTextFileSync(`/proc/${pid}/stat`));
+function isAlive(pid: number): boolean {
+  try {
+    process.kill(pid, 0);
+  } catch {
+    return false;
+  }
+  // A zombie is a dead process that nobody has waited for: what becomes of an orphan where process 1 does not.
+  return Deno.build.os !== "linux" || !/^\d+ \(.*\) [ZX]/s.test(Deno.readTextFileSync(`/proc/${pid}/stat`));
 }

@@ -9,7 +9,8 @@ export async function failToLoad(error: unknown, plan: Plan): Promise<never> {
     return await failWith(`"${plan.module}" threw while it was loaded`, error, plan);
   }
   const { stripVTControlCharacters } = await import("node:util");
-  const [problem = "", ...details] = stripVTControlCharacters(error.message).split("\n").map((line) => line.trim());
+  const message = stripVTControlCharacters(error.message).replaceAll(/ (from|at) "?data:text\/javascript,\S*/g, "");
+  const [problem = "", ...details] = message.split("\n").map((line) => line.trim());
   const cause = details.find((line) => line.startsWith("0: "))?.slice(1) ?? "";
   const place = details.findLast((line) => line.startsWith("at ")) ?? "";
   console.error(`error: Cannot load "${plan.module}": ${problem.replace(/\.$/, "")}${cause} ${place}`.trimEnd());
