@@ -103,6 +103,11 @@ export function nodeOf(schema: Schema): SchemaNode {
   return schema as SchemaNode;
 }
 
+/** Runs a step of a pipe over a value that the steps before have taken. */
+export function runAction(action: PipeAction, value: unknown): Dataset {
+  return (action as unknown as Pick<SchemaNode, "~run">)["~run"]({ typed: true, value }, CONFIG) as Dataset;
+}
+
 /** Runs a schema over a value. The result is a promise only where the schema is async. */
 export function runSchema(
   schema: Schema,
