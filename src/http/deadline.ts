@@ -3,19 +3,37 @@
  * them ever fires.
  */
 
-/** A wait that has to end in time. */
-interface Wait {
-  readonly expires: number;
-  readonly onExpire: () => void;
-}
-
-// By number: objects as keys cost an identity hash each.
-const waits = new Map<number, Wait>();
-let lastId = 0;
-
 /** A timer that is told to wait longer fires at once. */
 const MAX_TIMEOUT = 2 ** 31 - 1;
 
+/** A wait that has to end in time; one of a ring, so that it is left without a search. */
+class Wait {
+  readonly expires: number;
+  readonly expire: () => void;
+  previous: Wait = this;
+  next: Wait = this;
+
+  constructor(expires: number, expire: () => void) {
+    this.expires = expires;
+    this.expire = expire;
+  }
+
+  enter(): void {
+    this.previous = ring.previous;
+    this.next = ring;
+    ring.previous.next = this;
+    ring.previous = this;
+  }
+
+  /** Leaves the ring. Alone it is a ring of its own, so that leaving again changes nothing. */
+  leave(): void {
+    this.previous.next = this.next;
+    this.next.previous = this.previous;
+    this.previous = this.next = this;
+  }
+}
+
+const ring = new Wait(Infinity, () => {});
 let timer: ReturnType<typeof setTimeout> | undefined;
 let firesAt = Infinity;
 
@@ -34,23 +52,16 @@ export function withDeadline<T>(
   broken: (cause: unknown) => unknown,
 ): Promise<T> {
   return new Promise((resolve, reject) => {
-    const wait: Wait = {
-      expires: performance.now() + ms,
-      onExpire: () => reject(late()),
-    };
-    const id = ++lastId;
-    waits.set(id, wait);
-    arm(wait.expires);
-    promise.then(
-      (value) => {
-        waits.delete(id);
-        resolve(value);
-      },
-      (error) => {
-        waits.delete(id);
-        reject(broken(error));
-      },
-    );
+    const wait = new Wait(performance.now() + ms, () => reject(late()));
+    wait.enter();
+    if (wait.expires < firesAt) arm(wait.expires);
+    promise.then((value) => {
+      wait.leave();
+      resolve(value);
+    }, (error) => {
+      wait.leave();
+      reject(broken(error));
+    });
   });
 }
 
@@ -78,33 +89,30 @@ export async function withOwnDeadline<T>(
 
 /** Stops the timer where nothing waits, so that a server that has stopped leaves nothing behind. */
 export function releaseIdleTimer(): void {
-  if (waits.size > 0 || timer === undefined) return;
+  if (ring.next !== ring || timer === undefined) return;
   clearTimeout(timer);
   timer = undefined;
   firesAt = Infinity;
 }
 
 function arm(expires: number): void {
-  if (expires >= firesAt) return;
   clearTimeout(timer);
   firesAt = expires;
-  timer = setTimeout(expire, Math.min(Math.max(0, expires - performance.now()), MAX_TIMEOUT));
+  timer = setTimeout(expireAll, Math.min(Math.max(0, expires - performance.now()), MAX_TIMEOUT));
   // The timer stays armed after its wait is over; it must not keep a program alive.
   Deno.unrefTimer(timer);
 }
 
-function expire(): void {
+function expireAll(): void {
   timer = undefined;
   firesAt = Infinity;
   const now = performance.now();
-  let next = Infinity;
-  for (const [id, wait] of waits) {
+  let earliest = Infinity;
+  for (let wait = ring.next, next = wait.next; wait !== ring; wait = next, next = wait.next) {
     if (wait.expires <= now) {
-      waits.delete(id);
-      wait.onExpire();
-    } else if (wait.expires < next) {
-      next = wait.expires;
-    }
+      wait.leave();
+      wait.expire();
+    } else if (wait.expires < earliest) earliest = wait.expires;
   }
-  if (next < Infinity) arm(next);
+  if (earliest < Infinity) arm(earliest);
 }
