@@ -235,3 +235,18 @@ Deno.test("The module is not the main module, so that it does not serve twice", 
     cwd: project.path,
   });
 });
+
+Deno.test("Requests that do not end are cut off after a while, with exit code 1", async () => {
+  await using project = await Project.create({
+    "main.ts": `export const app = { fetch: () => new Response(new ReadableStream({
+      start: (stream) => stream.enqueue(new TextEncoder().encode("first")),
+    })) };`,
+  });
+  await using webfw = await Webfw.start(["run", "main.ts", "--port", "0"], { cwd: project.path });
+  const reader = (await fetch(await webfw.origin())).body!.getReader();
+  assertEquals(new TextDecoder().decode((await reader.read()).value), "first");
+  webfw.signal("SIGTERM");
+  assertEquals(await webfw.end(), 1);
+  await webfw.stderr.next(/^error: Requests were cut off, since they did not end in time$/);
+  await reader.read().catch(() => "cut off");
+});

@@ -12,24 +12,24 @@ export interface FetchOptions {
 /** Serves with a line for each request, until SIGINT or SIGTERM and the requests in flight are done. */
 export async function serveFetch(app: FetchApp, options: FetchOptions): Promise<void> {
   const gracePeriodMs = 10_000;
-  const abort = new AbortController();
-  const server = Deno.serve(
-    { ...options, signal: abort.signal },
-    async (request, info) => {
-      const start = performance.now();
-      let status = 500;
-      try {
-        const response = await app.fetch(request, info);
-        status = response.status;
-        return response;
-      } finally {
-        logAccess(request, status, performance.now() - start);
-      }
-    },
-  );
+  const server = Deno.serve({ ...options }, async (request, info) => {
+    const start = performance.now();
+    let status = 500;
+    try {
+      const response = await app.fetch(request, info);
+      status = response.status;
+      return response;
+    } finally {
+      logAccess(request, status, performance.now() - start);
+    }
+  });
   let deadline: ReturnType<typeof setTimeout> | undefined;
+  const cutOff = () => {
+    console.error("error: Requests were cut off, since they did not end in time");
+    Deno.exit(1);
+  };
   const stop = () => {
-    deadline ??= setTimeout(() => abort.abort(), gracePeriodMs);
+    deadline ??= setTimeout(cutOff, gracePeriodMs);
     server.shutdown();
   };
   const signals: Deno.Signal[] = Deno.build.os === "windows" ? ["SIGINT"] : ["SIGINT", "SIGTERM"];
