@@ -178,6 +178,13 @@ Deno.test("Derived operationIds get a number where they are taken, also by one t
   for (const id of ids) assert(/^read\d*$/.test(id), id);
 });
 
+Deno.test("An operationId of a route with several methods names the first of them; the others get names of their own", () => {
+  const app = new App();
+  app.route("/a", { methods: ["GET", "PUT", "PURGE"], operationId: "handleA" }, async () => {});
+  const ids = app.routes.map(({ operationId }) => operationId);
+  assertEquals([ids[0], new Set(ids).size], ["handleA", 3]);
+});
+
 Deno.test("The same explicit operationId twice is a RouteError with code conflict", () => {
   const app = new App();
   app.get("/a", { operationId: "same" }, async () => {});

@@ -77,9 +77,12 @@ Deno.test("A header that holds a list is split at its commas", async () => {
 
 Deno.test("A scalar sent twice is 422", async () => {
   const app = new App();
-  app.get("/", { query: { a: v.string(), b: v.optional(v.number()) } }, async () => 1);
+  const query = { a: v.string(), b: v.optional(v.number()), any: v.any(), fallback: v.fallback(v.string(), "x") };
+  app.get("/", { query }, async () => 1);
   await using client = new TestClient(app);
-  for (const query of ["a=1&a=2", "a=1&a=1", "a=1&b=2&b=3", "a=1&b=2&b", "%61=1&a=2", "a=1&a="]) {
+  const queries = ["a=1&a=2", "a=1&a=1", "a=1&b=2&b=3", "a=1&b=2&b", "%61=1&a=2", "a=1&a=", "a=1&any=1&any=2"];
+  queries.push("a=1&fallback=1&fallback=2");
+  for (const query of queries) {
     const { errors } = await client.get(`/?${query}`).problem(422);
     assertEquals([errors[0]!.in, errors.length], ["query", 1], query);
   }

@@ -126,6 +126,21 @@ for (const [name, declare] of Object.entries(STREAMS)) {
   });
 }
 
+for (const [name, declare] of Object.entries(STREAMS)) {
+  Deno.test(`HEAD sends no byte of a stream, tells it to end, and cleans up: ${name}`, async () => {
+    const notes = new Notes();
+    const told = Promise.withResolvers<void>();
+    const app = new App();
+    declare(app, notes, told.resolve);
+    await using serving = await Serving.start(app);
+    const reply = await exchange(serving.port, "HEAD / HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n");
+    assertEquals([reply.status, reply.body], [200, ""]);
+    await told.promise;
+    await notes.closed;
+    assertEquals(notes.lines, ["inner closes", "outer closes"]);
+  });
+}
+
 Deno.test("When the client goes while the handler works, the signal tells, and cleanup runs after the handler", async () => {
   const notes = new Notes();
   const [arrived, aborted] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()];

@@ -64,6 +64,25 @@ Deno.test("A content length that no number can hold is a client's fault", async 
   await assertAlive(serving.port);
 });
 
+Deno.test("A required body that is missing is 422, however that is said", async () => {
+  const app = new App();
+  app.post("/", { body: v.object({}) }, async () => 1);
+  app.post("/optional", { body: v.optional(v.object({})) }, async () => 1);
+  await using serving = await Serving.start(app);
+  const heads = [
+    "\r\n",
+    "Content-Length: 0\r\n\r\n",
+    `${JSON_TYPE}\r\n`,
+    `${JSON_TYPE}Content-Length: 0\r\n\r\n`,
+    `${JSON_TYPE}Transfer-Encoding: chunked\r\n\r\n0\r\n\r\n`,
+  ];
+  for (const head of heads) {
+    const start = (path: string) => `POST ${path} HTTP/1.1\r\nHost: x\r\nConnection: close\r\n`;
+    assertEquals((await exchange(serving.port, start("/") + head)).status, 422, head);
+    assertEquals((await exchange(serving.port, start("/optional") + head)).status, 200, head);
+  }
+});
+
 Deno.test("A chunked body over the limit is refused with 413, one within it is taken", async () => {
   const { app } = counting({ body: 100 });
   await using serving = await Serving.start(app);

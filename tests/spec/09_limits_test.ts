@@ -146,6 +146,22 @@ Deno.test("A body that does not arrive in time is 408", async () => {
   }
 });
 
+Deno.test("A body has 30 s to arrive, unless told otherwise", async () => {
+  const { setTimeout } = globalThis;
+  const delays: unknown[] = [];
+  globalThis.setTimeout = ((run: () => void, ms: number) => {
+    delays.push(ms);
+    return setTimeout(run, ms);
+  }) as typeof globalThis.setTimeout;
+  try {
+    await using client = new TestClient(reading());
+    assertEquals((await client.post("/bound", { json: "x" })).status, 200);
+  } finally {
+    globalThis.setTimeout = setTimeout;
+  }
+  assertEquals(delays, [30_000]);
+});
+
 Deno.test("The reading of a body that was refused in time can be told of by the handler", async () => {
   const app = new App({ limits: { body: 5 } });
   app.post("/", async (request) => {

@@ -72,6 +72,21 @@ Deno.test("A program needs no more permissions than what it does: to listen", as
   assertEquals(status, 200);
 });
 
+Deno.test("A program that may not make code from text validates all the same", async () => {
+  const program = `
+import { App } from "${CORE}";
+import * as v from "valibot";
+const app = new App();
+app.get("/{n}", { params: { n: v.number() } }, async (_request, { n }) => n + 1);
+await app.run({ port: 0, onListen: ({ port }) => console.log("port " + port) });
+`;
+  const command = ["run", "--v8-flags=--disallow-code-generation-from-strings"];
+  await using child = await ChildProgram.start(program, { command });
+  const port = await child.port();
+  assertEquals((await exchange(port, `GET /5 HTTP/1.1\r\n${CLOSE}`)).body, "6");
+  assertEquals((await exchange(port, `GET /x HTTP/1.1\r\n${CLOSE}`)).status, 422);
+});
+
 Deno.test("deno compile: a program as one executable", async () => {
   const folder = await Deno.makeTempDir();
   try {

@@ -34,6 +34,109 @@ Deno.test("A compiled check gives what valibot gives, for random schemas and val
   assert(valid > 10_000 && invalid > 10_000, `${valid} valid, ${invalid} invalid`);
 });
 
+Deno.test("A schema of any depth is checked, its innermost fault found", () => {
+  const wraps: ((part: v.GenericSchema) => v.GenericSchema)[] = [
+    (part) => v.object({ a: part, b: v.optional(v.number(), 1) }),
+    (part) => v.array(part),
+    (part) => v.object({ a: v.optional(part) }),
+    (part) => v.union([v.boolean(), part]),
+    (part) => v.pipe(v.object({ a: part }), v.check(() => true)),
+    (part) => v.nullable(part),
+  ];
+  const random = new Random(12);
+  for (let round = 0; round < 200; round++) {
+    let schema: v.GenericSchema = v.pipe(v.string(), v.minLength(1));
+    let [valid, invalid]: unknown[] = ["x", ""];
+    for (let depth = 0; depth < 14; depth++) {
+      const wrap = random.below(wraps.length);
+      schema = wraps[wrap]!(schema);
+      if ([0, 2, 4].includes(wrap)) [valid, invalid] = [{ a: valid, extra: 1 }, { a: invalid }];
+      if (wrap === 1) [valid, invalid] = [[valid, valid].slice(random.below(2)), [valid, invalid]];
+    }
+    const { validate } = toValidator(schema);
+    for (const value of [valid, invalid, null, {}, [], undefined]) {
+      assertEquals(outcome(() => validate(value)), outcome(() => runSchema(schema, value)), `round ${round}`);
+    }
+    assertEquals((validate(valid) as Dataset).issues, undefined);
+    assert((validate(invalid) as Dataset).issues);
+  }
+});
+
+Deno.test("Keys and values of any kind are data, never code", () => {
+  const words = [
+    '"',
+    "'",
+    "`",
+    "\\",
+    "\n",
+    "\r",
+    "\u2028",
+    "\u2029",
+    "\ud800",
+    "${x}",
+    "*/",
+    "//",
+    "<!--",
+    "",
+    " ",
+    "1",
+    "a-b",
+  ];
+  words.push(
+    '"];throw 1//',
+    "'];throw 1//",
+    "constructor",
+    "toString",
+    "input",
+    "values",
+    "INVALID",
+    "v0",
+    "return",
+    "é",
+  );
+  const entries = Object.fromEntries(words.map((word) => [word, v.optional(v.picklist(words), word)]));
+  const schemas: v.GenericSchema[] = [
+    v.object(entries),
+    v.object(Object.fromEntries(words.map((word) => [word, v.literal(word)]))),
+    v.object(Object.fromEntries([["__proto__", v.any()], ["a", v.string()]])),
+    v.pipe(v.string(), v.minLength(Infinity)),
+    v.pipe(v.number(), v.minValue(-5), v.maxValue(-0)),
+    v.pipe(v.number(), v.maxValue(1e21), v.minValue(-1e-7)),
+    v.pipe(v.bigint(), v.minValue(-5n)),
+    v.pipe(v.string(), v.minValue("b"), v.maxLength("5" as never)),
+  ];
+  const full = Object.fromEntries(words.map((word) => [word, word]));
+  const values = [
+    {},
+    full,
+    { ...full, extra: 1 },
+    "a",
+    "b",
+    "bcdefgh",
+    -5,
+    -5.1,
+    0,
+    1e21,
+    1e22,
+    -4n,
+    -6n,
+    Object.create(null),
+  ];
+  for (const schema of schemas) {
+    const { validate } = toValidator(schema);
+    for (const value of values) {
+      assertEquals(outcome(() => validate(value)), outcome(() => runSchema(schema, value)), Deno.inspect(value));
+    }
+  }
+});
+
+Deno.test("A schema of hundreds of entries is checked", () => {
+  const names = Array.from({ length: 600 }, (_, index) => `n${index}`);
+  const { check } = toValidator(v.object(Object.fromEntries(names.map((name) => [name, v.optional(v.number(), 1)]))));
+  assertEquals(Object.keys(check({ n599: 2, other: 1 }) as object).length, 600);
+  assertEquals(check({ n599: "x" }), INVALID);
+});
+
 Deno.test("A check leaves the value as it was", () => {
   const schema = v.object({ a: v.optional(v.string(), "x"), list: v.array(v.object({ b: v.number() })) });
   const value = Object.freeze({ list: Object.freeze([Object.freeze({ b: 1, c: 2 })]) });

@@ -114,7 +114,8 @@ function entry(random: Random, part: () => v.GenericSchema): v.GenericSchema {
     () => v.exactOptional(schema, "default" as never),
     () => v.nullish(schema, null),
     () => v.pipe(v.optional(schema), v.check(() => true)),
-    () => v.fallback(v.optional(schema), undefined as never),
+    () => v.fallback(v.optional(schema), random.pick([undefined, "fallback"]) as never),
+    () => v.fallback(v.nullish(schema, "default" as never), "fallback" as never),
   ];
   return random.pick(wraps)();
 }
