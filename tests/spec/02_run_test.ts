@@ -2,6 +2,7 @@
 
 import { assert, assertEquals, assertRejects, assertStringIncludes } from "@std/assert";
 import { App, dependency, type RunOptions } from "@webfw/core";
+import * as v from "valibot";
 import { CapturedLog } from "./support/captured_log.ts";
 import { exchange, RawConnection } from "./support/raw_connection.ts";
 import { Serving } from "./support/serving.ts";
@@ -285,7 +286,9 @@ Deno.test("It listens at the path of a Unix socket", { ignore: Deno.build.os ===
   const folder = await Deno.makeTempDir();
   const path = `${folder}/app.sock`;
   const app = new App();
-  app.get("/{x}", async ({ remoteAddress }, { x }) => [x, remoteAddress]);
+  app.get("/{x}", { query: { q: v.number() } }, async ({ path, remoteAddress, url }, { x, q }) => {
+    return [x, q, path, url.pathname, url.search, remoteAddress];
+  });
   for (let turn = 0; turn < 2; turn++) {
     const listening = Promise.withResolvers<unknown>();
     const stop = new AbortController();
@@ -293,8 +296,8 @@ Deno.test("It listens at the path of a Unix socket", { ignore: Deno.build.os ===
     stopped.catch(listening.reject);
     assertEquals(await listening.promise, { hostname: path, port: 0 });
     using client = Deno.createHttpClient({ proxy: { transport: "unix", path } });
-    const response = await fetch("http://localhost/hello", { client });
-    assertEquals(await response.json(), ["hello", null]);
+    const response = await fetch("http://localhost/hello?q=1", { client });
+    assertEquals(await response.json(), ["hello", 1, "/hello", "/hello", "?q=1", null]);
     stop.abort();
     await stopped;
   }

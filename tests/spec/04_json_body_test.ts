@@ -356,13 +356,17 @@ Deno.test("Deep nesting is answered, never with a server error", async () => {
   app.post("/tree", { body: Tree }, async () => 1);
   app.post("/node", { body: Node }, async () => 1);
   app.post("/either", { body: Either }, async () => 1);
+  app.post("/async", { body: v.objectAsync({ a: v.optionalAsync(Node) }) }, async () => 1);
   app.post("/raw", async (request) => typeof await request.json());
   await using client = new TestClient(app);
   const depth = 170_000;
   const arrays = "[".repeat(depth) + "]".repeat(depth);
   const objects = '{"a":'.repeat(depth) + "{}" + "}".repeat(depth);
   for (
-    const [path, body] of [["any", arrays], ["tree", arrays], ["either", arrays], ["raw", arrays], ["node", objects]]
+    const [path, body] of [["any", arrays], ["tree", arrays], ["either", arrays], ["raw", arrays], ["node", objects], [
+      "async",
+      objects,
+    ]]
   ) {
     const { status } = await client.post(`/${path}`, { body: body!, headers: JSON_TYPE });
     assert(status === 200 || (status >= 400 && status < 500), `${path} ${status}`);
