@@ -43,7 +43,6 @@ export type {
   RegisterDeclared,
   RegisterRoute,
   Returned,
-  RouteDescription,
   RouteOptions,
 } from "./src/routing/route_options.ts";
 export {
@@ -64,7 +63,8 @@ export type { Duration } from "./src/duration.ts";
 
 // Requests and replies
 export { type ConnectionInfo, HttpRequest } from "./src/http/request.ts";
-export type { AppHandle, RouteInfo } from "./src/http/app_handle.ts";
+export type { AppHandle } from "./src/http/app_handle.ts";
+export type { RouteDeclaration, RouteDescription, RouteInfo } from "./src/http/route_info.ts";
 export { html, redirect, text } from "./src/http/reply.ts";
 export type { Middleware, Next } from "./src/routing/middleware.ts";
 

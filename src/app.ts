@@ -1,10 +1,11 @@
 /** The application: wires the routes, lifespans and the dispatcher together, and is what a server serves. */
 import type { StateType } from "./binding/dependency.ts";
 import { HTTPError, RouteError } from "./errors.ts";
-import type { AppHandle, RouteInfo } from "./http/app_handle.ts";
+import type { AppHandle } from "./http/app_handle.ts";
 import { DEFAULT_LIMITS, type Limits, type ResolvedLimits, resolveLimits } from "./http/limits.ts";
 import { problemReply } from "./http/reply.ts";
 import type { ConnectionInfo } from "./http/request.ts";
+import type { RouteInfo } from "./http/route_info.ts";
 import { type Lifespan, Lifespans } from "./lifespan.ts";
 import { describeError, log } from "./log.ts";
 import { registryOf, RouteScope } from "./router.ts";

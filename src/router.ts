@@ -2,7 +2,7 @@
 import type { RequiredState, StateType } from "./binding/dependency.ts";
 import type { Middleware } from "./routing/middleware.ts";
 import { Registry } from "./routing/registry.ts";
-import type { AnyRouteOptions } from "./routing/route.ts";
+import type { RouteDeclaration } from "./http/route_info.ts";
 import type { RegisterDeclared, RegisterRoute } from "./routing/route_options.ts";
 
 /** Where an include puts the routes. */
@@ -93,7 +93,7 @@ export abstract class RouteScope<State, Prefix extends string> {
       this.#registry.register(
         [method],
         path,
-        options as AnyRouteOptions,
+        options as RouteDeclaration,
         handler,
       );
     };
@@ -103,7 +103,7 @@ export abstract class RouteScope<State, Prefix extends string> {
   #methods(): RegisterDeclared<State, Prefix, MethodsOption> {
     const register = (
       path: string,
-      options: AnyRouteOptions & MethodsOption,
+      options: RouteDeclaration & MethodsOption,
       handler: unknown,
     ): void => {
       const { methods, ...declared } = options;

@@ -81,12 +81,15 @@ export async function serve(app: Servable, options: RunOptions): Promise<void> {
   if ((options.cert === undefined) !== (options.key === undefined)) {
     throw new TypeError("Cannot run the App: HTTPS takes both cert and key");
   }
-  await app.start();
+  const told = stopRequested(options.signal);
   let stop: Stop | undefined;
   try {
-    stop = await listen(app, options, grace);
+    await app.start();
+    stop = await listen(app, options, told.promise, grace);
   } finally {
     await app.stop();
+    // Not before: a second signal would end the process while lifespans unwind.
+    told.dispose();
     releaseIdleTimer();
   }
   // Connections cannot be cut once the server shuts down, and would keep the process that was told to end.
@@ -100,17 +103,11 @@ interface Stop {
 }
 
 /** Serves until it is told to stop, and ends what it can in time. */
-async function listen(app: Servable, options: RunOptions, grace: number): Promise<Stop> {
+async function listen(app: Servable, options: RunOptions, told: Promise<Stop["by"]>, grace: number): Promise<Stop> {
   const server = Deno.serve(listenOptions(options), options.accessLog ? withAccessLog(app.fetch) : app.fetch);
-  const told = stopRequested(options.signal);
-  try {
-    const by = await Promise.race([told.promise, server.finished.then(() => "program" as const)]);
-    app.endStreams();
-    const end = server.shutdown().then(() => app.settle());
-    return { by, isLate: await isLate(end, grace) };
-  } finally {
-    told.dispose();
-  }
+  const by = await Promise.race([told, server.finished.then(() => "program" as const)]);
+  app.endStreams();
+  return { by, isLate: await isLate(server.shutdown().then(() => app.settle()), grace) };
 }
 
 function listenOptions(

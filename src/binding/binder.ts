@@ -1,7 +1,7 @@
 /** Compiles what a route declares into a function that makes its handler's arguments. */
 import { type Issue, ValidationError } from "../errors.ts";
 import type { HttpRequest } from "../http/request.ts";
-import type { Schema } from "../schema/schema.ts";
+import type { RouteDeclaration } from "../http/route_info.ts";
 import { checkInputs, dependencyNodeOf, type TextInputs } from "./dependency.ts";
 import { JsonBody } from "./json_body.ts";
 import { Resolver } from "./resolver.ts";
@@ -9,10 +9,7 @@ import { claim, type InputOwner, type PathNames } from "./field.ts";
 import { type Args, TextFields } from "./text_fields.ts";
 
 /** What a route declares of its input. */
-export interface InputDeclaration extends TextInputs {
-  readonly body?: Schema | undefined;
-  readonly deps?: Readonly<Record<string, unknown>> | undefined;
-}
+export type InputDeclaration = TextInputs & Pick<RouteDeclaration, "body" | "deps">;
 
 /** Makes a handler's arguments. */
 export interface Binder {

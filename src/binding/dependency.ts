@@ -1,5 +1,6 @@
 /** Dependencies: values that the server supplies to handlers and to one another. */
 import type { HttpRequest } from "../http/request.ts";
+import type { RouteDeclaration } from "../http/route_info.ts";
 import { isSchema, type Schema } from "../schema/schema.ts";
 import { isAsyncFunction, isAsyncGeneratorFunction } from "./async_function.ts";
 
@@ -117,12 +118,9 @@ export type DependencyLike<Value, State> =
   | Resolve<Value, State, None>;
 
 /** The names and schemas that an owner declares, as the binder reads them. */
-export interface TextInputs {
-  readonly params?: Readonly<Record<string, Schema>> | undefined;
-  readonly query?: Readonly<Record<string, Schema>> | undefined;
-  readonly headers?: Readonly<Record<string, Schema>> | undefined;
-  readonly cookies?: Readonly<Record<string, Schema>> | undefined;
-}
+export type TextInputs = {
+  readonly [Option in "params" | "query" | "headers" | "cookies"]?: RouteDeclaration[Option] | undefined;
+};
 
 /** The inside of a dependency. */
 export interface DependencyNode extends Dependency<unknown> {

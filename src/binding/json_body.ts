@@ -50,22 +50,31 @@ function settle(dataset: Dataset, issues: Issue[]): unknown {
   return undefined;
 }
 
-/** Nothing needs no content type. A look at the body's stream makes reading it slow, so it is the last thing to ask. */
+/** Nothing needs no content type. */
 function refuseUnlessEmpty(raw: Request): "" {
-  if (raw.headers.get("content-length") === "0" || raw.body === null) return "";
+  if (isEmpty(raw)) return "";
   throw new HTTPError(415, "The body must be JSON in UTF-8: send it with content-type application/json", {
     headers: { accept: "application/json" },
   });
 }
 
+/** By HTTP/1.1 there is no body without a header that tells of it; Deno makes a stream all the same. */
+function isEmpty({ headers, body }: Request): boolean {
+  return headers.get("content-length") === "0" || body === null ||
+    (!headers.has("content-length") && !headers.has("transfer-encoding") && !headers.has("content-type"));
+}
+
 /** A recursive schema follows the nesting of the body, which the stack may not hold. */
 function run(validate: Validator["validate"], value: unknown): Dataset | Promise<Dataset> {
   try {
-    return validate(value);
+    const result = validate(value);
+    return result instanceof Promise ? result.catch(refuseDepth) : result;
   } catch (error) {
-    if (error instanceof RangeError && /call stack/i.test(error.message)) {
-      throw new HTTPError(400, "The body is nested too deeply");
-    }
-    throw error;
+    return refuseDepth(error);
   }
+}
+
+function refuseDepth(error: unknown): never {
+  const isDepth = error instanceof RangeError && /call stack/i.test(error.message);
+  throw isDepth ? new HTTPError(400, "The body is nested too deeply") : error;
 }

@@ -1,16 +1,6 @@
 /** What a request can see of the application that serves it. Cuts the knot between the application and its requests. */
 
-/** A route as others may read it: the record that the router, the document and your own tools share. */
-export interface RouteInfo {
-  /** The method, in upper case. */
-  readonly method: string;
-  /** The full path, prefixes included. */
-  readonly path: string;
-  /** The name of the operation, unique in the application. */
-  readonly operationId: string;
-  /** The options it was registered with. */
-  readonly options: Readonly<Record<string, unknown>>;
-}
+import type { RouteInfo } from "./route_info.ts";
 
 /** The application as its requests see it. */
 export interface AppHandle {

@@ -108,7 +108,10 @@ function expireAll(): void {
   firesAt = Infinity;
   const now = performance.now();
   let earliest = Infinity;
-  for (let wait = ring.next, next = wait.next; wait !== ring; wait = next, next = wait.next) {
+  let next = ring.next;
+  while (next !== ring) {
+    const wait = next;
+    next = wait.next;
     if (wait.expires <= now) {
       wait.leave();
       wait.expire();

@@ -180,7 +180,7 @@ function blobReply(body: Blob, status: number): Response {
 }
 
 function textual(body: string, plain: ResponseInit, init: ResponseInit | undefined): Response {
-  if (init === undefined) return withNosniff(new Response(body, plain));
+  if (init === undefined) return withNosniff(new PlatformResponse(body, plain));
   const headers = new Headers(init.headers);
   if (!headers.has("content-type")) headers.set("content-type", new Headers(plain.headers).get("content-type")!);
   headers.set("x-content-type-options", "nosniff");

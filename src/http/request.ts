@@ -1,10 +1,11 @@
 /** The request as handlers, dependencies and middleware see it. */
 import { getCookies } from "@std/http/cookie";
 import { HTTPError } from "../errors.ts";
-import type { AppHandle, RouteInfo } from "./app_handle.ts";
+import type { AppHandle } from "./app_handle.ts";
 import { BodyReader } from "./body.ts";
 import { Completion } from "./completion.ts";
 import type { ResolvedLimits } from "./limits.ts";
+import type { RouteInfo } from "./route_info.ts";
 
 /** What a server tells of a connection; the part of `Deno.ServeHandlerInfo` that webfw reads. */
 export interface ConnectionInfo {

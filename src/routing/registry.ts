@@ -2,7 +2,8 @@
 import { RouteError } from "../errors.ts";
 import { checkMiddleware, type Middleware } from "./middleware.ts";
 import { parsePath, parsePrefix } from "./path.ts";
-import { type AnyRouteOptions, type MiddlewareScope, Route } from "./route.ts";
+import type { RouteDeclaration } from "../http/route_info.ts";
+import { type MiddlewareScope, Route } from "./route.ts";
 import { RouteList } from "./table.ts";
 
 const METHOD = /^[A-Z][A-Z-]*$/;
@@ -52,7 +53,7 @@ export class Registry implements MiddlewareScope {
   register(
     methods: readonly string[],
     path: string,
-    options: AnyRouteOptions,
+    options: RouteDeclaration,
     handler: unknown,
   ): void {
     const full = this.#prefix + path;

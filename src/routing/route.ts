@@ -1,18 +1,12 @@
 /** The record of a route: what the router, the document and tools are read off. */
 import { isAsyncFunction, isAsyncGeneratorFunction } from "../binding/async_function.ts";
-import { type Binder, compileBinder, type InputDeclaration } from "../binding/binder.ts";
-import type { RouteInfo } from "../http/app_handle.ts";
-import { DEFAULT_LIMITS, type Limits, type ResolvedLimits, resolveLimits } from "../http/limits.ts";
+import { type Binder, compileBinder } from "../binding/binder.ts";
+import { DEFAULT_LIMITS, type ResolvedLimits, resolveLimits } from "../http/limits.ts";
 import type { HttpRequest } from "../http/request.ts";
-import { isSchema, type Schema } from "../schema/schema.ts";
+import type { RouteDeclaration, RouteInfo } from "../http/route_info.ts";
+import { isSchema } from "../schema/schema.ts";
 import type { Middleware } from "./middleware.ts";
 import { parsePath, type PathTemplate } from "./path.ts";
-import type { RouteDescription } from "./route_options.ts";
-
-/** The options of any route, as the record holds them. */
-export interface AnyRouteOptions extends InputDeclaration, RouteDescription {
-  readonly response?: Schema | undefined;
-}
 
 /** Answers a request with its arguments. */
 export type AnyHandler = (
@@ -53,9 +47,7 @@ type RouteParts = Pick<
 export class Route implements RouteInfo {
   readonly method: string;
   readonly template: PathTemplate;
-  readonly options:
-    & Readonly<AnyRouteOptions>
-    & Readonly<Record<string, unknown>>;
+  readonly options: Readonly<RouteDeclaration>;
   readonly handler: AnyHandler;
   /** Who surrounds it, the outermost first. */
   readonly scopes: readonly MiddlewareScope[];
@@ -91,7 +83,7 @@ export class Route implements RouteInfo {
   static declare(
     method: string,
     path: string,
-    options: AnyRouteOptions,
+    options: RouteDeclaration,
     handler: unknown,
     scope: MiddlewareScope,
   ): Route {
@@ -150,7 +142,7 @@ export class Route implements RouteInfo {
   /** The bounds that hold for it in an application. */
   limitsOver(base: ResolvedLimits): ResolvedLimits {
     return resolveLimits(
-      this.options.limits as Limits | undefined,
+      this.options.limits,
       base,
       this.name,
     );
@@ -163,7 +155,7 @@ export class Route implements RouteInfo {
 }
 
 function compile(
-  options: AnyRouteOptions,
+  options: RouteDeclaration,
   path: PathTemplate,
   own: ReadonlySet<string>,
   name: string,
@@ -183,7 +175,7 @@ function checkHandler(
   );
 }
 
-function checkOptions(options: AnyRouteOptions, name: string): void {
+function checkOptions(options: RouteDeclaration, name: string): void {
   if (typeof options !== "object" || options === null) {
     throw new TypeError(
       `Cannot register ${name}: the options must be an object, got ${typeof options}`,

@@ -1,6 +1,6 @@
 /** What a route declares, and the types that TypeScript reads off it. */
 import type { DependencyLike, None } from "../binding/dependency.ts";
-import type { Limits } from "../http/limits.ts";
+import type { RouteDescription } from "../http/route_info.ts";
 import type { HttpRequest } from "../http/request.ts";
 import type { Schema } from "../schema/schema.ts";
 
@@ -14,32 +14,6 @@ export interface Mistake<Text extends string> {
 export type PathNames<Path extends string> = Path extends `${string}{${infer Name}}${infer Rest}`
   ? (Name extends `${infer Base}...` ? Base : Name) | PathNames<Rest>
   : never;
-
-/** What a route documents of itself, and how it answers. */
-export interface RouteDescription {
-  /** Other replies that are documented, by status. */
-  responses?: Readonly<Record<number, Schema>>;
-  /**
-   * The status of a success.
-   *
-   * @default {200} and 204 where the handler returns `undefined` and no `response` is declared
-   */
-  status?: number;
-  /** What the route does, in a few words. */
-  summary?: string;
-  /** What the route does, at length. */
-  description?: string;
-  /** The summary in the first line, the description in the rest. */
-  doc?: string;
-  /** What the route belongs to. */
-  tags?: readonly string[];
-  /** The name of the operation, unique in the application. The handler's name unless given. */
-  operationId?: string;
-  /** Whether clients should turn to another route. */
-  deprecated?: boolean;
-  /** Bounds of what a client can send, where they differ from the application's. */
-  limits?: Limits;
-}
 
 /** The options of a route. Everything a handler gets is declared here, by name. */
 export interface RouteOptions<

@@ -54,8 +54,8 @@ Deno.test("an import of a higher layer is reported in each of its forms", () => 
 Deno.test("each layer sees the layers below it and none above", () => {
   const layers = [
     "src/errors.ts",
-    "src/http/request.ts",
     "src/schema/text.ts",
+    "src/http/request.ts",
     "src/binding/binder.ts",
     "src/routing/table.ts",
     "src/router.ts",

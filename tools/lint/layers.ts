@@ -15,8 +15,8 @@ const ROOT = join(import.meta.dirname!, "..", "..");
 const TOWERS: readonly (readonly (readonly string[])[])[] = [
   [
     ["src/errors.ts", "src/log.ts", "src/duration.ts"],
-    ["src/http/"],
     ["src/schema/"],
+    ["src/http/"],
     ["src/binding/"],
     ["src/routing/"],
     ["src/router.ts", "src/lifespan.ts"],

@@ -1,0 +1,76 @@
+/** A route as others may read it: what the router, the document and your own tools share. */
+import type { Schema } from "../schema/schema.ts";
+import type { Limits } from "./limits.ts";
+
+/** What a route documents of itself, and how it answers. */
+export interface RouteDescription {
+  /** Other replies that are documented, by status. */
+  responses?: Readonly<Record<number, Schema>>;
+  /**
+   * The status of a success.
+   *
+   * @default {200} and 204 where the handler returns `undefined` and no `response` is declared
+   */
+  status?: number;
+  /** What the route does, in a few words. */
+  summary?: string;
+  /** What the route does, at length. */
+  description?: string;
+  /** The summary in the first line, the description in the rest. */
+  doc?: string;
+  /** What the route belongs to. */
+  tags?: readonly string[];
+  /** The name of the operation, unique in the application. The handler's name unless given. */
+  operationId?: string;
+  /** Whether clients should turn to another route. */
+  deprecated?: boolean;
+  /** Bounds of what a client can send, where they differ from the application's. */
+  limits?: Limits;
+}
+
+/** Everything that a route was declared with. */
+export interface RouteDeclaration extends RouteDescription {
+  /** Schemas of the path's parameters. */
+  params?: Readonly<Record<string, Schema>>;
+  /** Schemas of the query's parameters. */
+  query?: Readonly<Record<string, Schema>>;
+  /** Schemas of headers. */
+  headers?: Readonly<Record<string, Schema>>;
+  /** Schemas of cookies. */
+  cookies?: Readonly<Record<string, Schema>>;
+  /** The schema of the JSON body. */
+  body?: Schema;
+  /** Values that the server supplies. */
+  deps?: Readonly<Record<string, unknown>>;
+  /** The model of a success. */
+  response?: Schema;
+}
+
+/**
+ * One route of an application.
+ *
+ * @example A list of what is served
+ * ```ts
+ * import { App } from "@webfw/core";
+ * import { assertEquals } from "@std/assert";
+ *
+ * const app = new App();
+ * app.get("/books/{id}", { summary: "One book" }, async function getBook(_request, { id }) {
+ *   return { id };
+ * });
+ * const list = app.routes.map(({ method, path, operationId, options }) =>
+ *   `${method} ${path} ${operationId}: ${options.summary}`
+ * );
+ * assertEquals(list, ["GET /books/{id} getBook: One book"]);
+ * ```
+ */
+export interface RouteInfo {
+  /** The method, in upper case. */
+  readonly method: string;
+  /** The full path, prefixes included. */
+  readonly path: string;
+  /** The name of the operation, unique in the application. */
+  readonly operationId: string;
+  /** What it was declared with. */
+  readonly options: Readonly<RouteDeclaration>;
+}
