@@ -11,6 +11,9 @@ import { type Args, TextFields } from "./text_fields.ts";
 /** What a route declares of its input. */
 export type InputDeclaration = TextInputs & Pick<RouteDeclaration, "body" | "deps">;
 
+/** More faults than anyone reads; a body could hold tens of thousands. */
+const MAX_ISSUES = 1000;
+
 /** Makes a handler's arguments. */
 export interface Binder {
   /** Whether there is something to wait for. */
@@ -67,7 +70,7 @@ function bindText(fields: TextFields, request: HttpRequest): Args {
 }
 
 function accept(args: readonly Args[], issues: readonly Issue[]): Args {
-  if (issues.length > 0) throw new ValidationError(issues);
+  if (issues.length > 0) throw new ValidationError(issues.slice(0, MAX_ISSUES));
   return args[0]!;
 }
 

@@ -79,17 +79,21 @@ export interface SchemaNode extends Schema {
 export interface RunConfig {
   readonly lang: undefined;
   readonly message: undefined;
-  readonly abortEarly: false;
+  readonly abortEarly: boolean;
   readonly abortPipeEarly: undefined;
 }
 
-/** Every fault is wanted, whatever the application's global configuration of valibot says. */
-const CONFIG: RunConfig = {
+/** How many faults are told. */
+export type Detail = "all" | "first";
+
+/** The application's global configuration of valibot has no say. */
+const ALL: RunConfig = {
   lang: undefined,
   message: undefined,
   abortEarly: false,
   abortPipeEarly: undefined,
 };
+const FIRST: RunConfig = { ...ALL, abortEarly: true };
 
 /** Tells whether a value is a schema. */
 export function isSchema(value: unknown): value is Schema {
@@ -105,13 +109,10 @@ export function nodeOf(schema: Schema): SchemaNode {
 
 /** Runs a step of a pipe over a value that the steps before have taken. */
 export function runAction(action: PipeAction, value: unknown): Dataset {
-  return (action as unknown as Pick<SchemaNode, "~run">)["~run"]({ typed: true, value }, CONFIG) as Dataset;
+  return (action as unknown as Pick<SchemaNode, "~run">)["~run"]({ typed: true, value }, ALL) as Dataset;
 }
 
 /** Runs a schema over a value. The result is a promise only where the schema is async. */
-export function runSchema(
-  schema: Schema,
-  value: unknown,
-): Dataset | Promise<Dataset> {
-  return (schema as SchemaNode)["~run"]({ value }, CONFIG);
+export function runSchema(schema: Schema, value: unknown, detail: Detail = "all"): Dataset | Promise<Dataset> {
+  return (schema as SchemaNode)["~run"]({ value }, detail === "all" ? ALL : FIRST);
 }
