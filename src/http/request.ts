@@ -164,7 +164,7 @@ export class HttpRequest<State = Record<string, unknown>> {
     return this.#cookies ??= readCookies(this.raw.headers);
   }
 
-  /** Is aborted when the client has gone. */
+  /** Is aborted when the client has gone; by Deno's default also when the reply has been sent. */
   get signal(): AbortSignal {
     return this.raw.signal;
   }
@@ -373,11 +373,11 @@ function parseUrl(text: string): URL {
   }
 }
 
+/** Pairs without a name are left out: getCookies throws at them, and a neighbouring site may have set one. */
 function readCookies(headers: Headers): Readonly<Record<string, string>> {
-  try {
-    // Without a prototype, whichever object getCookies makes: the names are the client's choice.
-    return Object.assign(Object.create(null), getCookies(headers));
-  } catch (cause) {
-    throw new HTTPError(400, "The Cookie header is malformed", { cause });
-  }
+  const pairs = headers.get("cookie")?.split(";").map((pair) => pair.trim()) ?? [];
+  const named = pairs.filter((pair) => pair !== "" && !pair.startsWith("="));
+  const cookies = named.length === 0 ? {} : getCookies(new Headers({ cookie: named.join("; ") }));
+  // Without a prototype, whichever object getCookies makes: the names are the client's choice.
+  return Object.assign(Object.create(null), cookies);
 }

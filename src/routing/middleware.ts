@@ -78,15 +78,10 @@ function surround(
   recover: Recover,
 ): Endpoint {
   return async (request) => {
-    let called = false;
+    let passed: Promise<Response> | undefined;
     const next: Next = (passedOn) => {
-      if (called) {
-        return Promise.reject(
-          new TypeError("Cannot call next() again: one request has one reply"),
-        );
-      }
-      called = true;
-      return inner((passedOn ?? request) as HttpRequest);
+      if (passed) return Promise.reject(new TypeError("Cannot call next() again: one request has one reply"));
+      return passed = inner((passedOn ?? request) as HttpRequest);
     };
     try {
       const response = await middleware(request, next);
@@ -96,6 +91,8 @@ function surround(
         `${name} returned no Response: return await next(request), or a reply of its own`,
       );
     } catch (thrown) {
+      // Nobody will read the reply from further in; a stream has to be told.
+      (await (passed as Promise<Response> | undefined))?.body?.cancel().catch(() => {});
       return withOpenHeaders(await recover(thrown, request));
     }
   };

@@ -14,6 +14,8 @@ export interface Match<Entry> {
 /** Routes in the order of their registration, one for each method and shape. */
 export class RouteList {
   readonly #routes = new Map<string, Route>();
+  /** The names of operations that were declared. */
+  readonly #ids = new Set<string>();
 
   /** The routes in their order. */
   get all(): readonly Route[] {
@@ -28,9 +30,7 @@ export class RouteList {
    * @throws {RouteError} With code `conflict`, when a method and shape is taken.
    */
   add(routes: readonly Route[], action: string): void {
-    const ids = new Set(
-      [...this.#routes.values()].map((route) => route.options.operationId),
-    );
+    const ids = new Set<string>();
     const added = new Map<string, Route>();
     for (const route of routes) {
       const key = `${route.method} ${route.template.shape}`;
@@ -42,16 +42,17 @@ export class RouteList {
         );
       }
       const id = route.options.operationId;
-      if (id !== undefined && ids.has(id)) {
+      if (id !== undefined && (this.#ids.has(id) || ids.has(id))) {
         throw new RouteError(
           "conflict",
           `Cannot ${action}: the operationId "${id}" of ${route.name} is taken`,
         );
       }
-      ids.add(id);
+      if (id !== undefined) ids.add(id);
       added.set(key, route);
     }
     for (const [key, route] of added) this.#routes.set(key, route);
+    for (const id of ids) this.#ids.add(id);
   }
 }
 
