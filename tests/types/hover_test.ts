@@ -1,0 +1,45 @@
+// What an editor shows over the arguments of a handler: plain types, not how they are computed.
+
+import { assertEquals } from "@std/assert";
+import { LanguageServer } from "./language_server.ts";
+
+const MODULE = `
+import { App, dependency, Router, stateType } from "@webfw/core";
+import * as v from "valibot";
+
+interface State {
+  titles: string[];
+}
+const int = v.pipe(v.number(), v.integer());
+const Book = v.object({ title: v.string(), genre: v.picklist(["novel", "poems"]) });
+const /*?*/countBooks = dependency(async () => 12);
+const /*?*/shelves = new Router({ prefix: "/shelves/{shelf}", state: stateType<State>() });
+
+shelves.get("/{id}", async (/*?*/request, /*?*/args) => [request, args]);
+shelves.post("/{id}/order", {
+  params: { id: int },
+  query: { limit: v.optional(int, 10), q: v.optional(v.string()) },
+  headers: { "x-token": v.string() },
+  body: Book,
+  deps: { count: countBooks },
+}, async (_request, { /*?*/shelf, /*?*/id, /*?*/limit, /*?*/q, /*?*/headers, /*?*/body, /*?*/count }) => {
+  return [shelf, id, limit, q, headers, body, count];
+});
+`;
+
+Deno.test("an editor shows plain types over a handler's arguments", async () => {
+  await using server = await LanguageServer.start();
+  assertEquals(await server.hover(MODULE, "/*?*/"), [
+    "const countBooks: Dependency<number, unknown>",
+    'const shelves: Router<State, "/shelves/{shelf}">',
+    "(parameter) request: HttpRequest<State>",
+    "(parameter) args: {\n    readonly shelf: string;\n    readonly id: string;\n}",
+    "(parameter) shelf: string",
+    "(parameter) id: number",
+    "(parameter) limit: number",
+    "(parameter) q: string | undefined",
+    '(parameter) headers: {\n    "x-token": string;\n}',
+    '(parameter) body: {\n    title: string;\n    genre: "novel" | "poems";\n}',
+    "(parameter) count: number",
+  ]);
+});

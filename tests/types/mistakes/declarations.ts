@@ -1,0 +1,23 @@
+// What the mistakes of the tables are made with.
+
+import { App, dependency } from "@webfw/core";
+import { TestClient } from "@webfw/core/testing";
+import * as v from "valibot";
+
+/** What the application's lifespans yield. */
+export interface State {
+  store: { title(id: number): Promise<string> };
+}
+
+export const int = v.pipe(v.number(), v.integer());
+export const Author = v.object({ name: v.string(), born: v.optional(int) });
+export const Book = v.object({
+  title: v.string(),
+  genre: v.picklist(["novel", "poems"]),
+  isbn: v.nullable(v.string()),
+  author: Author,
+});
+
+export const app = new App<State>();
+export const client = new TestClient(app);
+export const countBooks = dependency(async () => 12);

@@ -1,0 +1,46 @@
+// The mistakes that users can make, and how the compiler puts them.
+//
+// After a change of the types, `deno task deno test -A tests/types -- --update` writes the new messages into the
+// tables: read the difference as a user would.
+
+import { assert, assertEquals } from "@std/assert";
+import { type Mistake, readTables, writeTable } from "./mistake_table.ts";
+import { type Fault, typeCheck } from "./type_check.ts";
+
+/** The compiler whose words the tables hold. Another one has to find the same faults, in words of its own. */
+const TYPESCRIPT = "6.0.";
+
+const DECLARATIONS = `
+import { App, dependency, HTTPError, type Middleware, Router, stateType, ValidationError } from "@webfw/core";
+import { TestClient } from "@webfw/core/testing";
+import * as v from "valibot";
+import {
+  app, Author, Book, client, countBooks, int, type State,
+} from ${JSON.stringify(new URL("./mistakes/declarations.ts", import.meta.url).href)};
+`;
+
+Deno.test("a mistake is one fault, reported where it was made", async (test) => {
+  const tables = await readTables();
+  const mistakes = tables.flatMap((table) => table.mistakes);
+  assert(mistakes.length >= 40, `There are only ${mistakes.length} mistakes`);
+  const [without, ...found] = await typeCheck([DECLARATIONS, ...mistakes.map(({ code }) => DECLARATIONS + code)]);
+  assertEquals(without, [], "The declarations themselves are at fault");
+  const faults = new Map(mistakes.map((mistake, index) => [mistake, found[index]!]));
+
+  if (Deno.args.includes("--update")) {
+    for (const mistake of mistakes) mistake.fault = faults.get(mistake)![0];
+    await Promise.all(tables.map(writeTable));
+  }
+  for (const { name, mistakes } of tables) {
+    await test.step(name, () => {
+      const others = mistakes.filter((mistake) => !isAsPinned(mistake, faults.get(mistake)!));
+      assertEquals(others.map((mistake) => ({ ...mistake, found: faults.get(mistake) })), []);
+    });
+  }
+});
+
+function isAsPinned({ fault }: Mistake, [first, ...others]: Fault[]): boolean {
+  if (!fault || !first || others.length > 0 || first.at !== fault.at) return false;
+  if (!Deno.version.typescript.startsWith(TYPESCRIPT)) return true;
+  return first.code === fault.code && first.message === fault.message;
+}

@@ -1,0 +1,126 @@
+// Applications, routers, middleware and lifespans: the state and the names of prefixes in their handlers.
+
+import { App, type HttpRequest, type Middleware, type Next, Router, stateType } from "@webfw/core";
+import { TestClient } from "@webfw/core/testing";
+import { assertEquals } from "@std/assert";
+import * as v from "valibot";
+import { assertType, type IsExact } from "./assert_type.ts";
+
+interface State {
+  names: string[];
+  limit: number;
+}
+const state = stateType<State>();
+const int = v.pipe(v.number(), v.integer());
+
+function withLifespans(app: App<State>): App<State> {
+  app.lifespan(async function* () {
+    yield { names: ["Ada"] };
+  });
+  app.lifespan(async function* (app) {
+    assertType<IsExact<typeof app, App<State>>>(true);
+    yield { limit: 3 };
+  });
+  app.lifespan(async function* () {
+    yield;
+  });
+  return app;
+}
+
+Deno.test("the state has its type in handlers and middleware, and is read-only", async () => {
+  const app = withLifespans(new App<State>());
+  app.middleware(async (request, next) => {
+    assertType<IsExact<typeof request, HttpRequest<State>>>(true);
+    assertType<IsExact<typeof next, Next>>(true);
+    const response = await next(request);
+    response.headers.set("limit", String(request.state.limit));
+    return response;
+  });
+  app.get("/", async (request) => {
+    assertType<IsExact<typeof request.state, Readonly<State>>>(true);
+    return request.state.names;
+  });
+  app.get("/limit", { query: { by: v.optional(int, 1) } }, async (request, { by }) => request.state.limit * by);
+  await using client = new TestClient(app);
+  assertEquals((await client.get("/")).headers.get("limit"), "3");
+  assertEquals(await client.get("/limit?by=2").json(), 6);
+});
+
+Deno.test("a state that is not declared is a record of unknown values", async () => {
+  const app = new App();
+  app.lifespan(async function* () {
+    yield { name: "Ada" };
+  });
+  app.get("/", async (request) => {
+    assertType<IsExact<typeof request, HttpRequest>>(true);
+    assertType<IsExact<typeof request.state.name, unknown>>(true);
+    return request.state.name;
+  });
+  await using client = new TestClient(app);
+  assertEquals(await client.get("/").json(), "Ada");
+});
+
+Deno.test("a router has the names of its prefix and the type of the state, both at once", async () => {
+  const shelves = new Router({ prefix: "/shelves/{shelf}", state });
+  assertType<IsExact<typeof shelves, Router<State, "/shelves/{shelf}">>>(true);
+  shelves.get("", async (request, args) => {
+    assertType<IsExact<typeof args, { readonly shelf: string }>>(true);
+    return { ...args, names: request.state.names };
+  });
+  shelves.get("/{id}", { params: { shelf: int }, query: { q: v.optional(v.string()) } }, async (_request, args) => {
+    assertType<IsExact<typeof args, { readonly shelf: number; readonly id: string; readonly q: string | undefined }>>(
+      true,
+    );
+    return args;
+  });
+  const app = withLifespans(new App({ state }));
+  assertType<IsExact<typeof app, App<State>>>(true);
+  app.include(shelves, { prefix: "/v1" });
+  await using client = new TestClient(app);
+  assertEquals(await client.get("/v1/shelves/7").json(), { shelf: "7", names: ["Ada"] });
+  assertEquals(await client.get("/v1/shelves/7/x").json(), { shelf: 7, id: "x" });
+});
+
+Deno.test("a router that needs nothing of the state, or a part of it, goes everywhere", async () => {
+  const anywhere = new Router({ prefix: "/anywhere" });
+  anywhere.get("", async () => "here");
+  const named = new Router({ prefix: "/named", state: stateType<Pick<State, "names">>() });
+  named.get("", async (request) => request.state.names);
+  named.include(anywhere);
+  const outer = new Router<State>();
+  outer.include(named);
+  outer.include(anywhere);
+  const app = withLifespans(new App<State>());
+  app.include(outer);
+  new App().include(anywhere);
+  await using client = new TestClient(app);
+  assertEquals(await client.get("/named").json(), ["Ada"]);
+  assertEquals(await client.get("/named/anywhere").json(), "here");
+  assertEquals(await client.get("/anywhere").json(), "here");
+});
+
+Deno.test("a middleware that needs nothing of the state can be added everywhere", async () => {
+  const signed: Middleware<unknown> = async (request, next) => {
+    const response = await next(request);
+    response.headers.set("server", "books");
+    return response;
+  };
+  const router = new Router({ state });
+  router.middleware(signed);
+  router.get("/", async () => 1);
+  const app = withLifespans(new App({ state }));
+  app.middleware(signed);
+  app.include(router);
+  await using client = new TestClient(app);
+  assertEquals((await client.get("/")).headers.get("server"), "books");
+});
+
+Deno.test("a route for any methods gets its arguments as every other", async () => {
+  const app = new App();
+  app.route("/{id}", { methods: ["GET", "PURGE"], params: { id: int } }, async (request, args) => {
+    assertType<IsExact<typeof args, { readonly id: number }>>(true);
+    return { ...args, method: request.method };
+  });
+  await using client = new TestClient(app);
+  assertEquals(await client.request("PURGE", "/7").json(), { id: 7, method: "PURGE" });
+});
