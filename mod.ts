@@ -62,7 +62,8 @@ export type { Limits } from "./src/http/limits.ts";
 export type { Duration } from "./src/duration.ts";
 
 // Requests and replies
-export { type ConnectionInfo, HttpRequest } from "./src/http/request.ts";
+export type { ConnectionInfo } from "./src/http/exchange.ts";
+export { HttpRequest } from "./src/http/request.ts";
 export type { AppHandle } from "./src/http/app_handle.ts";
 export type { RouteDeclaration, RouteDescription, RouteInfo } from "./src/http/route_info.ts";
 export { html, redirect, text } from "./src/http/reply.ts";

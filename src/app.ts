@@ -4,7 +4,7 @@ import { HTTPError, RouteError } from "./errors.ts";
 import type { AppHandle } from "./http/app_handle.ts";
 import { DEFAULT_LIMITS, type Limits, type ResolvedLimits, resolveLimits } from "./http/limits.ts";
 import { problemReply } from "./http/reply.ts";
-import type { ConnectionInfo } from "./http/request.ts";
+import type { ConnectionInfo } from "./http/exchange.ts";
 import type { RouteInfo } from "./http/route_info.ts";
 import { type Lifespan, Lifespans } from "./lifespan.ts";
 import { describeError, log } from "./log.ts";

@@ -1,7 +1,8 @@
 /** Serves an application on a socket until it is told to stop. */
 import { type Duration, toMilliseconds } from "./duration.ts";
 import { releaseIdleTimer } from "./http/deadline.ts";
-import { type ConnectionInfo, pathStart } from "./http/request.ts";
+import type { ConnectionInfo } from "./http/exchange.ts";
+import { pathStart } from "./http/target.ts";
 import { log } from "./log.ts";
 
 /** Where a server listens. */

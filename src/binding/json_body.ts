@@ -2,7 +2,7 @@
 import { HTTPError, type Issue } from "../errors.ts";
 import { parseJson } from "../http/json.ts";
 import { isJson } from "../http/media_type.ts";
-import { connectionOf, type HttpRequest, jsonTextOf } from "../http/request.ts";
+import { exchangeOf, type HttpRequest } from "../http/request.ts";
 import { toIssue } from "../schema/issues.ts";
 import { toJsonForm } from "../schema/json_form.ts";
 import type { Dataset, Schema } from "../schema/schema.ts";
@@ -36,7 +36,7 @@ export class JsonBody {
    */
   read(request: HttpRequest): Promise<string> | "" {
     const isTyped = isJson(request.raw.headers.get("content-type"));
-    return isTyped ? jsonTextOf(request) : refuseUnlessEmpty(request);
+    return isTyped ? exchangeOf(request).body.jsonText() : refuseUnlessEmpty(request);
   }
 
   /**
@@ -59,7 +59,7 @@ function settle(dataset: Dataset, issues: Issue[]): unknown {
 
 /** Nothing needs no content type. */
 function refuseUnlessEmpty(request: HttpRequest): "" {
-  if (isEmpty(request.raw, connectionOf(request) !== undefined)) return "";
+  if (isEmpty(request.raw, exchangeOf(request).connection !== undefined)) return "";
   throw new HTTPError(415, "The body must be JSON in UTF-8: send it with content-type application/json", {
     headers: { accept: "application/json" },
   });

@@ -1,7 +1,8 @@
 /** Binds what comes as text: path, query, headers and cookies, of a handler and of its dependencies, in one pass. */
 import type { Issue } from "../errors.ts";
 import { pickQuery, type QueryValue } from "../http/query.ts";
-import { type HttpRequest, limitsOf, pathValuesOf, queryTextOf } from "../http/request.ts";
+import { exchangeOf, type HttpRequest } from "../http/request.ts";
+import { queryText } from "../http/target.ts";
 import { INVALID } from "../schema/check.ts";
 import { toIssue } from "../schema/issues.ts";
 import type { Dataset, SchemaIssue } from "../schema/schema.ts";
@@ -71,7 +72,9 @@ export class TextFields {
   }
 
   #query(request: HttpRequest): readonly QueryValue[] {
-    return this.#slots.size === 0 ? [] : pickQuery(queryTextOf(request), this.#slots, limitsOf(request).query);
+    if (this.#slots.size === 0) return NO_QUERY;
+    const { raw, pathEnd, matched } = exchangeOf(request);
+    return pickQuery(queryText(raw.url, pathEnd), this.#slots, matched.limits.query);
   }
 
   #emptyArgs(): Args[] {
@@ -85,6 +88,7 @@ export class TextFields {
   }
 }
 
+const NO_QUERY: readonly QueryValue[] = [];
 const BAGS = ["headers", "cookies"] as const;
 
 function read(
@@ -94,7 +98,7 @@ function read(
 ): QueryValue {
   switch (field.source) {
     case "path":
-      return pathValuesOf(request)[field.place];
+      return exchangeOf(request).values[field.place];
     case "query": {
       const value = query[field.place];
       return field.isList && typeof value === "string" ? [value] : value;

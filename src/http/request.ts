@@ -2,39 +2,11 @@
 import { getCookies } from "@std/http/cookie";
 import { HTTPError } from "../errors.ts";
 import type { AppHandle } from "./app_handle.ts";
-import { BodyReader } from "./body.ts";
-import { Completion } from "./completion.ts";
-import type { ResolvedLimits } from "./limits.ts";
+import type { Exchange } from "./exchange.ts";
 import type { RouteInfo } from "./route_info.ts";
+import { pathStart } from "./target.ts";
 
-/** What a server tells of a connection; the part of `Deno.ServeHandlerInfo` that webfw reads. */
-export interface ConnectionInfo {
-  /** The address of the client. */
-  readonly remoteAddr?: Deno.Addr;
-  /** Settles when the reply has been sent, or cannot be any more. */
-  readonly completed?: Promise<void>;
-}
-
-/** What serves a request, as far as the request has to know it. */
-export interface MatchedRoute {
-  /** The route, for others to read; null where none matches. */
-  readonly info: RouteInfo | null;
-  /** The names of the path's parameters, in their order. */
-  readonly names: readonly string[];
-  /** The bounds that hold for it. */
-  readonly limits: ResolvedLimits;
-}
-
-let getCompletion: (request: HttpRequest<unknown>) => Completion | undefined;
-let openCompletion: (request: HttpRequest<unknown>) => Completion;
-let getPathValues: (request: HttpRequest<unknown>) => readonly string[];
-let getLimits: (request: HttpRequest<unknown>) => ResolvedLimits;
-let getReplyHeaders: (request: HttpRequest<unknown>) => Headers | undefined;
-let readJsonText: (request: HttpRequest<unknown>) => Promise<string>;
-let getPathEnd: (request: HttpRequest<unknown>) => number;
-let getConnection: (
-  request: HttpRequest<unknown>,
-) => ConnectionInfo | undefined;
+let getExchange: (request: HttpRequest<unknown>) => Exchange;
 
 /**
  * A request: a thin wrapper over the platform's own, which is at hand as `raw`. Everything is read when it is asked for.
@@ -67,27 +39,14 @@ export class HttpRequest<State = Record<string, unknown>> {
   readonly app: AppHandle;
   /** What the lifespans yielded. It is shared by all requests, and frozen. */
   readonly state: Readonly<State>;
-  readonly #matched: MatchedRoute;
-  readonly #values: readonly string[];
-  readonly #pathEnd: number;
-  readonly #info: ConnectionInfo | undefined;
+  readonly #exchange: Exchange;
   #params: Readonly<Record<string, string>> | undefined;
   #url: URL | undefined;
   #cookies: Readonly<Record<string, string>> | undefined;
-  #body: BodyReader | undefined;
-  #completion: Completion | undefined;
-  #replyHeaders: Headers | undefined;
   #locals: Map<unknown, unknown> | undefined;
 
   static {
-    getCompletion = (request) => request.#completion;
-    openCompletion = (request) => request.#completion ??= new Completion();
-    getPathValues = (request) => request.#values;
-    getLimits = (request) => request.#matched.limits;
-    getReplyHeaders = (request) => request.#replyHeaders;
-    readJsonText = (request) => request.#reader().jsonText();
-    getPathEnd = (request) => request.#pathEnd;
-    getConnection = (request) => request.#info;
+    getExchange = (request) => request.#exchange;
   }
 
   /**
@@ -95,30 +54,14 @@ export class HttpRequest<State = Record<string, unknown>> {
    *
    * @ignore
    *
-   * @param raw The platform's request.
-   * @param app The application that serves it.
+   * @param exchange The request and what belongs to it.
    * @param state What the lifespans yielded.
-   * @param matched What serves it.
-   * @param values The values of the path's parameters.
-   * @param pathEnd Where the path ends in the URL's text.
-   * @param info What the server tells of the connection.
    */
-  constructor(
-    raw: Request,
-    app: AppHandle,
-    state: Readonly<State>,
-    matched: MatchedRoute,
-    values: readonly string[],
-    pathEnd: number,
-    info: ConnectionInfo | undefined,
-  ) {
-    this.raw = raw;
-    this.app = app;
+  constructor(exchange: Exchange, state: Readonly<State>) {
+    this.raw = exchange.raw;
+    this.app = exchange.app;
     this.state = state;
-    this.#matched = matched;
-    this.#values = values;
-    this.#pathEnd = pathEnd;
-    this.#info = info;
+    this.#exchange = exchange;
   }
 
   /** The method, in upper case. */
@@ -133,19 +76,20 @@ export class HttpRequest<State = Record<string, unknown>> {
 
   /** The path as it was sent, not decoded. */
   get path(): string {
-    return this.raw.url.slice(pathStart(this.raw.url), this.#pathEnd);
+    return this.raw.url.slice(pathStart(this.raw.url), this.#exchange.pathEnd);
   }
 
   /** The route that serves the request; null where none does. */
   get route(): RouteInfo | null {
-    return this.#matched.info;
+    return this.#exchange.matched.info;
   }
 
   /** The parameters of the path as text, decoded. A handler's arguments hold them converted. */
   get params(): Readonly<Record<string, string>> {
     if (this.#params) return this.#params;
     const params: Record<string, string> = Object.create(null);
-    this.#matched.names.forEach((name, index) => params[name] = this.#values[index] ?? "");
+    const { matched, values } = this.#exchange;
+    matched.names.forEach((name, index) => params[name] = values[index] ?? "");
     return this.#params = params;
   }
 
@@ -177,7 +121,7 @@ export class HttpRequest<State = Record<string, unknown>> {
 
   /** The address of the client; null where the request came by no network. Behind a proxy it is the proxy's. */
   get remoteAddress(): string | null {
-    const address = this.#info?.remoteAddr;
+    const address = this.#exchange.connection?.remoteAddr;
     return address && "hostname" in address ? address.hostname : null;
   }
 
@@ -201,7 +145,7 @@ export class HttpRequest<State = Record<string, unknown>> {
    * ```
    */
   get replyHeaders(): Headers {
-    return this.#replyHeaders ??= new Headers();
+    return this.#exchange.replyHeaders ??= new Headers();
   }
 
   /**
@@ -232,7 +176,7 @@ export class HttpRequest<State = Record<string, unknown>> {
    * @throws {HTTPError} With 400 when it is not JSON, 408 when it comes too slowly, 413 when it is too large.
    */
   json(): Promise<unknown> {
-    return this.#reader().json();
+    return this.#exchange.body.json();
   }
 
   /**
@@ -241,7 +185,7 @@ export class HttpRequest<State = Record<string, unknown>> {
    * @throws {HTTPError} With 408 when it comes too slowly, 413 when it is too large.
    */
   text(): Promise<string> {
-    return this.#reader().text();
+    return this.#exchange.body.text();
   }
 
   /**
@@ -250,7 +194,7 @@ export class HttpRequest<State = Record<string, unknown>> {
    * @throws {HTTPError} With 408 when it comes too slowly, 413 when it is too large.
    */
   bytes(): Promise<Uint8Array<ArrayBuffer>> {
-    return this.#reader().bytes();
+    return this.#exchange.body.bytes();
   }
 
   /**
@@ -260,7 +204,7 @@ export class HttpRequest<State = Record<string, unknown>> {
    * it is no form.
    */
   formData(): Promise<FormData> {
-    return this.#reader().formData();
+    return this.#exchange.body.formData();
   }
 
   /**
@@ -269,7 +213,7 @@ export class HttpRequest<State = Record<string, unknown>> {
    * @throws {TypeError} When it was read through `raw`.
    */
   stream(): ReadableStream<Uint8Array<ArrayBuffer>> {
-    return this.#reader().stream();
+    return this.#exchange.body.stream();
   }
 
   /**
@@ -279,90 +223,13 @@ export class HttpRequest<State = Record<string, unknown>> {
    * @param task What to do.
    */
   after(task: () => unknown): void {
-    openCompletion(this).addTask(task);
-  }
-
-  #reader(): BodyReader {
-    return this.#body ??= new BodyReader(
-      this.raw,
-      this.#matched.limits,
-      this.#info === undefined,
-    );
+    this.#exchange.openCompletion().addTask(task);
   }
 }
 
-/** The work that is left of a request, if there is any. */
-export function completionOf<State>(
-  request: HttpRequest<State>,
-): Completion | undefined {
-  return getCompletion(request);
-}
-
-/** The work that is left of a request, to add to. */
-export function openCompletionOf<State>(
-  request: HttpRequest<State>,
-): Completion {
-  return openCompletion(request);
-}
-
-/** The values of the path's parameters, decoded, in their order. */
-export function pathValuesOf<State>(
-  request: HttpRequest<State>,
-): readonly string[] {
-  return getPathValues(request);
-}
-
-/** What the server tells of the request's connection. */
-export function connectionOf<State>(
-  request: HttpRequest<State>,
-): ConnectionInfo | undefined {
-  return getConnection(request);
-}
-
-/** The headers that were set for the reply, if any were. */
-export function replyHeadersOf<State>(request: HttpRequest<State>): Headers | undefined {
-  return getReplyHeaders(request);
-}
-
-/** The body as text that is to be parsed as JSON. */
-export function jsonTextOf<State>(request: HttpRequest<State>): Promise<string> {
-  return readJsonText(request);
-}
-
-/** The bounds that hold for the request. */
-export function limitsOf<State>(request: HttpRequest<State>): ResolvedLimits {
-  return getLimits(request);
-}
-
-/** The query's text, without the question mark; sliced from the URL, which is never parsed for it. */
-export function queryTextOf<State>(request: HttpRequest<State>): string {
-  const { url } = request.raw;
-  const start = getPathEnd(request);
-  if (url.charCodeAt(start) !== 63 /* ? */) return "";
-  const hash = url.indexOf("#", start);
-  return hash < 0 ? url.slice(start + 1) : url.slice(start + 1, hash);
-}
-
-/** Where the path starts in the text of a URL: at the first slash after the authority. Below 0 where there is none. */
-export function pathStart(url: string): number {
-  return url.indexOf("/", authorityStart(url));
-}
-
-/**
- * Where the path ends in the text of a URL. Below its start where a query or fragment comes before it: a server may be sent a
- * target without a path.
- */
-export function pathEnd(url: string, start: number): number {
-  const authority = authorityStart(url);
-  const query = url.indexOf("?", authority);
-  const hash = url.indexOf("#", authority);
-  const end = query < 0 ? url.length : query;
-  return start < 0 ? -1 : hash >= 0 && hash < end ? hash : end;
-}
-
-function authorityStart(url: string): number {
-  const isHttp = url.charCodeAt(4) === 58; // http:
-  return isHttp ? 7 : url.indexOf("://") + 3;
+/** What the framework keeps of a request. */
+export function exchangeOf<State>(request: HttpRequest<State>): Exchange {
+  return getExchange(request);
 }
 
 function parseUrl(text: string): URL {

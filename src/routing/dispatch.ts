@@ -5,16 +5,9 @@ import { completeAfter, PendingWork } from "../http/completion.ts";
 import type { ResolvedLimits } from "../http/limits.ts";
 import { toReply, withHeaders, withoutBody } from "../http/reply.ts";
 import type { Stopping } from "../http/stream_reply.ts";
-import {
-  completionOf,
-  type ConnectionInfo,
-  connectionOf,
-  HttpRequest,
-  type MatchedRoute,
-  pathEnd,
-  pathStart,
-  replyHeadersOf,
-} from "../http/request.ts";
+import { type ConnectionInfo, Exchange, type MatchedRoute } from "../http/exchange.ts";
+import { exchangeOf, HttpRequest } from "../http/request.ts";
+import { pathEnd, pathStart } from "../http/target.ts";
 import type { Dataset, SchemaIssue } from "../schema/schema.ts";
 import { toValidator, type Validator } from "../schema/validator.ts";
 import { compose, type Endpoint, type Middleware, type Recover } from "./middleware.ts";
@@ -69,6 +62,7 @@ export class Dispatcher {
     info: ConnectionInfo | undefined,
   ): Promise<Response> {
     const { url, method } = raw;
+    const { app } = this.#parts;
     const start = pathStart(url);
     const end = pathEnd(url, start);
     let match: Match<Served>;
@@ -76,19 +70,10 @@ export class Dispatcher {
       if (end < start) throw new HTTPError(400, "The request target has no path");
       match = this.#tree.find(method, url.slice(start, end));
     } catch (refusal) {
-      return this.#refuse(refusal, new HttpRequest(raw, this.#parts.app, state, this.#unmatched, [], end, info));
+      return this.#refuse(refusal, new HttpRequest(new Exchange(raw, app, this.#unmatched, [], end, info), state));
     }
     const { matched, endpoint } = match.entry;
-    const request = new HttpRequest(
-      raw,
-      this.#parts.app,
-      state,
-      matched,
-      match.values,
-      end,
-      info,
-    );
-    const reply = endpoint(request);
+    const reply = endpoint(new HttpRequest(new Exchange(raw, app, matched, match.values, end, info), state));
     // A server leaves the body away by itself, and tells its length, which it could not if it was not given one.
     return method === "HEAD" && info === undefined ? reply.then(withoutBody) : reply;
   }
@@ -96,13 +81,9 @@ export class Dispatcher {
   /** The application's middlewares see what no route serves, too. */
   async #refuse(refusal: unknown, request: HttpRequest): Promise<Response> {
     const { middlewares, recover } = this.#parts;
-    const endpoint = compose(
-      middlewares,
-      async (request) => await recover(refusal, request),
-      recover,
-    );
+    const endpoint = compose(middlewares, async (request) => await recover(refusal, request), recover);
     const response = finish(request, await endpoint(request), this.pending);
-    return request.method === "HEAD" && connectionOf(request) === undefined ? withoutBody(response) : response;
+    return request.method === "HEAD" && exchangeOf(request).connection === undefined ? withoutBody(response) : response;
   }
 }
 
@@ -136,10 +117,9 @@ function planOf(
       }
       const reply = toReply(result, status, stopping);
       response = reply instanceof Promise ? await reply : reply;
-      const completion = completionOf(request);
+      const { completion, replyHeaders } = exchangeOf(request);
       if (completion && isWhole(result)) completion.whole = response;
-      const headers = replyHeadersOf(request);
-      if (headers) response = withHeaders(response, headers);
+      if (replyHeaders) response = withHeaders(response, replyHeaders);
     } catch (thrown) {
       response = await recover(thrown, request);
     }
@@ -182,6 +162,6 @@ function misfit(route: string, issues: readonly SchemaIssue[]): Error {
 
 /** Sees to what is left to do after the reply. */
 function finish(request: HttpRequest, response: Response, pending: PendingWork): Response {
-  const completion = completionOf(request);
-  return completion ? completeAfter(response, completion, pending, connectionOf(request)?.completed) : response;
+  const { completion, connection } = exchangeOf(request);
+  return completion ? completeAfter(response, completion, pending, connection?.completed) : response;
 }
