@@ -46,11 +46,14 @@ export type {
   RouteOptions,
 } from "./src/routing/route_options.ts";
 export {
+  type AnyDependency,
   type Dependency,
   dependency,
   type DependencyArgs,
   type DependencyLike,
   type DependencyOptions,
+  type DependencyValue,
+  type NeededState,
   type None,
   type RequiredState,
   type Resolve,

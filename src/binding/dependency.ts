@@ -67,12 +67,7 @@ export interface DependencyOptions<
     readonly [Name in keyof CookieInputs]: Schema<unknown, CookieInputs[Name]>;
   };
   /** Other dependencies that it needs. */
-  deps?: {
-    readonly [Name in keyof Dependencies]: DependencyLike<
-      Dependencies[Name],
-      State
-    >;
-  };
+  deps?: Dependencies & Readonly<Record<string, AnyDependency>>;
 }
 
 /** Computes the value: an `async function`, or an `async function*` that yields it once and then cleans up. */
@@ -82,6 +77,25 @@ export type Resolve<Value, State, Args> =
     request: HttpRequest<State>,
     args: Args,
   ) => AsyncGenerator<Value, void, void>);
+
+/** Any dependency, whatever its value and the state that it needs. */
+export type AnyDependency =
+  | Dependency<unknown, never>
+  | ((request: HttpRequest<never>) => Promise<unknown> | AsyncGenerator<unknown, void, void>);
+
+/** The value of a dependency. */
+export type DependencyValue<Given> = Given extends Dependency<infer Value, never> ? Value
+  : Given extends (request: never) => Promise<infer Value> ? Value
+  : Given extends (request: never) => AsyncGenerator<infer Value, void, void> ? Value
+  : never;
+
+/** The state that dependencies need, all of them together. */
+export type NeededState<Given> = (
+  Given extends Dependency<unknown, infer State> ? (state: State) => void
+    : Given extends (request: HttpRequest<infer State>) => unknown ? (state: RequiredState<State>) => void
+    : never
+) extends (state: infer State) => void ? State
+  : unknown;
 
 /** The arguments of a dependency's function: everything it declares, by name. */
 export type DependencyArgs<
@@ -93,7 +107,7 @@ export type DependencyArgs<
 > =
   & PathInputs
   & QueryInputs
-  & Dependencies
+  & { readonly [Name in keyof Dependencies]: DependencyValue<Dependencies[Name]> }
   & ([keyof HeaderInputs] extends [never] ? unknown
     : { readonly headers: HeaderInputs })
   & ([keyof CookieInputs] extends [never] ? unknown
@@ -198,7 +212,7 @@ export function dependency<
   QueryInputs = None,
   HeaderInputs = None,
   CookieInputs = None,
-  Dependencies = None,
+  Dependencies extends Readonly<Record<string, AnyDependency>> = None,
 >(
   options: DependencyOptions<
     State,
@@ -219,7 +233,7 @@ export function dependency<
       Dependencies
     >
   >,
-): Dependency<Value, RequiredState<State>>;
+): Dependency<Value, RequiredState<State> & NeededState<Dependencies[keyof Dependencies]>>;
 export function dependency(
   ...given: [unknown] | [unknown, unknown]
 ): Dependency<unknown> {
