@@ -37,8 +37,9 @@ export type { ListenAddress, RunOptions } from "./src/serve.ts";
 export type {
   Atom,
   Exact,
+  ExtraKeys,
+  IsKnown,
   KeysOf,
-  Mistake,
   PathNames,
   RegisterDeclared,
   RegisterRoute,
@@ -49,7 +50,6 @@ export {
   type AnyDependency,
   type Dependency,
   dependency,
-  type DependencyArgs,
   type DependencyLike,
   type DependencyOptions,
   type DependencyValue,
@@ -60,6 +60,7 @@ export {
   type StateType,
   stateType,
 } from "./src/binding/dependency.ts";
+export type { Mistake, NamesOfOthers, NotSchemas, OutputOf, Schemas } from "./src/schema/declared.ts";
 export type { Schema } from "./src/schema/schema.ts";
 export type { Limits } from "./src/http/limits.ts";
 export type { Duration } from "./src/duration.ts";

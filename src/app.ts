@@ -12,6 +12,8 @@ import { registryOf, RouteScope } from "./router.ts";
 import { Dispatcher } from "./routing/dispatch.ts";
 import { errorBoundary, type ErrorHandler, type ErrorHandlerOptions } from "./routing/error_handler.ts";
 import { assignOperationIds } from "./routing/operation_id.ts";
+import type { ExtraKeys } from "./routing/route_options.ts";
+import type { Mistake } from "./schema/declared.ts";
 import { type RunOptions, serve } from "./serve.ts";
 
 /** Options of an {@linkcode App}. */
@@ -169,14 +171,22 @@ export class App<State = Record<string, unknown>> extends RouteScope<State, ""> 
    * assertEquals(open, false);
    * ```
    */
-  lifespan(lifespan: Lifespan<App<State>, State>): void {
+  lifespan<Part extends Partial<State> | void>(
+    lifespan: (
+      app: App<State>,
+    ) => AsyncGenerator<
+      ExtraKeys<Part, State> extends never ? Part : Mistake<`The state has no '${ExtraKeys<Part, State>}'`>,
+      void,
+      void
+    >,
+  ): void {
     if (this.#starting) {
       throw new RouteError(
         "frozen",
         "Cannot add a lifespan: the application has started",
       );
     }
-    this.#lifespans.add(lifespan);
+    this.#lifespans.add(lifespan as Lifespan<App<State>, State>);
   }
 
   /**

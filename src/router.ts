@@ -24,7 +24,7 @@ export interface MethodsOption {
 /** A router that can be included where the state is `State`. */
 export interface Includable<State> {
   /** Carries the type; never there at run time. A router that says nothing of the state can go everywhere. */
-  readonly "~state"?: (state: RequiredState<State>) => void;
+  readonly "~state"?: ((state: RequiredState<State>) => void) | undefined;
 }
 
 let getRegistry: (scope: object) => Registry;
@@ -164,7 +164,7 @@ export class Router<
   const Prefix extends string = string,
 > extends RouteScope<State, Prefix> implements Includable<State> {
   /** Carries the type of the state; never there at run time. */
-  declare readonly "~state"?: (state: RequiredState<State>) => void;
+  declare readonly "~state"?: ((state: RequiredState<State>) => void) | undefined;
 
   /**
    * Makes an empty router.

@@ -1,7 +1,8 @@
 /** Dependencies: values that the server supplies to handlers and to one another. */
 import type { HttpRequest } from "../http/request.ts";
 import type { RouteDeclaration } from "../http/route_info.ts";
-import { isSchema, type Schema } from "../schema/schema.ts";
+import type { NotSchemas, OutputOf, Schemas } from "../schema/declared.ts";
+import { isSchema } from "../schema/schema.ts";
 import { isAsyncFunction, isAsyncGeneratorFunction } from "./async_function.ts";
 
 /** No names: what an option that is not given declares. */
@@ -10,7 +11,7 @@ export type None = Record<never, never>;
 /** A type of the application's state, as a value; see {@linkcode stateType}. */
 export interface StateType<State> {
   /** Carries the type; never there at run time. */
-  readonly "~state"?: State;
+  readonly "~state"?: State | undefined;
 }
 
 /**
@@ -42,41 +43,31 @@ export function stateType<State>(): StateType<State> {
 /** What a dependency declares. */
 export interface DependencyOptions<
   State,
-  PathInputs,
-  QueryInputs,
-  HeaderInputs,
-  CookieInputs,
+  PathSchemas,
+  QuerySchemas,
+  HeaderSchemas,
+  CookieSchemas,
   Dependencies,
 > {
   /** The type of `request.state`, by {@linkcode stateType}. */
   state?: StateType<State>;
   /** Parameters of the path. Every route that uses the dependency has to hold them. */
-  params?: {
-    readonly [Name in keyof PathInputs]: Schema<unknown, PathInputs[Name]>;
-  };
+  params?: PathSchemas extends Schemas ? PathSchemas : NotSchemas<PathSchemas>;
   /** Query parameters; they become those of every route that uses the dependency. */
-  query?: {
-    readonly [Name in keyof QueryInputs]: Schema<unknown, QueryInputs[Name]>;
-  };
+  query?: QuerySchemas extends Schemas ? QuerySchemas : NotSchemas<QuerySchemas>;
   /** Headers, by names in any case. */
-  headers?: {
-    readonly [Name in keyof HeaderInputs]: Schema<unknown, HeaderInputs[Name]>;
-  };
+  headers?: HeaderSchemas extends Schemas ? HeaderSchemas : NotSchemas<HeaderSchemas>;
   /** Cookies. */
-  cookies?: {
-    readonly [Name in keyof CookieInputs]: Schema<unknown, CookieInputs[Name]>;
-  };
+  cookies?: CookieSchemas extends Schemas ? CookieSchemas : NotSchemas<CookieSchemas>;
   /** Other dependencies that it needs. */
   deps?: Dependencies & Readonly<Record<string, AnyDependency>>;
 }
 
 /** Computes the value: an `async function`, or an `async function*` that yields it once and then cleans up. */
-export type Resolve<Value, State, Args> =
-  | ((request: HttpRequest<State>, args: Args) => Promise<Value>)
-  | ((
-    request: HttpRequest<State>,
-    args: Args,
-  ) => AsyncGenerator<Value, void, void>);
+export type Resolve<Value, State, Args> = (
+  request: HttpRequest<State>,
+  args: Args,
+) => Promise<Value> | AsyncGenerator<Value, void, void>;
 
 /** Any dependency, whatever its value and the state that it needs. */
 export type AnyDependency =
@@ -97,22 +88,6 @@ export type NeededState<Given> = (
 ) extends (state: infer State) => void ? State
   : unknown;
 
-/** The arguments of a dependency's function: everything it declares, by name. */
-export type DependencyArgs<
-  PathInputs,
-  QueryInputs,
-  HeaderInputs,
-  CookieInputs,
-  Dependencies,
-> =
-  & PathInputs
-  & QueryInputs
-  & { readonly [Name in keyof Dependencies]: DependencyValue<Dependencies[Name]> }
-  & ([keyof HeaderInputs] extends [never] ? unknown
-    : { readonly headers: HeaderInputs })
-  & ([keyof CookieInputs] extends [never] ? unknown
-    : { readonly cookies: CookieInputs });
-
 /** The state that has to be there: none, where a declaration says nothing of it. */
 export type RequiredState<State> = string extends keyof State ? unknown : State;
 
@@ -121,9 +96,9 @@ export interface Dependency<Value, State = unknown> {
   /** Marks a dependency. */
   readonly kind: "dependency";
   /** Carries the type of the value; never there at run time. */
-  readonly "~value"?: Value;
+  readonly "~value"?: Value | undefined;
   /** Carries the type of the state; never there at run time. */
-  readonly "~state"?: (state: State) => void;
+  readonly "~state"?: ((state: State) => void) | undefined;
 }
 
 /** What `deps` takes: a dependency, or just an async function of the request. */
@@ -135,6 +110,15 @@ export type DependencyLike<Value, State> =
 export type TextInputs = {
   readonly [Option in "params" | "query" | "headers" | "cookies"]?: RouteDeclaration[Option] | undefined;
 };
+
+/** The options of any dependency. As narrow as those of a call, since the compiler tries them where no overload fits. */
+interface AnyOptions extends TextInputs {
+  readonly state?: StateType<unknown>;
+  readonly deps?: Readonly<Record<string, AnyDependency>>;
+}
+
+/** The function of any dependency. */
+type AnyResolve = (request: HttpRequest, args: never) => Promise<unknown> | AsyncGenerator<unknown, void, void>;
 
 /** The inside of a dependency. */
 export interface DependencyNode extends Dependency<unknown> {
@@ -208,40 +192,45 @@ export function dependency<Value, State = Record<string, unknown>>(
 export function dependency<
   Value,
   State = Record<string, unknown>,
-  PathInputs = None,
-  QueryInputs = None,
-  HeaderInputs = None,
-  CookieInputs = None,
+  PathSchemas = None,
+  QuerySchemas = None,
+  HeaderSchemas = never,
+  CookieSchemas = never,
   Dependencies extends Readonly<Record<string, AnyDependency>> = None,
 >(
   options: DependencyOptions<
     State,
-    PathInputs,
-    QueryInputs,
-    HeaderInputs,
-    CookieInputs,
+    PathSchemas,
+    QuerySchemas,
+    HeaderSchemas,
+    CookieSchemas,
     Dependencies
   >,
-  resolve: Resolve<
-    Value,
-    State,
-    DependencyArgs<
-      PathInputs,
-      QueryInputs,
-      HeaderInputs,
-      CookieInputs,
-      Dependencies
-    >
-  >,
+  // Written out here, since the compiler would name an alias, with all its arguments, in every message.
+  resolve: (
+    request: HttpRequest<State>,
+    args: {
+      readonly [
+        Name in NoInfer<
+          | keyof PathSchemas
+          | keyof QuerySchemas
+          | keyof Dependencies
+          | (HeaderSchemas extends unknown ? "headers" : never)
+          | (CookieSchemas extends unknown ? "cookies" : never)
+        >
+      ]: Name extends keyof QuerySchemas ? OutputOf<QuerySchemas[Name]>
+        : Name extends keyof Dependencies ? DependencyValue<Dependencies[Name]>
+        : Name extends keyof PathSchemas ? OutputOf<PathSchemas[Name]>
+        : Name extends "headers" ? { readonly [Header in keyof HeaderSchemas]: OutputOf<HeaderSchemas[Header]> }
+        : { readonly [Cookie in keyof CookieSchemas]: OutputOf<CookieSchemas[Cookie]> };
+    },
+  ) => Promise<Value> | AsyncGenerator<Value, void, void>,
 ): Dependency<Value, RequiredState<State> & NeededState<Dependencies[keyof Dependencies]>>;
 export function dependency(
-  ...given: [unknown] | [unknown, unknown]
+  ...given: [resolve: AnyResolve] | [options: AnyOptions, resolve: AnyResolve]
 ): Dependency<unknown> {
   const [options, resolve] = given.length === 1 ? [{}, given[0]] : given;
-  return makeNode(
-    options as DependencyOptions<unknown, None, None, None, None, None>,
-    resolve,
-  );
+  return makeNode(options, resolve);
 }
 
 /** The inside of whatever stands under `deps`. A plain function is one dependency, wherever it is named. */
@@ -265,7 +254,7 @@ function isNode(given: unknown): given is DependencyNode {
 }
 
 function makeNode(
-  options: DependencyOptions<unknown, None, None, None, None, None>,
+  options: AnyOptions,
   resolve: unknown,
 ): DependencyNode {
   const cleansUp = isAsyncGeneratorFunction(resolve);

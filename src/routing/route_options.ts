@@ -2,75 +2,55 @@
 import type { DependencyLike, None } from "../binding/dependency.ts";
 import type { RouteDescription } from "../http/route_info.ts";
 import type { HttpRequest } from "../http/request.ts";
+import type { Mistake, NotSchemas, OutputOf, Schemas } from "../schema/declared.ts";
 import type { Schema } from "../schema/schema.ts";
-
-/** Stands in a type where a declaration is wrong, so that the compiler's message says why. */
-export interface Mistake<Text extends string> {
-  /** What is wrong. */
-  readonly "~mistake": Text;
-}
 
 /** The names of the parameters in a path. */
 export type PathNames<Path extends string> = Path extends `${string}{${infer Name}}${infer Rest}`
   ? (Name extends `${infer Base}...` ? Base : Name) | PathNames<Rest>
   : never;
 
+/** Whether the whole text of a path is known to the compiler: a path that is computed may hold any names. */
+export type IsKnown<Path extends string> = Record<never, never> extends Record<Path, 1> ? false : true;
+
 /** The options of a route. Everything a handler gets is declared here, by name. */
 export interface RouteOptions<
   State,
+  Prefix extends string,
+  Path extends string,
   Names extends string,
-  PathInputs,
-  QueryInputs,
-  HeaderInputs,
-  CookieInputs,
+  PathSchemas,
+  QuerySchemas,
+  HeaderSchemas,
+  CookieSchemas,
   Body,
   Dependencies,
   Model,
 > extends RouteDescription {
+  // Schemas are inferred as they stand, and their values are computed for the handler alone: inferring the values at once
+  // costs the compiler three times as much for each parameter.
+
   /** Schemas of the path's parameters. One without a schema is a string. */
-  params?:
-    & { readonly [Name in keyof PathInputs]: Schema<unknown, PathInputs[Name]> }
-    & {
-      readonly [
-        Name in Exclude<
-          keyof PathInputs,
-          string extends Names ? keyof PathInputs : Names
-        >
-      ]: Mistake<"The path has no such parameter">;
-    };
+  params?: PathSchemas extends Schemas ? keyof PathSchemas extends Names ? PathSchemas
+    : IsKnown<`${Prefix}${Path}`> extends false ? PathSchemas
+    : Mistake<`The path has no parameter '${Exclude<keyof PathSchemas, Names> & string}'`>
+    : NotSchemas<PathSchemas>;
   /** Schemas of the query's parameters. An array takes a key as often as it is sent. */
-  query?:
-    & {
-      readonly [Name in keyof QueryInputs]: Schema<unknown, QueryInputs[Name]>;
-    }
-    & {
-      readonly [Name in string extends Names ? never : Names]?: Mistake<
-        "The path binds this name already"
-      >;
-    };
+  query?: QuerySchemas extends Schemas & { readonly [Name in NoInfer<Names>]?: never } ? QuerySchemas
+    : Names & keyof QuerySchemas extends never ? NotSchemas<QuerySchemas>
+    : Mistake<`The path binds '${Names & keyof QuerySchemas}' already`>;
   /** Schemas of headers, by names in any case; the handler finds them under `headers`. */
-  headers?: {
-    readonly [Name in keyof HeaderInputs]: Schema<unknown, HeaderInputs[Name]>;
-  };
+  headers?: HeaderSchemas extends Schemas ? HeaderSchemas : NotSchemas<HeaderSchemas>;
   /** Schemas of cookies; the handler finds them under `cookies`. */
-  cookies?: {
-    readonly [Name in keyof CookieInputs]: Schema<unknown, CookieInputs[Name]>;
-  };
+  cookies?: CookieSchemas extends Schemas ? CookieSchemas : NotSchemas<CookieSchemas>;
   /** The schema of the JSON body; the handler finds it under `body`. */
   body?: Schema<unknown, Body>;
   /** Values that the server supplies. */
-  deps?:
-    & {
-      readonly [Name in keyof Dependencies]: DependencyLike<
-        Dependencies[Name],
-        State
-      >;
-    }
-    & {
-      readonly [Name in string extends Names ? never : Names]?: Mistake<
-        "The path binds this name already"
-      >;
-    };
+  deps?: {
+    readonly [Name in keyof Dependencies]: Name extends Names | keyof QuerySchemas
+      ? Mistake<"The path or the query binds this name already">
+      : DependencyLike<Dependencies[Name], State>;
+  };
   /** The model of a success: the result is validated and reduced to it, so that nothing else can leak. */
   response?: Schema<Model, unknown>;
 }
@@ -93,16 +73,18 @@ export type Atom =
   | Blob
   | ((...args: never[]) => unknown);
 
-/** Refuses what the model does not have, also where it comes through a variable. */
-export type Exact<Result, Model> = unknown extends Model ? unknown
-  : Result extends Response | Atom | void ? unknown
-  : Result extends readonly unknown[]
-    ? (Model extends readonly (infer Item)[] ? readonly Exact<Result[number], Item>[] : unknown)
-  : {
-    readonly [Key in Exclude<keyof Result, KeysOf<Model>>]: Mistake<
-      "The response model has no such property: leave it out, or declare the result as the model's type"
-    >;
-  };
+/** The result, unless it holds what the model does not, be it through a variable. */
+export type Exact<Result, Model> = ExtraKeys<Result, Model> extends never ? Result
+  : Mistake<
+    `The response model has no '${ExtraKeys<Result, Model>}': leave it out, or declare the result as the model's type`
+  >;
+
+/** The keys of a result, or of the items of a list, that the model does not have. */
+export type ExtraKeys<Result, Model> = unknown extends Model ? never
+  : Result extends readonly (infer Item)[] ? Model extends readonly (infer Wanted)[] ? ExtraKeys<Item, Wanted> : never
+  : keyof Result extends KeysOf<Model> ? never
+  : Result extends Response | Atom | void ? never
+  : Exclude<keyof Result, KeysOf<Model>> & string;
 
 /** The keys of every member of a union. */
 export type KeysOf<Model> = Model extends unknown ? keyof Model : never;
@@ -143,11 +125,12 @@ export interface RegisterDeclared<State, Prefix extends string, Extra> {
    */
   <
     const Path extends string,
-    PathInputs = None,
-    QueryInputs = None,
-    HeaderInputs = None,
-    CookieInputs = None,
-    Body = undefined,
+    Names extends string = PathNames<`${Prefix}${Path}`>,
+    PathSchemas = None,
+    QuerySchemas = None,
+    HeaderSchemas = never,
+    CookieSchemas = never,
+    Body = never,
     Dependencies = None,
     Model = unknown,
     const Result extends Returned<Model> | Response =
@@ -158,11 +141,13 @@ export interface RegisterDeclared<State, Prefix extends string, Extra> {
     options:
       & RouteOptions<
         State,
-        PathNames<`${Prefix}${Path}`>,
-        PathInputs,
-        QueryInputs,
-        HeaderInputs,
-        CookieInputs,
+        Prefix,
+        Path,
+        Names,
+        PathSchemas,
+        QuerySchemas,
+        HeaderSchemas,
+        CookieSchemas,
         Body,
         Dependencies,
         Model
@@ -171,29 +156,28 @@ export interface RegisterDeclared<State, Prefix extends string, Extra> {
     handler: (
       request: HttpRequest<State>,
       // Written out here, since the compiler would name an alias, with all its arguments, in every message. Nothing is
-      // inferred from it: a mistake in the result would be reported at the options.
-      args: NoInfer<
-        {
-          readonly [
-            Name in
-              | PathNames<`${Prefix}${Path}`>
-              | keyof PathInputs
-              | keyof QueryInputs
-              | keyof Dependencies
-              | ([keyof HeaderInputs] extends [never] ? never : "headers")
-              | ([keyof CookieInputs] extends [never] ? never : "cookies")
-              | (unknown extends Body ? "body" : [Body] extends [undefined] ? never : "body")
-          ]: Name extends keyof QueryInputs ? QueryInputs[Name]
-            : Name extends keyof Dependencies ? Dependencies[Name]
-            : Name extends keyof PathInputs ? PathInputs[Name]
-            : Name extends PathNames<`${Prefix}${Path}`> ? string
-            : Name extends "headers" ? HeaderInputs
-            : Name extends "cookies" ? CookieInputs
-            : Body;
-        }
-      >,
+      // inferred from the names: a mistake in the result would be reported at the options.
+      args: {
+        readonly [
+          Name in NoInfer<
+            | Names
+            | keyof PathSchemas
+            | keyof QuerySchemas
+            | keyof Dependencies
+            | (HeaderSchemas extends unknown ? "headers" : never)
+            | (CookieSchemas extends unknown ? "cookies" : never)
+            | ([Body] extends [never] ? never : "body")
+          >
+        ]: Name extends keyof QuerySchemas ? OutputOf<QuerySchemas[Name]>
+          : Name extends keyof Dependencies ? Dependencies[Name]
+          : Name extends keyof PathSchemas ? OutputOf<PathSchemas[Name]>
+          : Name extends Names ? string
+          : Name extends "headers" ? { readonly [Header in keyof HeaderSchemas]: OutputOf<HeaderSchemas[Header]> }
+          : Name extends "cookies" ? { readonly [Cookie in keyof CookieSchemas]: OutputOf<CookieSchemas[Cookie]> }
+          : Body;
+      },
     ) =>
-      | Promise<Result & Exact<Result, Model>>
+      | Promise<Exact<Result, Model>>
       | AsyncGenerator<unknown, void, unknown>,
   ): void;
 }

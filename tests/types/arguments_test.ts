@@ -168,14 +168,30 @@ Deno.test("a schema can be given by name, with types of its own", async () => {
   assertEquals(await client.post("/", { query: { page: 2, word: "four" }, json }).json(), { ...json, name: "a24" });
 });
 
-Deno.test("a path that is not known before the program runs takes any parameters", async () => {
+Deno.test("a path that is computed takes the parameters that it may hold", async () => {
   const app = new App();
   for (const kind of ["authors", "books"]) {
     app.get(`/${kind}/{id}`, { query: { q: v.optional(v.string()) } }, async (_request, args) => {
       assertType<IsExact<typeof args, { readonly id: string; readonly q: string | undefined }>>(true);
       return args;
     });
+    const path: string = `/${kind}/{id}/numbers/{number}`;
+    app.get(path, { params: { number: int } }, async (_request, args) => {
+      assertType<IsExact<typeof args, { readonly number: number }>>(true);
+      return args.number;
+    });
   }
   await using client = new TestClient(app);
   assertEquals(await client.get("/books/7").json(), { id: "7" });
+  assertEquals(await client.get("/books/7/numbers/8").json(), 8);
+});
+
+Deno.test("a schema whose type a helper is given has that type in its handlers", async () => {
+  const app = new App();
+  function echo<Value>(path: string, schema: v.GenericSchema<unknown, Value>, show: (value: Value) => string): void {
+    app.get(path, { query: { value: schema } }, async (_request, { value }) => show(value));
+  }
+  echo("/number", v.pipe(v.unknown(), v.number()), (value) => value.toFixed(1));
+  await using client = new TestClient(app);
+  assertEquals(await client.get("/number").problem(422).then(({ status }) => status), 422);
 });
