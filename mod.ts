@@ -84,4 +84,4 @@ export {
   type RouteErrorCode,
   ValidationError,
 } from "./src/errors.ts";
-export type { ErrorHandler, ErrorHandlerOptions } from "./src/routing/error_handler.ts";
+export type { ErrorHandler } from "./src/routing/error_handler.ts";

@@ -10,7 +10,7 @@ import { type Lifespan, Lifespans } from "./lifespan.ts";
 import { describeError, log } from "./log.ts";
 import { registryOf, RouteScope } from "./router.ts";
 import { Dispatcher } from "./routing/dispatch.ts";
-import { errorBoundary, type ErrorHandler, type ErrorHandlerOptions } from "./routing/error_handler.ts";
+import { errorBoundary, type ErrorHandler } from "./routing/error_handler.ts";
 import { assignOperationIds } from "./routing/operation_id.ts";
 import type { ExtraKeys } from "./routing/route_options.ts";
 import type { Mistake } from "./schema/declared.ts";
@@ -193,13 +193,9 @@ export class App<State = Record<string, unknown>> extends RouteScope<State, ""> 
    * Shapes all error replies in one place.
    *
    * @param handler Gets every error reply as an `HTTPError`, and gives the reply, or nothing for the default one.
-   * @param _options How such replies are documented.
    * @throws {RouteError} With code `conflict`, when there is one already; `frozen`, when the application serves.
    */
-  onError(
-    handler: ErrorHandler<State>,
-    _options: ErrorHandlerOptions = {},
-  ): void {
+  onError(handler: ErrorHandler<State>): void {
     if (this.#dispatcher) {
       throw new RouteError(
         "frozen",

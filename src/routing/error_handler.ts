@@ -3,7 +3,6 @@ import { HTTPError, isHTTPError } from "../errors.ts";
 import { problemReply, toHTTPError } from "../http/reply.ts";
 import type { HttpRequest } from "../http/request.ts";
 import { describeError, log } from "../log.ts";
-import type { Schema } from "../schema/schema.ts";
 import type { Recover } from "./middleware.ts";
 
 /**
@@ -14,18 +13,6 @@ export type ErrorHandler<State = Record<string, unknown>> = (
   error: HTTPError,
   request: HttpRequest<State>,
 ) => Response | void | Promise<Response | void>;
-
-/** How shaped error replies are documented. */
-export interface ErrorHandlerOptions {
-  /** The schema of the body of all error replies. */
-  schema?: Schema;
-  /**
-   * Their content type.
-   *
-   * @default {"application/problem+json"}
-   */
-  contentType?: string;
-}
 
 /** The boundary, with or without an application's own shape of replies. */
 export function errorBoundary(handler: ErrorHandler | undefined): Recover {
