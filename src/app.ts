@@ -273,13 +273,14 @@ export class App<State = Record<string, unknown>> extends RouteScope<State, ""> 
     info: ConnectionInfo | undefined,
   ): Promise<Response> {
     try {
-      await this.start();
+      // A stop that came in between has closed what the start opened.
+      while (this.#state === undefined) await this.start();
     } catch (error) {
       log("error", "The application failed to start", {
         error: describeError(error),
       });
       return problemReply(new HTTPError(500));
     }
-    return dispatcher.dispatch(request, this.#state!, info);
+    return dispatcher.dispatch(request, this.#state, info);
   }
 }
