@@ -185,9 +185,9 @@ export class ValidationError extends HTTPError {
 
 /**
  * What is wrong with a declaration: `conflict`, the place is taken; `frozen`, it is too late to add; `path`, the path, prefix or
- * name cannot be read.
+ * name cannot be read; `tool`, the route cannot be told to an agent.
  */
-export type RouteErrorCode = "conflict" | "frozen" | "path";
+export type RouteErrorCode = "conflict" | "frozen" | "path" | "tool";
 
 /**
  * A mistake in the declaration of routes, thrown where it is made.

@@ -2,6 +2,30 @@
 import type { Schema } from "../schema/schema.ts";
 import type { Limits } from "./limits.ts";
 
+/** What an agent is told of a route, where it differs from what the document says. */
+export interface ToolOptions {
+  /** The name of the tool: letters, digits, `_` and `-`, 64 at most. The name of the operation unless given. */
+  name?: string;
+  /** What the tool does. Summary and description of the route unless given. */
+  description?: string;
+  /** Hints on what a call does. Read off the method unless given. */
+  annotations?: ToolAnnotations;
+}
+
+/** Hints on what a call of a tool does, as the Model Context Protocol defines them. */
+export interface ToolAnnotations {
+  /** A title for people. */
+  title?: string;
+  /** Whether it changes nothing. */
+  readOnlyHint?: boolean;
+  /** Whether it may destroy something, rather than only add. */
+  destructiveHint?: boolean;
+  /** Whether calling it again with the same arguments changes nothing more. */
+  idempotentHint?: boolean;
+  /** Whether it reaches beyond the application. */
+  openWorldHint?: boolean;
+}
+
 /** What a route documents of itself, and how it answers. */
 export interface RouteDescription {
   /** Other replies that are documented, by status. */
@@ -24,6 +48,8 @@ export interface RouteDescription {
   operationId?: string;
   /** Whether clients should turn to another route. */
   deprecated?: boolean;
+  /** Exposes the route to agents, through the application's `mcpUrl`. */
+  tool?: boolean | ToolOptions;
   /** Bounds of what a client can send, where they differ from the application's. */
   limits?: Limits;
 }

@@ -35,6 +35,7 @@ const OPTIONS = new Set([
   "tags",
   "operationId",
   "deprecated",
+  "tool",
   "limits",
 ]);
 

@@ -19,6 +19,7 @@ const TOWERS: readonly (readonly (readonly string[])[])[] = [
     ["src/http/"],
     ["src/binding/"],
     ["src/routing/"],
+    ["src/describe/"],
     ["src/router.ts", "src/lifespan.ts"],
     ["src/serve.ts"],
     ["src/app.ts"],
@@ -34,7 +35,10 @@ const TOWERS: readonly (readonly (readonly string[])[])[] = [
 const PACKAGES: ReadonlyMap<string, readonly string[]> = new Map([
   ["@std/cli", ["src/cli/", "cli.ts"]],
   ["@std/http", ["src/errors.ts", "src/http/"]],
-  ["valibot", ["src/schema/", "src/binding/"]],
+  ["@modelcontextprotocol/server", ["src/describe/"]],
+  ["@valibot/to-json-schema", ["src/describe/"]],
+  ["swagger-ui-dist", ["src/describe/"]],
+  ["valibot", ["src/schema/", "src/binding/", "src/describe/"]],
 ]);
 
 interface Place {
