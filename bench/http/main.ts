@@ -63,7 +63,8 @@ function heading(
   return `Deno ${deno}, V8 ${v8}, ${Deno.build.target}
 load by ${load}, ${connections} connections; ${cores}
 ${rounds} interleaved rounds of ${duration} ms; medians, in parentheses the lowest and the highest round
-"deno" is the handler written by hand; all replies carry x-content-type-options, as webfw's do, except those of "-bare"
+"deno" is the handler written by hand; all handlers are async functions, as those of webfw are, except
+those of "-sync"; all replies carry x-content-type-options, as those of webfw do, except those of "-bare"
 `;
 }
 

@@ -43,14 +43,14 @@ if (replyHeaders) app.headers(replyHeaders);
 for (let index = 0; index < fillerRoutes; index++) {
   app.get(
     `/${fillerSegment(index)}/:id`,
-    ({ params }) => ({ resource: index, id: params.id }),
+    async ({ params }) => ({ resource: index, id: params.id }),
   );
 }
-app.get("/text", () => GREETING);
-app.get("/users/:id", ({ params }) => describeUser(params.id), {
+app.get("/text", async () => GREETING);
+app.get("/users/:id", async ({ params }) => describeUser(params.id), {
   params: t.Object({ id: t.Integer({ minimum: 1 }) }),
 });
-app.get("/search", ({ query: { q, limit, tags } }) => ({ q, limit, tags }), {
+app.get("/search", async ({ query: { q, limit, tags } }) => ({ q, limit, tags }), {
   query: t.Object({
     q: t.String({ minLength: 1 }),
     limit: t.Integer({ minimum: SEARCH_LIMIT.min, maximum: SEARCH_LIMIT.max }),
@@ -59,7 +59,7 @@ app.get("/search", ({ query: { q, limit, tags } }) => ({ q, limit, tags }), {
 });
 app.post(
   "/orders",
-  ({ body, status }) => status(201, receiptFor(body)),
+  async ({ body, status }) => status(201, receiptFor(body)),
   { body: Order },
 );
 app.use(
@@ -76,7 +76,7 @@ app.use(
       set.headers["x-frame-options"] = "DENY";
       timing.record(start);
     })
-    .get("/profile", ({ user }) => user),
+    .get("/profile", async ({ user }) => user),
 );
 
 listen(app.fetch);

@@ -80,17 +80,19 @@ if (replyHeaders) {
 for (let index = 0; index < fillerRoutes; index++) {
   app.get(
     `/${fillerSegment(index)}/:id`,
-    (request: FastifyRequest<{ Params: { id: string } }>) =>
-      Promise.resolve({ resource: index, id: request.params.id }),
+    async (request: FastifyRequest<{ Params: { id: string } }>) => ({ resource: index, id: request.params.id }),
   );
 }
-app.get("/text", (_request, reply) => reply.type("text/plain").send(GREETING));
+app.get("/text", async (_request, reply) => {
+  reply.type("text/plain");
+  return GREETING;
+});
 app.get<{ Params: { id: number } }>("/users/:id", {
   schema: {
     params: object({ id: { ...integer, minimum: 1 } }),
     response: userReply,
   },
-}, (request, reply) => reply.send(describeUser(request.params.id)));
+}, async (request) => describeUser(request.params.id));
 app.get<{ Querystring: { q: string; limit: number; tags: string[] } }>(
   "/search",
   {
@@ -105,14 +107,17 @@ app.get<{ Querystring: { q: string; limit: number; tags: string[] } }>(
       },
     },
   },
-  (request, reply) => {
+  async (request) => {
     const { q, limit, tags } = request.query;
-    return reply.send({ q, limit, tags });
+    return { q, limit, tags };
   },
 );
 app.post<{ Body: Order }>("/orders", {
   schema: { body: order, response: { 201: receipt } },
-}, (request, reply) => reply.code(201).send(receiptFor(request.body)));
+}, async (request, reply) => {
+  reply.code(201);
+  return receiptFor(request.body);
+});
 
 app.register((scope, _options, done) => {
   const timing = new Timing();
@@ -141,7 +146,7 @@ app.register((scope, _options, done) => {
   });
   scope.get("/profile", {
     schema: { response: userReply },
-  }, (request, reply) => reply.send(request.user));
+  }, async (request) => request.user);
   done();
 });
 

@@ -51,13 +51,13 @@ const app = new H3();
 for (let index = 0; index < fillerRoutes; index++) {
   app.get(
     `/${fillerSegment(index)}/:id`,
-    (event) => {
+    async (event) => {
       finish(event);
       return { resource: index, id: event.context.params?.id };
     },
   );
 }
-app.get("/text", (event) => {
+app.get("/text", async (event) => {
   finish(event);
   return GREETING;
 });
@@ -78,7 +78,7 @@ app.post("/orders", async (event) => {
   event.res.status = 201;
   return receiptFor(order);
 });
-app.get("/profile", (event) => {
+app.get("/profile", async (event) => {
   finish(event);
   return event.context.user as User;
 }, {

@@ -3,7 +3,7 @@
 import { Hono } from "hono";
 import { vValidator } from "@hono/valibot-validator";
 import { describeUser, fillerSegment, GREETING, receiptFor } from "../http/domain.ts";
-import { fillerRoutes, finish, listen } from "../http/servers/listen.ts";
+import { fillerRoutes, finish, isSync, listen } from "../http/servers/listen.ts";
 import { currentUser, protect, requireClient, time } from "./hono_middleware.ts";
 import { Order, Search, UserPath } from "./valibot_schemas.ts";
 
@@ -11,23 +11,23 @@ const app = new Hono();
 for (let index = 0; index < fillerRoutes; index++) {
   app.get(
     `/${fillerSegment(index)}/:id`,
-    (c) => finish(c.json({ resource: index, id: c.req.param("id") })),
+    async (c) => finish(c.json({ resource: index, id: c.req.param("id") })),
   );
 }
-app.get("/text", (c) => finish(c.text(GREETING)));
+app.get("/text", isSync ? (c) => finish(c.text(GREETING)) : async (c) => finish(c.text(GREETING)));
 app.get(
   "/users/:id",
   vValidator("param", UserPath),
-  (c) => finish(c.json(describeUser(c.req.valid("param").id))),
+  async (c) => finish(c.json(describeUser(c.req.valid("param").id))),
 );
-app.get("/search", vValidator("query", Search), (c) => {
+app.get("/search", vValidator("query", Search), async (c) => {
   const { q, limit, tags } = c.req.valid("query");
   return finish(c.json({ q, limit, tags }));
 });
 app.post(
   "/orders",
   vValidator("json", Order),
-  (c) => finish(c.json(receiptFor(c.req.valid("json")), 201)),
+  async (c) => finish(c.json(receiptFor(c.req.valid("json")), 201)),
 );
 app.get(
   "/profile",
@@ -35,7 +35,7 @@ app.get(
   protect,
   requireClient,
   currentUser,
-  (c) => finish(c.json(c.get("user"))),
+  async (c) => finish(c.json(c.get("user"))),
 );
 
 listen(app.fetch);

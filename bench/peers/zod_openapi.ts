@@ -59,7 +59,7 @@ for (let index = 0; index < fillerRoutes; index++) {
       request: { params: z.object({ id: z.string() }) },
       responses: { 200: json(z.object({}), "The resource") },
     }),
-    (c) => finish(c.json({ resource: index, id: c.req.valid("param").id }, 200)),
+    async (c) => finish(c.json({ resource: index, id: c.req.valid("param").id }, 200)),
   );
 }
 app.openapi(
@@ -73,7 +73,7 @@ app.openapi(
       },
     },
   }),
-  (c) => finish(c.text(GREETING, 200)),
+  async (c) => finish(c.text(GREETING, 200)),
 );
 app.openapi(
   createRoute({
@@ -82,7 +82,7 @@ app.openapi(
     request: { params: z.object({ id: z.coerce.number().int().min(1) }) },
     responses: { 200: json(User, "The user") },
   }),
-  (c) => finish(c.json(describeUser(c.req.valid("param").id), 200)),
+  async (c) => finish(c.json(describeUser(c.req.valid("param").id), 200)),
 );
 app.openapi(
   createRoute({
@@ -91,7 +91,7 @@ app.openapi(
     request: { query: Search },
     responses: { 200: json(Found, "What was found") },
   }),
-  (c) => {
+  async (c) => {
     const { q, limit, tags } = c.req.valid("query");
     return finish(c.json({ q, limit, tags }, 200));
   },
@@ -108,7 +108,7 @@ app.openapi(
     },
     responses: { 201: json(Receipt, "The receipt") },
   }),
-  (c) => finish(c.json(receiptFor(c.req.valid("json")), 201)),
+  async (c) => finish(c.json(receiptFor(c.req.valid("json")), 201)),
 );
 app.openapi(
   createRoute({
@@ -117,7 +117,7 @@ app.openapi(
     middleware: [time, protect, requireClient, currentUser] as const,
     responses: { 200: json(User, "The current user") },
   }),
-  (c) => finish(c.json(c.get("user"), 200)),
+  async (c) => finish(c.json(c.get("user"), 200)),
 );
 
 listen(app.fetch);

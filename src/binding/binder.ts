@@ -58,7 +58,7 @@ export function compileBinder(
   const fields = new TextFields([handler, ...owners], path);
   const body = declared.body && new JsonBody(declared.body, owner);
   if (!fields.isAsync && !body && deps.length === 0) {
-    return { isAsync: false, bind: (request) => bindText(fields, request) };
+    return { isAsync: false, bind: fields.isEmpty ? () => ({}) : (request) => bindText(fields, request) };
   }
   const needed = deps.length > 0 ? resolver : undefined;
   return { isAsync: true, bind: (request) => bindAll(fields, body, needed, request) };

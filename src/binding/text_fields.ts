@@ -7,6 +7,7 @@ import { INVALID } from "../schema/check.ts";
 import { toIssue } from "../schema/issues.ts";
 import type { Dataset, SchemaIssue } from "../schema/schema.ts";
 import { type Field, fieldsOf, type InputOwner, type PathNames } from "./field.ts";
+import { type BindText, generateBindText } from "./text_source.ts";
 
 /** Arguments by name. */
 export type Args = Record<string, unknown>;
@@ -17,6 +18,7 @@ export class TextFields {
   readonly #bags: readonly (readonly ("headers" | "cookies")[])[];
   readonly #fields: readonly Field[];
   readonly #slots: ReadonlyMap<string, number>;
+  readonly #bindValid: BindText | undefined;
 
   /** Whether a schema has to be waited for. */
   readonly isAsync: boolean;
@@ -36,12 +38,20 @@ export class TextFields {
     this.#bags = owners.map(({ inputs }) => BAGS.filter((bag) => inputs[bag] !== undefined));
     this.#slots = slots;
     this.isAsync = this.#fields.some((field) => field.validator?.isAsync);
+    this.#bindValid = this.isAsync ? undefined : generateBindText(this.#fields, this.#bags, read);
+  }
+
+  /** Whether there is nothing to bind. */
+  get isEmpty(): boolean {
+    return this.#fields.length === 0 && this.#bags.every((bags) => bags.length === 0);
   }
 
   /** Binds where no schema is async. Faults are added to the list. */
   bind(request: HttpRequest, issues: Issue[]): Args[] {
-    const args = this.#emptyArgs();
     const query = this.#query(request);
+    const valid = this.#bindValid?.(request, exchangeOf(request).values, query);
+    if (valid) return valid;
+    const args = this.#emptyArgs();
     for (const field of this.#fields) {
       const value = read(field, request, query);
       const output = field.validator === undefined

@@ -6,9 +6,9 @@ import { byteStreamReply, iterableReply, type Stopping } from "./stream_reply.ts
 // Deno's globals are getters that load on first use: a look at each of them, for every reply, can be measured.
 const { Response: PlatformResponse, Blob: PlatformBlob } = globalThis;
 
-/** The fast path of the platform is a reply with a content type only, status 200; all else is added to it. */
-const TEXT: ResponseInit = { headers: { "content-type": "text/plain; charset=utf-8" } };
-const HTML: ResponseInit = { headers: { "content-type": "text/html; charset=utf-8" } };
+/** As the platform names the type of a string: a reply that gets it from there is on its fastest path. */
+const TEXT = "text/plain;charset=UTF-8";
+const HTML = "text/html;charset=UTF-8";
 const PROBLEM = { "content-type": "application/problem+json" };
 
 /**
@@ -50,11 +50,11 @@ export function toReply(
  * const app = new App();
  * app.get("/robots.txt", async () => text("User-agent: *"));
  * const response = await app.fetch(new Request("http://localhost/robots.txt"));
- * assertEquals(response.headers.get("content-type"), "text/plain; charset=utf-8");
+ * assertEquals(response.headers.get("content-type"), "text/plain;charset=UTF-8");
  * ```
  */
 export function text(body: string, init?: ResponseInit): Response {
-  return textual(body, TEXT, init);
+  return init === undefined ? withNosniff(new PlatformResponse(body)) : textual(body, TEXT, init);
 }
 
 /**
@@ -69,7 +69,7 @@ export function text(body: string, init?: ResponseInit): Response {
  * import { assertEquals } from "@std/assert";
  *
  * const response = html("<h1>Books</h1>", { status: 201 });
- * assertEquals(response.headers.get("content-type"), "text/html; charset=utf-8");
+ * assertEquals(response.headers.get("content-type"), "text/html;charset=UTF-8");
  * assertEquals(response.status, 201);
  * ```
  */
@@ -179,10 +179,9 @@ function blobReply(body: Blob, status: number): Response {
   return withNosniff(new Response(body, { status, headers: { "content-type": type } }));
 }
 
-function textual(body: string, plain: ResponseInit, init: ResponseInit | undefined): Response {
-  if (init === undefined) return withNosniff(new PlatformResponse(body, plain));
+function textual(body: string, type: string, init: ResponseInit = {}): Response {
   const headers = new Headers(init.headers);
-  if (!headers.has("content-type")) headers.set("content-type", new Headers(plain.headers).get("content-type")!);
+  if (!headers.has("content-type")) headers.set("content-type", type);
   headers.set("x-content-type-options", "nosniff");
   return new Response(body, { ...init, headers });
 }

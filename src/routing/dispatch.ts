@@ -82,31 +82,36 @@ export class Dispatcher {
   async #refuse(refusal: unknown, request: HttpRequest): Promise<Response> {
     const { middlewares, recover } = this.#parts;
     const endpoint = compose(middlewares, async (request) => await recover(refusal, request), recover);
-    const response = finish(request, await endpoint(request), this.pending);
-    return request.method === "HEAD" && exchangeOf(request).connection === undefined ? withoutBody(response) : response;
+    const exchange = exchangeOf(request);
+    const response = finish(exchange, await endpoint(request), this.pending);
+    return request.method === "HEAD" && exchange.connection === undefined ? withoutBody(response) : response;
   }
 }
 
 function endpointOf(route: Route, { recover, stopping }: DispatcherParts, pending: PendingWork): Endpoint {
-  const conclude = (request: HttpRequest, response: Response) => finish(request, response, pending);
+  const conclude: Conclude = (exchange, response) => finish(exchange, response, pending);
   const middlewares = route.scopes.flatMap((scope) => scope.middlewares);
   if (middlewares.length === 0) return planOf(route, recover, stopping, conclude);
   const composed = compose(middlewares, planOf(route, recover, stopping, asItIs), recover);
-  return async (request) => conclude(request, await composed(request));
+  return async (request) => conclude(exchangeOf(request), await composed(request));
 }
+
+/** The last step of a reply. */
+type Conclude = (exchange: Exchange, response: Response) => Response;
 
 /** The plan of a route: binds the arguments, runs the handler, reduces its result to the model, makes the reply. */
 function planOf(
   { binder, handler, options, name }: Route,
   recover: Recover,
   stopping: Stopping,
-  conclude: (request: HttpRequest, response: Response) => Response,
+  conclude: Conclude,
 ): Endpoint {
   const { isAsync, bind } = binder;
   const { response: model, status } = options;
   const reduce = model && reducer(toValidator(model).validate, name);
   // One async function with no await that can be spared: each costs as much as finding the route.
   return async (request) => {
+    const exchange = exchangeOf(request);
     let response: Response;
     try {
       const args = isAsync ? await bind(request) : bind(request);
@@ -117,13 +122,12 @@ function planOf(
       }
       const reply = toReply(result, status, stopping);
       response = reply instanceof Promise ? await reply : reply;
-      const { completion, replyHeaders } = exchangeOf(request);
-      if (completion && isWhole(result)) completion.whole = response;
-      if (replyHeaders) response = withHeaders(response, replyHeaders);
+      if (exchange.completion && isWhole(result)) exchange.completion.whole = response;
+      if (exchange.replyHeaders) response = withHeaders(response, exchange.replyHeaders);
     } catch (thrown) {
       response = await recover(thrown, request);
     }
-    return conclude(request, response);
+    return conclude(exchange, response);
   };
 }
 
@@ -139,7 +143,7 @@ function reducer(validate: Validator["validate"], route: string): (result: unkno
   };
 }
 
-function asItIs(_request: HttpRequest, response: Response): Response {
+function asItIs(_exchange: Exchange, response: Response): Response {
   return response;
 }
 
@@ -161,7 +165,6 @@ function misfit(route: string, issues: readonly SchemaIssue[]): Error {
 }
 
 /** Sees to what is left to do after the reply. */
-function finish(request: HttpRequest, response: Response, pending: PendingWork): Response {
-  const { completion, connection } = exchangeOf(request);
+function finish({ completion, connection }: Exchange, response: Response, pending: PendingWork): Response {
   return completion ? completeAfter(response, completion, pending, connection?.completed) : response;
 }

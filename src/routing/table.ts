@@ -8,7 +8,7 @@ import type { Route } from "./route.ts";
 export interface Match<Entry> {
   readonly entry: Entry;
   /** The values of the path's parameters, decoded, in their order. */
-  readonly values: readonly string[];
+  readonly values: string[];
 }
 
 /** Routes in the order of their registration, one for each method and shape. */
@@ -95,10 +95,9 @@ export class RouteTree<Entry> {
   find(method: string, path: string): Match<Entry> {
     const text = path.includes("%") ? decodePath(path) : path;
     if (text.includes("/.") || text !== path) refuseDotSegments(text);
-    const values: string[] = [];
-    const entry = search(this.#root, text, 1, values, method);
-    if (entry === undefined) throw this.#refusal(text);
-    return { entry, values: text === path ? values : values.map(withSlashes) };
+    const match = search(this.#root, text, 1, 0, method);
+    if (match === undefined) throw this.#refusal(text);
+    return text === path ? match : { entry: match.entry, values: match.values.map(withSlashes) };
   }
 
   #refusal(path: string): HTTPError {
@@ -125,28 +124,41 @@ function pick<Entry>(entries: Map<string, Entry>, method: string): Entry | undef
  * Visits matching shapes, the most specific first, until one of them has the method.
  *
  * @param start Where the segment starts; beyond the path's end where there is none left.
+ * @param names How many parameters stand before it.
  */
 function search<Entry>(
   node: Node<Entry>,
   path: string,
   start: number,
-  values: string[],
+  names: number,
   method: string,
-): Entry | undefined {
-  if (start > path.length) return node.entries && pick(node.entries, method);
+): Match<Entry> | undefined {
+  if (start > path.length) return matchOf(node.entries, method, names);
   const end = segmentEnd(path, start);
   const literal = node.literals.at(path, start, end);
-  const found = literal && search(literal, path, end + 1, values, method);
+  const found = literal && search(literal, path, end + 1, names, method);
   if (found !== undefined) return found;
   if (node.name && end > start) {
-    values.push(path.slice(start, end));
-    const named = search(node.name, path, end + 1, values, method);
-    if (named !== undefined) return named;
-    values.pop();
+    const named = search(node.name, path, end + 1, names + 1, method);
+    if (named !== undefined) return withValue(named, names, path.slice(start, end));
   }
-  const entry = node.rest && start < path.length ? pick(node.rest, method) : undefined;
-  if (entry !== undefined) values.push(path.slice(start));
-  return entry;
+  const rest = start < path.length ? matchOf(node.rest, method, names + 1) : undefined;
+  return rest && withValue(rest, names, path.slice(start));
+}
+
+/** A match whose values are filled in on the way back to the root, when there is no doubt any more. */
+function matchOf<Entry>(
+  entries: Map<string, Entry> | undefined,
+  method: string,
+  names: number,
+): Match<Entry> | undefined {
+  const entry = entries && pick(entries, method);
+  return entry === undefined ? undefined : { entry, values: new Array(names) };
+}
+
+function withValue<Entry>(match: Match<Entry>, index: number, value: string): Match<Entry> {
+  match.values[index] = value;
+  return match;
 }
 
 /** Visits all matching shapes. */

@@ -304,13 +304,13 @@ Deno.test("HEAD ends a stream at once", async () => {
 Deno.test("text() and html() make replies of text, with the status and headers given", async () => {
   for (const [helper, type] of [[text, "text/plain"], [html, "text/html"]] as const) {
     const plain = helper("é");
-    assertEquals([plain.status, plain.headers.get("content-type")], [200, `${type}; charset=utf-8`]);
+    assertEquals([plain.status, plain.headers.get("content-type")], [200, `${type};charset=UTF-8`]);
     assertEquals(await plain.text(), "é");
     const headers: [string, string][] = [["x-a", "1"], ["set-cookie", "a=1"], ["set-cookie", "b=2"]];
     const other = helper("", { status: 404, headers });
     assertEquals([other.status, other.headers.get("x-a")], [404, "1"]);
     assertEquals(other.headers.getSetCookie(), ["a=1", "b=2"]);
-    assertEquals(other.headers.get("content-type"), `${type}; charset=utf-8`);
+    assertEquals(other.headers.get("content-type"), `${type};charset=UTF-8`);
     assertEquals(helper("", { headers: { "content-type": "text/csv" } }).headers.get("content-type"), "text/csv");
   }
 });

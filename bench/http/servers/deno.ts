@@ -1,5 +1,5 @@
 // The workloads written by hand on Deno.serve: what all others are compared with. Routes by a slice of the URL and
-// a map, validates with conditions.
+// a map, validates with conditions. An async function, as handlers of webfw are.
 
 import {
   authenticate,
@@ -12,7 +12,7 @@ import {
   SEARCH_LIMIT,
   Timing,
 } from "../domain.ts";
-import { fillerRoutes, finish, listen } from "./listen.ts";
+import { fillerRoutes, finish, isSync, listen } from "./listen.ts";
 
 const INTEGER = /^(?:0|-?[1-9]\d{0,14})$/;
 
@@ -23,7 +23,9 @@ for (let index = 0; index < fillerRoutes; index++) {
 }
 collections.set("users", user);
 
-listen((request) => {
+listen(isSync ? answer : async (request) => answer(request));
+
+function answer(request: Request): Response | Promise<Response> {
   const { url } = request;
   const start = url.indexOf("/", 8);
   const query = url.indexOf("?", start);
@@ -44,7 +46,7 @@ listen((request) => {
   const collection = collections.get(path.slice(1, slash));
   if (!collection || path.includes("/", slash + 1)) return refuse(404);
   return collection(path.slice(slash + 1));
-});
+}
 
 function user(text: string): Response {
   const id = integer(text);
@@ -136,11 +138,7 @@ function json(value: unknown, status = 200): Response {
 }
 
 function text(value: string): Response {
-  return finish(
-    new Response(value, {
-      headers: { "content-type": "text/plain; charset=utf-8" },
-    }),
-  );
+  return finish(new Response(value));
 }
 
 function refuse(status: number): Response {

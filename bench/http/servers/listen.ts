@@ -11,6 +11,9 @@ export const replyHeaders: { "x-content-type-options": string } | undefined = pr
   ? undefined
   : { "x-content-type-options": "nosniff" };
 
+/** Whether handlers that wait for nothing are sync functions, which those of webfw cannot be. */
+export const isSync: boolean = process.argv[3] === "sync";
+
 /** Adds those headers to a reply in the cheapest way: after its construction. */
 export function finish<Reply extends Response>(reply: Reply): Reply {
   if (replyHeaders) reply.headers.set("x-content-type-options", "nosniff");

@@ -1,0 +1,81 @@
+import { assert, assertEquals } from "@std/assert";
+import * as v from "valibot";
+import { TextFields } from "../../../src/binding/text_fields.ts";
+import type { Issue } from "../../../src/errors.ts";
+import { Exchange } from "../../../src/http/exchange.ts";
+import { DEFAULT_LIMITS } from "../../../src/http/limits.ts";
+import { HttpRequest } from "../../../src/http/request.ts";
+import { pathEnd, pathStart } from "../../../src/http/target.ts";
+import { Random } from "../support/random.ts";
+
+const integer = v.pipe(v.number(), v.integer());
+const FIELDS = new TextFields([
+  {
+    name: "the handler",
+    inputs: {
+      params: { id: integer },
+      query: {
+        q: v.optional(v.string(), "all"),
+        limit: v.optional(v.pipe(integer, v.minValue(1))),
+        tags: v.optional(v.array(v.string()), []),
+        "odd name\n\"'`": v.optional(v.boolean()),
+      },
+      headers: { "X-Token": v.optional(v.nullable(v.picklist(["a", "b"]))), "x-list": v.optional(v.array(v.number())) },
+      cookies: { sid: v.optional(v.bigint()) },
+    },
+    taken: new Map(),
+  },
+  { name: "a dependency", inputs: { query: { limit: v.optional(v.string()) }, headers: {} }, taken: new Map() },
+], { all: ["shop", "id"], own: new Set(["shop", "id"]) });
+
+const TEXTS = [
+  "",
+  "1",
+  "-0",
+  "1e3",
+  "007",
+  "true",
+  "null",
+  "a",
+  "b",
+  "a,b",
+  "1, 2",
+  "x y",
+  "__proto__",
+  "99999999999999999999",
+];
+
+function requestOf(random: Random): HttpRequest {
+  const query = new URLSearchParams();
+  for (let left = random.below(5); left > 0; left--) {
+    query.append(random.pick(["q", "limit", "tags", "odd name\n\"'`", "other"]), random.pick(TEXTS));
+  }
+  const headers = new Headers();
+  if (random.below(2) === 1) headers.set("x-token", random.pick(TEXTS));
+  if (random.below(2) === 1) headers.set("x-list", random.pick(TEXTS));
+  if (random.below(2) === 1) headers.set("cookie", `sid=${random.pick(TEXTS)}`);
+  const raw = new Request(`http://localhost/s?${query}`, { headers });
+  const matched = { info: null, names: ["shop", "id"], limits: DEFAULT_LIMITS };
+  const app = { title: "", version: "", description: undefined, routes: [] };
+  const end = pathEnd(raw.url, pathStart(raw.url));
+  return new HttpRequest(new Exchange(raw, app, matched, ["s", random.pick(TEXTS)], end, undefined), {});
+}
+
+Deno.test("the generated binder gives what the fields give one after another", async () => {
+  const random = new Random(20261121);
+  let valid = 0;
+  for (let round = 0; round < 3000; round++) {
+    const request = requestOf(random);
+    const [fast, slow]: [Issue[], Issue[]] = [[], []];
+    const args = FIELDS.bind(request, fast);
+    const expected = await FIELDS.bindAsync(request, slow);
+    assertEquals(args, expected);
+    assertEquals(fast.toSorted(byText), slow.toSorted(byText));
+    if (fast.length === 0) valid++;
+  }
+  assert(valid > 50, `Only ${valid} of 3000 are valid`);
+});
+
+function byText(a: Issue, b: Issue): number {
+  return JSON.stringify(a) < JSON.stringify(b) ? -1 : 1;
+}
