@@ -1,0 +1,61 @@
+/** What runs in the browser: starts Swagger UI, and gives it what assistive technology needs. */
+
+/**
+ * The script. It is the same for every application, so that nothing that an application says can become a part of it: what differs
+ * stands in the attributes of the page.
+ */
+export const SCRIPT: string = String.raw`"use strict";
+
+const page = document.getElementById("docs");
+
+function start() {
+  const openapiUrl = new URL(page.dataset.openapiUrl, location.href);
+  const rootUrl = new URL(page.dataset.rootUrl, location.href);
+  const ui = SwaggerUIBundle({
+    domNode: page,
+    url: openapiUrl.href,
+    layout: "BaseLayout",
+    deepLinking: true,
+    plugins: [WithoutNestedLinks],
+    requestInterceptor: addPrefix,
+    validatorUrl: null,
+  });
+  new MutationObserver(nameParts).observe(page, { childList: true, subtree: true });
+
+  // The document names paths of the application. A proxy may serve it below a prefix: the one that the page has.
+  function addPrefix(request) {
+    const url = new URL(request.url, location.href);
+    if (request.loadSpec || url.origin !== location.origin || ui.specSelectors.specJson().has("servers")) return request;
+    url.pathname = rootUrl.pathname + url.pathname.slice(1);
+    request.url = url.href;
+    return request;
+  }
+}
+
+// Swagger UI has a link inside of the button that opens an operation: two stops of the tab key, of which screen readers tell one.
+function WithoutNestedLinks() {
+  return { components: { DeepLink: ({ text }) => text } };
+}
+
+// What Swagger UI leaves without a name, a landmark, or in the wrong order.
+function nameParts() {
+  page.querySelector(".information-container")?.setAttribute("role", "banner");
+  for (const heading of page.querySelectorAll(":is(h3, h4, h5):not([aria-level])")) {
+    heading.ariaLevel = heading.tagName[1] - 1;
+  }
+  for (const table of page.querySelectorAll(".responses-table[role=region]:not([aria-label])")) {
+    const operation = table.closest(".opblock").querySelector(".opblock-summary-control");
+    table.ariaLabel = "Responses of " + operation.innerText;
+  }
+  for (const control of page.querySelectorAll(":is(select, textarea, input):not([aria-label], [id])")) {
+    const row = control.closest("[data-property-name], [data-param-name]");
+    control.ariaLabel = row?.dataset.propertyName ?? row?.dataset.paramName ?? "Request body";
+  }
+}
+
+if (typeof SwaggerUIBundle === "undefined") {
+  page.append("Swagger UI, which shows it, could not be loaded. The log of the application says why.");
+} else {
+  start();
+}
+`;

@@ -1,0 +1,214 @@
+// The documentation page, without a browser: what is sent, and that nothing an application says gets out of its place.
+
+import { assert, assertEquals, assertMatch, assertRejects } from "@std/assert";
+import { App } from "../../../mod.ts";
+import { type DocsPageOptions, docsRoutes } from "../../../src/describe/docs_page.ts";
+import { readText } from "../../../src/describe/docs_swagger_ui.ts";
+
+const DESCRIBE = new URL("../../../src/describe/", import.meta.url);
+const ORIGIN = "http://localhost";
+const OPTIONS: DocsPageOptions = { title: "Books", docsUrl: "/reference", openapiUrl: "/reference.json" };
+
+const HOSTILE_TEXTS = [
+  "</title><script>alert(1)</script>",
+  '"><img src=x onerror=alert(1)>',
+  "' onload='alert(1)",
+  "'; alert(1); //",
+  "${alert(1)}",
+  "<!-- ]]> &amp; &quot; &#60;",
+  "\u2028\u2029\0",
+];
+
+function appWith(options: Partial<DocsPageOptions> = {}): App {
+  const app = new App();
+  for (const { path, handler } of docsRoutes({ ...OPTIONS, ...options })) {
+    app.get(path, async (request) => await handler(request));
+  }
+  return app;
+}
+
+async function get(app: App, path: string, init: RequestInit = {}): Promise<Response> {
+  return await app.fetch(new Request(ORIGIN + path, init));
+}
+
+async function markupOf(options: Partial<DocsPageOptions>): Promise<string> {
+  const { docsUrl } = { ...OPTIONS, ...options };
+  return await (await get(appWith(options), encodeURI(docsUrl))).text();
+}
+
+/** The URLs that a page loads, as they stand in it. */
+function loadedUrls(markup: string): string[] {
+  return [...markup.matchAll(/<(?:link rel="stylesheet" href|script src)="([^"]*)"/g)].map(([, url]) => url!);
+}
+
+/** The tags of a page and the names of their attributes. It fails where an attribute's value is not in double quotes. */
+function structureOf(markup: string): string[] {
+  return [...markup.matchAll(/<[^>]*>/g)].map(([tag]) => {
+    const bare = tag.replaceAll(/="[^"<>]*"/g, "");
+    assertMatch(bare, /^<[!/]?\w+( [\w-]+)*>$/, tag);
+    return bare;
+  });
+}
+
+Deno.test("The page is HTML under a policy that lets nothing in it run, and nothing of another origin be loaded", async () => {
+  const response = await get(appWith(), "/reference");
+  assertEquals(response.status, 200);
+  const { etag, ...headers } = Object.fromEntries(response.headers);
+  assertMatch(etag!, /^"[0-9a-f]{32}"$/);
+  assertEquals(headers, {
+    "cache-control": "no-cache",
+    "content-security-policy":
+      "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data: blob:; media-src 'self' blob:; " +
+      "connect-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'",
+    "content-type": "text/html; charset=utf-8",
+    "x-content-type-options": "nosniff",
+  });
+  const markup = await response.text();
+  assertMatch(markup, /^<!doctype html>\n<html lang="en">/);
+  assertMatch(markup, /<meta name="viewport" content="width=device-width, initial-scale=1">/);
+  assertMatch(markup, /<title>Books<\/title>/);
+  assertEquals(/<style|<script>|\son\w+=|\sstyle=/.exec(markup), null);
+});
+
+Deno.test("All that the page loads is served, to be kept for good by whoever asks for the version that the page names", async () => {
+  const app = appWith();
+  const urls = loadedUrls(await markupOf({}));
+  assertEquals(urls.map((url) => url.replace(/=.+/, "")), [
+    "./reference/swagger-ui.css?v",
+    "./reference/page.css?v",
+    "./reference/swagger-ui.js?v",
+    "./reference/page.js?v",
+  ]);
+  for (const url of urls.map((url) => url.slice(1))) {
+    const response = await get(app, url);
+    assertEquals([response.status, response.headers.get("cache-control")], [
+      200,
+      "public, max-age=31536000, immutable",
+    ]);
+    const type = url.includes(".css?") ? "text/css" : "text/javascript";
+    assertEquals(response.headers.get("content-type"), `${type}; charset=utf-8`);
+    assertEquals(response.headers.get("x-content-type-options"), "nosniff");
+    const body = await response.text();
+    assert(body.length > 100, url);
+    for (const other of [url.replace(/=.+/, "=0.0.0"), url.replace(/\?.+/, "")]) {
+      const response = await get(app, other);
+      assertEquals([response.status, response.headers.get("cache-control")], [200, "no-cache"], other);
+      assertEquals(await response.text(), body);
+    }
+  }
+});
+
+Deno.test("Who has a version is not sent it again, and HEAD tells what GET would", async () => {
+  const app = appWith();
+  for (const url of ["/reference", "/reference/swagger-ui.js", "/reference/page.css"]) {
+    const full = await get(app, url);
+    const etag = full.headers.get("etag")!;
+    await full.body?.cancel();
+    for (const held of [etag, `W/${etag}`, `"other", ${etag}`, "*"]) {
+      const response = await get(app, url, { headers: { "if-none-match": held } });
+      assertEquals([response.status, response.headers.get("etag"), response.body], [304, etag, null], held);
+      assertEquals(response.headers.get("cache-control"), full.headers.get("cache-control"));
+    }
+    for (const other of ['"other"', etag.slice(1, -1), ""]) {
+      const response = await get(app, url, { headers: { "if-none-match": other } });
+      assertEquals(response.status, 200, other);
+      await response.body?.cancel();
+    }
+    const head = await get(app, url, { method: "HEAD" });
+    assertEquals([head.status, head.body, [...head.headers]], [200, null, [...full.headers]]);
+  }
+});
+
+Deno.test("Another title is another version of the page", async () => {
+  const tags = new Set<string | null>();
+  for (const title of ["Books", "Films", "Books"]) {
+    const response = await get(appWith({ title }), "/reference");
+    tags.add(response.headers.get("etag"));
+    await response.body?.cancel();
+  }
+  assertEquals(tags.size, 2);
+});
+
+Deno.test("A title stays a title, whatever stands in it", async () => {
+  const expected = structureOf(await markupOf({}));
+  for (const title of HOSTILE_TEXTS) assertEquals(structureOf(await markupOf({ title })), expected, title);
+  assertMatch(await markupOf({ title: `a<b>&"c'` }), /<title>a&#60;b&#62;&#38;&#34;c&#39;<\/title>/);
+});
+
+Deno.test("A path stays a path, whatever stands in it", async () => {
+  const expected = structureOf(await markupOf({}));
+  for (const text of HOSTILE_TEXTS) {
+    // What no path of a route can have.
+    const path = `/${text.replaceAll(/[{}?#%]/g, "")}`;
+    assertEquals(structureOf(await markupOf({ docsUrl: path })), expected, path);
+    assertEquals(structureOf(await markupOf({ openapiUrl: path })), expected, path);
+  }
+});
+
+Deno.test("All URLs of the page lead to its own files, at the root and below the prefix of a proxy", async () => {
+  const paths: [docsUrl: string, openapiUrl: string][] = [
+    ["/docs", "/openapi.json"],
+    ["/internal/docs", "/openapi.json"],
+    ["/internal/docs", "/internal/api/openapi.json"],
+    ["/docs", "/docs/openapi.json"],
+    ["/docs", "/docs"],
+    ["/docs/", "/openapi.json"],
+    ["/", "/openapi.json"],
+    ["/a/", "/b/"],
+    ["/a:b/c:d", "/javascript:alert(1)"],
+    ["/a b/ü", "/日本.json"],
+    ['/"quoted"', "/\\evil.example/x"],
+    ["//evil.example/docs", "//evil.example/openapi.json"],
+    ["/a//docs", "/a//b//openapi.json"],
+  ];
+  for (const [docsUrl, openapiUrl] of paths) {
+    const markup = await markupOf({ docsUrl, openapiUrl });
+    const folder = docsUrl.endsWith("/") ? docsUrl : `${docsUrl}/`;
+    for (const prefix of ["", "/behind/a/proxy"]) {
+      const page = new URL(`http://proxy.example${prefix}${encodeURI(docsUrl)}`);
+      const pathOf = (url: string) => {
+        const { host, pathname } = new URL(url, page);
+        assertEquals(host, "proxy.example", url);
+        return decodeURIComponent(pathname);
+      };
+      const attribute = (name: string) => pathOf(new RegExp(`${name}="([^"]*)"`).exec(markup)![1]!);
+      assertEquals(attribute("data-openapi-url"), prefix + openapiUrl);
+      assertEquals(attribute("data-root-url"), `${prefix}/`);
+      assertEquals(loadedUrls(markup).map(pathOf), [
+        `${prefix}${folder}swagger-ui.css`,
+        `${prefix}${folder}page.css`,
+        `${prefix}${folder}swagger-ui.js`,
+        `${prefix}${folder}page.js`,
+      ]);
+    }
+  }
+});
+
+Deno.test("Where Deno cannot import text, the files of Swagger UI are read from where it keeps packages", async () => {
+  const refuse = () => Promise.reject(new TypeError('"text" is not a valid module type.'));
+  const served = await (await get(appWith(), "/reference/swagger-ui.css")).text();
+  assertEquals(await readText(refuse, "swagger-ui.css"), served);
+  const error = await assertRejects(
+    () => readText(refuse, "missing.css"),
+    Error,
+    "Cannot read missing.css of Swagger UI",
+  );
+  assert(error.cause instanceof Deno.errors.NotFound);
+});
+
+Deno.test("The package of Swagger UI is imported on first use only", async () => {
+  const statically: string[] = [];
+  const dynamically: string[] = [];
+  const collect: Deno.lint.Rule = {
+    create: () => ({
+      ImportDeclaration: ({ source }) => void statically.push(source.value),
+      ImportExpression: ({ source }) => void dynamically.push(String(source.type === "Literal" && source.value)),
+    }),
+  };
+  for await (const { name } of Deno.readDir(DESCRIBE)) {
+    const source = await Deno.readTextFile(new URL(name, DESCRIBE));
+    Deno.lint.runPlugin({ name: "imports", rules: { collect } }, name, source);
+  }
+  const ofSwaggerUI = (specifiers: string[]) => specifiers.filter((specifier) => specifier.includes("swagger-ui-dist"));
+  assertEquals([ofSwaggerUI(statically), ofSwaggerUI(dynamically).length], [[], 4]);
+});
