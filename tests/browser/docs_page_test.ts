@@ -1,0 +1,233 @@
+// The documentation page, in a real browser.
+
+import { assert, assertEquals, assertMatch, assertStringIncludes } from "@std/assert";
+import axe from "npm:axe-core@^4.14.1/axe.min.js" with { type: "text" };
+import type { Browser, BrowserContextOptions, Page } from "npm:playwright-core@^1.65.1";
+import { browserTest } from "./support/browser.ts";
+import { DOCS_URL, documentedApp } from "./support/documented_app.ts";
+import { WatchedPage } from "./support/watched_page.ts";
+
+const DESKTOP: BrowserContextOptions = { viewport: { width: 1280, height: 900 } };
+const PHONE: BrowserContextOptions = { viewport: { width: 390, height: 844 }, isMobile: true, hasTouch: true };
+
+type Handler = (request: Request) => Response | Promise<Response>;
+
+function serve(handler: Handler): Deno.HttpServer<Deno.NetAddr> {
+  return Deno.serve({ hostname: "127.0.0.1", port: 0, onListen() {} }, handler);
+}
+
+/** Opens the documentation page, and waits until it lists the operations. */
+async function openDocs(
+  browser: Browser,
+  server: Deno.HttpServer<Deno.NetAddr>,
+  { path = DOCS_URL, options = DESKTOP }: { path?: string; options?: BrowserContextOptions } = {},
+): Promise<WatchedPage> {
+  const watched = await WatchedPage.open(browser, `http://127.0.0.1:${server.addr.port}${path}`, options);
+  await watched.page.locator(".opblock").first().waitFor();
+  return watched;
+}
+
+function operation(page: Page, operationId: string) {
+  return page.locator(`.opblock[id$="-${operationId}"]`);
+}
+
+/** Opens an operation and sends its request. */
+async function tryOut(page: Page, operationId: string, fill: () => Promise<void> = async () => {}) {
+  const block = operation(page, operationId);
+  await block.locator(".opblock-summary-control").click();
+  await block.getByRole("button", { name: "Try it out" }).click();
+  await fill();
+  await block.getByRole("button", { name: "Execute" }).click();
+  const reply = block.locator(".live-responses-table");
+  await reply.waitFor();
+  return reply;
+}
+
+/** Opens everything that can be opened. */
+async function openAll(page: Page): Promise<void> {
+  const closed = [
+    page.locator(".opblock-summary-control[aria-expanded=false]"),
+    page.getByRole("button", { name: "Try it out" }),
+    page.locator(".models").getByRole("button", { name: "Expand all" }),
+  ];
+  for (const control of closed) {
+    while (await control.count() > 0) await control.first().click();
+  }
+}
+
+/** What axe finds against accessibility, with all of its rules. */
+async function violations(page: Page): Promise<string[]> {
+  interface Violation {
+    id: string;
+    nodes: { html: string }[];
+  }
+  await page.evaluate(axe);
+  const found: Violation[] = await page.evaluate("axe.run().then(({ violations }) => violations)");
+  return found.flatMap(({ id, nodes }) => nodes.map(({ html }) => `${id}: ${html}`));
+}
+
+async function widthOf(page: Page): Promise<number> {
+  return await page.evaluate("document.documentElement.scrollWidth");
+}
+
+browserTest("The documentation page", async (browser, t) => {
+  await using server = serve(documentedApp().fetch);
+
+  await t.step("lists the operations and the models, and nothing goes wrong", async () => {
+    await using watched = await openDocs(browser, server);
+    const { page } = watched;
+    assertEquals(await page.title(), "Books");
+    assertEquals(await page.locator(".opblock-tag").count(), 2);
+    const listed = await page.locator(".opblock-summary-control").allInnerTexts();
+    assertEquals(listed.length, 10);
+    assertEquals(listed[0]!.split(/\s+/).join(" "), "GET /books List the books");
+    await page.locator(".models").getByText("Problem").waitFor();
+    assertEquals(watched.complaints, []);
+  });
+
+  await t.step("sends a request and shows the reply", async () => {
+    await using watched = await openDocs(browser, server);
+    const reply = await tryOut(watched.page, "getBook", () => watched.page.getByPlaceholder("id").fill("7"));
+    assertMatch(await reply.innerText(), /200[^]+"id": 7,\s+"title": "Middlemarch"[^]+content-type: application\/json/);
+    assertEquals(watched.complaints, []);
+  });
+
+  await t.step("sends a body", async () => {
+    await using watched = await openDocs(browser, server);
+    const body = watched.page.getByLabel("Request body");
+    const reply = await tryOut(watched.page, "addBook", () => body.fill('{ "id": 3, "title": "Emma" }'));
+    assertMatch(await reply.innerText(), /201[^]+"title": "Emma"/);
+    assertEquals(watched.complaints, []);
+  });
+
+  await t.step("shows a reply that is a picture", async () => {
+    await using watched = await openDocs(browser, server);
+    const reply = await tryOut(watched.page, "getCover");
+    await reply.locator("img").waitFor();
+    assertEquals(await watched.page.evaluate("document.querySelector('.live-responses-table img').naturalWidth"), 1);
+    assertEquals(watched.complaints, []);
+  });
+
+  await t.step("opens at an operation, which its address names", async () => {
+    await using watched = await openDocs(browser, server, { path: `${DOCS_URL}#/books/getBook` });
+    const { page } = watched;
+    await operation(page, "getBook").getByRole("button", { name: "Try it out" }).waitFor();
+    assertEquals(await page.locator(".opblock.is-open").count(), 1);
+    await operation(page, "addBook").locator(".opblock-summary-control").click();
+    await page.waitForURL("**#/books/addBook");
+    assertEquals(watched.complaints, []);
+  });
+
+  await t.step("is used with the keyboard alone, and shows where the focus is", async () => {
+    await using watched = await openDocs(browser, server);
+    const { page } = watched;
+    const tabTo = async (name: RegExp) => {
+      const passed: string[] = [];
+      while (passed.length < 60) {
+        await page.keyboard.press("Tab");
+        const [label, outline]: [string, string] = await page.evaluate(`(() => {
+          const { ariaLabel, innerText, placeholder } = document.activeElement;
+          const style = getComputedStyle(document.activeElement);
+          return [ariaLabel || innerText || placeholder || "", style.outlineStyle + style.boxShadow];
+        })()`);
+        passed.push(label);
+        if (outline === "nonenone") {
+          throw new Error(`On the way to ${name}, the focus cannot be seen at "${label.slice(0, 40)}"`);
+        }
+        if (name.test(label.replace(/\s+/g, " "))) return;
+      }
+      throw new Error(`The tab key does not get to ${name}, but to: ${passed.join(", ")}`);
+    };
+    await tabTo(/^GET \/books\/\{id\} Get a book$/);
+    await page.keyboard.press("Enter");
+    await page.getByRole("button", { name: "Try it out" }).waitFor();
+    await tabTo(/^Try it out$/);
+    await page.keyboard.press("Enter");
+    await page.getByPlaceholder("id").waitFor();
+    await tabTo(/^id$/);
+    await page.keyboard.type("12");
+    await tabTo(/^Execute$/);
+    await page.keyboard.press("Enter");
+    await page.locator(".live-responses-table").getByText("12").waitFor();
+    assertEquals(watched.complaints, []);
+  });
+
+  for (const [device, options] of [["desktop", DESKTOP], ["phone", PHONE]] as const) {
+    await t.step(`is accessible and fits on a ${device}, closed and open`, async () => {
+      await using watched = await openDocs(browser, server, { options });
+      const { page } = watched;
+      const width = options.viewport!.width;
+      assertEquals([await violations(page), await widthOf(page)], [[], width]);
+      await tryOut(page, "getBook", () => page.getByPlaceholder("id").fill("7"));
+      await openAll(page);
+      assertEquals(await page.getByRole("button", { name: "Execute" }).count(), 10);
+      assertEquals([await violations(page), await widthOf(page)], [[], width]);
+      assertEquals(watched.complaints, []);
+    });
+  }
+
+  await t.step("says where the document is when Swagger UI cannot be loaded", async () => {
+    const context = await browser.newContext();
+    await context.route("**/swagger-ui.js*", (route) => route.fulfill({ status: 500 }));
+    const page = await context.newPage();
+    await page.goto(`http://127.0.0.1:${server.addr.port}${DOCS_URL}`);
+    await page.getByText("could not be loaded").waitFor();
+    await page.getByRole("link", { name: "OpenAPI document" }).click();
+    await page.waitForURL("**/reference.json");
+    await context.close();
+  });
+
+  await t.step("is not loaded again, what it loads not even asked for, when it is opened again", async () => {
+    const asked: string[] = [];
+    const app = documentedApp();
+    await using server = serve(async (request) => {
+      const response = await app.fetch(request);
+      asked.push(`${response.status} ${new URL(request.url).pathname}`);
+      return response;
+    });
+    await using watched = await openDocs(browser, server);
+    assertEquals(asked.length, 6);
+    asked.length = 0;
+    await watched.page.goto("about:blank");
+    await watched.page.goto(`http://127.0.0.1:${server.addr.port}${DOCS_URL}`);
+    await watched.page.locator(".opblock").first().waitFor();
+    assertEquals(asked, [`304 ${DOCS_URL}`, "200 /reference.json"]);
+  });
+
+  await t.step("works behind a proxy that serves the application below a prefix", async () => {
+    const app = documentedApp();
+    const asked: string[] = [];
+    await using proxy = serve((request) => {
+      const url = new URL(request.url);
+      asked.push(url.pathname);
+      if (!url.pathname.startsWith("/shop/v1/")) return new Response(null, { status: 404 });
+      url.pathname = url.pathname.slice("/shop/v1".length);
+      return app.fetch(new Request(url, { method: request.method, headers: request.headers }));
+    });
+    await using watched = await openDocs(browser, proxy, { path: `/shop/v1${DOCS_URL}` });
+    const reply = await tryOut(watched.page, "getBook", () => watched.page.getByPlaceholder("id").fill("7"));
+    assertStringIncludes(await reply.innerText(), '"id": 7');
+    const shown = operation(watched.page, "getBook").locator(".request-url");
+    assertMatch(await shown.innerText(), /\/shop\/v1\/books\/7$/);
+    assert(asked.includes("/shop/v1/books/7"));
+    assertEquals(watched.complaints, []);
+  });
+
+  for (
+    const title of [
+      '</title><script>alert(1)</script>"><img src=x onerror=alert(1)>',
+      "[x](javascript:alert(1)) ${alert(1)} {{constructor.constructor('alert(1)')()}} <svg onload=alert(1)>",
+    ]
+  ) {
+    await t.step(`shows a title as it is: ${title}`, async () => {
+      await using server = serve(documentedApp(title).fetch);
+      await using watched = await openDocs(browser, server);
+      const { page } = watched;
+      assertEquals(await page.title(), title);
+      assertStringIncludes(await page.locator(".info .title").innerText(), title);
+      assertEquals(await page.locator("script").count(), 2);
+      assertEquals(await page.locator("img, .info svg, .info a[href^=javascript]").count(), 0);
+      assertEquals(watched.complaints, []);
+    });
+  }
+});

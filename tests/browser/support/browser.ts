@@ -1,0 +1,56 @@
+// A real browser for tests: Chromium without a window.
+
+import { type Browser, chromium } from "npm:playwright-core@^1.65.1";
+import { delimiter, join } from "node:path";
+
+const NAMES = ["chromium", "chromium-browser", "google-chrome-stable", "google-chrome", "chrome.exe"];
+
+/** Nothing that a page asks for leaves this machine. */
+const LOOPBACK_ONLY = "--host-resolver-rules=MAP * ~NOTFOUND, EXCLUDE 127.0.0.1";
+
+/**
+ * A test that is given a browser, which is closed after it.
+ *
+ * On a machine without one it says so and stands back, or fails under `WEBFW_REQUIRE_ALL=1`.
+ */
+export function browserTest(title: string, run: (browser: Browser, t: Deno.TestContext) => Promise<void>): void {
+  Deno.test(title, async (t) => {
+    if (findChromium() === undefined && Deno.env.get("WEBFW_REQUIRE_ALL") !== "1") {
+      return console.warn(`Left out for want of a browser: put "chromium" on the PATH, or its path into CHROME_PATH`);
+    }
+    const browser = await launchChromium();
+    try {
+      await run(browser, t);
+    } finally {
+      await browser.close();
+    }
+  });
+}
+
+/**
+ * Starts a browser. The caller closes it.
+ *
+ * @throws {Error} There is none.
+ */
+export async function launchChromium(): Promise<Browser> {
+  const executablePath = findChromium();
+  if (executablePath === undefined) {
+    throw new Error('Cannot start a browser: put "chromium" on the PATH, or its path into CHROME_PATH');
+  }
+  // A container has no namespaces for the sandbox, and all that is opened are our own pages.
+  return await chromium.launch({ executablePath, chromiumSandbox: false, args: [LOOPBACK_ONLY] });
+}
+
+function findChromium(): string | undefined {
+  const folders = Deno.env.get("PATH")?.split(delimiter) ?? [];
+  return Deno.env.get("CHROME_PATH") ||
+    folders.flatMap((folder) => NAMES.map((name) => join(folder, name))).find(isFile);
+}
+
+function isFile(path: string): boolean {
+  try {
+    return Deno.statSync(path).isFile;
+  } catch {
+    return false;
+  }
+}
