@@ -18,7 +18,6 @@ function start() {
     deepLinking: true,
     plugins: [WithoutNestedLinks],
     requestInterceptor: addPrefix,
-    validatorUrl: null,
   });
   new MutationObserver(nameParts).observe(page, { childList: true, subtree: true });
 
