@@ -1,0 +1,194 @@
+/** JSON Schema, dialect 2020-12: its type, and how schemas are put together from others. */
+
+/** The name of a JSON type, as the keyword `type` takes it. */
+export type JsonType = "array" | "boolean" | "integer" | "null" | "number" | "object" | "string";
+
+/**
+ * A schema of the dialect 2020-12, as far as webfw writes it. Any other keyword may stand beside these.
+ *
+ * See https://json-schema.org/draft/2020-12
+ */
+export interface JsonSchema {
+  /** Where the schema stands instead, as a URI reference. */
+  $ref?: string;
+  /** Schemas by name, which references point to. */
+  $defs?: Record<string, JsonSchema>;
+  /** A name for people. */
+  title?: string;
+  /** What it stands for. */
+  description?: string;
+  /** Values that fit. */
+  examples?: unknown[];
+  /** What stands in for a value that is left out. */
+  default?: unknown;
+  /** Whether it should not be used any more. */
+  deprecated?: boolean;
+  /** Whether it is only ever sent by the server. */
+  readOnly?: boolean;
+  /** Whether it is only ever sent to the server. */
+  writeOnly?: boolean;
+  /** The types that a value may have. */
+  type?: JsonType | JsonType[];
+  /** The one value. */
+  const?: unknown;
+  /** The only values. */
+  enum?: unknown[];
+  /** A value fits all of these. */
+  allOf?: JsonSchema[];
+  /** A value fits one of these, or several. */
+  anyOf?: JsonSchema[];
+  /** A value fits exactly one of these. */
+  oneOf?: JsonSchema[];
+  /** A value does not fit this. */
+  not?: JsonSchema;
+  /** Schemas of an object's values, by key. */
+  properties?: Record<string, JsonSchema>;
+  /** The keys that an object has in any case. */
+  required?: string[];
+  /** The schema of an object's other values, or whether there may be any. */
+  additionalProperties?: JsonSchema | boolean;
+  /** The schema of an object's keys. */
+  propertyNames?: JsonSchema;
+  /** The least number of keys. */
+  minProperties?: number;
+  /** The greatest number of keys. */
+  maxProperties?: number;
+  /** Schemas of an array's first items, by position. */
+  prefixItems?: JsonSchema[];
+  /** The schema of an array's other items, or whether there may be any. */
+  items?: JsonSchema | boolean;
+  /** What at least one item of an array fits. */
+  contains?: JsonSchema;
+  /** The least number of items. */
+  minItems?: number;
+  /** The greatest number of items. */
+  maxItems?: number;
+  /** The least length of a string, in code points. */
+  minLength?: number;
+  /** The greatest length of a string, in code points. */
+  maxLength?: number;
+  /** A regular expression of ECMA-262, in Unicode mode, that a string matches somewhere. */
+  pattern?: string;
+  /** What a string stands for, such as `date-time`. */
+  format?: string;
+  /** How a string encodes bytes. */
+  contentEncoding?: string;
+  /** The media type of what a string holds. */
+  contentMediaType?: string;
+  /** The least number. */
+  minimum?: number;
+  /** The greatest number. */
+  maximum?: number;
+  /** What a number is above. */
+  exclusiveMinimum?: number;
+  /** What a number is below. */
+  exclusiveMaximum?: number;
+  /** What a number is a multiple of. */
+  multipleOf?: number;
+  /** Tells by a key which of several schemas a value fits; a keyword of OpenAPI. */
+  discriminator?: { propertyName: string; mapping: Record<string, string> };
+  /** Any other keyword. */
+  [keyword: string]: unknown;
+}
+
+const ALL_TYPES: readonly JsonType[] = ["array", "boolean", "null", "number", "object", "string"];
+
+/** Keywords whose stricter value wins; any others that meet are kept apart. */
+const STRICTER: ReadonlyMap<string, (one: number, other: number) => number> = new Map<
+  string,
+  (one: number, other: number) => number
+>([
+  ["minLength", Math.max],
+  ["maxLength", Math.min],
+  ["minItems", Math.max],
+  ["maxItems", Math.min],
+  ["minProperties", Math.max],
+  ["maxProperties", Math.min],
+  ["minimum", Math.max],
+  ["maximum", Math.min],
+  ["exclusiveMinimum", Math.max],
+  ["exclusiveMaximum", Math.min],
+]);
+
+/** What no value fits. */
+export function nothing(): JsonSchema {
+  return { not: {} };
+}
+
+/** Whether it is known that no value fits. */
+export function isNothing(schema: JsonSchema): boolean {
+  return schema.not !== undefined && Object.keys(schema.not).length === 0;
+}
+
+/** The types that a value may have, as far as the schema itself tells. */
+export function typesOf({ type }: JsonSchema): readonly JsonType[] {
+  if (type === undefined) return ALL_TYPES;
+  return typeof type === "string" ? [type] : type;
+}
+
+/** What fits one of the schemas, or several. */
+export function anyOf(schemas: readonly JsonSchema[]): JsonSchema {
+  const options = schemas.filter((schema) => !isNothing(schema));
+  if (options.length === 0) return nothing();
+  return options.length === 1 ? options[0]! : { anyOf: options };
+}
+
+/** What fits all of the schemas. */
+export function allOf(schemas: readonly JsonSchema[]): JsonSchema {
+  return schemas.length === 1 ? schemas[0]! : { allOf: [...schemas] };
+}
+
+/** What fits the schema, or null. */
+export function orNull(schema: JsonSchema): JsonSchema {
+  if (Object.keys(schema).length === 0) return schema;
+  const { type } = schema;
+  if (typeof type === "string" && !["object", "array", "null"].includes(type) && !isEnumerated(schema)) {
+    return { ...schema, type: [type, "null"] };
+  }
+  return anyOf([schema, { type: "null" }]);
+}
+
+/** What fits the schema and is not null. */
+export function withoutNull(schema: JsonSchema): JsonSchema {
+  const { type, anyOf: options } = schema;
+  if (Array.isArray(type)) {
+    const types = type.filter((name) => name !== "null");
+    return { ...schema, type: types.length === 1 ? types[0]! : types };
+  }
+  if (type !== undefined) return type === "null" ? nothing() : schema;
+  if (options) {
+    const { anyOf: _, ...rest } = schema;
+    return restrict(anyOf(options.map(withoutNull)), rest);
+  }
+  return restrict(schema, { not: { type: "null" } });
+}
+
+/** Adds keywords, none of which loosens what is there. */
+export function restrict(schema: JsonSchema, keywords: JsonSchema): JsonSchema {
+  if (Object.keys(keywords).length === 0) return schema;
+  if (schema.$ref !== undefined) return { allOf: [schema], ...keywords };
+  const restricted: JsonSchema = { ...schema };
+  const apart: JsonSchema = {};
+  for (const [keyword, value] of Object.entries(keywords)) {
+    const present = restricted[keyword];
+    const stricter = STRICTER.get(keyword);
+    if (present === undefined) restricted[keyword] = value;
+    else if (stricter) restricted[keyword] = stricter(present as number, value as number);
+    else if (keyword === "type") restricted.type = value as JsonType;
+    else if (present !== value) apart[keyword] = value;
+  }
+  if (Object.keys(apart).length > 0) restricted.allOf = [...restricted.allOf ?? [], apart];
+  return restricted;
+}
+
+/** Adds annotations, which say nothing of what fits; they replace those that are there. */
+export function annotate(schema: JsonSchema, annotations: JsonSchema): JsonSchema {
+  if (Object.keys(annotations).length === 0) return schema;
+  // Many readers overlook what stands beside a reference.
+  return { ...annotations, ...(schema.$ref === undefined ? schema : { allOf: [schema] }), ...annotations };
+}
+
+/** Whether values are listed, so that a further type would add none. */
+function isEnumerated(schema: JsonSchema): boolean {
+  return ["const", "enum", "allOf", "anyOf", "oneOf", "not"].some((keyword) => keyword in schema);
+}
