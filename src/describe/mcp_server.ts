@@ -1,0 +1,161 @@
+/** Speaks the Model Context Protocol: one message in, one reply out, nothing kept in between. */
+import type {
+  JSONRPCMessage,
+  JSONRPCRequest,
+  ListToolsResult,
+  Server,
+  ServerOptions,
+  Transport,
+} from "@modelcontextprotocol/server";
+import type { HttpRequest } from "../http/request.ts";
+import { describeError, log } from "../log.ts";
+import type { Route } from "../routing/route.ts";
+import { isTool, type Tool, toTool } from "./tool.ts";
+import { type Callable, callTool } from "./tool_call.ts";
+import { assignToolNames } from "./tool_name.ts";
+
+/** What agents are told of the application, and what serves them. */
+export interface McpApplication extends Callable {
+  readonly title: string;
+  readonly version: string;
+  readonly description: string | undefined;
+  /** All routes, their operations named. */
+  readonly routes: readonly Route[];
+}
+
+type Sdk = typeof import("@modelcontextprotocol/server");
+
+/** The revisions with a handshake, the newest first. A request without a version is of the oldest. */
+const LEGACY_VERSIONS = ["2025-11-25", "2025-06-18", "2025-03-26"];
+/** The only revision whose requests come in batches. */
+const BATCH_VERSION = "2025-03-26";
+const MAX_BATCH = 100;
+
+/** How long a client may keep the list of tools, in milliseconds. It changes with the next deployment only. */
+const LIST_TTL = 60_000;
+
+/** An application as a server of tools. */
+export class McpServer {
+  readonly #sdk: Sdk;
+  readonly #app: McpApplication;
+  readonly #tools: ReadonlyMap<string, Tool>;
+  readonly #list: ListToolsResult;
+  readonly #options: ServerOptions;
+
+  private constructor(sdk: Sdk, app: McpApplication) {
+    this.#sdk = sdk;
+    this.#app = app;
+    this.#tools = toolsOf(app.routes);
+    // A schema is JSON, although its type leaves open what further keywords hold.
+    this.#list = { tools: [...this.#tools.values()].map(({ definition }) => definition) } as ListToolsResult;
+    this.#options = {
+      capabilities: { tools: {} },
+      supportedProtocolVersions: LEGACY_VERSIONS,
+      cacheHints: { "tools/list": { ttlMs: LIST_TTL, cacheScope: "private" } },
+      ...(app.description !== undefined && { instructions: app.description }),
+    };
+  }
+
+  /** Loads what the protocol needs, which an application that no agent asks never does. */
+  static async load(app: McpApplication): Promise<McpServer> {
+    return new McpServer(await import("@modelcontextprotocol/server"), app);
+  }
+
+  /**
+   * Answers what a client sent.
+   *
+   * @param text The body.
+   * @param caller The request that brought it.
+   */
+  async answer(text: string, caller: HttpRequest): Promise<Response> {
+    const { PARSE_ERROR, INVALID_REQUEST, isLegacyRequest } = this.#sdk;
+    let message: unknown;
+    try {
+      message = JSON.parse(text);
+    } catch {
+      return errorReply(PARSE_ERROR, "The body is not well-formed JSON");
+    }
+    if (Array.isArray(message) && message.length > MAX_BATCH) {
+      return errorReply(INVALID_REQUEST, `The batch has more than ${MAX_BATCH} messages`);
+    }
+    const isLegacy = await isLegacyRequest(caller.raw, message);
+    return isLegacy ? await this.#answerLegacy(message, caller) : await this.#answerModern(message, caller);
+  }
+
+  /** Answers a request of the revisions that carry their version in each message, and what is of no revision. */
+  async #answerModern(message: unknown, caller: HttpRequest): Promise<Response> {
+    let failure: unknown;
+    const { fetch } = this.#sdk.createMcpHandler(() => this.#open(caller), {
+      legacy: "reject",
+      onerror: (error) => failure = error,
+    });
+    // A request of its own: the handler asks for the signal, for which a server's request would print a warning of Deno's.
+    const response = await fetch(new Request(caller.raw.url, { method: "POST", headers: caller.headers }), {
+      parsedBody: message,
+    });
+    if (response.status >= 500) log("error", "The agent endpoint failed", { error: describeError(failure) });
+    return response;
+  }
+
+  /** Answers a message, or a batch of them, of the revisions with a handshake. */
+  async #answerLegacy(message: unknown, caller: HttpRequest): Promise<Response> {
+    const { INVALID_REQUEST, isInitializeRequest, isJSONRPCRequest } = this.#sdk;
+    const version = caller.headers.get("mcp-protocol-version") ?? BATCH_VERSION;
+    if (!LEGACY_VERSIONS.includes(version) && !isInitializeRequest(message)) return this.#refuseVersion(version);
+    if (!Array.isArray(message)) {
+      return isJSONRPCRequest(message) ? Response.json(await this.#exchange(message, caller)) : accepted();
+    }
+    if (version !== BATCH_VERSION) return errorReply(INVALID_REQUEST, `Revision ${version} has no batches`);
+    if (message.some(isInitializeRequest)) return errorReply(INVALID_REQUEST, "A batch cannot initialize");
+    // What a client tells the server, or answers it, has no use where nothing is kept and nothing asked.
+    const requests = message.filter(isJSONRPCRequest);
+    if (requests.length === 0) return accepted();
+    return Response.json(await Promise.all(requests.map((request) => this.#exchange(request, caller))));
+  }
+
+  #refuseVersion(requested: string): Response {
+    const { UnsupportedProtocolVersionError } = this.#sdk;
+    const { code, message, data } = new UnsupportedProtocolVersionError({ supported: LEGACY_VERSIONS, requested });
+    return errorReply(code, message, data);
+  }
+
+  /** Has a server of its own answer one request: it serves one connection only. */
+  async #exchange(request: JSONRPCRequest, caller: HttpRequest): Promise<JSONRPCMessage> {
+    const { promise: answer, resolve } = Promise.withResolvers<JSONRPCMessage>();
+    const transport: Transport = {
+      start: async () => {},
+      send: async (message) => resolve(message),
+      close: async () => {},
+    };
+    await this.#open(caller).connect(transport);
+    transport.onmessage?.(request);
+    return await answer;
+  }
+
+  #open(caller: HttpRequest): Server {
+    const { ProtocolError, INVALID_PARAMS } = this.#sdk;
+    // The low-level server: the other one takes up every tool anew for each request.
+    const server = new this.#sdk.Server({ name: this.#app.title, version: this.#app.version }, this.#options);
+    server.setRequestHandler("tools/list", () => this.#list);
+    server.setRequestHandler("tools/call", ({ params }) => {
+      const tool = this.#tools.get(params.name);
+      if (!tool) throw new ProtocolError(INVALID_PARAMS, "The tool is unknown");
+      return callTool(tool, params.arguments ?? {}, caller, this.#app);
+    });
+    return server;
+  }
+}
+
+/** The tools by name, in the order of their routes. */
+function toolsOf(routes: readonly Route[]): ReadonlyMap<string, Tool> {
+  const names = assignToolNames(routes.filter(isTool));
+  return new Map([...names].map(([route, name]) => [name, toTool(route, name)]));
+}
+
+function accepted(): Response {
+  return new Response(null, { status: 202 });
+}
+
+function errorReply(code: number, message: string, data?: unknown): Response {
+  return Response.json({ jsonrpc: "2.0", id: null, error: { code, message, data } }, { status: 400 });
+}

@@ -1,0 +1,60 @@
+/** Runs a call of a tool through the application, as if its request had come by HTTP. */
+import type { CallToolResult } from "@modelcontextprotocol/server";
+import { HTTPError, isHTTPError } from "../errors.ts";
+import type { ConnectionInfo } from "../http/exchange.ts";
+import { toHTTPError } from "../http/reply.ts";
+import { exchangeOf, type HttpRequest } from "../http/request.ts";
+import type { RouteInfo } from "../http/route_info.ts";
+import { pathEnd, pathStart } from "../http/target.ts";
+import { describeError, log } from "../log.ts";
+import type { Tool } from "./tool.ts";
+import { failed, problemText } from "./tool_failure.ts";
+import { type CallArguments, toRequest } from "./tool_request.ts";
+import { toResult } from "./tool_result.ts";
+
+/** The application, as far as a call needs it. */
+export interface Callable {
+  /** Answers a request as the application answers those of HTTP. */
+  readonly fetch: (request: Request, info?: ConnectionInfo) => Promise<Response>;
+  /**
+   * The route that serves a method and path; null where it is one of the application's own.
+   *
+   * @throws {HTTPError} When none does.
+   */
+  readonly find: (method: string, path: string) => RouteInfo | null;
+}
+
+/**
+ * Calls a tool. Middleware, validation, dependencies, handler and response model all run, for the caller's headers and address.
+ * It never rejects: what goes wrong is a result that says so.
+ *
+ * @param tool The tool.
+ * @param args What the agent gave.
+ * @param caller The request that brought the call.
+ * @param app What serves it.
+ */
+export async function callTool(
+  tool: Tool,
+  args: CallArguments,
+  caller: HttpRequest,
+  app: Callable,
+): Promise<CallToolResult> {
+  try {
+    const request = toRequest(tool, args, caller);
+    checkDestination(request, tool, app);
+    const response = await app.fetch(request, exchangeOf(caller).connection);
+    return await toResult(response, tool.form, request.url);
+  } catch (thrown) {
+    if (!isHTTPError(thrown)) {
+      log("error", "A tool failed", { tool: tool.definition.name, error: describeError(thrown) });
+    }
+    return failed(problemText(toHTTPError(thrown).toProblem()));
+  }
+}
+
+/** An argument in the path can spell the path of another route, which nobody exposed: `me` for `/users/{id}` beside `/users/me`. */
+function checkDestination({ method, url }: Request, { route }: Tool, { find }: Callable): void {
+  const start = pathStart(url);
+  if (find(method, url.slice(start, pathEnd(url, start))) === route) return;
+  throw new HTTPError(404, "The arguments lead to another route than that of the tool");
+}

@@ -1,0 +1,56 @@
+/** Names tools: each name stands once in an application, in letters that every agent takes. */
+import { RouteError } from "../errors.ts";
+import type { ToolOptions } from "../http/route_info.ts";
+import type { Route } from "../routing/route.ts";
+
+const MAX_LENGTH = 64;
+
+/** What a route declares of its tool beside that it is one. */
+export function toolOptionsOf(route: Route): ToolOptions {
+  const { tool } = route.options;
+  return typeof tool === "object" ? tool : {};
+}
+
+/**
+ * Names the tools of an application: a name that was declared stays, one that was derived gets a number where it is taken.
+ *
+ * @param routes The routes with a tool, in their order, their operations named.
+ * @throws {RouteError} With code `conflict`, when two routes declare the same name.
+ */
+export function assignToolNames(routes: readonly Route[]): Map<Route, string> {
+  const owners = new Map<string, Route>();
+  for (const route of routes) {
+    const { name } = toolOptionsOf(route);
+    if (name === undefined) continue;
+    const before = owners.get(name);
+    if (before) {
+      throw new RouteError(
+        "conflict",
+        `Cannot expose ${route.name} as a tool: the name "${name}" is that of ${before.name}, change one of them`,
+      );
+    }
+    owners.set(name, route);
+  }
+  const names = new Map<Route, string>();
+  for (const route of routes) {
+    const name = toolOptionsOf(route).name ?? freeName(toToolName(route.operationId), owners);
+    owners.set(name, route);
+    names.set(route, name);
+  }
+  return names;
+}
+
+/** The name of an operation in the letters that a tool's name may have. */
+function toToolName(operationId: string): string {
+  const ascii = operationId.normalize("NFKD").replace(/\p{M}/gu, "").replace(/[^A-Za-z0-9_-]+/g, "_");
+  return /[A-Za-z0-9]/.test(ascii) ? ascii.slice(0, MAX_LENGTH) : "tool";
+}
+
+/** The number takes the place of the last letters where both do not fit. */
+function freeName(wanted: string, taken: ReadonlyMap<string, Route>): string {
+  let name = wanted;
+  for (let number = 2; taken.has(name); number++) {
+    name = `${wanted.slice(0, MAX_LENGTH - String(number).length)}${number}`;
+  }
+  return name;
+}

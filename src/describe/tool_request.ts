@@ -1,0 +1,114 @@
+/** Makes the request that a call of a tool stands for. */
+import { HTTPError, type InputSource, type Issue, ValidationError } from "../errors.ts";
+import type { HttpRequest } from "../http/request.ts";
+import { pathStart } from "../http/target.ts";
+import type { Route } from "../routing/route.ts";
+import type { ToolArgument } from "./tool_arguments.ts";
+
+/** Arguments by name, as an agent sent them. */
+export type CallArguments = Readonly<Record<string, unknown>>;
+
+/**
+ * Headers that say something of one request alone: of its body, its connection, its protocol, and what a cache may answer. All
+ * others are about the caller, and go along.
+ */
+const OF_ONE_REQUEST =
+  /^(?:accept|accept-encoding|connection|content-.+|digest|expect|if-.+|keep-alive|last-event-id|mcp-.+|proxy-connection|range|te|trailer|transfer-encoding|upgrade)$/;
+
+/** What a tool tells of the request that a call of it stands for. */
+export interface RequestPlan {
+  readonly route: Route;
+  readonly arguments: readonly ToolArgument[];
+  /** The names of the arguments that may be null. */
+  readonly nullable: ReadonlySet<string>;
+}
+
+/**
+ * Makes the request of a call: the arguments in its path, query and body, all else from whoever calls.
+ *
+ * @param plan The tool.
+ * @param args What the agent gave.
+ * @param caller The request that brought the call.
+ * @throws {HTTPError} With 422 when an argument cannot be written into a path or query, 400 when the body is nested too deeply.
+ */
+export function toRequest(plan: RequestPlan, args: CallArguments, caller: HttpRequest): Request {
+  const issues: Issue[] = [];
+  const path = new Map<string, string>();
+  const query = new URLSearchParams();
+  let body: string | null = null;
+  for (const { name, input } of plan.arguments) {
+    const value = valueOf(name, plan, args);
+    if (!("in" in input)) body = value === undefined ? null : toJson(value);
+    else if (input.in === "path") path.set(name, pathText(name, value, issues));
+    else for (const text of queryTexts(name, value, issues)) query.append(name, text);
+  }
+  if (issues.length > 0) throw new ValidationError(issues);
+  const origin = caller.raw.url.slice(0, pathStart(caller.raw.url));
+  const url = origin + pathOf(plan.route, path) + (query.size > 0 ? `?${query}` : "");
+  const { method } = plan.route;
+  const request = new Request(url, { method, headers: headersOf(caller, body !== null), body });
+  // Asking a server's request for its signal costs a listener, and a warning of Deno's: only a handler that asks for it pays.
+  return Object.defineProperty(request, "signal", { get: () => caller.signal });
+}
+
+/** Many agents write null for what they leave out. */
+function valueOf(name: string, { nullable }: RequestPlan, args: CallArguments): unknown {
+  const value = Object.hasOwn(args, name) ? args[name] : undefined;
+  return value === null && !nullable.has(name) ? undefined : value;
+}
+
+/** What was parsed can be too deep to be written again: the one is done by a loop, the other on the stack. */
+function toJson(value: unknown): string {
+  try {
+    return JSON.stringify(value);
+  } catch (cause) {
+    throw new HTTPError(400, "The body is nested too deeply", { cause });
+  }
+}
+
+function queryTexts(name: string, value: unknown, issues: Issue[]): string[] {
+  if (value === undefined) return [];
+  return (Array.isArray(value) ? value : [value]).flatMap((part) => {
+    if (typeof part !== "object" || part === null) return String(part);
+    issues.push(issueOf("query", name, "Must be a value without parts, or a list of them"));
+    return [];
+  });
+}
+
+function pathText(name: string, value: unknown, issues: Issue[]): string {
+  const text = String(value);
+  const refuse = (message: string) => issues.push(issueOf("path", name, message));
+  if (value === undefined) refuse("Missing value");
+  else if (typeof value === "object" && value !== null) refuse("Must be a value without parts");
+  else if (text === "") refuse("Must not be empty");
+  // A URL has them resolved before it is sent: they would lead to another place.
+  else if (text.split("/").some((part) => part === "." || part === "..")) refuse("Must not hold a dot segment");
+  return text;
+}
+
+function issueOf(source: InputSource, name: string, message: string): Issue {
+  return { in: source, path: [name], message };
+}
+
+function pathOf({ template }: Route, texts: ReadonlyMap<string, string>): string {
+  const parts = template.segments.map((segment) => {
+    if (segment.kind === "literal") return encode(segment.text);
+    const text = texts.get(segment.name) ?? "";
+    return segment.kind === "rest" ? text.split("/").map(encode).join("/") : encode(text);
+  });
+  return `/${parts.join("/")}`;
+}
+
+/** Half a character, which JSON can hold, has no encoding. */
+function encode(text: string): string {
+  return encodeURIComponent(text.toWellFormed());
+}
+
+function headersOf(caller: HttpRequest, hasBody: boolean): Headers {
+  const headers = new Headers({ accept: "application/json, */*;q=0.5" });
+  for (const [name, value] of caller.headers) {
+    if (!OF_ONE_REQUEST.test(name)) headers.append(name, value);
+  }
+  if (hasBody) headers.set("content-type", "application/json");
+  return headers;
+}

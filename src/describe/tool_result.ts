@@ -1,0 +1,109 @@
+/** Makes the result of a tool of the reply to its request. */
+import type { CallToolResult, ContentBlock } from "@modelcontextprotocol/server";
+import { HTTPError } from "../errors.ts";
+import { withOwnDeadline } from "../http/deadline.ts";
+import { isJson, mediaTypeOf } from "../http/media_type.ts";
+import { failed, problemText } from "./tool_failure.ts";
+
+/** What a tool declares of its results: nothing, that they are objects, or that the `result` of an object holds them. */
+export type OutputForm = "open" | "object" | "wrapped";
+
+/** More than an agent can read; a reply may have no end at all. */
+const MAX_BYTES = 4 * 1024 * 1024;
+/** How long a reply may take once it has begun, in milliseconds. */
+const MAX_TIME = 30_000;
+
+/** Media types that are text, those of `text/…` aside. */
+const TEXTUAL = /^(?:.+\+(?:json|xml|yaml)|application\/(?:json|jsonl|xml|yaml|javascript|x-ndjson))$/;
+
+/**
+ * Makes the result of a call.
+ *
+ * @param response The reply; its body is read, or cancelled.
+ * @param form What the tool declares of its results.
+ * @param url Where the reply came from, by which a client can refer to a file.
+ * @throws {HTTPError} When the reply is too large, or never ends.
+ * @throws {TypeError} When it is not what the tool declares. Only a handler that makes its own `Response` comes to that.
+ */
+export async function toResult(response: Response, form: OutputForm, url: string): Promise<CallToolResult> {
+  const type = mediaTypeOf(response.headers);
+  const bytes = await read(response, type);
+  if (!response.ok) return failed(failureText(response, type, bytes));
+  if (isJson(response.headers.get("content-type"))) return jsonResult(decode(bytes), form);
+  if (bytes.length === 0 && form === "wrapped") return structured({}, "{}");
+  if (form !== "open") throw misfit(type);
+  return { content: [bytes.length === 0 ? { type: "text", text: "Done" } : blockOf(type, bytes, url)] };
+}
+
+function jsonResult(text: string, form: OutputForm): CallToolResult {
+  const value: unknown = JSON.parse(text);
+  const isObject = typeof value === "object" && value !== null && !Array.isArray(value);
+  if (form === "object" && !isObject) throw misfit("JSON of another kind");
+  if (form !== "wrapped" && isObject) return structured(value as Record<string, unknown>, text);
+  return structured({ result: value }, `{"result":${text}}`);
+}
+
+/** Clients that know of no structured results read the text, which says the same. */
+function structured(structuredContent: Record<string, unknown>, text: string): CallToolResult {
+  return { content: [{ type: "text", text }], structuredContent };
+}
+
+/** A client that was told of a schema refuses a result without it. */
+function misfit(type: string): TypeError {
+  const got = type === "" ? "nothing" : type;
+  return new TypeError(
+    `Cannot give the result of the tool: its route declares a response, the handler replied with ${got}`,
+  );
+}
+
+function failureText(response: Response, type: string, bytes: Uint8Array): string {
+  const text = isText(type) ? decode(bytes) : "";
+  if (type === "application/problem+json") return problemText(JSON.parse(text));
+  const location = response.headers.get("location");
+  const status = `${response.status}${location === null ? "" : `, go to ${location}`}`;
+  return text === "" ? `Status ${status}` : `Status ${status}: ${text}`;
+}
+
+function blockOf(type: string, bytes: Uint8Array, url: string): ContentBlock {
+  if (isText(type)) return { type: "text", text: decode(bytes) };
+  const data = bytes.toBase64();
+  if (type.startsWith("image/")) return { type: "image", data, mimeType: type };
+  if (type.startsWith("audio/")) return { type: "audio", data, mimeType: type };
+  const mimeType = type === "" ? "application/octet-stream" : type;
+  return { type: "resource", resource: { uri: url, mimeType, blob: data } };
+}
+
+function isText(type: string): boolean {
+  return type.startsWith("text/") || TEXTUAL.test(type);
+}
+
+function decode(bytes: Uint8Array): string {
+  return new TextDecoder().decode(bytes);
+}
+
+async function read(response: Response, type: string): Promise<Uint8Array> {
+  if (response.body === null) return new Uint8Array();
+  const reader = response.body.getReader();
+  const tooSlow = () => new HTTPError(500, "The reply does not end in time");
+  try {
+    if (type === "text/event-stream") {
+      throw new HTTPError(500, "The reply is a stream of events, which a tool cannot give");
+    }
+    return await withOwnDeadline(collect(reader), MAX_TIME, tooSlow, (cause) => cause);
+  } finally {
+    // Nobody reads on, and a stream has to be told.
+    await reader.cancel().catch(() => {});
+  }
+}
+
+async function collect(reader: ReadableStreamDefaultReader<Uint8Array>): Promise<Uint8Array> {
+  const chunks: Uint8Array[] = [];
+  let size = 0;
+  for (;;) {
+    const { done, value } = await reader.read();
+    if (done) return await new Blob(chunks as Uint8Array<ArrayBuffer>[]).bytes();
+    size += value.byteLength;
+    if (size > MAX_BYTES) throw new HTTPError(500, `The reply is larger than ${MAX_BYTES} bytes, ask for less`);
+    chunks.push(value);
+  }
+}

@@ -1,0 +1,77 @@
+/** The schemas of a tool. An object stands at the root of each: clients give up the whole list of tools over anything else. */
+import type { Schema } from "../schema/schema.ts";
+import { isAlwaysSent } from "./absence.ts";
+import type { JsonSchema } from "./json_schema.ts";
+import { Models } from "./models.ts";
+import { parameterOf } from "./parameters.ts";
+import { type Definitions, possibleTypes, referenced, resolve } from "./schema_types.ts";
+import type { ToolArgument } from "./tool_arguments.ts";
+import type { OutputForm } from "./tool_result.ts";
+
+/** A schema that says itself that its values are objects. */
+export interface ObjectSchema extends JsonSchema {
+  type: "object";
+}
+
+/** What a tool declares of its results. */
+export interface ToolOutput {
+  readonly form: OutputForm;
+  readonly schema?: ObjectSchema;
+}
+
+/** Where a schema keeps those that it refers to. */
+const DEFINITIONS = "#/$defs/";
+
+/**
+ * The schema of the arguments of a tool.
+ *
+ * @throws {TypeError} When one of them cannot be told.
+ */
+export function inputSchemaOf(args: readonly ToolArgument[]): ObjectSchema {
+  const models = new Models(DEFINITIONS);
+  const properties = Object.fromEntries(args.map((argument) => [argument.name, propertyOf(argument, models)]));
+  const required = args.filter(({ input }) => input.isRequired).map(({ name }) => name);
+  return withDefinitions(
+    { type: "object", properties, ...(required.length > 0 && { required }) },
+    models.definitions(),
+  );
+}
+
+/** The names of the arguments that may be null. */
+export function nullableOf({ properties = {}, $defs = {} }: ObjectSchema): ReadonlySet<string> {
+  const nullable = Object.entries(properties).filter(([, schema]) => possibleTypes(schema, $defs).has("null"));
+  return new Set(nullable.map(([name]) => name));
+}
+
+/**
+ * What a tool declares of its results: the response as it is sent, wrapped where that is not always an object.
+ *
+ * @param response The model of a success, where there is one.
+ * @throws {TypeError} When it cannot be told.
+ */
+export function outputOf(response: Schema | undefined): ToolOutput {
+  if (response === undefined) return { form: "open" };
+  const models = new Models(DEFINITIONS);
+  const sent = models.jsonOutput(response);
+  const definitions = models.definitions();
+  const isSent = isAlwaysSent(response);
+  const types = possibleTypes(sent, definitions);
+  if (isSent && types.size === 1 && types.has("object")) {
+    return { form: "object", schema: withDefinitions({ ...resolve(sent, definitions), type: "object" }, definitions) };
+  }
+  const root: ObjectSchema = { type: "object", properties: { result: sent }, ...(isSent && { required: ["result"] }) };
+  return { form: "wrapped", schema: withDefinitions(root, definitions) };
+}
+
+function propertyOf({ name, input }: ToolArgument, models: Models): JsonSchema {
+  if (!("in" in input)) return models.jsonInput(input.schema);
+  const { description, schema } = parameterOf(input, new Map([[name, name]]), models);
+  return description === undefined ? schema : { ...schema, description };
+}
+
+/** The schema with what it refers to, and nothing more: an agent pays for each word. */
+function withDefinitions(root: ObjectSchema, definitions: Definitions): ObjectSchema {
+  const names = referenced(root, DEFINITIONS, definitions);
+  if (names.size === 0) return root;
+  return { ...root, $defs: Object.fromEntries([...names].map((name) => [name, definitions[name]!])) };
+}
