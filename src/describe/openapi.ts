@@ -1,0 +1,108 @@
+/** The OpenAPI document of an application: its routes by path and method, and what they refer to. */
+import type { PathTemplate, Segment } from "../routing/path.ts";
+import { ErrorReplies, type ErrorShape } from "./error_replies.ts";
+import { Models } from "./models.ts";
+import type { OpenAPIDocument, OpenAPIMethod, OpenAPIOperation, OpenAPIPathItem } from "./openapi_document.ts";
+import { type DescribedRoute, operationOf } from "./operation.ts";
+import { SECURITY_SCHEMES } from "./security.ts";
+
+/** What a document is made of. */
+export interface DocumentParts {
+  readonly title: string;
+  readonly version: string;
+  readonly description?: string | undefined;
+  /** In the order that the document is to have. */
+  readonly routes: readonly DescribedRoute[];
+  /** What the application says of its error replies, where it shapes them itself. */
+  readonly errors?: ErrorShape | undefined;
+}
+
+const METHODS: ReadonlySet<string> = new Set<OpenAPIMethod>(
+  ["get", "put", "post", "delete", "options", "head", "patch"],
+);
+
+/**
+ * Makes the document. The same parts give the same document, to the order of its keys.
+ *
+ * @throws {TypeError} When a schema cannot be told in JSON Schema.
+ */
+export function openapiDocument(
+  { title, version, description, routes, errors: shape }: DocumentParts,
+): OpenAPIDocument {
+  const models = new Models("#/components/schemas/");
+  const errors = new ErrorReplies(shape);
+  const paths = new Paths();
+  const operations = withoutShadowed(routes).map((route) => {
+    const { item, names } = paths.open(route.template);
+    const operation = operationOf(route, names, models, errors);
+    const method = route.method.toLowerCase();
+    if (METHODS.has(method)) item[method as OpenAPIMethod] = operation;
+    else (item["x-oai-additionalOperations"] ??= {})[route.method] = operation;
+    return operation;
+  });
+  const tags = new Set(operations.flatMap((operation) => operation.tags ?? []));
+  return {
+    openapi: "3.1.0",
+    info: { title, version, ...(description !== undefined && { description }) },
+    ...(tags.size > 0 && { tags: [...tags].map((name) => ({ name })) }),
+    paths: paths.items,
+    components: componentsOf(operations, models, errors),
+  };
+}
+
+function componentsOf(
+  operations: readonly OpenAPIOperation[],
+  models: Models,
+  errors: ErrorReplies,
+): OpenAPIDocument["components"] {
+  if (operations.length === 0) return {};
+  // The replies refer to models: they come first, and stand behind.
+  const responses = errors.definitions(models);
+  const isSecured = operations.some(({ security }) => security !== undefined);
+  return {
+    schemas: models.definitions(),
+    responses,
+    ...(isSecured && { securitySchemes: { ...SECURITY_SCHEMES } }),
+  };
+}
+
+/**
+ * Leaves out each route that ends in `{name...}` where another one of its method has `{name}` at the same place: to OpenAPI they are
+ * the same path, and what a client can write into one segment is served by the other.
+ */
+function withoutShadowed(routes: readonly DescribedRoute[]): readonly DescribedRoute[] {
+  const keyOf = ({ method, template }: DescribedRoute) => `${method} ${placeOf(template)}`;
+  const isRest = ({ template }: DescribedRoute) => template.segments.at(-1)?.kind === "rest";
+  const kept = new Set(routes.filter((route) => !isRest(route)).map(keyOf));
+  return routes.filter((route) => !isRest(route) || !kept.has(keyOf(route)));
+}
+
+/** What OpenAPI tells paths apart by: their literal segments. */
+function placeOf({ segments }: PathTemplate): string {
+  return segments.map((segment) => segment.kind === "literal" ? `/${segment.text}` : "/{}").join("");
+}
+
+/** Paths with their operations. Templates that differ in names alone are one, which has the names of the first. */
+class Paths {
+  /** By the paths' text. */
+  readonly items: Record<string, OpenAPIPathItem> = {};
+  readonly #places = new Map<string, { readonly item: OpenAPIPathItem; readonly names: readonly string[] }>();
+
+  /** Opens the place of a template, and tells what it calls the template's names. */
+  open(template: PathTemplate): { item: OpenAPIPathItem; names: ReadonlyMap<string, string> } {
+    const key = placeOf(template);
+    let place = this.#places.get(key);
+    if (!place) {
+      place = { item: {}, names: template.names };
+      this.#places.set(key, place);
+      this.items[template.segments.map(textOf).join("")] = place.item;
+    }
+    const { item, names } = place;
+    return { item, names: new Map(template.names.map((name, index) => [name, names[index]!])) };
+  }
+}
+
+/** A path of the document is a URI, but for its names. */
+function textOf(segment: Segment): string {
+  return segment.kind === "literal" ? `/${encodeURI(segment.text.toWellFormed())}` : `/{${segment.name}}`;
+}

@@ -1,0 +1,49 @@
+/** Operations of the document: one route, as clients see it. */
+import type { Route } from "../routing/route.ts";
+import { documentationOf } from "./docstring.ts";
+import type { ErrorReplies } from "./error_replies.ts";
+import { type BodyInput, inputsOf } from "./inputs.ts";
+import type { Models } from "./models.ts";
+import type { OpenAPIOperation, OpenAPIRequestBody } from "./openapi_document.ts";
+import { isDescribedElsewhere, parameterOf } from "./parameters.ts";
+import { repliesOf } from "./replies.ts";
+import { securityOf } from "./security.ts";
+
+/** What is read of a route. */
+export type DescribedRoute = Pick<Route, "method" | "template" | "operationId" | "options" | "handler">;
+
+/**
+ * The operation of a route.
+ *
+ * @param route The route.
+ * @param pathNames What the document calls the names in the path.
+ * @param models Takes up the models that are met.
+ * @param errors Takes up the error replies that are met.
+ */
+export function operationOf(
+  route: DescribedRoute,
+  pathNames: ReadonlyMap<string, string>,
+  models: Models,
+  errors: ErrorReplies,
+): OpenAPIOperation {
+  const { operationId, options: { tags = [], deprecated } } = route;
+  const inputs = inputsOf(route.options, route.template.names);
+  const parameters = inputs.parameters.filter((input) => !isDescribedElsewhere(input))
+    .map((input) => parameterOf(input, pathNames, models));
+  const security = securityOf(inputs.parameters);
+  return {
+    operationId,
+    ...documentationOf(route),
+    ...(tags.length > 0 && { tags: [...tags] }),
+    ...(deprecated && { deprecated }),
+    ...(parameters.length > 0 && { parameters }),
+    ...(inputs.body && { requestBody: requestBodyOf(inputs.body, operationId, models) }),
+    responses: repliesOf(route, inputs.canBeInvalid, models, errors),
+    ...(security && { security }),
+  };
+}
+
+function requestBodyOf({ schema, isRequired }: BodyInput, operationId: string, models: Models): OpenAPIRequestBody {
+  const content = { "application/json": { schema: models.jsonInput(schema, `${operationId}Body`) } };
+  return { required: isRequired, content };
+}

@@ -1,0 +1,87 @@
+/** Replies of the document: what a route answers with, by status. */
+import { STATUS_TEXT } from "@std/http/status";
+import * as v from "valibot";
+import { isAsyncGeneratorFunction } from "../binding/async_function.ts";
+import type { Route } from "../routing/route.ts";
+import type { Schema } from "../schema/schema.ts";
+import { isAlwaysSent } from "./absence.ts";
+import type { ErrorReplies } from "./error_replies.ts";
+import type { Models } from "./models.ts";
+import type { OpenAPIMediaType, OpenAPIOperation, OpenAPIResponse } from "./openapi_document.ts";
+
+type Content = Record<string, OpenAPIMediaType>;
+type Replies = Record<number, OpenAPIResponse>;
+
+/** Statuses whose replies have no body. */
+const WITHOUT_BODY = new Set([204, 205, 304]);
+
+/**
+ * The replies of a route, by status.
+ *
+ * @param route The route.
+ * @param canBeInvalid Whether its input can be refused with 422.
+ * @param models Takes up the models that are met.
+ * @param errors Takes up the error replies that are met.
+ */
+export function repliesOf(
+  { handler, operationId, options }: Pick<Route, "handler" | "operationId" | "options">,
+  canBeInvalid: boolean,
+  models: Models,
+  errors: ErrorReplies,
+): OpenAPIOperation["responses"] {
+  const { response, responses = {}, status } = options;
+  const declared = new Map(Object.entries(responses).map(([code, schema]) => [Number(code), schema]));
+  const isStream = isAsyncGeneratorFunction(handler);
+  const success = isStream
+    ? streamed(status ?? 200, response ?? declared.get(status ?? 200), operationId, models)
+    : response
+    ? modelled(response, status, operationId, models)
+    : unmodelled(status, declared);
+  const replies: OpenAPIOperation["responses"] = { ...errors.of(canBeInvalid), ...success };
+  for (const [code, schema] of declared) {
+    if (code in success) continue;
+    const type = code < 400 ? "application/json" : errors.contentType;
+    replies[code] = reply(code, contentOf(schema, type, `${operationId}Response${code}`, models), schema);
+  }
+  return replies;
+}
+
+/** The values of a generator, each of which is a line. Without a model they may be bytes, which are sent as they are. */
+function streamed(status: number, item: Schema | undefined, operationId: string, models: Models): Replies {
+  const content: Content = item
+    ? { "application/jsonl": { "x-oai-itemSchema": models.jsonOutput(item, `${operationId}Item`) } }
+    : { "application/jsonl": {}, "application/octet-stream": {} };
+  return { [status]: reply(status, content, item) };
+}
+
+/** A result that is reduced to its model. Where that is `undefined`, there is nothing to send. */
+function modelled(model: Schema, status: number | undefined, operationId: string, models: Models): Replies {
+  const content = contentOf(model, "application/json", `${operationId}Response`, models);
+  if (!content) return { [status ?? 204]: reply(status ?? 204, content, model) };
+  return {
+    [status ?? 200]: reply(status ?? 200, content, model),
+    ...(status === undefined && !isAlwaysSent(model) && { 204: reply(204) }),
+  };
+}
+
+/**
+ * A result of which nothing is declared: anything, be it JSON, nothing, or a `Response` of the handler's own. Statuses that the
+ * route declares by themselves are taken to be all that it has.
+ */
+function unmodelled(status: number | undefined, declared: ReadonlyMap<number, Schema>): Replies {
+  const anything: Content = { "*/*": {} };
+  if (status !== undefined) return declared.has(status) ? {} : { [status]: reply(status, anything) };
+  if ([...declared.keys()].some((code) => code < 400)) return {};
+  return { 200: reply(200, anything), 204: reply(204) };
+}
+
+function reply(status: number, content?: Content, schema?: Schema): OpenAPIResponse {
+  const description = (schema && v.getDescription(schema as v.GenericSchema)) ??
+    STATUS_TEXT[status as keyof typeof STATUS_TEXT] ?? `Status ${status}`;
+  return { description, ...(content && !WITHOUT_BODY.has(status) && { content }) };
+}
+
+function contentOf(schema: Schema, type: string, name: string, models: Models): Content | undefined {
+  const isNothing = schema.type === "void" || schema.type === "undefined";
+  return isNothing ? undefined : { [type]: { schema: models.jsonOutput(schema, name) } };
+}

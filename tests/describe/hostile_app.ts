@@ -1,0 +1,150 @@
+// An application that is hard to describe, and whose routes all answer.
+
+import { App, dependency, HTTPError, Router, text } from "@webfw/core";
+import * as v from "valibot";
+import { hostileModels } from "./hostile_models.ts";
+
+const int = v.pipe(v.number(), v.integer());
+
+const reader = dependency(
+  {
+    headers: { "x-reader": v.optional(v.picklist(["Ada", "Grace"]), "Ada") },
+    cookies: { sid: v.optional(v.string()) },
+  },
+  async (_request, { headers }) => headers["x-reader"],
+);
+/** Needs another dependency, a name of the path, and a name that handlers declare as well. */
+const page = dependency(
+  {
+    deps: { reader },
+    query: { limit: v.optional(v.pipe(int, v.minValue(1)), 20), shop: v.pipe(v.string(), v.slug()) },
+  },
+  async (_request, { reader, limit, shop }) => ({ reader, limit, shop }),
+);
+const signedIn = dependency({ headers: { authorization: v.optional(v.string()) } }, async (_request, { headers }) => {
+  if (!headers.authorization) throw new HTTPError(401, "Sign in", { headers: { "www-authenticate": "Bearer" } });
+  return headers.authorization;
+});
+
+/** Makes the application. */
+export function hostileApp(): App {
+  const app = new App({ title: "Hostile", version: "0.0.1", description: "All that is **hard** to describe." });
+  app.include(models());
+  app.include(parameters());
+  app.include(shops(), { prefix: "/regions/{region}" });
+  app.include(replies());
+  return app;
+}
+
+/** Gives each model back. */
+function models(): Router {
+  const router = new Router({ prefix: "/models" });
+  for (const [name, { takes, gives = takes }] of Object.entries(hostileModels)) {
+    router.post(
+      `/${name}`,
+      { body: takes, response: gives, tags: ["models"] },
+      async (_request, { body }) => body as never,
+    );
+  }
+  return router;
+}
+
+/** Gives back what it got as text. */
+function parameters(): Router {
+  const router = new Router({ prefix: "/parameters" });
+  const Args = v.record(v.string(), v.unknown());
+  router.get("/path/{text}/{number}/{big}/{flag}/{kind}", {
+    params: { number: v.number(), big: v.bigint(), flag: v.boolean(), kind: v.picklist(["a", "b", "1"]) },
+    response: Args,
+  }, async (_request, args) => args);
+  router.get("/query", {
+    query: {
+      at: v.optional(v.pipe(v.string(), v.isoTimestamp(), v.toDate())),
+      tags: v.optional(v.pipe(v.array(v.string()), v.maxLength(3)), []),
+      numbers: v.array(v.pipe(int, v.description("One of them"))),
+      pair: v.optional(v.tuple([int, v.boolean()])),
+      nothing: v.optional(v.nullable(int)),
+      either: v.optional(v.union([int, v.literal("all")]), "all"),
+      exact: v.optional(v.literal(7)),
+      trimmed: v.optional(v.pipe(v.string(), v.trim(), v.nonEmpty())),
+      "filter[name]": v.optional(v.string()),
+    },
+    response: Args,
+    summary: "Everything that a query can hold",
+  }, async (_request, args) => args);
+  router.get("/headers", {
+    headers: { "X-Count": int, "x-list": v.optional(v.array(int)), accept: v.optional(v.string()) },
+    cookies: { theme: v.optional(v.picklist(["dark", "light"])) },
+    deps: { reader },
+    response: Args,
+    deprecated: true,
+  }, async (_request, args) => args);
+  router.get("/rest/{path...}", { response: Args }, async (_request, args) => args);
+  router.get("/rest/{name}", { response: Args }, async (_request, args) => args);
+  router.post("/rest/{other}", { response: Args }, async (_request, args) => args);
+  router.get("/trailing", async () => null);
+  router.get("/trailing/", async () => null);
+  return router;
+}
+
+/** Below prefixes that hold names. */
+function shops(): Router {
+  const books = new Router({ prefix: "/{shop}/books" });
+  books.get("", { query: { limit: v.optional(int, 10) }, deps: { page } }, async function list(_request, { page }) {
+    `
+      Lists books.
+
+      The page is the *dependency's*:
+
+        - its query
+        - its header
+    `;
+    return page;
+  });
+  books.get("/{id}", {
+    query: { region: v.picklist(["north", "south"]) },
+    params: { id: int },
+    deps: { page, signedIn },
+    responses: { 401: v.pipe(v.looseObject({ title: v.string() }), v.title("Unauthorized")) },
+    tags: ["books"],
+  }, async function list(_request, { id, region }) {
+    return { id, region };
+  });
+  const shops = new Router({ prefix: "/shops" });
+  shops.include(books);
+  return shops;
+}
+
+/** Everything that is no JSON of a model. */
+function replies(): Router {
+  const router = new Router({ prefix: "/replies" });
+  router.get("/nothing", async () => {});
+  router.delete("/nothing", { status: 204 }, async () => {});
+  router.get(
+    "/maybe",
+    { query: { there: v.boolean() }, response: v.optional(v.string()) },
+    async (_request, { there }) => there ? "here" : undefined,
+  );
+  router.get("/void", { response: v.void() }, async () => {});
+  router.get("/text", async () => text("plain"));
+  router.get("/lines", { responses: { 200: v.object({ n: int }) } }, async function* () {
+    yield { n: 1 };
+  });
+  router.get("/bytes", async function* () {
+    yield new Uint8Array([1]);
+  });
+  router.put("/created", {
+    body: v.object({ taken: v.boolean() }),
+    response: v.object({ id: int }),
+    status: 201,
+    responses: { 409: v.pipe(v.looseObject({ by: v.string() }), v.description("Someone has it")) },
+  }, async (_request, { body }) => {
+    if (body.taken) throw new HTTPError(409, "Taken", { extensions: { by: "Ada" } });
+    return { id: 1 };
+  });
+  router.route("/methods", { methods: ["HEAD", "OPTIONS", "PURGE"] }, async () => {});
+  router.get("/failure", { response: v.string() }, async () => {
+    throw new Error("Broken");
+  });
+  return router;
+}
