@@ -69,7 +69,13 @@ export type { Duration } from "./src/duration.ts";
 export type { ConnectionInfo } from "./src/http/exchange.ts";
 export { HttpRequest } from "./src/http/request.ts";
 export type { AppHandle } from "./src/http/app_handle.ts";
-export type { RouteDeclaration, RouteDescription, RouteInfo } from "./src/http/route_info.ts";
+export type {
+  RouteDeclaration,
+  RouteDescription,
+  RouteInfo,
+  ToolAnnotations,
+  ToolOptions,
+} from "./src/http/route_info.ts";
 export { html, redirect, text } from "./src/http/reply.ts";
 export type { Middleware, Next } from "./src/routing/middleware.ts";
 
@@ -85,3 +91,23 @@ export {
   ValidationError,
 } from "./src/errors.ts";
 export type { ErrorHandler } from "./src/routing/error_handler.ts";
+export type { ErrorShape } from "./src/describe/error_replies.ts";
+
+// Description
+export type { JsonSchema, JsonType } from "./src/describe/json_schema.ts";
+export type { McpTrust } from "./src/describe/mcp_trust.ts";
+export type {
+  OpenAPIComponents,
+  OpenAPIDocument,
+  OpenAPIInfo,
+  OpenAPIMediaType,
+  OpenAPIMethod,
+  OpenAPIOperation,
+  OpenAPIParameter,
+  OpenAPIPathItem,
+  OpenAPIReference,
+  OpenAPIRequestBody,
+  OpenAPIResponse,
+  OpenAPISecurityScheme,
+  OpenAPITag,
+} from "./src/describe/openapi_document.ts";

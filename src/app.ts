@@ -1,5 +1,10 @@
 /** The application: wires the routes, lifespans and the dispatcher together, and is what a server serves. */
 import type { StateType } from "./binding/dependency.ts";
+import { type BuiltIn, builtIns, type BuiltInUrls, checkUrls } from "./built_in.ts";
+import { checkErrorShape, type ErrorShape } from "./describe/error_replies.ts";
+import type { McpTrust } from "./describe/mcp_trust.ts";
+import { openapiDocument } from "./describe/openapi.ts";
+import type { OpenAPIDocument } from "./describe/openapi_document.ts";
 import { HTTPError, RouteError } from "./errors.ts";
 import type { AppHandle } from "./http/app_handle.ts";
 import { DEFAULT_LIMITS, type Limits, type ResolvedLimits, resolveLimits } from "./http/limits.ts";
@@ -32,6 +37,26 @@ export interface AppOptions<State = Record<string, unknown>> {
   version?: string;
   /** What the application is for. */
   description?: string;
+  /**
+   * The path of the OpenAPI document. null turns it off, and the page with it.
+   *
+   * @default {"/openapi.json"}
+   */
+  openapiUrl?: string | null;
+  /**
+   * The path of the documentation page. null turns it off.
+   *
+   * @default {"/docs"}
+   */
+  docsUrl?: string | null;
+  /**
+   * The path of the endpoint for agents, which has no tool until a route is declared with `tool`. null turns it off.
+   *
+   * @default {"/mcp"}
+   */
+  mcpUrl?: string | null;
+  /** Whom the endpoint for agents answers, beside clients that are no browsers. */
+  mcp?: McpTrust;
   /** Bounds of what clients can send, where they differ from the safe defaults. */
   limits?: Limits;
   /** The type of `request.state`, by `stateType()`. */
@@ -79,12 +104,21 @@ export class App<State = Record<string, unknown>> extends RouteScope<State, ""> 
   readonly version: string;
   /** What the application is for. */
   readonly description: string | undefined;
+  /** The path of the OpenAPI document; null where it is not served. */
+  readonly openapiUrl: string | null;
+  /** The path of the documentation page; null where it is not served. */
+  readonly docsUrl: string | null;
+  /** The path of the endpoint for agents; null where it is not served. */
+  readonly mcpUrl: string | null;
   /** Tells the command line that this is an application, whichever copy of the package made it. */
   readonly [WEBFW_APP]: number = PROTOCOL;
 
   readonly #limits: ResolvedLimits;
   readonly #lifespans: Lifespans<App<State>, State> = new Lifespans();
+  readonly #builtIns: readonly BuiltIn[];
   #errorHandler: ErrorHandler<State> | undefined;
+  #errorShape: ErrorShape | undefined;
+  #document: { readonly routes: number; readonly document: OpenAPIDocument } | undefined;
   #dispatcher: Dispatcher | undefined;
   #starting: Promise<void> | undefined;
   #state: Readonly<State> | undefined;
@@ -94,7 +128,8 @@ export class App<State = Record<string, unknown>> extends RouteScope<State, ""> 
    * Makes an application without routes.
    *
    * @param options Its name and bounds.
-   * @throws {TypeError} When an option is unknown.
+   * @throws {TypeError} When an option is unknown, or a path of an endpoint has a parameter.
+   * @throws {RouteError} When the path of an endpoint cannot be read, or is that of another.
    * @throws {RangeError} When a bound is not a positive number.
    */
   constructor(options: AppOptions<State> = {}) {
@@ -103,19 +138,29 @@ export class App<State = Record<string, unknown>> extends RouteScope<State, ""> 
       title = "webfw",
       version = "0.1.0",
       description,
+      openapiUrl = "/openapi.json",
+      docsUrl = "/docs",
+      mcpUrl = "/mcp",
+      mcp = {},
       limits,
       state: _,
       ...unknown
     } = options;
     for (const key of Object.keys(unknown)) {
       throw new TypeError(
-        `Cannot make the App: the option "${key}" is unknown, use title, version, description, limits or state`,
+        `Cannot make the App: the option "${key}" is unknown, use title, version, description, openapiUrl, docsUrl, mcpUrl, mcp, limits or state`,
       );
     }
     this.title = title;
     this.version = version;
     this.description = description;
     this.#limits = resolveLimits(limits, DEFAULT_LIMITS, "the App");
+    const urls = checkUrls({ openapiUrl, docsUrl, mcpUrl });
+    this.openapiUrl = urls.openapiUrl;
+    this.docsUrl = urls.docsUrl;
+    this.mcpUrl = urls.mcpUrl;
+    this.#builtIns = this.#endpoints(urls, mcp);
+    registryOf(this).reserve(this.#builtIns);
   }
 
   /**
@@ -190,12 +235,45 @@ export class App<State = Record<string, unknown>> extends RouteScope<State, ""> 
   }
 
   /**
-   * Shapes all error replies in one place.
+   * The OpenAPI document, made of the routes. Nothing is started for it. Do not change it: it is the one that is served.
+   *
+   * @throws {TypeError} When a schema cannot be told in JSON Schema.
+   *
+   * @example What is documented of a route
+   * ```ts
+   * import { App } from "@webfw/core";
+   * import { assertEquals } from "@std/assert";
+   *
+   * const app = new App({ title: "Books" });
+   * app.get("/books/{id}", async function getBook(_request, { id }) {
+   *   "One book";
+   *   return { id };
+   * });
+   * const { info, paths } = app.openapi();
+   * assertEquals(info.title, "Books");
+   * assertEquals(paths["/books/{id}"]?.get?.summary, "One book");
+   * ```
+   */
+  openapi(): OpenAPIDocument {
+    const { routes } = registryOf(this);
+    // Routes are only ever added, so their number tells whether the document is still the latest.
+    if (this.#document?.routes !== routes.length) {
+      const { title, version, description } = this;
+      const parts = { title, version, description, routes: assignOperationIds(routes), errors: this.#errorShape };
+      this.#document = { routes: routes.length, document: openapiDocument(parts) };
+    }
+    return this.#document.document;
+  }
+
+  /**
+   * Shapes all error replies in one place, and what the document says of them.
    *
    * @param handler Gets every error reply as an `HTTPError`, and gives the reply, or nothing for the default one.
+   * @param shape The schema of the replies' body, for the document, and their content type.
+   * @throws {TypeError} When the shape has no schema, or more than a schema and a content type.
    * @throws {RouteError} With code `conflict`, when there is one already; `frozen`, when the application serves.
    */
-  onError(handler: ErrorHandler<State>): void {
+  onError(handler: ErrorHandler<State>, shape?: ErrorShape): void {
     if (this.#dispatcher) {
       throw new RouteError(
         "frozen",
@@ -208,7 +286,10 @@ export class App<State = Record<string, unknown>> extends RouteScope<State, ""> 
         "Cannot set the error handler: there is one already",
       );
     }
+    if (shape !== undefined) checkErrorShape(shape);
     this.#errorHandler = handler;
+    this.#errorShape = shape;
+    this.#document = undefined;
   }
 
   /**
@@ -252,6 +333,23 @@ export class App<State = Record<string, unknown>> extends RouteScope<State, ""> 
     await this.#lifespans.stop();
   }
 
+  #endpoints(urls: BuiltInUrls, trust: McpTrust): readonly BuiltIn[] {
+    const { title, version, description } = this;
+    const registry = registryOf(this);
+    return builtIns(urls, {
+      title,
+      version,
+      description,
+      trust,
+      get routes() {
+        return assignOperationIds(registry.routes);
+      },
+      document: () => this.openapi(),
+      fetch: this.fetch,
+      find: (method, path) => (this.#dispatcher ??= this.#prepare()).routeOf(method, path),
+    });
+  }
+
   #prepare(): Dispatcher {
     registryOf(this).freeze(
       "the application serves already; declare everything before the first request",
@@ -260,6 +358,7 @@ export class App<State = Record<string, unknown>> extends RouteScope<State, ""> 
     return new Dispatcher({
       app: this,
       routes: registryOf(this).routes,
+      builtIns: this.#builtIns,
       middlewares: registryOf(this).middlewares,
       limits: this.#limits,
       recover: errorBoundary(this.#errorHandler as ErrorHandler | undefined),

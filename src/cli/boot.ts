@@ -12,6 +12,7 @@ import { loadApp } from "./boot/load_app.ts";
 import { failToLoad, hasRun } from "./boot/load_failure.ts";
 import { stopWithParent } from "./boot/parent.ts";
 import type { Plan, ServePlan } from "./boot/plan.ts";
+import { printDocument } from "./boot/print_document.ts";
 import { announce, findObstacle, serve } from "./boot/serve.ts";
 import { logAccess, serveFetch } from "./boot/serve_fetch.ts";
 
@@ -31,6 +32,7 @@ const SCOPE = [
   listRoutes,
   loadApp,
   logAccess,
+  printDocument,
   protocolOf,
   serve,
   serveFetch,
@@ -46,6 +48,11 @@ export function servingProgram(specifier: string, plan: ServePlan): string {
 /** The program that prints the routes of a module's application. */
 export function listingProgram(specifier: string, plan: Plan): string {
   return program(listRoutes.name, specifier, plan);
+}
+
+/** The program that prints the OpenAPI document of a module's application. */
+export function documentProgram(specifier: string, plan: Plan): string {
+  return program(printDocument.name, specifier, plan);
 }
 
 function program(entry: string, specifier: string, plan: Plan): string {

@@ -58,15 +58,29 @@ export async function runChild({ args, isWatcher }: ChildOptions): Promise<numbe
   }
 }
 
+/** Runs Deno until it ends; gives the exit code and what it wrote to stdout. */
+export async function runForOutput(args: readonly string[]): Promise<{ code: number; output: Uint8Array }> {
+  const { code, stdout } = await new Deno.Command(denoPath(), {
+    args: [...args],
+    stdin: "null",
+    stdout: "piped",
+    stderr: "inherit",
+  }).output();
+  return { code, output: stdout };
+}
+
 function spawn(args: readonly string[]): Deno.ChildProcess {
-  // A compiled program has no Deno inside that would run another one.
-  const deno = Deno.build.standalone ? "deno" : Deno.execPath();
-  return new Deno.Command(deno, {
+  return new Deno.Command(denoPath(), {
     args: [...args],
     stdin: "inherit",
     stdout: "inherit",
     stderr: "inherit",
   }).spawn();
+}
+
+/** A compiled program has no Deno inside that would run another one. */
+function denoPath(): string {
+  return Deno.build.standalone ? "deno" : Deno.execPath();
 }
 
 function send(child: Deno.ChildProcess | undefined, signal: Deno.Signal): void {

@@ -4,6 +4,7 @@ import config from "../../deno.json" with { type: "json" };
 import { type Command, HELP, type Option } from "./command.ts";
 import { CommandError, USAGE_EXIT_CODE } from "./command_error.ts";
 import { completionsCommand } from "./commands/completions.ts";
+import { OPENAPI } from "./commands/openapi.ts";
 import { ROUTES } from "./commands/routes.ts";
 import { RUN } from "./commands/run.ts";
 import { commandHelp, programHelp } from "./help.ts";
@@ -16,7 +17,7 @@ const VERSION: Option = {
   description: "Print the version",
 };
 const OPTIONS: readonly Option[] = [HELP, VERSION];
-const COMMANDS: readonly Command[] = [RUN, ROUTES];
+const COMMANDS: readonly Command[] = [RUN, OPENAPI, ROUTES];
 const ALL = [...COMMANDS, completionsCommand(COMMANDS, OPTIONS)];
 
 /**

@@ -1,7 +1,7 @@
 /** The replies of errors, which all operations share. */
 import * as v from "valibot";
 import type { InputSource, Issue, Problem } from "../errors.ts";
-import type { Schema } from "../schema/schema.ts";
+import { isSchema, type Schema } from "../schema/schema.ts";
 import type { Models } from "./models.ts";
 import type { OpenAPIReference, OpenAPIResponse } from "./openapi_document.ts";
 
@@ -15,6 +15,21 @@ export interface ErrorShape {
    * @default {"application/json"}
    */
   readonly contentType?: string;
+}
+
+/**
+ * Checks what an application says of its error replies.
+ *
+ * @throws {TypeError} When it is no shape.
+ */
+export function checkErrorShape({ schema, contentType, ...unknown }: ErrorShape): void {
+  for (const key of Object.keys(unknown)) {
+    throw new TypeError(`Cannot set the error handler: the option "${key}" is unknown, use schema or contentType`);
+  }
+  if (!isSchema(schema)) throw new TypeError('Cannot set the error handler: "schema" must be a valibot schema');
+  if (contentType !== undefined && typeof contentType !== "string") {
+    throw new TypeError(`Cannot set the error handler: "contentType" must be a string, got ${typeof contentType}`);
+  }
 }
 
 const SOURCES = ["path", "query", "header", "cookie", "body", "form"] as const satisfies readonly InputSource[];

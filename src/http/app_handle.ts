@@ -10,6 +10,12 @@ export interface AppHandle {
   readonly version: string;
   /** What the application is for, where it says so. */
   readonly description: string | undefined;
+  /** The path of the OpenAPI document; null where it is not served. */
+  readonly openapiUrl: string | null;
+  /** The path of the documentation page; null where it is not served. */
+  readonly docsUrl: string | null;
+  /** The path of the endpoint for agents; null where it is not served. */
+  readonly mcpUrl: string | null;
   /** All routes, in the order of their registration. */
   readonly routes: readonly RouteInfo[];
 }

@@ -10,7 +10,9 @@ import { exchangeOf, HttpRequest } from "../http/request.ts";
 import { pathEnd, pathStart } from "../http/target.ts";
 import type { Dataset, SchemaIssue } from "../schema/schema.ts";
 import { toValidator, type Validator } from "../schema/validator.ts";
+import type { RouteInfo } from "../http/route_info.ts";
 import { compose, type Endpoint, type Middleware, type Recover } from "./middleware.ts";
+import { parsePath } from "./path.ts";
 import type { Route } from "./route.ts";
 import { type Match, RouteTree } from "./table.ts";
 
@@ -18,12 +20,21 @@ import { type Match, RouteTree } from "./table.ts";
 export interface DispatcherParts {
   readonly app: AppHandle;
   readonly routes: readonly Route[];
+  /** What the application serves by itself. */
+  readonly builtIns: readonly BuiltInRoute[];
   /** Those of the application, which surround every reply. */
   readonly middlewares: readonly Middleware[];
   readonly limits: ResolvedLimits;
   readonly recover: Recover;
   /** Tells when the server stops. */
   readonly stopping: Stopping;
+}
+
+/** What an application serves beside its routes. */
+export interface BuiltInRoute {
+  readonly method: string;
+  readonly path: string;
+  readonly handler: (request: HttpRequest) => Promise<Response>;
 }
 
 interface Served {
@@ -53,6 +64,19 @@ export class Dispatcher {
         endpoint: endpointOf(route, parts, this.pending),
       });
     }
+    for (const { method, path, handler } of parts.builtIns) {
+      const endpoint = this.#surround(handler);
+      this.#tree.add(method, parsePath(path, "serve").segments, { matched: this.#unmatched, endpoint });
+    }
+  }
+
+  /**
+   * The route that serves a method and path; null where that is no route of a user.
+   *
+   * @throws {HTTPError} When nothing serves them.
+   */
+  routeOf(method: string, path: string): RouteInfo | null {
+    return this.#tree.find(method, path).entry.matched.info;
   }
 
   /** Answers a request. It never rejects. */
@@ -78,13 +102,24 @@ export class Dispatcher {
     return method === "HEAD" && info === undefined ? reply.then(withoutBody) : reply;
   }
 
-  /** The application's middlewares see what no route serves, too. */
   async #refuse(refusal: unknown, request: HttpRequest): Promise<Response> {
+    const response = await this.#surround(() => Promise.reject(refusal))(request);
+    const isLocal = exchangeOf(request).connection === undefined;
+    return request.method === "HEAD" && isLocal ? withoutBody(response) : response;
+  }
+
+  /** The application's middlewares see what no route serves, too. */
+  #surround(handler: BuiltInRoute["handler"]): Endpoint {
     const { middlewares, recover } = this.#parts;
-    const endpoint = compose(middlewares, async (request) => await recover(refusal, request), recover);
-    const exchange = exchangeOf(request);
-    const response = finish(exchange, await endpoint(request), this.pending);
-    return request.method === "HEAD" && exchange.connection === undefined ? withoutBody(response) : response;
+    const guarded: Endpoint = async (request) => {
+      try {
+        return await handler(request);
+      } catch (thrown) {
+        return await recover(thrown, request);
+      }
+    };
+    const composed = compose(middlewares, guarded, recover);
+    return async (request) => finish(exchangeOf(request), await composed(request), this.pending);
   }
 }
 

@@ -8,12 +8,24 @@ import { RouteList } from "./table.ts";
 
 const METHOD = /^[A-Z][A-Z-]*$/;
 
+/** A place that the application serves by itself. */
+export interface ReservedPath {
+  readonly path: string;
+  /** What is served there. */
+  readonly what: string;
+  /** The option of the application that moves it, or turns it off. */
+  readonly option: string;
+}
+
 /** The declarations of an application or a router. */
 export class Registry implements MiddlewareScope {
   readonly #prefix: string;
   readonly #isRoot: boolean;
+  readonly #check: (route: Route) => void;
   readonly #middlewares: Middleware[] = [];
   readonly #routes = new RouteList();
+  /** By the shape of their paths. */
+  readonly #reserved = new Map<string, ReservedPath>();
   #frozen: string | undefined;
 
   /**
@@ -21,12 +33,14 @@ export class Registry implements MiddlewareScope {
    *
    * @param prefix Stands before all paths.
    * @param isRoot Whether its paths are those that requests have, which start with a slash.
+   * @param check Refuses, by an error, a route that cannot be told to those whom it asks to be told to.
    * @throws {RouteError} With code `path`, when the prefix cannot be read.
    */
-  constructor(prefix: string, isRoot: boolean) {
+  constructor(prefix: string, isRoot: boolean, check: (route: Route) => void) {
     parsePrefix(prefix, "make a router");
     this.#prefix = prefix;
     this.#isRoot = isRoot;
+    this.#check = check;
   }
 
   /** The middlewares, the outermost first. */
@@ -39,6 +53,19 @@ export class Registry implements MiddlewareScope {
     return this.#routes.all;
   }
 
+  /**
+   * Keeps paths for the application itself, whatever the method.
+   *
+   * @throws {RouteError} With code `conflict`, when two of them are the same.
+   */
+  reserve(places: Iterable<ReservedPath>): void {
+    for (const place of places) {
+      const { shape } = parsePath(place.path, `serve ${place.what}`);
+      this.#assertFree(shape, `serve ${place.what} at "${place.path}"`);
+      this.#reserved.set(shape, place);
+    }
+  }
+
   /** Makes any further declaration throw, for the reason given. */
   freeze(reason: string): void {
     this.#frozen ??= reason;
@@ -48,7 +75,8 @@ export class Registry implements MiddlewareScope {
    * Adds a route for each method, all or none.
    *
    * @throws {TypeError} When the handler is not async, or an option or method is wrong.
-   * @throws {RouteError} When the path cannot be read or is taken, a name is bound twice, or it is too late.
+   * @throws {RouteError} When the path cannot be read or is taken, a name is bound twice, the route cannot be a tool, or it is too
+   * late.
    */
   register(
     methods: readonly string[],
@@ -72,6 +100,7 @@ export class Registry implements MiddlewareScope {
     const routes = methods.map((method, index) =>
       Route.declare(method, full, index === 0 ? options : unnamed, handler, this)
     );
+    for (const route of routes) this.#check(route);
     this.#routes.add(routes, "register the route");
   }
 
@@ -114,10 +143,20 @@ export class Registry implements MiddlewareScope {
   }
 
   #assertServable(path: string, action: string): void {
-    if (!this.#isRoot || path.startsWith("/")) return;
+    if (!this.#isRoot) return;
+    if (!path.startsWith("/")) {
+      throw new RouteError("path", `Cannot ${action} at "${path}": a path of the App must start with "/"`);
+    }
+    this.#assertFree(parsePath(path, action).shape, `${action} at "${path}"`);
+  }
+
+  #assertFree(shape: string, action: string): void {
+    const place = this.#reserved.get(shape);
+    if (!place) return;
+    const { what, option } = place;
     throw new RouteError(
-      "path",
-      `Cannot ${action} at "${path}": a path of the App must start with "/"`,
+      "conflict",
+      `Cannot ${action}: the App serves ${what} there, choose another path, or set ${option} of the App to another or to null`,
     );
   }
 }

@@ -15,7 +15,7 @@ Deno.test("--version prints the version of the package", async () => {
 Deno.test("--help lists the commands, and a command's --help its options", async () => {
   const program = await Webfw.finish(["--help"], HERE);
   assertEquals(program.code, 0);
-  for (const command of ["run", "routes", "completions"]) {
+  for (const command of ["run", "openapi", "routes", "completions"]) {
     assertMatch(program.stdout, new RegExp(`^ {2}${command} +\\w`, "m"));
   }
   const run = await Webfw.finish(["run", "--help"], HERE);
@@ -29,7 +29,10 @@ Deno.test("--help lists the commands, and a command's --help its options", async
 
 Deno.test("A line of the help fits a terminal of 120 columns", async () => {
   for (
-    const args of [["--help"], ["run", "--help"], ["routes", "--help"], ["completions", "--help"]]
+    const args of [["--help"], ["run", "--help"], ["openapi", "--help"], ["routes", "--help"], [
+      "completions",
+      "--help",
+    ]]
   ) {
     const { stdout } = await Webfw.finish(args, HERE);
     for (const line of stdout.split("\n")) {

@@ -20,7 +20,7 @@ const TOWERS: readonly (readonly (readonly string[])[])[] = [
     ["src/binding/"],
     ["src/routing/"],
     ["src/describe/"],
-    ["src/router.ts", "src/lifespan.ts"],
+    ["src/router.ts", "src/lifespan.ts", "src/built_in.ts"],
     ["src/serve.ts"],
     ["src/app.ts"],
     ["src/testing.ts", "mod.ts"],
@@ -34,7 +34,7 @@ const TOWERS: readonly (readonly (readonly string[])[])[] = [
 /** Where each package may be imported. */
 const PACKAGES: ReadonlyMap<string, readonly string[]> = new Map([
   ["@std/cli", ["src/cli/", "cli.ts"]],
-  ["@std/http", ["src/errors.ts", "src/http/"]],
+  ["@std/http", ["src/errors.ts", "src/http/", "src/describe/"]],
   ["@modelcontextprotocol/server", ["src/describe/"]],
   ["@valibot/to-json-schema", ["src/describe/"]],
   ["swagger-ui-dist", ["src/describe/"]],

@@ -18,6 +18,8 @@ export interface RouteRow {
 export interface WebfwApp {
   readonly routes: Iterable<RouteRow>;
   readonly docsUrl?: unknown;
+  /** The document, in JSON; an early version of the framework has none. */
+  openapi?(): unknown;
   /** Serves until SIGINT or SIGTERM. */
   run(options: {
     readonly hostname: string;

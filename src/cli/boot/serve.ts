@@ -37,12 +37,7 @@ export function announce(app: App, { hostname, port }: Address): void {
   console.error(`Listening on ${origin}`);
   if (!isWebfwApp(app)) return;
   const { docsUrl } = app;
-  if (
-    typeof docsUrl === "string" &&
-    Iterator.from(app.routes).some(({ path }) => path === docsUrl)
-  ) {
-    console.error(`Documentation on ${origin}${docsUrl}`);
-  }
+  if (typeof docsUrl === "string") console.error(`Documentation on ${origin}${docsUrl}`);
 }
 
 /** Why the address cannot be listened on; `null` if it can, so that something else has failed. */

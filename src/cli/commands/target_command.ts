@@ -37,7 +37,12 @@ export interface Start {
 }
 
 /** Starts the program on an application, waits for its end, and gives the exit code. */
-export async function runOnTarget(invocation: Invocation, { isWatched, program }: Start): Promise<number> {
+export async function runOnTarget(invocation: Invocation, start: Start): Promise<number> {
+  return await runChild({ isWatcher: start.isWatched, args: await denoArguments(invocation, start) });
+}
+
+/** The arguments of the `deno` that runs the program on an application. */
+export async function denoArguments(invocation: Invocation, { isWatched, program }: Start): Promise<string[]> {
   const directory = Deno.cwd();
   const target: Target = parseTarget(invocation.operand, directory);
   await requireModule(target);
@@ -47,14 +52,11 @@ export async function runOnTarget(invocation: Invocation, { isWatched, program }
     directory,
   });
   const { module, attribute, specifier } = target;
-  return await runChild({
-    isWatcher: isWatched,
-    args: [
-      "run",
-      ...withPermissions(invocation.denoFlags),
-      ...config,
-      ...(isWatched ? ["--watch", "--no-clear-screen"] : []),
-      program(specifier, { module, attribute, isWatched, parent: Deno.pid }),
-    ],
-  });
+  return [
+    "run",
+    ...withPermissions(invocation.denoFlags),
+    ...config,
+    ...(isWatched ? ["--watch", "--no-clear-screen"] : []),
+    program(specifier, { module, attribute, isWatched, parent: Deno.pid }),
+  ];
 }

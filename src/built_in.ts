@@ -1,0 +1,78 @@
+/** The endpoints that an application serves beside its routes: its document, the page that shows it, and that for agents. */
+import { docsRoutes } from "./describe/docs_page.ts";
+import { staticReply, type StaticText, tagOf } from "./describe/docs_static.ts";
+import { mcpEndpoint, type McpParts } from "./describe/mcp.ts";
+import type { OpenAPIDocument } from "./describe/openapi_document.ts";
+import { stringify } from "./http/json.ts";
+import type { HttpRequest } from "./http/request.ts";
+import type { BuiltInRoute } from "./routing/dispatch.ts";
+import { parsePath } from "./routing/path.ts";
+import type { ReservedPath } from "./routing/registry.ts";
+
+/** Where the endpoints are; null where they are turned off. */
+export interface BuiltInUrls {
+  readonly openapiUrl: string | null;
+  readonly docsUrl: string | null;
+  readonly mcpUrl: string | null;
+}
+
+/** What the endpoints tell of. */
+export interface BuiltInParts extends McpParts {
+  /** The document of the application. */
+  readonly document: () => OpenAPIDocument;
+}
+
+/** An endpoint, and what to say to whoever wants its place. */
+export type BuiltIn = BuiltInRoute & ReservedPath;
+
+/**
+ * Checks where the endpoints are to be. Without a document there is nothing for the page to show.
+ *
+ * @throws {RouteError} With code `path`, when a path cannot be read.
+ * @throws {TypeError} When a path has a parameter.
+ */
+export function checkUrls({ openapiUrl, docsUrl, mcpUrl }: BuiltInUrls): BuiltInUrls {
+  for (const [option, url] of Object.entries({ openapiUrl, docsUrl, mcpUrl })) {
+    if (url === null) continue;
+    const { names } = parsePath(url, `set ${option}`);
+    if (url === "" || names.length > 0) {
+      throw new TypeError(`Cannot set ${option} to "${url}": it must be a path without parameters, or null`);
+    }
+  }
+  return { openapiUrl, docsUrl: openapiUrl === null ? null : docsUrl, mcpUrl };
+}
+
+/**
+ * Makes the endpoints.
+ *
+ * @param urls Where they are, as checked.
+ * @param parts What they tell of.
+ */
+export function builtIns({ openapiUrl, docsUrl, mcpUrl }: BuiltInUrls, parts: BuiltInParts): readonly BuiltIn[] {
+  const endpoints: BuiltIn[] = [];
+  if (openapiUrl !== null) {
+    const handler = documentEndpoint(parts.document);
+    endpoints.push({ method: "GET", path: openapiUrl, handler, what: "its document", option: "openapiUrl" });
+  }
+  if (openapiUrl !== null && docsUrl !== null) {
+    for (const { path, handler } of docsRoutes({ title: parts.title, docsUrl, openapiUrl })) {
+      endpoints.push({ method: "GET", path, handler, what: "its documentation page", option: "docsUrl" });
+    }
+  }
+  if (mcpUrl !== null) {
+    const handler = mcpEndpoint(parts);
+    endpoints.push({ method: "POST", path: mcpUrl, handler, what: "agents", option: "mcpUrl" });
+  }
+  return endpoints;
+}
+
+/** Serves the document. It is written once: no route is added to an application that serves. */
+function documentEndpoint(document: () => OpenAPIDocument): (request: HttpRequest) => Promise<Response> {
+  let content: Promise<StaticText> | undefined;
+  const write = async (): Promise<StaticText> => {
+    const text = stringify(document());
+    return { contentType: "application/json", tag: await tagOf(text), read: async () => text };
+  };
+  return async ({ headers }) =>
+    await staticReply(headers, await (content ??= write()), { "cache-control": "no-cache" });
+}

@@ -1,0 +1,65 @@
+// The command that writes the OpenAPI document of an application.
+
+import { resolve } from "node:path";
+import { documentProgram } from "../boot.ts";
+import { runForOutput } from "../child.ts";
+import type { Command } from "../command.ts";
+import { CommandError, USAGE_EXIT_CODE } from "../command_error.ts";
+import { CONFIG, denoArguments, TARGET, TARGET_DETAILS } from "./target_command.ts";
+
+/** `webfw openapi`. */
+export const OPENAPI: Command = {
+  name: "openapi",
+  summary: "Write the OpenAPI document of an application, without serving it",
+  operand: TARGET,
+  options: [
+    { name: "output", letter: "o", value: "file", description: "File to write (default: stdout)" },
+    { name: "check", description: "Write nothing, and fail if the file differs" },
+    CONFIG,
+  ],
+  takesDenoFlags: true,
+  details: TARGET_DETAILS,
+  async run(invocation) {
+    const file = invocation.values.get("output");
+    const isCheck = invocation.switches.has("check");
+    if (isCheck && file === undefined) {
+      throw new CommandError(`Option "--check" needs a file: add "--output <file>"`, USAGE_EXIT_CODE);
+    }
+    const args = await denoArguments(invocation, { isWatched: false, program: documentProgram });
+    const { code, output } = await runForOutput(args);
+    if (code !== 0) return code;
+    if (file === undefined) await print(output);
+    else if (isCheck) await compare(output, file, invocation.operand);
+    else await write(output, file);
+    return 0;
+  },
+};
+
+async function print(output: Uint8Array): Promise<void> {
+  for (let written = 0; written < output.length;) written += await Deno.stdout.write(output.subarray(written));
+}
+
+async function write(output: Uint8Array, file: string): Promise<void> {
+  try {
+    await Deno.writeFile(resolve(file), output);
+  } catch (error) {
+    throw new CommandError(`Cannot write "${file}": ${reasonOf(error)}`);
+  }
+}
+
+async function compare(output: Uint8Array, file: string, operand: string): Promise<void> {
+  let held: string;
+  try {
+    held = await Deno.readTextFile(resolve(file));
+  } catch (error) {
+    throw new CommandError(`Cannot read "${file}": ${reasonOf(error)}`);
+  }
+  // A checkout may have made the ends of lines those of its system.
+  if (held.replaceAll("\r\n", "\n") === new TextDecoder().decode(output)) return;
+  throw new CommandError(`"${file}" is not the document of "${operand}": run "webfw openapi ${operand} -o ${file}"`);
+}
+
+function reasonOf(error: unknown): string {
+  if (error instanceof Deno.errors.NotFound) return "no such file or directory";
+  return error instanceof Error ? error.message : String(error);
+}

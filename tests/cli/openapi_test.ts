@@ -1,0 +1,81 @@
+import { assertEquals, assertStringIncludes } from "@std/assert";
+import { join } from "node:path";
+import { Project } from "./project.ts";
+import { Webfw } from "./webfw.ts";
+
+/** An application whose module prints, and keeps the program alive. */
+const MAIN = `
+  console.log("loading");
+  setInterval(() => {}, 1_000);
+  export const app = {
+    [Symbol.for("webfw.app")]: 1,
+    routes: [],
+    openapi: () => ({ openapi: "3.1.0", info: { title: "Bücher", version: "1" }, paths: {} }),
+    run() { throw new Error("not to be served"); },
+    fetch() { throw new Error("not to be called"); },
+  };`;
+
+const DOCUMENT = `{
+  "openapi": "3.1.0",
+  "info": {
+    "title": "Bücher",
+    "version": "1"
+  },
+  "paths": {}
+}
+`;
+
+Deno.test("webfw openapi prints the document alone on stdout, without serving", async () => {
+  await using project = await Project.create({ "main.ts": MAIN });
+  const { code, stdout, stderr } = await Webfw.finish(["openapi", "main.ts:app"], { cwd: project.path });
+  assertEquals({ code, stdout: `${stdout}\n`, stderr }, { code: 0, stdout: DOCUMENT, stderr: "loading" });
+});
+
+Deno.test("webfw openapi -o writes the file, the same each time, and --check tells whether it differs", async () => {
+  await using project = await Project.create({ "main.ts": MAIN });
+  const cwd = project.path;
+  const file = join(cwd, "openapi.json");
+  const write = ["openapi", "main.ts:app", "-o", "openapi.json"];
+  assertEquals((await Webfw.finish(write, { cwd })).code, 0);
+  assertEquals(await Deno.readTextFile(file), DOCUMENT);
+  assertEquals((await Webfw.finish([...write, "--check"], { cwd })).code, 0);
+
+  await Deno.writeTextFile(file, DOCUMENT.replaceAll("\n", "\r\n"));
+  assertEquals((await Webfw.finish([...write, "--check"], { cwd })).code, 0);
+
+  await Deno.writeTextFile(file, DOCUMENT.replace("Bücher", "Books"));
+  const differs = await Webfw.finish([...write, "--check"], { cwd });
+  assertEquals(differs.code, 1);
+  assertStringIncludes(
+    differs.stderr,
+    `error: "openapi.json" is not the document of "main.ts:app": run "webfw openapi main.ts:app -o openapi.json"`,
+  );
+  assertStringIncludes(await Deno.readTextFile(file), "Books");
+
+  await Deno.remove(file);
+  const missing = await Webfw.finish([...write, "--check"], { cwd });
+  assertEquals(missing.code, 1);
+  assertStringIncludes(missing.stderr, `error: Cannot read "openapi.json": no such file or directory`);
+});
+
+Deno.test("webfw openapi tells what went wrong, and leaves the file alone", async () => {
+  await using project = await Project.create({
+    "main.ts": `export const app = { fetch() {} };`,
+    "broken.ts": `export const app = ;`,
+    "throwing.ts": MAIN.replace("openapi: () =>", 'openapi: () => { throw new TypeError("no schema"); }, other: () =>'),
+    "openapi.json": "held",
+  });
+  const cwd = project.path;
+  const run = (...args: string[]) => Webfw.finish(["openapi", ...args], { cwd });
+  assertEquals(await run("main.ts", "-o", "openapi.json"), {
+    code: 1,
+    stdout: "",
+    stderr: `error: Cannot describe "main.ts": it is no App`,
+  });
+  assertEquals((await run("broken.ts", "-o", "openapi.json")).code, 1);
+  const throwing = await run("throwing.ts", "-o", "openapi.json");
+  assertEquals(throwing.code, 1);
+  assertStringIncludes(throwing.stderr, "TypeError: no schema");
+  assertEquals(await Deno.readTextFile(join(cwd, "openapi.json")), "held");
+  assertEquals((await run("main.ts", "--check")).code, 2);
+});
