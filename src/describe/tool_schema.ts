@@ -4,6 +4,7 @@ import { isAlwaysSent } from "./absence.ts";
 import type { JsonSchema } from "./json_schema.ts";
 import { Models } from "./models.ts";
 import { parameterOf } from "./parameters.ts";
+import { toPortable } from "./portable_schema.ts";
 import { type Definitions, possibleTypes, referenced, resolve } from "./schema_types.ts";
 import type { ToolArgument } from "./tool_arguments.ts";
 import type { OutputForm } from "./tool_result.ts";
@@ -56,11 +57,11 @@ export function outputOf(response: Schema | undefined): ToolOutput {
   const definitions = models.definitions();
   const isSent = isAlwaysSent(response);
   const types = possibleTypes(sent, definitions);
-  if (isSent && types.size === 1 && types.has("object")) {
-    return { form: "object", schema: withDefinitions({ ...resolve(sent, definitions), type: "object" }, definitions) };
-  }
-  const root: ObjectSchema = { type: "object", properties: { result: sent }, ...(isSent && { required: ["result"] }) };
-  return { form: "wrapped", schema: withDefinitions(root, definitions) };
+  const isObject = isSent && types.size === 1 && types.has("object");
+  const root: ObjectSchema = isObject
+    ? { ...resolve(sent, definitions), type: "object" }
+    : { type: "object", properties: { result: sent }, ...(isSent && { required: ["result"] }) };
+  return { form: isObject ? "object" : "wrapped", schema: withDefinitions(root, definitions) };
 }
 
 function propertyOf({ name, input }: ToolArgument, models: Models): JsonSchema {
@@ -71,7 +72,7 @@ function propertyOf({ name, input }: ToolArgument, models: Models): JsonSchema {
 
 /** The schema with what it refers to, and nothing more: an agent pays for each word. */
 function withDefinitions(root: ObjectSchema, definitions: Definitions): ObjectSchema {
-  const names = referenced(root, DEFINITIONS, definitions);
-  if (names.size === 0) return root;
-  return { ...root, $defs: Object.fromEntries([...names].map((name) => [name, definitions[name]!])) };
+  const names = [...referenced(root, DEFINITIONS, definitions)];
+  const $defs = Object.fromEntries(names.map((name) => [name, definitions[name]!]));
+  return { ...toPortable(names.length > 0 ? { ...root, $defs } : root), type: "object" };
 }
