@@ -48,7 +48,7 @@ Deno.test("webfw openapi -o writes the file, the same each time, and --check tel
   assertEquals(differs.code, 1);
   assertStringIncludes(
     differs.stderr,
-    `error: "openapi.json" is not the document of "main.ts:app": run "webfw openapi main.ts:app -o openapi.json"`,
+    `error: The document of "main.ts:app" is not that in "openapi.json": run "webfw openapi main.ts:app -o openapi.json"`,
   );
   assertStringIncludes(await Deno.readTextFile(file), "Books");
 

@@ -56,7 +56,9 @@ async function compare(output: Uint8Array, file: string, operand: string): Promi
   }
   // A checkout may have made the ends of lines those of its system.
   if (held.replaceAll("\r\n", "\n") === new TextDecoder().decode(output)) return;
-  throw new CommandError(`"${file}" is not the document of "${operand}": run "webfw openapi ${operand} -o ${file}"`);
+  throw new CommandError(
+    `The document of "${operand}" is not that in "${file}": run "webfw openapi ${operand} -o ${file}"`,
+  );
 }
 
 function reasonOf(error: unknown): string {
