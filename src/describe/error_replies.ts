@@ -1,9 +1,8 @@
 /** The replies of errors, which all operations share. */
-import * as v from "valibot";
-import type { InputSource, Issue, Problem } from "../errors.ts";
 import { isSchema, type Schema } from "../schema/schema.ts";
 import type { Models } from "./models.ts";
 import type { OpenAPIReference, OpenAPIResponse } from "./openapi_document.ts";
+import { Problem, ValidationProblem } from "./problem.ts";
 
 /** What an application says of its error replies, where it shapes them itself. */
 export interface ErrorShape {
@@ -32,46 +31,12 @@ export function checkErrorShape({ schema, contentType, ...unknown }: ErrorShape)
   }
 }
 
-const SOURCES = ["path", "query", "header", "cookie", "body", "form"] as const satisfies readonly InputSource[];
-
-const IssueModel: v.GenericSchema<unknown, Issue> = v.pipe(
-  v.object({
-    in: v.pipe(v.picklist(SOURCES), v.description("Where the value was read from.")),
-    path: v.pipe(
-      v.array(v.union([v.string(), v.number()])),
-      v.description("The way to the value: the name of the parameter, or the keys from the root of the body."),
-    ),
-    message: v.pipe(v.string(), v.description("What is wrong.")),
-    expected: v.exactOptional(v.pipe(v.string(), v.description("What was expected."))),
-  }),
-  v.title("ValidationIssue"),
-);
-
-const MEMBERS = {
-  type: v.pipe(v.string(), v.description("A URI that names the kind of problem.")),
-  title: v.pipe(v.string(), v.description("The kind of problem in a few words.")),
-  status: v.pipe(v.number(), v.integer(), v.description("The status of the reply.")),
-  detail: v.pipe(v.string(), v.description("What went wrong this time.")),
-  instance: v.exactOptional(v.pipe(v.string(), v.description("A URI of this very occurrence."))),
-};
-
-const ProblemModel: v.GenericSchema<unknown, Problem> = v.pipe(v.looseObject(MEMBERS), v.title("Problem"));
-
-const ValidationProblemModel: v.GenericSchema<unknown, Problem & { errors: Issue[] }> = v.pipe(
-  v.looseObject({
-    ...MEMBERS,
-    status: v.literal(422),
-    errors: v.pipe(v.array(IssueModel), v.description("All faults that were found.")),
-  }),
-  v.title("ValidationProblem"),
-);
-
 /** The names of the replies under `components/responses`, and what they hold unless an application says otherwise. */
 const REPLIES = {
-  Problem: { description: "The request was refused, or failed (RFC 9457).", model: ProblemModel },
+  Problem: { description: "The request was refused, or failed (RFC 9457).", model: Problem },
   ValidationProblem: {
     description: "The input does not fit what is described here. All faults are told.",
-    model: ValidationProblemModel,
+    model: ValidationProblem,
   },
 } as const;
 
