@@ -15,6 +15,9 @@ export type CallArguments = Readonly<Record<string, unknown>>;
 const OF_ONE_REQUEST =
   /^(?:accept|accept-encoding|connection|content-.+|digest|expect|if-.+|keep-alive|last-event-id|mcp-.+|proxy-connection|range|te|trailer|transfer-encoding|upgrade)$/;
 
+/** How many unknown arguments are told. */
+const MAX_UNKNOWN = 10;
+
 /** What a tool tells of the request that a call of it stands for. */
 export interface RequestPlan {
   readonly route: Route;
@@ -32,7 +35,7 @@ export interface RequestPlan {
  * @throws {HTTPError} With 422 when an argument cannot be written into a path or query, 400 when the body is nested too deeply.
  */
 export function toRequest(plan: RequestPlan, args: CallArguments, caller: HttpRequest): Request {
-  const issues: Issue[] = [];
+  const issues = unknownArguments(plan, args);
   const path = new Map<string, string>();
   const query = new URLSearchParams();
   let body: string | null = null;
@@ -49,6 +52,14 @@ export function toRequest(plan: RequestPlan, args: CallArguments, caller: HttpRe
   const request = new Request(url, { method, headers: headersOf(caller, body !== null), body });
   // Asking a server's request for its signal costs a listener, and a warning of Deno's: only a handler that asks for it pays.
   return Object.defineProperty(request, "signal", { get: () => caller.signal });
+}
+
+/** An agent that misspells a name should hear of it, rather than get the answer to another question. */
+function unknownArguments(plan: RequestPlan, args: CallArguments): Issue[] {
+  const known = plan.arguments.map(({ name }) => name);
+  const unknown = Object.keys(args).filter((name) => !known.includes(name)).slice(0, MAX_UNKNOWN);
+  const expected = known.length === 0 ? "none at all" : known.join(", ");
+  return unknown.map((name) => issueOf("query", name, `Unknown argument: expected ${expected}`));
 }
 
 /** Many agents write null for what they leave out. */

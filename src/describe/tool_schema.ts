@@ -32,10 +32,13 @@ export function inputSchemaOf(args: readonly ToolArgument[]): ObjectSchema {
   const models = new Models(DEFINITIONS);
   const properties = Object.fromEntries(args.map((argument) => [argument.name, propertyOf(argument, models)]));
   const required = args.filter(({ input }) => input.isRequired).map(({ name }) => name);
-  return withDefinitions(
-    { type: "object", properties, ...(required.length > 0 && { required }) },
-    models.definitions(),
-  );
+  const root: ObjectSchema = {
+    type: "object",
+    properties,
+    ...(required.length > 0 && { required }),
+    additionalProperties: false,
+  };
+  return withDefinitions(root, models.definitions());
 }
 
 /** The names of the arguments that may be null. */
