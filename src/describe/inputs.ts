@@ -26,8 +26,8 @@ export interface ParameterInput {
    * nothing was declared; it is a string.
    */
   readonly schemas: readonly Schema[];
-  /** Whether it takes several values. */
-  readonly isList: boolean;
+  /** Whether its name can be sent several times, each time with a value: a list in the query. */
+  readonly isRepeated: boolean;
   /** Whether a request has to have it. */
   readonly isRequired: boolean;
 }
@@ -83,7 +83,8 @@ class Parameters {
   list(): ParameterInput[] {
     return [...this.#declared.values()].map((parameter) => ({
       ...parameter,
-      isList: parameter.schemas.some((schema) => toTextForm(schema, parameter.name).isList),
+      isRepeated: parameter.in === "query" &&
+        parameter.schemas.every((schema) => toTextForm(schema, parameter.name).isList),
       isRequired: parameter.in === "path" || parameter.schemas.some(isRequired),
     }));
   }
@@ -105,10 +106,10 @@ class Parameters {
 const ANY: ReadonlySet<string> = new Set(["any", "unknown"]);
 const ANY_TEXT: ReadonlySet<string> = new Set([...ANY, "string"]);
 
-function canBeRefused({ in: source, schemas, isList, isRequired }: ParameterInput): boolean {
+function canBeRefused({ in: source, schemas, isRepeated, isRequired }: ParameterInput): boolean {
   if (schemas.length === 0) return false;
   // A scalar of the query can be sent twice.
-  if (source !== "path" && (isRequired || (source === "query" && !isList))) return true;
+  if (source !== "path" && (isRequired || (source === "query" && !isRepeated))) return true;
   return !schemas.every((schema) => takesAll(nodeOf(schema), ANY_TEXT));
 }
 

@@ -27,13 +27,13 @@ export function parameterOf(
   pathNames: ReadonlyMap<string, string>,
   models: Models,
 ): OpenAPIParameter {
-  const { in: source, isRequired, isList } = input;
+  const { in: source, isRequired, isRepeated } = input;
   const schema = schemaOf(input, models);
   return {
     name: source === "path" ? pathNames.get(input.name)! : input.name,
     in: source,
     required: isRequired,
-    ...(source === "query" && isList && { style: "form", explode: true }),
+    ...(isRepeated && { style: "form", explode: true }),
     ...liftAnnotations(schema),
   };
 }

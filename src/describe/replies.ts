@@ -3,9 +3,10 @@ import { STATUS_TEXT } from "@std/http/status";
 import * as v from "valibot";
 import { isAsyncGeneratorFunction } from "../binding/async_function.ts";
 import type { Route } from "../routing/route.ts";
-import type { Schema } from "../schema/schema.ts";
+import { nodeOf, type Schema } from "../schema/schema.ts";
 import { isAlwaysSent } from "./absence.ts";
 import type { ErrorReplies } from "./error_replies.ts";
+import { isBinary } from "./foreign_kind.ts";
 import type { Models } from "./models.ts";
 import type { OpenAPIMediaType, OpenAPIOperation, OpenAPIResponse } from "./openapi_document.ts";
 
@@ -14,6 +15,9 @@ type Replies = Record<number, OpenAPIResponse>;
 
 /** Statuses whose replies have no body. */
 const WITHOUT_BODY = new Set([204, 205, 304]);
+
+/** What is read of a route. */
+type AnsweringRoute = Pick<Route, "handler" | "operationId" | "options">;
 
 /**
  * The replies of a route, by status.
@@ -24,33 +28,35 @@ const WITHOUT_BODY = new Set([204, 205, 304]);
  * @param errors Takes up the error replies that are met.
  */
 export function repliesOf(
-  { handler, operationId, options }: Pick<Route, "handler" | "operationId" | "options">,
+  route: AnsweringRoute,
   canBeInvalid: boolean,
   models: Models,
   errors: ErrorReplies,
 ): OpenAPIOperation["responses"] {
-  const { response, responses = {}, status } = options;
-  const declared = new Map(Object.entries(responses).map(([code, schema]) => [Number(code), schema]));
-  const isStream = isAsyncGeneratorFunction(handler);
-  const success = isStream
-    ? streamed(status ?? 200, response ?? declared.get(status ?? 200), operationId, models)
-    : response
-    ? modelled(response, status, operationId, models)
-    : unmodelled(status, declared);
+  const success = successOf(route, models);
   const replies: OpenAPIOperation["responses"] = { ...errors.of(canBeInvalid), ...success };
-  for (const [code, schema] of declared) {
+  for (const [code, schema] of Object.entries(route.options.responses ?? {})) {
     if (code in success) continue;
-    const type = code < 400 ? "application/json" : errors.contentType;
-    replies[code] = reply(code, contentOf(schema, type, `${operationId}Response${code}`, models), schema);
+    const status = Number(code);
+    const type = status < 400 ? "application/json" : errors.contentType;
+    replies[code] = reply(status, contentOf(schema, type, `${route.operationId}Response${code}`, models), schema);
   }
   return replies;
 }
 
+function successOf({ handler, operationId, options }: AnsweringRoute, models: Models): Replies {
+  const { response, responses = {}, status } = options;
+  if (isAsyncGeneratorFunction(handler)) {
+    return streamed(status ?? 200, response ?? responses[status ?? 200], operationId, models);
+  }
+  return response ? modelled(response, status, operationId, models) : unmodelled(status, responses);
+}
+
 /** The values of a generator, each of which is a line. Without a model they may be bytes, which are sent as they are. */
 function streamed(status: number, item: Schema | undefined, operationId: string, models: Models): Replies {
-  const content: Content = item
-    ? { "application/jsonl": { "x-oai-itemSchema": models.jsonOutput(item, `${operationId}Item`) } }
-    : { "application/jsonl": {}, "application/octet-stream": {} };
+  const line = item && { "x-oai-itemSchema": models.jsonOutput(item, `${operationId}Item`) };
+  const mayBeBytes = !item || item.type === "instance";
+  const content: Content = { "application/jsonl": line ?? {}, ...(mayBeBytes && { "application/octet-stream": {} }) };
   return { [status]: reply(status, content, item) };
 }
 
@@ -68,10 +74,10 @@ function modelled(model: Schema, status: number | undefined, operationId: string
  * A result of which nothing is declared: anything, be it JSON, nothing, or a `Response` of the handler's own. Statuses that the
  * route declares by themselves are taken to be all that it has.
  */
-function unmodelled(status: number | undefined, declared: ReadonlyMap<number, Schema>): Replies {
+function unmodelled(status: number | undefined, declared: Readonly<Record<number, Schema>>): Replies {
   const anything: Content = { "*/*": {} };
-  if (status !== undefined) return declared.has(status) ? {} : { [status]: reply(status, anything) };
-  if ([...declared.keys()].some((code) => code < 400)) return {};
+  if (status !== undefined) return status in declared ? {} : { [status]: reply(status, anything) };
+  if (Object.keys(declared).some((code) => Number(code) < 400)) return {};
   return { 200: reply(200, anything), 204: reply(204) };
 }
 
@@ -82,6 +88,17 @@ function reply(status: number, content?: Content, schema?: Schema): OpenAPIRespo
 }
 
 function contentOf(schema: Schema, type: string, name: string, models: Models): Content | undefined {
-  const isNothing = schema.type === "void" || schema.type === "undefined";
-  return isNothing ? undefined : { [type]: { schema: models.jsonOutput(schema, name) } };
+  if (schema.type === "void" || schema.type === "undefined") return undefined;
+  // A file, or an instance of what may be a stream, is sent as it is. OpenAPI 3.1 describes bytes by no schema.
+  if (isBinary(schema) || schema.type === "instance") {
+    return Object.fromEntries(mediaTypesOf(schema).map((mediaType) => [mediaType, {}]));
+  }
+  return { [type]: { schema: models.jsonOutput(schema, name) } };
+}
+
+/** The media types that a schema asks of a file. */
+function mediaTypesOf(schema: Schema): readonly string[] {
+  const steps = (nodeOf(schema).pipe ?? []) as readonly { readonly type: string; readonly requirement?: unknown }[];
+  const step = steps.find(({ type }) => type === "mime_type");
+  return step ? step.requirement as string[] : ["*/*"];
 }

@@ -4,7 +4,7 @@ import { assert, assertEquals, assertObjectMatch } from "@std/assert";
 import { App, dependency, HTTPError, Router } from "@webfw/core";
 import * as v from "valibot";
 import type { OpenAPIOperation, OpenAPIParameter } from "../../src/describe/openapi_document.ts";
-import { documentOf, operationAt, resolve } from "../describe/document_of.ts";
+import { operationAt, resolve } from "../describe/look_up.ts";
 
 const int = v.pipe(v.number(), v.integer());
 const Book = v.pipe(v.object({ id: int, title: v.string() }), v.title("Book"));
@@ -17,14 +17,14 @@ function parametersOf(operation: OpenAPIOperation): Record<string, Omit<OpenAPIP
 }
 
 Deno.test("Title, version and description of the application are in the document; the first two always", () => {
-  assertEquals(documentOf(new App()), {
+  assertEquals(new App().openapi(), {
     openapi: "3.1.0",
     info: { title: "webfw", version: "0.1.0" },
     paths: {},
     components: {},
   });
   const app = new App({ title: "Books", version: "2.0.0", description: "All books." });
-  assertEquals(documentOf(app).info, { title: "Books", version: "2.0.0", description: "All books." });
+  assertEquals(app.openapi().info, { title: "Books", version: "2.0.0", description: "All books." });
 });
 
 Deno.test("Included: path and query parameters, with types and whether they are required", () => {
@@ -33,7 +33,7 @@ Deno.test("Included: path and query parameters, with types and whether they are 
     params: { id: int },
     query: { q: v.optional(v.string()), limit: v.number(), tags: v.array(v.string()) },
   }, answer);
-  assertEquals(parametersOf(operationAt(documentOf(app), "get", "/books/{id}/{part}")), {
+  assertEquals(parametersOf(operationAt(app.openapi(), "get", "/books/{id}/{part}")), {
     "path id": { required: true, schema: { type: "integer" } },
     "path part": { required: true, schema: { type: "string", minLength: 1 } },
     "query q": { required: false, schema: { type: "string" } },
@@ -50,7 +50,7 @@ Deno.test("Included: path and query parameters, with types and whether they are 
 Deno.test("Headers and cookies are parameters, too", () => {
   const app = new App();
   app.get("/", { headers: { "X-Token": v.string() }, cookies: { sid: v.optional(v.string()) } }, answer);
-  assertEquals(parametersOf(operationAt(documentOf(app), "get", "/")), {
+  assertEquals(parametersOf(operationAt(app.openapi(), "get", "/")), {
     "header X-Token": { required: true, schema: { type: "string" } },
     "cookie sid": { required: false, schema: { type: "string" } },
   });
@@ -62,7 +62,7 @@ Deno.test("Included: request bodies, with nested models under components/schemas
   const app = new App();
   app.post("/books", { body: NewBook }, answer);
   app.patch("/books", { body: v.optional(NewBook) }, answer);
-  const document = documentOf(app);
+  const document = app.openapi();
   assertEquals(operationAt(document, "post", "/books").requestBody, {
     required: true,
     content: { "application/json": { schema: { $ref: "#/components/schemas/NewBook" } } },
@@ -78,7 +78,7 @@ Deno.test("Included: response models, at 200 or at the status of the route", () 
   const app = new App();
   app.get("/books/{id}", { params: { id: int }, response: Book }, async (_request, { id }) => ({ id, title: "" }));
   app.post("/books", { response: Book, status: 201 }, async () => ({ id: 1, title: "" }));
-  const document = documentOf(app);
+  const document = app.openapi();
   const content = { "application/json": { schema: { $ref: "#/components/schemas/Book" } } };
   const found = operationAt(document, "get", "/books/{id}").responses;
   const created = operationAt(document, "post", "/books").responses;
@@ -91,7 +91,7 @@ Deno.test("Included: other documented replies, errors as what HTTPError sends", 
   const Taken = v.pipe(v.looseObject({ by: v.string() }), v.title("Taken"), v.description("Someone has it"));
   const app = new App();
   app.get("/", { responses: { 202: Book, 204: v.void(), 409: Taken } }, answer);
-  const { responses } = operationAt(documentOf(app), "get", "/");
+  const { responses } = operationAt(app.openapi(), "get", "/");
   assertEquals(responses["202"], {
     description: "Accepted",
     content: { "application/json": { schema: { $ref: "#/components/schemas/Book" } } },
@@ -106,7 +106,7 @@ Deno.test("A route without a model may send anything: no schema is made up for i
   app.get("/default", answer);
   app.get("/status", { status: 202 }, answer);
   app.get("/nothing", { status: 204 }, async () => {});
-  const document = documentOf(app);
+  const document = app.openapi();
   const responses = (path: string) => {
     const { "4XX": _4, "5XX": _5, ...success } = operationAt(document, "get", path).responses;
     return success;
@@ -125,10 +125,10 @@ Deno.test("A handler that streams is documented with the content types of stream
   app.get("/any", async function* () {
     yield 1;
   });
-  app.get("/lines", { responses: { 200: Line } }, async function* () {
+  app.get("/lines", { response: Line }, async function* () {
     yield { n: 1 };
   });
-  const document = documentOf(app);
+  const document = app.openapi();
   assertEquals(operationAt(document, "get", "/any").responses["200"], {
     description: "OK",
     content: { "application/jsonl": {}, "application/octet-stream": {} },
@@ -149,7 +149,7 @@ Deno.test("Included: routes of every included router, at their full paths", () =
   const app = new App();
   app.include(library, { prefix: "/v1" });
   const prefix = "/v1/libraries/{library}/floors/{floor}/shelves/{shelf}";
-  const { paths } = documentOf(app);
+  const { paths } = app.openapi();
   assertEquals(Object.keys(paths), [prefix, `${prefix}/`, `${prefix}/{id}`]);
   const names = paths[`${prefix}/{id}`]?.get?.parameters?.map(({ name }) => name);
   assertEquals(names, ["library", "floor", "shelf", "id"]);
@@ -161,7 +161,7 @@ Deno.test("A name that an include prefix holds is the path's, with the schema th
   const app = new App();
   app.include(books);
   app.include(books, { prefix: "/shops/{shop}" });
-  const document = documentOf(app);
+  const document = app.openapi();
   assertEquals(parametersOf(operationAt(document, "get", "/books")), {
     "query shop": { required: true, schema: { type: "integer" } },
     "query q": { required: false, schema: { type: "string" } },
@@ -175,7 +175,7 @@ Deno.test("A name that an include prefix holds is the path's, with the schema th
 Deno.test('The rest of a path, "{name...}", is documented as {name}', () => {
   const app = new App();
   app.get("/files/{path...}", answer);
-  const { paths } = documentOf(app);
+  const { paths } = app.openapi();
   assertEquals(Object.keys(paths), ["/files/{path}"]);
   assertEquals(paths["/files/{path}"]?.get?.parameters?.map(({ name }) => name), ["path"]);
 });
@@ -191,7 +191,7 @@ Deno.test("Included: the first line of the docstring as the summary, the rest as
     return null;
   });
   app.get("/summary", { summary: "From summary", description: "From description", doc: "Hidden." }, answer);
-  const document = documentOf(app);
+  const document = app.openapi();
   const words = ["/docstring", "/doc", "/summary"].map((path) => {
     const { summary, description } = operationAt(document, "get", path);
     return [summary, description];
@@ -208,7 +208,7 @@ Deno.test("Tags, operationId and deprecated are in the document", () => {
   app.get("/a", { tags: ["books", "old"], operationId: "oldBooks", deprecated: true }, answer);
   app.get("/b", { tags: ["books"] }, async function newBooks() {});
   app.get("/c/{id}", async () => {});
-  const document = documentOf(app);
+  const document = app.openapi();
   assertObjectMatch(operationAt(document, "get", "/a"), {
     tags: ["books", "old"],
     operationId: "oldBooks",
@@ -222,7 +222,7 @@ Deno.test("Tags, operationId and deprecated are in the document", () => {
 Deno.test("operationId is unique in the document", () => {
   const app = new App();
   for (const path of ["/a", "/b", "/c"]) app.get(path, async function same() {});
-  const document = documentOf(app);
+  const document = app.openapi();
   const ids = ["/a", "/b", "/c"].map((path) => operationAt(document, "get", path).operationId);
   assertEquals(ids, ["same", "same2", "same3"]);
 });
@@ -230,7 +230,7 @@ Deno.test("operationId is unique in the document", () => {
 Deno.test("Included: the 422 shape, as the framework sends it", async () => {
   const app = new App();
   app.post("/{id}", { params: { id: int }, body: Book }, answer);
-  const document = documentOf(app);
+  const document = app.openapi();
   const reply = resolve(document, operationAt(document, "post", "/{id}").responses["422"]!);
   const [type = ""] = Object.keys(reply.content ?? {});
   const schema = resolve(document, reply.content![type]!.schema!);
@@ -266,7 +266,7 @@ Deno.test("422 is documented exactly where input can be invalid", () => {
   app.get("/sent-twice", { query: { a: v.optional(text) } }, answer);
   app.get("/by-dependency", { deps: { a: dependency({ headers: { a: text } }, async () => 1) } }, answer);
   app.post("/body", { body: v.object({}) }, answer);
-  const { paths } = documentOf(app);
+  const { paths } = app.openapi();
   const told = Object.entries(paths).filter(([, { get, post }]) => "422" in (get ?? post)!.responses);
   assertEquals(told.map(([path]) => path), [
     "/number/{id}",
@@ -282,7 +282,7 @@ Deno.test("Whatever else a request can be refused with is a problem of the whole
   app.post("/", { body: Book }, async () => {
     throw new HTTPError(500);
   });
-  const document = documentOf(app);
+  const document = app.openapi();
   const { responses } = operationAt(document, "post", "/");
   const requests: [status: string, init: RequestInit][] = [
     ["4XX", { body: "{", headers: JSON_BODY }],
@@ -300,18 +300,33 @@ Deno.test("Whatever else a request can be refused with is a problem of the whole
   }
 });
 
-Deno.test("The schema of onError documents all error replies", () => {
+Deno.test("The schema of onError documents all error replies", async () => {
   const Failure = v.pipe(v.object({ error: v.string() }), v.title("Failure"));
+  const contentType = "application/vnd.failure+json";
   const app = new App();
   app.get("/{id}", { params: { id: int }, responses: { 404: Failure } }, answer);
-  const document = documentOf(app, { schema: Failure, contentType: "application/vnd.failure+json" });
+  app.onError(async ({ status, detail }) => {
+    return new Response(JSON.stringify({ error: detail }), { status, headers: { "content-type": contentType } });
+  }, { schema: Failure, contentType });
+  const document = app.openapi();
   const { responses } = operationAt(document, "get", "/{id}");
   for (const status of ["404", "422", "4XX", "5XX"]) {
     assertEquals(resolve(document, responses[status]!).content, {
-      "application/vnd.failure+json": { schema: { $ref: "#/components/schemas/Failure" } },
+      [contentType]: { schema: { $ref: "#/components/schemas/Failure" } },
     });
   }
   assertEquals(Object.keys(document.components.schemas!), ["Failure"]);
+  const response = await app.fetch(new Request("http://localhost/x"));
+  assertEquals([response.status, response.headers.get("content-type")], [422, contentType]);
+  await response.body?.cancel();
+});
+
+Deno.test("Left out: the built-in routes, wherever they are", async () => {
+  const app = new App({ openapiUrl: "/v1/openapi.json", docsUrl: "/v1/docs", mcpUrl: "/v1/agents" });
+  app.get("/v1/books", { tool: true }, answer);
+  const response = await app.fetch(new Request("http://localhost/v1/openapi.json"));
+  assertEquals(Object.keys((await response.json()).paths), ["/v1/books"]);
+  assertEquals(Object.keys(app.openapi().paths), ["/v1/books"]);
 });
 
 Deno.test("Left out: dependency arguments; included: the inputs of dependencies, each once", () => {
@@ -320,7 +335,7 @@ Deno.test("Left out: dependency arguments; included: the inputs of dependencies,
   const admin = dependency({ deps: { user }, params: { id: int }, cookies: { sid: v.string() } }, async () => "admin");
   const app = new App();
   app.get("/{id}", { query: { page: v.optional(int) }, deps: { user, admin, plain: async () => 1 } }, answer);
-  assertEquals(Object.keys(parametersOf(operationAt(documentOf(app), "get", "/{id}"))), [
+  assertEquals(Object.keys(parametersOf(operationAt(app.openapi(), "get", "/{id}"))), [
     "path id",
     "query page",
     "query lang",
@@ -335,7 +350,7 @@ Deno.test("An Authorization header is told as a security scheme, which OpenAPI h
   app.get("/open", answer);
   app.get("/optional", { deps: { optional } }, answer);
   app.get("/required", { headers: { Authorization: v.string(), Accept: v.string() } }, answer);
-  const document = documentOf(app);
+  const document = app.openapi();
   const security = ["/open", "/optional", "/required"].map((path) => operationAt(document, "get", path).security);
   assertEquals(security, [undefined, [{}, { authorization: [] }], [{ authorization: [] }]]);
   assertObjectMatch(document.components.securitySchemes!, {
@@ -348,7 +363,7 @@ Deno.test("Routes that differ in the names of their parameters share a path", ()
   const app = new App();
   app.get("/a/{x}/b/{y}", { params: { x: int } }, answer);
   app.post("/a/{y}/b/{x}", { params: { x: v.boolean() } }, answer);
-  const document = documentOf(app);
+  const document = app.openapi();
   assertEquals(Object.keys(document.paths), ["/a/{x}/b/{y}"]);
   // By their places: the first is "y" to the route, and "x" to the document.
   const { "path x": x, "path y": y } = parametersOf(operationAt(document, "post", "/a/{x}/b/{y}"));
@@ -360,7 +375,7 @@ Deno.test("HEAD and OPTIONS are documented where they are registered, methods of
   const app = new App();
   app.get("/", answer);
   app.route("/all", { methods: ["HEAD", "OPTIONS", "PURGE"] }, answer);
-  const { paths } = documentOf(app);
+  const { paths } = app.openapi();
   assertEquals(Object.keys(paths["/"]!), ["get"]);
   assertEquals(Object.keys(paths["/all"]!), ["head", "options", "x-oai-additionalOperations"]);
   assertEquals(Object.keys(paths["/all"]!["x-oai-additionalOperations"]!), ["PURGE"]);
@@ -369,7 +384,7 @@ Deno.test("HEAD and OPTIONS are documented where they are registered, methods of
 Deno.test("The document names no server, so that it holds wherever it is served", () => {
   const app = new App();
   app.get("/", answer);
-  assert(!("servers" in documentOf(app)));
+  assert(!("servers" in app.openapi()));
 });
 
 Deno.test("The same application gives the same document, to the last character", () => {
@@ -377,7 +392,7 @@ Deno.test("The same application gives the same document, to the last character",
     const app = new App();
     app.get("/b/{id}", { params: { id: int }, response: Book, tags: ["b"] }, async () => ({ id: 1, title: "" }));
     app.post("/a", { body: v.object({ title: v.string() }), headers: { authorization: v.string() } }, answer);
-    return JSON.stringify(documentOf(app));
+    return JSON.stringify(app.openapi());
   };
   assertEquals(make(), make());
 });

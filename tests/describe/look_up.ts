@@ -1,22 +1,11 @@
-// The document of an application, and ways to look into one.
+// Ways to look into an OpenAPI document.
 
-import type { App } from "@webfw/core";
-import type { ErrorShape } from "../../src/describe/error_replies.ts";
-import { openapiDocument } from "../../src/describe/openapi.ts";
 import type {
   OpenAPIDocument,
   OpenAPIMethod,
   OpenAPIOperation,
   OpenAPIReference,
 } from "../../src/describe/openapi_document.ts";
-import { registryOf } from "../../src/router.ts";
-import { assignOperationIds } from "../../src/routing/operation_id.ts";
-
-/** The document of an application. */
-export function documentOf<State>(app: App<State>, errors?: ErrorShape): OpenAPIDocument {
-  const { title, version, description } = app;
-  return openapiDocument({ title, version, description, routes: assignOperationIds(registryOf(app).routes), errors });
-}
 
 /** An operation, which has to be there. */
 export function operationAt(document: OpenAPIDocument, method: OpenAPIMethod, path: string): OpenAPIOperation {

@@ -1,0 +1,71 @@
+// Validators of others read the documents. Which of their rules are off, and why, is in consumers/validate.ts.
+
+import { assert, assertEquals } from "@std/assert";
+import type { OpenAPIDocument } from "../../src/describe/openapi_document.ts";
+import { consume, hasConsumers } from "./consumers.ts";
+import { Documents } from "./documents.ts";
+import { hostileApp } from "./hostile_app.ts";
+
+const ignore = !await hasConsumers();
+const VALIDATORS = ["redocly", "spectral", "hyperjump", "seriousme"] as const;
+
+/** What each validator finds, in each of the documents. */
+async function validate(names: readonly string[], folder: string): Promise<Record<string, string[]>[]> {
+  return JSON.parse(await consume("validate.ts", names.map((name) => `${name}/document.json`), folder));
+}
+
+Deno.test("Redocly, Spectral, hyperjump and seriousme find nothing to complain of", { ignore }, async () => {
+  await using documents = await Documents.write();
+  const nothing = Object.fromEntries(VALIDATORS.map((name) => [name, []]));
+  assertEquals(await validate(["bookshop", "hostile"], documents.folder), [nothing, nothing]);
+});
+
+/** A mistake, and who is known to find it. */
+interface Mistake {
+  readonly finders: readonly (typeof VALIDATORS)[number][];
+  readonly make: (document: OpenAPIDocument) => void;
+}
+
+// deno-lint-ignore no-explicit-any -- documents that are no documents
+type Broken = any;
+
+const MISTAKES: Readonly<Record<string, Mistake>> = {
+  "a reference to nothing": {
+    finders: ["redocly", "spectral", "seriousme"],
+    make: ({ components }: Broken) =>
+      components.schemas.Person.properties.address = { $ref: "#/components/schemas/Adress" },
+  },
+  "a type that JSON does not have": {
+    finders: ["redocly", "spectral", "hyperjump"],
+    make: ({ components }: Broken) => components.schemas.Person.properties.name.type = "text",
+  },
+  "a parameter without a place": {
+    finders: VALIDATORS,
+    make: ({ paths }: Broken) => delete paths["/parameters/query"].get.parameters[0].in,
+  },
+  "a parameter of the path that the path does not have": {
+    finders: ["redocly", "spectral"],
+    make: ({ paths }: Broken) => paths["/parameters/rest/{name}"].get.parameters[0].name = "other",
+  },
+  "two operations of one name": {
+    finders: ["redocly", "spectral"],
+    make: ({ paths }: Broken) => paths["/parameters/query"].get.operationId = "list",
+  },
+  "a reply without a description": {
+    finders: VALIDATORS,
+    make: ({ components }: Broken) => delete components.responses.Problem.description,
+  },
+};
+
+Deno.test("The validators are awake: each finds the mistakes that it can find", { ignore }, async () => {
+  await using documents = await Documents.write();
+  for (const [name, { make }] of Object.entries(MISTAKES)) {
+    const document = structuredClone(hostileApp().openapi());
+    make(document);
+    await documents.add(name, document);
+  }
+  const findings = await validate(Object.keys(MISTAKES), documents.folder);
+  for (const [index, [name, { finders }]] of Object.entries(MISTAKES).entries()) {
+    for (const finder of finders) assert(findings[index]![finder]!.length > 0, `${finder} does not find ${name}`);
+  }
+});
