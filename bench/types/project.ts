@@ -25,6 +25,7 @@ const COMPILER_OPTIONS = {
 const AMBIENT = `
 declare module "deno-std/*";
 declare module "node:*";
+declare module "swagger-ui-dist/*";
 declare function setTimeout(callback: () => void, delay?: number): number;
 declare function setInterval(callback: () => void, delay?: number): number;
 declare function clearTimeout(id?: number): void;
@@ -32,23 +33,25 @@ declare function clearInterval(id?: number): void;
 `;
 
 /**
- * Installs the compiler and the peers in a folder, at the versions that bench/peers pins.
+ * Installs the compiler and the peers in a folder, at the versions that bench/peers pins, and what the framework itself imports.
  *
  * @throws {Error} if a package cannot be had
  */
 export async function createProject(directory: string): Promise<void> {
-  for (const file of ["deno.json", "deno.lock"]) {
-    await Deno.copyFile(join(PEERS, file), join(directory, file));
-  }
-  await deno(["install", "--node-modules-dir=auto", "--frozen"], directory);
+  const { imports } = JSON.parse(await offlineConfig(ROOT)) as { imports: Record<string, string> };
+  const own = Object.entries(imports).filter(([, target]) => target.startsWith("npm:"));
+  const peers = JSON.parse(await Deno.readTextFile(join(PEERS, "deno.json")));
+  const config = { ...peers, imports: { ...Object.fromEntries(own), ...peers.imports } };
+  await Deno.writeTextFile(join(directory, "deno.json"), JSON.stringify(config));
+  await Deno.copyFile(join(PEERS, "deno.lock"), join(directory, "deno.lock"));
+  await deno(["install", "--node-modules-dir=auto"], directory);
   await Deno.writeTextFile(
     join(directory, "deno.d.ts"),
     await deno(["types"], directory),
   );
   await Deno.writeTextFile(join(directory, "ambient.d.ts"), AMBIENT);
-  const { imports } = JSON.parse(await offlineConfig(ROOT));
   const paths = Object.fromEntries(
-    Object.entries<string>(imports)
+    Object.entries(imports)
       .filter(([, target]) => target.startsWith("./"))
       .map(([name, target]) => [name, [join(ROOT, target)]]),
   );
@@ -59,7 +62,7 @@ export async function createProject(directory: string): Promise<void> {
         ...COMPILER_OPTIONS,
         paths: {
           ...paths,
-          valibot: [join(directory, "node_modules", "valibot")],
+          ...Object.fromEntries(own.map(([name]) => [name, [join(directory, "node_modules", name)]])),
         },
       },
       files: ["deno.d.ts", "ambient.d.ts", "app.ts"],

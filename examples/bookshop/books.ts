@@ -6,6 +6,7 @@ import type { Connection } from "./connection.ts";
 import { connection, state } from "./database.ts";
 import { Book, BookChanges, Isbn, StockedBook } from "./models.ts";
 import { pageOf, paging, toPage } from "./paging.ts";
+import { AlreadyThere, NoSuchBook, NoSuchShop, NotAllowed, NotSignedIn } from "./problems.ts";
 import { currentShop, type ShopRow } from "./shops.ts";
 
 /** Everything below the path of a shop's books. */
@@ -15,7 +16,13 @@ books.get("", {
   query: { ...paging, search: v.optional(v.string(), ""), sort: v.optional(v.picklist(["title", "price"]), "title") },
   deps: { db: connection, shop: currentShop },
   response: pageOf(Book),
+  responses: { 404: NoSuchShop },
+  tags: ["books"],
+  tool: true,
 }, async function listBooks(request, { search, sort, limit, offset, db, shop }) {
+  `List the books of a shop.
+
+  A search finds the books whose title or author holds its text, in any case. \`next\` is where the next page is.`;
   const rows = db.all<Book>`
     SELECT * FROM books
     WHERE shop_id = ${shop.id} AND instr(lower(title || ' ' || author), lower(${search}))
@@ -28,7 +35,11 @@ books.get("/{isbn}", {
   params: { isbn: Isbn },
   deps: { db: connection, shop: currentShop },
   response: Book,
+  responses: { 404: NoSuchBook },
+  tags: ["books"],
+  tool: true,
 }, async function getBook(_request, { isbn, db, shop }) {
+  "Get a book of a shop, by its ISBN.";
   return findBook(db, shop, isbn);
 });
 
@@ -37,7 +48,10 @@ books.post("", {
   deps: { db: connection, shop: currentShop, clerk },
   response: Book,
   status: 201,
+  responses: { 401: NotSignedIn, 403: NotAllowed, 404: NoSuchShop, 409: AlreadyThere },
+  tags: ["books"],
 }, async function addBook(request, { body, db, shop }) {
+  "Add a book to a shop, as one of its clerks.";
   const { isbn, title, author, price, cost, stock } = body;
   const added = db.run`
     INSERT INTO books (shop_id, isbn, title, author, price, cost, stock)
@@ -53,7 +67,10 @@ books.patch("/{isbn}", {
   body: BookChanges,
   deps: { db: connection, shop: currentShop, clerk },
   response: Book,
+  responses: { 401: NotSignedIn, 403: NotAllowed, 404: NoSuchBook },
+  tags: ["books"],
 }, async function changeBook(_request, { isbn, body, db, shop }) {
+  "Change the price or the stock of a book, as a clerk of its shop.";
   const { price = null, stock = null } = body;
   db.run`
     UPDATE books SET price = coalesce(${price}, price), stock = coalesce(${stock}, stock)
@@ -64,7 +81,11 @@ books.patch("/{isbn}", {
 books.delete("/{isbn}", {
   params: { isbn: Isbn },
   deps: { db: connection, shop: currentShop, clerk },
+  status: 204,
+  responses: { 401: NotSignedIn, 403: NotAllowed, 404: NoSuchBook },
+  tags: ["books"],
 }, async function removeBook(_request, { isbn, db, shop }) {
+  "Remove a book from a shop, as one of its clerks.";
   const removed = db.run`DELETE FROM books WHERE shop_id = ${shop.id} AND isbn = ${isbn}`;
   if (removed === 0) throw noSuchBook();
 });

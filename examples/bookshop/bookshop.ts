@@ -1,5 +1,6 @@
 /** Puts the service together. */
 import { App } from "@webfw/core";
+import * as v from "valibot";
 import { books } from "./books.ts";
 import { Database, type State, state } from "./database.ts";
 import { orders } from "./orders.ts";
@@ -23,10 +24,15 @@ export function bookshop(file: string): App<State> {
 
   app.middleware(requestId);
 
-  app.get("/", async function getIndex(request) {
-    const { title, routes } = request.app;
-    return { title, routes: routes.map(({ method, path }) => `${method} ${path}`) };
-  });
+  app.get(
+    "/",
+    { response: v.object({ title: v.string(), routes: v.array(v.string()) }) },
+    async function getIndex(request) {
+      "List what is served.";
+      const { title, routes } = request.app;
+      return { title, routes: routes.map(({ method, path }) => `${method} ${path}`) };
+    },
+  );
   app.include(shops);
   app.include(books);
   app.include(orders);

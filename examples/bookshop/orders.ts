@@ -4,6 +4,7 @@ import { currentUser, type User } from "./auth.ts";
 import type { Connection } from "./connection.ts";
 import { connection, state } from "./database.ts";
 import { type Book, Id, NewOrder, Order } from "./models.ts";
+import { NoSuchOrder, NoSuchShop, NotSignedIn, TooFewCopies } from "./problems.ts";
 import { currentShop, type ShopRow } from "./shops.ts";
 
 /** Everything below the path of a shop's orders. */
@@ -21,7 +22,11 @@ orders.post("", {
   deps: { db: connection, shop: currentShop, user: currentUser },
   response: Order,
   status: 201,
+  responses: { 401: NotSignedIn, 404: NoSuchShop, 409: TooFewCopies },
+  tags: ["orders"],
+  tool: true,
 }, async function placeOrder(request, { body, db, shop, user }) {
+  "Order books of a shop, to be sent to an address.";
   const id = db.transaction(() => sell(db, shop, user, body));
   request.replyHeaders.set("location", `${request.path}/${id}`);
   return findOrder(db, shop, user, id);
@@ -31,7 +36,11 @@ orders.get("/{id}", {
   params: { id: Id },
   deps: { db: connection, shop: currentShop, user: currentUser },
   response: Order,
+  responses: { 401: NotSignedIn, 404: NoSuchOrder },
+  tags: ["orders"],
+  tool: true,
 }, async function getOrder(_request, { id, db, shop, user }) {
+  "Get an order: your own, or one in your shop.";
   return findOrder(db, shop, user, id);
 });
 

@@ -3,6 +3,7 @@ import { dependency, HTTPError, Router } from "@webfw/core";
 import * as v from "valibot";
 import { connection, state } from "./database.ts";
 import { Shop, Slug } from "./models.ts";
+import { NoSuchShop } from "./problems.ts";
 
 /** The shop that the path names; 404 where there is none. */
 export const currentShop = dependency(
@@ -25,7 +26,10 @@ export const shops = new Router({ prefix: "/shops", state });
 shops.get("", {
   deps: { db: connection },
   response: v.array(Shop),
+  tags: ["shops"],
+  tool: true,
 }, async function listShops(_request, { db }) {
+  "List all shops, by name.";
   return db.all<Shop>`SELECT * FROM shops ORDER BY name`;
 });
 
@@ -33,6 +37,9 @@ shops.get("", {
 shops.get("/{slug}", {
   deps: { shop: currentShop },
   response: Shop,
+  responses: { 404: NoSuchShop },
+  tags: ["shops"],
 }, async function getShop(_request, { shop }): Promise<Shop> {
+  "Get a shop.";
   return shop;
 });

@@ -2,7 +2,8 @@
 import { Router } from "@webfw/core";
 import { clerk } from "./auth.ts";
 import { connection, state } from "./database.ts";
-import type { StockedBook } from "./models.ts";
+import { StockedBook } from "./models.ts";
+import { NoSuchShop, NotAllowed, NotSignedIn } from "./problems.ts";
 import { currentShop } from "./shops.ts";
 
 /** Everything that a shop has. */
@@ -11,7 +12,11 @@ export const stock = new Router({ prefix: "/shops/{slug}/stock", state });
 // The connection stays with the request until the last line has gone, or the client.
 stock.get("", {
   deps: { db: connection, shop: currentShop, clerk },
+  response: StockedBook,
+  responses: { 401: NotSignedIn, 403: NotAllowed, 404: NoSuchShop },
+  tags: ["books"],
 }, async function* listStock(_request, { db, shop }) {
+  "Export everything that a shop has, for its clerks.";
   yield* db.each<StockedBook>`
     SELECT isbn, title, author, price, cost, stock FROM books WHERE shop_id = ${shop.id} ORDER BY isbn`;
 });

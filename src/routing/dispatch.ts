@@ -1,4 +1,5 @@
 /** Takes a request from the server to its reply: finds the route, runs its prepared plan, guards the boundaries. */
+import { isAsyncGeneratorFunction } from "../binding/async_function.ts";
 import { HTTPError } from "../errors.ts";
 import type { AppHandle } from "../http/app_handle.ts";
 import { completeAfter, PendingWork } from "../http/completion.ts";
@@ -143,7 +144,8 @@ function planOf(
 ): Endpoint {
   const { isAsync, bind } = binder;
   const { response: model, status } = options;
-  const reduce = model && reducer(toValidator(model).validate, name);
+  const reduceOne = model && reducer(toValidator(model).validate, name);
+  const reduce = reduceOne && isAsyncGeneratorFunction(handler) ? eachOf(reduceOne) : reduceOne;
   // One async function with no await that can be spared: each costs as much as finding the route.
   return async (request) => {
     const exchange = exchangeOf(request);
@@ -175,6 +177,13 @@ function reducer(validate: Validator["validate"], route: string): (result: unkno
   return (result) => {
     const dataset = validate(result);
     return dataset instanceof Promise ? dataset.then(settle) : settle(dataset);
+  };
+}
+
+/** The model of a stream is that of each of its values. */
+function eachOf(reduce: (value: unknown) => unknown): (source: unknown) => AsyncGenerator<unknown> {
+  return async function* (source) {
+    for await (const value of source as AsyncIterable<unknown>) yield reduce(value);
   };
 }
 

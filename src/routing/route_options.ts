@@ -51,7 +51,10 @@ export interface RouteOptions<
       ? Mistake<"The path or the query binds this name already">
       : DependencyLike<Dependencies[Name], State>;
   };
-  /** The model of a success: the result is validated and reduced to it, so that nothing else can leak. */
+  /**
+   * The model of a success: the result is validated and reduced to it, so that nothing else can leak. Of a handler that streams it
+   * is the model of each value.
+   */
   response?: Schema<Model, unknown>;
 }
 
@@ -178,6 +181,6 @@ export interface RegisterDeclared<State, Prefix extends string, Extra> {
       },
     ) =>
       | Promise<Exact<Result, Model>>
-      | AsyncGenerator<unknown, void, unknown>,
+      | AsyncGenerator<Returned<Model>, void, unknown>,
   ): void;
 }

@@ -1,6 +1,14 @@
 // Section 4 of the contract: what becomes of a handler's result.
 
-import { assert, assertEquals, assertFalse, assertStrictEquals, assertStringIncludes, assertThrows } from "@std/assert";
+import {
+  assert,
+  assertEquals,
+  assertFalse,
+  assertRejects,
+  assertStrictEquals,
+  assertStringIncludes,
+  assertThrows,
+} from "@std/assert";
 import { App, html, redirect, text } from "@webfw/core";
 import { TestClient } from "@webfw/core/testing";
 import * as v from "valibot";
@@ -321,4 +329,30 @@ Deno.test("redirect() sends the client elsewhere, by default with GET", () => {
   for (const status of [301, 302, 303, 307, 308]) assertEquals(redirect("/", status).status, status);
   for (const status of [200, 300, 304, 306, 400, NaN]) assertThrows(() => redirect("/", status), RangeError);
   assertEquals(redirect(new URL("http://x/é")).headers.get("location"), "http://x/%C3%A9");
+});
+
+Deno.test("The response model of a handler that streams is that of each value, so that a field that is not in it cannot leak", async () => {
+  const app = new App();
+  const User = v.object({ name: v.string() });
+  app.get("/users", { response: User }, async function* () {
+    const rows = [{ name: "Ada", password: "x" }, { name: "Grace", password: "y" }];
+    yield* rows;
+  });
+  let hasClosed = false;
+  app.get("/wrong", { response: User }, async function* () {
+    try {
+      yield { name: "Ada" };
+      yield { name: 1 as unknown as string };
+      yield { name: "Grace" };
+    } finally {
+      hasClosed = true;
+    }
+  });
+  const users = await app.fetch(new Request("http://localhost/users"));
+  assertEquals(await users.text(), '{"name":"Ada"}\n{"name":"Grace"}\n');
+  using log = new CapturedLog();
+  const wrong = await app.fetch(new Request("http://localhost/wrong"));
+  await assertRejects(() => wrong.text());
+  assert(hasClosed);
+  assertStringIncludes(log.text, 'name\\" should be string');
 });
