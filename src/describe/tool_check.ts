@@ -2,7 +2,9 @@
 import { isAsyncGeneratorFunction } from "../binding/async_function.ts";
 import { RouteError } from "../errors.ts";
 import type { Route } from "../routing/route.ts";
+import { isPlain } from "./plain_schema.ts";
 import { isTool, toTool } from "./tool.ts";
+import { argumentsOf } from "./tool_arguments.ts";
 
 /** What a tool's options may hold, and of which type. */
 const OPTIONS = { name: "string", description: "string", annotations: "object" };
@@ -40,12 +42,24 @@ export function checkTool(route: Route): void {
   if (isAsyncGeneratorFunction(route.handler)) {
     throw refusal(route, "its handler streams, and a tool has one result: return a list from an async function");
   }
+  if (isDescribable(route)) return;
   try {
     toTool(route, route.operationId);
   } catch (error) {
     if (error instanceof RouteError || !(error instanceof Error)) throw error;
     throw refusal(route, error.message);
   }
+}
+
+/**
+ * Whether it is plain that a route can be told of. To tell of it takes longer than to register it.
+ *
+ * @throws {RouteError} With code `tool`, when two arguments have the same name.
+ */
+function isDescribable(route: Route): boolean {
+  const { response } = route.options;
+  const inputs = argumentsOf(route).flatMap(({ input }) => "in" in input ? input.schemas : [input.schema]);
+  return inputs.every(isPlain) && (response === undefined || isPlain(response));
 }
 
 function refusal(route: Route, reason: string): RouteError {

@@ -1,6 +1,7 @@
 /** The schemas of a tool. An object stands at the root of each: clients give up the whole list of tools over anything else. */
 import type { Schema } from "../schema/schema.ts";
 import { isAlwaysSent } from "./absence.ts";
+import { isBinary } from "./foreign_kind.ts";
 import type { JsonSchema } from "./json_schema.ts";
 import { Models } from "./models.ts";
 import { parameterOf } from "./parameters.ts";
@@ -54,7 +55,7 @@ export function nullableOf({ properties = {}, $defs = {} }: ObjectSchema): Reado
  * @throws {TypeError} When it cannot be told.
  */
 export function outputOf(response: Schema | undefined): ToolOutput {
-  if (response === undefined) return { form: "open" };
+  if (response === undefined || isBinary(response)) return { form: "open" };
   const models = new Models(DEFINITIONS);
   const sent = models.jsonOutput(response);
   const definitions = models.definitions();

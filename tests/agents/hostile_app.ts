@@ -112,6 +112,9 @@ export function hostileApp(): App {
   app.get("/open/sound", { tool: true }, async function sound() {
     return new Blob([PIXEL], { type: "audio/wav" });
   });
+  app.get("/file", { response: v.pipe(v.blob(), v.mimeType(["image/png"])), tool: true }, async function file() {
+    return new Blob([PIXEL], { type: "image/png" });
+  });
   app.get("/open/bytes", { tool: true }, async function bytes() {
     return new Blob([PIXEL]);
   });
@@ -181,6 +184,7 @@ export const CALLS: readonly ExpectedCall[] = [
   { name: "plain", content: [{ type: "text", text: "plain" }] },
   { name: "page", content: [{ type: "text", text: "<p>page</p>" }] },
   { name: "image", content: [{ type: "image", data: "iVBORw0KGgo=", mimeType: "image/png" }] },
+  { name: "file", content: [{ type: "image", data: "iVBORw0KGgo=", mimeType: "image/png" }] },
   { name: "sound", content: [{ type: "audio", data: "iVBORw0KGgo=", mimeType: "audio/wav" }] },
   {
     name: "bytes",
