@@ -16,10 +16,12 @@ function start() {
     url: openapiUrl.href,
     layout: "BaseLayout",
     deepLinking: true,
+    // The colours of the default theme are too dark.
+    syntaxHighlight: { theme: "obsidian" },
     plugins: [WithoutNestedLinks],
     requestInterceptor: addPrefix,
   });
-  new MutationObserver(nameParts).observe(page, { childList: true, subtree: true });
+  new MutationObserver(repair).observe(page, { childList: true, subtree: true });
 
   // The document names paths of the application. A proxy may serve it below a prefix: the one that the page has.
   function addPrefix(request) {
@@ -36,20 +38,30 @@ function WithoutNestedLinks() {
   return { components: { DeepLink: ({ text }) => text } };
 }
 
-// What Swagger UI leaves without a name, a landmark, or in the wrong order.
-function nameParts() {
-  page.querySelector(".information-container")?.setAttribute("role", "banner");
-  for (const heading of page.querySelectorAll(":is(h3, h4, h5):not([aria-level])")) {
-    heading.ariaLevel = heading.tagName[1] - 1;
+// What Swagger UI leaves without a name or a role, or in the wrong order: where it is, and what it lacks.
+const REPAIRS = [
+  [".information-container:not([role])", () => ({ role: "banner" })],
+  [":is(h3, h4, h5):not([aria-level])", ({ tagName }) => ({ ariaLevel: tagName[1] - 1 })],
+  [".responses-table[role=region]:not([aria-label])", (table) => ({ ariaLabel: "Responses of " + operationOf(table) })],
+  [":is(select, textarea, input):not([aria-label], [id])", (control) => ({ ariaLabel: inputOf(control) })],
+  [".dialog-ux:not([role])", () => ({ role: "dialog", ariaModal: "true", ariaLabel: "Authorize" })],
+  [".close-modal:not([aria-label])", () => ({ ariaLabel: "Close" })],
+  [".modal-btn[aria-label]", () => ({ ariaLabel: null })],
+];
+
+function repair() {
+  for (const [selector, propertiesOf] of REPAIRS) {
+    for (const element of page.querySelectorAll(selector)) Object.assign(element, propertiesOf(element));
   }
-  for (const table of page.querySelectorAll(".responses-table[role=region]:not([aria-label])")) {
-    const operation = table.closest(".opblock").querySelector(".opblock-summary-control");
-    table.ariaLabel = "Responses of " + operation.innerText;
-  }
-  for (const control of page.querySelectorAll(":is(select, textarea, input):not([aria-label], [id])")) {
-    const row = control.closest("[data-property-name], [data-param-name]");
-    control.ariaLabel = row?.dataset.propertyName ?? row?.dataset.paramName ?? "Request body";
-  }
+}
+
+function operationOf(element) {
+  return element.closest(".opblock").querySelector(".opblock-summary-control").innerText;
+}
+
+function inputOf(control) {
+  const row = control.closest("[data-property-name], [data-param-name]");
+  return row?.dataset.propertyName ?? row?.dataset.paramName ?? "Request body";
 }
 
 if (typeof SwaggerUIBundle === "undefined") {

@@ -19,23 +19,22 @@ export async function tagOf(text: string): Promise<string> {
 /**
  * The reply with a text; a 304 without it for a client that has this version (RFC 9110, section 13.1.2).
  *
- * @param request The headers of the request.
+ * @param asked The headers of the request.
  * @param content What is sent.
- * @param init Further headers of the reply.
+ * @param further Headers of the reply, beside those that say what it is.
  */
 export async function staticReply(
-  request: Headers,
+  asked: Headers,
   content: StaticText,
-  init: Readonly<Record<string, string>>,
+  further: Readonly<Record<string, string>>,
 ): Promise<Response> {
   const etag = `"${content.tag}"`;
-  const headers = { ...init, etag, "x-content-type-options": "nosniff" };
-  if (isHeld(etag, request.get("if-none-match"))) return new Response(null, { status: 304, headers });
+  const headers = { ...further, etag, "x-content-type-options": "nosniff" };
+  if (isHeld(etag, asked.get("if-none-match"))) return new Response(null, { status: 304, headers });
   return new Response(await content.read(), { headers: { ...headers, "content-type": content.contentType } });
 }
 
-/** A proxy that compresses replies makes their tags weak, which does not matter here. */
+/** Weak tags count as strong ones: a proxy that compresses replies makes them weak. */
 function isHeld(etag: string, ifNoneMatch: string | null): boolean {
-  if (ifNoneMatch === null) return false;
-  return ifNoneMatch.split(",").some((held) => ["*", etag, `W/${etag}`].includes(held.trim()));
+  return ifNoneMatch?.split(",").some((held) => ["*", etag, `W/${etag}`].includes(held.trim())) ?? false;
 }

@@ -46,6 +46,10 @@ body {
 .swagger-ui .parameter__name.required::after {
   color: #b42318;
 }
+.swagger-ui .response-control-media-type__accept-message,
+.swagger-ui .response-control-media-type__accept-message code {
+  color: #19713f;
+}
 .swagger-ui .btn.cancel {
   border-color: #b42318;
   color: #b42318;

@@ -9,11 +9,13 @@ const MARKUP = `<!doctype html><link rel="icon" href="data:,"><body>
   console.log("nothing wrong");
   console.warn("careful");
   alert("hello");
-  setTimeout(() => { throw new Error("not caught"); });
-  addEventListener("load", () => document.title = "loaded");
+  addEventListener("load", () => {
+    document.body.append("Loaded");
+    throw new Error("not caught");
+  });
 </script>
 <script>document.body.textContent = "ran";</script>
-<img src="/missing.png"><img src="http://other.example/picture.png">
+<img src="/missing.png"><img src="http://other.example:9/picture.png">
 <p style="color: red">Text</p></body>`;
 
 browserTest("A page complains of all that goes wrong on it", async (browser) => {
@@ -26,7 +28,7 @@ browserTest("A page complains of all that goes wrong on it", async (browser) => 
   });
   const url = `http://127.0.0.1:${server.addr.port}/`;
   await using watched = await WatchedPage.open(browser, url);
-  await watched.page.waitForFunction("document.title === 'loaded'");
+  await watched.page.getByText("Loaded").waitFor();
   const has = (pattern: RegExp) => watched.complaints.some((complaint) => pattern.test(complaint));
   for (
     const pattern of [
@@ -36,8 +38,8 @@ browserTest("A page complains of all that goes wrong on it", async (browser) => 
       /^error: .*inline script.*Content Security Policy/,
       /^error: .*inline style.*Content Security Policy/,
       /^404: .+\/missing\.png$/,
-      /^other origin: http:\/\/other\.example\/picture\.png$/,
-      /^failed: http:\/\/other\.example\/picture\.png$/,
+      /^other origin: http:\/\/other\.example:9\/picture\.png$/,
+      /^failed: http:\/\/other\.example:9\/picture\.png$/,
     ]
   ) assertEquals([pattern, has(pattern)], [pattern, true], watched.complaints.join("\n"));
   assertEquals(has(/nothing wrong/), false);

@@ -1,13 +1,11 @@
 // The documentation page, without a browser: what is sent, and that nothing an application says gets out of its place.
 
 import { assert, assertEquals, assertMatch, assertRejects } from "@std/assert";
-import { App } from "../../../mod.ts";
-import { type DocsPageOptions, docsRoutes } from "../../../src/describe/docs_page.ts";
+import { App, type AppOptions } from "@webfw/core";
 import { readText } from "../../../src/describe/docs_swagger_ui.ts";
 
 const DESCRIBE = new URL("../../../src/describe/", import.meta.url);
 const ORIGIN = "http://localhost";
-const OPTIONS: DocsPageOptions = { title: "Books", docsUrl: "/reference", openapiUrl: "/reference.json" };
 
 const HOSTILE_TEXTS = [
   "</title><script>alert(1)</script>",
@@ -19,21 +17,12 @@ const HOSTILE_TEXTS = [
   "\u2028\u2029\0",
 ];
 
-function appWith(options: Partial<DocsPageOptions> = {}): App {
-  const app = new App();
-  for (const { path, handler } of docsRoutes({ ...OPTIONS, ...options })) {
-    app.get(path, async (request) => await handler(request));
-  }
-  return app;
-}
-
 async function get(app: App, path: string, init: RequestInit = {}): Promise<Response> {
   return await app.fetch(new Request(ORIGIN + path, init));
 }
 
-async function markupOf(options: Partial<DocsPageOptions>): Promise<string> {
-  const { docsUrl } = { ...OPTIONS, ...options };
-  return await (await get(appWith(options), encodeURI(docsUrl))).text();
+async function markupOf(options: AppOptions): Promise<string> {
+  return await (await get(new App(options), encodeURI(options.docsUrl ?? "/docs"))).text();
 }
 
 /** The URLs that a page loads, as they stand in it. */
@@ -51,7 +40,7 @@ function structureOf(markup: string): string[] {
 }
 
 Deno.test("The page is HTML under a policy that lets nothing in it run, and nothing of another origin be loaded", async () => {
-  const response = await get(appWith(), "/reference");
+  const response = await get(new App({ title: "Books" }), "/docs");
   assertEquals(response.status, 200);
   const { etag, ...headers } = Object.fromEntries(response.headers);
   assertMatch(etag!, /^"[0-9a-f]{32}"$/);
@@ -71,13 +60,13 @@ Deno.test("The page is HTML under a policy that lets nothing in it run, and noth
 });
 
 Deno.test("All that the page loads is served, to be kept for good by whoever asks for the version that the page names", async () => {
-  const app = appWith();
+  const app = new App({ title: "Books" });
   const urls = loadedUrls(await markupOf({}));
   assertEquals(urls.map((url) => url.replace(/=.+/, "")), [
-    "./reference/swagger-ui.css?v",
-    "./reference/page.css?v",
-    "./reference/swagger-ui.js?v",
-    "./reference/page.js?v",
+    "./docs/swagger-ui.css?v",
+    "./docs/page.css?v",
+    "./docs/swagger-ui.js?v",
+    "./docs/page.js?v",
   ]);
   for (const url of urls.map((url) => url.slice(1))) {
     const response = await get(app, url);
@@ -99,8 +88,8 @@ Deno.test("All that the page loads is served, to be kept for good by whoever ask
 });
 
 Deno.test("Who has a version is not sent it again, and HEAD tells what GET would", async () => {
-  const app = appWith();
-  for (const url of ["/reference", "/reference/swagger-ui.js", "/reference/page.css"]) {
+  const app = new App({ title: "Books" });
+  for (const url of ["/docs", "/docs/swagger-ui.js", "/docs/page.css"]) {
     const full = await get(app, url);
     const etag = full.headers.get("etag")!;
     await full.body?.cancel();
@@ -122,7 +111,7 @@ Deno.test("Who has a version is not sent it again, and HEAD tells what GET would
 Deno.test("Another title is another version of the page", async () => {
   const tags = new Set<string | null>();
   for (const title of ["Books", "Films", "Books"]) {
-    const response = await get(appWith({ title }), "/reference");
+    const response = await get(new App({ title }), "/docs");
     tags.add(response.headers.get("etag"));
     await response.body?.cancel();
   }
@@ -151,7 +140,6 @@ Deno.test("All URLs of the page lead to its own files, at the root and below the
     ["/internal/docs", "/openapi.json"],
     ["/internal/docs", "/internal/api/openapi.json"],
     ["/docs", "/docs/openapi.json"],
-    ["/docs", "/docs"],
     ["/docs/", "/openapi.json"],
     ["/", "/openapi.json"],
     ["/a/", "/b/"],
@@ -186,7 +174,7 @@ Deno.test("All URLs of the page lead to its own files, at the root and below the
 
 Deno.test("Where Deno cannot import text, the files of Swagger UI are read from where it keeps packages", async () => {
   const refuse = () => Promise.reject(new TypeError('"text" is not a valid module type.'));
-  const served = await (await get(appWith(), "/reference/swagger-ui.css")).text();
+  const served = await (await get(new App({ title: "Books" }), "/docs/swagger-ui.css")).text();
   assertEquals(await readText(refuse, "swagger-ui.css"), served);
   const error = await assertRejects(
     () => readText(refuse, "missing.css"),
