@@ -7,6 +7,7 @@ import { stringify } from "./http/json.ts";
 import type { HttpRequest } from "./http/request.ts";
 import type { BuiltInRoute } from "./routing/dispatch.ts";
 import { parsePath } from "./routing/path.ts";
+import { ANY_METHOD } from "./routing/table.ts";
 import type { ReservedPath } from "./routing/registry.ts";
 
 /** Where the endpoints are; null where they are turned off. */
@@ -61,7 +62,8 @@ export function builtIns({ openapiUrl, docsUrl, mcpUrl }: BuiltInUrls, parts: Bu
   }
   if (mcpUrl !== null) {
     const handler = mcpEndpoint(parts);
-    endpoints.push({ method: "POST", path: mcpUrl, handler, what: "agents", option: "mcpUrl" });
+    // It refuses other methods itself: those must not reach a route of a user that takes any path.
+    endpoints.push({ method: ANY_METHOD, path: mcpUrl, handler, what: "agents", option: "mcpUrl" });
   }
   return endpoints;
 }

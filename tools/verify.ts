@@ -7,8 +7,8 @@ import { readRootConfig } from "./offline_config.ts";
 
 const ROOT = join(import.meta.dirname!, "..");
 
-/** A project of its own, so that its packages are not those of the framework. */
-const PEERS = "bench/peers";
+/** Projects of their own, so that their packages are not those of the framework. */
+const PROJECTS = ["bench/peers", "tests/agents/clients", "tests/describe/consumers"];
 
 /** A Deno command, and the folder it runs in. */
 interface Step {
@@ -25,10 +25,12 @@ async function steps(): Promise<Step[]> {
     { args: ["fmt", "--check"], cwd: ROOT },
     { args: ["lint"], cwd: ROOT },
     { args: ["check", "."], cwd: ROOT },
-    ...["fmt --check", "lint", "check"].map((command) => ({
-      args: [...command.split(" "), `--config=${PEERS}/deno.json`, PEERS],
-      cwd: ROOT,
-    })),
+    ...PROJECTS.flatMap((project) =>
+      [["fmt", "--check"], ["lint"], ["check"]].map((command) => ({
+        args: [...command, `--config=${project}/deno.json`, project],
+        cwd: ROOT,
+      }))
+    ),
     { args: ["doc", "--lint", ...Object.values(exports)], cwd: ROOT },
     { args: publish, cwd: ROOT },
     ...members.filter((_, index) => published[index])

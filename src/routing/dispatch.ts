@@ -33,6 +33,7 @@ export interface DispatcherParts {
 
 /** What an application serves beside its routes. */
 export interface BuiltInRoute {
+  /** The method, or `*` for all that nothing else serves. */
   readonly method: string;
   readonly path: string;
   readonly handler: (request: HttpRequest) => Promise<Response>;

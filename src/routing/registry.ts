@@ -95,10 +95,8 @@ export class Registry implements MiddlewareScope {
         `Cannot register a route at "${full}": "${wrong}" is no method that can be served`,
       );
     }
-    // An operationId names one operation: the further methods get names of their own.
-    const { operationId: _, ...unnamed } = options;
     const routes = methods.map((method, index) =>
-      Route.declare(method, full, index === 0 ? options : unnamed, handler, this)
+      Route.declare(method, full, index === 0 ? options : withoutNames(options), handler, this)
     );
     for (const route of routes) this.#check(route);
     this.#routes.add(routes, "register the route");
@@ -159,4 +157,11 @@ export class Registry implements MiddlewareScope {
       `Cannot ${action}: the App serves ${what} there, choose another path, or set ${option} of the App to another or to null`,
     );
   }
+}
+
+/** A name is that of one operation, and of one tool: the further methods of a route get names of their own. */
+function withoutNames({ operationId: _, ...options }: RouteDeclaration): RouteDeclaration {
+  if (typeof options.tool !== "object" || options.tool === null) return options;
+  const { name: __, ...tool } = options.tool;
+  return { ...options, tool };
 }

@@ -14,8 +14,8 @@ export interface Match<Entry> {
 /** Routes in the order of their registration, one for each method and shape. */
 export class RouteList {
   readonly #routes = new Map<string, Route>();
-  /** The names of operations that were declared. */
-  readonly #ids = new Set<string>();
+  /** The routes that declare a name which stands once in an application, by what is named and the name. */
+  readonly #names = new Map<string, Route>();
 
   /** The routes in their order. */
   get all(): readonly Route[] {
@@ -27,10 +27,10 @@ export class RouteList {
    *
    * @param routes What to add.
    * @param action What is being done, for the message.
-   * @throws {RouteError} With code `conflict`, when a method and shape is taken.
+   * @throws {RouteError} With code `conflict`, when a method and shape is taken, or a name that a route declares.
    */
   add(routes: readonly Route[], action: string): void {
-    const ids = new Set<string>();
+    const names = new Map<string, Route>();
     const added = new Map<string, Route>();
     for (const route of routes) {
       const key = `${route.method} ${route.template.shape}`;
@@ -41,20 +41,29 @@ export class RouteList {
           `Cannot ${action}: ${route.name} has the method and shape of ${before.name}, change or remove one of them`,
         );
       }
-      const id = route.options.operationId;
-      if (id !== undefined && (this.#ids.has(id) || ids.has(id))) {
-        throw new RouteError(
-          "conflict",
-          `Cannot ${action}: the operationId "${id}" of ${route.name} is taken`,
-        );
+      for (const name of declaredNames(route)) {
+        const owner = this.#names.get(name) ?? names.get(name);
+        if (owner) {
+          throw new RouteError("conflict", `Cannot ${action}: the ${name} of ${route.name} is that of ${owner.name}`);
+        }
+        names.set(name, route);
       }
-      if (id !== undefined) ids.add(id);
       added.set(key, route);
     }
     for (const [key, route] of added) this.#routes.set(key, route);
-    for (const id of ids) this.#ids.add(id);
+    for (const [name, route] of names) this.#names.set(name, route);
   }
 }
+
+function declaredNames({ options: { operationId, tool } }: Route): string[] {
+  const names: string[] = [];
+  if (operationId !== undefined) names.push(`operationId "${operationId}"`);
+  if (typeof tool === "object" && tool.name !== undefined) names.push(`tool name "${tool.name}"`);
+  return names;
+}
+
+/** Stands for the methods that nothing else serves at a path. */
+export const ANY_METHOD = "*";
 
 interface Node<Entry> {
   readonly literals: Literals<Node<Entry>>;
@@ -72,7 +81,7 @@ interface Node<Entry> {
 export class RouteTree<Entry> {
   readonly #root: Node<Entry> = emptyNode();
 
-  /** Adds an entry for a method under a path's segments. */
+  /** Adds an entry for a method, or for {@linkcode ANY_METHOD}, under a path's segments. */
   add(method: string, segments: readonly Segment[], entry: Entry): void {
     let node = this.#root;
     for (const segment of segments) {
@@ -117,7 +126,8 @@ function emptyNode<Entry>(): Node<Entry> {
 
 function pick<Entry>(entries: Map<string, Entry>, method: string): Entry | undefined {
   const entry = entries.get(method);
-  return entry === undefined && method === "HEAD" ? entries.get("GET") : entry;
+  if (entry !== undefined) return entry;
+  return (method === "HEAD" ? entries.get("GET") : undefined) ?? entries.get(ANY_METHOD);
 }
 
 /**

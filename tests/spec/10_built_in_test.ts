@@ -107,6 +107,7 @@ Deno.test("A user route on a built-in path is a RouteError with code conflict, w
   await using client = new TestClient(app);
   assertEquals((await client.get("/docs")).headers.get("content-type"), "text/html; charset=utf-8");
   assertEquals(await client.get("/about").json(), { page: "about" });
+  assertEquals((await client.get("/mcp")).status, 405);
 
   const free = new App({ docsUrl: null });
   free.get("/docs", handler);
@@ -163,4 +164,15 @@ Deno.test("A schema that cannot be told to an agent is an error at registration,
   );
   assertEquals(error.code, "tool");
   assertEquals(app.routes, []);
+});
+
+Deno.test("The same explicit name of a tool twice is a RouteError with code conflict, at registration", () => {
+  const app = new App();
+  app.route("/books", { methods: ["GET", "POST"], tool: { name: "books" } }, async () => []);
+  const handler = async () => ({});
+  const error = assertThrows(() => app.get("/other", { tool: { name: "books" } }, handler), RouteError);
+  assertEquals([error.code, error.message], [
+    "conflict",
+    'Cannot register the route: the tool name "books" of GET /other is that of GET /books',
+  ]);
 });

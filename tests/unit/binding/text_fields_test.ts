@@ -56,7 +56,15 @@ function requestOf(random: Random): HttpRequest {
   if (random.below(2) === 1) headers.set("cookie", `sid=${random.pick(TEXTS)}`);
   const raw = new Request(`http://localhost/s?${query}`, { headers });
   const matched = { info: null, names: ["shop", "id"], limits: DEFAULT_LIMITS };
-  const app = { title: "", version: "", description: undefined, routes: [] };
+  const app = {
+    title: "",
+    version: "",
+    description: undefined,
+    openapiUrl: null,
+    docsUrl: null,
+    mcpUrl: null,
+    routes: [],
+  };
   const end = pathEnd(raw.url, pathStart(raw.url));
   return new HttpRequest(new Exchange(raw, app, matched, ["s", random.pick(TEXTS)], end, undefined), {});
 }
