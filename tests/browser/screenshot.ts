@@ -8,7 +8,7 @@ const [url, file] = Deno.args;
 if (url === undefined || file === undefined) throw new Error("Cannot take a picture: give a URL and a file");
 const browser = await launchChromium();
 try {
-  const page = await browser.newPage({ viewport: { width: 1000, height: 620 } });
+  const page = await browser.newPage({ viewport: { width: 1000, height: 900 } });
   await page.goto(url);
   await page.locator(".opblock").first().waitFor();
   await page.screenshot({ path: file });
