@@ -78,3 +78,8 @@ Deno.test("the root lists all routes", async () => {
   assert(routes.includes("PATCH /shops/{slug}/books/{isbn}"));
   assertEquals(routes.length, 11);
 });
+
+Deno.test("the document beside the bookshop is the one that it has: run deno task spec", async () => {
+  const held = await Deno.readTextFile(new URL("../../examples/bookshop/openapi.json", import.meta.url));
+  assertEquals(JSON.parse(held), bookshop("unused.sqlite").openapi());
+});

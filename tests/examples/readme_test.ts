@@ -68,6 +68,6 @@ Deno.test("the first program in the README answers as it is shown", () =>
 Deno.test("the bookshop answers as the README shows", () =>
   inFolder(async (folder) => {
     const app = bookshop(join(folder, "shop.sqlite"));
-    assertEquals(await replay("A larger one", app.fetch), 6);
+    assertEquals(await replay("A larger one", app.fetch), 7);
     await app.stop();
   }));
