@@ -3,7 +3,7 @@ import { HTTPError } from "../errors.ts";
 import { isJson } from "../http/media_type.ts";
 import type { HttpRequest } from "../http/request.ts";
 import { type McpApplication, McpServer } from "./mcp_server.ts";
-import { checkTrust, type McpTrust } from "./mcp_trust.ts";
+import { compileTrust, type McpTrust } from "./mcp_trust.ts";
 
 /** What the agent endpoint serves. */
 export interface McpParts extends McpApplication {
@@ -18,14 +18,16 @@ export interface McpParts extends McpApplication {
  *
  * @param parts The application, whose table is complete.
  * @returns What answers its requests. It throws an `HTTPError` with 403, 405, 408, 413 or 415.
+ * @throws {TypeError} When it is not said well whom to answer.
  */
 export function mcpEndpoint(parts: McpParts): (request: HttpRequest) => Promise<Response> {
+  const refuseUntrusted = compileTrust(parts.trust);
   let server: Promise<McpServer> | undefined;
   return async (request) => {
     if (request.method !== "POST") {
       throw new HTTPError(405, "Agents send POST requests, and are sent no events", { headers: { allow: "POST" } });
     }
-    checkTrust(request, parts.trust);
+    refuseUntrusted(request);
     if (!isJson(request.headers.get("content-type"))) {
       throw new HTTPError(415, "The body must be JSON in UTF-8: send it with content-type application/json", {
         headers: { accept: "application/json" },

@@ -8,39 +8,86 @@
 import { HTTPError } from "../errors.ts";
 import type { HttpRequest } from "../http/request.ts";
 
-/** Whom the agent endpoint answers, beside clients that are no browsers. */
+/**
+ * Whom the agent endpoint answers, beside clients that are no browsers.
+ *
+ * @example An application with a name of its own, and a page elsewhere that may call its tools
+ * ```ts
+ * import { App } from "@webfw/core";
+ * import { assertEquals } from "@std/assert";
+ *
+ * const app = new App({ mcp: { hosts: ["books.example"], origins: ["https://assistant.example"] } });
+ * const ask = (origin: string) =>
+ *   app.fetch(
+ *     new Request("https://books.example/mcp", {
+ *       method: "POST",
+ *       headers: { "content-type": "application/json", origin },
+ *       body: JSON.stringify({ jsonrpc: "2.0", id: 1, method: "ping" }),
+ *     }),
+ *   );
+ * assertEquals((await ask("https://assistant.example")).status, 200);
+ * assertEquals((await ask("https://attacker.example")).status, 403);
+ * ```
+ */
 export interface McpTrust {
   /**
    * The names that the application has, without port. Where given, a request under another name is refused; IP addresses and
-   * `localhost` need no mention.
+   * `localhost` need no mention. Unless given, only clients on the same machine are held to these.
    */
   hosts?: readonly string[];
-  /** The origins of pages that may ask, such as `"https://inspector.example"`; `"*"` for all. Pages of the application itself may. */
+  /**
+   * The origins of pages that may ask, such as `"https://assistant.example"`; `"*"` for all. Pages of the application itself may,
+   * where it has a name that can be trusted.
+   *
+   * @default {[]}
+   */
   origins?: readonly string[];
 }
 
 /** What a proxy on the same machine says of whom it speaks for. A page can say it, too, but cannot hide its `Origin`. */
 const FORWARDING = ["forwarded", "x-forwarded-for", "x-forwarded-host"];
 
+const HOST = /^[\w-]+(?:\.[\w-]+)*$/;
+/** Extensions of browsers and editors have schemes of their own. */
+const ORIGIN = /^[a-z][a-z\d+.-]*:\/\/[^\s/?#]+$/;
+
 /**
- * Checks where a request comes from.
+ * Makes what refuses requests that may come from a page without the right to ask: it throws an `HTTPError` with 403.
  *
- * @param request The request.
  * @param trust Whom to answer.
- * @throws {HTTPError} With 403, when it may come from a page that has no right to ask.
+ * @throws {TypeError} When an option is unknown, or no request could ever fit it.
  */
-export function checkTrust(request: HttpRequest, { hosts, origins = [] }: McpTrust): void {
-  const { hostname, host } = request.url;
-  const isOwn = isUnrebindable(hostname) || hosts?.includes(hostname) === true;
-  if (!isOwn && (hosts !== undefined || isDirect(request))) {
-    throw new HTTPError(403, "The agent endpoint is not served under this host, add it to the trusted hosts");
+export function compileTrust(trust: McpTrust): (request: HttpRequest) => void {
+  checkTrust(trust);
+  const hosts = trust.hosts && new Set(trust.hosts.map((host) => host.toLowerCase()));
+  const origins = new Set(trust.origins);
+  return (request) => {
+    const { hostname, host } = request.url;
+    const isOwn = isUnrebindable(hostname) || hosts?.has(hostname) === true;
+    if (!isOwn && (hosts !== undefined || isDirect(request))) {
+      throw new HTTPError(403, "Agents are not served under this host: the application has to name it as its own");
+    }
+    const origin = request.headers.get("origin");
+    if (origin === null || origins.has(origin) || origins.has("*")) return;
+    const page = URL.canParse(origin) ? new URL(origin) : undefined;
+    if (page && isOwn && page.host === host) return;
+    if (page && isLocal(page.hostname) && isLocal(hostname)) return;
+    throw new HTTPError(403, "Pages of this origin are not answered: the application has to name it as trusted");
+  };
+}
+
+function checkTrust({ hosts = [], origins = [], ...unknown }: McpTrust): void {
+  for (const key of Object.keys(unknown)) {
+    throw new TypeError(`Cannot set the option mcp: "${key}" is unknown, use hosts and origins`);
   }
-  const origin = request.headers.get("origin");
-  if (origin === null || origins.includes(origin) || origins.includes("*")) return;
-  const page = URL.canParse(origin) ? new URL(origin) : undefined;
-  if (page && isOwn && page.host === host) return;
-  if (page && isLocal(page.hostname) && isLocal(hostname)) return;
-  throw new HTTPError(403, "The agent endpoint does not answer pages of this origin, add it to the trusted origins");
+  for (const host of hosts) {
+    if (HOST.test(host)) continue;
+    throw new TypeError(`Cannot set mcp.hosts: "${host}" is no name of a host, write it like "books.example"`);
+  }
+  for (const origin of origins) {
+    if (origin === "*" || ORIGIN.test(origin)) continue;
+    throw new TypeError(`Cannot set mcp.origins: "${origin}" is no origin, write it like "https://assistant.example"`);
+  }
 }
 
 /** Whether the client is on this machine and speaks for itself, as a browser under attack would. */

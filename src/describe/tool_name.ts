@@ -1,5 +1,4 @@
 /** Names tools: each name stands once in an application, in letters that every agent takes. */
-import { RouteError } from "../errors.ts";
 import type { ToolOptions } from "../http/route_info.ts";
 import type { Route } from "../routing/route.ts";
 
@@ -15,26 +14,13 @@ export function toolOptionsOf(route: Route): ToolOptions {
  * Names the tools of an application: a name that was declared stays, one that was derived gets a number where it is taken.
  *
  * @param routes The routes with a tool, in their order, their operations named.
- * @throws {RouteError} With code `conflict`, when two routes declare the same name.
  */
 export function assignToolNames(routes: readonly Route[]): Map<Route, string> {
-  const owners = new Map<string, Route>();
-  for (const route of routes) {
-    const { name } = toolOptionsOf(route);
-    if (name === undefined) continue;
-    const before = owners.get(name);
-    if (before) {
-      throw new RouteError(
-        "conflict",
-        `Cannot expose ${route.name} as a tool: the name "${name}" is that of ${before.name}, change one of them`,
-      );
-    }
-    owners.set(name, route);
-  }
+  const taken = new Set(routes.map((route) => toolOptionsOf(route).name));
   const names = new Map<Route, string>();
   for (const route of routes) {
-    const name = toolOptionsOf(route).name ?? freeName(toToolName(route.operationId), owners);
-    owners.set(name, route);
+    const name = toolOptionsOf(route).name ?? freeName(toToolName(route.operationId), taken);
+    taken.add(name);
     names.set(route, name);
   }
   return names;
@@ -47,7 +33,7 @@ function toToolName(operationId: string): string {
 }
 
 /** The number takes the place of the last letters where both do not fit. */
-function freeName(wanted: string, taken: ReadonlyMap<string, Route>): string {
+function freeName(wanted: string, taken: ReadonlySet<string | undefined>): string {
   let name = wanted;
   for (let number = 2; taken.has(name); number++) {
     name = `${wanted.slice(0, MAX_LENGTH - String(number).length)}${number}`;

@@ -1,0 +1,183 @@
+// Section 10 of the contract, POST /mcp: who is answered, and what a call knows of whoever makes it.
+
+import { assert, assertEquals, assertThrows } from "@std/assert";
+import { App, type McpTrust } from "@webfw/core";
+import { Agent } from "../agents/agent.ts";
+import { ChildProgram, CORE } from "./support/child_program.ts";
+import { exchange } from "./support/raw_connection.ts";
+import { Serving } from "./support/serving.ts";
+
+const PING = { jsonrpc: "2.0", id: 1, method: "ping" };
+
+/** The status of a request under a host, from an address, with an origin or other headers. */
+async function statusOf(
+  trust: McpTrust,
+  { host = "localhost:8000", from, ...headers }: { host?: string; from?: string; [header: string]: string | undefined },
+): Promise<number> {
+  const app = new App({ mcp: trust });
+  const info = from === undefined ? undefined : { remoteAddr: { transport: "tcp", hostname: from, port: 1 } as const };
+  const fetch = (request: Request) => app.fetch(request, info);
+  const { status } = await new Agent(fetch, `http://${host}/mcp`).post(PING, headers as Record<string, string>);
+  return status;
+}
+
+const LOOPBACK = ["127.0.0.1", "::1", "::ffff:127.0.0.1"];
+
+Deno.test("On the same machine, only names that cannot be rebound are answered", async () => {
+  for (const from of LOOPBACK) {
+    for (
+      const host of ["localhost:8000", "books.localhost", "127.0.0.1:8000", "127.1.2.3", "[::1]:8000", "192.168.0.7"]
+    ) {
+      assertEquals([host, await statusOf({}, { from, host })], [host, 200]);
+    }
+    for (const host of ["attacker.example", "localhost.attacker.example", "127.0.0.1.attacker.example"]) {
+      assertEquals([host, await statusOf({}, { from, host })], [host, 403]);
+    }
+  }
+});
+
+Deno.test("A proxy on the same machine, and a client elsewhere, may use any name", async () => {
+  const host = "books.example";
+  for (const header of ["forwarded", "x-forwarded-for", "x-forwarded-host"]) {
+    assertEquals(await statusOf({}, { from: "127.0.0.1", host, [header]: "x" }), 200);
+  }
+  assertEquals(await statusOf({}, { from: "203.0.113.7", host }), 200);
+  assertEquals(await statusOf({}, { host }), 200);
+});
+
+Deno.test("Where the application says its names, it is held to them everywhere", async () => {
+  const trust = { hosts: ["Books.example"] };
+  for (const from of [undefined, "127.0.0.1", "203.0.113.7"]) {
+    const place = from === undefined ? {} : { from };
+    assertEquals(await statusOf(trust, { ...place, host: "books.example:443" }), 200);
+    assertEquals(await statusOf(trust, { ...place, host: "localhost" }), 200);
+    assertEquals(await statusOf(trust, { ...place, host: "attacker.example", "x-forwarded-for": "x" }), 403);
+  }
+});
+
+Deno.test("A page is answered where it is the application's own under a name that can be trusted", async () => {
+  const origin = "http://localhost:8000";
+  assertEquals(await statusOf({}, { host: "localhost:8000", origin }), 200);
+  assertEquals(await statusOf({}, { host: "localhost:8000", origin: "http://127.0.0.1:6274" }), 200);
+  assertEquals(await statusOf({}, { host: "192.168.0.7:8000", origin: "http://192.168.0.7:8000" }), 200);
+  assertEquals(await statusOf({}, { host: "192.168.0.7:8000", origin: "http://192.168.0.8:8000" }), 403);
+  const own = { host: "books.example", origin: "https://books.example" };
+  assertEquals(await statusOf({}, own), 403);
+  assertEquals(await statusOf({ hosts: ["books.example"] }, own), 200);
+});
+
+Deno.test("A page of another origin is answered where it is trusted by name", async () => {
+  const origin = "https://assistant.example";
+  assertEquals(await statusOf({}, { origin }), 403);
+  assertEquals(await statusOf({ origins: [origin] }, { origin }), 200);
+  assertEquals(await statusOf({ origins: ["*"] }, { origin }), 200);
+  assertEquals(await statusOf({ origins: [origin] }, { origin: "https://assistant.example.attacker.example" }), 403);
+  assertEquals(await statusOf({ origins: ["vscode-webview://x"] }, { origin: "vscode-webview://x" }), 200);
+  for (const origin of ["null", "", "nonsense", "file://"]) {
+    assertEquals([origin, await statusOf({}, { origin })], [origin, 403]);
+  }
+});
+
+Deno.test("A rebound name is refused, although Origin and Host agree", async () => {
+  const attacker = { host: "attacker.example:8000", origin: "http://attacker.example:8000" };
+  assertEquals(await statusOf({}, { from: "127.0.0.1", ...attacker }), 403);
+  assertEquals(await statusOf({}, { from: "127.0.0.1", ...attacker, "x-forwarded-for": "10.0.0.1" }), 403);
+  assertEquals(await statusOf({}, { from: "203.0.113.7", ...attacker }), 403);
+});
+
+Deno.test("Whom to trust is checked when the application is made", () => {
+  const refused = (mcp: unknown) => assertThrows(() => new App({ mcp: mcp as McpTrust }), TypeError).message;
+  assertEquals(refused({ host: [] }), 'Cannot set the option mcp: "host" is unknown, use hosts and origins');
+  for (const host of ["https://books.example", "books.example:443", "books.example/", "*"]) {
+    const message = `Cannot set mcp.hosts: "${host}" is no name of a host, write it like "books.example"`;
+    assertEquals(refused({ hosts: [host] }), message);
+  }
+  for (const origin of ["assistant.example", "https://assistant.example/", "null"]) {
+    const message = `Cannot set mcp.origins: "${origin}" is no origin, write it like "https://assistant.example"`;
+    assertEquals(refused({ origins: [origin] }), message);
+  }
+});
+
+Deno.test("Through a socket, Host and Origin are those of the wire", async () => {
+  await using serving = await Serving.start(new App());
+  const body = JSON.stringify(PING);
+  const send = (host: string, origin?: string) =>
+    exchange(
+      serving.port,
+      `POST /mcp HTTP/1.1\r\nHost: ${host}\r\n${origin === undefined ? "" : `Origin: ${origin}\r\n`}` +
+        `Content-Type: application/json\r\nContent-Length: ${body.length}\r\n\r\n${body}`,
+    );
+  assertEquals((await send(`127.0.0.1:${serving.port}`)).status, 200);
+  assertEquals((await send("attacker.example")).status, 403);
+  assertEquals((await send("attacker.example", "http://attacker.example")).status, 403);
+  assertEquals((await send("localhost", "http://attacker.example")).status, 403);
+});
+
+Deno.test("A handler sees the address of whoever called the tool", async () => {
+  const app = new App();
+  app.get("/address", { tool: true }, async function address(request) {
+    return { address: request.remoteAddress };
+  });
+  assertEquals(await new Agent(app).result("address"), { address: null });
+  await using serving = await Serving.start(app);
+  const agent = new Agent((request) => fetch(request), `${serving.origin}/mcp`);
+  assertEquals(await agent.result("address"), { address: "127.0.0.1" });
+});
+
+Deno.test("A handler can tell that the agent has gone, and what it leaves to do is done", async () => {
+  const started = Promise.withResolvers<void>();
+  const gone = Promise.withResolvers<boolean>();
+  const left = Promise.withResolvers<void>();
+  const app = new App();
+  app.get("/wait", { tool: true }, async function wait(request) {
+    request.after(() => left.resolve());
+    request.signal.addEventListener("abort", () => gone.resolve(request.signal.aborted));
+    started.resolve();
+    return await gone.promise;
+  });
+  await using serving = await Serving.start(app);
+  const leaving = new AbortController();
+  const agent = new Agent((request) => fetch(request, { signal: leaving.signal }), `${serving.origin}/mcp`);
+  const call = agent.call("wait").catch(() => "left");
+  await started.promise;
+  leaving.abort();
+  assertEquals(await call, "left");
+  assert(await gone.promise);
+  await left.promise;
+});
+
+Deno.test("A server stops when calls in flight have ended", async () => {
+  const started = Promise.withResolvers<void>();
+  const go = Promise.withResolvers<void>();
+  const app = new App();
+  app.get("/wait", { tool: true }, async function wait() {
+    started.resolve();
+    await go.promise;
+    return { done: true };
+  });
+  const serving = await Serving.start(app);
+  const call = new Agent((request) => fetch(request), `${serving.origin}/mcp`).result("wait");
+  await started.promise;
+  serving.tellToStop();
+  go.resolve();
+  assertEquals(await call, { done: true });
+  await serving.stopped;
+});
+
+Deno.test("An agent that asks and calls leaves nothing on stderr", async () => {
+  await using program = await ChildProgram.start(`
+    import { App } from ${JSON.stringify(CORE)};
+    const app = new App();
+    app.get("/x", { tool: true }, async function x() { return { x: 1 }; });
+    const stop = new AbortController();
+    app.get("/stop", async () => stop.abort());
+    await app.run({ port: 0, signal: stop.signal, onListen: ({ port }) => console.log("port " + port) });
+  `);
+  const origin = `http://127.0.0.1:${await program.port()}`;
+  const agent = new Agent((request) => fetch(request), `${origin}/mcp`);
+  assertEquals(await agent.result("x"), { x: 1 });
+  assertEquals((await agent.askModern("tools/call", { name: "x" })).status, 200);
+  await (await fetch(`${origin}/stop`)).body?.cancel();
+  const { code, stderr } = await program.end();
+  assertEquals([code, stderr], [0, ""]);
+});
