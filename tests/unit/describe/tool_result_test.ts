@@ -1,0 +1,70 @@
+// Replies as results: what bounds them.
+
+import { assert, assertEquals, assertRejects } from "@std/assert";
+import { toResult } from "../../../src/describe/tool_result.ts";
+import { HTTPError } from "../../../src/errors.ts";
+
+const URL = "http://localhost/x";
+const MAX_BYTES = 4 * 1024 * 1024;
+
+/** A reply that tells whether its body was cancelled. */
+function endless(chunk: Uint8Array<ArrayBuffer>, type: string): { response: Response; wasCancelled: () => boolean } {
+  let cancelled = false;
+  const body = new ReadableStream({
+    pull: (controller) => controller.enqueue(chunk),
+    cancel: () => {
+      cancelled = true;
+    },
+  });
+  return { response: new Response(body, { headers: { "content-type": type } }), wasCancelled: () => cancelled };
+}
+
+Deno.test("A reply that is too large is given up, and its stream is told", async () => {
+  const { response, wasCancelled } = endless(new Uint8Array(64 * 1024), "text/plain");
+  const error = await assertRejects(() => toResult(response, "open", URL), HTTPError);
+  assertEquals(error.detail, `The reply is larger than ${MAX_BYTES} bytes, ask for less`);
+  assert(wasCancelled());
+});
+
+Deno.test("A reply as large as it may be is told", async () => {
+  const { content } = await toResult(new Response("x".repeat(MAX_BYTES)), "open", URL);
+  assertEquals(content.map((block) => block.type === "text" && block.text.length), [MAX_BYTES]);
+});
+
+Deno.test("A stream of events is refused before it is read", async () => {
+  const { response, wasCancelled } = endless(new Uint8Array(1), "text/event-stream; charset=utf-8");
+  await assertRejects(() => toResult(response, "open", URL), HTTPError, "stream of events");
+  assert(wasCancelled());
+});
+
+Deno.test("A reply that breaks off is no result", async () => {
+  const body = new ReadableStream({ pull: (controller) => controller.error(new Error("broken")) });
+  await assertRejects(() => toResult(new Response(body), "open", URL), Error, "broken");
+});
+
+Deno.test("JSON that is none is no result", async () => {
+  const response = new Response("{", { headers: { "content-type": "application/json" } });
+  await assertRejects(() => toResult(response, "open", URL), SyntaxError);
+});
+
+Deno.test("The text of a result is that of the reply, digit by digit", async () => {
+  const text = '{"n":12345678901234567890.10}';
+  const response = () => new Response(text, { headers: { "content-type": "application/json" } });
+  const open = await toResult(response(), "open", URL);
+  assertEquals(open.content, [{ type: "text", text }]);
+  const wrapped = await toResult(response(), "wrapped", URL);
+  assertEquals(wrapped.content, [{ type: "text", text: `{"result":${text}}` }]);
+});
+
+Deno.test("A reply of no known type is bytes that a client can refer to", async () => {
+  const { content } = await toResult(new Response(Uint8Array.of(0)), "open", URL);
+  assertEquals(content, [{
+    type: "resource",
+    resource: { uri: URL, mimeType: "application/octet-stream", blob: "AA==" },
+  }]);
+});
+
+Deno.test("A failure without words is told by its status", async () => {
+  const { content, isError } = await toResult(new Response(null, { status: 418 }), "object", URL);
+  assertEquals([content, isError], [[{ type: "text", text: "Status 418" }], true]);
+});
