@@ -1,6 +1,6 @@
 /** The endpoints that an application serves beside its routes: its document, the page that shows it, and that for agents. */
-import { docsRoutes } from "./describe/docs_page.ts";
-import { staticReply, type StaticText, tagOf } from "./describe/docs_static.ts";
+import { docsRoutes } from "./describe/page/page.ts";
+import { staticReply, type StaticText, tagOf } from "./http/static_reply.ts";
 import { mcpEndpoint, type McpParts } from "./describe/mcp.ts";
 import type { OpenAPIDocument } from "./describe/openapi_document.ts";
 import { stringify } from "./http/json.ts";

@@ -1,4 +1,5 @@
 /** Texts that stay the same while the application runs: sent with a tag, and not sent again to whoever has them. */
+import { ifNoneMatch } from "@std/http/etag";
 
 /** A text, read when it is needed. */
 export interface StaticText {
@@ -30,11 +31,6 @@ export async function staticReply(
 ): Promise<Response> {
   const etag = `"${content.tag}"`;
   const headers = { ...further, etag, "x-content-type-options": "nosniff" };
-  if (isHeld(etag, asked.get("if-none-match"))) return new Response(null, { status: 304, headers });
+  if (!ifNoneMatch(asked.get("if-none-match"), etag)) return new Response(null, { status: 304, headers });
   return new Response(await content.read(), { headers: { ...headers, "content-type": content.contentType } });
-}
-
-/** Weak tags count as strong ones: a proxy that compresses replies makes them weak. */
-function isHeld(etag: string, ifNoneMatch: string | null): boolean {
-  return ifNoneMatch?.split(",").some((held) => ["*", etag, `W/${etag}`].includes(held.trim())) ?? false;
 }

@@ -1,10 +1,10 @@
 /** The documentation page at `docsUrl`: shows the document by Swagger UI, which the application serves itself. */
-import type { HttpRequest } from "../http/request.ts";
-import { pageMarkup, relativeUrl } from "./docs_markup.ts";
-import { SCRIPT } from "./docs_script.ts";
-import { staticReply, type StaticText, tagOf } from "./docs_static.ts";
-import { STYLE } from "./docs_style.ts";
-import { readSwaggerUIScript, readSwaggerUIStyle, swaggerUIVersion } from "./docs_swagger_ui.ts";
+import type { HttpRequest } from "../../http/request.ts";
+import { pageMarkup, relativeUrl } from "./markup.ts";
+import { SCRIPT } from "./script.ts";
+import { staticReply, type StaticText, tagOf } from "../../http/static_reply.ts";
+import { STYLE } from "./style.ts";
+import { readSwaggerUIScript, readSwaggerUIStyle, swaggerUIVersion } from "./swagger_ui.ts";
 
 /** What the page is about, and where. */
 export interface DocsPageOptions {

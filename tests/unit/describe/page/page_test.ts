@@ -2,9 +2,9 @@
 
 import { assert, assertEquals, assertMatch, assertRejects } from "@std/assert";
 import { App, type AppOptions } from "@webfw/core";
-import { readText } from "../../../src/describe/docs_swagger_ui.ts";
+import { readText } from "../../../../src/describe/page/swagger_ui.ts";
 
-const DESCRIBE = new URL("../../../src/describe/", import.meta.url);
+const DESCRIBE = new URL("../../../../src/describe/page/", import.meta.url);
 const ORIGIN = "http://localhost";
 
 const HOSTILE_TEXTS = [
