@@ -1,5 +1,5 @@
 /** Makes the request that a call of a tool stands for. */
-import { HTTPError, type InputSource, type Issue, ValidationError } from "../errors.ts";
+import { type InputSource, type Issue, ValidationError } from "../errors.ts";
 import type { HttpRequest } from "../http/request.ts";
 import { pathStart } from "../http/target.ts";
 import type { Route } from "../routing/route.ts";
@@ -32,7 +32,7 @@ export interface RequestPlan {
  * @param plan The tool.
  * @param args What the agent gave.
  * @param caller The request that brought the call.
- * @throws {HTTPError} With 422 when an argument cannot be written into a path or query, 400 when the body is nested too deeply.
+ * @throws {ValidationError} When an argument is unknown, or cannot be written into a path or query.
  */
 export function toRequest(plan: RequestPlan, args: CallArguments, caller: HttpRequest): Request {
   const issues = unknownArguments(plan, args);
@@ -41,7 +41,7 @@ export function toRequest(plan: RequestPlan, args: CallArguments, caller: HttpRe
   let body: string | null = null;
   for (const { name, input } of plan.arguments) {
     const value = valueOf(name, plan, args);
-    if (!("in" in input)) body = value === undefined ? null : toJson(value);
+    if (!("in" in input)) body = value === undefined ? null : JSON.stringify(value);
     else if (input.in === "path") path.set(name, pathText(name, value, issues));
     else for (const text of queryTexts(name, value, issues)) query.append(name, text);
   }
@@ -66,15 +66,6 @@ function unknownArguments(plan: RequestPlan, args: CallArguments): Issue[] {
 function valueOf(name: string, { nullable }: RequestPlan, args: CallArguments): unknown {
   const value = Object.hasOwn(args, name) ? args[name] : undefined;
   return value === null && !nullable.has(name) ? undefined : value;
-}
-
-/** What was parsed can be too deep to be written again: the one is done by a loop, the other on the stack. */
-function toJson(value: unknown): string {
-  try {
-    return JSON.stringify(value);
-  } catch (cause) {
-    throw new HTTPError(400, "The body is nested too deeply", { cause });
-  }
 }
 
 function queryTexts(name: string, value: unknown, issues: Issue[]): string[] {

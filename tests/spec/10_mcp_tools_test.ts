@@ -79,7 +79,7 @@ Deno.test("Arguments are the path, the query and the body by name; headers, cook
   const paging = dependency({ query: { limit: v.optional(v.number(), 10) } }, async (_, { limit }) => limit);
   app.put("/shops/{shop}/books/{id}", {
     params: { id: v.number() },
-    query: { q: v.string(), tag: v.optional(v.array(v.string())) },
+    query: { q: v.pipe(v.string(), v.description("Words")), tag: v.optional(v.array(v.string())) },
     headers: { "x-key": v.string() },
     cookies: { sid: v.string() },
     body: Book,
@@ -88,6 +88,7 @@ Deno.test("Arguments are the path, the query and the body by name; headers, cook
   }, async (_, args) => args);
   const { inputSchema } = await new Agent(app).tool();
   assertEquals(Object.keys(inputSchema.properties as object), ["shop", "id", "q", "tag", "limit", "body"]);
+  assertEquals((inputSchema.properties as Record<string, unknown>).q, { type: "string", description: "Words" });
   assertEquals(inputSchema.required, ["shop", "id", "q", "body"]);
 });
 
