@@ -25,7 +25,9 @@ export interface McpApplication extends Callable {
 
 type Sdk = typeof import("@modelcontextprotocol/server");
 
-/** The revisions with a handshake, the newest first. A request without a version is of the oldest. */
+/** The revision whose requests carry it themselves. */
+const MODERN_VERSION = "2026-07-28";
+/** Those with a handshake, the newest first. A request without a version is of the oldest. */
 const LEGACY_VERSIONS = ["2025-11-25", "2025-06-18", "2025-03-26"];
 /** The only revision whose requests come in batches. */
 const BATCH_VERSION = "2025-03-26";
@@ -115,7 +117,8 @@ export class McpServer {
 
   #refuseVersion(requested: string): Response {
     const { UnsupportedProtocolVersionError } = this.#sdk;
-    const { code, message, data } = new UnsupportedProtocolVersionError({ supported: LEGACY_VERSIONS, requested });
+    const supported = [MODERN_VERSION, ...LEGACY_VERSIONS];
+    const { code, message, data } = new UnsupportedProtocolVersionError({ supported, requested });
     return errorReply(code, message, data);
   }
 
