@@ -2,7 +2,8 @@
 import type { Schema } from "../schema/schema.ts";
 import { isAlwaysSent } from "./absence.ts";
 import { isBinary } from "./foreign_kind.ts";
-import type { JsonSchema } from "./json_schema.ts";
+import type { ParameterInput } from "./inputs.ts";
+import { annotate, type JsonSchema, restrict } from "./json_schema.ts";
 import { Models } from "./models.ts";
 import { parameterOf } from "./parameters.ts";
 import { toPortable } from "./portable_schema.ts";
@@ -70,8 +71,16 @@ export function outputOf(response: Schema | undefined): ToolOutput {
 
 function propertyOf({ name, input }: ToolArgument, models: Models): JsonSchema {
   if (!("in" in input)) return models.jsonInput(input.schema);
-  const { description, schema } = parameterOf(input, new Map([[name, name]]), models);
-  return description === undefined ? schema : { ...schema, description };
+  const { description, deprecated, schema } = parameterOf(input, new Map([[name, name]]), models);
+  return annotate(mustBeSent(schema, input), {
+    ...(description && { description }),
+    ...(deprecated && { deprecated }),
+  });
+}
+
+/** A query has no way to say that a list is there and empty. */
+function mustBeSent(schema: JsonSchema, { isRequired }: ParameterInput): JsonSchema {
+  return isRequired && schema.type === "array" ? restrict(schema, { minItems: 1 }) : schema;
 }
 
 /** The schema with what it refers to, and nothing more: an agent pays for each word. */

@@ -79,7 +79,11 @@ Deno.test("Arguments are the path, the query and the body by name; headers, cook
   const paging = dependency({ query: { limit: v.optional(v.number(), 10) } }, async (_, { limit }) => limit);
   app.put("/shops/{shop}/books/{id}", {
     params: { id: v.number() },
-    query: { q: v.pipe(v.string(), v.description("Words")), tag: v.optional(v.array(v.string())) },
+    query: {
+      q: v.pipe(v.string(), v.description("Words"), v.metadata({ deprecated: true })),
+      ids: v.array(v.string()),
+      tag: v.optional(v.array(v.string())),
+    },
     headers: { "x-key": v.string() },
     cookies: { sid: v.string() },
     body: Book,
@@ -87,9 +91,12 @@ Deno.test("Arguments are the path, the query and the body by name; headers, cook
     tool: true,
   }, async (_, args) => args);
   const { inputSchema } = await new Agent(app).tool();
-  assertEquals(Object.keys(inputSchema.properties as object), ["shop", "id", "q", "tag", "limit", "body"]);
-  assertEquals((inputSchema.properties as Record<string, unknown>).q, { type: "string", description: "Words" });
-  assertEquals(inputSchema.required, ["shop", "id", "q", "body"]);
+  assertEquals(Object.keys(inputSchema.properties as object), ["shop", "id", "q", "ids", "tag", "limit", "body"]);
+  const { q, ids, tag } = inputSchema.properties as Record<string, unknown>;
+  assertEquals(q, { type: "string", description: "Words", deprecated: true });
+  assertEquals(ids, { type: "array", items: { type: "string" }, minItems: 1 });
+  assertEquals(tag, { type: "array", items: { type: "string" } });
+  assertEquals(inputSchema.required, ["shop", "id", "q", "ids", "body"]);
 });
 
 Deno.test("What a method promises is what annotations say", async () => {
