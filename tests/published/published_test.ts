@@ -13,7 +13,9 @@ const MAIN = `import { App } from "jsr:@webfw/core";
 import * as v from "npm:valibot@^1.5.0";
 
 export const app = new App();
-app.get("/hello/{id}", { params: { id: v.number() } }, async (_request, { id }) => ({ hello: id, pid: Deno.pid }));
+app.get("/hello/{id}", { params: { id: v.number() }, tool: true }, async function hello(_request, { id }) {
+  return { hello: id, pid: Deno.pid };
+});
 if (import.meta.main) await app.run();
 `;
 
@@ -72,6 +74,36 @@ Deno.test("The published packages", async (t) => {
     assertEquals(await webfw.end(), 0);
     await isGone(pid);
     assertEquals((await Array.fromAsync(Deno.readDir(project.path))).map(({ name }) => name), ["main.ts"]);
+  });
+
+  await t.step("tell of a route by its document, the page that shows it, and a tool", async () => {
+    await using project = await Project.create({ "main.ts": MAIN });
+    const run = ["run", "-A", "jsr:@webfw/cli"];
+    await using writer = start(
+      Deno.execPath(),
+      [...run, "openapi", "main.ts:app", "-o", "spec.json"],
+      project.path,
+      env,
+    );
+    assertEquals(await writer.end(), 0);
+    await using webfw = start(Deno.execPath(), [...run, "run", "main.ts:app", "--port", "0"], project.path, env);
+    const origin = await webfw.origin();
+    const document = await (await fetch(`${origin}/openapi.json`)).json();
+    assertEquals(Object.keys(document.paths), ["/hello/{id}"]);
+    assertEquals(JSON.parse(await Deno.readTextFile(join(project.path, "spec.json"))), document);
+    const page = await (await fetch(`${origin}/docs`)).text();
+    const files = [...page.matchAll(/(?:src|stylesheet" href)="(?<url>[^"]+)"/g)].map(({ groups }) => groups!["url"]!);
+    assertEquals(files.length, 4);
+    for (const file of files) {
+      const reply = await fetch(new URL(file, `${origin}/docs`));
+      assertEquals([reply.status, (await reply.text()).length > 100], [200, true], file);
+    }
+    const call = { jsonrpc: "2.0", id: 1, method: "tools/call", params: { name: "hello", arguments: { id: 7 } } };
+    const headers = { "content-type": "application/json" };
+    const reply = await fetch(`${origin}/mcp`, { method: "POST", headers, body: JSON.stringify(call) });
+    assertEquals((await reply.json()).result.structuredContent.hello, 7);
+    webfw.signal("SIGTERM");
+    assertEquals(await webfw.end(), 0);
   });
 
   for (const name of ["webfw", "wfw"]) {
