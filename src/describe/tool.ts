@@ -44,7 +44,7 @@ export function toTool(route: Route, name: string): Tool {
   const args = argumentsOf(route);
   const inputSchema = inputSchemaOf(args);
   const output = outputOf(route.options.response);
-  const title = annotations?.title ?? summary;
+  const title = annotations?.title ?? summary?.replace(/\.$/, "");
   const words = [summary, description].filter((text) => text !== undefined).join("\n\n");
   const definition: ToolDefinition = {
     name,

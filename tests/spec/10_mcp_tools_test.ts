@@ -22,7 +22,7 @@ Deno.test("A tool is named and told by what its route says of itself", async () 
   });
   assertEquals(await new Agent(app).tool(), {
     name: "getBook",
-    title: "Get a book.",
+    title: "Get a book",
     description: "Get a book.\n\nBy its number.",
     inputSchema: {
       type: "object",
@@ -37,7 +37,7 @@ Deno.test("A tool is named and told by what its route says of itself", async () 
       required: ["id", "title"],
     },
     annotations: {
-      title: "Get a book.",
+      title: "Get a book",
       readOnlyHint: true,
       destructiveHint: false,
       idempotentHint: true,
