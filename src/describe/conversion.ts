@@ -23,10 +23,17 @@ export function survivorsOf(node: SchemaNode): (keyword: string) => boolean {
   return (keyword) => keyword === "minProperties" || (keyword === "maxProperties" && type !== "object");
 }
 
-/** Whether the keys that a schema gives are all sent, so that their number can be told. */
-export function sendsAllKeys(node: SchemaNode): boolean {
-  const { entries, value, rest } = innermost(node);
-  return ![...Object.values(entries ?? {}), value, rest].some((part) => part && givesUndefined(part));
+/**
+ * The keywords of a check that tell of what is sent of a value, although it was the value itself that was checked.
+ *
+ * @returns A test of keywords.
+ */
+export function sentOf(node: SchemaNode): (keyword: string) => boolean {
+  const { type, entries = {}, value, rest } = innermost(node);
+  // JSON leaves out a key whose value is undefined, and an intersection adds the keys of its other parts.
+  const sendsAll = type !== "loose_object" &&
+    [...Object.values(entries), value, rest].every((part) => !part || !givesUndefined(part));
+  return (keyword) => keyword === "minProperties" ? sendsAll : keyword !== "maxProperties" || type !== "object";
 }
 
 /** Whether a value is changed: as a whole, or, where told, in its parts. */

@@ -11,7 +11,7 @@ import type { SchemaNode } from "../schema/schema.ts";
 import { fallsBack, givesUndefined, isRequired, mayBeMissing, mayBeUnsent } from "./absence.ts";
 import { annotationsOf, lastingAnnotations } from "./annotation.ts";
 import { constraintOf, hintOf } from "./constraint.ts";
-import { converts, sendsAllKeys, survivorsOf } from "./conversion.ts";
+import { converts, sentOf, survivorsOf } from "./conversion.ts";
 import { foreignKind } from "./foreign_kind.ts";
 import { oneOfValues, orValue, toJson } from "./json_constant.ts";
 import { allOf, annotate, anyOf, type JsonSchema, nothing, orNull, restrict, withoutNull } from "./json_schema.ts";
@@ -218,7 +218,7 @@ export class Description {
       } else if (isSchemaStep(step)) {
         if (state !== "as sent") state = "converted";
         else {
-          schema = allOf([schema, this.of(step, place)].filter((part) => Object.keys(part).length > 0));
+          schema = allOf([schema, this.of(step, place)]);
           if (converts(step)) state = "converted";
         }
       } else if (!keepsValue(step)) {
@@ -238,8 +238,7 @@ export class Description {
     let own = 0;
     for (const [index, step] of steps.entries()) {
       if (step.kind === "validation") {
-        const survives = (keyword: string): boolean => keyword !== "minProperties" || sendsAllKeys(last);
-        schema = restrict(schema, pick(constraintOf(step, schema), survives));
+        schema = restrict(schema, pick(constraintOf(step, schema), sentOf(last)));
       } else if (isSchemaStep(step)) {
         schema = this.of(step, place);
         last = step;

@@ -135,7 +135,9 @@ export function anyOf(schemas: readonly JsonSchema[]): JsonSchema {
 
 /** What fits all of the schemas. */
 export function allOf(schemas: readonly JsonSchema[]): JsonSchema {
-  return schemas.length === 1 ? schemas[0]! : { allOf: [...schemas] };
+  const parts = schemas.filter((schema) => Object.keys(schema).length > 0);
+  if (parts.length === 0) return {};
+  return parts.length === 1 ? parts[0]! : { allOf: parts };
 }
 
 /** What fits the schema, or null. */

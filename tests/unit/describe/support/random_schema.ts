@@ -1,0 +1,496 @@
+// Random schemas together with values that mostly fit them, to compare what is described with what is done.
+
+import * as v from "valibot";
+import type { Random } from "../../support/random.ts";
+
+/** Where values come from: the JSON of a client, or a handler's own values. */
+export type Origin = "client" | "handler";
+
+/** A random schema. */
+export interface Case {
+  readonly schema: v.GenericSchema;
+  /** Whether JSON Schema can say all that the schema says. */
+  readonly isExact: boolean;
+  /** Makes a value that mostly fits, nested at most so deep; `undefined` for a key to leave out. */
+  readonly make: (depth: number) => unknown;
+}
+
+const KEYS = ["a", "b", "c", "length"];
+
+/** Makes random schemas for values of one origin. */
+export class RandomSchemas {
+  readonly #random: Random;
+  readonly #origin: Origin;
+  /** Objects in the making, which parts of them may refer to. */
+  readonly #holders: Partial<Case>[] = [];
+
+  constructor(random: Random, origin: Origin) {
+    this.#random = random;
+    this.#origin = origin;
+  }
+
+  /** A random schema, nested at most so deep. */
+  any(depth: number): Case {
+    const random = this.#random;
+    const made = depth === 0 || random.oneIn(3) ? this.#leaf() : this.#nested(depth);
+    return random.oneIn(4) ? this.#piped(made) : made;
+  }
+
+  #piped({ schema, isExact, make }: Case): Case {
+    const random = this.#random;
+    const pipes: (() => Case)[] = [
+      () => ({ schema: v.pipe(schema, v.title(random.pick(["Book", "Author", "A title"]))), isExact, make }),
+      () => ({ schema: v.pipe(schema, v.description("What it is"), v.examples(["x"])), isExact, make }),
+      () => ({ schema: v.pipe(schema, v.metadata({ type: "array", not: {}, deprecated: true })), isExact, make }),
+      () => ({ schema: v.pipe(schema, v.readonly()), isExact, make }),
+      () => ({ schema: v.pipe(schema, v.brand("Branded")), isExact, make }),
+      () => ({ schema: v.pipe(schema, v.check((value) => value !== "a", "Not a")), isExact: false, make }),
+      () => ({ schema: v.pipe(schema, v.rawCheck(() => {})), isExact: false, make }),
+      () => ({ schema: v.pipe(schema, v.transform((value) => [value])), isExact, make }),
+      () => ({ schema: v.pipe(schema, v.transform((value) => value === "b" ? undefined : 1)), isExact: false, make }),
+      () => ({ schema: v.pipe(schema, v.guard((value): value is unknown => value !== 5)), isExact: false, make }),
+      () => ({ schema: v.pipe(v.unknown(), schema), isExact, make }),
+      () => this.#fallback({ schema, isExact, make }),
+      () => ({ schema: v.cache(schema, { maxSize: 1 }), isExact, make }),
+      () => ({ schema: v.pipe(v.pipe(schema, v.title("Inner")), v.description("Again")), isExact, make }),
+    ];
+    return random.pick(pipes)();
+  }
+
+  /** Falls back to some output of the schema, as its type demands. */
+  #fallback(made: Case): Case {
+    const { output, issues } = v.safeParse(made.schema, this.#default(made.schema));
+    return issues ? made : { ...made, schema: v.fallback(made.schema, output as undefined), isExact: true };
+  }
+
+  #leaf(): Case {
+    const random = this.#random;
+    const text = () => random.pick(["", "a", "b", "abc", "Abcd", " a ", "x-1", "12", "é", "ſ", "K"]);
+    const number = () => random.pick([0, 1, -1, 1.5, 4, 5, 6, 10, 100]);
+    const of = (schema: v.GenericSchema, make: Case["make"], isExact = true): Case => ({ schema, isExact, make });
+    const bigint = () => this.#isClient ? random.pick(["5", "-7", "0", "05", "x"]) : random.pick([5n, -7n, 0n]);
+    const leaves: (() => Case)[] = [
+      () => of(v.string(), text),
+      () => of(v.number(), number),
+      () => of(v.boolean(), () => random.oneIn(2)),
+      () => of(v.null(), () => null),
+      () => of(v.any(), text),
+      () => of(v.unknown(), number),
+      () => of(v.never(), text),
+      () => of(v.undefined(), () => undefined),
+      () => of(v.bigint(), bigint),
+      () => of(v.custom<string>((value) => typeof value === "string"), text, false),
+      () => this.#constants(),
+      () => this.#constants(),
+      () => of(this.#textChecks(), text),
+      () => of(this.#textChecks(), text),
+      () => of(this.#numberChecks(), number),
+      () => this.#formats(),
+      () => this.#formats(),
+      () => of(v.pipe(v.string(), v.trim(), v.minLength(1), v.maxLength(2)), text, false),
+      () => of(v.pipe(v.string(), v.toLowerCase(), v.regex(/^[a-z]+$/)), text, false),
+      () => of(v.pipe(v.string(), v.toUpperCase(), v.picklist(["A", "B"])), text, false),
+      () => of(v.pipe(v.string(), v.minLength(2), v.trimEnd()), text),
+      () => of(v.pipe(v.string(), v.toNumber(), v.maxValue(20)), () => random.pick(["1", "20", "21", "x"]), false),
+      () => of(v.pipe(v.string(), v.transform((given) => given.length), v.number(), v.maxValue(2)), text, false),
+      () => of(v.pipe(v.string(), v.parseJson(), v.object({ a: v.number() })), () => '{"a":1}', false),
+      () => of(v.pipe(v.unknown(), v.stringifyJson()), text, false),
+      () => of(v.pipe(v.number(), v.toMinValue(3), v.toString()), number),
+      () => of(v.pipe(v.number(), v.toMaxValue(3)), number),
+      () => of(v.pipe(v.boolean(), v.toString()), () => true),
+      () => of(v.pipe(v.string(), v.parseBoolean()), () => random.pick(["yes", "off", "perhaps"]), false),
+      () => of(v.pipe(v.string(), v.isoDate(), v.toDate()), () => "2026-01-31"),
+      () => of(v.pipe(v.number(), v.toBigint()), number, false),
+    ];
+    if (!this.#isClient) {
+      leaves.push(
+        () => of(v.date(), () => new Date(random.below(2 ** 40))),
+        () => of(v.pipe(v.date(), v.minValue(new Date(0))), () => new Date(random.below(2 ** 40))),
+        () => of(v.instance(URL), () => new URL("https://example.com/")),
+        () => of(v.void(), () => undefined),
+        () => of(v.pipe(v.bigint(), v.toMinValue(3n)), bigint),
+      );
+    }
+    return random.pick(leaves)();
+  }
+
+  #constants(): Case {
+    const random = this.#random;
+    const values = random.pick<readonly (string | number | bigint)[]>([
+      ["a", "b", "abc"],
+      [1, 4],
+      ["a", 1],
+      [5n, "b"],
+      ["only"],
+      [],
+    ]);
+    const json = (value: unknown) => this.#isClient && typeof value === "bigint" ? value.toString() : value;
+    const literal = random.pick([true, "a", 1, 5n]);
+    const cases: (() => Case)[] = [
+      () => ({ schema: v.literal(literal), isExact: true, make: () => json(literal) }),
+      () => ({ schema: v.picklist(values), isExact: true, make: () => json(random.pick([...values, "z"])) }),
+      () => ({ schema: v.enum({ A: "a", One: 1 }), isExact: true, make: () => random.pick(["a", 1, "One"]) }),
+    ];
+    return random.pick(cases)();
+  }
+
+  #textChecks(): v.GenericSchema {
+    const random = this.#random;
+    const checks: (() => v.PipeAction<string, string, v.BaseIssue<unknown>>)[] = [
+      () => v.minLength(random.below(3)),
+      () => v.maxLength(1 + random.below(3)),
+      () => v.length(3),
+      () => v.nonEmpty(),
+      () => v.empty(),
+      () => v.codePoints(3),
+      () => v.regex(/^[a-c]+$/i),
+      () => v.regex(/^[a-ks]+$/iu),
+      () => v.regex(/^\w\-?/),
+      () => v.regex(/[^a-b\s]/),
+      () => v.startsWith("a"),
+      () => v.endsWith("c"),
+      () => v.includes("b"),
+      () => v.excludes("b"),
+      () => v.value("abc"),
+      () => v.values(["a", "abc"]),
+      () => v.notValue("a"),
+      () => v.notValues(["a", "b"]),
+    ];
+    return v.pipe(v.string(), random.pick(checks)(), random.pick(checks)());
+  }
+
+  #numberChecks(): v.GenericSchema {
+    const random = this.#random;
+    const checks: (() => v.PipeAction<number, number, v.BaseIssue<unknown>>)[] = [
+      () => v.integer(),
+      () => v.safeInteger(),
+      () => v.finite(),
+      () => v.minValue(random.below(5)),
+      () => v.maxValue(random.below(7)),
+      () => v.gtValue(0),
+      () => v.ltValue(5),
+      () => v.multipleOf(2),
+      () => v.value(5),
+      () => v.notValue(5),
+      () => v.values([1, 5, 6]),
+    ];
+    return v.pipe(v.number(), random.pick(checks)(), random.pick(checks)());
+  }
+
+  #formats(): Case {
+    const random = this.#random;
+    const formats: (readonly [v.GenericSchema, ...string[]])[] = [
+      [v.pipe(v.string(), v.email()), "a@b.co", "A+1@b-c.org"],
+      [v.pipe(v.string(), v.rfcEmail()), "a/b@c", "a@b.co"],
+      [v.pipe(v.string(), v.uuid()), "6F9619FF-8B86-D011-B42D-00C04FC964FF", "6f9619ff-8b86-d011-b42d-00c04fc964ff"],
+      [v.pipe(v.string(), v.isoDate()), "2026-02-31", "2026-13-01"],
+      [v.pipe(v.string(), v.isoTime()), "23:59", "23:59:00"],
+      [v.pipe(v.string(), v.isoTimeSecond()), "23:59:00", "23:59"],
+      [v.pipe(v.string(), v.isoDateTime()), "2026-01-31 10:00", "2026-01-31T10:00:00Z"],
+      [v.pipe(v.string(), v.isoTimestamp()), "2026-01-31T10:00:00Z", "2026-01-31 10:00:00.5 +02"],
+      [v.pipe(v.string(), v.isoWeek()), "2026-W01", "2026-W54"],
+      [v.pipe(v.string(), v.ipv4()), "127.0.0.1", "256.0.0.1"],
+      [v.pipe(v.string(), v.ipv6()), "FE80::1", "fe80::1%ſ", "::g"],
+      [v.pipe(v.string(), v.ip()), "127.0.0.1", "::1"],
+      [v.pipe(v.string(), v.mac()), "00:1b:44:11:3a:b7", "00:1b:44:11:3a"],
+      [v.pipe(v.string(), v.base64()), "YWJj", "YWJj="],
+      [v.pipe(v.string(), v.hexColor()), "#Fff", "fff"],
+      [v.pipe(v.string(), v.hexadecimal()), "0xAb", "xyz"],
+      [v.pipe(v.string(), v.slug()), "a-b_c", "a--b"],
+      [v.pipe(v.string(), v.emoji()), "😀", "a"],
+      [v.pipe(v.string(), v.hash(["md5", "crc32"])), "deadBEEF", "beef"],
+      [v.pipe(v.string(), v.digits()), "007", "-1"],
+      [v.pipe(v.string(), v.domain()), "Example.com", "com"],
+    ];
+    const inexact: typeof formats = [
+      [v.pipe(v.string(), v.url()), "https://example.com/a b", "nowhere"],
+      [v.pipe(v.string(), v.isbn()), "978-3-16-148410-0", "978-3-16-148410-1"],
+      [v.pipe(v.string(), v.creditCard()), "4111 1111 1111 1111", "4111 1111 1111 1112"],
+      [v.pipe(v.string(), v.imei()), "490154203237518", "490154203237519"],
+      [v.pipe(v.string(), v.graphemes(1)), "é", "e\u0301"],
+      [v.pipe(v.string(), v.minWords("en", 2)), "a b", "ab"],
+      [v.pipe(v.string(), v.maxBytes(3)), "éa", "éé"],
+      [v.pipe(v.string(), v.regex(/^ä$/i)), "Ä", "a"],
+    ];
+    const isExact = !random.oneIn(4);
+    const [schema, ...values] = random.pick(isExact ? formats : inexact);
+    return { schema, isExact, make: () => random.pick(values) };
+  }
+
+  #nested(depth: number): Case {
+    const random = this.#random;
+    const part = () => this.any(depth - 1);
+    const nestings: (() => Case)[] = [
+      () => this.#object(depth),
+      () => this.#object(depth),
+      () => this.#object(depth),
+      () => this.#record(part()),
+      () => this.#array(part()),
+      () => this.#array(part()),
+      () => this.#tuple([part(), part()], random.oneIn(2) ? part() : undefined),
+      () => this.#choice([part(), part(), ...random.list(1, part)]),
+      () => this.#variant(depth),
+      () => this.#wrapped(part()),
+      () => this.#wrapped(part()),
+      () => this.#intersect(depth),
+    ];
+    return random.pick(nestings)();
+  }
+
+  /** An object; an open one says nothing of keys that it does not name. */
+  #object(depth: number, ends: "open" | "closed" = "closed", keys = KEYS): Case {
+    const random = this.#random;
+    const holder: Partial<Case> = {};
+    this.#holders.push(holder);
+    // A handler's objects have a prototype, a client's are read without.
+    const known = this.#isClient ? [...keys, "toString"] : keys;
+    const parts = new Map(random.list(3, () => [random.pick(known), this.#entry(depth)] as const));
+    this.#holders.pop();
+    const entries = Object.fromEntries([...parts].map(([key, { schema }]) => [key, schema]));
+    const rest = this.any(0);
+    const objects: (() => v.GenericSchema)[] = [
+      () => v.object(entries),
+      () => v.pipe(v.object(entries), v.title(random.pick(["Book", "Author"]))),
+      () => v.looseObject(entries),
+      () => v.strictObject(entries),
+      () => v.objectWithRest(entries, rest.schema),
+      () => v.pipe(v.looseObject(entries), v.minEntries(1)),
+      () => v.pipe(v.object(entries), v.minEntries(1), v.maxEntries(2)),
+    ];
+    const chosen = random.below(ends === "closed" ? objects.length : this.#isClient ? 3 : 1);
+    const schema = objects[chosen]!();
+    const make = (deep: number) => {
+      const made = Object.fromEntries(
+        [...parts].map(([key, entry]) => [key, entry.make(deep - 1)]).filter(([, value]) => value !== undefined),
+      );
+      return random.oneIn(4) ? { ...made, z: rest.make(0) } : made;
+    };
+    // Keys are counted after those that nothing is said of are gone.
+    const isExact = chosen < 5 && (chosen !== 4 || rest.isExact) &&
+      [...parts.values()].every((entry) => entry.isExact);
+    Object.assign(holder, { schema, make });
+    return { schema, isExact, make };
+  }
+
+  #entry(depth: number): Case {
+    const random = this.#random;
+    const holder = random.oneIn(5) ? this.#holders.at(-1 - random.below(this.#holders.length)) : undefined;
+    if (holder) {
+      const lazy = v.lazy(() => holder.schema ?? v.never());
+      const schema = random.pick<() => v.GenericSchema>([
+        () => v.optional(lazy),
+        () => v.nullable(lazy),
+        () => v.array(lazy),
+      ])();
+      const stop = schema.type === "array" ? [] : schema.type === "nullable" ? null : undefined;
+      const more = (deep: number) => schema.type === "array" ? [holder.make!(deep)] : holder.make!(deep);
+      return { schema, isExact: true, make: (deep) => deep <= 0 ? stop : more(deep - 1) };
+    }
+    const made = this.any(depth - 1);
+    if (random.oneIn(2)) return made;
+    const { schema, isExact } = made;
+    const make = (deep: number) => random.oneIn(3) ? undefined : made.make(deep);
+    const given = this.#default(schema);
+    const wraps: (() => v.GenericSchema)[] = [
+      () => v.optional(schema),
+      () => v.optional(schema, given as never),
+      () => v.optional(schema, (given === undefined ? undefined : () => given) as never),
+      () => v.exactOptional(schema),
+      () => v.exactOptional(schema, given as never),
+      () => v.nullish(schema),
+      () => v.nullish(schema, given as never),
+      () => v.undefinedable(schema),
+      () => v.pipe(v.optional(schema), v.description("Optional")),
+      () => v.nonOptional(v.optional(schema, given as never)),
+    ];
+    return { schema: random.pick(wraps)(), isExact, make };
+  }
+
+  /** Some input of the schema; none where none was found. */
+  #default(schema: v.GenericSchema): unknown {
+    const given = this.#random.pick<unknown>(["a", 5, null, true, {}]);
+    return v.is(schema, given) ? given : undefined;
+  }
+
+  #record({ schema: value, isExact, make }: Case): Case {
+    const random = this.#random;
+    const keys = random.pick([
+      v.string(),
+      v.pipe(v.string(), v.regex(/^[ab]$/)),
+      v.pipe(v.string(), v.maxLength(1), v.title("Key")),
+      v.picklist(["a", "b"]),
+      v.literal("a"),
+      v.union([v.literal("a"), v.literal("cc")]),
+    ]);
+    const key = () => random.pick(["a", "b", "cc"]);
+    const making = (deep: number) =>
+      Object.fromEntries(random.list(2, () => [key(), make(deep - 1)]).filter(([, made]) => made !== undefined));
+    return { schema: v.record(keys, value), isExact, make: making };
+  }
+
+  #array({ schema: item, isExact, make }: Case): Case {
+    const random = this.#random;
+    const checks: (() => Case["schema"])[] = [
+      () => v.array(item),
+      () => v.pipe(v.array(item), v.minLength(1)),
+      () => v.pipe(v.array(item), v.maxLength(1)),
+      () => v.pipe(v.array(item), v.nonEmpty(), v.maxLength(2)),
+      () => v.pipe(v.array(item), v.includes("a" as never)),
+      () => v.pipe(v.array(item), v.excludes("a" as never)),
+      () => v.pipe(v.array(item), v.everyItem((value) => value !== "b")),
+      () => v.pipe(v.array(item), v.filterItems((value) => value !== "b"), v.minLength(1)),
+      () => v.pipe(v.array(item), v.sortItems(() => 0), v.maxLength(1)),
+      () => v.pipe(v.array(item), v.mapItems((value) => [value])),
+    ];
+    const chosen = random.below(checks.length);
+    return {
+      schema: checks[chosen]!(),
+      isExact: isExact && chosen < 4,
+      make: (deep) => random.list(2, () => this.#json(make(deep - 1))),
+    };
+  }
+
+  #tuple(parts: readonly [Case, Case], rest: Case | undefined): Case {
+    const random = this.#random;
+    const items = parts.map(({ schema }) => random.oneIn(3) ? v.optional(schema) : schema);
+    const tuples: (() => v.GenericSchema)[] = [
+      () => v.tuple(items),
+      () => v.looseTuple(items),
+      () => v.strictTuple(items),
+    ];
+    const schema = rest ? v.tupleWithRest(items as [], rest.schema) : random.pick(tuples)();
+    return {
+      schema,
+      isExact: [...parts, ...rest ? [rest] : []].every((part) => part.isExact),
+      make: (deep) =>
+        [...parts, ...rest ? [rest] : []].slice(0, random.oneIn(3) ? 1 : 3).map((part) =>
+          this.#json(part.make(deep - 1))
+        ),
+    };
+  }
+
+  #choice(options: readonly Case[]): Case {
+    return {
+      schema: v.union(options.map(({ schema }) => schema)),
+      isExact: options.every((option) => option.isExact),
+      make: (deep) => this.#random.pick(options).make(deep - 1),
+    };
+  }
+
+  #variant(depth: number): Case {
+    const random = this.#random;
+    const tags = random.pick<readonly (string | number | boolean)[]>([["a", "b", "c"], [1, 2, 3], ["a", "a", true]]);
+    const option = (kind: string | number | boolean, key = "kind"): Case => {
+      const extra = this.#entry(depth);
+      const literal = typeof kind === "string" && random.oneIn(4) ? v.picklist([kind, kind + kind]) : v.literal(kind);
+      const entries = { [key]: literal, more: extra.schema };
+      const schema = random.oneIn(3) ? v.pipe(v.object(entries), v.title("Author")) : v.strictObject(entries);
+      const make = (deep: number) => {
+        const more = extra.make(deep - 1);
+        return { [key]: kind, ...more === undefined ? {} : { more } };
+      };
+      return { schema, isExact: extra.isExact, make };
+    };
+    const options = tags.map((tag) => option(tag));
+    const isNested = random.oneIn(4);
+    const inner = ["x", "y"].map((kind) => {
+      const schema = v.object({ kind: v.literal("n"), sub: v.literal(kind) });
+      return { schema, isExact: true, make: () => ({ kind: "n", sub: kind }) };
+    });
+    const all = isNested ? [...options, ...inner] : options;
+    const nested = v.variant("sub", inner.map(({ schema }) => schema));
+    const schemas = [...options.map(({ schema }) => schema), ...isNested ? [nested] : []];
+    return {
+      schema: v.variant("kind", schemas as []),
+      // Of several options with the same tag, the first that nearly fits is taken.
+      isExact: all.every((part) => part.isExact) && new Set(tags).size === tags.length,
+      make: (deep) => random.pick(all).make(deep),
+    };
+  }
+
+  /** Parts that say different things of one key are merged, deep down, to what no schema tells of. */
+  #intersect(depth: number): Case {
+    const keys = this.#isClient ? KEYS : ["d", "e"];
+    const [one, other] = [this.#object(depth, "open"), this.#object(depth, "open", keys)];
+    const schema = v.intersect([one.schema, other.schema]);
+    return { schema, isExact: false, make: (deep) => ({ ...one.make(deep) as object, ...other.make(deep) as object }) };
+  }
+
+  #wrapped(made: Case): Case {
+    const { schema, make } = made;
+    const random = this.#random;
+    const given = this.#default(schema);
+    // What falls back to null is refused only then.
+    const isExact = made.isExact && !outline(schema).includes("fallback");
+    const wraps: (() => v.GenericSchema)[] = [
+      () => v.nullable(schema),
+      () => v.nullable(schema, given as never),
+      () => v.nullish(schema, given as never),
+      () => v.undefinedable(schema, given as never),
+      () => v.nonNullable(v.nullable(schema)),
+      () => v.nonNullable(v.nullable(schema, given as never)),
+      () => v.nonNullish(v.nullish(schema)),
+      () => v.nonNullable(schema),
+      () => v.nonNullish(v.union([schema, v.null()])),
+      () => v.lazy(() => schema),
+      () => v.pipe(v.nullable(schema), v.title("Perhaps")),
+    ];
+    const isNull = () => random.oneIn(3);
+    return { schema: random.pick(wraps)(), isExact, make: (deep) => isNull() ? null : make(deep) };
+  }
+
+  get #isClient(): boolean {
+    return this.#origin === "client";
+  }
+
+  /** JSON has no `undefined`. */
+  #json(value: unknown): unknown {
+    return this.#isClient && value === undefined ? null : value;
+  }
+}
+
+/** A value that differs from another in some place. */
+export function changed(value: unknown, random: Random): unknown {
+  const leaves = ["", "a", "b", "abc", "5", 0, 1, 5, 1.5, true, null, [], {}];
+  if (typeof value !== "object" || value === null || random.oneIn(4)) return random.pick(leaves);
+  if (Array.isArray(value)) {
+    const index = random.below(value.length + 1);
+    return random.oneIn(3) ? value.slice(0, index) : value.toSpliced(index, 1, changed(value[index], random));
+  }
+  if (Object.getPrototypeOf(value) !== Object.prototype) return value;
+  const keys = Object.keys(value);
+  const key = random.pick([...keys, "z", "a"]);
+  const { [key]: part, ...others } = value as Record<string, unknown>;
+  return random.oneIn(3) ? others : { ...others, [key]: changed(part, random) };
+}
+
+/** A schema in few words. */
+export function outline(schema: unknown, depth = 6): string {
+  const { type, kind, pipe, ...node } = schema as Record<string, unknown> & { pipe?: unknown[] };
+  const within = (part: unknown): string => {
+    if (depth === 0) return "…";
+    if (typeof part === "function") return "() => …";
+    if (Array.isArray(part)) return `[${part.map(within).join(", ")}]`;
+    if (typeof part !== "object" || part === null || part instanceof RegExp) return String(part);
+    if ("kind" in part) return outline(part, depth - 1);
+    return `{ ${Object.entries(part).map(([key, value]) => `${key}: ${within(value)}`).join(", ")} }`;
+  };
+  const own = "fallback" in node ? `fallback ${within(node.fallback)} ` : "";
+  if (pipe) return `${own}pipe(${pipe.map(within).join(", ")})`;
+  const said = [
+    "entries",
+    "rest",
+    "item",
+    "items",
+    "key",
+    "value",
+    "options",
+    "wrapped",
+    "default",
+    "literal",
+    "requirement",
+  ]
+    .filter((name) => node[name] !== undefined)
+    .map((name) => `${name} ${within(node[name])}`);
+  return `${own}${type}${said.length > 0 ? `(${said.join(", ")})` : ""}`;
+}
