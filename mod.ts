@@ -95,7 +95,7 @@ export { Problem } from "./src/describe/problem.ts";
 
 // Description
 export type { JsonSchema, JsonType } from "./src/describe/json_schema.ts";
-export type { McpTrust } from "./src/describe/mcp_trust.ts";
+export type { McpTrust } from "./src/describe/mcp/trust.ts";
 export type {
   OpenAPIComponents,
   OpenAPIDocument,

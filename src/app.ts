@@ -2,7 +2,7 @@
 import type { StateType } from "./binding/dependency.ts";
 import { type BuiltIn, builtIns, type BuiltInUrls, checkUrls } from "./built_in.ts";
 import { checkErrorShape, type ErrorShape } from "./describe/error_replies.ts";
-import type { McpTrust } from "./describe/mcp_trust.ts";
+import type { McpTrust } from "./describe/mcp/trust.ts";
 import { openapiDocument } from "./describe/openapi.ts";
 import type { OpenAPIDocument } from "./describe/openapi_document.ts";
 import { HTTPError, RouteError } from "./errors.ts";

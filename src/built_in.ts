@@ -1,7 +1,7 @@
 /** The endpoints that an application serves beside its routes: its document, the page that shows it, and that for agents. */
 import { docsRoutes } from "./describe/page/page.ts";
 import { staticReply, type StaticText, tagOf } from "./http/static_reply.ts";
-import { mcpEndpoint, type McpParts } from "./describe/mcp.ts";
+import { mcpEndpoint, type McpParts } from "./describe/mcp/endpoint.ts";
 import type { OpenAPIDocument } from "./describe/openapi_document.ts";
 import { stringify } from "./http/json.ts";
 import type { HttpRequest } from "./http/request.ts";

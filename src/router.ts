@@ -1,6 +1,6 @@
 /** Where routes are declared: the verbs, include and middleware that applications and routers share, and the Router. */
 import type { RequiredState, StateType } from "./binding/dependency.ts";
-import { checkTool } from "./describe/tool_check.ts";
+import { checkTool } from "./describe/mcp/tool_check.ts";
 import type { Middleware } from "./routing/middleware.ts";
 import { Registry } from "./routing/registry.ts";
 import type { RouteDeclaration } from "./http/route_info.ts";

@@ -5,8 +5,8 @@
  * the address of the application, so that a page is of the same origin as what it attacks: `Origin` and `Host` agree, and neither
  * is to be trusted. Only an address, `localhost` and the names that the application says are its own cannot be rebound.
  */
-import { HTTPError } from "../errors.ts";
-import type { HttpRequest } from "../http/request.ts";
+import { HTTPError } from "../../errors.ts";
+import type { HttpRequest } from "../../http/request.ts";
 
 /**
  * Whom the agent endpoint answers, beside clients that are no browsers.

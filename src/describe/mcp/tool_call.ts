@@ -1,12 +1,12 @@
 /** Runs a call of a tool through the application, as if its request had come by HTTP. */
 import type { CallToolResult } from "@modelcontextprotocol/server";
-import { HTTPError, isHTTPError } from "../errors.ts";
-import type { ConnectionInfo } from "../http/exchange.ts";
-import { toHTTPError } from "../http/reply.ts";
-import { exchangeOf, type HttpRequest } from "../http/request.ts";
-import type { RouteInfo } from "../http/route_info.ts";
-import { pathEnd, pathStart } from "../http/target.ts";
-import { describeError, log } from "../log.ts";
+import { HTTPError, isHTTPError } from "../../errors.ts";
+import type { ConnectionInfo } from "../../http/exchange.ts";
+import { toHTTPError } from "../../http/reply.ts";
+import { exchangeOf, type HttpRequest } from "../../http/request.ts";
+import type { RouteInfo } from "../../http/route_info.ts";
+import { pathEnd, pathStart } from "../../http/target.ts";
+import { describeError, log } from "../../log.ts";
 import type { Tool } from "./tool.ts";
 import { failed, problemText } from "./tool_failure.ts";
 import { type CallArguments, toRequest } from "./tool_request.ts";

@@ -1,9 +1,9 @@
 /** The agent endpoint: `POST /mcp`, by which agents find and call the routes that are exposed as tools. */
-import { HTTPError } from "../errors.ts";
-import { isJson } from "../http/media_type.ts";
-import type { HttpRequest } from "../http/request.ts";
-import { type McpApplication, McpServer } from "./mcp_server.ts";
-import { compileTrust, type McpTrust } from "./mcp_trust.ts";
+import { HTTPError } from "../../errors.ts";
+import { isJson } from "../../http/media_type.ts";
+import type { HttpRequest } from "../../http/request.ts";
+import type { McpApplication, McpServer } from "./server.ts";
+import { compileTrust, type McpTrust } from "./trust.ts";
 
 /** What the agent endpoint serves. */
 export interface McpParts extends McpApplication {
@@ -35,7 +35,7 @@ export function mcpEndpoint(parts: McpParts): (request: HttpRequest) => Promise<
     }
     const text = await request.text();
     // Where it cannot be loaded, the next request tries again.
-    server ??= McpServer.load(parts).catch((error) => {
+    server ??= load(parts).catch((error) => {
       server = undefined;
       throw error;
     });
@@ -43,4 +43,10 @@ export function mcpEndpoint(parts: McpParts): (request: HttpRequest) => Promise<
     response.headers.set("x-content-type-options", "nosniff");
     return response;
   };
+}
+
+/** Loads what answers agents. An application that no agent asks never needs it. */
+async function load(parts: McpApplication): Promise<McpServer> {
+  const { McpServer } = await import("./server.ts");
+  return await McpServer.load(parts);
 }

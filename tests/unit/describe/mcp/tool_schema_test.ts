@@ -2,9 +2,9 @@
 
 import { assertEquals } from "@std/assert";
 import * as v from "valibot";
-import { outputOf } from "../../../src/describe/tool_schema.ts";
-import { toPortable } from "../../../src/describe/portable_schema.ts";
-import type { Schema } from "../../../src/schema/schema.ts";
+import { outputOf } from "../../../../src/describe/mcp/tool_schema.ts";
+import { toPortable } from "../../../../src/describe/mcp/portable_schema.ts";
+import type { Schema } from "../../../../src/schema/schema.ts";
 
 const Cat = v.object({ kind: v.literal("cat") });
 const Dog = v.object({ kind: v.literal("dog") });

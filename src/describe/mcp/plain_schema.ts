@@ -1,5 +1,5 @@
 /** Tells schemas that can be described for certain from those that have to be tried. */
-import { nodeOf, type Schema, type SchemaNode } from "../schema/schema.ts";
+import { nodeOf, type Schema, type SchemaNode } from "../../schema/schema.ts";
 
 /** Kinds of which every value is JSON, in both directions, as far as their parts are. */
 const PLAIN: ReadonlySet<string> = new Set([

@@ -1,7 +1,7 @@
 /** Checks, when a route is registered, that agents can be told of it. */
-import { isAsyncGeneratorFunction } from "../binding/async_function.ts";
-import { RouteError } from "../errors.ts";
-import type { Route } from "../routing/route.ts";
+import { isAsyncGeneratorFunction } from "../../binding/async_function.ts";
+import { RouteError } from "../../errors.ts";
+import type { Route } from "../../routing/route.ts";
 import { isPlain } from "./plain_schema.ts";
 import { isTool, toTool } from "./tool.ts";
 import { argumentsOf } from "./tool_arguments.ts";

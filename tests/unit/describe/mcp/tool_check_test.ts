@@ -2,9 +2,9 @@
 
 import { assert, assertEquals, assertThrows } from "@std/assert";
 import * as v from "valibot";
-import { Models } from "../../../src/describe/models.ts";
-import { isPlain } from "../../../src/describe/plain_schema.ts";
-import type { Schema } from "../../../src/schema/schema.ts";
+import { Models } from "../../../../src/describe/models.ts";
+import { isPlain } from "../../../../src/describe/mcp/plain_schema.ts";
+import type { Schema } from "../../../../src/schema/schema.ts";
 
 enum Color {
   Red = "red",

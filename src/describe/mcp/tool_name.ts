@@ -1,6 +1,6 @@
 /** Names tools: each name stands once in an application, in letters that every agent takes. */
-import type { ToolOptions } from "../http/route_info.ts";
-import type { Route } from "../routing/route.ts";
+import type { ToolOptions } from "../../http/route_info.ts";
+import type { Route } from "../../routing/route.ts";
 
 const MAX_LENGTH = 64;
 

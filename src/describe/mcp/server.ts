@@ -7,9 +7,9 @@ import type {
   ServerOptions,
   Transport,
 } from "@modelcontextprotocol/server";
-import type { HttpRequest } from "../http/request.ts";
-import { describeError, log } from "../log.ts";
-import type { Route } from "../routing/route.ts";
+import type { HttpRequest } from "../../http/request.ts";
+import { describeError, log } from "../../log.ts";
+import type { Route } from "../../routing/route.ts";
 import { isTool, type Tool, toTool } from "./tool.ts";
 import { type Callable, callTool } from "./tool_call.ts";
 import { assignToolNames } from "./tool_name.ts";

@@ -1,8 +1,8 @@
 /** Makes the request that a call of a tool stands for. */
-import { type InputSource, type Issue, ValidationError } from "../errors.ts";
-import type { HttpRequest } from "../http/request.ts";
-import { pathStart } from "../http/target.ts";
-import type { Route } from "../routing/route.ts";
+import { type InputSource, type Issue, ValidationError } from "../../errors.ts";
+import type { HttpRequest } from "../../http/request.ts";
+import { pathStart } from "../../http/target.ts";
+import type { Route } from "../../routing/route.ts";
 import type { ToolArgument } from "./tool_arguments.ts";
 
 /** Arguments by name, as an agent sent them. */

@@ -2,7 +2,7 @@
 
 import { assertEquals } from "@std/assert";
 import { fileURLToPath } from "node:url";
-import { prepareDeno } from "../../../tools/deno.ts";
+import { prepareDeno } from "../../../../tools/deno.ts";
 
 interface ModuleGraph {
   readonly modules: readonly {
@@ -15,7 +15,7 @@ interface ModuleGraph {
 }
 
 Deno.test("Code of the protocol's package is imported in one place, on first use", async () => {
-  const root = fileURLToPath(new URL("../../../", import.meta.url));
+  const root = fileURLToPath(new URL("../../../..", import.meta.url));
   await using prepared = await prepareDeno(["info", "--json", "--no-lock", "mod.ts"], { cwd: root, stderr: "null" });
   const { stdout } = await prepared.command.output();
   const { modules }: ModuleGraph = JSON.parse(new TextDecoder().decode(stdout));

@@ -1,5 +1,5 @@
 /** What an agent may expect of a call, read off the method. */
-import type { ToolAnnotations } from "../http/route_info.ts";
+import type { ToolAnnotations } from "../../http/route_info.ts";
 
 /** Methods that change nothing (RFC 9110 section 9.2.1). */
 const SAFE = new Set(["GET", "HEAD", "OPTIONS"]);

@@ -1,8 +1,8 @@
 // Replies as results: what bounds them.
 
 import { assert, assertEquals, assertRejects } from "@std/assert";
-import { toResult } from "../../../src/describe/tool_result.ts";
-import { HTTPError } from "../../../src/errors.ts";
+import { toResult } from "../../../../src/describe/mcp/tool_result.ts";
+import { HTTPError } from "../../../../src/errors.ts";
 
 const URL = "http://localhost/x";
 const MAX_BYTES = 4 * 1024 * 1024;

@@ -1,8 +1,8 @@
 /** Makes the result of a tool of the reply to its request. */
 import type { CallToolResult, ContentBlock } from "@modelcontextprotocol/server";
-import { HTTPError } from "../errors.ts";
-import { withOwnDeadline } from "../http/deadline.ts";
-import { isJson, mediaTypeOf } from "../http/media_type.ts";
+import { HTTPError } from "../../errors.ts";
+import { withOwnDeadline } from "../../http/deadline.ts";
+import { isJson, mediaTypeOf } from "../../http/media_type.ts";
 import { failed, problemText } from "./tool_failure.ts";
 
 /** What a tool declares of its results: nothing, that they are objects, or that the `result` of an object holds them. */

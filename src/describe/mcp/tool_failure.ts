@@ -1,6 +1,6 @@
 /** Tells an agent why a call failed. */
 import type { CallToolResult } from "@modelcontextprotocol/server";
-import type { Issue, Problem } from "../errors.ts";
+import type { Issue, Problem } from "../../errors.ts";
 
 /** The result of a call that failed. */
 export function failed(text: string): CallToolResult {
