@@ -16,6 +16,7 @@ const TOWERS: readonly (readonly (readonly string[])[])[] = [
   [
     ["src/errors.ts", "src/log.ts", "src/duration.ts"],
     ["src/schema/"],
+    ["src/topics/"],
     ["src/http/"],
     ["src/binding/"],
     ["src/routing/"],
@@ -38,7 +39,7 @@ const PACKAGES: ReadonlyMap<string, readonly string[]> = new Map([
   ["@modelcontextprotocol/server", ["src/describe/"]],
   ["@valibot/to-json-schema", ["src/describe/"]],
   ["swagger-ui-dist", ["src/describe/"]],
-  ["valibot", ["src/schema/", "src/binding/", "src/describe/"]],
+  ["valibot", ["src/schema/", "src/topics/", "src/binding/", "src/describe/"]],
 ]);
 
 interface Place {
