@@ -63,15 +63,26 @@ const TEXTS: ReadonlyMap<string, (text: string) => JsonSchema> = new Map<string,
 /** A check that says something only of values of one JSON type is described once for each type that the schema has. */
 const STUBS: readonly JsonType[] = ["string", "array", "number", "object"];
 
+/** What was found for checks, by the types that values have: both forms of a schema have the same checks. */
+const found = new WeakMap<Step, Map<string, JsonSchema>>();
+
 /** The keywords that a check adds to a schema. */
 export function constraintOf(check: Step, schema: JsonSchema): JsonSchema {
+  let byTypes = found.get(check);
+  if (!byTypes) found.set(check, byTypes = new Map());
+  const types = String(schema.type);
+  let constraint = byTypes.get(types);
+  if (!constraint) byTypes.set(types, constraint = find(check, typesOf(schema)));
+  return constraint;
+}
+
+function find(check: Step, types: readonly JsonType[]): JsonSchema {
   const { type, requirement } = check;
   const format = FORMATS.get(type) ?? {};
   if (requirement instanceof RegExp) {
     const pattern = patternOf(requirement);
     return pattern === undefined ? format : { ...format, pattern };
   }
-  const types = typesOf(schema);
   const pattern = PATTERNS.get(type);
   if (pattern !== undefined) return { ...format, pattern };
   if (FORMATS.has(type)) return format;

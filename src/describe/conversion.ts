@@ -6,7 +6,7 @@ import { keepsValue } from "./transformation.ts";
 
 /** Whether a schema may give another value than it was given, its parts apart. */
 export function converts(node: SchemaNode): boolean {
-  return changes(node, new Set(), () => false);
+  return changes(node, new Set(), false);
 }
 
 /**
@@ -15,7 +15,7 @@ export function converts(node: SchemaNode): boolean {
  * @returns A test of keywords.
  */
 export function survivorsOf(node: SchemaNode): (keyword: string) => boolean {
-  if (!changes(node, new Set(), changesParts)) return () => true;
+  if (!changes(node, new Set(), true)) return () => true;
   const { type, entries } = innermost(node);
   if (type === "array") return (keyword) => keyword === "minItems" || keyword === "maxItems";
   if (type === "record") return (keyword) => keyword.endsWith("Properties");
@@ -36,12 +36,8 @@ export function sentOf(node: SchemaNode): (keyword: string) => boolean {
   return (keyword) => keyword === "minProperties" ? sendsAll : keyword !== "maxProperties" || type !== "object";
 }
 
-/** Whether a value is changed: as a whole, or, where told, in its parts. */
-function changes(
-  node: SchemaNode,
-  seen: Set<SchemaNode>,
-  inParts: (node: SchemaNode, isChanged: (part: SchemaNode) => boolean) => boolean,
-): boolean {
+/** Whether a value is changed as a whole or, where that is asked, in its parts. */
+function changes(node: SchemaNode, seen: Set<SchemaNode>, inParts: boolean): boolean {
   if (seen.has(node)) return false;
   seen.add(node);
   const isChanged = (part: SchemaNode): boolean => changes(part, seen, inParts);
@@ -67,20 +63,22 @@ function changes(
     case "intersect":
       return (node.options as readonly SchemaNode[]).some(isChanged);
     case "lazy": {
-      const target = lazyTarget(node);
+      // Parts of parts may go on without end.
+      const target = inParts ? undefined : lazyTarget(node);
       return target === undefined || isChanged(target);
     }
     default:
-      return inParts(node, isChanged);
+      return inParts && changesParts(node, isChanged);
   }
 }
 
-function changesParts(node: SchemaNode, isChanged: (part: SchemaNode) => boolean): boolean {
-  const { type, entries, rest, item, items, key, value } = node;
+function changesParts(
+  { type, entries = {}, rest, item, items, key, value }: SchemaNode,
+  isChanged: (part: SchemaNode) => boolean,
+): boolean {
   // Keys and items that are not declared are dropped, items that are missing filled in.
-  if (type === "object" || items) return true;
-  if (Object.values(entries ?? {}).some(isFilledIn)) return true;
-  const parts = [...Object.values(entries ?? {}), rest, item, key as SchemaNode | undefined, value];
+  if (type === "object" || items || Object.values(entries).some(isFilledIn)) return true;
+  const parts = [...Object.values(entries), rest, item, key as SchemaNode | undefined, value];
   return parts.some((part) => part && isChanged(part));
 }
 

@@ -118,7 +118,10 @@ export class Description {
     const entries = Object.entries(node.entries!);
     const canLack = this.#form === "input" ? mayBeMissing : mayBeUnsent;
     const required = entries.filter(([, entry]) => !canLack(entry)).map(([key]) => key);
-    const properties = entries.map(([key, entry]) => [key, this.of(entry, [...place, key])] as const);
+    const properties = entries.map(([key, entry]) => {
+      const property = this.of(entry, [...place, key]);
+      return [key, required.includes(key) ? withoutDefault(property) : property];
+    });
     return {
       type: "object",
       // Not by assignment: "__proto__" is a key like others.
@@ -270,11 +273,20 @@ function withoutDefault(schema: JsonSchema): JsonSchema {
 }
 
 function pick(schema: JsonSchema, isWanted: (keyword: string) => boolean): JsonSchema {
+  if (Object.keys(schema).every(isWanted)) return schema;
   return Object.fromEntries(Object.entries(schema).filter(([keyword]) => isWanted(keyword)));
 }
 
+/** What the library says of kinds without parts, in which all schemas of a kind are the same. */
+const leaves = new Map<string, JsonSchema>();
+
 /** A schema without parts, as the library describes it; nothing is said of what it does not know. */
 function fromLibrary(node: SchemaNode): JsonSchema {
-  const part = node as unknown as GenericSchema;
-  return toJsonSchemaDefs({ part }, { target: "draft-2020-12", errorMode: "ignore" }).part as JsonSchema;
+  let leaf = leaves.get(node.type);
+  if (!leaf) {
+    const part = node as unknown as GenericSchema;
+    leaf = toJsonSchemaDefs({ part }, { target: "draft-2020-12", errorMode: "ignore" }).part as JsonSchema;
+    leaves.set(node.type, leaf);
+  }
+  return leaf;
 }

@@ -10,7 +10,11 @@ export function lazyTarget({ getter }: SchemaNode): SchemaNode | undefined {
   const known = targets.get(getter);
   if (known) return known;
   const target = getter(undefined) as SchemaNode | Promise<SchemaNode>;
-  if (target instanceof Promise) return undefined;
+  if (target instanceof Promise) {
+    // Nobody waits for it.
+    target.catch(() => {});
+    return undefined;
+  }
   targets.set(getter, target);
   return target;
 }

@@ -46,20 +46,30 @@ export function nameModels(models: readonly Model[]): ReadonlyMap<Model, string>
  * refer to models of different classes. So models that hold themselves are told apart only by what they say.
  */
 function classesOf(models: readonly Model[]): ReadonlyMap<Model, number> {
-  const bodies = models.map((model) => `${model.base} ${JSON.stringify(model.body)}`);
-  let classes: ReadonlyMap<Model, number> = new Map(models.map((model) => [model, 0]));
-  for (let count = 0;;) {
-    const numbers = new Map<string, number>();
-    const parted = new Map<Model, number>();
-    models.forEach((model, index) => {
-      const targets = model.references.map((reference) => classes.get(reference.model)).join();
-      const said = `${classes.get(model)} ${targets} ${bodies[index]}`;
-      const number = numbers.get(said) ?? numbers.size;
-      numbers.set(said, number);
-      parted.set(model, number);
-    });
-    classes = parted;
-    if (numbers.size === count) return classes;
-    count = numbers.size;
+  let classes = numbered(models, ({ base, body }) => `${base} ${JSON.stringify(body)}`);
+  for (let count = 0; count !== classes.count;) {
+    count = classes.count;
+    const { of } = classes;
+    classes = numbered(
+      models,
+      (model) => [model, ...model.references.map(({ model }) => model)].map((part) => of.get(part)).join(),
+    );
   }
+  return classes.of;
+}
+
+/** Numbers models: the same number where the same is said of them. */
+function numbered(
+  models: readonly Model[],
+  say: (model: Model) => string,
+): { of: ReadonlyMap<Model, number>; count: number } {
+  const numbers = new Map<string, number>();
+  const of = new Map<Model, number>();
+  for (const model of models) {
+    const said = say(model);
+    const number = numbers.get(said) ?? numbers.size;
+    numbers.set(said, number);
+    of.set(model, number);
+  }
+  return { of, count: numbers.size };
 }

@@ -123,7 +123,7 @@ class Scope implements ModelScope {
   }
 
   describe(form: Form, node: SchemaNode, name: string | undefined): JsonSchema {
-    if (name !== undefined && NAMED_BY_USE.has(node.type) && !isTitled(node)) this.name(node, [name]);
+    if (name !== undefined && NAMED_BY_USE.has(node.type) && lastTitle(node) === undefined) this.name(node, [name]);
     this.#open.clear();
     return new Description(form, this).of(node, name === undefined ? [] : [name]);
   }
@@ -188,13 +188,13 @@ function keyOf(node: SchemaNode): unknown {
 function titleOf(node: SchemaNode): string | undefined {
   const title = ownTitle(node);
   if (title === undefined || fallsBack(node) || isPlain(node)) return undefined;
-  return componentName(title);
+  // A model that is piped once more under its own title is no other model.
+  return title === lastTitle(node.pipe?.[0] as SchemaNode) ? undefined : componentName(title);
 }
 
-/** Whether a title stands anywhere in a pipe. */
-function isTitled(node: SchemaNode): boolean {
-  return ownTitle(node) !== undefined ||
-    (node.pipe?.some((step) => step.kind === "schema" && isTitled(step as SchemaNode)) ?? false);
+/** The title that a schema has, be it of a schema that it was made of. */
+function lastTitle(node: SchemaNode): string | undefined {
+  return ownTitle(node) ?? (node.pipe && lastTitle(node.pipe[0] as SchemaNode));
 }
 
 function isPlain({ type, wrapped }: SchemaNode): boolean {

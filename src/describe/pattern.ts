@@ -31,12 +31,21 @@ const FAR_S = "\u017f";
 /** Stands for the end of what can be carried over. */
 class Untold extends Error {}
 
+/** Patterns by their expressions: those of valibot are the same in every schema. */
+const patterns = new WeakMap<RegExp, { readonly text: string | undefined }>();
+
 /**
  * The pattern of a regular expression.
  *
  * @returns The text; undefined where it would not say the same.
  */
-export function patternOf({ source, flags }: RegExp): string | undefined {
+export function patternOf(expression: RegExp): string | undefined {
+  let pattern = patterns.get(expression);
+  if (!pattern) patterns.set(expression, pattern = { text: write(expression) });
+  return pattern.text;
+}
+
+function write({ source, flags }: RegExp): string | undefined {
   // A multiline anchor stands at ends of lines, and set notation is none of Unicode mode.
   if (flags.includes("v") || (flags.includes("m") && /[$^]/.test(source))) return undefined;
   try {

@@ -1,10 +1,11 @@
-import { assert } from "@std/assert";
+import { assert, assertEquals } from "@std/assert";
+import { isAlwaysSent, isRequired } from "../../../src/describe/absence.ts";
 import type { JsonSchema } from "../../../src/describe/json_schema.ts";
 import { Models } from "../../../src/describe/models.ts";
 import { stringify } from "../../../src/http/json.ts";
 import { toJsonForm } from "../../../src/schema/json_form.ts";
 import { type Dataset, runSchema, type Schema } from "../../../src/schema/schema.ts";
-import { toTextForm } from "../../../src/schema/text_form.ts";
+import { parseNumber, toTextForm } from "../../../src/schema/text_form.ts";
 import { Ajv2020 } from "npm:ajv@^8.20.0/dist/2020.js";
 import * as v from "valibot";
 import { Random } from "../support/random.ts";
@@ -88,3 +89,78 @@ Deno.test("What is sent fits what JSON Schema says of a response, for random sch
   });
   assert(sent > 4_000, `${sent} sent`);
 });
+
+Deno.test("What JSON Schema says of a parameter is what its text is accepted by, for random schemas and texts", () => {
+  const random = new Random(43);
+  const texts = ["true", "false", "0", "1", "null", "5", "-7", "5.0", "1e3", "05", " 1", "NaN", "1e999", "0x10", ""];
+  const counts = { accepted: 0, refused: 0 };
+  fuzz(43, "client", 3_000, ({ schema, isExact }, values, base) => {
+    if (!isBindable(schema)) return;
+    const { schema: form, isList } = toTextForm(schema, "the query");
+    const [fits, described] = judge(base, (models) => models.textInput(schema));
+    for (let turn = 0; turn < 8; turn++) {
+      const text = () => random.oneIn(2) ? random.pick(texts) : textOf(values());
+      const sent = isList ? random.list(2, text) : text();
+      const hasNull = [sent].flat().includes("null");
+      // The kinds that refuse null see text, of which it is made behind them.
+      if (hasNull && outline(schema).includes("non_null")) continue;
+      const isAccepted = outcome(form, sent).issues === undefined;
+      const isDescribed = readingsOf(sent).some(fits);
+      counts[isAccepted ? "accepted" : "refused"]++;
+      const told = () => `${JSON.stringify(sent)}\n${described}\n${outline(schema)}`;
+      assert(isDescribed || !isAccepted, `accepted, but not described: ${told()}`);
+      // Where a schema has a null at all, its text is that, although it is a text as well.
+      const isClear = isExact && !hasNull;
+      assert(isAccepted || !isDescribed || !isClear, `described, but not accepted: ${told()}`);
+    }
+  });
+  assert(counts.accepted > 2_000 && counts.refused > 2_000, JSON.stringify(counts));
+});
+
+Deno.test("What has to be sent, and what always is, is told by what becomes of undefined, for random schemas", () => {
+  const seen = new Map<string, number>();
+  const random = new Random(44);
+  for (const origin of ["client", "handler"] as const) {
+    for (let round = 0; round < 2_000; round++) {
+      const { schema, isExact } = new RandomSchemas(random, origin).any(2);
+      const { value, issues } = outcome(schema, undefined);
+      const told = outline(schema);
+      if (isExact) assertEquals(isRequired(schema), issues !== undefined, told);
+      if (!issues && value === undefined) assert(!isAlwaysSent(schema), told);
+      const fate = issues ? "refused" : value === undefined ? "kept" : "replaced";
+      seen.set(fate, (seen.get(fate) ?? 0) + 1);
+    }
+  }
+  assert([...seen.values()].every((count) => count > 20) && seen.size === 3, Deno.inspect(seen));
+});
+
+function isBindable(schema: Schema): boolean {
+  try {
+    return Boolean(toTextForm(schema, "the query"));
+  } catch (error) {
+    if (error instanceof TypeError) return false;
+    throw error;
+  }
+}
+
+function textOf(value: unknown): string {
+  return typeof value === "object" ? JSON.stringify(value) : String(value);
+}
+
+/** Everything that a text may stand for: itself, a number, a boolean, null; and so each text of a list. */
+function readingsOf(sent: string | readonly string[]): unknown[] {
+  if (typeof sent !== "string") {
+    return sent.reduce<unknown[][]>(
+      (lists, text) => lists.flatMap((list) => readingsOf(text).map((reading) => [...list, reading])),
+      [[]],
+    );
+  }
+  const number = parseNumber(sent);
+  return [
+    sent,
+    ...typeof number === "number" ? [number] : [],
+    ...["true", "1"].includes(sent) ? [true] : [],
+    ...["false", "0"].includes(sent) ? [false] : [],
+    ...sent === "null" ? [null] : [],
+  ];
+}
