@@ -7,9 +7,10 @@ import { toJsonForm } from "../../../src/schema/json_form.ts";
 import { type Dataset, runSchema, type Schema } from "../../../src/schema/schema.ts";
 import { parseNumber, toTextForm } from "../../../src/schema/text_form.ts";
 import { Ajv2020 } from "npm:ajv@^8.20.0/dist/2020.js";
-import * as v from "valibot";
 import { Random } from "../support/random.ts";
-import { changed, type Origin, outline, RandomSchemas } from "./support/random_schema.ts";
+import { changed } from "./support/changed_value.ts";
+import { outline } from "./support/outline.ts";
+import { type Origin, RandomSchemas } from "./support/random_schema.ts";
 
 /** Formats are hints, and OpenAPI's keywords none of JSON Schema. */
 const ajv = new Ajv2020({ strict: false, validateFormats: false, ownProperties: true });
