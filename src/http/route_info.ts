@@ -44,7 +44,10 @@ export interface RouteDescription {
   doc?: string;
   /** What the route belongs to. */
   tags?: readonly string[];
-  /** The name of the operation, unique in the application. The handler's name unless given. */
+  /**
+   * The name of the operation, unique in the application. Unless given, it is the handler's name, else made from method and path,
+   * in ASCII: accents are dropped, and letters of other alphabets too.
+   */
   operationId?: string;
   /** Whether clients should turn to another route. */
   deprecated?: boolean;

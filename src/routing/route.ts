@@ -6,6 +6,7 @@ import type { HttpRequest } from "../http/request.ts";
 import type { RouteDeclaration, RouteInfo } from "../http/route_info.ts";
 import { isSchema } from "../schema/schema.ts";
 import type { Middleware } from "./middleware.ts";
+import { derivedIdOf } from "./operation_id.ts";
 import { parsePath, type PathTemplate } from "./path.ts";
 
 /** Answers a request with its arguments. */
@@ -109,9 +110,9 @@ export class Route implements RouteInfo {
     return this.template.text;
   }
 
-  /** A name for the operation: the handler's, else one made of method and path, such as `getBooksId`. */
+  /** A name for the operation, by handler, method and path. */
   get derivedId(): string {
-    return this.handler.name === "" ? nameOf(this.method, this.template) : this.handler.name;
+    return derivedIdOf(this.handler.name, this.method, this.template);
   }
 
   /** The route as messages call it. */
@@ -218,11 +219,4 @@ function checkOptions(options: RouteDeclaration, name: string): void {
       `Cannot register ${name}: a GET or HEAD request has no body, declare it under query`,
     );
   }
-}
-
-function nameOf(method: string, { segments }: PathTemplate): string {
-  const texts = segments.map((segment) => segment.kind === "literal" ? segment.text : segment.name);
-  const words = texts.flatMap((text) => text.match(/[\p{L}\p{N}]+/gu) ?? []);
-  if (words.length === 0) words.push("root");
-  return method.toLowerCase() + words.map((word) => word[0]!.toUpperCase() + word.slice(1)).join("");
 }
