@@ -85,13 +85,14 @@ export {
   type HTTPErrorOptions,
   type InputSource,
   type Issue,
+  type ProblemDetails,
   RouteError,
   type RouteErrorCode,
   ValidationError,
 } from "./src/errors.ts";
 export type { ErrorHandler } from "./src/routing/error_handler.ts";
 export type { ErrorShape } from "./src/describe/error_replies.ts";
-export { Problem } from "./src/describe/problem.ts";
+export { Problem, type ProblemSchema } from "./src/describe/problem.ts";
 
 // Description
 export type { JsonSchema, JsonType } from "./src/describe/json_schema.ts";

@@ -21,7 +21,7 @@ export interface HTTPErrorOptions extends ErrorOptions {
 }
 
 /** The body of an error reply, as RFC 9457 defines it for `application/problem+json`. */
-export interface Problem {
+export interface ProblemDetails {
   /** A URI that names the kind of problem; `about:blank` says no more than the status. */
   type: string;
   /** The kind of problem in a few words. */
@@ -105,9 +105,9 @@ export class HTTPError extends Error {
   }
 
   /** The body of the reply. */
-  toProblem(): Problem {
+  toProblem(): ProblemDetails {
     const { type, title, status, detail } = this;
-    const problem: Problem = { type, title, status, detail };
+    const problem: ProblemDetails = { type, title, status, detail };
     for (const [name, value] of Object.entries(this.extensions)) {
       if (!Object.hasOwn(problem, name)) problem[name] = value;
     }

@@ -18,7 +18,7 @@
  *
  * @module
  */
-import type { Issue, Problem } from "./errors.ts";
+import type { Issue, ProblemDetails } from "./errors.ts";
 
 /** An application, or anything else that answers requests. */
 export interface Testable {
@@ -48,7 +48,7 @@ export interface TestRequestInit extends Omit<RequestInit, "method" | "body"> {
 export type QueryPart = string | number | boolean | bigint | null;
 
 /** The body of a 422 reply. */
-export interface InvalidInput extends Problem {
+export interface InvalidInput extends ProblemDetails {
   /** All faults that were found. */
   errors: Issue[];
 }
@@ -117,8 +117,8 @@ export class TestReply implements PromiseLike<Response> {
    * @param status The status that it must have; any error's unless given.
    * @throws {Error} When the reply is no problem, or has another status.
    */
-  async problem(status?: number): Promise<Problem>;
-  async problem(status?: number): Promise<Problem> {
+  async problem(status?: number): Promise<ProblemDetails>;
+  async problem(status?: number): Promise<ProblemDetails> {
     const response = await this.#response;
     const body = await response.text();
     const isExpected = status === undefined ? !response.ok : response.status === status;

@@ -1,6 +1,7 @@
 /** The schemas of error replies. */
 import * as v from "valibot";
-import type { InputSource, Issue, Problem as ProblemBody } from "../errors.ts";
+import type { InputSource, Issue, ProblemDetails } from "../errors.ts";
+import type { Schema } from "../schema/schema.ts";
 
 const SOURCES = ["path", "query", "header", "cookie", "body", "form"] as const satisfies readonly InputSource[];
 
@@ -25,8 +26,29 @@ const MEMBERS = {
   instance: v.exactOptional(v.pipe(v.string(), v.description("A URI of this very occurrence."))),
 };
 
-/** The body of an error reply: what {@linkcode Problem} describes. */
-export type Problem = ProblemBody;
+/**
+ * The type of {@linkcode Problem}: a schema that the functions of valibot take.
+ *
+ * It tells no more than they ask for. A type of valibot's own would make all that it refers to a part of what webfw exports.
+ */
+export interface ProblemSchema extends Schema<unknown, ProblemDetails> {
+  /** Its kind. */
+  readonly type: "loose_object";
+  /** It is not async. */
+  readonly async: false;
+  /** What messages say was expected. */
+  readonly expects: string;
+  /** Carries the types; never there at run time. */
+  readonly "~types"?: { readonly input: unknown; readonly output: ProblemDetails; readonly issue: never } | undefined;
+  /** The function of valibot that made it. */
+  readonly reference: () => never;
+  /** How other libraries run it. */
+  readonly "~standard": { readonly version: 1; readonly vendor: "valibot"; readonly validate: () => never };
+  /** How valibot runs it. */
+  readonly "~run": () => never;
+}
+
+const problem: v.GenericSchema<unknown, ProblemDetails> = v.pipe(v.looseObject(MEMBERS), v.title("Problem"));
 
 /**
  * The schema of an error reply (RFC 9457), to document those of a route.
@@ -54,10 +76,10 @@ export type Problem = ProblemBody;
  * });
  * ```
  */
-export const Problem: v.GenericSchema<unknown, Problem> = v.pipe(v.looseObject(MEMBERS), v.title("Problem"));
+export const Problem: ProblemSchema = problem as ProblemSchema;
 
 /** The schema of the reply to input that does not fit, a 422. */
-export const ValidationProblem: v.GenericSchema<unknown, Problem & { errors: Issue[] }> = v.pipe(
+export const ValidationProblem: v.GenericSchema<unknown, ProblemDetails & { errors: Issue[] }> = v.pipe(
   v.looseObject({
     ...MEMBERS,
     status: v.literal(422),

@@ -1,6 +1,6 @@
 /** Tells an agent why a call failed. */
 import type { CallToolResult } from "@modelcontextprotocol/server";
-import type { Issue, Problem } from "../../errors.ts";
+import type { Issue, ProblemDetails } from "../../errors.ts";
 
 /** The result of a call that failed. */
 export function failed(text: string): CallToolResult {
@@ -12,7 +12,7 @@ export function failed(text: string): CallToolResult {
  *
  * @param problem The body of an error reply.
  */
-export function problemText({ type: _, title, status, detail, instance: __, errors, ...rest }: Problem): string {
+export function problemText({ type: _, title, status, detail, instance: __, errors, ...rest }: ProblemDetails): string {
   const lines = [detail === title ? `${status} ${title}` : `${status} ${title}: ${detail}`];
   if (isIssues(errors)) lines.push(...errors.map(issueText));
   else if (errors !== undefined) rest.errors = errors;
