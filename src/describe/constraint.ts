@@ -93,6 +93,7 @@ function find(check: Step, types: readonly JsonType[]): JsonSchema {
   if (text) return text(requirement as string);
   const value = VALUES.get(type);
   if (value) return isComparable(requirement) ? value(requirement) : {};
+  if (type === "mime_type") return mediaTypeOf(requirement as readonly string[]);
   if (type === "values" || type === "not_values") return valuesConstraint(type, requirement as readonly unknown[]);
   return types.map((name) => fromLibrary(check, name === "integer" ? "number" : name)).reduce(restrict, {});
 }
@@ -105,6 +106,10 @@ export function hintOf(check: Step, isTrimmed: boolean): JsonSchema {
     ...(contentEncoding !== undefined ? { contentEncoding } : {}),
     ...(minLength !== undefined && isTrimmed ? { minLength } : {}),
   };
+}
+
+function mediaTypeOf(types: readonly string[]): JsonSchema {
+  return types.length === 1 ? { contentMediaType: types[0]! } : {};
 }
 
 function valuesConstraint(type: string, values: readonly unknown[]): JsonSchema {

@@ -9,23 +9,13 @@ import { toJsonSchemaDefs } from "@valibot/to-json-schema";
 import type { GenericSchema } from "valibot";
 import type { SchemaNode } from "../schema/schema.ts";
 import { fallsBack, givesUndefined, isRequired, mayBeMissing, mayBeUnsent } from "./absence.ts";
-import { annotationsOf, lastingAnnotations } from "./annotation.ts";
-import { constraintOf, hintOf } from "./constraint.ts";
-import { converts, sentOf, survivorsOf } from "./conversion.ts";
 import { foreignKind } from "./foreign_kind.ts";
 import { oneOfValues, orValue, toJson } from "./json_constant.ts";
-import { allOf, annotate, anyOf, type JsonSchema, nothing, orNull, restrict, withoutNull } from "./json_schema.ts";
+import { allOf, annotate, anyOf, type JsonSchema, nothing, orNull, withoutNull } from "./json_schema.ts";
 import { lazyTarget } from "./lazy_schema.ts";
-import {
-  afterTransformation,
-  BIGINT,
-  isSchemaStep,
-  keepsValue,
-  rewritesText,
-  type Step,
-  trimsText,
-} from "./transformation.ts";
+import { BIGINT } from "./transformation.ts";
 import type { Form, ModelScope, Place } from "./model_scope.ts";
+import { describePipe, type Pipe } from "./pipe.ts";
 import { describeVariant } from "./variant.ts";
 
 /** A lazy schema that makes a new one each time would go on for ever. */
@@ -59,7 +49,8 @@ export class Description {
 
   #body(node: SchemaNode, place: Place): JsonSchema {
     if (fallsBack(node)) return this.#fallback(node, place);
-    return node.pipe ? this.#pipe(node.pipe as readonly [SchemaNode, ...Step[]], place) : this.#kind(node, place);
+    if (node.pipe) return describePipe(node.pipe as Pipe, this.#form, (part) => this.of(part, place));
+    return this.#kind(node, place);
   }
 
   #kind(node: SchemaNode, place: Place): JsonSchema {
@@ -203,56 +194,6 @@ export class Description {
     this.#lazies--;
     return described;
   }
-
-  #pipe(pipe: readonly [SchemaNode, ...Step[]], place: Place): JsonSchema {
-    return this.#form === "input" ? this.#acceptedBy(pipe, place) : this.#sentBy(pipe, place);
-  }
-
-  /** What a pipe takes. What comes after a conversion tells little of what was there before. */
-  #acceptedBy([first, ...steps]: readonly [SchemaNode, ...Step[]], place: Place): JsonSchema {
-    let schema = this.of(first, place);
-    let state: "as sent" | "trimmed" | "rewritten" | "converted" = converts(first) ? "converted" : "as sent";
-    let before = 0;
-    const survives = survivorsOf(first);
-    for (const step of steps) {
-      if (step.kind === "validation") {
-        if (state === "as sent") schema = restrict(schema, pick(constraintOf(step, schema), survives));
-        else if (state !== "converted") schema = restrict(schema, hintOf(step, state === "trimmed"));
-      } else if (isSchemaStep(step)) {
-        if (state !== "as sent") state = "converted";
-        else {
-          schema = allOf([schema, this.of(step, place)]);
-          if (converts(step)) state = "converted";
-        }
-      } else if (!keepsValue(step)) {
-        if (state === "converted" || !rewritesText(step)) state = "converted";
-        else state = state !== "rewritten" && trimsText(step) ? "trimmed" : "rewritten";
-      }
-      if (state !== "converted") before++;
-    }
-    const own = annotationsOf(steps.slice(0, before));
-    return annotate(schema, { ...own, ...lastingAnnotations(annotationsOf(steps)) });
-  }
-
-  /** What a pipe gives. */
-  #sentBy([first, ...steps]: readonly [SchemaNode, ...Step[]], place: Place): JsonSchema {
-    let schema = this.of(first, place);
-    let last = first;
-    let own = 0;
-    for (const [index, step] of steps.entries()) {
-      if (step.kind === "validation") {
-        schema = restrict(schema, pick(constraintOf(step, schema), sentOf(last)));
-      } else if (isSchemaStep(step)) {
-        schema = this.of(step, place);
-        last = step;
-        own = index;
-      } else if (!keepsValue(step)) {
-        schema = afterTransformation(schema, step);
-        own = index;
-      }
-    }
-    return annotate(schema, { ...lastingAnnotations(annotationsOf(steps)), ...annotationsOf(steps.slice(own)) });
-  }
 }
 
 /** The keys that a schema of keys lists; undefined where it does something else. */
@@ -270,11 +211,6 @@ function stringOptions(key: SchemaNode): string[] | undefined {
 function withoutDefault(schema: JsonSchema): JsonSchema {
   const { default: _, ...others } = schema;
   return "default" in schema ? others : schema;
-}
-
-function pick(schema: JsonSchema, isWanted: (keyword: string) => boolean): JsonSchema {
-  if (Object.keys(schema).every(isWanted)) return schema;
-  return Object.fromEntries(Object.entries(schema).filter(([keyword]) => isWanted(keyword)));
 }
 
 /** What the library says of kinds without parts, in which all schemas of a kind are the same. */

@@ -110,6 +110,9 @@ const STRICTER: ReadonlyMap<string, (one: number, other: number) => number> = ne
   ["exclusiveMaximum", Math.min],
 ]);
 
+/** Keywords that are never given but to say more than was said before. */
+const REPLACED = new Set(["type", "contentMediaType"]);
+
 /** What no value fits. */
 export function nothing(): JsonSchema {
   return { not: {} };
@@ -135,7 +138,10 @@ export function anyOf(schemas: readonly JsonSchema[]): JsonSchema {
 
 /** What fits all of the schemas. */
 export function allOf(schemas: readonly JsonSchema[]): JsonSchema {
-  const parts = schemas.filter((schema) => Object.keys(schema).length > 0);
+  const parts = schemas.reduce<JsonSchema[]>(
+    (parts, schema, index) => isImplied(schema, [...parts, ...schemas.slice(index + 1)]) ? parts : [...parts, schema],
+    [],
+  );
   if (parts.length === 0) return {};
   return parts.length === 1 ? parts[0]! : { allOf: parts };
 }
@@ -176,7 +182,7 @@ export function restrict(schema: JsonSchema, keywords: JsonSchema): JsonSchema {
     const stricter = STRICTER.get(keyword);
     if (present === undefined) restricted[keyword] = value;
     else if (stricter) restricted[keyword] = stricter(present as number, value as number);
-    else if (keyword === "type") restricted.type = value as JsonType;
+    else if (REPLACED.has(keyword)) restricted[keyword] = value;
     else if (present !== value) apart[keyword] = value;
   }
   if (Object.keys(apart).length > 0) restricted.allOf = [...restricted.allOf ?? [], apart];
@@ -188,6 +194,12 @@ export function annotate(schema: JsonSchema, annotations: JsonSchema): JsonSchem
   if (Object.keys(annotations).length === 0) return schema;
   // Many readers overlook what stands beside a reference.
   return { ...annotations, ...(schema.$ref === undefined ? schema : { allOf: [schema] }), ...annotations };
+}
+
+/** Whether a schema says nothing, or nothing but the type that another one says. */
+function isImplied({ type, ...others }: JsonSchema, schemas: readonly JsonSchema[]): boolean {
+  if (Object.keys(others).length > 0) return false;
+  return type === undefined || schemas.some((schema) => schema.type === type);
 }
 
 /** Whether values are listed, so that a further type would add none. */

@@ -76,7 +76,7 @@ class PatternWriter {
     if (!this.#isUnicode && /[\ud800-\udfff]/.test(source)) throw new Untold();
     this.#pieces = piecesOf(source);
     // Without it, these stand for their letters.
-    if (!this.#isUnicode && this.#pieces.some((piece) => /^\\(?:u\{|[pPk].)/.test(piece))) throw new Untold();
+    if (!this.#isUnicode && this.#pieces.some((piece) => /^\\(?:u\{|[pP].)/.test(piece))) throw new Untold();
   }
 
   write(): string {

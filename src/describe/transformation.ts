@@ -15,6 +15,9 @@ export const BIGINT: JsonSchema = { type: "string", pattern: "^-?(?:0|[1-9]\\d*)
 /** A date in JSON, as `Date.prototype.toJSON` writes it. */
 export const DATE: JsonSchema = { type: "string", format: "date-time" };
 
+/** A text that is JSON itself. */
+const JSON_TEXT: JsonSchema = { contentMediaType: "application/json" };
+
 /** What hands on the very value that it got. */
 const KEEPING = new Set(["brand", "flavor", "guard", "readonly"]);
 
@@ -41,7 +44,7 @@ const RESULTS: ReadonlyMap<string, Result> = new Map<string, Result>([
   ["to_bigint", () => BIGINT],
   ["to_date", () => DATE],
   ["parse_json", () => ({})],
-  ["stringify_json", () => ({ type: "string", contentMediaType: "application/json" })],
+  ["stringify_json", () => ({ type: "string", ...JSON_TEXT })],
   ["to_min_value", (before, { requirement }) => bounded(before, "minimum", requirement)],
   ["to_max_value", (before, { requirement }) => bounded(before, "maximum", requirement)],
   ["filter_items", reordered],
@@ -72,6 +75,11 @@ export function rewritesText({ type }: Step): boolean {
 /** Whether a transformation gives a part of a text. */
 export function trimsText({ type }: Pick<Step, "type">): boolean {
   return TRIMS.includes(type);
+}
+
+/** What a transformation tells of the value that it takes. */
+export function beforeTransformation({ type }: Step): JsonSchema {
+  return type === "parse_json" ? JSON_TEXT : {};
 }
 
 /** The schema of what a transformation gives, by that of what it gets. */

@@ -22,7 +22,7 @@ export function describeVariant(
   const isTold = !values.includes(undefined) && new Set(all).size === all.length;
   const isMapped = isTold && scope.namesOptions && all.every((value) => typeof value === "string");
   const schemas = options.map((option, index) => {
-    if (isMapped) scope.name(option, [...place, ...values[index]!.map(String)]);
+    if (isMapped) scope.name(option, [...place, String(values[index]![0])]);
     return describe(option);
   });
   if (!isTold || schemas.length < 2) return anyOf(schemas);
