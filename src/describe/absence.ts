@@ -1,5 +1,5 @@
 /** Tells where a value may be left out: in what is accepted, and in what is sent. */
-import { nodeOf, type Schema, type SchemaNode } from "../schema/schema.ts";
+import { fallsBack, nodeOf, type Schema, type SchemaNode } from "../schema/schema.ts";
 import { lazyTarget } from "./lazy_schema.ts";
 import { isOpaque, isSchemaStep, keepsValue, type Step } from "./transformation.ts";
 
@@ -26,12 +26,6 @@ export function mayBeMissing(entry: SchemaNode): boolean {
 export function mayBeUnsent(entry: SchemaNode): boolean {
   const isFilled = entry.default !== undefined || entry.fallback !== undefined;
   return (isOptionalEntry(entry) && !isFilled) || givesUndefined(entry);
-}
-
-/** Whether a schema's own code, rather than that of the first step of its pipe, falls back. */
-export function fallsBack(node: SchemaNode): boolean {
-  const first = node.pipe?.[0] as SchemaNode | undefined;
-  return "fallback" in node && !(first && "fallback" in first && first.fallback === node.fallback);
 }
 
 /** Whether a schema may give `undefined` for what it takes. Its JSON is then left out, or null within an array. */

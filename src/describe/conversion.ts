@@ -1,6 +1,6 @@
 /** Tells whether what a schema gives is what it was given, so that a later check says something of the latter. */
-import type { SchemaNode } from "../schema/schema.ts";
-import { fallsBack, givesUndefined } from "./absence.ts";
+import { fallsBack, type SchemaNode } from "../schema/schema.ts";
+import { givesUndefined } from "./absence.ts";
 import { lazyTarget } from "./lazy_schema.ts";
 import { keepsValue } from "./transformation.ts";
 

@@ -8,7 +8,7 @@
 import { toJsonSchemaDefs } from "@valibot/to-json-schema";
 import type { GenericSchema } from "valibot";
 import type { SchemaNode } from "../schema/schema.ts";
-import { fallsBack, givesUndefined, isRequired, mayBeMissing, mayBeUnsent } from "./absence.ts";
+import { givesUndefined, isRequired, mayBeMissing, mayBeUnsent } from "./absence.ts";
 import { foreignKind } from "./foreign_kind.ts";
 import { oneOfValues, orValue, toJson } from "./json_constant.ts";
 import { allOf, annotate, anyOf, type JsonSchema, nothing, orNull, withoutNull } from "./json_schema.ts";

@@ -1,11 +1,11 @@
 /** Lists what a route takes from its clients, as data: for those who tell of it, where the binder is for those who run it. */
 import type { InputDeclaration } from "../binding/binder.ts";
-import { dependencyNodeOf, type TextInputs } from "../binding/dependency.ts";
+import { type DependencyNode, dependencyNodeOf, type TextInputs } from "../binding/dependency.ts";
 import { Resolver } from "../binding/resolver.ts";
 import type { InputSource } from "../errors.ts";
-import { nodeOf, type Schema, type SchemaNode } from "../schema/schema.ts";
+import { fallsBack, nodeOf, type Schema, type SchemaNode } from "../schema/schema.ts";
 import { toTextForm } from "../schema/text_form.ts";
-import { fallsBack, isRequired } from "./absence.ts";
+import { isRequired } from "./absence.ts";
 
 /** All that a route takes, its dependencies included. */
 export interface RouteInputs {
@@ -15,6 +15,8 @@ export interface RouteInputs {
   readonly body: BodyInput | undefined;
   /** Whether there are requests that are answered with 422. */
   readonly canBeInvalid: boolean;
+  /** Its dependencies and theirs, each once. */
+  readonly dependencies: readonly DependencyNode[];
 }
 
 /** An input that comes as text under a name. */
@@ -51,11 +53,12 @@ export function inputsOf(declared: InputDeclaration, pathNames: readonly string[
   );
   const found = new Parameters(pathNames);
   found.add(declared);
-  for (const { inputs } of new Resolver(new Map(deps)).nodes) found.add(inputs);
+  const dependencies = new Resolver(new Map(deps)).nodes;
+  for (const { inputs } of dependencies) found.add(inputs);
   const parameters = found.list();
   const body = declared.body && { schema: declared.body, isRequired: isRequired(declared.body) };
   const canBeInvalid = parameters.some(canBeRefused) || (body !== undefined && !takesAll(nodeOf(body.schema), ANY));
-  return { parameters, body, canBeInvalid };
+  return { parameters, body, canBeInvalid, dependencies };
 }
 
 type Declared = Pick<ParameterInput, "in" | "name"> & { readonly schemas: Schema[] };

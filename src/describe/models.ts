@@ -1,8 +1,7 @@
 /** The named models of a document: which schemas are models, and what stands for them. */
-import { nodeOf, type Schema, type SchemaNode } from "../schema/schema.ts";
+import { fallsBack, nodeOf, type Schema, type SchemaNode } from "../schema/schema.ts";
 import { ownTitle } from "./annotation.ts";
 import { Description } from "./description.ts";
-import { fallsBack } from "./absence.ts";
 import { BINARY, isBinary } from "./foreign_kind.ts";
 import type { JsonSchema } from "./json_schema.ts";
 import { componentName, nameModels } from "./model_names.ts";

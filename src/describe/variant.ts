@@ -1,6 +1,6 @@
 /** Describes variants: which of their options a value fits, one of its keys tells. */
-import type { SchemaNode } from "../schema/schema.ts";
-import { fallsBack, mayBeMissing } from "./absence.ts";
+import { fallsBack, type SchemaNode } from "../schema/schema.ts";
+import { mayBeMissing } from "./absence.ts";
 import { anyOf, type JsonSchema } from "./json_schema.ts";
 import type { ModelScope, Place } from "./model_scope.ts";
 import { keepsValue } from "./transformation.ts";

@@ -1,6 +1,6 @@
 /** Makes a schema again from other parts: the one way in which webfw adapts a schema to text or to JSON. */
 import * as v from "valibot";
-import type { PipeAction, SchemaNode } from "./schema.ts";
+import { fallsBack, type PipeAction, type SchemaNode } from "./schema.ts";
 
 /** Maps a part of a schema. */
 export type MapPart = (part: SchemaNode) => SchemaNode;
@@ -75,7 +75,7 @@ function transforms(node: SchemaNode): boolean {
 
 /** `v.fallback` closes over the schema it wraps, so it is laid around the new one again. */
 function keepFallback(node: SchemaNode, rebuilt: SchemaNode): SchemaNode {
-  if (!("fallback" in node)) return rebuilt;
+  if (!fallsBack(node)) return rebuilt;
   const wrap = (node.async ? v.fallbackAsync : v.fallback) as unknown as (
     schema: SchemaNode,
     fallback: unknown,

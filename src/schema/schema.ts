@@ -107,6 +107,12 @@ export function nodeOf(schema: Schema): SchemaNode {
   return schema as SchemaNode;
 }
 
+/** Whether a schema's own code falls back. A pipe has the properties of its first step, that one's fallback too. */
+export function fallsBack(node: SchemaNode): boolean {
+  const first = node.pipe?.[0] as SchemaNode | undefined;
+  return "fallback" in node && !(first && "fallback" in first && first.fallback === node.fallback);
+}
+
 /** Runs a step of a pipe over a value that the steps before have taken. */
 export function runAction(action: PipeAction, value: unknown): Dataset {
   return (action as unknown as Pick<SchemaNode, "~run">)["~run"]({ typed: true, value }, ALL) as Dataset;

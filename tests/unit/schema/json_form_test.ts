@@ -1,6 +1,6 @@
 import { assert, assertEquals, assertStrictEquals, assertThrows } from "@std/assert";
 import { toJsonForm } from "../../../src/schema/json_form.ts";
-import { runSchema, type Schema } from "../../../src/schema/schema.ts";
+import { type Dataset, runSchema, type Schema } from "../../../src/schema/schema.ts";
 import * as v from "valibot";
 import { Random } from "../support/random.ts";
 import { randomSchema, randomValue } from "../support/schemas.ts";
@@ -168,4 +168,12 @@ Deno.test("The messages of a schema's author are kept where the schema is made a
   const list = v.tuple([v.bigint("first is wrong")], "not a list");
   assertEquals(await outcome(toJsonForm(list, "it"), [1]), [["first is wrong", [0]]]);
   assertEquals(await outcome(toJsonForm(list, "it"), 5), [["not a list", undefined]]);
+});
+
+Deno.test("What a pipe checks after a fallback of its first step is not lost", () => {
+  const schema = v.pipe(v.fallback(v.object({ a: v.bigint() }), { a: 1n }), v.check(({ a }) => a !== 2n));
+  const form = toJsonForm(schema, "x");
+  assertEquals((runSchema(form, { a: "3" }) as Dataset).value, { a: 3n });
+  assertEquals((runSchema(form, { a: "x" }) as Dataset).value, { a: 1n });
+  assertEquals((runSchema(form, { a: "2" }) as Dataset).issues?.length, 1);
 });
