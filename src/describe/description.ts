@@ -7,7 +7,7 @@
  */
 import { toJsonSchemaDefs } from "@valibot/to-json-schema";
 import type { GenericSchema } from "valibot";
-import type { SchemaNode } from "../schema/schema.ts";
+import { fallsBack, type SchemaNode } from "../schema/schema.ts";
 import { givesUndefined, isRequired, mayBeMissing, mayBeUnsent } from "./absence.ts";
 import { foreignKind } from "./foreign_kind.ts";
 import { oneOfValues, orValue, toJson } from "./json_constant.ts";
