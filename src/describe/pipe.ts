@@ -10,6 +10,7 @@ import {
   beforeTransformation,
   isSchemaStep,
   keepsValue,
+  replacesValue,
   rewritesText,
   type Step,
   trimsText,
@@ -72,22 +73,24 @@ function sightAfter(step: Step | SchemaNode, sight: Sight): Sight {
   return trimsText(step) && sight !== "rewritten" ? "trimmed" : "rewritten";
 }
 
-function sentBy([first, ...steps]: Pipe, describe: (part: SchemaNode) => JsonSchema): JsonSchema {
-  let schema = describe(first);
-  let last = first;
+function sentBy(pipe: Pipe, describe: (part: SchemaNode) => JsonSchema): JsonSchema {
+  const start = pipe.findLastIndex((step) => isSchemaStep(step) || replacesValue(step));
+  const [first, ...steps] = pipe.slice(start) as [Step | SchemaNode, ...Step[]];
+  let schema = isSchemaStep(first) ? describe(first) : afterTransformation({}, first);
   let since = 0;
   for (const [index, step] of steps.entries()) {
-    if (isSchemaStep(step)) {
-      schema = describe(last = step);
-      since = index;
-    } else if (step.kind === "validation") {
-      schema = restrict(schema, pick(constraintOf(step, schema), sentOf(last)));
+    if (step.kind === "validation") {
+      const told = constraintOf(step, schema);
+      schema = restrict(schema, isSchemaStep(first) ? pick(told, sentOf(first)) : told);
     } else if (!keepsValue(step)) {
       schema = afterTransformation(schema, step);
       since = index;
     }
   }
-  return annotate(schema, { ...lastingAnnotations(annotationsOf(steps)), ...annotationsOf(steps.slice(since)) });
+  return annotate(schema, {
+    ...lastingAnnotations(annotationsOf(pipe.slice(1))),
+    ...annotationsOf(steps.slice(since)),
+  });
 }
 
 function pick(schema: JsonSchema, isWanted: (keyword: string) => boolean): JsonSchema {

@@ -33,6 +33,9 @@ const REWRITES = [
   "to_upper_case",
 ];
 
+/** What gives some of the value that it takes. */
+const ADAPTING = new Set(["filter_items", "sort_items", "to_max_value", "to_min_value"]);
+
 type Result = (before: JsonSchema, step: Step) => JsonSchema;
 
 /** The results of transformations, by the schema of what goes in. */
@@ -60,6 +63,11 @@ export function isSchemaStep(step: Step | SchemaNode): step is SchemaNode {
 /** Whether a step of a pipe hands on the very value that it got. */
 export function keepsValue({ kind, type }: SchemaNode | Step): boolean {
   return kind !== "transformation" || KEEPING.has(type);
+}
+
+/** Whether what a transformation gives is told without a look at what it takes. */
+export function replacesValue(step: Step): boolean {
+  return !keepsValue(step) && !ADAPTING.has(step.type);
 }
 
 /** Whether nothing is known of what a step of a pipe gives, not even that it gives something. */

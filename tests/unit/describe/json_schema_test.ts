@@ -133,6 +133,25 @@ Deno.test("What holds of the value before a conversion is not said of the one af
   assertEquals(sent(schema), { ...number, maximum: 9, description: "A count", examples: [12] });
 });
 
+Deno.test("What is converted is not sent: only the result is described, and may be what JSON cannot carry before", () => {
+  const Hidden = v.pipe(v.object({ secret: v.string() }), v.title("Hidden"));
+  const models = new Models("#/$defs/");
+  const described = models.jsonOutput(
+    v.pipe(
+      v.map(v.string(), Hidden),
+      v.transform((map): Record<string, number> => ({ count: map.size })),
+      v.record(v.string(), v.number()),
+    ),
+  );
+  assertEquals(described, { type: "object", additionalProperties: number });
+  assertEquals(models.jsonOutput(v.pipe(v.set(v.string()), v.transform((set) => [...set]))), {});
+  assertEquals(models.jsonOutput(v.pipe(v.set(Hidden), v.transform(() => 1), v.toString(), v.title("Text"))), {
+    title: "Text",
+    ...text,
+  });
+  assertEquals(models.definitions(), {});
+});
+
 Deno.test("A check of a trimmed text says the least length of the text as it is sent, and nothing of its end", () => {
   const schema = v.pipe(v.string(), v.trim(), v.email(), v.minLength(6), v.maxLength(20), v.startsWith("a"));
   assertEquals(accepted(schema), { ...text, format: "email", minLength: 6 });

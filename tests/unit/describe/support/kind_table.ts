@@ -1,6 +1,6 @@
 // Every kind of schema, and every method that makes one schema of another, by its name in valibot.
 
-import { bigint, bytes, type Described, matching, number, object, text, texts } from "./described.ts";
+import { bigint, bytes, type Described, number, object, text, texts } from "./described.ts";
 import * as v from "valibot";
 
 /** By the names that valibot exports. */

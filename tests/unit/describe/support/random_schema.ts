@@ -93,6 +93,7 @@ export class RandomSchemas {
       () => of(v.pipe(v.string(), v.toLowerCase(), v.regex(/^[a-z]+$/)), text, false),
       () => of(v.pipe(v.string(), v.toUpperCase(), v.picklist(["A", "B"])), text, false),
       () => of(v.pipe(v.string(), v.minLength(2), v.trimEnd()), text),
+      () => of(v.pipe(v.string(), v.pipe(v.string(), v.trim()), v.maxLength(1)), text, false),
       () => of(v.pipe(v.string(), v.toNumber(), v.maxValue(20)), () => random.pick(["1", "20", "21", "x"]), false),
       () => of(v.pipe(v.string(), v.transform((given) => given.length), v.number(), v.maxValue(2)), text, false),
       () => of(v.pipe(v.string(), v.parseJson(), v.object({ a: v.number() })), () => '{"a":1}', false),
@@ -179,10 +180,11 @@ export class RandomSchemas {
     const chosen = random.below(ends === "closed" ? objects.length : this.#isClient ? 3 : 1);
     const schema = objects[chosen]!();
     const make = (deep: number) => {
-      const made = Object.fromEntries(
-        [...parts].map(([key, entry]) => [key, entry.make(deep - 1)]).filter(([, value]) => value !== undefined),
-      );
-      return random.oneIn(4) ? { ...made, z: rest.make(0) } : made;
+      const made = [...parts].map(([key, entry]) => [key, entry.make(deep - 1)] as const);
+      const extra = random.oneIn(2) ? [["z", rest.make(0)] as const] : [];
+      // A handler may set a key to undefined, a client cannot.
+      const isSet = !this.#isClient && random.oneIn(2);
+      return Object.fromEntries([...made, ...extra].filter(([, value]) => isSet || value !== undefined));
     };
     // Keys are counted after those that nothing is said of are gone.
     const isExact = chosen < 5 && (chosen !== 4 || rest.isExact) &&
@@ -220,6 +222,7 @@ export class RandomSchemas {
       () => v.nullish(schema, given as never),
       () => v.undefinedable(schema),
       () => v.pipe(v.optional(schema), v.description("Optional")),
+      () => this.#fallback(made).schema,
       () => v.nonOptional(v.optional(schema, given as never)),
     ];
     return { schema: random.pick(wraps)(), isExact, make };
