@@ -60,6 +60,22 @@ export {
   type StateType,
   stateType,
 } from "./src/binding/dependency.ts";
+export { anySecurity } from "./src/binding/security.ts";
+export type {
+  ApiKeySecurityScheme,
+  AuthorizationUrl,
+  HttpSecurityScheme,
+  MutualTlsSecurityScheme,
+  OAuth2Flow,
+  OAuth2Flows,
+  OAuth2SecurityScheme,
+  OpenIdConnectSecurityScheme,
+  RequiredScheme,
+  RequiredScopes,
+  SecurityRequirement,
+  SecurityScheme,
+  TokenUrl,
+} from "./src/binding/security_scheme.ts";
 export type { Mistake, NamesOfOthers, NotSchemas, OutputOf, Schemas } from "./src/schema/declared.ts";
 export type { Schema } from "./src/schema/schema.ts";
 export type { Limits } from "./src/http/limits.ts";
@@ -109,6 +125,5 @@ export type {
   OpenAPIReference,
   OpenAPIRequestBody,
   OpenAPIResponse,
-  OpenAPISecurityScheme,
   OpenAPITag,
 } from "./src/describe/openapi_document.ts";

@@ -4,6 +4,8 @@ import type { RouteDeclaration } from "../http/route_info.ts";
 import type { NotSchemas, OutputOf, Schemas } from "../schema/declared.ts";
 import { isSchema } from "../schema/schema.ts";
 import { isAsyncFunction, isAsyncGeneratorFunction } from "./async_function.ts";
+import { readSecurity, type SecurityWay } from "./security.ts";
+import type { SecurityRequirement } from "./security_scheme.ts";
 
 /** No names: what an option that is not given declares. */
 export type None = Record<never, never>;
@@ -61,6 +63,11 @@ export interface DependencyOptions<
   cookies?: CookieSchemas extends Schemas ? CookieSchemas : NotSchemas<CookieSchemas>;
   /** Other dependencies that it needs. */
   deps?: Dependencies & Readonly<Record<string, AnyDependency>>;
+  /**
+   * How clients prove who they are, for the document: security schemes by their names, all of which are needed, or what
+   * {@linkcode anySecurity} gives. To read the credentials, and to refuse those that are wrong, is the work of the function.
+   */
+  security?: SecurityRequirement;
 }
 
 /** Computes the value: an `async function`, or an `async function*` that yields it once and then cleans up. */
@@ -115,6 +122,7 @@ export type TextInputs = {
 interface AnyOptions extends TextInputs {
   readonly state?: StateType<unknown>;
   readonly deps?: Readonly<Record<string, AnyDependency>>;
+  readonly security?: SecurityRequirement;
 }
 
 /** The function of any dependency. */
@@ -125,6 +133,8 @@ export interface DependencyNode extends Dependency<unknown> {
   readonly name: string;
   readonly inputs: TextInputs;
   readonly deps: ReadonlyMap<string, DependencyNode>;
+  /** The ways to be let in, of which one is enough; none where it says nothing of them. */
+  readonly security: readonly SecurityWay[];
   readonly resolve: (
     request: HttpRequest,
     args: Record<string, unknown>,
@@ -139,6 +149,7 @@ const OPTIONS = new Set([
   "headers",
   "cookies",
   "deps",
+  "security",
 ]);
 
 /**
@@ -187,7 +198,7 @@ export function dependency<Value, State = Record<string, unknown>>(
  *
  * @param options What it needs.
  * @param resolve Makes the value.
- * @throws {TypeError} When the function is not async, or an option is unknown.
+ * @throws {TypeError} When the function is not async, an option is unknown, or a security scheme is none.
  */
 export function dependency<
   Value,
@@ -278,6 +289,7 @@ function makeNode(
     name,
     inputs: checkInputs({ params, query, headers, cookies }, name),
     deps: new Map(deps),
+    security: readSecurity(options.security, name),
     resolve: resolve as DependencyNode["resolve"],
     cleansUp,
   };

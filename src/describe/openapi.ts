@@ -1,10 +1,9 @@
 /** The OpenAPI document of an application: its routes by path and method, and what they refer to. */
 import type { PathTemplate, Segment } from "../routing/path.ts";
-import { ErrorReplies, type ErrorShape } from "./error_replies.ts";
-import { Models } from "./models.ts";
-import type { OpenAPIDocument, OpenAPIMethod, OpenAPIOperation, OpenAPIPathItem } from "./openapi_document.ts";
+import { Components } from "./components.ts";
+import type { ErrorShape } from "./error_replies.ts";
+import type { OpenAPIDocument, OpenAPIMethod, OpenAPIPathItem } from "./openapi_document.ts";
 import { type DescribedRoute, operationOf } from "./operation.ts";
-import { SECURITY_SCHEMES } from "./security.ts";
 
 /** What a document is made of. */
 export interface DocumentParts {
@@ -25,16 +24,16 @@ const METHODS: ReadonlySet<string> = new Set<OpenAPIMethod>(
  * Makes the document. The same parts give the same document, to the order of its keys.
  *
  * @throws {TypeError} When a schema cannot be told in JSON Schema.
+ * @throws {RouteError} With code `conflict`, when two security schemes have one name.
  */
 export function openapiDocument(
-  { title, version, description, routes, errors: shape }: DocumentParts,
+  { title, version, description, routes, errors }: DocumentParts,
 ): OpenAPIDocument {
-  const models = new Models("#/components/schemas/");
-  const errors = new ErrorReplies(shape);
+  const components = new Components(errors);
   const paths = new Paths();
   const operations = withoutShadowed(routes).map((route) => {
     const { item, names } = paths.open(route.template);
-    const operation = operationOf(route, names, models, errors);
+    const operation = operationOf(route, names, components);
     const method = route.method.toLowerCase();
     if (METHODS.has(method)) item[method as OpenAPIMethod] = operation;
     else (item["x-oai-additionalOperations"] ??= {})[route.method] = operation;
@@ -46,23 +45,7 @@ export function openapiDocument(
     info: { title, version, ...(description !== undefined && { description }) },
     ...(tags.size > 0 && { tags: [...tags].map((name) => ({ name })) }),
     paths: paths.items,
-    components: componentsOf(operations, models, errors),
-  };
-}
-
-function componentsOf(
-  operations: readonly OpenAPIOperation[],
-  models: Models,
-  errors: ErrorReplies,
-): OpenAPIDocument["components"] {
-  if (operations.length === 0) return {};
-  // The replies refer to models: they come first, and stand behind.
-  const responses = errors.definitions(models);
-  const isSecured = operations.some(({ security }) => security !== undefined);
-  return {
-    schemas: models.definitions(),
-    responses,
-    ...(isSecured && { securitySchemes: { ...SECURITY_SCHEMES } }),
+    components: operations.length > 0 ? components.definitions() : {},
   };
 }
 

@@ -1,4 +1,5 @@
 /** The OpenAPI document as a type: the part of OpenAPI 3.1.0 that webfw writes. */
+import type { SecurityScheme } from "../binding/security_scheme.ts";
 import type { JsonSchema } from "./json_schema.ts";
 
 /** An OpenAPI document. */
@@ -58,7 +59,7 @@ export interface OpenAPIOperation {
   requestBody?: OpenAPIRequestBody;
   /** What it gives, by status. */
   responses: Record<string, OpenAPIResponse | OpenAPIReference>;
-  /** Ways to be let in, of which one is enough; an empty one means that nothing is asked for. */
+  /** Ways to be let in, each by the names of security schemes with scopes: one is enough, and an empty one asks for nothing. */
   security?: Record<string, string[]>[];
 }
 
@@ -118,18 +119,6 @@ export interface OpenAPIComponents {
   schemas?: Record<string, JsonSchema>;
   /** Replies that many operations share. */
   responses?: Record<string, OpenAPIResponse>;
-  /** Ways to be let in. */
-  securitySchemes?: Record<string, OpenAPISecurityScheme>;
-}
-
-/** A way to be let in: a header that carries the credentials. */
-export interface OpenAPISecurityScheme {
-  /** The kind of the scheme. */
-  type: "apiKey";
-  /** Where the credentials stand. */
-  in: "header";
-  /** The name of the header. */
-  name: string;
-  /** What stands in it. */
-  description: string;
+  /** The ways in which clients prove who they are. */
+  securitySchemes?: Record<string, SecurityScheme>;
 }

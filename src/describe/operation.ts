@@ -1,36 +1,36 @@
 /** Operations of the document: one route, as clients see it. */
 import type { Route } from "../routing/route.ts";
+import type { Components } from "./components.ts";
 import { documentationOf } from "./docstring.ts";
-import type { ErrorReplies } from "./error_replies.ts";
 import { type BodyInput, inputsOf } from "./inputs.ts";
 import type { Models } from "./models.ts";
 import type { OpenAPIOperation, OpenAPIRequestBody } from "./openapi_document.ts";
 import { isDescribedElsewhere, parameterOf } from "./parameters.ts";
 import { repliesOf } from "./replies.ts";
-import { securityOf } from "./security.ts";
+import { isCredential } from "./security.ts";
 
 /** What is read of a route. */
-export type DescribedRoute = Pick<Route, "method" | "template" | "operationId" | "options" | "handler">;
+export type DescribedRoute = Pick<Route, "name" | "method" | "template" | "operationId" | "options" | "handler">;
 
 /**
  * The operation of a route.
  *
  * @param route The route.
  * @param pathNames What the document calls the names in the path.
- * @param models Takes up the models that are met.
- * @param errors Takes up the error replies that are met.
+ * @param components Takes up what the operation refers to.
+ * @throws {RouteError} With code `conflict`, when a security scheme has the name of another one.
  */
 export function operationOf(
   route: DescribedRoute,
   pathNames: ReadonlyMap<string, string>,
-  models: Models,
-  errors: ErrorReplies,
+  { models, errors, security: schemes }: Components,
 ): OpenAPIOperation {
   const { operationId, options: { tags = [], deprecated } } = route;
   const inputs = inputsOf(route.options, route.template.names);
-  const parameters = inputs.parameters.filter((input) => !isDescribedElsewhere(input))
+  const parameters = inputs.parameters
+    .filter((input) => !isDescribedElsewhere(input) && !isCredential(input, inputs.dependencies))
     .map((input) => parameterOf(input, pathNames, models));
-  const security = securityOf(inputs.parameters);
+  const security = schemes.of(route.name, inputs);
   return {
     operationId,
     ...documentationOf(route),

@@ -11,7 +11,9 @@ import { type Fault, typeCheck } from "./type_check.ts";
 const TYPESCRIPT = "6.0.";
 
 const DECLARATIONS = `
-import { App, dependency, HTTPError, type Middleware, Router, stateType, ValidationError } from "@webfw/core";
+import {
+  anySecurity, App, dependency, HTTPError, type Middleware, Router, stateType, ValidationError,
+} from "@webfw/core";
 import { TestClient } from "@webfw/core/testing";
 import * as v from "valibot";
 import {

@@ -1,0 +1,30 @@
+/** The components of a document: what its operations refer to. */
+import { ErrorReplies, type ErrorShape } from "./error_replies.ts";
+import { Models } from "./models.ts";
+import type { OpenAPIComponents } from "./openapi_document.ts";
+import { SecuritySchemes } from "./security.ts";
+
+/** Takes up what operations refer to. */
+export class Components {
+  readonly models: Models = new Models("#/components/schemas/");
+  readonly errors: ErrorReplies;
+  readonly security: SecuritySchemes = new SecuritySchemes();
+
+  /**
+   * Begins without any.
+   *
+   * @param errors What the application says of its error replies, where it shapes them itself.
+   */
+  constructor(errors: ErrorShape | undefined) {
+    this.errors = new ErrorReplies(errors);
+  }
+
+  /** All of them. To be called last, once: it names what references stand for. */
+  definitions(): OpenAPIComponents {
+    // The replies refer to models: they come first, and stand behind.
+    const responses = this.errors.definitions(this.models);
+    const schemas = this.models.definitions();
+    const securitySchemes = this.security.definitions();
+    return { schemas, responses, ...(securitySchemes && { securitySchemes }) };
+  }
+}

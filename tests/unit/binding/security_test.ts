@@ -1,0 +1,99 @@
+import { assertEquals, assertThrows } from "@std/assert";
+import { anySecurity, dependency, type SecurityRequirement } from "@webfw/core";
+import { readSecurity } from "../../../src/binding/security.ts";
+
+const oauth = {
+  type: "oauth2",
+  flows: { password: { tokenUrl: "/token", scopes: { read: "Read all", write: "Change all" } } },
+};
+
+/** What a declaration of one scheme is answered with. */
+function refusal(scheme: unknown, name = "it"): string {
+  const { message } = assertThrows(() => readSecurity({ [name]: scheme }, "currentUser"), TypeError);
+  return message.replace("Cannot declare currentUser: ", "");
+}
+
+Deno.test("Every kind of scheme of OpenAPI 3.1 can be declared", () => {
+  const url = "https://example.org";
+  const scopes = { read: "Read all" };
+  const schemes = {
+    key: { type: "apiKey", in: "cookie", name: "sid", description: "Of the session." },
+    basic: { type: "http", scheme: "basic" },
+    bearer: { type: "http", scheme: "bearer", bearerFormat: "JWT" },
+    certificate: { type: "mutualTLS" },
+    oauth: {
+      type: "oauth2",
+      flows: {
+        authorizationCode: { authorizationUrl: url, tokenUrl: url, scopes, refreshUrl: url },
+        clientCredentials: { tokenUrl: url, scopes: {} },
+        implicit: { authorizationUrl: url, scopes },
+        password: { tokenUrl: url, scopes },
+      },
+    },
+    provider: { type: "openIdConnect", openIdConnectUrl: url },
+  };
+  const [way] = readSecurity(schemes, "currentUser");
+  assertEquals(Object.fromEntries([...way!].map(([name, { scheme }]) => [name, scheme])), schemes as unknown);
+});
+
+Deno.test("Scopes that are required stand beside the scheme, not in it", () => {
+  const [way] = readSecurity({ oauth: { ...oauth, scopes: ["read"] } }, "currentUser");
+  assertEquals(way!.get("oauth"), { scheme: oauth as never, scopes: ["read"] });
+  const provider = { type: "openIdConnect", openIdConnectUrl: "/" };
+  const [other] = readSecurity({ provider: { ...provider, scopes: ["any"] } }, "currentUser");
+  assertEquals(other!.get("provider"), { scheme: provider as never, scopes: ["any"] });
+});
+
+Deno.test("A scheme comes out the same, however its members are ordered", () => {
+  const [way] = readSecurity({ a: { scheme: "bearer", type: "http" }, b: { type: "http", scheme: "bearer" } }, "it");
+  assertEquals(JSON.stringify(way!.get("a")), JSON.stringify(way!.get("b")));
+});
+
+Deno.test("There are several ways to be let in, one, or none that is told", () => {
+  const bearer: SecurityRequirement = { bearer: { type: "http", scheme: "bearer" } };
+  const key: SecurityRequirement = { key: { type: "apiKey", in: "header", name: "x-key" } };
+  const namesOf = (given: unknown) => readSecurity(given, "it").map((way) => [...way.keys()]);
+  assertEquals(namesOf(anySecurity({}, bearer)), [[], ["bearer"]]);
+  assertEquals(namesOf(anySecurity(anySecurity(bearer, {}), { ...key, ...bearer })), [["bearer"], [], [
+    "key",
+    "bearer",
+  ]]);
+  assertEquals([namesOf({}), namesOf(undefined)], [[[]], []]);
+});
+
+Deno.test("What is no security scheme is refused, with its place", () => {
+  const kinds = '("apiKey" | "http" | "mutualTLS" | "oauth2" | "openIdConnect")';
+  assertEquals(refusal({ type: "bearer" }), `the security scheme "it" must have ${kinds} as "type"`);
+  assertEquals(refusal({}), `the security scheme "it" must have ${kinds} as "type"`);
+  assertEquals(refusal("bearer"), 'the security scheme "it" must be an object');
+  assertEquals(refusal({ type: "http" }), 'the security scheme "it" must have "scheme"');
+  assertEquals(refusal({ type: "http", scheme: 1 }), 'the security scheme "it" must have string as "scheme"');
+  const inHeader = { type: "http", scheme: "bearer", in: "header" };
+  assertEquals(refusal(inHeader), 'the security scheme "it" has the unknown member "in"');
+  const noUrl = { type: "oauth2", flows: { password: { scopes: {} } } };
+  assertEquals(refusal(noUrl), 'the security scheme "it" must have "flows.password.tokenUrl"');
+  const unknownScope = { ...oauth, scopes: ["read", "admin"] };
+  assertEquals(
+    refusal(unknownScope),
+    'the security scheme "it" asks for the scope "admin", which none of its flows has',
+  );
+  assertEquals(
+    refusal({ type: "mutualTLS" }, "a name"),
+    'the security scheme "a name" has a name that the document cannot hold, use letters, digits, ".", "-" and "_"',
+  );
+});
+
+Deno.test("What holds no schemes by their names is refused", () => {
+  for (const given of ["bearer", null, [], anySecurity({}, null as never)]) {
+    assertThrows(() => readSecurity(given, "it"), TypeError, '"security" must hold security schemes by their names');
+  }
+});
+
+Deno.test("A wrong security scheme is an error where the dependency is declared, by its name", () => {
+  const security = { bearer: { type: "basic" } } as never;
+  assertThrows(
+    () => dependency({ security }, async function currentUser() {}),
+    TypeError,
+    'Cannot declare currentUser: the security scheme "bearer"',
+  );
+});
