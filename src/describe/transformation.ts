@@ -18,8 +18,8 @@ export const DATE: JsonSchema = { type: "string", format: "date-time" };
 /** A text that is JSON itself. */
 const JSON_TEXT: JsonSchema = { contentMediaType: "application/json" };
 
-/** What hands on the very value that it got. */
-const KEEPING = new Set(["brand", "flavor", "guard", "readonly"]);
+/** What hands on the very value that it got, or a function that calls it. */
+const KEEPING = new Set(["args", "brand", "flavor", "guard", "readonly", "returns"]);
 
 /** What makes a text of a text, the shorter ones first. */
 const TRIMS = ["trim", "trim_end", "trim_start"];
