@@ -15,7 +15,18 @@ export interface User {
 
 /** The owner of the bearer token; 401 where there is none. */
 export const currentUser = dependency(
-  { state, headers: { authorization: v.optional(v.string(), "") }, deps: { db: connection } },
+  {
+    state,
+    headers: { authorization: v.optional(v.string(), "") },
+    security: {
+      bearer: {
+        type: "http",
+        scheme: "bearer",
+        description: "The token of a user: `ada` is a customer, `grace` a clerk.",
+      },
+    },
+    deps: { db: connection },
+  },
   async (_request, { headers, db }) => {
     const token = bearerToken(headers.authorization);
     const user = token && db.first<User>`SELECT id, name, shop_id FROM users WHERE token_hash = ${hashToken(token)}`;

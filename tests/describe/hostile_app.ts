@@ -1,6 +1,15 @@
 // An application that is hard to describe, and whose routes all answer.
 
-import { App, dependency, HTTPError, Router, text } from "@webfw/core";
+import {
+  anySecurity,
+  App,
+  dependency,
+  HTTPError,
+  type OAuth2SecurityScheme,
+  type OpenIdConnectSecurityScheme,
+  Router,
+  text,
+} from "@webfw/core";
 import * as v from "valibot";
 import { hostileModels } from "./hostile_models.ts";
 
@@ -25,6 +34,47 @@ const signedIn = dependency({ headers: { authorization: v.optional(v.string()) }
   if (!headers.authorization) throw new HTTPError(401, "Sign in", { headers: { "www-authenticate": "Bearer" } });
   return headers.authorization;
 });
+
+const oauth: OAuth2SecurityScheme = {
+  type: "oauth2",
+  description: "Nobody asks for it here.",
+  flows: {
+    authorizationCode: {
+      authorizationUrl: "https://example.org/authorize",
+      tokenUrl: "https://example.org/token",
+      refreshUrl: "https://example.org/refresh",
+      scopes: { "books:read": "Read books", "books:write": "Change books" },
+    },
+    clientCredentials: { tokenUrl: "https://example.org/token", scopes: {} },
+    implicit: { authorizationUrl: "https://example.org/authorize", scopes: {} },
+    password: { tokenUrl: "https://example.org/token", scopes: {} },
+  },
+};
+const provider: OpenIdConnectSecurityScheme = {
+  type: "openIdConnect",
+  openIdConnectUrl: "https://example.org/.well-known/openid-configuration",
+};
+/** Every kind of credentials, of which nobody is asked for any. */
+const guest = dependency(
+  {
+    headers: { "x-key": v.optional(v.string()) },
+    cookies: { session: v.optional(v.string()) },
+    security: anySecurity(
+      {},
+      { oauth: { ...oauth, scopes: ["books:read"] } },
+      // Without scopes: Spectral looks for those of a provider in the document, which cannot list them.
+      { provider },
+      { "x.key": { type: "apiKey", in: "header", name: "X-Key" }, certificate: { type: "mutualTLS" } },
+      { session: { type: "apiKey", in: "cookie", name: "session" } },
+      { jwt: { type: "http", scheme: "bearer", bearerFormat: "JWT" } },
+    ),
+  },
+  async () => "guest",
+);
+const basic = dependency(
+  { security: anySecurity({ basic: { type: "http", scheme: "basic" } }, {}) },
+  async () => "anyone",
+);
 
 /** Makes the application. */
 export function hostileApp(): App {
@@ -82,6 +132,7 @@ function parameters(): Router {
   router.get("/rest/{path...}", { response: Args }, async (_request, args) => args);
   router.get("/rest/{name}", { response: Args }, async (_request, args) => args);
   router.post("/rest/{other}", { response: Args }, async (_request, args) => args);
+  router.get("/credentials", { deps: { guest, basic }, response: Args }, async (_request, args) => args);
   router.get("/trailing", async () => null);
   router.get("/trailing/", async () => null);
   return router;
