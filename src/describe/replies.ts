@@ -2,6 +2,7 @@
 import { STATUS_TEXT } from "@std/http/status";
 import * as v from "valibot";
 import { isAsyncGeneratorFunction } from "../binding/async_function.ts";
+import { WITHOUT_BODY } from "../http/reply.ts";
 import type { Route } from "../routing/route.ts";
 import { nodeOf, type Schema } from "../schema/schema.ts";
 import { isAlwaysSent } from "./absence.ts";
@@ -12,9 +13,6 @@ import type { OpenAPIMediaType, OpenAPIOperation, OpenAPIResponse } from "./open
 
 type Content = Record<string, OpenAPIMediaType>;
 type Replies = Record<number, OpenAPIResponse>;
-
-/** Statuses whose replies have no body. */
-const WITHOUT_BODY = new Set([204, 205, 304]);
 
 /** What is read of a route. */
 type AnsweringRoute = Pick<Route, "handler" | "operationId" | "options">;

@@ -11,6 +11,9 @@ const TEXT = "text/plain;charset=UTF-8";
 const HTML = "text/html;charset=UTF-8";
 const PROBLEM = { "content-type": "application/problem+json" };
 
+/** The statuses whose replies have no body: the platform makes no `Response` with both. */
+export const WITHOUT_BODY: ReadonlySet<number> = new Set([204, 205, 304]);
+
 /**
  * Makes a reply of what a handler returned.
  *

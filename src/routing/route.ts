@@ -2,6 +2,7 @@
 import { isAsyncFunction, isAsyncGeneratorFunction } from "../binding/async_function.ts";
 import { type Binder, compileBinder } from "../binding/binder.ts";
 import { DEFAULT_LIMITS, type ResolvedLimits, resolveLimits } from "../http/limits.ts";
+import { WITHOUT_BODY } from "../http/reply.ts";
 import type { HttpRequest } from "../http/request.ts";
 import type { RouteDeclaration, RouteInfo } from "../http/route_info.ts";
 import { isSchema } from "../schema/schema.ts";
@@ -92,6 +93,7 @@ export class Route implements RouteInfo {
     const name = `${method} ${path}`;
     checkHandler(handler, name);
     checkOptions(options, name);
+    checkStatus(options, handler, name);
     const template = parsePath(path, `register ${method}`);
     const ownNames = new Set(template.names);
     return new Route({
@@ -190,15 +192,7 @@ function checkOptions(options: RouteDeclaration, name: string): void {
       );
     }
   }
-  const { status, response, body } = options;
-  if (
-    status !== undefined &&
-    (!Number.isInteger(status) || status < 200 || status > 399)
-  ) {
-    throw new RangeError(
-      `Cannot register ${name}: the status of a success must be from 200 to 399, got ${status}`,
-    );
-  }
+  const { response, body } = options;
   for (
     const [key, schema] of Object.entries({
       response,
@@ -218,5 +212,20 @@ function checkOptions(options: RouteDeclaration, name: string): void {
     throw new TypeError(
       `Cannot register ${name}: a GET or HEAD request has no body, declare it under query`,
     );
+  }
+}
+
+function checkStatus({ status, response }: RouteDeclaration, handler: AnyHandler, name: string): void {
+  if (status === undefined) return;
+  if (!Number.isInteger(status) || status < 200 || status > 399) {
+    throw new RangeError(`Cannot register ${name}: the status of a success must be from 200 to 399, got ${status}`);
+  }
+  if (!WITHOUT_BODY.has(status)) return;
+  const refusal = `Cannot register ${name}: a reply with status ${status} has no body`;
+  if (isAsyncGeneratorFunction(handler)) {
+    throw new TypeError(`${refusal}, and the handler streams one, leave out the status`);
+  }
+  if (response && response.type !== "void" && response.type !== "undefined") {
+    throw new TypeError(`${refusal}, leave out the response model or the status`);
   }
 }

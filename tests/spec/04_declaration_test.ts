@@ -181,6 +181,27 @@ Deno.test("The status is that of a success", () => {
   }
 });
 
+Deno.test("A status whose replies have no body goes with no model but that of nothing, and with no stream", () => {
+  const app = new App();
+  const model = v.object({ id: v.number() });
+  for (const status of [204, 205, 304]) {
+    assertThrows(
+      () => app.delete("/a", { response: model, status }, async () => ({ id: 1 })),
+      TypeError,
+      `Cannot register DELETE /a: a reply with status ${status} has no body, leave out the response model or the status`,
+    );
+    assertThrows(
+      () => app.get("/a", { status }, async function* () {}),
+      TypeError,
+      `Cannot register GET /a: a reply with status ${status} has no body, and the handler streams one, leave out the status`,
+    );
+  }
+  assertEquals(app.routes.length, 0);
+  app.delete("/a", { response: v.void(), status: 204 }, async () => {});
+  app.delete("/b", { response: v.pipe(v.undefined(), v.description("Gone")), status: 204 }, async () => undefined);
+  app.delete("/c", { status: 205 }, async () => {});
+});
+
 Deno.test("A schema that no text can satisfy is an error where text is bound", () => {
   const table: Record<string, v.GenericSchema> = {
     date: v.date(),
