@@ -13,9 +13,9 @@ import { foreignKind } from "./foreign_kind.ts";
 import { oneOfValues, orValue, toJson } from "./json_constant.ts";
 import { allOf, annotate, anyOf, type JsonSchema, nothing, orNull, withoutNull } from "./json_schema.ts";
 import { lazyTarget } from "./lazy_schema.ts";
-import { BIGINT } from "./transformation.ts";
-import type { Form, ModelScope, Place } from "./model_scope.ts";
+import { type Form, type ModelScope, type Place, subjectAt } from "./model_scope.ts";
 import { describePipe, type Pipe } from "./pipe.ts";
+import { BIGINT } from "./transformation.ts";
 import { describeVariant } from "./variant.ts";
 
 /** A lazy schema that makes a new one each time would go on for ever. */
@@ -184,9 +184,7 @@ export class Description {
     if (target === undefined) return {};
     if (this.#lazies >= MAX_LAZY) {
       throw new TypeError(
-        `Cannot describe "${
-          place.join(".")
-        }": a lazy schema makes a new one each time, let it give one that was made before`,
+        `Cannot describe ${subjectAt(place)}: a lazy schema makes a new one each time, let it give one made before`,
       );
     }
     this.#lazies++;

@@ -1,7 +1,7 @@
 /** Kinds of schemas whose values JSON does not carry as they are. */
 import type { SchemaNode } from "../schema/schema.ts";
 import type { JsonSchema } from "./json_schema.ts";
-import type { Form, Place } from "./model_scope.ts";
+import { type Form, type Place, subjectAt } from "./model_scope.ts";
 import { DATE } from "./transformation.ts";
 
 /** Bytes, as a field of a form or as a whole reply. */
@@ -45,9 +45,8 @@ const SENT: ReadonlyMap<string, JsonSchema> = new Map<string, JsonSchema>([
 export function foreignKind({ type }: SchemaNode, form: Form, place: Place): JsonSchema | undefined {
   const cure = (form === "input" ? UNREADABLE : UNSENDABLE).get(type);
   if (cure !== undefined) {
-    const subject = place.length === 0 ? "a schema" : `"${place.join(".")}"`;
     const way = form === "input" ? "read from" : "written to";
-    throw new TypeError(`Cannot describe ${subject}: the kind "${type}" cannot be ${way} JSON, ${cure}`);
+    throw new TypeError(`Cannot describe ${subjectAt(place)}: the kind "${type}" cannot be ${way} JSON, ${cure}`);
   }
   if (isBinary({ type })) return BINARY;
   return form === "output" ? SENT.get(type) : undefined;

@@ -148,9 +148,9 @@ export function allOf(schemas: readonly JsonSchema[]): JsonSchema {
 
 /** What fits the schema, or null. */
 export function orNull(schema: JsonSchema): JsonSchema {
-  if (Object.keys(schema).length === 0) return schema;
+  if (Object.keys(schema).length === 0 || takesNull(schema)) return schema;
   const { type } = schema;
-  if (typeof type === "string" && !["object", "array", "null"].includes(type) && !isEnumerated(schema)) {
+  if (typeof type === "string" && !["object", "array"].includes(type) && !isEnumerated(schema)) {
     return { ...schema, type: [type, "null"] };
   }
   return anyOf([schema, { type: "null" }]);
@@ -202,7 +202,13 @@ function isImplied({ type, ...others }: JsonSchema, schemas: readonly JsonSchema
   return type === undefined || schemas.some((schema) => schema.type === type);
 }
 
-/** Whether values are listed, so that a further type would add none. */
+/** Whether a schema is seen to take null at one look. */
+function takesNull({ anyOf: options, ...others }: JsonSchema): boolean {
+  if (isEnumerated(others)) return false;
+  return options ? options.some(takesNull) : typesOf(others).includes("null") && others.type !== undefined;
+}
+
+/** Whether values are told by more than their type. */
 function isEnumerated(schema: JsonSchema): boolean {
   return ["const", "enum", "allOf", "anyOf", "oneOf", "not"].some((keyword) => keyword in schema);
 }

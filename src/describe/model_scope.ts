@@ -19,3 +19,8 @@ export interface ModelScope {
   /** Hands on the reference, as a text, to what a schema refers to. */
   refer(reference: JsonSchema, settle: (ref: string) => void): void;
 }
+
+/** A part of a schema, as messages call it. */
+export function subjectAt(place: Place): string {
+  return place.length === 0 ? "a schema" : `"${place.join(".")}"`;
+}
