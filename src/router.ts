@@ -1,6 +1,6 @@
 /** Where routes are declared: the verbs, include and middleware that applications and routers share, and the Router. */
 import type { RequiredState, StateType } from "./binding/dependency.ts";
-import { checkTool } from "./describe/mcp/tool_check.ts";
+import { checkRoute } from "./describe/route_check.ts";
 import type { Middleware } from "./routing/middleware.ts";
 import { Registry } from "./routing/registry.ts";
 import type { RouteDeclaration } from "./http/route_info.ts";
@@ -59,7 +59,7 @@ export abstract class RouteScope<State, Prefix extends string> {
    * @param isRoot Whether its paths are those that requests have.
    */
   constructor(prefix: string, isRoot: boolean) {
-    this.#registry = new Registry(prefix, isRoot, checkTool);
+    this.#registry = new Registry(prefix, isRoot, checkRoute);
   }
 
   /**

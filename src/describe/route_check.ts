@@ -1,0 +1,21 @@
+/** Checks, when a route is registered, that documents and agents can be told of it. */
+import { isAsyncGeneratorFunction } from "../binding/async_function.ts";
+import type { Route } from "../routing/route.ts";
+import { checkJson } from "./json_check.ts";
+import { checkTool } from "./mcp/tool_check.ts";
+
+/**
+ * Checks a route.
+ *
+ * @param route The route.
+ * @throws {TypeError} When JSON cannot carry what a model stands for, or an option of a tool is wrong.
+ * @throws {RouteError} With code `tool`, when agents cannot be told of the route, or cannot call it.
+ */
+export function checkRoute(route: Route): void {
+  const { body, response, responses = {} } = route.options;
+  const action = `register ${route.name}`;
+  if (body) checkJson("input", body, "body", action);
+  if (response) checkJson("output", response, isAsyncGeneratorFunction(route.handler) ? "item" : "response", action);
+  for (const [status, model] of Object.entries(responses)) checkJson("output", model, `response${status}`, action);
+  checkTool(route);
+}
