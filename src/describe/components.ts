@@ -1,5 +1,5 @@
 /** The components of a document: what its operations refer to. */
-import { ErrorReplies, type ErrorShape } from "./error_replies.ts";
+import { ErrorReplies, type ErrorShaping } from "./error_replies.ts";
 import { Models } from "./models.ts";
 import type { OpenAPIComponents } from "./openapi_document.ts";
 import { SecuritySchemes } from "./security.ts";
@@ -13,9 +13,9 @@ export class Components {
   /**
    * Begins without any.
    *
-   * @param errors What the application says of its error replies, where it shapes them itself.
+   * @param errors How the application's error replies are shaped.
    */
-  constructor(errors: ErrorShape | undefined) {
+  constructor(errors: ErrorShaping) {
     this.errors = new ErrorReplies(errors);
   }
 

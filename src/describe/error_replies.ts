@@ -1,7 +1,8 @@
 /** The replies of errors, which all operations share. */
 import { isSchema, type Schema } from "../schema/schema.ts";
+import { checkJson } from "./json_check.ts";
 import type { Models } from "./models.ts";
-import type { OpenAPIReference, OpenAPIResponse } from "./openapi_document.ts";
+import type { OpenAPIMediaType, OpenAPIReference, OpenAPIResponse } from "./openapi_document.ts";
 import { Problem, ValidationProblem } from "./problem.ts";
 
 /** What an application says of its error replies, where it shapes them itself. */
@@ -19,7 +20,7 @@ export interface ErrorShape {
 /**
  * Checks what an application says of its error replies.
  *
- * @throws {TypeError} When it is no shape.
+ * @throws {TypeError} When it is no shape, or JSON cannot carry its schema.
  */
 export function checkErrorShape({ schema, contentType, ...unknown }: ErrorShape): void {
   for (const key of Object.keys(unknown)) {
@@ -29,6 +30,7 @@ export function checkErrorShape({ schema, contentType, ...unknown }: ErrorShape)
   if (contentType !== undefined && typeof contentType !== "string") {
     throw new TypeError(`Cannot set the error handler: "contentType" must be a string, got ${typeof contentType}`);
   }
+  checkJson("output", schema, "error", "set the error handler");
 }
 
 /** The names of the replies under `components/responses`, and what they hold unless an application says otherwise. */
@@ -42,23 +44,34 @@ const REPLIES = {
 
 type ReplyName = keyof typeof REPLIES;
 
+/**
+ * How an application's error replies are shaped: by the framework, by a handler of its own that says how, or by one that says
+ * nothing of it.
+ */
+export type ErrorShaping = "default" | ErrorShape | "untold";
+
+const PROBLEM_JSON = "application/problem+json";
+/** Any content type, but for those that are told beside it. */
+const ANY_TYPE = "*/*";
+
 /** The error replies of a document. */
 export class ErrorReplies {
-  readonly #shape: ErrorShape | undefined;
+  readonly #shaping: ErrorShaping;
   readonly #used = new Set<ReplyName>();
 
   /**
    * Begins without any.
    *
-   * @param shape What the application says of them.
+   * @param shaping How the application's are shaped.
    */
-  constructor(shape: ErrorShape | undefined) {
-    this.#shape = shape;
+  constructor(shaping: ErrorShaping) {
+    this.#shaping = shaping;
   }
 
-  /** The content type of all of them. */
+  /** The content type of those that routes declare. Where nothing is told of it, the model that was declared holds for any. */
   get contentType(): string {
-    return this.#shape ? this.#shape.contentType ?? "application/json" : "application/problem+json";
+    if (this.#shaping === "untold") return ANY_TYPE;
+    return this.#shaping === "default" ? PROBLEM_JSON : this.#shaping.contentType ?? "application/json";
   }
 
   /**
@@ -79,13 +92,22 @@ export class ErrorReplies {
    * Comes after them, since models of the application that have the same names were there first.
    */
   definitions(models: Models): Record<string, OpenAPIResponse> {
-    const content = (name: ReplyName) => ({
-      [this.contentType]: { schema: models.jsonOutput(this.#shape?.schema ?? REPLIES[name].model, "Error") },
-    });
     const used = (Object.keys(REPLIES) as ReplyName[]).filter((name) => this.#used.has(name));
     return Object.fromEntries(
-      used.map((name) => [name, { description: REPLIES[name].description, content: content(name) }]),
+      used.map((name) => [name, { description: REPLIES[name].description, content: this.#contentOf(name, models) }]),
     );
+  }
+
+  /**
+   * A handler that says nothing of its replies may send anything, and gets a problem where it sends nothing. So a problem is told
+   * by its content type, which is its own (RFC 9457), and any other as whatever it is: OpenAPI has the more specific type win.
+   */
+  #contentOf(name: ReplyName, models: Models): Record<string, OpenAPIMediaType> {
+    if (typeof this.#shaping === "object") {
+      return { [this.contentType]: { schema: models.jsonOutput(this.#shaping.schema, "Error") } };
+    }
+    const problem = { [PROBLEM_JSON]: { schema: models.jsonOutput(REPLIES[name].model) } };
+    return this.#shaping === "untold" ? { ...problem, [ANY_TYPE]: {} } : problem;
   }
 
   #refer(name: ReplyName): OpenAPIReference {

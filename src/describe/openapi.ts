@@ -1,7 +1,7 @@
 /** The OpenAPI document of an application: its routes by path and method, and what they refer to. */
 import type { PathTemplate, Segment } from "../routing/path.ts";
 import { Components } from "./components.ts";
-import type { ErrorShape } from "./error_replies.ts";
+import type { ErrorShaping } from "./error_replies.ts";
 import type { OpenAPIDocument, OpenAPIMethod, OpenAPIPathItem } from "./openapi_document.ts";
 import { type DescribedRoute, operationOf } from "./operation.ts";
 
@@ -12,8 +12,8 @@ export interface DocumentParts {
   readonly description?: string | undefined;
   /** In the order that the document is to have. */
   readonly routes: readonly DescribedRoute[];
-  /** What the application says of its error replies, where it shapes them itself. */
-  readonly errors?: ErrorShape | undefined;
+  /** How the error replies are shaped; by the framework, where nothing is said. */
+  readonly errors?: ErrorShaping | undefined;
 }
 
 const METHODS: ReadonlySet<string> = new Set<OpenAPIMethod>(
@@ -27,7 +27,7 @@ const METHODS: ReadonlySet<string> = new Set<OpenAPIMethod>(
  * @throws {RouteError} With code `conflict`, when two security schemes have one name.
  */
 export function openapiDocument(
-  { title, version, description, routes, errors }: DocumentParts,
+  { title, version, description, routes, errors = "default" }: DocumentParts,
 ): OpenAPIDocument {
   const components = new Components(errors);
   const paths = new Paths();

@@ -17,7 +17,7 @@ const lines: AnyHandler = async function* () {
 function describe(options: RouteDeclaration, handler: AnyHandler = async () => {}) {
   const models = new Models("#/components/schemas/");
   const route = { handler, operationId: "act", options };
-  const { "4XX": _4, "5XX": _5, ...replies } = repliesOf(route, false, models, new ErrorReplies(undefined));
+  const { "4XX": _4, "5XX": _5, ...replies } = repliesOf(route, false, models, new ErrorReplies("default"));
   models.definitions();
   return replies;
 }
@@ -109,6 +109,6 @@ Deno.test("A documented 422 stands in for that of the framework", () => {
   const models = new Models("#/components/schemas/");
   const options = { responses: { 422: v.pipe(v.void(), v.description("Own")) } };
   const route = { handler: async () => {}, operationId: "act", options };
-  const replies = repliesOf(route, true, models, new ErrorReplies(undefined));
+  const replies = repliesOf(route, true, models, new ErrorReplies("default"));
   assertEquals(replies["422"], { description: "Own" });
 });
