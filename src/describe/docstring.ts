@@ -1,4 +1,8 @@
-/** What a route says of itself in words. */
+/**
+ * What a route says of itself in words.
+ *
+ * A handler's own words are read off its source, as it runs: what a minifier has dropped, a template literal for one, is not there.
+ */
 import type { Route } from "../routing/route.ts";
 import { openingText } from "./opening_text.ts";
 

@@ -40,13 +40,19 @@ export interface RouteDescription {
   summary?: string;
   /** What the route does, at length. */
   description?: string;
-  /** The summary in the first line, the description in the rest. */
+  /**
+   * The summary in the first line, the description in the rest. Unless given, it is the string literal that is the first statement
+   * of the handler.
+   *
+   * Give it here where you bundle: a minifier, such as that of `deno bundle --minify`, drops a template literal that stands for
+   * itself, as code that does nothing. It keeps one in quotes, as a directive.
+   */
   doc?: string;
   /** What the route belongs to. */
   tags?: readonly string[];
   /**
    * The name of the operation, unique in the application. Unless given, it is the handler's name, else made from method and path,
-   * in ASCII: accents are dropped, and letters of other alphabets too.
+   * in ASCII: accents are dropped, and letters of other alphabets too. A minifier renames functions, so give it where you bundle.
    */
   operationId?: string;
   /** Whether clients should turn to another route. */
