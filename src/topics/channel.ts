@@ -1,0 +1,114 @@
+/** The inside of a topic in this process: what publishes to its log, and what follows it while somebody reads. */
+import { LogReader } from "./log_reader.ts";
+import { isSameEpoch } from "./message_id.ts";
+import { Publisher, type PublishResult } from "./publisher.ts";
+import type { LogRef, NewMessage, TopicStore } from "./store.ts";
+import { checkId, Subscription } from "./subscription.ts";
+import { Tail } from "./tail.ts";
+import type { ResolvedTopicOptions } from "./topic_options.ts";
+
+/** What the topics of an application share. */
+export interface ChannelContext {
+  /** The store; another one after the application was stopped. */
+  readonly store: () => TopicStore;
+  /** Whether the application is ending its streams. */
+  readonly isEnding: () => boolean;
+  /** All that follow a log at present. */
+  readonly tails: Set<Pick<Tail<unknown>, "close">>;
+  /** The time in milliseconds since 1970. */
+  readonly now: () => number;
+}
+
+/** Where a subscription begins, and what ends it. */
+export interface SubscribeOptions {
+  /** The id of the message to go on after: what is kept of those that followed it comes first. It wins over `from`. */
+  after?: string;
+  /**
+   * Where to begin: at the messages to come, at the oldest that is kept, or at the first of a time.
+   *
+   * @default {"now"}
+   */
+  from?: "now" | "earliest" | Date;
+  /** Closes the subscription when it is aborted. */
+  signal?: AbortSignal;
+}
+
+/** Publishes to a log, and reads it. */
+export class Channel<Data> {
+  /** The name of the topic. */
+  readonly name: string;
+  /** What the topic was declared with. */
+  readonly options: ResolvedTopicOptions;
+  readonly #context: ChannelContext;
+  readonly #reader: LogReader<Data>;
+  readonly #publisher: Publisher;
+  #tail: Tail<Data> | undefined;
+
+  /** Makes a channel. Nothing is asked of the store for it. */
+  constructor(name: string, options: ResolvedTopicOptions, context: ChannelContext) {
+    this.name = name;
+    this.options = options;
+    this.#context = context;
+    const log: LogRef = { name, policy: options.policy };
+    this.#reader = new LogReader(context.store, log);
+    // A subscription that was made before has to learn first where the log ended then.
+    this.#publisher = new Publisher(context.store, log, () => this.#tail?.opened);
+  }
+
+  /** Whether nobody reads or waits for a message to be stored. */
+  get isIdle(): boolean {
+    return this.#tail === undefined && this.#publisher.isIdle;
+  }
+
+  /** Stores a message. */
+  publish(message: NewMessage, signal: AbortSignal | undefined): Promise<PublishResult> {
+    return this.#publisher.publish(message, signal);
+  }
+
+  /** The id of the newest message. */
+  async head(): Promise<string> {
+    return (await this.#reader.bounds()).head;
+  }
+
+  /** Makes a reader. It is closed from the start while the application ends its streams. */
+  subscribe({ after, from = "now", signal }: SubscribeOptions): Subscription<Data> {
+    if (after !== undefined) checkId(after);
+    const isDate = from instanceof Date && !Number.isNaN(from.getTime());
+    if (from !== "now" && from !== "earliest" && !isDate) {
+      throw new TypeError(
+        `Cannot subscribe to the topic "${this.name}": from must be "now", "earliest" or a valid Date, got "${from}"`,
+      );
+    }
+    const tail = this.#tail ??= this.#openTail();
+    const place = after ?? this.#placeOf(from, tail);
+    const subscription = new Subscription(this, tail, { place, isOwn: after === undefined, signal });
+    if (this.#context.isEnding()) subscription.close();
+    return subscription;
+  }
+
+  /** Resolves when nothing waits to be stored. */
+  settled(): Promise<void> {
+    return this.#publisher.settled();
+  }
+
+  #openTail(): Tail<Data> {
+    const { buffer, policy: { age } } = this.options;
+    const { now, tails } = this.#context;
+    const tail: Tail<Data> = new Tail(this.#reader, { buffer, age, now }, () => {
+      tails.delete(tail);
+      if (this.#tail === tail) this.#tail = undefined;
+    });
+    tails.add(tail);
+    return tail;
+  }
+
+  #placeOf(from: "now" | "earliest" | Date, tail: Tail<Data>): string | Promise<string> {
+    if (from instanceof Date) return this.#reader.seek(from);
+    if (from === "earliest") return this.#reader.bounds().then(({ low }) => low);
+    const { end } = tail;
+    if (end === undefined) return tail.opened.then(() => tail.end ?? this.head());
+    const { newest } = this.#publisher;
+    // What was published here before may not have been read back yet.
+    return newest !== undefined && newest > end && isSameEpoch(newest, end) ? newest : end;
+  }
+}

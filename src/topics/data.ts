@@ -1,0 +1,97 @@
+/** The data of messages: JSON in the store, so that readers who come later, or by another process, get the same as the first. */
+import type { TopicMessage } from "./message.ts";
+import { toId } from "./message_id.ts";
+import type { StoredMessage } from "./store.ts";
+
+/**
+ * The JSON of what is published.
+ *
+ * @param data What is published.
+ * @param topic The name of the topic, for the message.
+ * @throws {TypeError} When JSON would drop or change a part of it: readers must not get another value than the one published.
+ */
+export function encodeData(data: unknown, topic: string): string {
+  let json: string | undefined;
+  let loss: Loss | undefined;
+  try {
+    loss = findLoss(data);
+    if (!loss) json = JSON.stringify(data);
+  } catch (cause) {
+    throw new TypeError(
+      `Cannot publish to the topic "${topic}": the data has no JSON form, it refers to itself or is nested too deeply`,
+      { cause },
+    );
+  }
+  if (json !== undefined) return json;
+  const { part, path } = loss ?? { part: typeof data, path: [] };
+  const place = path.length === 0 ? "" : ` at "${path.join(".")}"`;
+  throw new TypeError(
+    `Cannot publish to the topic "${topic}": JSON cannot carry the ${part}${place}, use texts, finite numbers, lists and plain objects`,
+  );
+}
+
+/** A message as readers get it. */
+export function decodeMessage<Data>(stored: StoredMessage, epoch: string): TopicMessage<Data> {
+  return Object.freeze({
+    id: toId(epoch, stored.cursor),
+    type: stored.type,
+    data: deepFreeze(JSON.parse(stored.data)),
+    time: new Date(stored.time),
+  });
+}
+
+/** A part that JSON would not give back as it was. */
+interface Loss {
+  readonly part: string;
+  readonly path: (string | number)[];
+}
+
+function findLoss(value: unknown): Loss | undefined {
+  switch (typeof value) {
+    case "string":
+    case "boolean":
+      return undefined;
+    case "number":
+      return Number.isFinite(value) ? undefined : { part: `number ${value}`, path: [] };
+    case "object":
+      return value === null ? undefined : Array.isArray(value) ? findLossInList(value) : findLossInObject(value);
+    default:
+      return { part: typeof value, path: [] };
+  }
+}
+
+function findLossInList(list: readonly unknown[]): Loss | undefined {
+  for (let index = 0; index < list.length; index++) {
+    const loss = findLoss(list[index]);
+    if (loss) return lossAt(index, loss);
+  }
+  return undefined;
+}
+
+function findLossInObject(object: object): Loss | undefined {
+  if (!isPlain(object)) return { part: object.constructor?.name || "object", path: [] };
+  for (const [key, value] of Object.entries(object)) {
+    // A property that is undefined is as good as one that is not there.
+    const loss = value === undefined ? undefined : findLoss(value);
+    if (loss) return lossAt(key, loss);
+  }
+  return undefined;
+}
+
+function lossAt(key: string | number, loss: Loss): Loss {
+  loss.path.unshift(key);
+  return loss;
+}
+
+/** Whether it is what an object literal makes, in this realm or another. */
+function isPlain(object: object): boolean {
+  const prototype = Object.getPrototypeOf(object);
+  if (prototype !== null && prototype !== Object.prototype && Object.getPrototypeOf(prototype) !== null) return false;
+  return !("toJSON" in object);
+}
+
+function deepFreeze<Value>(value: Value): Value {
+  if (typeof value !== "object" || value === null) return value;
+  for (const part of Object.values(value)) deepFreeze(part);
+  return Object.freeze(value);
+}

@@ -1,0 +1,187 @@
+/** Brings the messages of one topic to its store: in the order of the calls, together where they wait, one append at a time. */
+import { toId } from "./message_id.ts";
+import { PublishOutcomeUnknown } from "./publish_outcome_unknown.ts";
+import type { LogRef, NewMessage, StoreCapabilities, TopicStore } from "./store.ts";
+
+/** What became of a message that was published. */
+export interface PublishResult {
+  /** The id of the message, which readers resume after. */
+  readonly id: string;
+  /** Whether a message was published with this publisher's id before: there is only that one, and `id` is its. */
+  readonly duplicate: boolean;
+}
+
+/** The most bytes of data that wait for a store, so that one that hangs does not fill the memory. */
+const MAX_WAITING_BYTES = 64 * 1024 * 1024;
+
+/** The queue of one topic. */
+export class Publisher {
+  readonly #store: () => TopicStore;
+  readonly #log: LogRef;
+  readonly #ready: () => Promise<void> | undefined;
+  readonly #queue = new Set<Waiting>();
+  #waitingBytes = 0;
+  #newest: string | undefined;
+  #draining: Promise<void> | undefined;
+
+  /**
+   * Makes an empty queue.
+   *
+   * @param store Gives the store.
+   * @param log Where messages go.
+   * @param ready What has to be waited for before anything is appended.
+   */
+  constructor(store: () => TopicStore, log: LogRef, ready: () => Promise<void> | undefined) {
+    this.#store = store;
+    this.#log = log;
+    this.#ready = ready;
+  }
+
+  /** The id of the message that was stored last. */
+  get newest(): string | undefined {
+    return this.#newest;
+  }
+
+  /** Whether nothing waits to be stored. */
+  get isIdle(): boolean {
+    return this.#draining === undefined;
+  }
+
+  /** Resolves when nothing waits to be stored. */
+  async settled(): Promise<void> {
+    await this.#draining;
+  }
+
+  /**
+   * Stores a message.
+   *
+   * @param message The message.
+   * @param signal Gives up. Its reason is thrown where the message has not been sent to the store.
+   * @throws {RangeError} When it is larger than the store takes.
+   * @throws {PublishOutcomeUnknown} When it was sent, and then given up or not answered.
+   */
+  publish(message: NewMessage, signal?: AbortSignal): Promise<PublishResult> {
+    signal?.throwIfAborted();
+    this.#checkRoom(message.bytes);
+    const waiting = new Waiting(message, signal, this.#log.name, () => this.#remove(waiting));
+    this.#queue.add(waiting);
+    this.#waitingBytes += message.bytes;
+    this.#draining ??= this.#drain();
+    return waiting.result;
+  }
+
+  async #drain(): Promise<void> {
+    // Those who publish at the same moment share an append.
+    await Promise.resolve();
+    while (this.#queue.size > 0) {
+      await this.#ready();
+      const batch = this.#takeBatch(this.#store().capabilities);
+      if (batch.length > 0) await this.#append(batch);
+    }
+    // At the same moment as the queue was found empty: whoever publishes now drains it anew.
+    this.#draining = undefined;
+  }
+
+  async #append(batch: readonly Waiting[]): Promise<void> {
+    const abandoned = new AbortController();
+    const onLeave = () => {
+      if (batch.every(({ hasLeft }) => hasLeft)) abandoned.abort();
+    };
+    for (const waiting of batch) waiting.send(onLeave);
+    const messages = batch.map(({ message }) => message);
+    const signal = batch.some(({ canLeave }) => canLeave) ? abandoned.signal : undefined;
+    try {
+      const { epoch, outcomes } = await this.#store().append(this.#log, messages, signal);
+      for (const [index, { cursor, duplicate }] of outcomes.entries()) {
+        const id = toId(epoch, cursor);
+        if (!duplicate) this.#newest = id;
+        batch[index]!.resolve({ id, duplicate });
+      }
+    } catch (error) {
+      for (const waiting of batch) waiting.fail(error);
+    }
+  }
+
+  #takeBatch({ maxBatchMessages, maxBatchBytes }: StoreCapabilities): readonly Waiting[] {
+    const batch: Waiting[] = [];
+    let bytes = 0;
+    for (const waiting of this.#queue) {
+      bytes += waiting.message.bytes;
+      if (batch.length > 0 && (batch.length === maxBatchMessages || bytes > maxBatchBytes)) break;
+      batch.push(waiting);
+      this.#remove(waiting);
+    }
+    return batch;
+  }
+
+  #remove(waiting: Waiting): void {
+    if (this.#queue.delete(waiting)) this.#waitingBytes -= waiting.message.bytes;
+  }
+
+  #checkRoom(bytes: number): void {
+    const { maxMessageBytes } = this.#store().capabilities;
+    const action = `Cannot publish to the topic "${this.#log.name}"`;
+    if (bytes > maxMessageBytes) {
+      throw new RangeError(
+        `${action}: the message has ${bytes} bytes of JSON and may have ${maxMessageBytes}, keep its data elsewhere and publish where`,
+      );
+    }
+    if (this.#waitingBytes + bytes > MAX_WAITING_BYTES) {
+      throw new Error(`${action}: ${this.#waitingBytes} bytes wait to be stored already, publish more slowly`);
+    }
+  }
+}
+
+/** A message on its way to the store, and its publisher, who may leave before there is an answer. */
+class Waiting {
+  readonly message: NewMessage;
+  readonly #signal: AbortSignal | undefined;
+  readonly #topic: string;
+  readonly #answer: PromiseWithResolvers<PublishResult> = Promise.withResolvers();
+  #onLeave: () => void;
+  #isSent = false;
+  hasLeft = false;
+
+  constructor(message: NewMessage, signal: AbortSignal | undefined, topic: string, onLeave: () => void) {
+    this.message = message;
+    this.#signal = signal;
+    this.#topic = topic;
+    this.#onLeave = onLeave;
+    signal?.addEventListener("abort", this.#leave);
+  }
+
+  get result(): Promise<PublishResult> {
+    return this.#answer.promise;
+  }
+
+  get canLeave(): boolean {
+    return this.#signal !== undefined;
+  }
+
+  /** From now on it may be stored, whatever the publisher does. */
+  send(onLeave: () => void): void {
+    this.#isSent = true;
+    this.#onLeave = onLeave;
+  }
+
+  resolve(result: PublishResult): void {
+    this.#signal?.removeEventListener("abort", this.#leave);
+    this.#answer.resolve(result);
+  }
+
+  fail(cause: unknown): void {
+    this.#signal?.removeEventListener("abort", this.#leave);
+    this.#answer.reject(new PublishOutcomeUnknown(this.#topic, this.message.id, cause));
+  }
+
+  readonly #leave = (): void => {
+    this.hasLeft = true;
+    const reason = this.#signal?.reason;
+    if (this.#isSent) this.fail(reason);
+    else {
+      this.#signal?.removeEventListener("abort", this.#leave);
+      this.#answer.reject(reason);
+    }
+    this.#onLeave();
+  };
+}

@@ -1,0 +1,158 @@
+/** The live end of a topic in this process: follows the log once for all who read it here. */
+import type { LogReader, LogSlice } from "./log_reader.ts";
+import type { TopicMessage } from "./message.ts";
+import { isSameEpoch } from "./message_id.ts";
+import { Window } from "./window.ts";
+
+/** The most bytes of data that are held ready for readers; one larger message is held all the same. */
+const MAX_WINDOW_BYTES = 1024 * 1024;
+
+/** Someone who reads at the tail. */
+export interface TailReader {
+  /** There may be more to read. */
+  wake(): void;
+  /** The log cannot be read any more. */
+  fail(error: unknown): void;
+  /** Nothing more will come. */
+  close(): void;
+}
+
+/** What a tail holds ready, and for how long. */
+export interface TailOptions {
+  /** How many messages are held ready. */
+  readonly buffer: number;
+  /** How old they become, in milliseconds. */
+  readonly age: number;
+  /** The time in milliseconds since 1970. */
+  readonly now: () => number;
+}
+
+/** Follows a log for as long as somebody reads it. Its knowledge grows by reading the log alone; being woken is but a hint. */
+export class Tail<Data> {
+  readonly #log: LogReader<Data>;
+  readonly #options: TailOptions;
+  readonly #onEnd: () => void;
+  readonly #readers = new Set<TailReader>();
+  readonly #unwatch: () => void;
+  #window: Window<Data> | undefined;
+  #hasEnded = false;
+  #isReading = false;
+  #isBehind = false;
+
+  /** Resolves when it is known where the log ends, or will never be. It never rejects: readers are told of a failure. */
+  readonly opened: Promise<void>;
+
+  /**
+   * Begins to follow.
+   *
+   * @param log The log.
+   * @param options What is held ready.
+   * @param onEnd Called when nobody reads any more, or the log cannot be read.
+   */
+  constructor(log: LogReader<Data>, options: TailOptions, onEnd: () => void) {
+    this.#log = log;
+    this.#options = options;
+    this.#onEnd = onEnd;
+    // Before the log is looked at, so that nothing appended in between goes unnoticed.
+    this.#unwatch = log.watch(() => void this.#follow());
+    this.opened = this.#open();
+  }
+
+  /** The id up to which the log has been read. Undefined until it is opened. */
+  get end(): string | undefined {
+    return this.#window?.end;
+  }
+
+  /** Adds a reader, who is woken from now on. */
+  add(reader: TailReader): void {
+    this.#readers.add(reader);
+  }
+
+  /** Removes a reader; the last one ends the tail. */
+  remove(reader: TailReader): void {
+    this.#readers.delete(reader);
+    if (this.#readers.size === 0) this.#end();
+  }
+
+  /** Closes all readers, which ends the tail. */
+  close(): void {
+    for (const reader of this.#readers) reader.close();
+  }
+
+  /** Whether an id is known to be a place in the log. */
+  covers(id: string): boolean {
+    return this.#window?.covers(id) ?? false;
+  }
+
+  /** What is held ready after an id: the same list for all. Undefined where it has to be read from the log. */
+  after(id: string): readonly TopicMessage<Data>[] | undefined {
+    const { age, now } = this.#options;
+    if (age !== Infinity) this.#window?.expire(now() - age);
+    return this.#window?.after(id);
+  }
+
+  /** Reads what comes after an id from the log, for a reader who is behind. */
+  async read(after: string): Promise<LogSlice<Data>> {
+    const slice = await this.#log.readShared(after);
+    // The log has begun a new life, and nobody may have called.
+    if (this.#window && !isSameEpoch(slice.head, this.#window.end)) this.#restart(slice.head);
+    return slice;
+  }
+
+  async #open(): Promise<void> {
+    try {
+      this.#restart((await this.#log.bounds()).head);
+    } catch (error) {
+      this.#fail(error);
+    }
+    if (this.#isBehind) void this.#follow();
+  }
+
+  /** Reads up to the end of the log, one reading at a time. A call meanwhile has it read once more. */
+  async #follow(): Promise<void> {
+    this.#isBehind = true;
+    if (this.#isReading) return;
+    this.#isReading = true;
+    try {
+      while (this.#isBehind && this.#window && !this.#hasEnded) {
+        this.#isBehind = false;
+        const window = this.#window;
+        const slice = await this.#log.read(window.end);
+        // Replaced while it was read: what came back belongs to the window that was there before.
+        if (window !== this.#window) this.#isBehind = true;
+        else this.#take(window, slice);
+      }
+    } catch (error) {
+      this.#fail(error);
+    } finally {
+      this.#isReading = false;
+    }
+  }
+
+  #take(window: Window<Data>, slice: LogSlice<Data>): void {
+    if (window.isContinuedBy(slice)) window.extend(slice);
+    else this.#restart(slice.head);
+    const { end } = this;
+    if (end !== undefined && end < slice.head) this.#isBehind = true;
+    for (const reader of this.#readers) reader.wake();
+  }
+
+  /** Goes on at another place. Readers who have not come there find what they miss, or that they miss it, in the log. */
+  #restart(place: string): void {
+    this.#window = new Window(place, this.#options.buffer, MAX_WINDOW_BYTES);
+  }
+
+  #fail(error: unknown): void {
+    const readers = [...this.#readers];
+    this.#end();
+    for (const reader of readers) reader.fail(error);
+  }
+
+  #end(): void {
+    if (this.#hasEnded) return;
+    this.#hasEnded = true;
+    this.#readers.clear();
+    this.#unwatch();
+    this.#onEnd();
+  }
+}

@@ -1,0 +1,161 @@
+/** A topic as applications use it. */
+import { toIssue } from "../schema/issues.ts";
+import type { Dataset } from "../schema/schema.ts";
+import { toValidator, type Validator } from "../schema/validator.ts";
+import type { Channel, SubscribeOptions } from "./channel.ts";
+import { encodeData } from "./data.ts";
+import { InvalidMessageError } from "./invalid_message_error.ts";
+import type { PublishResult } from "./publisher.ts";
+import type { Subscription } from "./subscription.ts";
+
+/** How a message is published. */
+export interface PublishOptions {
+  /**
+   * The publisher's own id for the message, 1 to 256 characters: publishing it again, here or by another process, is no second
+   * message. Give what names the event, such as the id of an order.
+   */
+  id?: string;
+  /** The kind of message, one line of 1 to 256 characters. Server-sent events have it as their event name. */
+  type?: string;
+  /** Gives up waiting for the store, such as `AbortSignal.timeout(2_000)`. */
+  signal?: AbortSignal;
+}
+
+/** In UTF-16 units. The id is a part of a key, whose length stores limit. */
+const MAX_TEXT_LENGTH = 256;
+/** Event names of the framework's own. */
+const RESERVED_TYPES = "webfw.";
+const encoder = new TextEncoder();
+
+/**
+ * A topic: messages are published to it, and all who subscribe get them, in one order. Those who come back get what they missed, as
+ * far as it is kept, and are told where it is not.
+ *
+ * Get one by `app.topic(name)`. A topic lives in the memory of the process.
+ *
+ * `Data` is what messages hold, `Input` what is published: what the topic's schema takes.
+ *
+ * @example Publishing and reading
+ * ```ts
+ * import { App } from "@webfw/core";
+ * import { assertEquals } from "@std/assert";
+ * import * as v from "valibot";
+ *
+ * const app = new App();
+ * const prices = app.topic("prices", { schema: v.object({ item: v.string(), price: v.number() }) });
+ *
+ * await using subscription = prices.subscribe();
+ * const { id } = await prices.publish({ item: "tea", price: 3 });
+ *
+ * const { value } = await subscription.next();
+ * assertEquals(value && "data" in value && value.data, { item: "tea", price: 3 });
+ * assertEquals(await prices.head(), id);
+ * ```
+ */
+export class Topic<Data = unknown, Input = Data> {
+  /** The name of the topic. */
+  readonly name: string;
+  readonly #channel: Channel<Data>;
+  readonly #validator: Validator | undefined;
+
+  /**
+   * Makes a topic; the application does it.
+   *
+   * @ignore
+   */
+  constructor(channel: Channel<Data>) {
+    const { name, options: { schema } } = channel;
+    this.name = name;
+    this.#channel = channel;
+    this.#validator = schema && toValidator(schema);
+  }
+
+  /**
+   * Publishes a message. When it resolves, the message is stored: whoever subscribes from an earlier place gets it. Messages are
+   * in the order of the calls; with an async schema, in the order in which their validation ends.
+   *
+   * @param data What the message holds: JSON, and what the schema takes.
+   * @param options Its id and type, and how long to wait.
+   * @returns The id of the message. Publishing what was published before gives the id of then.
+   * @throws {TypeError} When the data does not fit the schema, with its `issues`; when JSON cannot carry it; when the id or type
+   * cannot be used.
+   * @throws {RangeError} When the message is too large.
+   * @throws {PublishOutcomeUnknown} When the signal was aborted, or the store failed, before the store had answered.
+   */
+  async publish(data: Input, options: PublishOptions = {}): Promise<PublishResult> {
+    const { id, type, signal } = options;
+    if (id !== undefined) this.#checkText(id, "id");
+    if (type !== undefined) this.#checkType(type);
+    const checked = this.#validator?.validate(data);
+    // Not awaited where it need not be: messages are in the order of the calls.
+    const dataset = checked instanceof Promise ? await checked : checked;
+    const json = encodeData(dataset ? this.#outputOf(dataset) : data, this.name);
+    return await this.#channel.publish({
+      id: id ?? crypto.randomUUID(),
+      isFresh: id === undefined,
+      type,
+      data: json,
+      bytes: encoder.encode(json).length,
+    }, signal);
+  }
+
+  /**
+   * Subscribes. Reading is live from this call: what is published after it will be read.
+   *
+   * @param options Where to begin, and what ends it.
+   * @throws {SyntaxError} When the id to begin after is none.
+   * @throws {TypeError} When `from` is none of its values.
+   *
+   * @example What was missed comes first
+   * ```ts
+   * import { App } from "@webfw/core";
+   * import { assertEquals } from "@std/assert";
+   *
+   * const steps = new App().topic<string>("steps");
+   * const first = await steps.publish("first");
+   * await steps.publish("second");
+   *
+   * await using subscription = steps.subscribe({ after: first.id });
+   * const { value } = await subscription.next();
+   * assertEquals(value && "data" in value && value.data, "second");
+   * ```
+   */
+  subscribe(options: SubscribeOptions = {}): Subscription<Data> {
+    return this.#channel.subscribe(options);
+  }
+
+  /**
+   * The id of the newest message, for a page that is made now and subscribes later: `subscribe({ after: id })` goes on where the
+   * page ends. On an empty topic it is the id to resume from all the same.
+   */
+  head(): Promise<string> {
+    return this.#channel.head();
+  }
+
+  #outputOf({ issues, value }: Dataset): unknown {
+    if (issues === undefined) return value;
+    throw new InvalidMessageError(
+      this.name,
+      issues.map((issue) => {
+        const { in: _, ...rest } = toIssue(issue, "body", []);
+        return rest;
+      }),
+    );
+  }
+
+  #checkType(type: string): void {
+    this.#checkText(type, "type");
+    if (!/[\0\r\n]/.test(type) && !type.startsWith(RESERVED_TYPES)) return;
+    throw new TypeError(
+      `Cannot publish to the topic "${this.name}": the type must be one line that does not begin with "${RESERVED_TYPES}", got "${type}"`,
+    );
+  }
+
+  #checkText(text: string, option: "id" | "type"): void {
+    const isText = typeof text === "string" && text.isWellFormed();
+    if (isText && text.length > 0 && text.length <= MAX_TEXT_LENGTH) return;
+    throw new TypeError(
+      `Cannot publish to the topic "${this.name}": the ${option} must be a text of 1 to ${MAX_TEXT_LENGTH} characters`,
+    );
+  }
+}

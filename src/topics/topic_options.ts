@@ -1,0 +1,115 @@
+/** What a topic is declared with, checked and filled in. */
+import { type Duration, toMilliseconds } from "../duration.ts";
+import { isSchema, type Schema } from "../schema/schema.ts";
+import type { LogPolicy } from "./store.ts";
+
+/** How long messages are kept. Each bound holds by itself; those beyond one of them are gone within 30 seconds. */
+export interface Retention {
+  /** How old they become. */
+  age?: Duration;
+  /** How many there are. Where no retention is given at all, 1,000. */
+  count?: number;
+  /**
+   * How many bytes of JSON there are. The newest message is kept, whatever its size.
+   *
+   * @default {67108864} 64 MiB
+   */
+  bytes?: number;
+}
+
+/** The options of a topic. */
+export interface TopicOptions<Data = unknown, Input = Data> {
+  /** What messages hold: publishing anything else is a `TypeError`. Readers get the schema's output. */
+  schema?: Schema<Input, Data>;
+  /** How long messages are kept, for readers who come back or are slow. The last 1,000 unless given. */
+  retention?: Retention;
+  /**
+   * How long the id of a message is remembered, so that publishing it again is no second message. A topic in memory remembers the
+   * last 100,000 ids.
+   *
+   * @default {"2m"}
+   */
+  dedupe?: Duration;
+  /**
+   * How many of the newest messages are held ready for all subscribers together. One that is further behind reads from the
+   * history.
+   *
+   * @default {256}
+   */
+  buffer?: number;
+}
+
+/** The options of a topic, filled in. */
+export interface ResolvedTopicOptions {
+  /** What messages hold. */
+  readonly schema: Schema | undefined;
+  /** What the store keeps. */
+  readonly policy: LogPolicy;
+  /** How many messages are held ready for subscribers. */
+  readonly buffer: number;
+}
+
+const MIB = 1024 * 1024;
+const DEFAULT_COUNT = 1000;
+const DEFAULT_BYTES = 64 * MIB;
+const MAX_BUFFER = 100_000;
+
+/**
+ * Checks options and fills in what is missing.
+ *
+ * @throws {TypeError} When an option is unknown, or the schema is none.
+ * @throws {RangeError} When a bound cannot be kept.
+ */
+export function resolveTopicOptions(options: TopicOptions, name: string): ResolvedTopicOptions {
+  const owner = `the topic "${name}"`;
+  const { schema, retention = { count: DEFAULT_COUNT }, dedupe = "2m", buffer = 256, ...rest } = options;
+  refuseUnknown(rest, `make ${owner}`, "schema, retention, dedupe or buffer");
+  if (schema !== undefined && !isSchema(schema)) {
+    throw new TypeError(`Cannot make ${owner}: schema must be a valibot schema`);
+  }
+  const { age, count = Infinity, bytes = DEFAULT_BYTES, ...unknown } = retention;
+  refuseUnknown(unknown, `set the retention of ${owner}`, "age, count or bytes");
+  return {
+    schema,
+    policy: {
+      age: age === undefined ? Infinity : toMilliseconds(age, `the retention.age of ${owner}`),
+      count: toBound(count, Infinity, `the retention.count of ${owner}`),
+      bytes: toBound(bytes, 4 * DEFAULT_BYTES, `the retention.bytes of ${owner}`),
+      dedupe: toMilliseconds(dedupe, `the dedupe of ${owner}`),
+    },
+    buffer: toBound(buffer, MAX_BUFFER, `the buffer of ${owner}`),
+  };
+}
+
+/**
+ * Holds options that are given again against those that are there. What is not given is taken as it is.
+ *
+ * @throws {TypeError} When one of them differs.
+ */
+export function checkAgreement(existing: ResolvedTopicOptions, options: TopicOptions, name: string): void {
+  const again = resolveTopicOptions(options, name);
+  const differs: Readonly<Record<keyof TopicOptions, boolean>> = {
+    schema: again.schema !== existing.schema,
+    retention: (["age", "count", "bytes"] as const).some((key) => again.policy[key] !== existing.policy[key]),
+    dedupe: again.policy.dedupe !== existing.policy.dedupe,
+    buffer: again.buffer !== existing.buffer,
+  };
+  for (const [option, isOther] of Object.entries(differs)) {
+    if (!isOther || options[option as keyof TopicOptions] === undefined) continue;
+    throw new TypeError(
+      `Cannot declare the topic "${name}" again: its ${option} is another one, give the options where it is first used, and only its name elsewhere`,
+    );
+  }
+}
+
+function toBound(value: number, most: number, name: string): number {
+  if ((Number.isInteger(value) || value === Infinity) && value > 0 && value <= most) return value;
+  const range = most === Infinity ? "a whole number above 0" : `a whole number from 1 to ${most}`;
+  throw new RangeError(`Cannot set ${name}: it must be ${range}, got ${value}`);
+}
+
+function refuseUnknown(options: object, action: string, known: string): void {
+  for (const key of Object.keys(options)) {
+    throw new TypeError(`Cannot ${action}: the option "${key}" is unknown, use ${known}`);
+  }
+}

@@ -1,0 +1,129 @@
+/** The topics of an application, by name. */
+import { Channel, type ChannelContext } from "./channel.ts";
+import type { TopicStore } from "./store.ts";
+import type { Tail } from "./tail.ts";
+import { Topic } from "./topic.ts";
+import { checkAgreement, resolveTopicOptions, type TopicOptions } from "./topic_options.ts";
+
+/** A name is a part of a key, whose length stores limit. In UTF-16 units. */
+const MAX_NAME_LENGTH = 256;
+
+/** How many topics are kept at hand that were made while the application serves, and are not in use. */
+const MAX_IDLE_TOPICS = 10_000;
+
+/** A topic and its inside. */
+interface Entry {
+  readonly topic: Topic;
+  readonly channel: Channel<unknown>;
+}
+
+/** How the topics of an application are made. */
+export interface TopicsOptions {
+  /** Makes the store, on first use and again after it was closed. Where it cannot be reached, its methods say so. */
+  readonly openStore: () => TopicStore;
+  /** The time in milliseconds since 1970. */
+  readonly now?: () => number;
+  /** How many topics are kept at hand that are not in use. */
+  readonly maxIdle?: number;
+}
+
+/**
+ * Finds topics by name. A topic holds nothing that is not in the store, but for its options: one that nobody uses can be let go of
+ * and made again.
+ */
+export class Topics {
+  readonly #openStore: () => TopicStore;
+  readonly #maxIdle: number;
+  readonly #context: ChannelContext;
+  readonly #declared = new Map<string, Entry>();
+  /** Those that were made while the application serves, the one that was asked for last at the end. */
+  readonly #passing = new Map<string, Entry>();
+  readonly #tails = new Set<Pick<Tail<unknown>, "close">>();
+  #store: TopicStore | undefined;
+  #isServing = false;
+  #isEnding = false;
+
+  /** Makes no topic yet, and opens no store. */
+  constructor({ openStore, now = Date.now, maxIdle = MAX_IDLE_TOPICS }: TopicsOptions) {
+    this.#openStore = openStore;
+    this.#maxIdle = maxIdle;
+    this.#context = {
+      store: () => this.#store ??= this.#openStore(),
+      isEnding: () => this.#isEnding,
+      tails: this.#tails,
+      now,
+    };
+  }
+
+  /**
+   * The topic of a name: the same one every time.
+   *
+   * @param name The name, 1 to 256 characters.
+   * @param options What it is declared with. Given again, they must agree.
+   * @throws {TypeError} When the name or an option cannot be used, or an option is not what it was before.
+   * @throws {RangeError} When a bound cannot be kept.
+   */
+  topic<Data, Input>(name: string, options?: TopicOptions<Data, Input>): Topic<Data, Input> {
+    const entry = this.#find(name);
+    if (entry && options) checkAgreement(entry.channel.options, options, name);
+    // The topic of a name is what it was declared as; checked where the options are given again.
+    return (entry ?? this.#add(name, options ?? {})).topic as Topic<Data, Input>;
+  }
+
+  /** From now on topics are made with names that come from requests: they are kept only while they are in use, beyond a number. */
+  serve(): void {
+    this.#isServing = true;
+  }
+
+  /** Closes all subscriptions, and those to come until {@linkcode Topics.close}. */
+  endSubscriptions(): void {
+    this.#isEnding = true;
+    for (const tail of this.#tails) tail.close();
+  }
+
+  /** Waits for what is being published, and closes the store. Topics can be used again afterwards: they are empty then. */
+  async close(): Promise<void> {
+    this.endSubscriptions();
+    const entries = [...this.#declared.values(), ...this.#passing.values()];
+    await Promise.all(entries.map(({ channel }) => channel.settled()));
+    const store = this.#store;
+    this.#store = undefined;
+    this.#isEnding = false;
+    await store?.close();
+  }
+
+  #find(name: string): Entry | undefined {
+    const entry = this.#passing.get(name);
+    if (!entry) return this.#declared.get(name);
+    this.#passing.delete(name);
+    this.#passing.set(name, entry);
+    return entry;
+  }
+
+  #add(name: string, options: TopicOptions): Entry {
+    checkName(name);
+    const channel = new Channel(name, resolveTopicOptions(options, name), this.#context);
+    const entry: Entry = { topic: new Topic(channel), channel };
+    if (this.#isServing) {
+      this.#passing.set(name, entry);
+      this.#letGo();
+    } else this.#declared.set(name, entry);
+    return entry;
+  }
+
+  /** Lets go of what was not asked for the longest. It looks at a few at a time, so that many in use cost nothing each time. */
+  #letGo(): void {
+    for (let looks = 8; looks > 0 && this.#passing.size > this.#maxIdle; looks--) {
+      const [oldest] = this.#passing;
+      const [name, entry] = oldest!;
+      this.#passing.delete(name);
+      if (!entry.channel.isIdle) this.#passing.set(name, entry);
+    }
+  }
+}
+
+function checkName(name: string): void {
+  const isText = typeof name === "string" && name.isWellFormed();
+  if (isText && name.length > 0 && name.length <= MAX_NAME_LENGTH) return;
+  throw new TypeError(`Cannot make a topic: its name must be a text of 1 to ${MAX_NAME_LENGTH} characters`);
+}

@@ -1,0 +1,87 @@
+import type {
+  AppendResult,
+  Cursor,
+  LogBounds,
+  LogPage,
+  LogPlace,
+  LogRef,
+  NewMessage,
+  ReadLimits,
+  StoreCapabilities,
+  TopicStore,
+} from "../../src/topics/store.ts";
+
+/** What goes wrong: each is called at its moment, and may throw or take as long as it likes. */
+export interface Faults {
+  /** Before messages reach the store. */
+  beforeAppend?: (messages: readonly NewMessage[], signal: AbortSignal | undefined) => Promise<void> | void;
+  /** When they are stored, and the reply is on its way. */
+  afterAppend?: () => Promise<void> | void;
+  /** Before a log is read. */
+  beforeRead?: () => Promise<void> | void;
+  /** Before it is found out where a log ends. */
+  beforeBounds?: () => Promise<void> | void;
+}
+
+/** A store in front of another one, where things go wrong as a test says, and which counts what is asked of it. */
+export class FaultyStore implements TopicStore {
+  /** The store that does the work; a test may put another one in its place. */
+  inner: TopicStore;
+  /** What goes wrong at present. */
+  faults: Faults = {};
+  /** How often logs were read. */
+  reads = 0;
+  /** The sizes of the batches that were appended. */
+  readonly batches: number[] = [];
+  /** All that watch a log at present. */
+  readonly watchers = new Set<() => void>();
+
+  /** Puts a store in front of another one. */
+  constructor(inner: TopicStore) {
+    this.inner = inner;
+  }
+
+  get capabilities(): StoreCapabilities {
+    return this.inner.capabilities;
+  }
+
+  async bounds(log: LogRef): Promise<LogBounds> {
+    await this.faults.beforeBounds?.();
+    return await this.inner.bounds(log);
+  }
+
+  async append(log: LogRef, messages: readonly NewMessage[], signal?: AbortSignal): Promise<AppendResult> {
+    this.batches.push(messages.length);
+    await this.faults.beforeAppend?.(messages, signal);
+    const result = await this.inner.append(log, messages, signal);
+    await this.faults.afterAppend?.();
+    return result;
+  }
+
+  async read(log: LogRef, after: Cursor, limits: ReadLimits): Promise<LogPage> {
+    this.reads++;
+    await this.faults.beforeRead?.();
+    return await this.inner.read(log, after, limits);
+  }
+
+  seek(log: LogRef, time: Date): Promise<LogPlace> {
+    return this.inner.seek(log, time);
+  }
+
+  watch(log: LogRef, wake: () => void): () => void {
+    this.watchers.add(wake);
+    const unwatch = this.inner.watch(log, wake);
+    return () => {
+      this.watchers.delete(wake);
+      unwatch();
+    };
+  }
+
+  trim(log: LogRef): Promise<LogBounds> {
+    return this.inner.trim(log);
+  }
+
+  close(): Promise<void> {
+    return this.inner.close();
+  }
+}

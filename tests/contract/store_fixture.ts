@@ -1,0 +1,46 @@
+import type { LogPolicy, LogRef, NewMessage, StoredMessage, TopicStore } from "../../src/topics/store.ts";
+
+/** A kind of store, for the suites that all stores must pass. */
+export interface StoreKind {
+  /** Its name, for the titles of the tests. */
+  readonly name: string;
+  /**
+   * Prepares a place for data, empty.
+   *
+   * @param now The clock that the stores go by.
+   */
+  prepare(now: () => number): Promise<StoreFixture>;
+}
+
+/** A place for data, which is removed when it is disposed of. */
+export interface StoreFixture extends AsyncDisposable {
+  /** Opens a store over the data, as another process would. It is closed with the fixture, or before. */
+  open(): TopicStore;
+}
+
+/** A policy that keeps everything for a minute, but for what is said. */
+export function policyOf(policy: Partial<LogPolicy> = {}): LogPolicy {
+  return { age: Infinity, count: Infinity, bytes: 1024 * 1024, dedupe: 60_000, ...policy };
+}
+
+/** A log of a name and policy. */
+export function logOf(name: string, policy?: Partial<LogPolicy>): LogRef {
+  return { name, policy: policyOf(policy) };
+}
+
+/** A message that holds some data. */
+export function messageOf(data: unknown, id?: string, type?: string): NewMessage {
+  const json = JSON.stringify(data);
+  return {
+    id: id ?? crypto.randomUUID(),
+    isFresh: id === undefined,
+    type,
+    data: json,
+    bytes: new TextEncoder().encode(json).length,
+  };
+}
+
+/** What messages hold. */
+export function dataOf(messages: readonly StoredMessage[]): unknown[] {
+  return messages.map(({ data }) => JSON.parse(data));
+}

@@ -1,0 +1,370 @@
+// What topics promise over any store: `testTopics` is called with each kind of store. Two nodes share the data.
+
+import { assert, assertEquals, assertNotStrictEquals, assertRejects, assertStrictEquals } from "@std/assert";
+import type { TopicEntry } from "../../src/topics/message.ts";
+import type { Subscription } from "../../src/topics/subscription.ts";
+import type { Topic } from "../../src/topics/topic.ts";
+import type { TopicOptions } from "../../src/topics/topic_options.ts";
+import { Topics } from "../../src/topics/topics.ts";
+import { Random } from "../unit/support/random.ts";
+import { Clock } from "./clock.ts";
+import { take, takeData } from "./reading.ts";
+import type { StoreKind } from "./store_fixture.ts";
+
+/** The same topic on two nodes. */
+interface Nodes {
+  readonly one: Topic<number>;
+  readonly other: Topic<number>;
+  readonly clock: Clock;
+  /** Another topic of the first node. */
+  readonly topic: (name: string) => Topic<number>;
+}
+
+/** Registers the tests of topics over a kind of store. */
+export function testTopics(kind: StoreKind): void {
+  const test = (title: string, options: TopicOptions<number>, body: (nodes: Nodes) => Promise<void>): void => {
+    Deno.test(`Topics over ${kind.name}: ${title}`, async () => {
+      const clock = new Clock();
+      await using fixture = await kind.prepare(clock.now);
+      const nodes = [0, 1].map(() => new Topics({ openStore: () => fixture.open(), now: clock.now }));
+      const [one, other] = nodes.map((topics) => topics.topic<number, number>("numbers", options));
+      await body({ one: one!, other: other!, clock, topic: (name) => nodes[0]!.topic(name, options) });
+      for (const topics of nodes) await topics.close();
+    });
+  };
+
+  test("a subscription is live from the call", {}, async ({ one, other }) => {
+    await one.publish(0);
+    const early = [one.subscribe(), other.subscribe()];
+    await one.publish(1);
+    const late = one.subscribe();
+    await Promise.all([2, 3].map((data) => one.publish(data)));
+    for (const subscription of early) assertEquals(await takeData(subscription, 3), [1, 2, 3]);
+    assertEquals(await takeData(late, 2), [2, 3]);
+  });
+
+  test(
+    "a message has the id that its publisher got, its type, its data and a time",
+    {},
+    async ({ one, other, clock }) => {
+      const subscription = other.subscribe();
+      await subscription.cursor();
+      const { id, duplicate } = await one.publish(7, { type: "seven" });
+      assertEquals(duplicate, false);
+      assertEquals(await take(subscription, 1), [{ id, type: "seven", data: 7, time: new Date(clock.now()) }]);
+    },
+  );
+
+  test("all readers see one order, in which each publisher's messages are in its own", {}, async ({ one, other }) => {
+    const readers = [one, other, one, other].map((topic) => topic.subscribe());
+    await Promise.all(readers.map((reader) => reader.cursor()));
+    const publishers = [one, other].flatMap((topic, node) =>
+      Array.from({ length: 4 }, async (_, index) => {
+        const base = (node * 4 + index) * 100;
+        for (let count = 0; count < 20; count++) await topic.publish(base + count);
+      })
+    );
+    const [first, ...rest] = await Promise.all(readers.map((reader) => takeData(reader, 160)));
+    await Promise.all(publishers);
+    for (const seen of rest) assertEquals(seen, first);
+    for (let base = 0; base < 800; base += 100) {
+      const own = first!.filter((data) => data >= base && data < base + 100);
+      assertEquals(own, Array.from({ length: 20 }, (_, count) => base + count));
+    }
+  });
+
+  test("calls of publish that are not waited for are in their order", {}, async ({ one }) => {
+    const subscription = one.subscribe();
+    const results = await Promise.all(Array.from({ length: 500 }, (_, data) => one.publish(data)));
+    assertEquals(await takeData(subscription, 500), Array.from({ length: 500 }, (_, data) => data));
+    const ids = results.map(({ id }) => id);
+    assertEquals(ids, [...new Set(ids)].sort());
+  });
+
+  test("a message that is published again with its id is one message with one id", {}, async ({ one, other }) => {
+    const subscription = one.subscribe();
+    for (let round = 0; round < 10; round++) {
+      const publishing = [one, other, one, other].map((topic) => topic.publish(round, { id: `round ${round}` }));
+      const results = await Promise.all(publishing);
+      assertEquals(new Set(results.map(({ id }) => id)).size, 1);
+      assertEquals(results.filter(({ duplicate }) => !duplicate).length, 1);
+    }
+    await one.publish(10);
+    assertEquals(await takeData(subscription, 11), [0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10]);
+  });
+
+  test("whoever resumes gets exactly what followed, on any node", {}, async ({ one, other }) => {
+    const start = await one.head();
+    const ids = [start];
+    for (let data = 1; data <= 8; data++) ids.push((await one.publish(data)).id);
+    for (const [index, after] of ids.entries()) {
+      for (const topic of [one, other]) {
+        await using subscription = topic.subscribe({ after });
+        const rest = [1, 2, 3, 4, 5, 6, 7, 8].slice(index);
+        assertEquals(await takeData(subscription, rest.length), rest);
+        assertEquals(await subscription.cursor(), ids.at(-1));
+      }
+    }
+  });
+
+  test("there is no hole between what is replayed and what is live", { buffer: 3 }, async ({ one, other }) => {
+    const first = await one.publish(0);
+    const publishing = (async () => {
+      for (let data = 1; data < 200; data++) await one.publish(data);
+    })();
+    const expected = Array.from({ length: 199 }, (_, index) => index + 1);
+    const reading = Array.from({ length: 20 }, async (_, index) => {
+      const subscription = (index % 2 ? one : other).subscribe({ after: first.id });
+      // Each hangs back for as many turns as its number tells.
+      for (let turn = 0; turn < index; turn++) await Promise.resolve();
+      assertEquals(await takeData(subscription, 199), expected);
+    });
+    await Promise.all([publishing, ...reading]);
+  });
+
+  test(
+    "a reader that is cut off and resumes at any message misses nothing and gets nothing twice",
+    {},
+    async (nodes) => {
+      const random = new Random(3);
+      const { id } = await nodes.one.publish(0);
+      const seen: number[] = [];
+      let after = id;
+      for (let data = 1; data <= 60; data++) {
+        await random.pick([nodes.one, nodes.other]).publish(data);
+        if (!random.oneIn(4)) continue;
+        const subscription = random.pick([nodes.one, nodes.other]).subscribe({ after });
+        seen.push(...await takeData(subscription, 1 + random.below(data - seen.length)));
+        await subscription.return();
+        after = (await subscription.cursor())!;
+      }
+      const last = nodes.other.subscribe({ after });
+      if (seen.length < 60) seen.push(...await takeData(last, 60 - seen.length));
+      assertEquals(seen, Array.from({ length: 60 }, (_, index) => index + 1));
+    },
+  );
+
+  test("reading begins at the oldest message, or at the first of a time, where it is told so", {}, async (nodes) => {
+    const { one, other, clock } = nodes;
+    const start = clock.now();
+    for (const data of [1, 2, 3]) {
+      await one.publish(data);
+      clock.advance(1000);
+    }
+    for (const topic of [one, other]) {
+      assertEquals(await takeData(topic.subscribe({ from: "earliest" }), 3), [1, 2, 3]);
+      assertEquals(await takeData(topic.subscribe({ from: new Date(start + 1) }), 2), [2, 3]);
+      const now = topic.subscribe({ from: "now" });
+      const future = topic.subscribe({ from: new Date(clock.now() + 1) });
+      await Promise.all([now.cursor(), future.cursor()]);
+      await one.publish(4);
+      for (const subscription of [now, future]) assertEquals(await takeData(subscription, 1), [4]);
+    }
+  });
+
+  test(
+    "whoever resumes before what is kept is told so, and goes on at the oldest",
+    { retention: { count: 2 } },
+    async (nodes) => {
+      const ids: string[] = [];
+      for (const data of [1, 2, 3, 4]) ids.push((await nodes.one.publish(data)).id);
+      for (const topic of [nodes.one, nodes.other]) {
+        const lost = topic.subscribe({ after: ids[0]! });
+        const [gap, ...rest] = await take(lost, 3);
+        assertEquals(gap, { gap: { reason: "retention", from: ids[0]!, oldest: ids[2]! } });
+        assertEquals(rest.map((entry) => "data" in entry && entry.data), [3, 4]);
+        // The newest that was removed is the last that such a reader has seen: nothing is missing.
+        assertEquals(await takeData(topic.subscribe({ after: ids[1]! }), 2), [3, 4]);
+        // After the gap, and before the next message, the place is one from which nothing more is missing.
+        const again = topic.subscribe({ after: ids[0]! });
+        assertEquals((await again.nextBatch())?.length, 1);
+        assertEquals(await takeData(topic.subscribe({ after: (await again.cursor())! }), 2), [3, 4]);
+      }
+    },
+  );
+
+  test(
+    "an id of another life of the topic is a gap, and so is one that is ahead",
+    {},
+    async ({ one, other, topic }) => {
+      const { id: foreign } = await topic("another").publish(0);
+      await one.publish(1);
+      const { id } = await one.publish(2);
+      const ahead = id.slice(0, 9) + "f".repeat(22);
+      for (const reader of [one, other]) {
+        for (const [reason, after] of [["epoch", foreign], ["ahead", ahead]] as const) {
+          const subscription = reader.subscribe({ after });
+          const [gap, first, second] = await take(subscription, 3);
+          assert(gap && "gap" in gap && first && "id" in first && second && "id" in second);
+          assertEquals(gap.gap, { reason, from: after, oldest: first.id });
+          assertEquals([first.data, second.data], [1, 2]);
+        }
+      }
+    },
+  );
+
+  test("a gap on an empty topic has no oldest message, and what comes is read", {}, async ({ one, other, topic }) => {
+    const { id } = await topic("another").publish(0);
+    const subscription = other.subscribe({ after: id });
+    assertEquals(await take(subscription, 1), [{ gap: { reason: "epoch", from: id, oldest: null } }]);
+    await one.publish(1);
+    assertEquals(await takeData(subscription, 1), [1]);
+  });
+
+  test(
+    "a reader that falls behind reads on from the history, without a hole",
+    { buffer: 4 },
+    async ({ one, other }) => {
+      const slow = [one.subscribe(), other.subscribe()];
+      await Promise.all(slow.map((subscription) => subscription.cursor()));
+      for (let data = 0; data < 100; data++) await one.publish(data);
+      for (const subscription of slow) {
+        assertEquals(await takeData(subscription, 100), Array.from({ length: 100 }, (_, data) => data));
+      }
+    },
+  );
+
+  test(
+    "a reader that falls behind what is kept is told so, and goes on",
+    { retention: { count: 10 } },
+    async ({ one }) => {
+      const slow = one.subscribe();
+      const first = await one.publish(0);
+      assertEquals(await takeData(slow, 1), [0]);
+      for (let data = 1; data <= 100; data++) await one.publish(data);
+      const [gap, ...rest] = await take(slow, 11);
+      assert(gap && "gap" in gap);
+      const { reason, from, oldest } = gap.gap;
+      assertEquals([reason, from], ["slow", first.id]);
+      assertEquals(oldest, "id" in rest[0]! ? rest[0].id : "");
+      assertEquals(rest.map((entry) => "data" in entry && entry.data), [91, 92, 93, 94, 95, 96, 97, 98, 99, 100]);
+    },
+  );
+
+  test("what is too old is read by nobody, and its readers are told", { retention: { age: "1m" } }, async (nodes) => {
+    const { one, clock } = nodes;
+    const idle = one.subscribe();
+    const { id } = await one.publish(1);
+    const asleep = one.subscribe({ after: id });
+    await one.publish(2);
+    clock.advance(90_000);
+    await one.publish(3);
+    const [gap, ...rest] = await take(idle, 2);
+    assert(gap && "gap" in gap);
+    assertEquals([gap.gap.reason, rest.map((entry) => "data" in entry && entry.data)], ["slow", [3]]);
+    const [gapAsleep] = await take(asleep, 1);
+    assertEquals(gapAsleep && "gap" in gapAsleep && gapAsleep.gap.reason, "retention");
+  });
+
+  test("readers at the same place get the very same batch, live and from the history", {}, async ({ one }) => {
+    const first = await one.publish(0);
+    await one.publish(1);
+    const history = [1, 2, 3].map(() => one.subscribe({ after: first.id }));
+    const replayed = await Promise.all(history.map((subscription) => subscription.nextBatch()));
+    assertEquals(replayed[0]?.length, 1);
+    for (const batch of replayed) assertStrictEquals(batch, replayed[0]);
+
+    const live = [1, 2, 3].map(() => one.subscribe());
+    const reading = [...live, ...history].map((subscription) => subscription.nextBatch());
+    await one.publish(2);
+    const batches = await Promise.all(reading);
+    for (const batch of batches) assertStrictEquals(batch, batches[0]);
+    const elsewhere = await one.subscribe({ after: first.id }).nextBatch();
+    assertNotStrictEquals(elsewhere, batches[0]);
+  });
+
+  test("head is the newest id, and the place to resume from on an empty topic", {}, async ({ one, other }) => {
+    const empty = await other.head();
+    const { id } = await one.publish(1);
+    assertEquals(await other.head(), id);
+    assertEquals(await takeData(one.subscribe({ after: empty }), 1), [1]);
+  });
+
+  for (const [means, end] of Object.entries(endings())) {
+    test(`a subscription ends by ${means}, also one that waits, and no other does`, {}, async ({ one }) => {
+      const controller = new AbortController();
+      const ended = one.subscribe({ signal: controller.signal });
+      const lasting = one.subscribe();
+      await one.publish(1);
+      assertEquals(await takeData(ended, 1), [1]);
+      const waiting = ended.next();
+      await end(ended, controller);
+      assertEquals(await waiting, { done: true, value: undefined });
+      await one.publish(2);
+      assertEquals(await ended.next(), { done: true, value: undefined });
+      assertEquals(await ended.nextBatch(), undefined);
+      assertEquals(await takeData(lasting, 2), [1, 2]);
+    });
+  }
+
+  test("leaving a loop ends the subscription, with what it has not read", {}, async ({ one }) => {
+    const subscription = one.subscribe();
+    await Promise.all([1, 2, 3].map((data) => one.publish(data)));
+    for await (const entry of subscription) {
+      assertEquals("data" in entry && entry.data, 1);
+      break;
+    }
+    assertEquals(await subscription.next(), { done: true, value: undefined });
+  });
+
+  test("of two reads at once the second is refused, and the first goes on", {}, async ({ one }) => {
+    const subscription = one.subscribe();
+    const waiting = subscription.nextBatch();
+    await assertRejects(() => subscription.nextBatch(), TypeError, "another read is waiting");
+    await one.publish(1);
+    assertEquals((await waiting)?.length, 1);
+  });
+
+  test("calls of next that are not waited for give one entry each", {}, async ({ one }) => {
+    const subscription = one.subscribe();
+    const waiting = [1, 2, 3].map(() => subscription.next());
+    for (const data of [1, 2, 3]) await one.publish(data);
+    const entries = (await Promise.all(waiting)).map(({ value }) => value as TopicEntry<number>);
+    assertEquals(entries.map((entry) => "data" in entry && entry.data), [1, 2, 3]);
+  });
+
+  test("whatever is published and read in whatever order, no reader misses anything unawares", {
+    retention: { count: 40 },
+    buffer: 5,
+  }, async ({ one, other }) => {
+    const random = new Random(5);
+    const history: string[] = [];
+    const readers: { subscription: Subscription<number>; last: string | undefined }[] = [];
+    for (let step = 0; step < 400; step++) {
+      const topic = random.pick([one, other]);
+      if (random.oneIn(2)) {
+        const burst = Array.from({ length: 1 + random.below(random.oneIn(10) ? 60 : 4) }, () => topic.publish(step));
+        history.push(...(await Promise.all(burst)).map(({ id }) => id));
+      } else if (readers.length < 6 || random.oneIn(8)) {
+        const after = history.length > 0 && random.oneIn(2) ? random.pick(history) : undefined;
+        const subscription = topic.subscribe(after === undefined ? {} : { after });
+        readers.push({ subscription, last: await subscription.cursor() });
+      } else {
+        const reader = random.pick(readers);
+        // There is something to read, or nothing is asked for.
+        if (history.length === 0 || reader.last! >= history.at(-1)!) continue;
+        for (const entry of (await reader.subscription.nextBatch())!) {
+          if ("gap" in entry) {
+            const { from, oldest } = entry.gap;
+            assertEquals(from, reader.last);
+            assert(oldest !== null && history.indexOf(oldest) > history.indexOf(from) + 1, "Nothing was missing");
+            reader.last = history[history.indexOf(oldest) - 1]!;
+          } else {
+            assertEquals(entry.id, history[history.indexOf(reader.last!) + 1]);
+            reader.last = entry.id;
+          }
+        }
+      }
+    }
+  });
+}
+
+/** The ways to end a subscription. */
+function endings(): Record<string, (subscription: Subscription<number>, controller: AbortController) => unknown> {
+  return {
+    "close()": (subscription) => subscription.close(),
+    "return()": (subscription) => subscription.return(),
+    "its signal": (_subscription, controller) => controller.abort(),
+    "disposal": (subscription) => subscription[Symbol.asyncDispose](),
+  };
+}

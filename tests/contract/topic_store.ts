@@ -1,0 +1,386 @@
+// What every store of topics must do. `testTopicStore` is called with each kind of store.
+
+import { assert, assertEquals, assertMatch, assertNotEquals, assertRejects } from "@std/assert";
+import { type Cursor, LOG_START, type LogRef, type ReadLimits, type TopicStore } from "../../src/topics/store.ts";
+import { Random } from "../unit/support/random.ts";
+import { Clock } from "./clock.ts";
+import { dataOf, logOf, messageOf, type StoreKind } from "./store_fixture.ts";
+
+const ALL: ReadLimits = { maxMessages: 10_000, maxBytes: 100_000_000 };
+const MINUTE = 60_000;
+/** The largest batch of the random test. */
+const MAX_BATCH = 5;
+
+/** Two stores over the same data, as of two processes, and their clock. */
+interface Nodes {
+  readonly one: TopicStore;
+  readonly other: TopicStore;
+  readonly clock: Clock;
+}
+
+/** Registers the tests of a kind of store. */
+export function testTopicStore(kind: StoreKind): void {
+  const test = (title: string, body: (nodes: Nodes) => Promise<void>): void => {
+    Deno.test(`${kind.name}: ${title}`, async () => {
+      const clock = new Clock();
+      await using fixture = await kind.prepare(clock.now);
+      await body({ one: fixture.open(), other: fixture.open(), clock });
+    });
+  };
+
+  test("a log that was never used is empty, and has a place to read from", async ({ one, other }) => {
+    const { epoch, low, head } = await one.bounds(logOf("unused"));
+    assertMatch(epoch, /^[0-9a-f]{8}$/);
+    assertEquals([low, head], [LOG_START, LOG_START]);
+    assertEquals(await other.read(logOf("unused"), head, ALL), { epoch, low, head, messages: [] });
+  });
+
+  test("messages are read in the order in which they were appended, as they were", async ({ one, other, clock }) => {
+    const log = logOf("order");
+    const first = await one.append(log, [messageOf({ n: 1 }, "a", "made"), messageOf([2, "zwei €"])]);
+    clock.advance(5);
+    const second = await other.append(log, [messageOf(null, "b")]);
+    const cursors = [...first.outcomes, ...second.outcomes].map(({ cursor }) => cursor);
+    const time = clock.now();
+    for (const store of [one, other]) {
+      const { messages, ...bounds } = await store.read(log, LOG_START, ALL);
+      assertEquals(bounds, { epoch: first.epoch, low: LOG_START, head: cursors[2]! });
+      assertEquals(messages, [
+        { cursor: cursors[0]!, type: "made", data: '{"n":1}', bytes: 7, time: time - 5 },
+        { cursor: cursors[1]!, type: undefined, data: '[2,"zwei €"]', bytes: 14, time: time - 5 },
+        { cursor: cursors[2]!, type: undefined, data: "null", bytes: 4, time },
+      ]);
+    }
+  });
+
+  test("cursors have one width, and their order as texts is that of the messages", async ({ one, other }) => {
+    const log = logOf("cursors");
+    const cursors: Cursor[] = [];
+    for (let round = 0; round < 20; round++) {
+      const messages = Array.from({ length: round % 4 + 1 }, () => messageOf(round));
+      const { outcomes } = await (round % 2 ? one : other).append(log, messages);
+      cursors.push(...outcomes.map(({ cursor }) => cursor));
+    }
+    for (const cursor of cursors) assertMatch(cursor, /^[0-9a-f]{22}$/);
+    assertEquals(cursors, [...new Set(cursors)].sort());
+    assert(LOG_START < cursors[0]!);
+  });
+
+  test("what was appended is read at once, whichever process asks", async ({ one, other }) => {
+    const log = logOf("at once");
+    let place = LOG_START;
+    for (let round = 0; round < 20; round++) {
+      await one.append(log, [messageOf(round)]);
+      const { messages, head } = await other.read(log, place, ALL);
+      assertEquals(dataOf(messages), [round]);
+      assertEquals((await other.bounds(log)).head, head);
+      place = head;
+    }
+  });
+
+  test("reading goes on after a place, and gives nothing after the head or beyond", async ({ one }) => {
+    const log = logOf("places");
+    const { outcomes } = await one.append(log, [1, 2, 3].map((data) => messageOf(data)));
+    for (const [index, { cursor }] of outcomes.entries()) {
+      assertEquals(dataOf((await one.read(log, cursor, ALL)).messages), [1, 2, 3].slice(index + 1));
+    }
+    const { messages, head } = await one.read(log, "f".repeat(22), ALL);
+    assertEquals([messages, head], [[], outcomes[2]!.cursor]);
+  });
+
+  test("a reading keeps to its limits, but gives one message that is larger", async ({ one }) => {
+    const log = logOf("limits");
+    await one.append(log, ["aaaa", "bbbb", "c".repeat(98), "d"].map((data) => messageOf(data)));
+    const lengths = async (limits: ReadLimits): Promise<number[]> => {
+      const found: number[] = [];
+      for (let place = LOG_START;;) {
+        const { messages } = await one.read(log, place, limits);
+        if (messages.length === 0) return found;
+        found.push(messages.length);
+        place = messages.at(-1)!.cursor;
+      }
+    };
+    assertEquals(await lengths(ALL), [4]);
+    assertEquals(await lengths({ ...ALL, maxMessages: 3 }), [3, 1]);
+    assertEquals(await lengths({ ...ALL, maxBytes: 12 }), [2, 1, 1]);
+    assertEquals(await lengths({ ...ALL, maxBytes: 1 }), [1, 1, 1, 1]);
+  });
+
+  test("appends of several processes at once come into one order, each batch in its own", async ({ one, other }) => {
+    const log = logOf("concurrent");
+    const publish = async (store: TopicStore, name: string): Promise<Cursor[]> => {
+      const cursors: Cursor[] = [];
+      for (let round = 0; round < 20; round++) {
+        const batch = [0, 1, 2].map((part) => messageOf(`${name} ${round * 3 + part}`));
+        cursors.push(...(await store.append(log, batch)).outcomes.map(({ cursor }) => cursor));
+      }
+      return cursors;
+    };
+    const [ones, others] = await Promise.all([publish(one, "one"), publish(other, "other")]);
+    const { messages } = await one.read(log, LOG_START, ALL);
+    assertEquals((await other.read(log, LOG_START, ALL)).messages, messages);
+    assertEquals(messages.map(({ cursor }) => cursor), [...ones, ...others].sort());
+    for (const [name, cursors] of [["one", ones], ["other", others]] as const) {
+      const own = messages.filter(({ data }) => data.startsWith(`"${name} `));
+      assertEquals(dataOf(own), Array.from({ length: 60 }, (_, index) => `${name} ${index}`));
+      assertEquals(own.map(({ cursor }) => cursor), cursors);
+    }
+  });
+
+  test("a message whose id is known is not stored again, and has the cursor of the first", async ({ one, other }) => {
+    const log = logOf("duplicates");
+    const { outcomes: [first] } = await one.append(log, [messageOf(1, "a")]);
+    assertEquals(first!.duplicate, false);
+    const { outcomes } = await other.append(log, [
+      messageOf(2, "b"),
+      messageOf(3, "a"),
+      messageOf(4, "b"),
+      messageOf(5),
+    ]);
+    assertEquals(outcomes.map(({ duplicate }) => duplicate), [false, true, true, false]);
+    assertEquals([outcomes[1]!.cursor, outcomes[2]!.cursor], [first!.cursor, outcomes[0]!.cursor]);
+    assertEquals(dataOf((await one.read(log, LOG_START, ALL)).messages), [1, 2, 5]);
+  });
+
+  test("of messages of one id that are appended at once, one is stored", async ({ one, other }) => {
+    const log = logOf("race");
+    for (let round = 0; round < 20; round++) {
+      const id = `id ${round}`;
+      const results = await Promise.all([one, other].map((store) => store.append(log, [messageOf(round, id)])));
+      const outcomes = results.map(({ outcomes: [outcome] }) => outcome!);
+      assertEquals(outcomes.map(({ duplicate }) => duplicate).sort(), [false, true]);
+      assertEquals(outcomes[0]!.cursor, outcomes[1]!.cursor);
+    }
+    assertEquals((await one.read(log, LOG_START, ALL)).messages.length, 20);
+  });
+
+  test("an id is remembered for its time, whether its message is kept or not", async ({ one, clock }) => {
+    const log = logOf("window", { count: 1, dedupe: MINUTE });
+    const { outcomes: [first] } = await one.append(log, [messageOf(0, "a")]);
+    await one.append(log, [messageOf(1, "b")]);
+    await one.trim(log);
+    clock.advance(MINUTE);
+    assertEquals((await one.append(log, [messageOf(2, "a")])).outcomes, [{ cursor: first!.cursor, duplicate: true }]);
+  });
+
+  test("an id that was made for the append is remembered where its publisher may leave", async ({ one, other }) => {
+    const log = logOf("fresh");
+    const message = messageOf("once");
+    const { outcomes: [first] } = await one.append(log, [message], new AbortController().signal);
+    const again = await other.append(log, [{ ...message, isFresh: false }]);
+    assertEquals(again.outcomes, [{ cursor: first!.cursor, duplicate: true }]);
+  });
+
+  test("ids belong to their topic", async ({ one }) => {
+    for (const name of ["a", "b"]) {
+      assertEquals((await one.append(logOf(name), [messageOf(name, "id")])).outcomes[0]!.duplicate, false);
+    }
+  });
+
+  for (
+    const [bound, policy, kept] of [
+      ["number", { count: 2 }, [4, 5]],
+      ["size", { bytes: 3 }, [3, 4, 5]],
+      ["size, but for the newest", { bytes: 0.5 }, [5]],
+    ] as const
+  ) {
+    test(`what is beyond the ${bound} is removed, the oldest first`, async ({ one, other }) => {
+      const log = logOf("bounded", policy);
+      const cursors: Cursor[] = [];
+      // One by one: a store may remove a batch as a whole, when all of it is beyond the bound.
+      for (const data of [1, 2, 3, 4, 5]) {
+        const { outcomes: [outcome] } = await one.append(log, [messageOf(data)]);
+        cursors.push(outcome!.cursor);
+      }
+      const low = cursors[4 - kept.length]!;
+      const { epoch } = await one.trim(log);
+      // Whoever was there already has missed nothing, and whoever was not is told by the low place.
+      for (const place of [LOG_START, low]) {
+        const { messages, ...bounds } = await other.read(log, place, ALL);
+        assertEquals([bounds, dataOf(messages)], [{ epoch, low, head: cursors[4]! }, [...kept]]);
+      }
+    });
+  }
+
+  test("what is too old is removed, whether anything is appended or not", async ({ one, other, clock }) => {
+    const log = logOf("age", { age: MINUTE });
+    const { outcomes: [first] } = await one.append(log, [messageOf(1)]);
+    clock.advance(MINUTE / 2);
+    const { outcomes: [second] } = await one.append(log, [messageOf(2)]);
+    clock.advance(MINUTE / 2 + 1);
+    assertEquals((await other.trim(log)).low, first!.cursor);
+    assertEquals(dataOf((await one.read(log, LOG_START, ALL)).messages), [2]);
+    clock.advance(MINUTE);
+    const { low, head } = await one.trim(log);
+    assertEquals([low, head], [second!.cursor, second!.cursor]);
+    assertEquals((await other.read(log, LOG_START, ALL)).messages, []);
+  });
+
+  test("a log that has become empty goes on where it was", async ({ one, clock }) => {
+    const log = logOf("emptied", { age: MINUTE });
+    const { epoch, outcomes: [first] } = await one.append(log, [messageOf(1)]);
+    clock.advance(2 * MINUTE);
+    await one.trim(log);
+    const next = await one.append(log, [messageOf(2)]);
+    assertEquals(next.epoch, epoch);
+    assert(next.outcomes[0]!.cursor > first!.cursor);
+    assertEquals(dataOf((await one.read(log, first!.cursor, ALL)).messages), [2]);
+  });
+
+  test("seeking finds the place before the first message of a time", async ({ one, other, clock }) => {
+    const log = logOf("seek", { age: MINUTE });
+    const start = clock.now();
+    assertEquals((await one.seek(log, new Date(start))).cursor, LOG_START);
+    for (const data of [0, 1, 2]) {
+      await one.append(log, [messageOf(data), messageOf(data)]);
+      clock.advance(1000);
+    }
+    const from = async (time: number): Promise<unknown[]> => {
+      const { epoch, cursor } = await other.seek(log, new Date(time));
+      const slice = await other.read(log, cursor, ALL);
+      assertEquals(slice.epoch, epoch);
+      return dataOf(slice.messages);
+    };
+    assertEquals(await from(0), [0, 0, 1, 1, 2, 2]);
+    assertEquals(await from(start), [0, 0, 1, 1, 2, 2]);
+    assertEquals(await from(start + 1), [1, 1, 2, 2]);
+    assertEquals(await from(start + 1000), [1, 1, 2, 2]);
+    assertEquals(await from(start + 2001), []);
+    clock.advance(MINUTE - 2500);
+    await one.trim(log);
+    assertEquals(await from(0), [1, 1, 2, 2]);
+  });
+
+  test("a log has one epoch for all processes, also those that use it first at once; no other log has it", async (nodes) => {
+    const epochs = new Set<string>();
+    for (let round = 0; round < 5; round++) {
+      const log = logOf(`epoch ${round}`);
+      const found = await Promise.all([nodes.one.bounds(log), nodes.other.append(log, [messageOf(0)])]);
+      assertEquals(found[0].epoch, found[1].epoch);
+      epochs.add(found[0].epoch);
+    }
+    assertEquals(epochs.size, 5);
+  });
+
+  test("who watches is called after an append, whichever process made it, until the watch ends", async ({ one, other }) => {
+    const log = logOf("watched");
+    for (const store of [one, other]) {
+      const { promise: called, resolve } = Promise.withResolvers<void>();
+      const unwatch = one.watch(log, resolve);
+      await store.append(log, [messageOf(0)]);
+      await called;
+      unwatch();
+    }
+    let calls = 0;
+    const unwatch = one.watch(log, () => calls++);
+    unwatch();
+    const { promise: called, resolve } = Promise.withResolvers<void>();
+    const unwatchLater = one.watch(log, resolve);
+    await one.append(log, [messageOf(0)]);
+    await called;
+    unwatchLater();
+    assertEquals(calls, 0);
+  });
+
+  test("the largest message and the largest batches are taken", async ({ one, other }) => {
+    const { maxMessageBytes, maxBatchMessages, maxBatchBytes } = one.capabilities;
+    const log = logOf("large", { bytes: 1e9 });
+    const text = (bytes: number) => "x".repeat(bytes - 2);
+    const size = Math.floor(maxBatchBytes / maxBatchMessages);
+    await one.append(log, [messageOf(text(maxMessageBytes))]);
+    await one.append(log, Array.from({ length: maxBatchMessages }, (_, index) => messageOf(0, `${index}`)));
+    await one.append(log, Array.from({ length: maxBatchMessages }, () => messageOf(text(size))));
+    const { messages: [largest], ...bounds } = await other.read(log, LOG_START, { ...ALL, maxMessages: 1 });
+    assertEquals(largest!.data.length, maxMessageBytes);
+    assertEquals(await countAll(other, log, largest!.cursor), 2 * maxBatchMessages);
+    assertNotEquals(bounds.head, largest!.cursor);
+  });
+
+  test("names, ids and types can be any text, and similar names are different logs", async ({ one, other }) => {
+    const texts = [
+      "a",
+      "a/",
+      "a/b",
+      "A",
+      "a ",
+      "__proto__",
+      "constructor",
+      "0",
+      "é",
+      "e\u0301",
+      "\u0000",
+      "日本",
+      "😀",
+    ];
+    for (const name of texts) {
+      await one.append(logOf(name), [messageOf(name, name, name), messageOf(`again ${name}`, name)]);
+    }
+    for (const name of texts) {
+      const { messages } = await other.read(logOf(name), LOG_START, ALL);
+      assertEquals(messages.map(({ type, data }) => [type, JSON.parse(data)]), [[name, name]], JSON.stringify(name));
+    }
+  });
+
+  test("whatever is done in whatever order, every reading is a part of the one history", async ({ one, other, clock }) => {
+    const random = new Random(11);
+    const log = logOf("random", { count: 30, dedupe: 10 * MINUTE });
+    const history: { cursor: Cursor; data: number }[] = [];
+    const cursorOfId = new Map<string, Cursor>();
+    let low = LOG_START;
+    for (let step = 0; step < 300; step++) {
+      const store = random.pick([one, other]);
+      if (random.oneIn(2)) {
+        const batch = [step, ...random.list(MAX_BATCH - 1, () => step)].map((data) =>
+          messageOf(data, `id ${random.below(500)}`)
+        );
+        const { outcomes } = await store.append(log, batch);
+        for (const [index, { cursor, duplicate }] of outcomes.entries()) {
+          const { id } = batch[index]!;
+          assertEquals(cursorOfId.get(id) ?? cursor, cursor);
+          assertEquals(duplicate, cursorOfId.has(id));
+          if (!duplicate) history.push({ cursor, data: step });
+          cursorOfId.set(id, cursor);
+        }
+        clock.advance(1);
+      } else if (random.oneIn(4)) {
+        low = (await store.trim(log)).low;
+        const kept = history.filter(({ cursor }) => cursor > low).length;
+        assert(kept >= Math.min(30, history.length) && kept < 30 + MAX_BATCH, `${kept} are kept`);
+      } else {
+        const place = history.length === 0 ? LOG_START : random.pick(history).cursor;
+        const slice = await store.read(log, place, { ...ALL, maxMessages: 1 + random.below(10) });
+        assert(slice.low >= low);
+        low = slice.low;
+        const expected = history.filter(({ cursor }) => cursor > place && cursor > slice.low);
+        const found = slice.messages.map(({ cursor, data }) => ({ cursor, data: JSON.parse(data) }));
+        assertEquals(found, expected.slice(0, found.length));
+        assert(found.length > 0 || expected.length === 0);
+        assertEquals(slice.head, history.at(-1)?.cursor ?? LOG_START);
+      }
+    }
+  });
+
+  test("a store that was closed refuses what is asked of it", async ({ one, other }) => {
+    const log = logOf("closed");
+    let calls = 0;
+    one.watch(log, () => calls++);
+    await one.close();
+    await other.close();
+    await assertRejects(() => one.bounds(log), Error, "closed");
+    await assertRejects(() => one.append(log, [messageOf(0)]), Error, "closed");
+    await assertRejects(() => one.read(log, LOG_START, ALL), Error, "closed");
+    await assertRejects(() => one.seek(log, new Date()), Error, "closed");
+    await assertRejects(() => one.trim(log), Error, "closed");
+    assertEquals(calls, 0);
+  });
+}
+
+async function countAll(store: TopicStore, log: LogRef, after: Cursor): Promise<number> {
+  let count = 0;
+  for (let place = after;;) {
+    const { messages } = await store.read(log, place, ALL);
+    if (messages.length === 0) return count;
+    count += messages.length;
+    place = messages.at(-1)!.cursor;
+  }
+}
