@@ -20,6 +20,10 @@ import { assignOperationIds } from "./routing/operation_id.ts";
 import type { ExtraKeys } from "./routing/route_options.ts";
 import type { Mistake } from "./schema/declared.ts";
 import { type RunOptions, serve } from "./serve.ts";
+import { MemoryStore } from "./topics/memory_store.ts";
+import type { Topic } from "./topics/topic.ts";
+import type { TopicOptions } from "./topics/topic_options.ts";
+import { Topics } from "./topics/topics.ts";
 
 /** Options of an {@linkcode App}. */
 export interface AppOptions<State = Record<string, unknown>> {
@@ -115,6 +119,7 @@ export class App<State = Record<string, unknown>> extends RouteScope<State, ""> 
 
   readonly #limits: ResolvedLimits;
   readonly #lifespans: Lifespans<App<State>, State> = new Lifespans();
+  readonly #topics: Topics = new Topics({ openStore: () => new MemoryStore() });
   readonly #builtIns: readonly BuiltIn[];
   #errorHandler: ErrorHandler<State> | undefined;
   #errorShape: ErrorShape | undefined;
@@ -169,10 +174,7 @@ export class App<State = Record<string, unknown>> extends RouteScope<State, ""> 
    * @param request The request.
    * @param info What the server tells of the connection.
    */
-  readonly fetch = (
-    request: Request,
-    info?: ConnectionInfo,
-  ): Promise<Response> => {
+  readonly fetch = (request: Request, info?: ConnectionInfo): Promise<Response> => {
     const dispatcher = this.#dispatcher ??= this.#prepare();
     if (this.#state !== undefined) {
       return dispatcher.dispatch(request, this.#state, info);
@@ -226,12 +228,22 @@ export class App<State = Record<string, unknown>> extends RouteScope<State, ""> 
     >,
   ): void {
     if (this.#starting) {
-      throw new RouteError(
-        "frozen",
-        "Cannot add a lifespan: the application has started",
-      );
+      throw new RouteError("frozen", "Cannot add a lifespan: the application has started");
     }
     this.#lifespans.add(lifespan as Lifespan<App<State>, State>);
+  }
+
+  /**
+   * The topic of a name: the same one every time, here and by `request.app.topic(name)`.
+   *
+   * @param name The name, 1 to 256 characters. Beyond 10,000, topics that were made while the application serves, without anyone
+   * using them, are forgotten with their options.
+   * @param options What messages hold, and how long they are kept. Where they are given again, they must agree.
+   * @throws {TypeError} When the name or an option cannot be used, or an option is not what it was before.
+   * @throws {RangeError} When a bound cannot be kept.
+   */
+  topic<Data = unknown, Input = Data>(name: string, options?: TopicOptions<Data, Input>): Topic<Data, Input> {
+    return this.#topics.topic(name, options);
   }
 
   /**
@@ -275,16 +287,10 @@ export class App<State = Record<string, unknown>> extends RouteScope<State, ""> 
    */
   onError(handler: ErrorHandler<State>, shape?: ErrorShape): void {
     if (this.#dispatcher) {
-      throw new RouteError(
-        "frozen",
-        "Cannot set the error handler: the application serves already",
-      );
+      throw new RouteError("frozen", "Cannot set the error handler: the application serves already");
     }
     if (this.#errorHandler) {
-      throw new RouteError(
-        "conflict",
-        "Cannot set the error handler: there is one already",
-      );
+      throw new RouteError("conflict", "Cannot set the error handler: there is one already");
     }
     if (shape !== undefined) checkErrorShape(shape);
     this.#errorHandler = handler;
@@ -304,7 +310,10 @@ export class App<State = Record<string, unknown>> extends RouteScope<State, ""> 
     return serve({
       fetch: this.fetch,
       start: () => this.start(),
-      endStreams: () => this.#stopping.abort(),
+      endStreams: () => {
+        this.#stopping.abort();
+        this.#topics.endSubscriptions();
+      },
       settle: async () => await this.#dispatcher?.pending.settled(),
       stop: () => this.#unwind(),
     }, options).finally(() => this.#stopping = new AbortController());
@@ -320,8 +329,12 @@ export class App<State = Record<string, unknown>> extends RouteScope<State, ""> 
     });
   }
 
-  /** Waits for what replies have left to do, then unwinds the lifespans. A later request starts them again. */
+  /**
+   * Ends subscriptions, waits for what replies have left to do, unwinds the lifespans, and forgets what topics hold. A later
+   * request starts the lifespans again.
+   */
   async stop(): Promise<void> {
+    this.#topics.endSubscriptions();
     await this.#dispatcher?.pending.settled();
     await this.#unwind();
   }
@@ -331,6 +344,7 @@ export class App<State = Record<string, unknown>> extends RouteScope<State, ""> 
     this.#starting = undefined;
     this.#state = undefined;
     await this.#lifespans.stop();
+    await this.#topics.close();
   }
 
   #endpoints(urls: BuiltInUrls, trust: McpTrust): readonly BuiltIn[] {
@@ -351,6 +365,7 @@ export class App<State = Record<string, unknown>> extends RouteScope<State, ""> 
   }
 
   #prepare(): Dispatcher {
+    this.#topics.serve();
     registryOf(this).freeze(
       "the application serves already; declare everything before the first request",
     );

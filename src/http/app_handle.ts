@@ -1,5 +1,7 @@
 /** What a request can see of the application that serves it. Cuts the knot between the application and its requests. */
 
+import type { Topic } from "../topics/topic.ts";
+import type { TopicOptions } from "../topics/topic_options.ts";
 import type { RouteInfo } from "./route_info.ts";
 
 /** The application as its requests see it. */
@@ -18,4 +20,6 @@ export interface AppHandle {
   readonly mcpUrl: string | null;
   /** All routes, in the order of their registration. */
   readonly routes: readonly RouteInfo[];
+  /** The topic of a name: the same one every time. Options have to be given where it is declared, and nowhere else. */
+  topic<Data = unknown, Input = Data>(name: string, options?: TopicOptions<Data, Input>): Topic<Data, Input>;
 }
