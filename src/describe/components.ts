@@ -2,11 +2,13 @@
 import { ErrorReplies, type ErrorShaping } from "./error_replies.ts";
 import { Models } from "./models.ts";
 import type { OpenAPIComponents } from "./openapi_document.ts";
+import { Parameters } from "./parameters.ts";
 import { SecuritySchemes } from "./security.ts";
 
 /** Takes up what operations refer to. */
 export class Components {
   readonly models: Models = new Models("#/components/schemas/");
+  readonly parameters: Parameters = new Parameters(this.models);
   readonly errors: ErrorReplies;
   readonly security: SecuritySchemes = new SecuritySchemes();
 

@@ -4,7 +4,7 @@ import { type DependencyNode, dependencyNodeOf, type TextInputs } from "../bindi
 import { Resolver } from "../binding/resolver.ts";
 import type { InputSource } from "../errors.ts";
 import { fallsBack, nodeOf, type Schema, type SchemaNode } from "../schema/schema.ts";
-import { toTextForm } from "../schema/text_form.ts";
+import { takesList } from "../schema/text_form.ts";
 import { isRequired } from "./absence.ts";
 
 /** All that a route takes, its dependencies included. */
@@ -86,8 +86,7 @@ class Parameters {
   list(): ParameterInput[] {
     return [...this.#declared.values()].map((parameter) => ({
       ...parameter,
-      isRepeated: parameter.in === "query" &&
-        parameter.schemas.every((schema) => toTextForm(schema, parameter.name).isList),
+      isRepeated: parameter.in === "query" && parameter.schemas.every((schema) => takesList(schema, parameter.name)),
       isRequired: parameter.in === "path" || parameter.schemas.some(isRequired),
     }));
   }

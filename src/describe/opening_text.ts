@@ -33,6 +33,9 @@ const OPERATORS = new Set([
 const CONTINUATION = /[*/%,?:.<>=&|^([`]|\+(?!\+)|-(?!-)|!=|(?:in|instanceof)(?![\p{ID_Continue}$])/yu;
 const LINE_END = /[\n\r\u2028\u2029]/;
 
+/** What the source of a function that opens with a literal has somewhere. Most functions are told by it without a closer look. */
+const OPENING = /\{\s*(?:["'`]|\/[/*])/;
+
 /** `"use strict"` and its kind, which speak to engines and bundlers. */
 const DIRECTIVE = /^use [a-z]+$/;
 
@@ -58,7 +61,9 @@ const ESCAPED: Readonly<Record<string, string>> = {
  */
 // deno-lint-ignore ban-types -- any function has a source
 export function openingText(given: Function): string | undefined {
-  const scanner = new Scanner(Function.prototype.toString.call(given));
+  const source = Function.prototype.toString.call(given);
+  if (!OPENING.test(source)) return undefined;
+  const scanner = new Scanner(source);
   if (!scanner.enterBody()) return undefined;
   for (;;) {
     const literal = scanner.takeTextStatement();

@@ -5,7 +5,7 @@ import { documentationOf } from "./docstring.ts";
 import { type BodyInput, inputsOf } from "./inputs.ts";
 import type { Models } from "./models.ts";
 import type { OpenAPIOperation, OpenAPIRequestBody } from "./openapi_document.ts";
-import { isDescribedElsewhere, parameterOf } from "./parameters.ts";
+import { isDescribedElsewhere } from "./parameters.ts";
 import { repliesOf } from "./replies.ts";
 import { isCredential } from "./security.ts";
 
@@ -23,22 +23,22 @@ export type DescribedRoute = Pick<Route, "name" | "method" | "template" | "opera
 export function operationOf(
   route: DescribedRoute,
   pathNames: ReadonlyMap<string, string>,
-  { models, errors, security: schemes }: Components,
+  components: Components,
 ): OpenAPIOperation {
   const { operationId, options: { tags = [], deprecated } } = route;
   const inputs = inputsOf(route.options, route.template.names);
   const parameters = inputs.parameters
     .filter((input) => !isDescribedElsewhere(input) && !isCredential(input, inputs.dependencies))
-    .map((input) => parameterOf(input, pathNames, models));
-  const security = schemes.of(route.name, inputs);
+    .map((input) => components.parameters.of(input, input.in === "path" ? pathNames.get(input.name)! : input.name));
+  const security = components.security.of(route.name, inputs);
   return {
     operationId,
     ...documentationOf(route),
     ...(tags.length > 0 && { tags: [...tags] }),
     ...(deprecated && { deprecated }),
     ...(parameters.length > 0 && { parameters }),
-    ...(inputs.body && { requestBody: requestBodyOf(inputs.body, operationId, models) }),
-    responses: repliesOf(route, inputs.canBeInvalid, models, errors),
+    ...(inputs.body && { requestBody: requestBodyOf(inputs.body, operationId, components.models) }),
+    responses: repliesOf(route, inputs.canBeInvalid, components.models, components.errors),
     ...(security && { security }),
   };
 }

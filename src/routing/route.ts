@@ -58,6 +58,8 @@ export class Route implements RouteInfo {
   readonly binder: Binder;
   /** The names in the path of its own declaration. */
   readonly ownNames: ReadonlySet<string>;
+  /** A name for the operation, by handler, method and path. */
+  readonly derivedId: string;
   /** The name of the operation; unique once the application has named all of its routes. */
   operationId: string;
 
@@ -69,6 +71,7 @@ export class Route implements RouteInfo {
     this.scopes = parts.scopes;
     this.binder = parts.binder;
     this.ownNames = parts.ownNames;
+    this.derivedId = derivedIdOf(parts.handler.name, parts.method, parts.template);
     this.operationId = parts.options.operationId ?? this.derivedId;
   }
 
@@ -110,11 +113,6 @@ export class Route implements RouteInfo {
   /** The full path. */
   get path(): string {
     return this.template.text;
-  }
-
-  /** A name for the operation, by handler, method and path. */
-  get derivedId(): string {
-    return derivedIdOf(this.handler.name, this.method, this.template);
   }
 
   /** The route as messages call it. */

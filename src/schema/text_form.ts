@@ -152,7 +152,15 @@ function lazyTarget(node: SchemaNode): SchemaNode {
   return target;
 }
 
-function takesList(node: SchemaNode, name: string): boolean {
+/**
+ * Whether a schema takes every value that was sent under its name.
+ *
+ * @param schema What was declared.
+ * @param name What it was declared for, for the message.
+ * @throws {TypeError} When it takes lists and single values.
+ */
+export function takesList(schema: Schema, name: string): boolean {
+  const node = nodeOf(schema);
   if (LISTS.has(node.type)) return true;
   if (node.type === "lazy") return takesList(lazyTarget(node), name);
   if (node.wrapped) return takesList(node.wrapped, name);

@@ -71,7 +71,7 @@ export function outputOf(response: Schema | undefined): ToolOutput {
 
 function propertyOf({ name, input }: ToolArgument, models: Models): JsonSchema {
   if (!("in" in input)) return models.jsonInput(input.schema);
-  const { description, deprecated, schema } = parameterOf(input, new Map([[name, name]]), models);
+  const { description, deprecated, schema } = parameterOf(input, name, models);
   return annotate(mustBeSent(schema, input), {
     ...(description && { description }),
     ...(deprecated && { deprecated }),

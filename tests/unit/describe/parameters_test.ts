@@ -1,8 +1,8 @@
-import { assertEquals } from "@std/assert";
+import { assertEquals, assertNotStrictEquals, assertStrictEquals } from "@std/assert";
 import * as v from "valibot";
 import type { ParameterInput } from "../../../src/describe/inputs.ts";
 import { Models } from "../../../src/describe/models.ts";
-import { isDescribedElsewhere, parameterOf } from "../../../src/describe/parameters.ts";
+import { isDescribedElsewhere, Parameters } from "../../../src/describe/parameters.ts";
 
 const text = v.string();
 
@@ -10,13 +10,27 @@ const text = v.string();
 function describe(input: Partial<ParameterInput>) {
   const models = new Models("#/components/schemas/");
   const whole = { in: "query", name: "a", schemas: [text], isRepeated: false, isRequired: true, ...input } as const;
-  const parameter = parameterOf(whole, new Map([["a", "b"]]), models);
+  const parameter = new Parameters(models).of(whole, "b");
   return { ...parameter, models: Object.keys(models.definitions()) };
 }
 
-Deno.test("A parameter of the path has the name that the document has for it", () => {
-  assertEquals(describe({ in: "path" }).name, "b");
-  assertEquals(describe({ in: "query" }).name, "a");
+Deno.test("A parameter has the name that the document has for it", () => {
+  assertEquals(describe({ in: "path", name: "a" }).name, "b");
+});
+
+Deno.test("What several routes take alike is described once, and only that", () => {
+  const models = new Models("#/components/schemas/");
+  const parameters = new Parameters(models);
+  const input = (source: "path" | "query", schema = text): ParameterInput => {
+    return { in: source, name: "a", schemas: [schema], isRepeated: false, isRequired: true };
+  };
+  const one = parameters.of(input("query"), "a");
+  assertStrictEquals(parameters.of(input("query"), "a"), one);
+  assertEquals(parameters.of(input("query"), "b"), { ...one, name: "b" });
+  assertEquals(parameters.of(input("path"), "a"), { ...one, in: "path", schema: { type: "string", minLength: 1 } });
+  assertNotStrictEquals(parameters.of(input("query", v.string()), "a"), one);
+  const undeclared = { ...input("path"), schemas: [] };
+  assertStrictEquals(parameters.of(undeclared, "a"), parameters.of({ ...undeclared }, "a"));
 });
 
 Deno.test("Text in a path is never empty", () => {
