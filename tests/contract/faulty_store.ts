@@ -19,6 +19,8 @@ export interface Faults {
   afterAppend?: () => Promise<void> | void;
   /** Before a log is read. */
   beforeRead?: () => Promise<void> | void;
+  /** When it was read, and what was read is on its way. */
+  afterRead?: () => Promise<void> | void;
   /** Before it is found out where a log ends. */
   beforeBounds?: () => Promise<void> | void;
 }
@@ -61,7 +63,9 @@ export class FaultyStore implements TopicStore {
   async read(log: LogRef, after: Cursor, limits: ReadLimits): Promise<LogPage> {
     this.reads++;
     await this.faults.beforeRead?.();
-    return await this.inner.read(log, after, limits);
+    const page = await this.inner.read(log, after, limits);
+    await this.faults.afterRead?.();
+    return page;
   }
 
   seek(log: LogRef, time: Date): Promise<LogPlace> {

@@ -1,0 +1,19 @@
+/** Holds up whoever passes, until it is opened. */
+export class Gate {
+  readonly #arrival = Promise.withResolvers<void>();
+  readonly #opening = Promise.withResolvers<void>();
+
+  /** Resolves when somebody stands before it. */
+  readonly reached: Promise<void> = this.#arrival.promise;
+
+  /** Waits until it is open. */
+  readonly pass = (): Promise<void> => {
+    this.#arrival.resolve();
+    return this.#opening.promise;
+  };
+
+  /** Lets everybody pass. */
+  open(): void {
+    this.#opening.resolve();
+  }
+}
