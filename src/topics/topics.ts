@@ -63,7 +63,7 @@ export class Topics {
    * @throws {TypeError} When the name or an option cannot be used, or an option is not what it was before.
    * @throws {RangeError} When a bound cannot be kept.
    */
-  topic<Data, Input>(name: string, options?: TopicOptions<Data, Input>): Topic<Data, Input> {
+  topic<Data = unknown, Input = Data>(name: string, options?: TopicOptions<Data, Input>): Topic<Data, Input> {
     const entry = this.#find(name);
     if (entry && options) checkAgreement(entry.channel.options, options, name);
     // The topic of a name is what it was declared as; checked where the options are given again.

@@ -27,7 +27,7 @@ export function testTopics(kind: StoreKind): void {
       const clock = new Clock();
       await using fixture = await kind.prepare(clock.now);
       const nodes = [0, 1].map(() => new Topics({ openStore: () => fixture.open(), now: clock.now }));
-      const [one, other] = nodes.map((topics) => topics.topic<number, number>("numbers", options));
+      const [one, other] = nodes.map((topics) => topics.topic<number>("numbers", options));
       await body({ one: one!, other: other!, clock, topic: (name) => nodes[0]!.topic(name, options) });
       for (const topics of nodes) await topics.close();
     });

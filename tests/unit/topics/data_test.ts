@@ -1,0 +1,94 @@
+import { assert, assertEquals, assertThrows } from "@std/assert";
+import { decodeMessage, encodeData } from "../../../src/topics/data.ts";
+import { Random } from "../support/random.ts";
+
+const CURSOR = "000000000000000000000f";
+
+function roundTrip(data: unknown): unknown {
+  const stored = { cursor: CURSOR, type: "kind", data: encodeData(data, "prices"), bytes: 0, time: 5 };
+  return decodeMessage(stored, "01234567").data;
+}
+
+Deno.test("A message has an id of epoch and cursor, its type, its data and its time", () => {
+  const stored = { cursor: CURSOR, type: "kind", data: '{"price":3}', bytes: 11, time: 5 };
+  assertEquals(decodeMessage(stored, "01234567"), {
+    id: `01234567-${CURSOR}`,
+    type: "kind",
+    data: { price: 3 },
+    time: new Date(5),
+  });
+});
+
+Deno.test("What JSON can carry comes back as it was", () => {
+  const values = [null, true, "", "€\u2028\ud800", 0, -1.5, 1e300, [], [[1], [null]], {}, {
+    a: { b: [1, { c: null }] },
+  }];
+  for (const value of values) assertEquals(roundTrip(value), value);
+  assertEquals(roundTrip(Object.assign(Object.create(null), { a: 1 })), { a: 1 });
+  const own = JSON.parse('{"__proto__":{"a":1},"constructor":2}');
+  assertEquals(JSON.stringify(roundTrip(own)), JSON.stringify(own));
+});
+
+Deno.test("A property that is undefined is left out", () => {
+  assertEquals(roundTrip({ a: undefined, b: 1 }), { b: 1 });
+});
+
+Deno.test("What JSON would drop or change is refused, with its place", () => {
+  class Price {
+    value = 3;
+  }
+  const table: [data: unknown, complaint: string][] = [
+    [undefined, "JSON cannot carry the undefined, use"],
+    [NaN, "JSON cannot carry the number NaN, use"],
+    [-Infinity, "the number -Infinity"],
+    [5n, "the bigint"],
+    [() => 1, "the function"],
+    [Symbol("a"), "the symbol"],
+    [{ at: new Date(0) }, 'the Date at "at"'],
+    [{ list: [1, { set: new Set() }] }, 'the Set at "list.1.set"'],
+    [[1, undefined], 'the undefined at "1"'],
+    // deno-lint-ignore no-sparse-arrays -- what a hole becomes
+    [[1, , 2], 'the undefined at "1"'],
+    [new Price(), "the Price"],
+    [{ bytes: new Uint8Array(2) }, 'the Uint8Array at "bytes"'],
+    [Object(1), "the Number"],
+    [{ toJSON: () => 1 }, "the Object"],
+    [Promise.resolve(), "the Promise"],
+  ];
+  for (const [data, complaint] of table) {
+    const error = assertThrows(() => encodeData(data, "prices"), TypeError, complaint);
+    assert(error.message.startsWith('Cannot publish to the topic "prices": '), error.message);
+  }
+});
+
+Deno.test("Data that refers to itself or is nested too deeply is refused", () => {
+  const itself: Record<string, unknown> = {};
+  itself.itself = itself;
+  let deep: unknown = [];
+  for (let depth = 0; depth < 100_000; depth++) deep = [deep];
+  for (const data of [itself, deep]) assertThrows(() => encodeData(data, "prices"), TypeError, "no JSON form");
+});
+
+Deno.test("What is accepted comes back the same, whatever it is", () => {
+  const random = new Random(2);
+  const value = (depth: number): unknown => {
+    const kind = random.below(depth === 0 ? 5 : 7);
+    if (kind === 5) return random.list(4, () => value(depth - 1));
+    if (kind === 6) {
+      return Object.fromEntries(random.list(4, () => [random.pick(["a", "b", "toString", "1"]), value(depth - 1)]));
+    }
+    return [null, random.oneIn(2), random.below(1000) / 7, random.pick(["", "a", "\u0000", "😀"]), -1e-9][kind];
+  };
+  for (let round = 0; round < 500; round++) {
+    const data = value(4);
+    assertEquals(roundTrip(data), data);
+  }
+});
+
+Deno.test("Readers cannot change what others read", () => {
+  const data = roundTrip({ list: [{ a: 1 }] }) as { list: { a: number }[] };
+  assertThrows(() => data.list.push({ a: 2 }), TypeError);
+  assertThrows(() => data.list[0]!.a = 2, TypeError);
+  const message = decodeMessage({ cursor: CURSOR, type: undefined, data: "1", bytes: 1, time: 0 }, "01234567");
+  assertThrows(() => Object.assign(message, { id: "another" }), TypeError);
+});

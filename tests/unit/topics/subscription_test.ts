@@ -1,0 +1,152 @@
+import { assert, assertEquals, assertThrows } from "@std/assert";
+import { MemoryStore } from "../../../src/topics/memory_store.ts";
+import type { Topic } from "../../../src/topics/topic.ts";
+import { Topics } from "../../../src/topics/topics.ts";
+import { take, takeData } from "../../contract/reading.ts";
+
+const GARBAGE = [
+  "",
+  "1",
+  "-",
+  "00000000-000000000000000000000g",
+  "00000000-0000000000000000000000 ",
+  "A".repeat(31),
+  null,
+];
+
+function test(title: string, body: (topic: Topic<number>) => Promise<void>): void {
+  Deno.test(title, async () => {
+    const topics = new Topics({ openStore: () => new MemoryStore() });
+    await body(topics.topic("numbers", { retention: { count: 3 } }));
+    await topics.close();
+  });
+}
+
+test("A subscription can be told to resume before it is read", async (topic) => {
+  const { id } = await topic.publish(1);
+  await topic.publish(2);
+  const subscription = topic.subscribe();
+  subscription.resumeAfter(id);
+  assertEquals([await subscription.cursor(), await takeData(subscription, 1)], [id, [2]]);
+  const early = topic.subscribe({ from: "earliest" });
+  early.resumeAfter(await topic.head());
+  await topic.publish(3);
+  assertEquals(await takeData(early, 1), [3]);
+});
+
+test("It can resume while its place is still looked for", async (topic) => {
+  const { id } = await topic.publish(1);
+  await topic.publish(2);
+  const subscription = topic.subscribe();
+  const cursor = subscription.cursor();
+  subscription.resumeAfter(id);
+  assertEquals([await cursor, await takeData(subscription, 1)], [id, [2]]);
+});
+
+test("It cannot resume elsewhere once reading has begun", async (topic) => {
+  const { id } = await topic.publish(1);
+  const subscription = topic.subscribe();
+  const waiting = subscription.nextBatch();
+  assertThrows(() => subscription.resumeAfter(id), TypeError, "reading has begun");
+  subscription.close();
+  assertEquals(await waiting, undefined);
+});
+
+test("What is not an id is refused, wherever it comes from", async (topic) => {
+  const subscription = topic.subscribe();
+  for (const id of GARBAGE) {
+    assertThrows(() => subscription.resumeAfter(id as string), SyntaxError, "it is not the id of a message");
+    assertThrows(() => topic.subscribe({ after: id as string }), SyntaxError);
+  }
+  await topic.publish(1);
+  assertEquals(await takeData(subscription, 1), [1]);
+});
+
+test("It begins only where one can begin", async (topic) => {
+  for (const from of ["later", new Date(NaN), 5, null]) {
+    assertThrows(
+      () => topic.subscribe({ from: from as "now" }),
+      TypeError,
+      'from must be "now", "earliest" or a valid',
+    );
+  }
+  const { id } = await topic.publish(1);
+  await topic.publish(2);
+  assertEquals(await takeData(topic.subscribe({ after: id, from: "earliest" }), 1), [2]);
+});
+
+test("The cursor is the place of what was read last, entry by entry or batch by batch", async (topic) => {
+  const subscription = topic.subscribe();
+  const start = await topic.head();
+  const ids: string[] = [];
+  for (const data of [1, 2, 3]) ids.push((await topic.publish(data)).id);
+  assertEquals(await subscription.cursor(), start);
+  await subscription.next();
+  assertEquals(await subscription.cursor(), ids[0]);
+  await subscription.next();
+  assertEquals(await subscription.cursor(), ids[1]);
+  // The rest of what was read at once.
+  assertEquals((await subscription.nextBatch())?.map((entry) => "data" in entry && entry.data), [3]);
+  assertEquals(await subscription.cursor(), ids[2]);
+  const { id } = await topic.publish(4);
+  await subscription.nextBatch();
+  assertEquals(await subscription.cursor(), id);
+  subscription.close();
+  assertEquals(await subscription.cursor(), id);
+});
+
+test("Entries and batches can be asked for in turn", async (topic) => {
+  const subscription = topic.subscribe();
+  for (const data of [1, 2, 3]) await topic.publish(data);
+  assertEquals(await takeData(subscription, 1), [1]);
+  assertEquals((await subscription.nextBatch())?.length, 2);
+  await topic.publish(4);
+  assertEquals(await takeData(subscription, 1), [4]);
+});
+
+test("After a gap the cursor is the place before the oldest message that is kept", async (topic) => {
+  const ids: string[] = [];
+  for (const data of [1, 2, 3, 4, 5]) ids.push((await topic.publish(data)).id);
+  const subscription = topic.subscribe({ after: ids[0]! });
+  const [gap] = await take(subscription, 1);
+  assert(gap && "gap" in gap);
+  assertEquals([gap.gap.oldest, await subscription.cursor()], [ids[2]!, ids[1]!]);
+  assertEquals(await takeData(topic.subscribe({ after: ids[1]! }), 3), [3, 4, 5]);
+  assertEquals(await takeData(subscription, 3), [3, 4, 5]);
+});
+
+test("A reader gets messages between gaps, however fast they are published", async (topic) => {
+  const subscription = topic.subscribe();
+  let [gaps, messages] = [0, 0];
+  for (let round = 0; round < 20; round++) {
+    await Promise.all(Array.from({ length: 10 }, (_, data) => topic.publish(data)));
+    const batch = (await subscription.nextBatch())!;
+    if ("gap" in batch[0]!) gaps++;
+    else messages += batch.length;
+  }
+  assertEquals([gaps, messages], [10, 30]);
+});
+
+test("A subscription whose signal was aborted before is closed", async (topic) => {
+  const subscription = topic.subscribe({ signal: AbortSignal.abort() });
+  assertEquals([await subscription.nextBatch(), await subscription.cursor()], [undefined, undefined]);
+});
+
+test("A subscription that is never read costs nothing but its place, and says what it missed when it is", async (topic) => {
+  const subscription = topic.subscribe();
+  const start = await subscription.cursor();
+  for (let data = 0; data < 5000; data++) await topic.publish(data);
+  const [gap, ...rest] = await take(subscription, 4);
+  assert(gap && "gap" in gap && rest[0] && "id" in rest[0]);
+  assertEquals(gap.gap, { reason: "slow", from: start!, oldest: rest[0].id });
+  assertEquals(rest.map((entry) => "data" in entry && entry.data), [4997, 4998, 4999]);
+});
+
+test("It is disposed of with its block", async (topic) => {
+  let waiting: Promise<unknown>;
+  {
+    await using subscription = topic.subscribe();
+    waiting = subscription.nextBatch();
+  }
+  assertEquals(await waiting, undefined);
+});

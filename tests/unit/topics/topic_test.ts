@@ -1,0 +1,117 @@
+import { assert, assertEquals, assertRejects } from "@std/assert";
+import * as v from "valibot";
+import { InvalidMessageError } from "../../../src/topics/invalid_message_error.ts";
+import { MemoryStore } from "../../../src/topics/memory_store.ts";
+import type { PublishOptions } from "../../../src/topics/topic.ts";
+import { Topics } from "../../../src/topics/topics.ts";
+import { takeData, takeMessages } from "../../contract/reading.ts";
+
+function topicsOf(): Topics {
+  return new Topics({ openStore: () => new MemoryStore() });
+}
+
+Deno.test("What the schema gives is published", async () => {
+  const schema = v.object({ price: v.pipe(v.string(), v.transform(Number)), unit: v.optional(v.string(), "EUR") });
+  const topic = topicsOf().topic("prices", { schema });
+  const subscription = topic.subscribe();
+  await topic.publish({ price: "3", hidden: true } as { price: string });
+  assertEquals(await takeData(subscription, 1), [{ price: 3, unit: "EUR" }]);
+});
+
+Deno.test("What does not fit the schema is a TypeError with all issues, and without the data", async () => {
+  const schema = v.object({ item: v.string(), lines: v.array(v.object({ count: v.pipe(v.number(), v.minValue(1)) })) });
+  const topic = topicsOf().topic("orders", { schema });
+  const data = { item: 5, lines: [{ count: 1 }, { count: -77 }] } as never;
+  const error = await assertRejects(() => topic.publish(data), InvalidMessageError);
+  assert(error instanceof TypeError);
+  assertEquals(error.issues, [
+    { path: ["item"], message: "Invalid type: expected string", expected: "string" },
+    { path: ["lines", 1, "count"], message: "Invalid value: expected >=1", expected: ">=1" },
+  ]);
+  assertEquals(
+    error.message,
+    'Cannot publish to the topic "orders": the data does not fit the schema, Invalid type: expected string at "item"; ' +
+      'Invalid value: expected >=1 at "lines.1.count"',
+  );
+  const whole = await assertRejects(() => topic.publish("-77" as never), InvalidMessageError);
+  assert(!whole.message.includes("77"));
+  assertEquals(whole.issues[0]?.path, []);
+  const subscription = topic.subscribe({ from: "earliest" });
+  await topic.publish({ item: "tea", lines: [] });
+  assertEquals(await takeData(subscription, 1), [{ item: "tea", lines: [] }]);
+});
+
+Deno.test("An async schema is waited for", async () => {
+  const known = v.pipeAsync(v.string(), v.checkAsync(async (name) => await Promise.resolve(name === "tea"), "Unknown"));
+  const topic = topicsOf().topic("items", { schema: known });
+  const subscription = topic.subscribe();
+  await assertRejects(() => topic.publish("coffee"), InvalidMessageError, "Unknown");
+  await topic.publish("tea");
+  assertEquals(await takeData(subscription, 1), ["tea"]);
+});
+
+Deno.test("A schema whose output JSON cannot carry is found out when it is published", async () => {
+  const topic = topicsOf().topic("dates", { schema: v.object({ at: v.date() }) });
+  await assertRejects(() => topic.publish({ at: new Date() }), TypeError, 'JSON cannot carry the Date at "at"');
+});
+
+Deno.test("What a publisher changes after the call is not published", async () => {
+  const topic = topicsOf().topic<{ price: number }>("prices");
+  const subscription = topic.subscribe();
+  const data = { price: 1 };
+  const publishing = topic.publish(data);
+  data.price = 2;
+  await publishing;
+  assertEquals(await takeData(subscription, 1), [{ price: 1 }]);
+});
+
+Deno.test("A message that is too large is a RangeError, to the byte", async () => {
+  const topic = topicsOf().topic<string>("texts");
+  const largest = "x".repeat(1024 * 1024 - 2);
+  await topic.publish(largest);
+  await assertRejects(() => topic.publish(largest + "x"), RangeError, "the message has 1048577 bytes of JSON");
+  await assertRejects(() => topic.publish("é".repeat(600_000)), RangeError, "1200002 bytes");
+});
+
+Deno.test("An id is a text of 1 to 256 characters, a type one line of them and not the framework's", async () => {
+  const topic = topicsOf().topic("texts");
+  const refused: PublishOptions[] = [
+    { id: "" },
+    { id: "x".repeat(257) },
+    { id: "\udc00" },
+    { id: 5 as unknown as string },
+    { type: "" },
+    { type: "x".repeat(257) },
+    { type: "two\nlines" },
+    { type: "two\rlines" },
+    { type: "\0" },
+    { type: "webfw.gap" },
+    { type: {} as string },
+  ];
+  for (const options of refused) {
+    const [option] = Object.keys(options);
+    await assertRejects(() => topic.publish(1, options), TypeError, `the ${option} must be`);
+  }
+  await topic.publish(1, { id: "x".repeat(256), type: "x".repeat(256) });
+  await topic.publish(1, { id: "two\nlines", type: "webfw" });
+});
+
+Deno.test("Concurrent publishes of one id are one message, whatever they hold", async () => {
+  const topic = topicsOf().topic("orders");
+  const subscription = topic.subscribe();
+  const results = await Promise.all([1, 2, 3].map((data) => topic.publish(data, { id: "same" })));
+  assertEquals(results.map(({ duplicate }) => duplicate), [false, true, true]);
+  assertEquals(new Set(results.map(({ id }) => id)).size, 1);
+  await topic.publish(4);
+  assertEquals(await takeData(subscription, 2), [1, 4]);
+});
+
+Deno.test("Readers of two topics are strangers to one another", async () => {
+  const topics = topicsOf();
+  const [a, b] = [topics.topic<number>("a"), topics.topic<number>("b")];
+  const [readsA, readsB] = [a.subscribe(), b.subscribe()];
+  const { id } = await a.publish(1);
+  await b.publish(2);
+  assertEquals(await takeData(readsB, 1), [2]);
+  assertEquals((await takeMessages(readsA, 1))[0]?.id, id);
+});

@@ -1,0 +1,133 @@
+import {
+  assert,
+  assertEquals,
+  assertNotStrictEquals,
+  assertRejects,
+  assertStrictEquals,
+  assertThrows,
+} from "@std/assert";
+import * as v from "valibot";
+import { MemoryStore } from "../../../src/topics/memory_store.ts";
+import { Topics, type TopicsOptions } from "../../../src/topics/topics.ts";
+import { FaultyStore } from "../../contract/faulty_store.ts";
+import { Gate } from "../../contract/gate.ts";
+import { take, takeData } from "../../contract/reading.ts";
+
+function topicsOf(options: Partial<TopicsOptions> = {}): Topics {
+  return new Topics({ openStore: () => new MemoryStore(), ...options });
+}
+
+Deno.test("A name has one topic, and another name another one", () => {
+  const topics = topicsOf();
+  const topic = topics.topic("a", { schema: v.string() });
+  assertStrictEquals(topics.topic("a"), topic as unknown);
+  assertNotStrictEquals(topics.topic("b"), topic as unknown);
+  assertEquals([topic.name, topics.topic("__proto__").name], ["a", "__proto__"]);
+});
+
+Deno.test("A name must be a text of 1 to 256 characters", () => {
+  const topics = topicsOf();
+  for (const name of ["", "x".repeat(257), "\ud800", 5, undefined, null]) {
+    assertThrows(() => topics.topic(name as string), TypeError, "its name must be a text of 1 to 256 characters");
+  }
+  assertEquals(topics.topic("x".repeat(256)).name.length, 256);
+});
+
+Deno.test("A topic that was used by its name alone cannot be given options later", () => {
+  const topics = topicsOf();
+  topics.topic("a");
+  topics.topic("a", {});
+  assertThrows(() => topics.topic("a", { schema: v.string() }), TypeError, "give the options where it is first used");
+});
+
+Deno.test("Nothing opens the store but the use of a topic", async () => {
+  let opened = 0;
+  const topics = topicsOf({ openStore: () => (opened++, new MemoryStore()) });
+  topics.topic("a", { retention: { age: "1h" } });
+  await topics.close();
+  assertEquals(opened, 0);
+  await topics.topic("a").head();
+  await topics.topic("b").head();
+  assertEquals(opened, 1);
+  await topics.close();
+});
+
+Deno.test("While the application serves, topics that nobody uses are let go of beyond a number", async () => {
+  const topics = topicsOf({ maxIdle: 20 });
+  const declared = topics.topic("declared", { buffer: 5 });
+  topics.serve();
+  const used = topics.topic("used", { buffer: 5 });
+  const subscription = used.subscribe();
+  const idle = topics.topic("idle", { buffer: 5 });
+  await idle.publish("kept");
+  for (let number = 0; number < 100; number++) topics.topic(`room ${number}`);
+  assertStrictEquals(topics.topic("declared"), declared);
+  assertStrictEquals(topics.topic("used"), used);
+  const again = topics.topic("idle", { buffer: 6 });
+  assertNotStrictEquals(again, idle);
+  // Only the object was let go of: whoever holds it still, uses the same topic.
+  assertEquals(await takeData(idle.subscribe({ from: "earliest" }), 1), ["kept"]);
+  const both = [idle.subscribe(), again.subscribe()];
+  await again.publish("new");
+  for (const reader of both) assertEquals(await takeData(reader, 1), ["new"]);
+  subscription.close();
+  await topics.close();
+});
+
+Deno.test("The one that was asked for last is let go of last", () => {
+  const topics = topicsOf({ maxIdle: 2 });
+  topics.serve();
+  const [a, b] = [topics.topic("a"), topics.topic("b")];
+  topics.topic("a");
+  topics.topic("c");
+  assertStrictEquals(topics.topic("a"), a);
+  assertNotStrictEquals(topics.topic("b"), b);
+});
+
+Deno.test("Closing ends subscriptions, waits for what is being published, and forgets what was", async () => {
+  const stores: FaultyStore[] = [];
+  const openStore = () => {
+    stores.push(new FaultyStore(new MemoryStore()));
+    return stores.at(-1)!;
+  };
+  const topics = topicsOf({ openStore });
+  const topic = topics.topic<number>("a");
+  const subscription = topic.subscribe();
+  const { id } = await topic.publish(1);
+  const gate = new Gate();
+  stores[0]!.faults = { beforeAppend: gate.pass };
+  const publishing = topic.publish(2);
+  await gate.reached;
+  const closing = topics.close();
+  // Whoever subscribes meanwhile would hold up the end.
+  assertEquals(await topic.subscribe().nextBatch(), undefined);
+  gate.open();
+  await Promise.all([closing, publishing]);
+  assertEquals(await subscription.next(), { done: true, value: undefined });
+
+  await topic.publish(3);
+  const [gap, next] = await take(topic.subscribe({ after: id }), 2);
+  assert(gap && "gap" in gap && next && "data" in next);
+  assertEquals([gap.gap.reason, next.data, stores.length], ["epoch", 3, 2]);
+  await topics.close();
+});
+
+Deno.test("A topic that was let go of is closed like the others", async () => {
+  const topics = topicsOf({ maxIdle: 1 });
+  topics.serve();
+  const held = topics.topic("a");
+  for (const name of ["b", "c"]) topics.topic(name);
+  const waiting = held.subscribe().nextBatch();
+  await topics.close();
+  assertEquals(await waiting, undefined);
+});
+
+Deno.test("A store that cannot be opened fails whoever uses it", async () => {
+  const topics = topicsOf({
+    openStore: () => {
+      throw new Error("Cannot open the store");
+    },
+  });
+  await assertRejects(() => topics.topic("a").publish(1), Error, "Cannot open the store");
+  await topics.close();
+});
