@@ -5,7 +5,7 @@ import { Clock } from "../../contract/clock.ts";
 import { dataOf, logOf, messageOf } from "../../contract/store_fixture.ts";
 import { testTopicStore } from "../../contract/topic_store.ts";
 
-const ALL = { maxMessages: 10_000, maxBytes: 110_000_000 };
+const ALL = { maxMessages: 10_000, maxBytes: 100_000_000 };
 
 testTopicStore({
   name: "The store in memory",
@@ -48,7 +48,7 @@ Deno.test("A clock that is set back does not change the order of times", async (
 });
 
 Deno.test("Beyond its size, a store in memory drops the logs that were not appended to for longest", async () => {
-  const store = new MemoryStore({ maxBytes: 100_000 });
+  const store = new MemoryStore({ maxBytes: 110_000 });
   const data = "x".repeat(20_000);
   const epochs = new Map<string, string>();
   for (const name of ["a", "b", "c", "a", "d", "e"]) {
