@@ -44,6 +44,11 @@ const REPLIES = {
 
 type ReplyName = keyof typeof REPLIES;
 
+const REFERENCES: Readonly<Record<ReplyName, OpenAPIReference>> = {
+  Problem: { $ref: "#/components/responses/Problem" },
+  ValidationProblem: { $ref: "#/components/responses/ValidationProblem" },
+};
+
 /**
  * How an application's error replies are shaped: by the framework, by a handler of its own that says how, or by one that says
  * nothing of it.
@@ -112,6 +117,6 @@ export class ErrorReplies {
 
   #refer(name: ReplyName): OpenAPIReference {
     this.#used.add(name);
-    return { $ref: `#/components/responses/${name}` };
+    return REFERENCES[name];
   }
 }

@@ -48,12 +48,9 @@ export interface BodyInput {
  * @param pathNames The names in its full path, in their order.
  */
 export function inputsOf(declared: InputDeclaration, pathNames: readonly string[]): RouteInputs {
-  const deps = Object.entries(declared.deps ?? {}).map(([name, given]) =>
-    [name, dependencyNodeOf(given, name)] as const
-  );
-  const found = new Parameters(pathNames);
+  const found = new DeclaredParameters(pathNames);
   found.add(declared);
-  const dependencies = new Resolver(new Map(deps)).nodes;
+  const dependencies = declared.deps ? dependenciesOf(declared.deps) : [];
   for (const { inputs } of dependencies) found.add(inputs);
   const parameters = found.list();
   const body = declared.body && { schema: declared.body, isRequired: isRequired(declared.body) };
@@ -61,10 +58,15 @@ export function inputsOf(declared: InputDeclaration, pathNames: readonly string[
   return { parameters, body, canBeInvalid, dependencies };
 }
 
+function dependenciesOf(deps: Readonly<Record<string, unknown>>): readonly DependencyNode[] {
+  const nodes = Object.entries(deps).map(([name, given]) => [name, dependencyNodeOf(given, name)] as const);
+  return new Resolver(new Map(nodes)).nodes;
+}
+
 type Declared = Pick<ParameterInput, "in" | "name"> & { readonly schemas: Schema[] };
 
 /** Parameters by place and name: what several declare is one. */
-class Parameters {
+class DeclaredParameters {
   readonly #pathNames: readonly string[];
   readonly #declared = new Map<string, Declared>();
 
@@ -74,26 +76,30 @@ class Parameters {
   }
 
   /** Adds what the handler or a dependency declares. A query parameter whose name the path holds is bound to the path. */
-  add({ params = {}, query = {}, headers = {}, cookies = {} }: TextInputs): void {
-    for (const [name, schema] of Object.entries(params)) this.#add("path", name, schema);
-    for (const [name, schema] of Object.entries(query)) {
-      this.#add(this.#pathNames.includes(name) ? "path" : "query", name, schema);
-    }
-    for (const [name, schema] of Object.entries(headers)) this.#add("header", name, schema);
-    for (const [name, schema] of Object.entries(cookies)) this.#add("cookie", name, schema);
+  add({ params, query, headers, cookies }: TextInputs): void {
+    this.#addAll("path", params);
+    this.#addAll("query", query);
+    this.#addAll("header", headers);
+    this.#addAll("cookie", cookies);
   }
 
   list(): ParameterInput[] {
-    return [...this.#declared.values()].map((parameter) => ({
-      ...parameter,
-      isRepeated: parameter.in === "query" && parameter.schemas.every((schema) => takesList(schema, parameter.name)),
-      isRequired: parameter.in === "path" || parameter.schemas.some(isRequired),
+    return Array.from(this.#declared.values(), ({ in: source, name, schemas }) => ({
+      in: source,
+      name,
+      schemas,
+      isRepeated: source === "query" && schemas.every((schema) => takesList(schema, name)),
+      isRequired: source === "path" || schemas.some(isRequired),
     }));
   }
 
-  #add(source: ParameterInput["in"], name: string, schema: Schema): void {
-    const { schemas } = this.#open(source, name);
-    if (!schemas.includes(schema)) schemas.push(schema);
+  #addAll(source: ParameterInput["in"], declared: TextInputs[keyof TextInputs]): void {
+    if (!declared) return;
+    for (const [name, schema] of Object.entries(declared)) {
+      const isOfPath = source === "query" && this.#pathNames.includes(name);
+      const { schemas } = this.#open(isOfPath ? "path" : source, name);
+      if (!schemas.includes(schema)) schemas.push(schema);
+    }
   }
 
   #open(source: ParameterInput["in"], name: string): Declared {

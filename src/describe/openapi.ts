@@ -54,25 +54,35 @@ export function openapiDocument(
  * the same path, and what a client can write into one segment is served by the other.
  */
 function withoutShadowed(routes: readonly DescribedRoute[]): readonly DescribedRoute[] {
+  if (!routes.some(isRest)) return routes;
   const keyOf = ({ method, template }: DescribedRoute) => `${method} ${placeOf(template)}`;
-  const isRest = ({ template }: DescribedRoute) => template.segments.at(-1)?.kind === "rest";
   const kept = new Set(routes.filter((route) => !isRest(route)).map(keyOf));
   return routes.filter((route) => !isRest(route) || !kept.has(keyOf(route)));
 }
 
-/** What OpenAPI tells paths apart by: their literal segments. */
-function placeOf({ segments }: PathTemplate): string {
-  return segments.map((segment) => segment.kind === "literal" ? `/${segment.text}` : "/{}").join("");
+function isRest({ template }: Pick<DescribedRoute, "template">): boolean {
+  return template.segments.at(-1)?.kind === "rest";
+}
+
+/** What OpenAPI tells paths apart by: their shape, in which it knows no rest. */
+function placeOf(template: PathTemplate): string {
+  return isRest({ template }) ? template.shape.replace(/\{\.{3}\}$/, "{}") : template.shape;
+}
+
+/** A path, and what the document calls the names in it, in their order. */
+interface Place {
+  readonly item: OpenAPIPathItem;
+  readonly names: readonly string[];
 }
 
 /** Paths with their operations. Templates that differ in names alone are one, which has the names of the first. */
 class Paths {
   /** By the paths' text. */
   readonly items: Record<string, OpenAPIPathItem> = {};
-  readonly #places = new Map<string, { readonly item: OpenAPIPathItem; readonly names: readonly string[] }>();
+  readonly #places = new Map<string, Place>();
 
-  /** Opens the place of a template, and tells what it calls the template's names. */
-  open(template: PathTemplate): { item: OpenAPIPathItem; names: ReadonlyMap<string, string> } {
+  /** Opens the place of a template. */
+  open(template: PathTemplate): Place {
     const key = placeOf(template);
     let place = this.#places.get(key);
     if (!place) {
@@ -80,8 +90,7 @@ class Paths {
       this.#places.set(key, place);
       this.items[template.segments.map(textOf).join("")] = place.item;
     }
-    const { item, names } = place;
-    return { item, names: new Map(template.names.map((name, index) => [name, names[index]!])) };
+    return place;
   }
 }
 

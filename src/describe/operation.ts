@@ -2,7 +2,7 @@
 import type { Route } from "../routing/route.ts";
 import type { Components } from "./components.ts";
 import { documentationOf } from "./docstring.ts";
-import { type BodyInput, inputsOf } from "./inputs.ts";
+import { type BodyInput, inputsOf, type ParameterInput } from "./inputs.ts";
 import type { Models } from "./models.ts";
 import type { OpenAPIOperation, OpenAPIRequestBody } from "./openapi_document.ts";
 import { isDescribedElsewhere } from "./parameters.ts";
@@ -16,20 +16,21 @@ export type DescribedRoute = Pick<Route, "name" | "method" | "template" | "opera
  * The operation of a route.
  *
  * @param route The route.
- * @param pathNames What the document calls the names in the path.
+ * @param pathNames What the document calls the names in the path, in their order.
  * @param components Takes up what the operation refers to.
  * @throws {RouteError} With code `conflict`, when a security scheme has the name of another one.
  */
 export function operationOf(
   route: DescribedRoute,
-  pathNames: ReadonlyMap<string, string>,
+  pathNames: readonly string[],
   components: Components,
 ): OpenAPIOperation {
-  const { operationId, options: { tags = [], deprecated } } = route;
-  const inputs = inputsOf(route.options, route.template.names);
+  const { operationId, options: { tags = [], deprecated }, template: { names } } = route;
+  const inputs = inputsOf(route.options, names);
+  const nameOf = ({ in: source, name }: ParameterInput) => source === "path" ? pathNames[names.indexOf(name)]! : name;
   const parameters = inputs.parameters
     .filter((input) => !isDescribedElsewhere(input) && !isCredential(input, inputs.dependencies))
-    .map((input) => components.parameters.of(input, input.in === "path" ? pathNames.get(input.name)! : input.name));
+    .map((input) => components.parameters.of(input, nameOf(input)));
   const security = components.security.of(route.name, inputs);
   return {
     operationId,
