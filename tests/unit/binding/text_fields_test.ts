@@ -1,5 +1,6 @@
 import { assert, assertEquals } from "@std/assert";
 import * as v from "valibot";
+import { App } from "@webfw/core";
 import { TextFields } from "../../../src/binding/text_fields.ts";
 import type { Issue } from "../../../src/errors.ts";
 import { Exchange } from "../../../src/http/exchange.ts";
@@ -45,6 +46,8 @@ const TEXTS = [
   "99999999999999999999",
 ];
 
+const app = new App();
+
 function requestOf(random: Random): HttpRequest {
   const query = new URLSearchParams();
   for (let left = random.below(5); left > 0; left--) {
@@ -56,15 +59,6 @@ function requestOf(random: Random): HttpRequest {
   if (random.below(2) === 1) headers.set("cookie", `sid=${random.pick(TEXTS)}`);
   const raw = new Request(`http://localhost/s?${query}`, { headers });
   const matched = { info: null, names: ["shop", "id"], limits: DEFAULT_LIMITS };
-  const app = {
-    title: "",
-    version: "",
-    description: undefined,
-    openapiUrl: null,
-    docsUrl: null,
-    mcpUrl: null,
-    routes: [],
-  };
   const end = pathEnd(raw.url, pathStart(raw.url));
   return new HttpRequest(new Exchange(raw, app, matched, ["s", random.pick(TEXTS)], end, undefined), {});
 }

@@ -5,7 +5,7 @@ import { join } from "node:path";
 import { bookshop } from "../../examples/bookshop/bookshop.ts";
 import { CapturedLog } from "../spec/support/captured_log.ts";
 import { Random } from "../unit/support/random.ts";
-import { findFaults, type Findings, type Subject } from "./behaviour/conformity.ts";
+import { findFaults, type Findings, type Subject } from "./conformity/faults.ts";
 import { hostileApp } from "./hostile_app.ts";
 
 const SEED = Number(Deno.env.get("WEBFW_SEED") ?? 20261121);

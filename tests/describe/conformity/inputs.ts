@@ -144,9 +144,16 @@ export function changed(body: unknown, random: Random): unknown {
   walk(copy);
   if (places.length === 0 || random.oneIn(6)) return random.pick(ODD_VALUES);
   const [holder, key] = random.pick(places) as [Record<string | number, unknown>, string];
-  if (random.oneIn(4)) delete holder[key];
-  else if (random.oneIn(4)) holder[`${key}_odd`] = 1;
-  else holder[key] = random.pick(ODD_VALUES);
+  switch (random.below(4)) {
+    case 0:
+      delete holder[key];
+      break;
+    case 1:
+      holder[`${key}_odd`] = 1;
+      break;
+    default:
+      holder[key] = random.pick(ODD_VALUES);
+  }
   // As it arrives: an undefined or a hole in a list has no JSON.
   return JSON.parse(JSON.stringify(copy));
 }
