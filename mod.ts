@@ -93,6 +93,8 @@ export type {
   ToolOptions,
 } from "./src/http/route_info.ts";
 export { html, redirect, text } from "./src/http/reply.ts";
+export { type EventStream, SSE, type SSEOptions } from "./src/http/sse.ts";
+export type { DataEncoding, Misread, ServerSentEvent } from "./src/http/sse_event.ts";
 export type { Middleware, Next } from "./src/routing/middleware.ts";
 
 // Topics

@@ -5,6 +5,8 @@ import type { AppHandle } from "../http/app_handle.ts";
 import { completeAfter, PendingWork } from "../http/completion.ts";
 import type { ResolvedLimits } from "../http/limits.ts";
 import { toReply, withHeaders, withoutBody } from "../http/reply.ts";
+import { EventStream } from "../http/sse.ts";
+import { eventReply } from "../http/sse_reply.ts";
 import type { Stopping } from "../http/stream_reply.ts";
 import { type ConnectionInfo, Exchange, type MatchedRoute } from "../http/exchange.ts";
 import { exchangeOf, HttpRequest } from "../http/request.ts";
@@ -158,7 +160,9 @@ function planOf(
         const reduced = reduce(result);
         result = reduced instanceof Promise ? await reduced : reduced;
       }
-      const reply = toReply(result, status, stopping);
+      const reply = result instanceof EventStream
+        ? eventReply(result, request, status ?? 200, stopping)
+        : toReply(result, status, stopping);
       response = reply instanceof Promise ? await reply : reply;
       if (exchange.completion && isWhole(result)) exchange.completion.whole = response;
       if (exchange.replyHeaders) response = withHeaders(response, exchange.replyHeaders);
@@ -195,7 +199,8 @@ function asItIs(_exchange: Exchange, response: Response): Response {
 /** Whether the reply of a result is made at once, and not while it is sent. */
 function isWhole(result: unknown): boolean {
   if (typeof result !== "object" || result === null) return true;
-  return !(result instanceof Response || result instanceof Blob || Symbol.asyncIterator in result);
+  const isMade = result instanceof Response || result instanceof Blob || result instanceof EventStream;
+  return !isMade && !(Symbol.asyncIterator in result);
 }
 
 /** A result that does not fit is the application's fault. Values stay out of the message, which is logged. */

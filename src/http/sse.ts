@@ -1,0 +1,160 @@
+/** What a handler returns to send events: `SSE()`. */
+import { type Duration, toMilliseconds } from "../duration.ts";
+import { Subscription } from "../topics/subscription.ts";
+import { type EventChunks, IterableChunks } from "./sse_chunks.ts";
+import { type DataEncoding, type Misread, toRetry } from "./sse_event.ts";
+import { TopicChunks } from "./sse_topics.ts";
+
+/** How events are sent. */
+export interface SSEOptions {
+  /** How long the client waits before it connects again. Its own choice unless given; browsers wait a few seconds. */
+  retry?: Duration;
+  /**
+   * The silence after which a heartbeat is sent, so that no proxy takes the connection for dead and a client that has gone is
+   * noticed. It may come a sixteenth of the time too early.
+   *
+   * @default {"15s"}
+   */
+  heartbeat?: Duration;
+  /**
+   * How data becomes text: `json`, strings too; or `text`, which sends strings as they are, and JSON of anything else. Whichever
+   * way its lines end, text arrives with line feeds.
+   *
+   * @default {"json"}
+   */
+  encode?: DataEncoding;
+}
+
+let take: (stream: EventStream) => EventChunks;
+
+/** Events on their way to one client: what {@linkcode SSE} makes, for a handler to return. */
+export class EventStream {
+  /** The silence after which a heartbeat is sent, in milliseconds. */
+  readonly heartbeat: number;
+  #chunks: EventChunks | undefined;
+
+  static {
+    take = (stream) => stream.#take();
+  }
+
+  /**
+   * Takes a source; `SSE()` does it.
+   *
+   * @ignore
+   */
+  constructor(source: unknown, options: SSEOptions) {
+    const { retry, heartbeat = "15s", encode = "json", ...unknown } = options;
+    for (const key of Object.keys(unknown)) {
+      throw new TypeError(`Cannot send events: the option "${key}" is unknown, use retry, heartbeat or encode`);
+    }
+    if (encode !== "json" && encode !== "text") {
+      throw new TypeError(`Cannot send events: encode must be "json" or "text", got "${encode}"`);
+    }
+    const chunkOptions = { encode, retry: retry === undefined ? undefined : toRetry(retry) };
+    this.heartbeat = toMilliseconds(heartbeat, "the heartbeat");
+    const subscriptions = toSubscriptions(source);
+    this.#chunks = subscriptions
+      ? new TopicChunks(subscriptions, chunkOptions)
+      : new IterableChunks(checkIterable(source), chunkOptions);
+  }
+
+  #take(): EventChunks {
+    const chunks = this.#chunks;
+    if (!chunks) throw new TypeError("Cannot send the events again: call SSE() for each request");
+    this.#chunks = undefined;
+    return chunks;
+  }
+}
+
+/**
+ * Sends events to a browser's `EventSource`, or any other client of server-sent events (HTML Living Standard, section 9.2).
+ *
+ * A subscription to a topic resumes by itself: each event carries its place, and a client that comes back with it, in
+ * `Last-Event-ID` or as `?lastEventId=`, gets what it missed. Where some of that is no longer kept it gets an event `webfw.gap`
+ * first, with `{ reason, from, oldest }` as data. The type of a message is the name of its event. An id that no stream gave is
+ * answered with 400. Several topics go into one stream as a list.
+ *
+ * Anything else that is an async iterable gives data, or objects of the form of {@linkcode ServerSentEvent}; to resume it, read
+ * `request.lastEventId`.
+ *
+ * Nothing is read before the client takes it, and one that does not read costs no more than one chunk. The source is closed when
+ * the client goes, when it has not read for 30 seconds, and when the server stops. A generator is closed where it yields: one that
+ * waits for something that may never come has to be told by other means, such as `request.after()`. When the source fails, that
+ * is logged and the stream ends; browsers then connect again, as they do when it ends by itself.
+ *
+ * @param source A subscription, a list of subscriptions to different topics, or an async iterable of data and events.
+ * @param options How events are sent.
+ * @throws {TypeError} When the source is none, or an option is unknown.
+ * @throws {RangeError} When a time cannot be used.
+ *
+ * @example Events of a topic
+ * ```ts
+ * import { App, SSE } from "@webfw/core";
+ * import { assertEquals } from "@std/assert";
+ *
+ * const app = new App();
+ * const prices = app.topic<number>("prices");
+ * app.get("/prices", async () => SSE(prices.subscribe(), { retry: "2s" }));
+ *
+ * const { id } = await prices.publish(12);
+ * await prices.publish(13, { type: "drop" });
+ *
+ * const missed = new Request("http://localhost/prices", { headers: { "last-event-id": id } });
+ * const { body } = await app.fetch(missed);
+ * const events = body!.pipeThrough(new TextDecoderStream()).getReader();
+ * assertEquals((await events.read()).value, `retry: 2000\nid: ${id}\n\n`);
+ * assertEquals((await events.read()).value?.split("\n").slice(1), ["event: drop", "data: 13", "", ""]);
+ * await events.cancel();
+ * ```
+ *
+ * @example Events of a generator
+ * ```ts
+ * import { App, SSE } from "@webfw/core";
+ * import { assertEquals } from "@std/assert";
+ *
+ * const app = new App();
+ * app.get("/countdown", async () => {
+ *   return SSE(async function* () {
+ *     yield 2;
+ *     yield { event: "lift-off", data: "Go" };
+ *   }());
+ * });
+ * const response = await app.fetch(new Request("http://localhost/countdown"));
+ * assertEquals(await response.text(), 'data: 2\n\nevent: lift-off\ndata: "Go"\n\n');
+ * ```
+ */
+export function SSE<Item>(
+  source:
+    | Subscription
+    | readonly Subscription[]
+    | (AsyncIterable<Item> & ([Misread<Item>] extends [never] ? unknown : Misread<Item>)),
+  options: SSEOptions = {},
+): EventStream {
+  return new EventStream(source, options);
+}
+
+/** The source of a stream. It can be taken once. */
+export function takeChunks(stream: EventStream): EventChunks {
+  return take(stream);
+}
+
+function toSubscriptions(source: unknown): readonly Subscription[] | undefined {
+  if (source instanceof Subscription) return [source];
+  if (!Array.isArray(source)) return undefined;
+  if (source.length === 0 || !source.every((each) => each instanceof Subscription)) {
+    throw new TypeError("Cannot send events: a list must hold subscriptions to topics, and at least one");
+  }
+  const names = source.map(({ topic }) => topic.name);
+  const twice = names.find((name, index) => names.indexOf(name) !== index);
+  if (twice === undefined) return source;
+  throw new TypeError(`Cannot send events: the topic "${twice}" is in the list twice`);
+}
+
+function checkIterable(source: unknown): AsyncIterable<unknown> {
+  if (typeof source === "object" && source !== null && Symbol.asyncIterator in source) {
+    return source as AsyncIterable<unknown>;
+  }
+  throw new TypeError(
+    `Cannot send events: the source must be a subscription, a list of them or an async iterable, got ${typeof source}`,
+  );
+}
