@@ -12,10 +12,11 @@ import { checkTool } from "./mcp/tool_check.ts";
  * @throws {RouteError} With code `tool`, when agents cannot be told of the route, or cannot call it.
  */
 export function checkRoute(route: Route): void {
+  // First: it says more of a route that is a tool.
+  checkTool(route);
   const { body, response, responses = {} } = route.options;
   const action = `register ${route.name}`;
   if (body) checkJson("input", body, "body", action);
   if (response) checkJson("output", response, isAsyncGeneratorFunction(route.handler) ? "item" : "response", action);
   for (const [status, model] of Object.entries(responses)) checkJson("output", model, `response${status}`, action);
-  checkTool(route);
 }
