@@ -117,10 +117,7 @@ export class Tail<Data> {
       while (this.#isBehind && this.#window && !this.#hasEnded) {
         this.#isBehind = false;
         const window = this.#window;
-        const slice = await this.#log.read(window.end);
-        // Replaced while it was read: what came back belongs to the window that was there before.
-        if (window !== this.#window) this.#isBehind = true;
-        else this.#take(window, slice);
+        this.#take(window, await this.#log.read(window.end));
       }
     } catch (error) {
       this.#fail(error);

@@ -23,6 +23,8 @@ export interface Faults {
   afterRead?: () => Promise<void> | void;
   /** Before it is found out where a log ends. */
   beforeBounds?: () => Promise<void> | void;
+  /** When it was found out, and the answer is on its way. */
+  afterBounds?: () => Promise<void> | void;
 }
 
 /** A store in front of another one, where things go wrong as a test says, and which counts what is asked of it. */
@@ -49,7 +51,9 @@ export class FaultyStore implements TopicStore {
 
   async bounds(log: LogRef): Promise<LogBounds> {
     await this.faults.beforeBounds?.();
-    return await this.inner.bounds(log);
+    const bounds = await this.inner.bounds(log);
+    await this.faults.afterBounds?.();
+    return bounds;
   }
 
   async append(log: LogRef, messages: readonly NewMessage[], signal?: AbortSignal): Promise<AppendResult> {

@@ -256,6 +256,35 @@ export function testTopics(kind: StoreKind): void {
     assertEquals(gapAsleep && "gap" in gapAsleep && gapAsleep.gap.reason, "retention");
   });
 
+  test(
+    "what has become too old is read by nobody, also when nothing is published",
+    { retention: { age: "1m" } },
+    async (nodes) => {
+      const readers = [nodes.one.subscribe(), nodes.other.subscribe()];
+      await Promise.all(readers.map((reader) => reader.cursor()));
+      await nodes.one.publish(1);
+      assertEquals(await takeData(nodes.one.subscribe({ from: "earliest" }), 1), [1]);
+      nodes.clock.advance(90_000);
+      for (const reader of readers) {
+        const [gap] = await take(reader, 1);
+        assert(gap && "gap" in gap);
+        assertEquals([gap.gap.reason, gap.gap.oldest], ["slow", null]);
+      }
+      await nodes.one.publish(2);
+      for (const reader of readers) assertEquals(await takeData(reader, 1), [2]);
+    },
+  );
+
+  test("a reader that resumed in time and falls behind later is slow", { retention: { count: 2 } }, async ({ one }) => {
+    const { id } = await one.publish(1);
+    await one.publish(2);
+    const reader = one.subscribe({ after: id });
+    assertEquals(await takeData(reader, 1), [2]);
+    for (const data of [3, 4, 5]) await one.publish(data);
+    const [gap] = await take(reader, 1);
+    assertEquals(gap && "gap" in gap && gap.gap.reason, "slow");
+  });
+
   test("readers at the same place get the very same batch, live and from the history", {}, async ({ one }) => {
     const first = await one.publish(0);
     await one.publish(1);

@@ -4,11 +4,12 @@ import { assert, assertEquals, assertRejects, assertStringIncludes } from "@std/
 import { PublishOutcomeUnknown } from "../../src/topics/publish_outcome_unknown.ts";
 import type { Topic } from "../../src/topics/topic.ts";
 import { Topics } from "../../src/topics/topics.ts";
+import { ticks } from "../spec/support/ticks.ts";
 import { Clock } from "./clock.ts";
 import { FaultyStore } from "./faulty_store.ts";
 import { Gate } from "./gate.ts";
 import { take, takeData } from "./reading.ts";
-import type { StoreKind } from "./store_fixture.ts";
+import { logOf, messageOf, type StoreKind } from "./store_fixture.ts";
 
 /** A topic, and the store where things go wrong. */
 interface Setting {
@@ -144,6 +145,15 @@ export function testTopicFaults(kind: StoreKind): void {
     assertEquals(store.batches, [1, maxBatchMessages, 2]);
   });
 
+  test("what is appended at once keeps to the size that the store takes", async ({ topic, store }) => {
+    const { maxMessageBytes, maxBatchBytes } = store.capabilities;
+    const perBatch = Math.floor(maxBatchBytes / maxMessageBytes);
+    const text = "x".repeat(maxMessageBytes - 2);
+    const large = topic as Topic<unknown> as Topic<string>;
+    await Promise.all(Array.from({ length: 2 * perBatch + 1 }, () => large.publish(text)));
+    assertEquals(store.batches, [perBatch, perBatch, 1]);
+  });
+
   test("a store that hangs does not fill the memory", async ({ topic, store }) => {
     const gate = new Gate();
     store.faults = { beforeAppend: gate.pass };
@@ -169,8 +179,35 @@ export function testTopicFaults(kind: StoreKind): void {
     const subscription = topic.subscribe();
     const publishing = topic.publish(1);
     await gate.reached;
+    // Time enough to append, if it did not wait.
+    await ticks(2);
     gate.open();
     await publishing;
+    assertEquals(await takeData(subscription, 1), [1]);
+  });
+
+  test("a subscription begins after what was published before, though that was not read back yet", async (setting) => {
+    const { topic, store } = setting;
+    const early = topic.subscribe();
+    await early.cursor();
+    const gate = new Gate();
+    store.faults = { beforeRead: gate.pass };
+    await topic.publish(1);
+    const late = topic.subscribe();
+    gate.open();
+    await topic.publish(2);
+    assertEquals(await takeData(late, 1), [2]);
+    assertEquals(await takeData(early, 2), [1, 2]);
+  });
+
+  test("a message that another process appends while the place is found is not overlooked", async ({ topic, store }) => {
+    const gate = new Gate();
+    store.faults = { afterBounds: gate.pass };
+    const subscription = topic.subscribe();
+    await gate.reached;
+    await store.inner.append(logOf("numbers"), [messageOf(1)]);
+    await ticks(2);
+    gate.open();
     assertEquals(await takeData(subscription, 1), [1]);
   });
 
@@ -226,6 +263,27 @@ export function testTopicFaults(kind: StoreKind): void {
     assertEquals(await takeData(subscription, 2), [1, 2]);
   });
 
+  test("a reading that began before a message came does not hide it from the others", async ({ topic, store }) => {
+    const live = topic.subscribe();
+    await live.cursor();
+    const [following, resuming] = [new Gate(), new Gate()];
+    store.faults = { beforeRead: following.pass };
+    const { id } = await topic.publish(1);
+    await following.reached;
+    // Resumes where this process has not come yet; what it finds is held up on its way.
+    store.faults = { afterRead: resuming.pass };
+    const waiting = topic.subscribe({ after: id }).nextBatch();
+    await resuming.reached;
+    store.faults = {};
+    following.open();
+    assertEquals(await takeData(live, 1), [1]);
+    await topic.publish(2);
+    await ticks(2);
+    resuming.open();
+    assertEquals(await takeData(live, 1), [2]);
+    assertEquals((await waiting)?.length, 1);
+  });
+
   test("calls for nothing change nothing", async ({ topic, store }) => {
     const subscription = topic.subscribe();
     await topic.publish(1);
@@ -279,6 +337,27 @@ export function testTopicFaults(kind: StoreKind): void {
     const [first, next] = await take(behind, 2);
     assert(first && "gap" in first && next && "data" in next);
     assertEquals([first.gap.reason, next.data], ["epoch", 2]);
+    await second[Symbol.asyncDispose]();
+  });
+
+  test("a log that began a new life without a call is found out by whoever reads it", async ({ topic, store }) => {
+    const second = await kind.prepare(Date.now);
+    const live = topic.subscribe();
+    await topic.publish(1);
+    assertEquals(await takeData(live, 1), [1]);
+    store.inner = second.open();
+    const appended = [2, 3].map((data) => messageOf(data));
+    await store.inner.append(logOf("numbers"), appended);
+    const late = topic.subscribe({ from: "earliest" });
+    assertEquals(await takeData(late, 2), [2, 3]);
+    const waiting = late.nextBatch();
+    await ticks(2);
+    const readsBefore = store.reads;
+    await ticks(2);
+    assertEquals(store.reads, readsBefore);
+    await topic.publish(4);
+    store.watchers.forEach((wake) => wake());
+    assertEquals((await waiting)?.map((entry) => "data" in entry && entry.data), [4]);
     await second[Symbol.asyncDispose]();
   });
 }

@@ -132,6 +132,25 @@ test("A subscription whose signal was aborted before is closed", async (topic) =
   assertEquals([await subscription.nextBatch(), await subscription.cursor()], [undefined, undefined]);
 });
 
+test("A closed subscription leaves nothing at its signal", async (topic) => {
+  const { signal } = new AbortController();
+  let listeners = 0;
+  const { addEventListener, removeEventListener } = signal;
+  signal.addEventListener = (...args: Parameters<typeof addEventListener>) => {
+    listeners++;
+    addEventListener.apply(signal, args);
+  };
+  signal.removeEventListener = (...args: Parameters<typeof removeEventListener>) => {
+    listeners--;
+    removeEventListener.apply(signal, args);
+  };
+  const subscription = topic.subscribe({ signal });
+  await topic.publish(1, { signal });
+  assertEquals(listeners, 1);
+  subscription.close();
+  assertEquals(listeners, 0);
+});
+
 test("A subscription that is never read costs nothing but its place, and says what it missed when it is", async (topic) => {
   const subscription = topic.subscribe();
   const start = await subscription.cursor();

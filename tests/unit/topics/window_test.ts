@@ -76,7 +76,7 @@ Deno.test("It lets go of what the store no longer keeps, and of what is too old"
 
 Deno.test("It has nothing to say of another life of the log", () => {
   const window = new Window<number>(idOf(1), 10, 1000);
-  const other = idOf(1, "bbbbbbbb");
+  const other = idOf(1, "00000000");
   assertEquals([window.after(other), window.covers(other)], [undefined, false]);
   assertEquals(window.isContinuedBy({ ...sliceOf([]), head: other, low: other }), false);
 });

@@ -1,0 +1,35 @@
+import { assertEquals, assertRejects, assertStrictEquals } from "@std/assert";
+import { LogReader } from "../../../src/topics/log_reader.ts";
+import { MemoryStore } from "../../../src/topics/memory_store.ts";
+import { FaultyStore } from "../../contract/faulty_store.ts";
+import { logOf, messageOf } from "../../contract/store_fixture.ts";
+
+const LOG = logOf("numbers");
+
+Deno.test("Readings of the same place at the same time are one, and later ones see what came since", async () => {
+  const store = new FaultyStore(new MemoryStore());
+  const reader = new LogReader<number>(() => store, LOG);
+  const { low } = await reader.bounds();
+  await store.append(LOG, [messageOf(1)]);
+  const [first, same, own] = await Promise.all([reader.readShared(low), reader.readShared(low), reader.read(low)]);
+  assertStrictEquals(first, same);
+  assertEquals([own, store.reads], [first, 2]);
+  await store.append(LOG, [messageOf(2)]);
+  const later = await reader.readShared(low);
+  assertEquals(later.messages.map(({ data }) => data), [1, 2]);
+  assertEquals([later.sizes, later.head], [[1, 1], later.messages[1]!.id]);
+});
+
+Deno.test("A reading that failed is tried again", async () => {
+  const store = new FaultyStore(new MemoryStore());
+  const reader = new LogReader<number>(() => store, LOG);
+  const { low } = await reader.bounds();
+  store.faults = {
+    beforeRead: () => {
+      throw new Error("Cannot reach the store");
+    },
+  };
+  for (let turn = 0; turn < 2; turn++) await assertRejects(() => reader.readShared(low), Error, "Cannot reach");
+  store.faults = {};
+  assertEquals((await reader.readShared(low)).messages, []);
+});
