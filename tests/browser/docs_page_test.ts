@@ -167,7 +167,7 @@ browserTest("The documentation page", async (browser, t) => {
     await page.keyboard.type("12");
     await tabTo(/^Execute$/);
     await page.keyboard.press("Enter");
-    await page.locator(".live-responses-table").getByText("12").waitFor();
+    await page.locator(".live-responses-table").getByText("12", { exact: true }).waitFor();
     assertEquals(watched.complaints, []);
   });
 
