@@ -86,9 +86,9 @@ export class ErrorReplies {
    *
    * @param canBeInvalid Whether its input can be refused with 422.
    */
-  of(canBeInvalid: boolean): Record<string, OpenAPIReference> {
-    const other = this.#refer("Problem");
-    return { ...(canBeInvalid && { 422: this.#refer("ValidationProblem") }), "4XX": other, "5XX": other };
+  of(canBeInvalid: boolean): (readonly [status: number | string, reply: OpenAPIReference])[] {
+    const others = [["4XX", this.#refer("Problem")], ["5XX", this.#refer("Problem")]] as const;
+    return canBeInvalid ? [[422, this.#refer("ValidationProblem")], ...others] : [...others];
   }
 
   /**

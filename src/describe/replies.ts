@@ -9,10 +9,11 @@ import { isAlwaysSent } from "./absence.ts";
 import type { ErrorReplies } from "./error_replies.ts";
 import { isBinary } from "./foreign_kind.ts";
 import type { Models } from "./models.ts";
-import type { OpenAPIMediaType, OpenAPIOperation, OpenAPIResponse } from "./openapi_document.ts";
+import type { OpenAPIMediaType, OpenAPIOperation, OpenAPIReference, OpenAPIResponse } from "./openapi_document.ts";
 
+type Reply = OpenAPIResponse | OpenAPIReference;
 type Content = Record<string, OpenAPIMediaType>;
-type Replies = Record<number, OpenAPIResponse>;
+type Replies = readonly (readonly [status: number, reply: OpenAPIResponse])[];
 
 /** What is read of a route. */
 type AnsweringRoute = Pick<Route, "handler" | "operationId" | "options">;
@@ -31,15 +32,33 @@ export function repliesOf(
   models: Models,
   errors: ErrorReplies,
 ): OpenAPIOperation["responses"] {
+  const { operationId, options: { responses = {} } } = route;
   const success = successOf(route, models);
-  const replies: OpenAPIOperation["responses"] = { ...errors.of(canBeInvalid), ...success };
-  for (const [code, schema] of Object.entries(route.options.responses ?? {})) {
-    if (code in success) continue;
+  const replies: (readonly [status: number | string, reply: Reply])[] = [...errors.of(canBeInvalid), ...success];
+  for (const [code, schema] of Object.entries(responses)) {
     const status = Number(code);
+    if (success.some(([known]) => known === status)) continue;
     const type = status < 400 ? "application/json" : errors.contentType;
-    replies[code] = reply(status, contentOf(schema, type, `${route.operationId}Response${code}`, models), schema);
+    const content = contentOf(schema, type, `${operationId}Response${code}`, models);
+    replies.push([status, reply(status, content, schema)]);
   }
-  return replies;
+  return byStatus(replies);
+}
+
+/** More than any status. */
+const FAR = 1_000_000;
+
+/**
+ * The replies as an object, the last one of each status.
+ *
+ * V8 keeps the values of keys that are numbers in an array, of some 600 places for a 422: most of the document, and of the time to
+ * make it. A key that is far from the others has it keep them in a dictionary, and it stays with that.
+ */
+function byStatus(replies: Iterable<readonly [status: number | string, reply: Reply]>): Record<string, Reply> {
+  const object: Record<string, Reply | undefined> = { [FAR]: undefined };
+  for (const [status, reply] of replies) object[status] = reply;
+  delete object[FAR];
+  return object as Record<string, Reply>;
 }
 
 function successOf({ handler, operationId, options }: AnsweringRoute, models: Models): Replies {
@@ -55,17 +74,15 @@ function streamed(status: number, item: Schema | undefined, operationId: string,
   const line = item && { "x-oai-itemSchema": models.jsonOutput(item, `${operationId}Item`) };
   const mayBeBytes = !item || item.type === "instance";
   const content: Content = { "application/jsonl": line ?? {}, ...(mayBeBytes && { "application/octet-stream": {} }) };
-  return { [status]: reply(status, content, item) };
+  return [[status, reply(status, content, item)]];
 }
 
 /** A result that is reduced to its model. Where that is `undefined`, there is nothing to send. */
 function modelled(model: Schema, status: number | undefined, operationId: string, models: Models): Replies {
   const content = contentOf(model, "application/json", `${operationId}Response`, models);
-  if (!content) return { [status ?? 204]: reply(status ?? 204, content, model) };
-  return {
-    [status ?? 200]: reply(status ?? 200, content, model),
-    ...(status === undefined && !isAlwaysSent(model) && { 204: reply(204) }),
-  };
+  if (!content) return [[status ?? 204, reply(status ?? 204, content, model)]];
+  const sent = [status ?? 200, reply(status ?? 200, content, model)] as const;
+  return status === undefined && !isAlwaysSent(model) ? [sent, [204, reply(204)]] : [sent];
 }
 
 /**
@@ -74,9 +91,9 @@ function modelled(model: Schema, status: number | undefined, operationId: string
  */
 function unmodelled(status: number | undefined, declared: Readonly<Record<number, Schema>>): Replies {
   const anything: Content = { "*/*": {} };
-  if (status !== undefined) return status in declared ? {} : { [status]: reply(status, anything) };
-  if (Object.keys(declared).some((code) => Number(code) < 400)) return {};
-  return { 200: reply(200, anything), 204: reply(204) };
+  if (status !== undefined) return status in declared ? [] : [[status, reply(status, anything)]];
+  if (Object.keys(declared).some((code) => Number(code) < 400)) return [];
+  return [[200, reply(200, anything)], [204, reply(204)]];
 }
 
 function reply(status: number, content?: Content, schema?: Schema): OpenAPIResponse {

@@ -66,6 +66,14 @@ Deno.test("The description of a schema is that of its reply, else the phrase of 
   });
 });
 
+Deno.test("A model that is declared for a status which has one is not taken up", () => {
+  const models = new Models("#/components/schemas/");
+  const titled = (title: string) => v.pipe(v.object({}), v.title(title));
+  const options = { response: titled("Told"), responses: { 200: titled("Hidden") } };
+  repliesOf({ handler: async () => {}, operationId: "act", options }, false, models, new ErrorReplies("default"));
+  assertEquals(Object.keys(models.definitions()), ["Told"]);
+});
+
 Deno.test("A success that is documented by itself is not told again", () => {
   assertEquals(describe({ responses: { 202: v.string() } }), {
     202: { description: "Accepted", content: json(STRING) },
