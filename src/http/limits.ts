@@ -23,6 +23,12 @@ export interface Limits {
    */
   query?: number;
   /**
+   * The size of a message that comes over a WebSocket in bytes. Deno takes none above 64 MiB, and breaks the connection off there.
+   *
+   * @default {1048576} 1 MiB
+   */
+  message?: number;
+  /**
    * The time to read a body, but for one that the handler takes as a stream.
    *
    * @default {30000} 30 s
@@ -38,6 +44,7 @@ export const DEFAULT_LIMITS: ResolvedLimits = {
   body: 1024 * 1024,
   multipart: 32 * 1024 * 1024,
   query: 1000,
+  message: 1024 * 1024,
   readTimeout: 30_000,
 };
 
