@@ -210,7 +210,12 @@ export const CALLS: readonly ExpectedCall[] = [
   {
     name: "search",
     arguments: { kind: "c", rest: "..", limit: 11, loud: true },
-    failure: "422 Invalid input: The request does not fit its description\n- rest: Must not hold a dot segment",
+    failure: [
+      "422 Invalid input: The request does not fit its description",
+      '- kind: Invalid type: expected ("a" | "b")',
+      "- rest: Must not hold a dot segment",
+      "- limit: Invalid value: expected <=10",
+    ].join("\n"),
   },
   {
     name: "search",

@@ -2,6 +2,7 @@
 import type { ToolAnnotations } from "../../http/route_info.ts";
 import type { Route } from "../../routing/route.ts";
 import { documentationOf } from "../docstring.ts";
+import { checkOf } from "./argument_check.ts";
 import { annotationsOf } from "./tool_annotations.ts";
 import { argumentsOf } from "./tool_arguments.ts";
 import { toolOptionsOf } from "./tool_name.ts";
@@ -54,5 +55,12 @@ export function toTool(route: Route, name: string): Tool {
     ...(output.schema && { outputSchema: output.schema }),
     annotations: annotationsOf(route.method, title, annotations),
   };
-  return { route, arguments: args, nullable: nullableOf(inputSchema), definition, form: output.form };
+  return {
+    route,
+    arguments: args,
+    nullable: nullableOf(inputSchema),
+    checks: new Map(args.map((argument) => [argument.name, checkOf(argument)])),
+    definition,
+    form: output.form,
+  };
 }

@@ -3,6 +3,7 @@ import { type InputSource, type Issue, ValidationError } from "../../errors.ts";
 import type { HttpRequest } from "../../http/request.ts";
 import { pathStart } from "../../http/target.ts";
 import type { Route } from "../../routing/route.ts";
+import type { ArgumentCheck } from "./argument_check.ts";
 import type { ToolArgument } from "./tool_arguments.ts";
 
 /** Arguments by name, as an agent sent them. */
@@ -24,6 +25,8 @@ export interface RequestPlan {
   readonly arguments: readonly ToolArgument[];
   /** The names of the arguments that may be null. */
   readonly nullable: ReadonlySet<string>;
+  /** The checks of the arguments, by their names. */
+  readonly checks: ReadonlyMap<string, ArgumentCheck>;
 }
 
 /**
@@ -32,7 +35,8 @@ export interface RequestPlan {
  * @param plan The tool.
  * @param args What the agent gave.
  * @param caller The request that brought the call.
- * @throws {ValidationError} When an argument is unknown, or cannot be written into a path or query.
+ * @throws {ValidationError} When an argument is unknown, is another one in the path or query than the agent was told of, or cannot
+ *   be written there.
  */
 export function toRequest(plan: RequestPlan, args: CallArguments, caller: HttpRequest): Request {
   const issues = unknownArguments(plan, args);
@@ -41,11 +45,13 @@ export function toRequest(plan: RequestPlan, args: CallArguments, caller: HttpRe
   let body: string | null = null;
   for (const { name, input } of plan.arguments) {
     const value = valueOf(name, plan, args);
+    const told = issues.length;
     if (!("in" in input)) body = value === undefined ? null : JSON.stringify(value);
     else if (input.in === "path") path.set(name, pathText(name, value, issues));
     else for (const text of queryTexts(name, value, issues)) query.append(name, text);
+    if ("in" in input && issues.length === told) issues.push(...plan.checks.get(name)!(value));
   }
-  if (issues.length > 0) throw new ValidationError(issues);
+  if (issues.length > 0) throw new ValidationError([...issues, ...bodyFaults(plan, args)]);
   const origin = caller.raw.url.slice(0, pathStart(caller.raw.url));
   const url = origin + pathOf(plan.route, path) + (query.size > 0 ? `?${query}` : "");
   const { method } = plan.route;
@@ -60,6 +66,12 @@ function unknownArguments(plan: RequestPlan, args: CallArguments): Issue[] {
   const unknown = Object.keys(args).filter((name) => !known.includes(name)).slice(0, MAX_UNKNOWN);
   const expected = known.length === 0 ? "none at all" : known.join(", ");
   return unknown.map((name) => issueOf("query", name, `Unknown argument: expected ${expected}`));
+}
+
+/** The faults of the body, of which nobody else tells where no request goes out. */
+function bodyFaults(plan: RequestPlan, args: CallArguments): Issue[] {
+  const body = plan.arguments.find(({ input }) => !("in" in input));
+  return body ? plan.checks.get(body.name)!(valueOf(body.name, plan, args)) : [];
 }
 
 /** Many agents write null for what they leave out. */
