@@ -165,9 +165,10 @@ export class Description {
     return this.#form === "output" && node.default !== undefined && node.default !== null ? wrapped : orNull(wrapped);
   }
 
+  /** What is left out is left to the outermost schema that may be: it does not ask those within for their defaults. */
   #withDefault(node: SchemaNode, schema: JsonSchema): JsonSchema {
     const value = this.#form === "input" ? toJson(node.default) : undefined;
-    return value === undefined ? schema : annotate(schema, { default: value });
+    return value === undefined ? withoutDefault(schema) : annotate(schema, { default: value });
   }
 
   /** What falls back takes anything. What it is meant for is told all the same. */

@@ -93,6 +93,17 @@ Deno.test("A default that is computed is not called, and a key that has one is a
   assertEquals(calls, 0);
 });
 
+Deno.test("A default within a schema that may be left out itself is none", () => {
+  const models = new Models("#/");
+  const nested = v.optional(v.number(), 18);
+  for (const schema of [v.optional(nested), v.exactOptional(nested), v.undefinedable(nested)]) {
+    assertEquals(models.jsonInput(schema), number);
+  }
+  assertEquals(models.jsonInput(v.optional(nested, 5)), { type: "number", default: 5 });
+  assertEquals(models.jsonInput(v.partial(v.object({ age: nested }))), object({ "age?": number }));
+  assertEquals(v.parse(v.partial(v.object({ age: nested })), {}), {});
+});
+
 Deno.test("Only what is JSON is told of defaults and examples", () => {
   const given = v.custom<unknown>(() => true);
   const told = (value: unknown) => accepted(v.object({ a: v.optional(given, value) })).properties?.a;
