@@ -2,6 +2,7 @@
 import { LogReader } from "./log_reader.ts";
 import { isSameEpoch } from "./message_id.ts";
 import { Publisher, type PublishResult } from "./publisher.ts";
+import { Reader } from "./reader.ts";
 import type { LogRef, NewMessage, TopicStore } from "./store.ts";
 import { checkId, Subscription } from "./subscription.ts";
 import { Tail } from "./tail.ts";
@@ -81,9 +82,9 @@ export class Channel<Data> {
     }
     const tail = this.#tail ??= this.#openTail();
     const place = after ?? this.#placeOf(from, tail);
-    const subscription = new Subscription(this, tail, { place, isOwn: after === undefined, signal });
-    if (this.#context.isEnding()) subscription.close();
-    return subscription;
+    const reader = new Reader(tail, { place, isOwn: after === undefined, signal });
+    if (this.#context.isEnding()) reader.close();
+    return new Subscription(this, reader);
   }
 
   /** Resolves when nothing waits to be stored. */

@@ -1,18 +1,7 @@
-/** One reader of a topic: a place in the log, and no queue of its own. */
-import type { TopicBounds } from "./log_reader.ts";
-import type { GapReason, TopicEntry, TopicGap, TopicMessage } from "./message.ts";
-import { isId, isSameEpoch } from "./message_id.ts";
-import type { Tail, TailReader } from "./tail.ts";
-
-/** Where a subscription begins, and what ends it. */
-export interface SubscriptionStart {
-  /** The id to begin after. */
-  readonly place: string | Promise<string>;
-  /** Whether the id came from the log itself, and not from a client. */
-  readonly isOwn: boolean;
-  /** Closes the subscription. */
-  readonly signal: AbortSignal | undefined;
-}
+/** The reader of a topic as applications use it. */
+import type { TopicEntry } from "./message.ts";
+import { isId } from "./message_id.ts";
+import type { Batch, Reader } from "./reader.ts";
 
 /**
  * A reader of a topic, live from the moment it was made. It is an async iterable of messages and, where some are missing, of a gap.
@@ -40,46 +29,20 @@ export interface SubscriptionStart {
 export class Subscription<Data = unknown> implements AsyncIterableIterator<TopicEntry<Data>>, AsyncDisposable {
   /** The topic that is read. */
   readonly topic: { readonly name: string };
-  readonly #tail: Tail<Data>;
-  readonly #signal: AbortSignal | undefined;
-  readonly #reader: TailReader = {
-    wake: () => this.#wake?.(),
-    fail: (error) => this.#end({ error }),
-    close: () => this.close(),
-  };
-  readonly #close = (): void => this.close();
-  readonly #entries: AsyncGenerator<TopicEntry<Data>, void, void>;
-  #place: string | Promise<string>;
-  /** Whether the place is known to be one of the log. */
-  #isCertain: boolean;
-  /** A batch of which `next()` has given a part. */
-  #opened: { readonly batch: readonly TopicEntry<Data>[]; given: number } | undefined;
-  /** Messages that were read with a gap, and come after it. */
-  #next: readonly TopicMessage<Data>[] | undefined;
+  readonly #reader: Reader<Data>;
   #hasBegun = false;
-  #isReading = false;
-  #lossReason: GapReason;
-  #closed: { readonly error?: unknown } | undefined;
-  readonly #ended: PromiseWithResolvers<undefined> = Promise.withResolvers();
-  #wake: (() => void) | undefined;
+  #entries: AsyncGenerator<TopicEntry<Data>, void, void> | undefined;
+  /** A batch of which `next()` has given a part. */
+  #begun: { readonly batch: readonly TopicEntry<Data>[]; given: number } | undefined;
 
   /**
-   * Makes a reader; the topic does it.
+   * Wraps a reader; the topic does it.
    *
    * @ignore
    */
-  constructor(topic: { readonly name: string }, tail: Tail<Data>, start: SubscriptionStart) {
+  constructor(topic: { readonly name: string }, reader: Reader<Data>) {
     this.topic = topic;
-    this.#tail = tail;
-    this.#place = start.place;
-    this.#isCertain = start.isOwn;
-    this.#lossReason = start.isOwn ? "slow" : "retention";
-    this.#signal = start.signal;
-    this.#entries = this.#iterate();
-    tail.add(this.#reader);
-    if (typeof start.place !== "string") start.place.catch(this.#reader.fail);
-    if (start.signal?.aborted) this.close();
-    else start.signal?.addEventListener("abort", this.#close, { once: true });
+    this.#reader = reader;
   }
 
   /**
@@ -94,9 +57,7 @@ export class Subscription<Data = unknown> implements AsyncIterableIterator<Topic
       throw new TypeError(`Cannot resume the subscription to "${this.topic.name}": reading has begun`);
     }
     checkId(id);
-    this.#place = id;
-    this.#isCertain = false;
-    this.#lossReason = "retention";
+    this.#reader.resumeAfter(id);
   }
 
   /**
@@ -104,17 +65,9 @@ export class Subscription<Data = unknown> implements AsyncIterableIterator<Topic
    * waits until that is known. Undefined where the subscription was closed before.
    */
   async cursor(): Promise<string | undefined> {
-    const { batch, given = 0 } = this.#opened ?? {};
+    const { batch, given = 0 } = this.#begun ?? {};
     const last = batch?.[given - 1];
-    if (last && !("gap" in last)) return last.id;
-    while (typeof this.#place !== "string") {
-      const pending = this.#place;
-      const place = await Promise.race([pending, this.#ended.promise]);
-      if (place === undefined) return undefined;
-      // Unless it was told to resume elsewhere meanwhile.
-      if (this.#place === pending) this.#place = place;
-    }
-    return this.#place;
+    return last && !("gap" in last) ? last.id : await this.#reader.place();
   }
 
   /**
@@ -124,34 +77,31 @@ export class Subscription<Data = unknown> implements AsyncIterableIterator<Topic
    * @returns Undefined when the subscription is closed.
    * @throws {TypeError} When another read is waiting.
    */
-  async nextBatch(): Promise<readonly TopicEntry<Data>[] | undefined> {
-    if (this.#isReading) {
-      throw new TypeError(`Cannot read the subscription to "${this.topic.name}": another read is waiting`);
+  nextBatch(): Promise<readonly TopicEntry<Data>[] | undefined> {
+    this.#hasBegun = true;
+    if (!this.#reader.isReading) {
+      const rest = this.#takeRest();
+      return rest ? Promise.resolve(rest) : this.#reader.read();
     }
-    this.#hasBegun = this.#isReading = true;
-    try {
-      return this.#takeRest() ?? await this.#read();
-    } catch (error) {
-      this.#end({});
-      throw error;
-    } finally {
-      this.#isReading = false;
-    }
+    const message = `Cannot read the subscription to "${this.topic.name}": another read is waiting`;
+    return Promise.reject(new TypeError(message));
   }
 
   /** The next message or gap; it waits until there is one. */
   next(): Promise<IteratorResult<TopicEntry<Data>, void>> {
+    this.#entries ??= this.#iterate();
     return this.#entries.next();
   }
 
   /** Ends the subscription. A read that waits gives nothing any more. */
   close(): void {
-    this.#end({});
+    this.#reader.close();
   }
 
   /** Ends the subscription, as leaving a `for await` does. */
   return(): Promise<IteratorResult<TopicEntry<Data>, void>> {
     this.close();
+    this.#entries ??= this.#iterate();
     return this.#entries.return();
   }
 
@@ -167,69 +117,20 @@ export class Subscription<Data = unknown> implements AsyncIterableIterator<Topic
 
   async *#iterate(): AsyncGenerator<TopicEntry<Data>, void, void> {
     for (let batch = await this.nextBatch(); batch; batch = await this.nextBatch()) {
-      const opened = this.#opened = { batch, given: 0 };
+      const begun = this.#begun = { batch, given: 0 };
       // Whoever asks for a batch in between gets the rest of this one.
-      while (this.#opened === opened && opened.given < batch.length) {
-        if (this.#closed) return;
-        yield batch[opened.given++]!;
+      while (this.#begun === begun && begun.given < batch.length) {
+        if (this.#reader.isClosed) return;
+        yield batch[begun.given++]!;
       }
     }
   }
 
-  #takeRest(): readonly TopicEntry<Data>[] | undefined {
-    if (!this.#opened || this.#closed) return undefined;
-    const { batch, given } = this.#opened;
-    this.#opened = undefined;
+  #takeRest(): Batch<Data> | undefined {
+    if (!this.#begun || this.#reader.isClosed) return undefined;
+    const { batch, given } = this.#begun;
+    this.#begun = undefined;
     return given < batch.length ? batch.slice(given) : undefined;
-  }
-
-  async #read(): Promise<readonly TopicEntry<Data>[] | undefined> {
-    while (!this.#closed) {
-      const place = typeof this.#place === "string" ? this.#place : await this.cursor();
-      if (place === undefined) break;
-      if (this.#next) return this.#advance(this.#next);
-      this.#isCertain ||= this.#tail.covers(place);
-      const batch = this.#isCertain ? this.#tail.after(place) : undefined;
-      if (batch?.length) return this.#advance(batch);
-      if (batch) await new Promise<void>((resolve) => this.#wake = resolve);
-      else {
-        const found = await this.#catchUp(place);
-        if (found && !this.#closed) return found;
-      }
-    }
-    if (this.#closed && "error" in this.#closed) throw this.#closed.error;
-    return undefined;
-  }
-
-  /** Reads from the log what the tail does not hold ready. */
-  async #catchUp(place: string): Promise<readonly TopicEntry<Data>[] | undefined> {
-    await this.#tail.opened;
-    const slice = await this.#tail.read(place);
-    const reason = isSameEpoch(place, slice.head) ? lossBetween(place, slice, this.#lossReason) : "epoch";
-    this.#isCertain = true;
-    if (reason === undefined) return slice.messages.length > 0 ? this.#advance(slice.messages) : undefined;
-    const { low, messages } = await this.#tail.read(slice.low);
-    this.#place = low;
-    // They come next, whatever is removed meanwhile: a reader who is slower than the removal still gets some.
-    if (messages.length > 0) this.#next = messages;
-    const gap: TopicGap["gap"] = { reason, from: place, oldest: messages[0]?.id ?? null };
-    return [{ gap }];
-  }
-
-  #advance(batch: readonly TopicMessage<Data>[]): readonly TopicMessage<Data>[] {
-    this.#place = batch.at(-1)!.id;
-    this.#next = undefined;
-    this.#lossReason = "slow";
-    return batch;
-  }
-
-  #end(closed: { readonly error?: unknown }): void {
-    if (this.#closed) return;
-    this.#closed = closed;
-    this.#signal?.removeEventListener("abort", this.#close);
-    this.#tail.remove(this.#reader);
-    this.#ended.resolve(undefined);
-    this.#wake?.();
   }
 }
 
@@ -240,9 +141,4 @@ export class Subscription<Data = unknown> implements AsyncIterableIterator<Topic
  */
 export function checkId(id: unknown): asserts id is string {
   if (!isId(id)) throw new SyntaxError(`Cannot resume after "${id}": it is not the id of a message`);
-}
-
-/** Why messages are missing between a place and what was read after it, if some are. */
-function lossBetween(place: string, { low, head }: TopicBounds, reason: GapReason): GapReason | undefined {
-  return place > head ? "ahead" : place < low ? reason : undefined;
 }

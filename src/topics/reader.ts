@@ -1,0 +1,180 @@
+/** One place in a topic, from which somebody reads on: at the tail where it can be, from the log where it is behind. */
+import type { TopicBounds } from "./log_reader.ts";
+import type { GapReason, TopicEntry, TopicMessage } from "./message.ts";
+import { isSameEpoch } from "./message_id.ts";
+import type { Tail, TailReader } from "./tail.ts";
+
+/** What is read at once: messages, oldest first, or a gap alone. */
+export type Batch<Data> = readonly TopicEntry<Data>[];
+
+/** Where a reader begins, and what ends it. */
+export interface ReaderStart {
+  /** The id to begin after. */
+  readonly place: string | Promise<string>;
+  /** Whether the id came from the log itself, and not from a client. */
+  readonly isOwn: boolean;
+  /** Closes the reader. */
+  readonly signal: AbortSignal | undefined;
+}
+
+/** A batch that was found in the log, and the place after it. */
+interface Found<Data> {
+  readonly batch: Batch<Data>;
+  readonly place: string;
+}
+
+/** Reads on from a place. It holds no messages but those that are being read. */
+export class Reader<Data> implements TailReader {
+  readonly #tail: Tail<Data>;
+  readonly #signal: AbortSignal | undefined;
+  readonly #close = (): void => this.close();
+  #place: string | Promise<string>;
+  /** Whether the place is known to be one of the log. */
+  #isCertain: boolean;
+  #lossReason: GapReason;
+  /** The read that waits. */
+  #request: PromiseWithResolvers<Batch<Data> | undefined> | undefined;
+  #isLooking = false;
+  #found: Found<Data>[] = [];
+  /** How it ended: what every read gives from then on. */
+  #end: Promise<undefined> | undefined;
+  #ended: PromiseWithResolvers<undefined> | undefined;
+
+  /** Begins to read. */
+  constructor(tail: Tail<Data>, { place, isOwn, signal }: ReaderStart) {
+    this.#tail = tail;
+    this.#place = place;
+    this.#isCertain = isOwn;
+    this.#lossReason = isOwn ? "slow" : "retention";
+    this.#signal = signal;
+    tail.add(this);
+    if (typeof place !== "string") place.catch((error) => this.fail(error));
+    if (signal?.aborted) this.close();
+    else signal?.addEventListener("abort", this.#close);
+  }
+
+  /** Whether a read waits. */
+  get isReading(): boolean {
+    return this.#request !== undefined;
+  }
+
+  /** Whether nothing more is read. */
+  get isClosed(): boolean {
+    return this.#end !== undefined;
+  }
+
+  /** Goes on after an id that a client gave. */
+  resumeAfter(id: string): void {
+    this.#place = id;
+    this.#isCertain = false;
+    this.#lossReason = "retention";
+  }
+
+  /** The place after what was read last, as soon as it is known. Undefined where the reader was closed before. */
+  async place(): Promise<string | undefined> {
+    while (typeof this.#place !== "string") {
+      if (this.#end) return undefined;
+      const pending = this.#place;
+      this.#ended ??= Promise.withResolvers();
+      const place = await Promise.race([pending, this.#ended.promise]);
+      if (place === undefined) return undefined;
+      // Unless it was told to resume elsewhere meanwhile.
+      if (this.#place === pending) this.#place = place;
+    }
+    return this.#place;
+  }
+
+  /** What comes next, as soon as there is something. Undefined when it is closed. One read at a time. */
+  read(): Promise<Batch<Data> | undefined> {
+    if (this.#end) return this.#end;
+    const { promise } = this.#request = Promise.withResolvers<Batch<Data> | undefined>();
+    this.#answer();
+    return promise;
+  }
+
+  /** Looks whether there is something for the read that waits. */
+  wake(): void {
+    this.#answer();
+  }
+
+  /** Ends reading; a read that waits gives nothing. */
+  close(): void {
+    this.#endWith(Promise.resolve(undefined));
+  }
+
+  /** Ends reading; every read fails. */
+  fail(error: unknown): void {
+    this.#endWith(Promise.reject(error));
+  }
+
+  #endWith(end: Promise<undefined>): void {
+    // Nobody may ever read again.
+    end.catch(() => {});
+    if (this.#end) return;
+    this.#end = end;
+    this.#signal?.removeEventListener("abort", this.#close);
+    this.#tail.remove(this);
+    this.#ended?.resolve(undefined);
+    this.#request?.resolve(end);
+    this.#request = undefined;
+  }
+
+  #answer(): void {
+    if (!this.#request || this.#isLooking) return;
+    const found = this.#found.shift();
+    if (found) return this.#give(found);
+    const batch = this.#held();
+    if (!batch) void this.#look();
+    else if (batch.length > 0) this.#give(toFound(batch));
+  }
+
+  #give({ batch, place }: Found<Data>): void {
+    this.#place = place;
+    this.#lossReason = "slow";
+    this.#request?.resolve(batch);
+    this.#request = undefined;
+  }
+
+  /** What the tail holds ready. Undefined where only the log can tell what comes next. */
+  #held(): readonly TopicMessage<Data>[] | undefined {
+    const place = this.#place;
+    if (typeof place !== "string") return undefined;
+    this.#isCertain ||= this.#tail.covers(place);
+    return this.#isCertain ? this.#tail.after(place) : undefined;
+  }
+
+  async #look(): Promise<void> {
+    this.#isLooking = true;
+    try {
+      const place = await this.place();
+      if (place !== undefined) this.#found = await this.#find(place);
+    } catch (error) {
+      this.fail(error);
+    }
+    this.#isLooking = false;
+    this.#answer();
+  }
+
+  /** Finds in the log what comes after a place. */
+  async #find(place: string): Promise<Found<Data>[]> {
+    await this.#tail.opened;
+    const slice = await this.#tail.read(place);
+    const reason = lossBetween(place, slice, this.#lossReason);
+    this.#isCertain = true;
+    if (reason === undefined) return slice.messages.length > 0 ? [toFound(slice.messages)] : [];
+    const { low, messages } = await this.#tail.read(slice.low);
+    const gap = { reason, from: place, oldest: messages[0]?.id ?? null };
+    // The messages are taken along, whatever is removed meanwhile: a reader who is slower than that gets some all the same.
+    return [{ batch: [{ gap }], place: low }, ...messages.length > 0 ? [toFound(messages)] : []];
+  }
+}
+
+function toFound<Data>(batch: readonly TopicMessage<Data>[]): Found<Data> {
+  return { batch, place: batch.at(-1)!.id };
+}
+
+/** Why messages are missing between a place and what was read after it, if some are. */
+function lossBetween(place: string, { low, head }: TopicBounds, reason: GapReason): GapReason | undefined {
+  if (!isSameEpoch(place, head)) return "epoch";
+  return place > head ? "ahead" : place < low ? reason : undefined;
+}
