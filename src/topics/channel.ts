@@ -44,6 +44,8 @@ export class Channel<Data> {
   readonly #reader: LogReader<Data>;
   readonly #publisher: Publisher;
   #tail: Tail<Data> | undefined;
+  /** Settles when it is known where the last subscription begins: nothing is appended before. */
+  #finding: Promise<void> | undefined;
 
   /** Makes a channel. Nothing is asked of the store for it. */
   constructor(name: string, options: ResolvedTopicOptions, context: ChannelContext) {
@@ -52,8 +54,7 @@ export class Channel<Data> {
     this.#context = context;
     const log: LogRef = { name, policy: options.policy };
     this.#reader = new LogReader(context.store, log);
-    // A subscription that was made before has to learn first where the log ended then.
-    this.#publisher = new Publisher(context.store, log, () => this.#tail?.opened);
+    this.#publisher = new Publisher(context.store, log, () => this.#finding);
   }
 
   /** Whether nobody reads or waits for a message to be stored. */
@@ -107,9 +108,13 @@ export class Channel<Data> {
     if (from instanceof Date) return this.#reader.seek(from);
     if (from === "earliest") return this.#reader.bounds().then(({ low }) => low);
     const { end } = tail;
-    if (end === undefined) return tail.opened.then(() => tail.end ?? this.head());
-    const { newest } = this.#publisher;
-    // What was published here before may not have been read back yet.
-    return newest !== undefined && newest > end && isSameEpoch(newest, end) ? newest : end;
+    if (end !== undefined && tail.isCurrent) {
+      const { newest } = this.#publisher;
+      // What was published here before may not have been read back yet.
+      return newest !== undefined && newest > end && isSameEpoch(newest, end) ? newest : end;
+    }
+    const place = end === undefined ? tail.opened.then(() => tail.end ?? this.head()) : this.head();
+    this.#finding = place.then(() => {}, () => {});
+    return place;
   }
 }

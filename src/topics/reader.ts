@@ -34,7 +34,6 @@ export class Reader<Data> implements TailReader {
   #lossReason: GapReason;
   /** The read that waits. */
   #request: PromiseWithResolvers<Batch<Data> | undefined> | undefined;
-  #isLooking = false;
   #found: Found<Data>[] = [];
   /** How it ended: what every read gives from then on. */
   #end: Promise<undefined> | undefined;
@@ -120,12 +119,13 @@ export class Reader<Data> implements TailReader {
   }
 
   #answer(): void {
-    if (!this.#request || this.#isLooking) return;
+    if (!this.#request) return;
     const found = this.#found.shift();
     if (found) return this.#give(found);
     const batch = this.#held();
     if (!batch) void this.#look();
     else if (batch.length > 0) this.#give(toFound(batch));
+    else this.#tail.wait(this);
   }
 
   #give({ batch, place }: Found<Data>): void {
@@ -144,14 +144,12 @@ export class Reader<Data> implements TailReader {
   }
 
   async #look(): Promise<void> {
-    this.#isLooking = true;
     try {
       const place = await this.place();
       if (place !== undefined) this.#found = await this.#find(place);
     } catch (error) {
       this.fail(error);
     }
-    this.#isLooking = false;
     this.#answer();
   }
 

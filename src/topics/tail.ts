@@ -27,12 +27,16 @@ export interface TailOptions {
   readonly now: () => number;
 }
 
-/** Follows a log for as long as somebody reads it. Its knowledge grows by reading the log alone; being woken is but a hint. */
+/**
+ * Follows a log for as long as somebody waits for what comes; while all its readers are busy elsewhere it falls behind, at no cost.
+ * Its knowledge grows by reading the log alone: being called is but a hint.
+ */
 export class Tail<Data> {
   readonly #log: LogReader<Data>;
   readonly #options: TailOptions;
   readonly #onEnd: () => void;
   readonly #readers = new Set<TailReader>();
+  #waiting = new Set<TailReader>();
   readonly #unwatch: () => void;
   #window: Window<Data> | undefined;
   #hasEnded = false;
@@ -54,7 +58,10 @@ export class Tail<Data> {
     this.#options = options;
     this.#onEnd = onEnd;
     // Before the log is looked at, so that nothing appended in between goes unnoticed.
-    this.#unwatch = log.watch(() => void this.#follow());
+    this.#unwatch = log.watch(() => {
+      this.#isBehind = true;
+      void this.#follow();
+    });
     this.opened = this.#open();
   }
 
@@ -63,14 +70,26 @@ export class Tail<Data> {
     return this.#window?.end;
   }
 
-  /** Adds a reader, who is woken from now on. */
+  /** Whether it has read all that it was called for, or is about to. */
+  get isCurrent(): boolean {
+    return this.#window !== undefined && (!this.#isBehind || this.#waiting.size > 0);
+  }
+
+  /** Adds a reader. */
   add(reader: TailReader): void {
     this.#readers.add(reader);
+  }
+
+  /** Wakes a reader, once, when there is more than the tail holds ready now. */
+  wait(reader: TailReader): void {
+    this.#waiting.add(reader);
+    if (this.#isBehind) void this.#follow();
   }
 
   /** Removes a reader; the last one ends the tail. */
   remove(reader: TailReader): void {
     this.#readers.delete(reader);
+    this.#waiting.delete(reader);
     if (this.#readers.size === 0) this.#end();
   }
 
@@ -105,16 +124,14 @@ export class Tail<Data> {
     } catch (error) {
       this.#fail(error);
     }
-    if (this.#isBehind) void this.#follow();
   }
 
   /** Reads up to the end of the log, one reading at a time. A call meanwhile has it read once more. */
   async #follow(): Promise<void> {
-    this.#isBehind = true;
     if (this.#isReading) return;
     this.#isReading = true;
     try {
-      while (this.#isBehind && this.#window && !this.#hasEnded) {
+      while (this.#isBehind && this.#waiting.size > 0 && this.#window) {
         this.#isBehind = false;
         const window = this.#window;
         this.#take(window, await this.#log.read(window.end));
@@ -131,7 +148,9 @@ export class Tail<Data> {
     else this.#restart(slice.head);
     const { end } = this;
     if (end !== undefined && end < slice.head) this.#isBehind = true;
-    for (const reader of this.#readers) reader.wake();
+    const waiting = this.#waiting;
+    this.#waiting = new Set();
+    for (const reader of waiting) reader.wake();
   }
 
   /** Goes on at another place. Readers who have not come there find what they miss, or that they miss it, in the log. */
@@ -149,6 +168,7 @@ export class Tail<Data> {
     if (this.#hasEnded) return;
     this.#hasEnded = true;
     this.#readers.clear();
+    this.#waiting.clear();
     this.#unwatch();
     this.#onEnd();
   }

@@ -3,7 +3,7 @@ import { toIssue } from "../schema/issues.ts";
 import type { Dataset } from "../schema/schema.ts";
 import { toValidator, type Validator } from "../schema/validator.ts";
 import type { Channel, SubscribeOptions } from "./channel.ts";
-import { encodeData } from "./data.ts";
+import { countBytes, encodeData } from "./data.ts";
 import { InvalidMessageError } from "./invalid_message_error.ts";
 import type { PublishResult } from "./publisher.ts";
 import type { Subscription } from "./subscription.ts";
@@ -25,7 +25,6 @@ export interface PublishOptions {
 const MAX_TEXT_LENGTH = 256;
 /** Event names of the framework's own. */
 const RESERVED_TYPES = "webfw.";
-const encoder = new TextEncoder();
 
 /**
  * A topic: messages are published to it, and all who subscribe get them, in one order. Those who come back get what they missed, as
@@ -95,7 +94,7 @@ export class Topic<Data = unknown, Input = Data> {
       isFresh: id === undefined,
       type,
       data: json,
-      bytes: encoder.encode(json).length,
+      bytes: countBytes(json),
     }, signal);
   }
 

@@ -1,5 +1,5 @@
 import { assert, assertEquals, assertThrows } from "@std/assert";
-import { decodeMessage, encodeData } from "../../../src/topics/data.ts";
+import { countBytes, decodeMessage, encodeData } from "../../../src/topics/data.ts";
 import { Random } from "../support/random.ts";
 
 const CURSOR = "000000000000000000000f";
@@ -82,6 +82,14 @@ Deno.test("What is accepted comes back the same, whatever it is", () => {
   for (let round = 0; round < 500; round++) {
     const data = value(4);
     assertEquals(roundTrip(data), data);
+  }
+});
+
+Deno.test("The size of a text is that of its UTF-8", () => {
+  const texts = ["", "a", "\u007f\u0080", "é€", "\u07ff\u0800", "\ud7ff\ue000\uffff", "😀a😀", "\ud800", "日本語"];
+  for (const text of texts) {
+    const json = JSON.stringify(text);
+    assertEquals(countBytes(json), new TextEncoder().encode(json).length, json);
   }
 });
 

@@ -1,6 +1,8 @@
 import { MemoryStore } from "../../../src/topics/memory_store.ts";
+import { testPublishFaults } from "../../contract/publish_faults.ts";
+import { testReadFaults } from "../../contract/read_faults.ts";
 import type { StoreKind } from "../../contract/store_fixture.ts";
-import { testTopicFaults } from "../../contract/topic_faults.ts";
+import { testTopicGaps } from "../../contract/topic_gaps.ts";
 import { testTopics } from "../../contract/topic.ts";
 
 const MEMORY: StoreKind = {
@@ -12,4 +14,6 @@ const MEMORY: StoreKind = {
 };
 
 testTopics(MEMORY);
-testTopicFaults(MEMORY);
+testTopicGaps(MEMORY);
+testPublishFaults(MEMORY);
+testReadFaults(MEMORY);

@@ -1,5 +1,6 @@
 import { assert, assertEquals, assertThrows } from "@std/assert";
 import { MemoryStore } from "../../../src/topics/memory_store.ts";
+import type { GapReason } from "../../../src/topics/message.ts";
 import type { Topic } from "../../../src/topics/topic.ts";
 import { Topics } from "../../../src/topics/topics.ts";
 import { take, takeData } from "../../contract/reading.ts";
@@ -32,6 +33,23 @@ test("A subscription can be told to resume before it is read", async (topic) => 
   early.resumeAfter(await topic.head());
   await topic.publish(3);
   assertEquals(await takeData(early, 1), [3]);
+});
+
+test("Where what it resumes after is lost, ahead or of another topic, it is told so", async (topic) => {
+  const ids: string[] = [];
+  for (const data of [1, 2, 3, 4, 5]) ids.push((await topic.publish(data)).id);
+  const table: [id: string, reason: GapReason][] = [
+    [ids[0]!, "retention"],
+    [ids[4]!.slice(0, -1) + "f", "ahead"],
+    [`00000000${ids[4]!.slice(8)}`, "epoch"],
+  ];
+  for (const [id, reason] of table) {
+    const subscription = topic.subscribe();
+    await subscription.cursor();
+    subscription.resumeAfter(id);
+    const [gap] = await take(subscription, 1);
+    assertEquals(gap && "gap" in gap && gap.gap.reason, reason);
+  }
 });
 
 test("It can resume while its place is still looked for", async (topic) => {

@@ -1,0 +1,268 @@
+// What reading promises when the store fails or is slow, and how much is asked of it: `testReadFaults` is called with each kind of
+// store.
+
+import { assert, assertEquals, assertRejects } from "@std/assert";
+import { ticks } from "../spec/support/ticks.ts";
+import { fail, faultyTopicTest, StoreFailure } from "./faulty_topic.ts";
+import { Gate } from "./gate.ts";
+import { take, takeData } from "./reading.ts";
+import { logOf, messageOf, type StoreKind } from "./store_fixture.ts";
+
+/** Registers the tests of reading over a kind of store that fails. */
+export function testReadFaults(kind: StoreKind): void {
+  const test = faultyTopicTest(kind);
+
+  test("a subscription gets what is published after it, however slowly its place is found", async ({ topic, store }) => {
+    await topic.publish(0);
+    const gate = new Gate();
+    store.faults = { beforeBounds: gate.pass };
+    const subscription = topic.subscribe();
+    const publishing = topic.publish(1);
+    await gate.reached;
+    // Time enough to append, if it did not wait.
+    await ticks(2);
+    gate.open();
+    await publishing;
+    assertEquals(await takeData(subscription, 1), [1]);
+  });
+
+  for (const isWaiting of [true, false]) {
+    const title = `a subscription begins after what was published before, though that was not read back yet, ${
+      isWaiting ? "while another one waits" : "since nobody waits"
+    }`;
+    test(title, async ({ topic, store }) => {
+      const early = topic.subscribe();
+      await early.cursor();
+      const gate = new Gate();
+      store.faults = { beforeRead: gate.pass };
+      const reading = isWaiting ? takeData(early, 2) : undefined;
+      await topic.publish(1);
+      const late = topic.subscribe();
+      gate.open();
+      await topic.publish(2);
+      assertEquals(await takeData(late, 1), [2]);
+      assertEquals(await (reading ?? takeData(early, 2)), [1, 2]);
+    });
+  }
+
+  test("a subscription begins after what another process appended, though nobody has read that", async (setting) => {
+    const { topic, store } = setting;
+    const idle = topic.subscribe();
+    await idle.cursor();
+    await store.inner.append(logOf("numbers"), [messageOf(1)]);
+    const late = topic.subscribe();
+    await topic.publish(2);
+    assertEquals(await takeData(late, 1), [2]);
+    assertEquals(await takeData(idle, 2), [1, 2]);
+  });
+
+  test("whoever resumes waits for the tail to open, and reads the log once", async ({ topic, store }) => {
+    const { id } = await topic.publish(1);
+    await topic.publish(2);
+    const gate = new Gate();
+    store.faults = { beforeBounds: gate.pass };
+    const reading = takeData(topic.subscribe({ after: id }), 1);
+    await ticks(2);
+    assertEquals(store.reads, 0);
+    gate.open();
+    assertEquals(await reading, [2]);
+    assertEquals(store.reads, 1);
+  });
+
+  test("whoever resumes at the end, where nobody has read yet, waits there", async ({ topic, store }) => {
+    const idle = topic.subscribe();
+    await idle.cursor();
+    const { id } = await topic.publish(1);
+    const waiting = topic.subscribe({ after: id }).nextBatch();
+    await ticks(2);
+    const { reads } = store;
+    await ticks(2);
+    assertEquals(store.reads, reads);
+    await topic.publish(2);
+    assertEquals((await waiting)?.map((entry) => "data" in entry && entry.data), [2]);
+  });
+
+  test("a message that another process appends while the place is found is not overlooked", async ({ topic, store }) => {
+    const gate = new Gate();
+    store.faults = { afterBounds: gate.pass };
+    const subscription = topic.subscribe();
+    await gate.reached;
+    await store.inner.append(logOf("numbers"), [messageOf(1)]);
+    await ticks(2);
+    gate.open();
+    assertEquals(await takeData(subscription, 1), [1]);
+  });
+
+  test("a subscription that is closed while its place is found ends, and knows no place", async ({ topic, store }) => {
+    const gate = new Gate();
+    store.faults = { beforeBounds: gate.pass };
+    const subscription = topic.subscribe();
+    const waiting = [subscription.nextBatch(), subscription.cursor()];
+    await gate.reached;
+    subscription.close();
+    assertEquals(await Promise.all(waiting), [undefined, undefined]);
+    gate.open();
+  });
+
+  test("subscriptions whose place cannot be found fail, and do not hold up publishing", async ({ topic, store }) => {
+    store.faults = { beforeBounds: fail };
+    for (const from of ["now", "earliest"] as const) {
+      const subscription = topic.subscribe({ from });
+      await topic.publish(1);
+      await assertRejects(() => subscription.nextBatch(), StoreFailure);
+    }
+    // Nobody reads this one, and nobody is told.
+    topic.subscribe({ from: "earliest" });
+    await topic.publish(2);
+    store.faults = {};
+    assertEquals(await takeData(topic.subscribe({ from: "earliest" }), 3), [1, 1, 2]);
+  });
+
+  test("when the log cannot be read all readers fail, and new ones begin anew", async ({ topic, store }) => {
+    const readers = [topic.subscribe(), topic.subscribe()];
+    const { id } = await topic.publish(1);
+    for (const reader of readers) assertEquals(await takeData(reader, 1), [1]);
+    store.faults = { beforeRead: fail };
+    const waiting = readers.map((reader) => assertRejects(() => reader.next(), StoreFailure));
+    await topic.publish(2);
+    await Promise.all(waiting);
+    assertEquals(store.watchers.size, 0);
+    store.faults = {};
+    for (const reader of readers) assertEquals(await reader.next(), { done: true, value: undefined });
+    assertEquals(await takeData(topic.subscribe({ after: id }), 1), [2]);
+  });
+
+  test("a message that comes while the log is read is not overlooked", async ({ topic, store }) => {
+    const subscription = topic.subscribe();
+    await subscription.cursor();
+    const gate = new Gate();
+    store.faults = { afterRead: gate.pass };
+    const reading = takeData(subscription, 2);
+    await topic.publish(1);
+    await gate.reached;
+    await topic.publish(2);
+    store.faults = {};
+    gate.open();
+    assertEquals(await reading, [1, 2]);
+  });
+
+  test("a reading that began before a message came does not hide it from the others", async ({ topic, store }) => {
+    const live = topic.subscribe();
+    await live.cursor();
+    const [following, resuming] = [new Gate(), new Gate()];
+    store.faults = { beforeRead: following.pass };
+    const first = takeData(live, 1);
+    const { id } = await topic.publish(1);
+    await following.reached;
+    // Resumes where this process has not come yet; what it finds is held up on its way.
+    store.faults = { afterRead: resuming.pass };
+    const waiting = topic.subscribe({ after: id }).nextBatch();
+    await resuming.reached;
+    store.faults = {};
+    following.open();
+    assertEquals(await first, [1]);
+    const second = takeData(live, 1);
+    await topic.publish(2);
+    await ticks(2);
+    resuming.open();
+    assertEquals(await second, [2]);
+    assertEquals((await waiting)?.length, 1);
+  });
+
+  test("calls for nothing change nothing", async ({ topic, store }) => {
+    const subscription = topic.subscribe();
+    await topic.publish(1);
+    const wakeAll = () => store.watchers.forEach((wake) => wake());
+    wakeAll();
+    wakeAll();
+    assertEquals(await takeData(subscription, 1), [1]);
+    wakeAll();
+    const waiting = subscription.nextBatch();
+    wakeAll();
+    await topic.publish(2);
+    assertEquals((await waiting)?.map((entry) => "data" in entry && entry.data), [2]);
+  });
+
+  test("the log is read once for a message, whatever the number of readers", async ({ topic, store }) => {
+    const readers = Array.from({ length: 200 }, () => topic.subscribe());
+    await Promise.all(readers.map((reader) => reader.cursor()));
+    store.reads = 0;
+    for (let data = 0; data < 10; data++) {
+      const waiting = readers.map((reader) => reader.nextBatch());
+      await topic.publish(data);
+      assertEquals((await Promise.all(waiting)).map((batch) => batch?.length), readers.map(() => 1));
+    }
+    assertEquals(store.reads, 10);
+  });
+
+  test("nothing is read while nobody waits", async ({ topic, store }) => {
+    const subscription = topic.subscribe();
+    await subscription.cursor();
+    for (let data = 0; data < 10; data++) await topic.publish(data);
+    await ticks(2);
+    assertEquals(store.reads, 0);
+    assertEquals((await subscription.nextBatch())?.length, 10);
+    assertEquals(store.reads, 1);
+    const other = topic.subscribe();
+    const waiting = other.nextBatch();
+    await ticks(2);
+    other.close();
+    await waiting;
+    await topic.publish(10);
+    await ticks(2);
+    assertEquals(store.reads, 1);
+  });
+
+  test("a log is watched for as long as it has readers", async ({ topic, store }) => {
+    assertEquals(store.watchers.size, 0);
+    const readers = [topic.subscribe(), topic.subscribe()];
+    assertEquals(store.watchers.size, 1);
+    readers[0]!.close();
+    assertEquals(store.watchers.size, 1);
+    readers[1]!.close();
+    assertEquals(store.watchers.size, 0);
+  });
+
+  test("readers are told when the log begins a new life under them", async ({ topic, store }) => {
+    const second = await kind.prepare(Date.now);
+    const behind = topic.subscribe();
+    const { id } = await topic.publish(1);
+    const live = topic.subscribe();
+    await live.cursor();
+    store.inner = second.open();
+    const waiting = live.nextBatch();
+    // The store calls those who watch it; here the store is another one.
+    const published = await topic.publish(2);
+    store.watchers.forEach((wake) => wake());
+    const gap = { reason: "epoch", oldest: published.id } as const;
+    assertEquals(await waiting, [{ gap: { ...gap, from: id } }]);
+    assertEquals(await takeData(live, 1), [2]);
+    const [first, next] = await take(behind, 2);
+    assert(first && "gap" in first && next && "data" in next);
+    assertEquals([first.gap.reason, next.data], ["epoch", 2]);
+    await second[Symbol.asyncDispose]();
+  });
+
+  test("a log that began a new life without a call is found out by whoever reads it", async ({ topic, store }) => {
+    const second = await kind.prepare(Date.now);
+    const live = topic.subscribe();
+    await topic.publish(1);
+    assertEquals(await takeData(live, 1), [1]);
+    store.inner = second.open();
+    const appended = [2, 3].map((data) => messageOf(data));
+    await store.inner.append(logOf("numbers"), appended);
+    const late = topic.subscribe({ from: "earliest" });
+    assertEquals(await takeData(late, 2), [2, 3]);
+    const waiting = late.nextBatch();
+    await ticks(2);
+    const { reads } = store;
+    await ticks(2);
+    assertEquals(store.reads, reads);
+    const fresh = topic.subscribe();
+    await topic.publish(4);
+    store.watchers.forEach((wake) => wake());
+    assertEquals((await waiting)?.map((entry) => "data" in entry && entry.data), [4]);
+    assertEquals(await takeData(fresh, 1), [4]);
+    await second[Symbol.asyncDispose]();
+  });
+}

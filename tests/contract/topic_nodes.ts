@@ -1,0 +1,35 @@
+import type { Topic } from "../../src/topics/topic.ts";
+import type { TopicOptions } from "../../src/topics/topic_options.ts";
+import { Topics } from "../../src/topics/topics.ts";
+import { Clock } from "./clock.ts";
+import type { StoreKind } from "./store_fixture.ts";
+
+/** The same topic on two nodes, which share the data. */
+export interface TopicNodes {
+  readonly one: Topic<number>;
+  readonly other: Topic<number>;
+  readonly clock: Clock;
+  /** Another topic of the first node. */
+  readonly topic: (name: string) => Topic<number>;
+}
+
+/** Registers a test of a topic that is declared with options. */
+export type TopicTest = (
+  title: string,
+  options: TopicOptions<number>,
+  body: (nodes: TopicNodes) => Promise<void>,
+) => void;
+
+/** Registers tests over a kind of store. */
+export function topicTest(kind: StoreKind): TopicTest {
+  return (title, options, body) => {
+    Deno.test(`Topics over ${kind.name}: ${title}`, async () => {
+      const clock = new Clock();
+      await using fixture = await kind.prepare(clock.now);
+      const nodes = [0, 1].map(() => new Topics({ openStore: () => fixture.open(), now: clock.now }));
+      const [one, other] = nodes.map((topics) => topics.topic<number>("numbers", options));
+      await body({ one: one!, other: other!, clock, topic: (name) => nodes[0]!.topic(name, options) });
+      for (const topics of nodes) await topics.close();
+    });
+  };
+}
