@@ -1,9 +1,11 @@
 /** What a handler returns to send events: `SSE()`. */
 import { type Duration, toMilliseconds } from "../duration.ts";
 import { Subscription } from "../topics/subscription.ts";
-import { type EventChunks, IterableChunks } from "./sse_chunks.ts";
+import type { ChunkOptions, EventChunks } from "./sse_chunks.ts";
 import { type DataEncoding, type Misread, toRetry } from "./sse_event.ts";
-import { TopicChunks } from "./sse_topics.ts";
+import { IterableChunks } from "./sse_iterable.ts";
+import { TopicChunks } from "./sse_topic.ts";
+import { MergedTopicChunks } from "./sse_topics.ts";
 
 /** How events are sent. */
 export interface SSEOptions {
@@ -52,10 +54,7 @@ export class EventStream {
     }
     const chunkOptions = { encode, retry: retry === undefined ? undefined : toRetry(retry) };
     this.heartbeat = toMilliseconds(heartbeat, "the heartbeat");
-    const subscriptions = toSubscriptions(source);
-    this.#chunks = subscriptions
-      ? new TopicChunks(subscriptions, chunkOptions)
-      : new IterableChunks(checkIterable(source), chunkOptions);
+    this.#chunks = toChunks(source, chunkOptions);
   }
 
   #take(): EventChunks {
@@ -138,15 +137,20 @@ export function takeChunks(stream: EventStream): EventChunks {
   return take(stream);
 }
 
-function toSubscriptions(source: unknown): readonly Subscription[] | undefined {
-  if (source instanceof Subscription) return [source];
-  if (!Array.isArray(source)) return undefined;
-  if (source.length === 0 || !source.every((each) => each instanceof Subscription)) {
+function toChunks(source: unknown, options: ChunkOptions): EventChunks {
+  if (source instanceof Subscription) return new TopicChunks(source, options);
+  if (Array.isArray(source)) return new MergedTopicChunks(checkSubscriptions(source), options);
+  return new IterableChunks(checkIterable(source), options);
+}
+
+function checkSubscriptions(source: readonly unknown[]): readonly Subscription[] {
+  const subscriptions = source.filter((each) => each instanceof Subscription);
+  if (source.length === 0 || subscriptions.length < source.length) {
     throw new TypeError("Cannot send events: a list must hold subscriptions to topics, and at least one");
   }
-  const names = source.map(({ topic }) => topic.name);
+  const names = subscriptions.map(({ topic }) => topic.name);
   const twice = names.find((name, index) => names.indexOf(name) !== index);
-  if (twice === undefined) return source;
+  if (twice === undefined) return subscriptions;
   throw new TypeError(`Cannot send events: the topic "${twice}" is in the list twice`);
 }
 

@@ -17,6 +17,12 @@ export interface BatchForm {
   readonly after: string;
 }
 
+/** The forms of batches whose ids stand by themselves. */
+export const BARE_FORMS: Readonly<Record<DataEncoding, BatchForm>> = {
+  json: { encode: "json", before: "", after: "" },
+  text: { encode: "text", before: "", after: "" },
+};
+
 interface EncodedBatch extends BatchForm {
   /** Held weakly: a topic holds its batches ready for longer than anyone may read at these places. */
   readonly chunk: WeakRef<Chunk>;

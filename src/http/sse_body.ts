@@ -1,24 +1,29 @@
-/** The body of a stream of events: pulled by the client's reading, with one chunk waiting at most. */
+/** The body of a stream of events: pulled by the client's reading, with a chunk or two waiting at most. */
 import { describeError, log } from "../log.ts";
-import type { Chunk, EventChunks } from "./sse_chunks.ts";
+import type { Chunk, ChunkReceiver, EventChunks } from "./sse_chunks.ts";
 import { type IdleWatch, watchIdle } from "./sse_idle.ts";
 
 /** How long a client may take nothing. One that comes back resumes; until then it costs a connection and no subscription. */
 const MAX_STALL_MS = 30_000;
 
-/** Sends chunks as the client takes them, and heartbeats while there are none. */
-export class EventBody implements UnderlyingDefaultSource<Chunk> {
+/**
+ * Sends chunks while the client takes them, one waiting at most, and heartbeats while there are none.
+ *
+ * The platform's call for more is answered only when the client stops taking: as long as its queue is empty, what comes goes out
+ * without being called for each time, which costs several times as much.
+ */
+export class EventBody implements UnderlyingDefaultSource<Chunk>, ChunkReceiver {
   readonly #chunks: EventChunks;
   readonly #heartbeatMs: number;
   readonly #stopping: AbortSignal;
   readonly #stop = (): void => this.#finish();
   #controller: ReadableStreamDefaultController<Chunk> | undefined;
   #idle: IdleWatch | undefined;
-  /** Whether the client has asked for a chunk that it has not got. */
-  #isWanted = false;
-  /** Whether the source has been asked for one. */
+  /** Tells the platform to call again when the client takes something. Undefined while it does not. */
+  #pause: (() => void) | undefined;
+  /** Whether the source was asked for a chunk that it has not given. */
   #isAsked = false;
-  /** Came from the source after a heartbeat had been taken in its place. */
+  /** Came after a heartbeat that the client has not taken. */
   #waiting: Chunk | undefined;
   #stalledMs = 0;
   #ended: Promise<void> | undefined;
@@ -34,6 +39,7 @@ export class EventBody implements UnderlyingDefaultSource<Chunk> {
     this.#chunks = chunks;
     this.#heartbeatMs = heartbeatMs;
     this.#stopping = stopping;
+    chunks.open(this);
   }
 
   start(controller: ReadableStreamDefaultController<Chunk>): void {
@@ -42,17 +48,35 @@ export class EventBody implements UnderlyingDefaultSource<Chunk> {
     else this.#stopping.addEventListener("abort", this.#stop);
   }
 
-  /** The client takes a chunk. The platform calls again only when it has got it, and wants the next. */
-  pull(): void {
+  /** The client takes, and nothing is there. */
+  pull(): Promise<void> {
     this.#idle ??= watchIdle(this.#heartbeatMs, () => this.#onIdle());
-    this.#isWanted = true;
+    const { promise, resolve } = Promise.withResolvers<void>();
+    this.#pause = resolve;
     if (this.#waiting) this.#send(this.#waiting);
-    else if (!this.#isAsked) void this.#ask();
+    else this.#ask();
+    return promise;
   }
 
   /** The client has gone. */
   cancel(): Promise<void> {
     return this.end();
+  }
+
+  /** The source gives a chunk. */
+  take(chunk: Chunk | undefined): void {
+    this.#isAsked = false;
+    if (this.#ended) return;
+    if (!chunk) this.#finish();
+    else if (this.#pause) this.#send(chunk);
+    else this.#waiting = chunk;
+  }
+
+  /** The source has failed. */
+  fail(error: unknown): void {
+    if (this.#ended) return;
+    log("error", "A stream of events broke off", { error: describeError(error) });
+    this.#finish();
   }
 
   /** Ends the source, whether anything was read or not. Doing it again changes nothing. */
@@ -73,32 +97,25 @@ export class EventBody implements UnderlyingDefaultSource<Chunk> {
     void this.end();
   }
 
-  async #ask(): Promise<void> {
+  #ask(): void {
+    if (this.#isAsked) return;
     this.#isAsked = true;
-    try {
-      const chunk = await this.#chunks.next();
-      this.#isAsked = false;
-      if (this.#ended) return;
-      if (!chunk) this.#finish();
-      else if (this.#isWanted) this.#send(chunk);
-      else this.#waiting = chunk;
-    } catch (error) {
-      if (this.#ended) return;
-      log("error", "A stream of events broke off", { error: describeError(error) });
-      this.#finish();
-    }
+    this.#chunks.ask();
   }
 
   #send(chunk: Chunk): void {
-    this.#isWanted = false;
     this.#waiting = undefined;
     this.#stalledMs = 0;
     this.#idle?.touch();
     this.#controller?.enqueue(chunk);
+    if (this.#controller?.desiredSize === 0) return this.#ask();
+    // It was not taken at once: no more before the client takes it.
+    this.#pause?.();
+    this.#pause = undefined;
   }
 
   #onIdle(): void {
-    if (this.#isWanted) return this.#send(this.#chunks.heartbeat());
+    if (this.#pause) return this.#send(this.#chunks.heartbeat());
     this.#stalledMs += this.#heartbeatMs;
     if (this.#stalledMs >= MAX_STALL_MS) this.#finish();
   }

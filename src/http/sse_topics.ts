@@ -1,151 +1,117 @@
-/** Subscriptions as a stream of events that a client can resume: one topic, or several in one stream. */
-import { HTTPError } from "../errors.ts";
-import type { TopicEntry, TopicMessage } from "../topics/message.ts";
-import { checkId, type Subscription } from "../topics/subscription.ts";
+/** Several topics in one stream of events that a client can resume. */
+import type { TopicEntry, TopicGap, TopicMessage } from "../topics/message.ts";
+import type { Subscription } from "../topics/subscription.ts";
 import { batchChunk, gapChunk } from "./sse_batch.ts";
-import { type Chunk, type ChunkOptions, type EventChunks, toChunk } from "./sse_chunks.ts";
+import { type Chunk, type ChunkOptions, type ChunkReceiver, type EventChunks, toChunk } from "./sse_chunks.ts";
+import { resumeAfter, toEventId, toLabel, toParts, type TopicCursor } from "./sse_cursors.ts";
 import { COMMENT, toFrame } from "./sse_frame.ts";
 
-type Batch = readonly TopicEntry[];
-
-/** One of the subscriptions. */
-class Source {
+/** One of the topics. */
+class Source implements TopicCursor {
   readonly subscription: Subscription;
-  /** The topic in the ids of several: `orders=`. Empty where there is one. */
   readonly label: string;
-  /** What was sent up to. */
   cursor: string | undefined;
-  /** Whether it was asked for a batch that has not been sent. */
+  /** Came when that of another topic had been given in its place. */
+  waiting: readonly TopicEntry[] | undefined;
   isAsked = false;
   hasEnded = false;
 
-  constructor(subscription: Subscription, label: string) {
+  constructor(subscription: Subscription) {
     this.subscription = subscription;
-    this.label = label;
+    this.label = toLabel(subscription.topic.name);
   }
 }
 
 /**
- * The batches of subscriptions, each a chunk. One batch of each topic is taken ahead at most.
- *
- * An event's id is that of its message; of several topics it holds how far each has come, `orders=…,prices=…` with the names as in
- * URLs.
+ * The batches of subscriptions, each a chunk. One of each topic is read ahead at most. The id of an event says how far the client
+ * has come in each topic.
  */
-export class TopicChunks implements EventChunks {
+export class MergedTopicChunks implements EventChunks {
   readonly #sources: readonly Source[];
   readonly #options: ChunkOptions;
-  readonly #ready: (readonly [Source, Batch])[] = [];
-  #failure: { readonly error: unknown } | undefined;
-  #wake = (): void => {};
+  readonly #fail = (error: unknown): void => this.#receiver?.fail(error);
+  #receiver: ChunkReceiver | undefined;
   #hasBegun = false;
+  #isAsked = false;
 
-  /** Takes subscriptions to different topics. */
+  /** Takes subscriptions to different topics, which are not read yet. */
   constructor(subscriptions: readonly Subscription[], options: ChunkOptions) {
-    const isOne = subscriptions.length === 1;
-    this.#sources = subscriptions.map((each) =>
-      new Source(each, isOne ? "" : `${encodeURIComponent(each.topic.name)}=`)
-    );
+    this.#sources = subscriptions.map((each) => new Source(each));
     this.#options = options;
   }
 
-  /**
-   * Goes on after an event that a client has seen. Topics that were not in its stream begin where they were told to.
-   *
-   * @throws {HTTPError} With 400, when no stream gave such an id.
-   */
   resumeAfter(id: string): void {
-    try {
-      const cursors = this.#cursorsOf(id);
-      for (const { subscription } of this.#sources) {
-        const cursor = cursors.get(subscription.topic.name);
-        if (cursor !== undefined) subscription.resumeAfter(cursor);
-      }
-    } catch (cause) {
-      if (!(cause instanceof SyntaxError || cause instanceof URIError)) throw cause;
-      throw new HTTPError(400, "The stream cannot be resumed: the last event id is not one of its ids", { cause });
-    }
+    resumeAfter(id, this.#sources.map(({ subscription }) => subscription));
   }
 
-  async next(): Promise<Chunk | undefined> {
-    if (!this.#hasBegun) return await this.#begin();
-    for (;;) {
-      this.#ask();
-      const ready = this.#ready.shift();
-      if (ready) return await this.#toChunk(...ready);
-      if (this.#failure) throw this.#failure.error;
-      if (this.#sources.every(({ hasEnded }) => hasEnded)) return undefined;
-      await new Promise<void>((resolve) => this.#wake = resolve);
-    }
+  open(receiver: ChunkReceiver): void {
+    this.#receiver = receiver;
   }
 
-  /** It repeats the id, for a client that has seen no event of its own. */
+  ask(): void {
+    this.#isAsked = true;
+    if (!this.#hasBegun) void this.#begin().catch(this.#fail);
+    else if (!this.#answer()) this.#sources.forEach((source) => this.#read(source));
+  }
+
   heartbeat(): Chunk {
-    return toChunk(this.#hasBegun ? ":\n" + toFrame({ id: this.#id }) : COMMENT);
+    return toChunk(this.#hasBegun ? ":\n" + toFrame({ id: toEventId(this.#sources) }) : COMMENT);
   }
 
   close(): void {
     for (const { subscription } of this.#sources) subscription.close();
   }
 
-  get #id(): string {
-    return this.#labelled(this.#sources).join(",");
-  }
-
-  #labelled(sources: readonly Source[]): readonly string[] {
-    return sources.filter(({ cursor }) => cursor !== undefined).map(({ label, cursor }) => label + cursor);
-  }
-
-  /** An id before anything else: a client that goes before the first event resumes from here. */
-  async #begin(): Promise<Chunk | undefined> {
+  async #begin(): Promise<void> {
     await Promise.all(this.#sources.map(async (source) => source.cursor = await source.subscription.cursor()));
     this.#hasBegun = true;
-    const isOpen = this.#sources.some(({ cursor }) => cursor !== undefined);
-    return isOpen ? toChunk(toFrame({ id: this.#id, retry: this.#options.retry })) : undefined;
+    const id = toEventId(this.#sources);
+    this.#give(id === "" ? undefined : toChunk(toFrame({ id, retry: this.#options.retry })));
   }
 
-  #ask(): void {
-    for (const source of this.#sources) {
-      if (source.isAsked || source.hasEnded) continue;
-      source.isAsked = true;
-      source.subscription.nextBatch().then((batch) => {
-        if (batch) this.#ready.push([source, batch]);
-        else source.hasEnded = true;
-        this.#wake();
-      }, (error) => {
-        this.#failure = { error };
-        this.#wake();
-      });
-    }
+  /** Not with a race of promises: that of a quiet topic would keep what each race hangs on it. */
+  #read(source: Source): void {
+    if (source.isAsked || source.hasEnded) return;
+    source.isAsked = true;
+    source.subscription.nextBatch().then((batch) => {
+      source.isAsked = false;
+      source.waiting = batch;
+      source.hasEnded = batch === undefined;
+      if (this.#isAsked) this.#answer();
+    }).catch(this.#fail);
   }
 
-  async #toChunk(source: Source, batch: Batch): Promise<Chunk> {
-    const { subscription, label } = source;
-    const [first] = batch;
-    source.isAsked = false;
-    if (first && "gap" in first) {
-      // A gap comes alone, and has no id: the place where reading goes on is known before the next batch is asked for.
-      source.cursor = await subscription.cursor();
-      return gapChunk(first, this.#id, label === "" ? undefined : subscription.topic.name);
+  /** Gives what one of the topics has ready, or the end where all have ended. */
+  #answer(): boolean {
+    const source = this.#sources.find(({ waiting }) => waiting);
+    if (source?.waiting) this.#giveBatch(source, source.waiting);
+    else if (this.#sources.every(({ hasEnded }) => hasEnded)) this.#give(undefined);
+    else return false;
+    return true;
+  }
+
+  #giveBatch(source: Source, batch: readonly TopicEntry[]): void {
+    source.waiting = undefined;
+    const last = batch.at(-1)!;
+    if ("gap" in last) {
+      this.#isAsked = false;
+      return void this.#giveGap(source, last).catch(this.#fail);
     }
-    const messages = batch as readonly TopicMessage[];
+    source.cursor = last.id;
     const index = this.#sources.indexOf(source);
-    const before = [...this.#labelled(this.#sources.slice(0, index)), label].join(",");
-    const after = ["", ...this.#labelled(this.#sources.slice(index + 1))].join(",");
-    source.cursor = messages.at(-1)!.id;
-    return batchChunk(messages, { encode: this.#options.encode, before, after });
+    const before = [...toParts(this.#sources.slice(0, index)), source.label].join(",");
+    const after = ["", ...toParts(this.#sources.slice(index + 1))].join(",");
+    this.#give(batchChunk(batch as readonly TopicMessage[], { encode: this.#options.encode, before, after }));
   }
 
-  #cursorsOf(id: string): ReadonlyMap<string, string> {
-    const [only, ...others] = this.#sources;
-    const isBare = only !== undefined && others.length === 0 && !id.includes("=");
-    const pairs = isBare ? [[only.subscription.topic.name, id] as const] : id.split(",").map(toPair);
-    for (const [, cursor] of pairs) checkId(cursor);
-    return new Map(pairs);
+  async #giveGap(source: Source, gap: TopicGap): Promise<void> {
+    const { subscription } = source;
+    source.cursor = await subscription.cursor() ?? source.cursor;
+    this.#give(gapChunk(gap, toEventId(this.#sources), subscription.topic.name));
   }
-}
 
-function toPair(part: string): readonly [topic: string, cursor: string] {
-  const equals = part.indexOf("=");
-  if (equals < 0) throw new SyntaxError("Cannot read the id of a stream of several topics: a topic is missing");
-  return [decodeURIComponent(part.slice(0, equals)), part.slice(equals + 1)];
+  #give(chunk: Chunk | undefined): void {
+    this.#isAsked = false;
+    this.#receiver?.take(chunk);
+  }
 }
