@@ -78,6 +78,10 @@ export type {
 } from "./src/binding/security_scheme.ts";
 export type { Mistake, NamesOfOthers, NotSchemas, OutputOf, Schemas } from "./src/schema/declared.ts";
 export type { Schema } from "./src/schema/schema.ts";
+export { Form, type FormSchema } from "./src/schema/form_schema.ts";
+export { Stream, type StreamSchema } from "./src/binding/stream_body.ts";
+export { UploadFile, type UploadFileSchema } from "./src/binding/upload_file.ts";
+export type { UploadedFile } from "./src/http/uploaded_file.ts";
 export type { Limits } from "./src/http/limits.ts";
 export type { Duration } from "./src/duration.ts";
 

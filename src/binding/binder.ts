@@ -3,13 +3,15 @@ import { type Issue, ValidationError } from "../errors.ts";
 import type { HttpRequest } from "../http/request.ts";
 import type { RouteDeclaration } from "../http/route_info.ts";
 import { checkInputs, dependencyNodeOf, type TextInputs } from "./dependency.ts";
+import { FormBody } from "./form_body.ts";
 import { JsonBody } from "./json_body.ts";
 import { Resolver } from "./resolver.ts";
 import { claim, type InputOwner, type PathNames } from "./field.ts";
+import { isStream, streamOpener } from "./stream_body.ts";
 import { type Args, TextFields } from "./text_fields.ts";
 
 /** What a route declares of its input. */
-export type InputDeclaration = TextInputs & Pick<RouteDeclaration, "body" | "deps">;
+export type InputDeclaration = TextInputs & Pick<RouteDeclaration, "body" | "form" | "deps" | "limits">;
 
 /** More faults than anyone reads; a body could hold tens of thousands. */
 const MAX_ISSUES = 1000;
@@ -56,12 +58,29 @@ export function compileBinder(
     taken: takenNames(node.inputs, [...node.deps.keys()], node.name),
   }));
   const fields = new TextFields([handler, ...owners], path);
-  const body = declared.body && new JsonBody(declared.body, owner);
-  if (!fields.isAsync && !body && deps.length === 0) {
+  const plan: Plan = { fields, ...bodyPlan(declared, owner), resolver: deps.length > 0 ? resolver : undefined };
+  if (!fields.isAsync && deps.length === 0 && !declared.body && !declared.form) {
     return { isAsync: false, bind: fields.isEmpty ? () => ({}) : (request) => bindText(fields, request) };
   }
-  const needed = deps.length > 0 ? resolver : undefined;
-  return { isAsync: true, bind: (request) => bindAll(fields, body, needed, request) };
+  return { isAsync: true, bind: (request) => bindAll(plan, request) };
+}
+
+/** What there is to bind; of the ways to take a body, one at most. */
+interface Plan {
+  readonly fields: TextFields;
+  readonly json: JsonBody | undefined;
+  readonly form: FormBody | undefined;
+  readonly openStream: ReturnType<typeof streamOpener> | undefined;
+  readonly resolver: Resolver | undefined;
+}
+
+function bodyPlan({ body, form, limits = {} }: InputDeclaration, owner: string): Omit<Plan, "fields" | "resolver"> {
+  const isStreamed = body !== undefined && isStream(body);
+  return {
+    json: body && !isStreamed ? new JsonBody(body, owner) : undefined,
+    form: form && new FormBody(form, owner),
+    openStream: isStreamed ? streamOpener(limits, owner) : undefined,
+  };
 }
 
 function bindText(fields: TextFields, request: HttpRequest): Args {
@@ -74,20 +93,17 @@ function accept(args: readonly Args[], issues: readonly Issue[]): Args {
   return args[0]!;
 }
 
-async function bindAll(
-  fields: TextFields,
-  body: JsonBody | undefined,
-  resolver: Resolver | undefined,
-  request: HttpRequest,
-): Promise<Args> {
+async function bindAll({ fields, json, form, openStream, resolver }: Plan, request: HttpRequest): Promise<Args> {
   const issues: Issue[] = [];
   const args = fields.isAsync ? await fields.bindAsync(request, issues) : fields.bind(request, issues);
-  if (body) {
-    const text = body.read(request);
-    const value = body.parse(text === "" ? text : await text, issues);
+  if (json) {
+    const text = json.read(request);
+    const value = json.parse(text === "" ? text : await text, issues);
     args[0]!.body = value instanceof Promise ? await value : value;
   }
+  if (form) args[0]!.form = await form.bind(request, issues);
   const own = accept(args, issues);
+  if (openStream) own.body = openStream(request);
   if (resolver) await resolver.resolve(request, args);
   return own;
 }
@@ -100,7 +116,7 @@ async function bindAll(
 function takenNames(declared: InputDeclaration, deps: readonly string[], owner: string): Map<string, string> {
   const taken = new Map<string, string>();
   for (const name of deps) claim(taken, name, "a dependency", owner);
-  for (const group of ["headers", "cookies", "body"] as const) {
+  for (const group of ["headers", "cookies", "body", "form"] as const) {
     if (declared[group] !== undefined) claim(taken, group, `the ${group}`, owner);
   }
   return taken;

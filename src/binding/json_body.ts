@@ -59,17 +59,10 @@ function settle(dataset: Dataset, issues: Issue[]): unknown {
 
 /** Nothing needs no content type. */
 function refuseUnlessEmpty(request: HttpRequest): "" {
-  if (isEmpty(request.raw, exchangeOf(request).connection !== undefined)) return "";
+  if (exchangeOf(request).body.isEmpty) return "";
   throw new HTTPError(415, "The body must be JSON in UTF-8: send it with content-type application/json", {
     headers: { accept: "application/json" },
   });
-}
-
-/** No body comes by a connection without a header that tells of it; Deno makes a stream all the same. */
-function isEmpty({ headers, body }: Request, isConnected: boolean): boolean {
-  if (headers.get("content-length") === "0" || body === null) return true;
-  return isConnected && !headers.has("content-length") && !headers.has("transfer-encoding") &&
-    !headers.has("content-type");
 }
 
 /** A recursive schema follows the nesting of the body, which the stack may not hold. */

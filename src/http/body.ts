@@ -1,27 +1,53 @@
 /** Reads the body of a request within the limits, and keeps it so that it can be read again in another form. */
 import { HTTPError } from "../errors.ts";
+import type { FormEntry } from "../schema/form_node.ts";
+import { cutShort, tooLarge, tooSlow } from "./body_refusal.ts";
+import { boundedStream } from "./bounded_stream.ts";
+import type { Completion } from "./completion.ts";
 import { withDeadline, withOwnDeadline } from "./deadline.ts";
+import { parseUrlencoded, readMultipartForm } from "./form_reader.ts";
 import { parseJson } from "./json.ts";
 import type { ResolvedLimits } from "./limits.ts";
 import { mediaTypeOf } from "./media_type.ts";
+import { boundaryOf } from "./multipart.ts";
 import { Replay } from "./replay.ts";
+import { UploadStorage } from "./upload_storage.ts";
 
 type Bytes = Uint8Array<ArrayBuffer>;
 
+/** Whose body it is. */
+export interface BodyOwner {
+  /** The platform's request. */
+  readonly raw: Request;
+  /** The work that is left when the reply has gone, to add to. */
+  openCompletion(): Completion;
+}
+
 /** The body of one request. */
 export class BodyReader {
+  readonly #owner: BodyOwner;
   readonly #raw: Request;
   readonly #limits: ResolvedLimits;
   /** A request that came by no socket has a timer of its own, so that nothing outlives it. */
   readonly #isLocal: boolean;
   #bytes: Promise<Bytes> | undefined;
   #jsonText: Promise<string> | undefined;
+  #form: Promise<readonly FormEntry[]> | undefined;
   #replay: Replay | undefined;
 
-  constructor(raw: Request, limits: ResolvedLimits, isLocal: boolean) {
-    this.#raw = raw;
+  constructor(owner: BodyOwner, limits: ResolvedLimits, isLocal: boolean) {
+    this.#owner = owner;
+    this.#raw = owner.raw;
     this.#limits = limits;
     this.#isLocal = isLocal;
+  }
+
+  /** Whether there is none. No body comes by a connection without a header that tells of it; Deno makes a stream all the same. */
+  get isEmpty(): boolean {
+    const { headers, body } = this.#raw;
+    if (headers.get("content-length") === "0" || body === null) return true;
+    return !this.#isLocal && !headers.has("content-length") && !headers.has("transfer-encoding") &&
+      !headers.has("content-type");
   }
 
   /** The body as bytes. */
@@ -47,35 +73,48 @@ export class BodyReader {
     return parseJson(await this.text());
   }
 
-  /** The body as the fields of a form. */
-  async formData(): Promise<FormData> {
-    const type = mediaTypeOf(this.#raw.headers);
-    if (type !== "multipart/form-data" && type !== "application/x-www-form-urlencoded") {
-      throw new HTTPError(415, "The body is not a form");
-    }
-    const bytes = await this.bytes();
-    const headers = { "content-type": this.#raw.headers.get("content-type") ?? "" };
-    try {
-      return await new Response(bytes, { headers }).formData();
-    } catch (cause) {
-      throw new HTTPError(400, "The body is not a well-formed form", { cause });
-    }
+  /** The fields of the form that the body is. Its files are there until the reply has gone. */
+  form(): Promise<readonly FormEntry[]> {
+    return this.#form ??= this.#readForm();
   }
 
-  /** The body as it comes. */
+  /** The same, as the platform has forms. */
+  async formData(): Promise<FormData> {
+    const data = new FormData();
+    for (const [name, value] of await this.form()) {
+      if (typeof value === "string") data.append(name, value);
+      else data.append(name, value);
+    }
+    return data;
+  }
+
+  /** The body as it comes. What is not read of it is let go when the reply has gone. */
   stream(): ReadableStream<Bytes> {
     const kept = this.#bytes ?? (this.#jsonText && this.bytes());
-    return kept ? streamOf(kept) : this.#replayed()?.open() ?? new ReadableStream({ start: (to) => to.close() });
+    if (kept) return streamOf(kept);
+    const replay = this.#replayed();
+    if (!replay) return new ReadableStream({ start: (to) => to.close() });
+    this.#owner.openCompletion().addCleanup(() => replay.cancel());
+    return replay.open();
   }
 
-  #limit(): number {
-    const isMultipart = mediaTypeOf(this.#raw.headers) === "multipart/form-data";
-    return isMultipart ? this.#limits.multipart : this.#limits.body;
+  /**
+   * The same, within bounds.
+   *
+   * @param size How many bytes it may have.
+   * @param chunkTime How long each chunk may take, in milliseconds, from when it is asked for.
+   * @throws {HTTPError} With 413, where the length that was announced is over the bound. Later, the stream fails with 413 or 408.
+   */
+  streamWithin(size: number, chunkTime: number): ReadableStream<Bytes> {
+    this.#announced(size);
+    const inTime = chunkTime === Infinity ? asItIs : <T>(chunk: Promise<T>) => this.#inTime(chunk, chunkTime);
+    return boundedStream(this.stream(), size, inTime);
   }
 
   #replayed(): Replay | undefined {
     const body = this.#untouched();
-    return this.#replay ??= body ? new Replay(body, this.#limit()) : undefined;
+    // More is kept of no body: one that is larger, as a form with files may be, can be read once.
+    return this.#replay ??= body ? new Replay(body, this.#limits.body) : undefined;
   }
 
   #untouched(): ReadableStream<Bytes> | null {
@@ -100,24 +139,56 @@ export class BodyReader {
   /** The platform's own reading, twice as fast as long as nobody has asked for the body's stream; where that can be. */
   #readText(): Promise<string> | undefined {
     if (this.#bytes !== undefined || this.#replay !== undefined) return undefined;
-    const { body: limit } = this.#limits;
+    const { body: limit, readTimeout } = this.#limits;
     if (this.#announced(limit) === undefined) return undefined;
-    const text = this.#inTime(this.#raw.text());
+    const text = this.#wait(this.#raw.text(), readTimeout, tooSlow, cutShort);
     return this.#isLocal ? text.then((text) => refuseLonger(text, limit)) : text;
   }
 
   async #readBytes(): Promise<Bytes> {
-    const limit = this.#limit();
+    const isMultipart = mediaTypeOf(this.#raw.headers) === "multipart/form-data";
+    const limit = isMultipart ? this.#limits.multipart : this.#limits.body;
     this.#announced(limit);
     const replay = this.#replayed();
     return replay ? await this.#inTime(collect(replay.open().getReader(), limit)) : new Uint8Array();
   }
 
-  #inTime<T>(read: Promise<T>): Promise<T> {
-    const wait = this.#isLocal ? withOwnDeadline : withDeadline;
-    return wait(read, this.#limits.readTimeout, tooSlow, toRefusal);
+  async #readForm(): Promise<readonly FormEntry[]> {
+    const { headers } = this.#raw;
+    switch (mediaTypeOf(headers)) {
+      case "application/x-www-form-urlencoded":
+        return parseUrlencoded(await this.text(), this.#limits.parts);
+      case "multipart/form-data":
+        return await this.#readMultipart(headers.get("content-type")!);
+      default:
+        throw new HTTPError(415, "The body must be a form", { headers: { accept: FORM_TYPES } });
+    }
+  }
+
+  async #readMultipart(contentType: string): Promise<readonly FormEntry[]> {
+    const boundary = boundaryOf(contentType);
+    if (boundary === undefined) throw new HTTPError(400, "The content type of the form has no boundary");
+    this.#announced(this.#limits.multipart);
+    const storage = new UploadStorage();
+    this.#owner.openCompletion().addCleanup(() => storage.remove());
+    return await this.#inTime(readMultipartForm(this.stream(), boundary, this.#limits, storage));
+  }
+
+  /** Waits for what is read. Where that fails, the rest is let go, so that the connection is not held up by it. */
+  #inTime<T>(read: Promise<T>, ms: number = this.#limits.readTimeout): Promise<T> {
+    const giveUp = <E>(error: E): E => {
+      this.#replay?.cancel();
+      return error;
+    };
+    return this.#wait(read, ms, () => giveUp(tooSlow()), giveUp);
+  }
+
+  get #wait(): typeof withDeadline {
+    return this.#isLocal ? withOwnDeadline : withDeadline;
   }
 }
+
+const FORM_TYPES = "application/x-www-form-urlencoded, multipart/form-data";
 
 async function collect(reader: ReadableStreamDefaultReader<Bytes>, limit: number): Promise<Bytes> {
   const chunks: Bytes[] = [];
@@ -154,15 +225,6 @@ function streamOf(kept: Promise<Bytes>): ReadableStream<Bytes> {
   });
 }
 
-function tooLarge(limit: number): HTTPError {
-  return new HTTPError(413, `The body is larger than ${limit} bytes`);
-}
-
-function tooSlow(): HTTPError {
-  return new HTTPError(408, "The body did not arrive in time", { headers: { connection: "close" } });
-}
-
-/** A body that breaks off is the client's fault, or it has gone; either way no fault of the application. */
-function toRefusal(cause: unknown): unknown {
-  return cause instanceof HTTPError ? cause : new HTTPError(400, "The body was cut short", { cause });
+function asItIs<T>(promise: Promise<T>): Promise<T> {
+  return promise;
 }

@@ -63,7 +63,7 @@ export class Exchange {
 
   /** The body, within the limits. */
   get body(): BodyReader {
-    return this.#body ??= new BodyReader(this.raw, this.matched.limits, this.connection === undefined);
+    return this.#body ??= new BodyReader(this, this.matched.limits, this.connection === undefined);
   }
 
   /** The work that is left when the reply has gone, to add to. */

@@ -5,7 +5,8 @@ import { type Duration, toMilliseconds } from "../duration.ts";
 /** Bounds of what a client can send. Each can be set on the application and on a route. */
 export interface Limits {
   /**
-   * The size of a JSON, text or urlencoded body in bytes.
+   * The size of a JSON, text or urlencoded body in bytes, and of all the texts of a multipart one together. A body that is taken
+   * as a stream has it where the route itself says so.
    *
    * @default {1048576} 1 MiB
    */
@@ -16,6 +17,18 @@ export interface Limits {
    * @default {33554432} 32 MiB
    */
   multipart?: number;
+  /**
+   * The number of fields and files of a form.
+   *
+   * @default {1000}
+   */
+  parts?: number;
+  /**
+   * The size of one file of a form in bytes.
+   *
+   * @default {Infinity} as large as the whole may be
+   */
+  file?: number;
   /**
    * The number of keys in a query.
    *
@@ -29,7 +42,7 @@ export interface Limits {
    */
   message?: number;
   /**
-   * The time to read a body, but for one that the handler takes as a stream.
+   * The time to read a body. One that is taken as a stream has it where the route itself says so, anew for each of its chunks.
    *
    * @default {30000} 30 s
    */
@@ -43,6 +56,8 @@ export type ResolvedLimits = Readonly<Record<keyof Limits, number>>;
 export const DEFAULT_LIMITS: ResolvedLimits = {
   body: 1024 * 1024,
   multipart: 32 * 1024 * 1024,
+  parts: 1000,
+  file: Infinity,
   query: 1000,
   message: 1024 * 1024,
   readTimeout: 30_000,

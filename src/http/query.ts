@@ -49,28 +49,25 @@ function add(values: QueryValue[], slot: number, value: string): void {
   else before.push(value);
 }
 
-/** A key with a broken escape is none that anyone declared. */
-function decodeKey(raw: string): string {
-  return isPlain(raw) ? raw : decode(raw) ?? raw;
-}
-
-function decodeValue(raw: string): string {
-  if (isPlain(raw)) return raw;
-  const value = decode(raw);
-  if (value === undefined) {
-    throw new HTTPError(400, "The query has a broken percent-encoding");
-  }
-  return value;
-}
-
-function isPlain(raw: string): boolean {
-  return !raw.includes("%") && !raw.includes("+");
-}
-
-function decode(raw: string): string | undefined {
+/** A name or value as it was meant; undefined where an escape is broken. */
+export function decodePart(raw: string): string | undefined {
+  if (!raw.includes("%") && !raw.includes("+")) return raw;
   try {
     return decodeURIComponent(raw.replaceAll("+", " "));
   } catch {
     return undefined;
   }
+}
+
+/** A key with a broken escape is none that anyone declared. */
+function decodeKey(raw: string): string {
+  return decodePart(raw) ?? raw;
+}
+
+function decodeValue(raw: string): string {
+  const value = decodePart(raw);
+  if (value === undefined) {
+    throw new HTTPError(400, "The query has a broken percent-encoding");
+  }
+  return value;
 }

@@ -1,5 +1,6 @@
 /** A body's stream that can be read more than once: what has passed is kept, up to a bound. */
 import { HTTPError } from "../errors.ts";
+import { cutShort } from "./body_refusal.ts";
 
 type Chunk = Uint8Array<ArrayBuffer>;
 
@@ -12,6 +13,7 @@ export class Replay {
   /** How many chunks have passed; more than are kept, once the bound was met. */
   #passed = 0;
   #pending: Promise<Chunk | undefined> | undefined;
+  #isCancelled = false;
 
   /**
    * Takes a source.
@@ -24,7 +26,10 @@ export class Replay {
     this.#limit = limit;
   }
 
-  /** A stream over the whole source. It fails with a 413 where it needs what is not kept any more. */
+  /**
+   * A stream over the whole source. It fails with a 413 where it needs what is not kept any more, and with a 400 where the source
+   * breaks off.
+   */
   open(): ReadableStream<Chunk> {
     let index = 0;
     return new ReadableStream({
@@ -36,6 +41,12 @@ export class Replay {
     }, { highWaterMark: 0 });
   }
 
+  /** Lets go of what has not been read: a server can hold up a connection for it. */
+  async cancel(): Promise<void> {
+    this.#isCancelled = true;
+    await this.#reader.cancel().catch(() => {});
+  }
+
   #at(index: number): Promise<Chunk | undefined> | Chunk {
     if (index >= this.#passed) return this.#pending ??= this.#next();
     const chunk = this.#kept[index];
@@ -44,9 +55,12 @@ export class Replay {
   }
 
   async #next(): Promise<Chunk | undefined> {
-    const { done, value } = await this.#reader.read();
+    const { done, value } = await this.#reader.read().catch((cause) => {
+      throw cutShort(cause);
+    });
     // At the end the promise stays, and gives the end to whoever asks.
-    if (done) return undefined;
+    if (done && !this.#isCancelled) return undefined;
+    if (done) throw cutShort(new Error("Cannot read on: the body was let go"));
     this.#pending = undefined;
     this.#passed++;
     this.#keptSize += value.byteLength;

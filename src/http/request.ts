@@ -198,17 +198,18 @@ export class HttpRequest<State = Record<string, unknown>> {
   }
 
   /**
-   * The body as the fields of a form, urlencoded or multipart.
+   * The body as the fields of a form, urlencoded or multipart. Large files of it lie on disk until the reply has gone.
    *
-   * @throws {HTTPError} With 400 when it is not well formed, 408 when it comes too slowly, 413 when it is too large, 415 when
-   * it is no form.
+   * @throws {HTTPError} With 400 when it is not well formed, 408 when it comes too slowly, 413 when it, a file or the number of
+   * its fields is over a limit, 415 when it is no form.
    */
   formData(): Promise<FormData> {
     return this.#exchange.body.formData();
   }
 
   /**
-   * The body as it comes, of any size. One that is within the limits can be read again; a larger one fails with 413 then.
+   * The body as it comes, of any size. One that is no larger than the limit of JSON can be read again, another fails with 413 then.
+   * It fails with 400 where the body is cut short. What is not read of it is let go when the reply has gone.
    *
    * @throws {TypeError} When it was read through `raw`.
    */

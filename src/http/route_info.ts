@@ -1,4 +1,5 @@
 /** A route as others may read it: what the router, the document and your own tools share. */
+import type { FormSchema } from "../schema/form_schema.ts";
 import type { Schema } from "../schema/schema.ts";
 import type { Limits } from "./limits.ts";
 
@@ -73,8 +74,10 @@ export interface RouteDeclaration extends RouteDescription {
   headers?: Readonly<Record<string, Schema>>;
   /** Schemas of cookies. */
   cookies?: Readonly<Record<string, Schema>>;
-  /** The schema of the JSON body. */
+  /** The schema of the JSON body, or `Stream()`. */
   body?: Schema;
+  /** The form, in place of a body. */
+  form?: FormSchema;
   /** Values that the server supplies. */
   deps?: Readonly<Record<string, unknown>>;
   /** The model of a success. */

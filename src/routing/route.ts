@@ -5,6 +5,7 @@ import { DEFAULT_LIMITS, type ResolvedLimits, resolveLimits } from "../http/limi
 import { WITHOUT_BODY } from "../http/reply.ts";
 import type { HttpRequest } from "../http/request.ts";
 import type { RouteDeclaration, RouteInfo } from "../http/route_info.ts";
+import { isForm } from "../schema/form_schema.ts";
 import { isSchema } from "../schema/schema.ts";
 import type { Middleware } from "./middleware.ts";
 import { derivedIdOf } from "./operation_id.ts";
@@ -27,6 +28,7 @@ const OPTIONS = new Set([
   "headers",
   "cookies",
   "body",
+  "form",
   "deps",
   "response",
   "responses",
@@ -204,12 +206,22 @@ function checkOptions(options: RouteDeclaration, name: string): void {
       );
     }
   }
-  if (
-    body !== undefined && (name.startsWith("GET ") || name.startsWith("HEAD "))
-  ) {
+  checkBody(options, name);
+}
+
+function checkBody({ body, form }: RouteDeclaration, name: string): void {
+  if (body === undefined && form === undefined) return;
+  if (name.startsWith("GET ") || name.startsWith("HEAD ")) {
     throw new TypeError(
       `Cannot register ${name}: a GET or HEAD request has no body, declare it under query`,
     );
+  }
+  if (form === undefined) return;
+  if (!isForm(form)) {
+    throw new TypeError(`Cannot register ${name}: "form" must be made by Form(), write form: Form(schema)`);
+  }
+  if (body !== undefined) {
+    throw new TypeError(`Cannot register ${name}: a request has one body, leave out "body" or "form"`);
   }
 }
 

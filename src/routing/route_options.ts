@@ -3,6 +3,7 @@ import type { DependencyLike, None } from "../binding/dependency.ts";
 import type { RouteDescription } from "../http/route_info.ts";
 import type { HttpRequest } from "../http/request.ts";
 import type { Mistake, NotSchemas, OutputOf, Schemas } from "../schema/declared.ts";
+import type { FormSchema } from "../schema/form_schema.ts";
 import type { Schema } from "../schema/schema.ts";
 
 /** The names of the parameters in a path. */
@@ -24,6 +25,7 @@ export interface RouteOptions<
   HeaderSchemas,
   CookieSchemas,
   Body,
+  FormValue,
   Dependencies,
   Model,
 > extends RouteDescription {
@@ -43,8 +45,10 @@ export interface RouteOptions<
   headers?: HeaderSchemas extends Schemas ? HeaderSchemas : NotSchemas<HeaderSchemas>;
   /** Schemas of cookies; the handler finds them under `cookies`. */
   cookies?: CookieSchemas extends Schemas ? CookieSchemas : NotSchemas<CookieSchemas>;
-  /** The schema of the JSON body; the handler finds it under `body`. */
+  /** The schema of the JSON body, or `Stream()`; the handler finds it under `body`. */
   body?: Schema<unknown, Body>;
+  /** The form that is the body, made by `Form()`; the handler finds its value under `form`. */
+  form?: FormSchema<FormValue>;
   /** Values that the server supplies. */
   deps?: {
     readonly [Name in keyof Dependencies]: Name extends Names | keyof QuerySchemas
@@ -134,6 +138,7 @@ export interface RegisterDeclared<State, Prefix extends string, Extra> {
     HeaderSchemas = never,
     CookieSchemas = never,
     Body = never,
+    FormValue = never,
     Dependencies = None,
     Model = unknown,
     const Result extends Returned<Model> | Response =
@@ -152,6 +157,7 @@ export interface RegisterDeclared<State, Prefix extends string, Extra> {
         HeaderSchemas,
         CookieSchemas,
         Body,
+        FormValue,
         Dependencies,
         Model
       >
@@ -170,6 +176,7 @@ export interface RegisterDeclared<State, Prefix extends string, Extra> {
             | (HeaderSchemas extends unknown ? "headers" : never)
             | (CookieSchemas extends unknown ? "cookies" : never)
             | ([Body] extends [never] ? never : "body")
+            | ([FormValue] extends [never] ? never : "form")
           >
         ]: Name extends keyof QuerySchemas ? OutputOf<QuerySchemas[Name]>
           : Name extends keyof Dependencies ? Dependencies[Name]
@@ -177,7 +184,8 @@ export interface RegisterDeclared<State, Prefix extends string, Extra> {
           : Name extends Names ? string
           : Name extends "headers" ? { readonly [Header in keyof HeaderSchemas]: OutputOf<HeaderSchemas[Header]> }
           : Name extends "cookies" ? { readonly [Cookie in keyof CookieSchemas]: OutputOf<CookieSchemas[Cookie]> }
-          : Body;
+          : Name extends "body" ? Body
+          : FormValue;
       },
     ) =>
       | Promise<Exact<Result, Model>>

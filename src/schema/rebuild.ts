@@ -74,7 +74,7 @@ function transforms(node: SchemaNode): boolean {
 }
 
 /** `v.fallback` closes over the schema it wraps, so it is laid around the new one again. */
-function keepFallback(node: SchemaNode, rebuilt: SchemaNode): SchemaNode {
+export function keepFallback(node: SchemaNode, rebuilt: SchemaNode): SchemaNode {
   if (!fallsBack(node)) return rebuilt;
   const wrap = (node.async ? v.fallbackAsync : v.fallback) as unknown as (
     schema: SchemaNode,

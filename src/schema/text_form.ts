@@ -83,6 +83,27 @@ export function parseOneOf(options: readonly unknown[]): (text: string) => unkno
   };
 }
 
+/** Reads text as a value of a schema's kind, where that kind has a text of its own; text that is none of it stays as it is. */
+export function textParserOf(node: SchemaNode): ((text: string) => unknown) | undefined {
+  switch (node.type) {
+    case "number":
+      return parseNumber;
+    case "bigint":
+      return parseBigInt;
+    case "boolean":
+      return parseBoolean;
+    case "null":
+      return parseNull;
+    case "literal":
+      return parseOneOf([node.literal]);
+    case "picklist":
+    case "enum":
+      return parseOneOf(node.options ?? []);
+    default:
+      return undefined;
+  }
+}
+
 function fromText(
   node: SchemaNode,
   parse: (text: string) => unknown,
@@ -96,6 +117,8 @@ function fromText(
 function scalarForm(node: SchemaNode, name: string): SchemaNode {
   const map = (part: SchemaNode): SchemaNode => scalarForm(part, name);
   if (node.pipe) return mapParts(node, map);
+  const parse = textParserOf(node);
+  if (parse) return fromText(node, parse);
   switch (node.type) {
     case "string":
     case "any":
@@ -104,19 +127,6 @@ function scalarForm(node: SchemaNode, name: string): SchemaNode {
     case "undefined":
     case "never":
       return node;
-    case "number":
-      return fromText(node, parseNumber);
-    case "bigint":
-      return fromText(node, parseBigInt);
-    case "boolean":
-      return fromText(node, parseBoolean);
-    case "null":
-      return fromText(node, parseNull);
-    case "literal":
-      return fromText(node, parseOneOf([node.literal]));
-    case "picklist":
-    case "enum":
-      return fromText(node, parseOneOf(node.options ?? []));
     case "nullable":
     case "nullish":
       return fromText(mapParts(node, map), parseNull);

@@ -75,12 +75,29 @@ Deno.test("A source larger than the bound can be read once, then is refused with
   }
 });
 
-Deno.test("An error of the source is that of every reader", async () => {
+Deno.test("A source that breaks off is a 400 to every reader, with its error as the cause", async () => {
   const replay = new Replay(
     new ReadableStream<Chunk>({
       pull: (controller) => controller.error(new RangeError("broken")),
     }, { highWaterMark: 0 }),
     10,
   );
-  for (let turn = 0; turn < 2; turn++) await assertRejects(() => bytesOf(replay.open()), RangeError, "broken");
+  for (let turn = 0; turn < 2; turn++) {
+    const { status, cause } = await assertRejects(() => bytesOf(replay.open()), HTTPError);
+    assertEquals([status, cause instanceof RangeError], [400, true]);
+  }
+});
+
+Deno.test("What was let go cannot be read on, and is not taken for whole", async () => {
+  let reason: unknown = "nothing yet";
+  const source = new ReadableStream<Chunk>({
+    pull: (controller) => controller.enqueue(new Uint8Array(1)),
+    cancel: (given) => void (reason = given),
+  }, { highWaterMark: 0 });
+  const replay = new Replay(source, 10);
+  const reader = replay.open().getReader();
+  await reader.read();
+  await replay.cancel();
+  assertEquals(reason, undefined);
+  assertEquals((await assertRejects(() => reader.read(), HTTPError)).status, 400);
 });

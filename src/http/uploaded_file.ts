@@ -1,0 +1,54 @@
+/** The value of an uploaded file. */
+import { fileURLToPath } from "node:url";
+import { DiskBlob } from "./disk_blob.ts";
+
+/**
+ * A file that a client has sent. It is a `File` like any other; a large one lies on disk and is read from there, as long as the
+ * request lasts: until the last byte of the reply has gone, and the tasks of `request.after()` are done.
+ *
+ * Name and type are what the client says they are. The name is without folders and control characters; where it is to be a part
+ * of a path, choose one yourself all the same.
+ */
+export class UploadedFile extends File {
+  readonly #content: Blob;
+
+  /**
+   * Names a content.
+   *
+   * @param content What was sent.
+   * @param name The name of the file.
+   * @param type The media type.
+   */
+  constructor(content: Blob, name: string, type: string) {
+    super([content], name, { type });
+    this.#content = content;
+  }
+
+  /**
+   * Writes the file to disk, in place of what is there. A large one is not read for it: it gets a second name, or is copied by the
+   * system.
+   *
+   * @param path Where to. It has to be the application's own choice, never made of the file's name unchecked.
+   * @throws {Deno.errors.NotFound} When the folder does not exist.
+   */
+  async save(path: string | URL): Promise<void> {
+    if (!(this.#content instanceof DiskBlob)) return await Deno.writeFile(path, this.#content.stream());
+    const target = path instanceof URL ? fileURLToPath(path) : path;
+    try {
+      await link(this.#content.path, target);
+    } catch {
+      // On another disk, or on one that has no second names.
+      await Deno.copyFile(this.#content.path, target);
+    }
+  }
+}
+
+async function link(from: string, to: string): Promise<void> {
+  try {
+    await Deno.link(from, to);
+  } catch (error) {
+    if (!(error instanceof Deno.errors.AlreadyExists)) throw error;
+    await Deno.remove(to);
+    await Deno.link(from, to);
+  }
+}

@@ -1,0 +1,255 @@
+// The framing of multipart bodies, by whatever comes in.
+
+import { assert, assertEquals, assertRejects } from "@std/assert";
+import { HTTPError } from "../../../src/errors.ts";
+import { boundaryOf, type MultipartOptions, readMultipart } from "../../../src/http/multipart.ts";
+import { Random } from "../support/random.ts";
+import { bodyOf, BOUNDARY, field, file, latin1, streamOf } from "./support/multipart_body.ts";
+
+type Part = readonly [name: string, file: string | undefined, content: string];
+
+/** Reads a body in chunks; gives its parts, or the status of what it was refused with. */
+async function read(
+  chunks: readonly Uint8Array<ArrayBuffer>[],
+  options: Partial<MultipartOptions> = {},
+): Promise<Part[] | number> {
+  const parts: Part[] = [];
+  try {
+    await readMultipart(streamOf(chunks), {
+      boundary: BOUNDARY,
+      maxSize: Infinity,
+      open({ name, file }) {
+        const place = parts.push([name, file?.name, "never finished"]) - 1;
+        let content = "";
+        return {
+          write: (chunk) => void (content += String.fromCharCode(...chunk)),
+          finish: () => void (parts[place] = [name, file?.name, content]),
+        };
+      },
+      ...options,
+    });
+    return parts;
+  } catch (error) {
+    assert(error instanceof HTTPError, String(error));
+    return error.status;
+  }
+}
+
+function readText(body: string): Promise<Part[] | number> {
+  return read([latin1(body)]);
+}
+
+/** Contents that look like what stands between parts. */
+const TRICKY: readonly Part[] = [
+  ["a", undefined, "x"],
+  ["dashes", undefined, "--"],
+  ["nearly", "f", `\r\n--${BOUNDARY.slice(0, -1)}`],
+  ["broken", "g", `\r\n-${BOUNDARY}\r\n--${BOUNDARY.toUpperCase()}--\r\n`],
+  ["no line", undefined, `x--${BOUNDARY}--`],
+  ["bare", "h", `\n--${BOUNDARY}\n--${BOUNDARY}--\n`],
+  ["breaks", undefined, "\r\n\r\n\r\n"],
+  ["empty", undefined, ""],
+  ["empty file", "i", ""],
+  ["binary", "j", String.fromCharCode(...Array.from({ length: 256 }, (_, byte) => byte))],
+];
+const TRICKY_BODY = bodyOf(
+  ...TRICKY.map(([name, fileName, content]) => fileName ? file(name, fileName, content) : field(name, content)),
+);
+
+Deno.test("Parts are the same wherever the body is cut into chunks", async () => {
+  const bytes = latin1(TRICKY_BODY);
+  assertEquals(await read([...bytes].map((byte) => new Uint8Array([byte]))), [...TRICKY]);
+  for (let cut = 0; cut <= bytes.length; cut++) {
+    assertEquals(await read([bytes.slice(0, cut), bytes.slice(cut)]), [...TRICKY], `cut at ${cut}`);
+  }
+});
+
+Deno.test("Random parts, cut at random, are what was sent", async () => {
+  const random = new Random(21);
+  const pieces = ["\r", "\n", "-", "--", "b", BOUNDARY, `\r\n--${BOUNDARY.slice(1)}`, "x", "\0", "\xff"];
+  for (let round = 0; round < 300; round++) {
+    const parts = random.list(5, (): Part => {
+      const content = random.list(8, () => random.pick(pieces)).join("").replaceAll(`\r\n--${BOUNDARY}`, "");
+      return [`n${random.below(3)}`, random.oneIn(2) ? "f" : undefined, content];
+    });
+    if (parts.some(([, , content]) => content.startsWith(`--${BOUNDARY}`))) continue;
+    if (parts.length === 0) continue;
+    const bytes = latin1(
+      bodyOf(...parts.map(([name, fileName, content]) => fileName ? file(name, "f", content) : field(name, content))),
+    );
+    const cuts = [0, ...random.list(6, () => random.below(bytes.length)).toSorted((a, b) => a - b), bytes.length];
+    const chunks = cuts.slice(1).map((end, index) => bytes.slice(cuts[index], end));
+    assertEquals(await read(chunks), parts);
+  }
+});
+
+Deno.test("A body that ends too early is 400, wherever it ends", async () => {
+  const bytes = latin1(TRICKY_BODY);
+  const end = TRICKY_BODY.lastIndexOf(`${BOUNDARY}--`) + BOUNDARY.length + 2;
+  for (let length = 0; length < end; length++) {
+    assertEquals(await read([bytes.slice(0, length)]), 400, `${length} bytes`);
+  }
+  assertEquals(await read([bytes.slice(0, end)]), [...TRICKY]);
+});
+
+Deno.test("What stands before the first boundary and after the last one is left alone", async () => {
+  const body = bodyOf(field("a", "1"));
+  const expected: Part[] = [["a", undefined, "1"]];
+  for (const preamble of ["", "\r\n", "preamble\r\n", `--other\r\n\r\nx\r\n`, "x".repeat(100_000) + "\r\n"]) {
+    for (const epilogue of ["", "\r\n", "epilogue", bodyOf(field("b", "2")), "x".repeat(100_000)]) {
+      assertEquals(await readText(preamble + body + epilogue), expected, preamble.slice(0, 20) + epilogue.slice(0, 20));
+      assertEquals(await read([preamble, body, epilogue].map(latin1)), expected);
+    }
+  }
+});
+
+Deno.test("A line that begins with the boundary ends a part, as RFC 2046 has it", async () => {
+  const body = bodyOf(field("a", `1\r\n--${BOUNDARY}more\r\n${field("b", "2")}`));
+  assertEquals(await readText(body), 400);
+});
+
+Deno.test("A part that does not say which field it is, is 400", async () => {
+  const heads = [
+    "",
+    "\r\n",
+    "Content-Type: text/plain\r\n",
+    "Content-Disposition\r\n",
+    "Content-Disposition:\r\n",
+    "Content-Disposition: form-data\r\n",
+    "Content-Disposition: attachment; name=a\r\n",
+    "Content-Disposition: form-data; filename=a\r\n",
+    'Content-Disposition: form-data; name="a\r\n',
+    'Content-Disposition: form-data; name="a"b\r\n',
+    'Content-Disposition: form-data; name="a" filename="b"\r\n',
+    "Content-Disposition: form-data; name\r\n",
+    "Content-Disposition: form-data; name=a; name=b\r\n",
+    "Content-Disposition: form-data; name=a; NAME=b\r\n",
+    "Content-Disposition: form-data; name=a; filename*=latin1'%E9\r\n",
+    "Content-Disposition: form-data; name=a; filename*=utf-8''%FF\r\n",
+    "Content-Disposition: form-data; name=a\r\nContent-Disposition: form-data; name=b\r\n",
+    "Content-Disposition: form-data; name=a\r\ncontent-disposition: form-data; name=a\r\n",
+  ];
+  for (const head of heads) {
+    for (const body of [bodyOf(`${head}\r\nx`), bodyOf(field("z", "1"), `${head}\r\nx`, field("z", "1"))]) {
+      assertEquals(await readText(body), 400, JSON.stringify(body));
+    }
+  }
+});
+
+Deno.test("Headers of a part are bounded in their size", async () => {
+  const long = (size: number) => `X-Long: ${"x".repeat(size)}\r\n${field("a", "1")}`;
+  assertEquals(await readText(bodyOf(long(7 * 1024))), [["a", undefined, "1"]]);
+  for (const size of [9 * 1024, 100 * 1024, 1024 * 1024]) {
+    assertEquals(await readText(bodyOf(long(size))), 400, String(size));
+    assertEquals(await readText(bodyOf(`${field("a", "1").replace("\r\n\r\n", "")}\r\n${long(size)}`)), 400);
+    // No end of the headers at all.
+    assertEquals(await readText(`--${BOUNDARY}\r\nX-Long: ${"x".repeat(size)}`), 400);
+  }
+  const many = "X: 1\r\n".repeat(10_000);
+  assertEquals(await readText(bodyOf(many + field("a", "1"))), 400);
+  assertEquals(await readText(bodyOf(`Content-Disposition: form-data; name=a\r\n${many}\r\n1`)), 400);
+});
+
+Deno.test("Multipart within multipart is text like any other", async () => {
+  const inner = `--inner\r\nContent-Disposition: file; filename="x"\r\n\r\ncontent\r\n--inner--`;
+  const part = `Content-Disposition: form-data; name="files"\r\nContent-Type: multipart/mixed; boundary=inner\r\n\r\n`;
+  assertEquals(await readText(bodyOf(part + inner)), [["files", undefined, inner]]);
+});
+
+Deno.test("A body over its size is refused with 413 as soon as it is", async () => {
+  const bytes = latin1(bodyOf(file("a", "f", "x".repeat(1000))));
+  assertEquals(await read([bytes], { maxSize: bytes.length }), [["a", "f", "x".repeat(1000)]]);
+  assertEquals(await read([bytes], { maxSize: bytes.length - 1 }), 413);
+  let pulled = 0;
+  const endless = new ReadableStream<Uint8Array<ArrayBuffer>>({
+    pull(controller) {
+      controller.enqueue(pulled++ === 0 ? latin1(`--${BOUNDARY}\r\n${file("a", "f", "")}`) : new Uint8Array(1000));
+    },
+  }, { highWaterMark: 0 });
+  const open = () => ({ write() {}, finish() {} });
+  const reading = readMultipart(endless, { boundary: BOUNDARY, maxSize: 50_000, open });
+  assertEquals((await assertRejects(() => reading, HTTPError)).status, 413);
+  assert(pulled <= 52, String(pulled));
+});
+
+Deno.test("A failure of whoever takes a part ends the reading at once, and lets the body go", async () => {
+  const failures: Record<string, () => ReturnType<MultipartOptions["open"]>> = {
+    opening: () => {
+      throw new RangeError("broken");
+    },
+    writing: () => ({
+      write: () => {
+        throw new RangeError("broken");
+      },
+      finish() {},
+    }),
+    "writing later": () => ({ write: () => Promise.reject(new RangeError("broken")), finish() {} }),
+  };
+  for (const [name, open] of Object.entries(failures)) {
+    let isLetGo = false;
+    const body = new ReadableStream<Uint8Array<ArrayBuffer>>({
+      // Then nothing more: a client that has stopped sending.
+      start: (controller) => controller.enqueue(latin1(`--${BOUNDARY}\r\n${file("a", "f", "x".repeat(100_000))}`)),
+      cancel: () => void (isLetGo = true),
+    });
+    await assertRejects(() => readMultipart(body, { boundary: BOUNDARY, maxSize: Infinity, open }), RangeError);
+    assert(isLetGo, name);
+  }
+});
+
+Deno.test("A body that breaks off fails with its own error, and nothing is taken for finished", async () => {
+  let isFinished = false;
+  const body = new ReadableStream<Uint8Array<ArrayBuffer>>({
+    pull(controller) {
+      controller.enqueue(latin1(`--${BOUNDARY}\r\n${file("a", "f", "x")}`));
+      controller.error(new RangeError("gone"));
+    },
+  });
+  const open = () => ({ write() {}, finish: () => void (isFinished = true) });
+  await assertRejects(() => readMultipart(body, { boundary: BOUNDARY, maxSize: Infinity, open }), RangeError, "gone");
+  assertEquals(isFinished, false);
+});
+
+Deno.test("Whoever takes a part slowly is waited for", async () => {
+  let pulled = 0;
+  const body = new ReadableStream<Uint8Array<ArrayBuffer>>({
+    pull(controller) {
+      if (pulled++ === 0) controller.enqueue(latin1(`--${BOUNDARY}\r\n${file("a", "f", "")}`));
+      else if (pulled <= 200) controller.enqueue(new Uint8Array(64 * 1024));
+      else {
+        controller.enqueue(latin1(`\r\n--${BOUNDARY}--`));
+        controller.close();
+      }
+    },
+  }, { highWaterMark: 0 });
+  let taken = 0;
+  let ahead = 0;
+  await readMultipart(body, {
+    boundary: BOUNDARY,
+    maxSize: Infinity,
+    open: () => ({
+      async write(chunk) {
+        await new Promise((resolve) => setTimeout(resolve, 0));
+        taken += chunk.length;
+        ahead = Math.max(ahead, pulled * 64 * 1024 - taken);
+      },
+      finish() {},
+    }),
+  });
+  assertEquals(taken, 199 * 64 * 1024);
+  assert(ahead <= 512 * 1024, `${ahead} bytes were read ahead`);
+});
+
+Deno.test("The boundary is read off the content type, quoted or not", () => {
+  const table: [string, string | undefined][] = [
+    ["multipart/form-data; boundary=abc", "abc"],
+    ["multipart/form-data;boundary=abc; charset=utf-8", "abc"],
+    ['multipart/form-data; charset=utf-8; BOUNDARY="a b;c"', "a b;c"],
+    ["multipart/form-data; boundary=----WebKitFormBoundary7MA4YWxkTrZu0gW", "----WebKitFormBoundary7MA4YWxkTrZu0gW"],
+    ["multipart/form-data", undefined],
+    ["multipart/form-data; boundary=", undefined],
+    ['multipart/form-data; boundary=""', undefined],
+    ["multipart/form-data; xboundary=a", undefined],
+  ];
+  for (const [contentType, boundary] of table) assertEquals(boundaryOf(contentType), boundary, contentType);
+});

@@ -1,0 +1,34 @@
+// Multipart bodies written by hand, byte by byte.
+
+/** The boundary of all of them. */
+export const BOUNDARY = "boundary";
+
+/** One character for each byte: what is no ASCII goes through as it is. */
+export function latin1(text: string): Uint8Array<ArrayBuffer> {
+  return Uint8Array.from(text, (character) => character.charCodeAt(0));
+}
+
+/** The bytes of a text in UTF-8, as one character each. */
+export function utf8(text: string): string {
+  return String.fromCharCode(...new TextEncoder().encode(text));
+}
+
+/** A body of parts, each of which has its headers, an empty line and its content. */
+export function bodyOf(...parts: readonly string[]): string {
+  return parts.map((part) => `--${BOUNDARY}\r\n${part}\r\n`).join("") + `--${BOUNDARY}--\r\n`;
+}
+
+/** A part that holds text. */
+export function field(name: string, value: string): string {
+  return `Content-Disposition: form-data; name="${name}"\r\n\r\n${value}`;
+}
+
+/** A part that is a file. */
+export function file(name: string, fileName: string, content: string, type = "text/plain"): string {
+  return `Content-Disposition: form-data; name="${name}"; filename="${fileName}"\r\nContent-Type: ${type}\r\n\r\n${content}`;
+}
+
+/** A stream of bytes in the chunks that are given. */
+export function streamOf(chunks: readonly Uint8Array<ArrayBuffer>[]): ReadableStream<Uint8Array<ArrayBuffer>> {
+  return ReadableStream.from(chunks.filter((chunk) => chunk.length > 0));
+}
