@@ -123,11 +123,11 @@ export {
   ValidationError,
 } from "./src/errors.ts";
 export type { ErrorHandler } from "./src/routing/error_handler.ts";
-export type { ErrorShape } from "./src/describe/error_replies.ts";
-export { Problem, type ProblemSchema } from "./src/describe/problem.ts";
+export type { ErrorShape } from "./src/describe/openapi/error_replies.ts";
+export { Problem, type ProblemSchema } from "./src/describe/openapi/problem.ts";
 
 // Description
-export type { JsonSchema, JsonType } from "./src/describe/json_schema.ts";
+export type { JsonSchema, JsonType } from "./src/describe/json_schema/json_schema.ts";
 export type { McpTrust } from "./src/describe/mcp/trust.ts";
 export type {
   OpenAPIComponents,
@@ -142,4 +142,4 @@ export type {
   OpenAPIRequestBody,
   OpenAPIResponse,
   OpenAPITag,
-} from "./src/describe/openapi_document.ts";
+} from "./src/describe/openapi/document.ts";

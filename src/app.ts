@@ -1,10 +1,10 @@
 /** The application: wires the routes, lifespans and the dispatcher together, and is what a server serves. */
 import type { StateType } from "./binding/dependency.ts";
 import { type BuiltIn, builtIns, type BuiltInUrls, checkUrls } from "./built_in.ts";
-import { checkErrorShape, type ErrorShape } from "./describe/error_replies.ts";
+import { checkErrorShape, type ErrorShape } from "./describe/openapi/error_replies.ts";
 import type { McpTrust } from "./describe/mcp/trust.ts";
-import { openapiDocument } from "./describe/openapi.ts";
-import type { OpenAPIDocument } from "./describe/openapi_document.ts";
+import { openapiDocument } from "./describe/openapi/openapi.ts";
+import type { OpenAPIDocument } from "./describe/openapi/document.ts";
 import { HTTPError, RouteError } from "./errors.ts";
 import type { AppHandle } from "./http/app_handle.ts";
 import { DEFAULT_LIMITS, type Limits, type ResolvedLimits, resolveLimits } from "./http/limits.ts";

@@ -2,7 +2,7 @@
 import { docsRoutes } from "./describe/page/page.ts";
 import { staticReply, type StaticText, tagOf } from "./http/static_reply.ts";
 import { mcpEndpoint, type McpParts } from "./describe/mcp/endpoint.ts";
-import type { OpenAPIDocument } from "./describe/openapi_document.ts";
+import type { OpenAPIDocument } from "./describe/openapi/document.ts";
 import { stringify } from "./http/json.ts";
 import type { HttpRequest } from "./http/request.ts";
 import type { BuiltInRoute } from "./routing/dispatch.ts";

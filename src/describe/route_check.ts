@@ -1,7 +1,7 @@
 /** Checks, when a route is registered, that documents and agents can be told of it. */
 import { isAsyncGeneratorFunction } from "../binding/async_function.ts";
 import type { Route } from "../routing/route.ts";
-import { checkJson } from "./json_check.ts";
+import { checkJson } from "./json_schema/json_check.ts";
 import { checkTool } from "./mcp/tool_check.ts";
 
 /**

@@ -5,7 +5,7 @@ import type {
   OpenAPIMethod,
   OpenAPIOperation,
   OpenAPIReference,
-} from "../../src/describe/openapi_document.ts";
+} from "../../src/describe/openapi/document.ts";
 
 /** An operation, which has to be there. */
 export function operationAt(document: OpenAPIDocument, method: OpenAPIMethod, path: string): OpenAPIOperation {

@@ -1,7 +1,7 @@
 // Validators of others read the documents. Which of their rules are off, and why, is in consumers/validate.ts.
 
 import { assert, assertEquals } from "@std/assert";
-import type { OpenAPIDocument } from "../../src/describe/openapi_document.ts";
+import type { OpenAPIDocument } from "../../src/describe/openapi/document.ts";
 import { consume, hasConsumers } from "./consumers.ts";
 import { Documents } from "./documents.ts";
 import { hostileApp } from "./hostile_app.ts";

@@ -3,7 +3,7 @@
 import { assert, assertEquals, assertObjectMatch } from "@std/assert";
 import { App, dependency, HTTPError, Router } from "@webfw/core";
 import * as v from "valibot";
-import type { OpenAPIOperation, OpenAPIParameter } from "../../src/describe/openapi_document.ts";
+import type { OpenAPIOperation, OpenAPIParameter } from "../../src/describe/openapi/document.ts";
 import { operationAt, resolve } from "../describe/look_up.ts";
 
 const int = v.pipe(v.number(), v.integer());

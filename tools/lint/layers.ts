@@ -20,7 +20,11 @@ const TOWERS: readonly (readonly (readonly string[])[])[] = [
     ["src/http/"],
     ["src/binding/"],
     ["src/routing/"],
-    ["src/describe/"],
+    ["src/describe/json_schema/"],
+    ["src/describe/route/"],
+    ["src/describe/openapi/"],
+    ["src/describe/page/", "src/describe/mcp/"],
+    ["src/describe/route_check.ts"],
     ["src/router.ts", "src/lifespan.ts", "src/built_in.ts"],
     ["src/serve.ts"],
     ["src/app.ts"],
@@ -36,9 +40,10 @@ const TOWERS: readonly (readonly (readonly string[])[])[] = [
 const PACKAGES: ReadonlyMap<string, readonly string[]> = new Map([
   ["@std/cli", ["src/cli/", "cli.ts"]],
   ["@std/http", ["src/errors.ts", "src/http/", "src/describe/"]],
-  ["@modelcontextprotocol/server", ["src/describe/"]],
-  ["@valibot/to-json-schema", ["src/describe/"]],
-  ["swagger-ui-dist", ["src/describe/"]],
+  ["@fastify/busboy", ["src/http/"]],
+  ["@modelcontextprotocol/server", ["src/describe/mcp/"]],
+  ["@valibot/to-json-schema", ["src/describe/json_schema/"]],
+  ["swagger-ui-dist", ["src/describe/page/"]],
   ["valibot", ["src/schema/", "src/topics/", "src/binding/", "src/describe/"]],
 ]);
 

@@ -1,5 +1,5 @@
 /** Writes schemas so that every client reads them as they are meant. */
-import type { JsonSchema } from "../json_schema.ts";
+import type { JsonSchema } from "../json_schema/json_schema.ts";
 
 /** Keywords whose values are data. */
 const DATA = new Set(["const", "default", "enum", "examples"]);

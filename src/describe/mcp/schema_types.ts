@@ -1,5 +1,5 @@
 /** Reads off a JSON Schema what its values are, through its references. */
-import type { JsonSchema, JsonType } from "../json_schema.ts";
+import type { JsonSchema, JsonType } from "../json_schema/json_schema.ts";
 
 /** Schemas by the names that references end in. */
 export type Definitions = Readonly<Record<string, JsonSchema>>;

@@ -1,7 +1,7 @@
 /** A route as an agent sees and calls it. */
 import type { ToolAnnotations } from "../../http/route_info.ts";
 import type { Route } from "../../routing/route.ts";
-import { documentationOf } from "../docstring.ts";
+import { documentationOf } from "../route/docstring.ts";
 import { checkOf } from "./argument_check.ts";
 import { annotationsOf } from "./tool_annotations.ts";
 import { argumentsOf } from "./tool_arguments.ts";

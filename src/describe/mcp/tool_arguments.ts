@@ -1,7 +1,7 @@
 /** The arguments of a tool: what a client has to say for a route, by the names that its handler uses. */
 import { RouteError } from "../../errors.ts";
 import type { Route } from "../../routing/route.ts";
-import { type BodyInput, inputsOf, type ParameterInput } from "../inputs.ts";
+import { type BodyInput, inputsOf, type ParameterInput } from "../route/inputs.ts";
 
 /** One argument: a parameter of the path or query, or the body. */
 export interface ToolArgument {

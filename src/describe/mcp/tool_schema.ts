@@ -1,11 +1,11 @@
 /** The schemas of a tool. An object stands at the root of each: clients give up the whole list of tools over anything else. */
 import type { Schema } from "../../schema/schema.ts";
-import { isAlwaysSent } from "../absence.ts";
-import { isBinary } from "../foreign_kind.ts";
-import type { ParameterInput } from "../inputs.ts";
-import { annotate, type JsonSchema, restrict } from "../json_schema.ts";
-import { Models } from "../models.ts";
-import { parameterOf } from "../parameters.ts";
+import { isAlwaysSent } from "../json_schema/absence.ts";
+import { isBinary } from "../json_schema/foreign_kind.ts";
+import type { ParameterInput } from "../route/inputs.ts";
+import { annotate, type JsonSchema, restrict } from "../json_schema/json_schema.ts";
+import { Models } from "../json_schema/models.ts";
+import { parameterOf } from "../openapi/parameters.ts";
 import { toPortable } from "./portable_schema.ts";
 import { type Definitions, possibleTypes, referenced, resolve } from "./schema_types.ts";
 import type { ToolArgument } from "./tool_arguments.ts";

@@ -2,7 +2,7 @@
 
 import { assert, assertEquals, assertThrows } from "@std/assert";
 import * as v from "valibot";
-import { Models } from "../../../../src/describe/models.ts";
+import { Models } from "../../../../src/describe/json_schema/models.ts";
 import { isPlain } from "../../../../src/describe/mcp/plain_schema.ts";
 import type { Schema } from "../../../../src/schema/schema.ts";
 

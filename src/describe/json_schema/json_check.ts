@@ -1,0 +1,89 @@
+/** Checks, when a model is declared, that JSON can carry it: a document is made whole, or not at all. */
+import { nodeOf, type Schema, type SchemaNode } from "../../schema/schema.ts";
+import { lazyTarget } from "./lazy_schema.ts";
+import type { Form } from "./model_scope.ts";
+import { Models } from "./models.ts";
+
+/** Kinds that JSON cannot carry, or not always. */
+const FOREIGN: ReadonlySet<string> = new Set([
+  "blob",
+  "date",
+  "file",
+  "function",
+  "instance",
+  "map",
+  "nan",
+  "promise",
+  "set",
+  "symbol",
+]);
+
+/** What JSON carries of them where it is sent. */
+const SENDABLE: ReadonlySet<string> = new Set(["date", "instance", "nan"]);
+
+/** As many lazy schemas within one another as are followed: one that makes a new one each time goes on for ever. */
+const MAX_LAZY = 64;
+
+/** The schemas of which it is known. */
+const carried: Readonly<Record<Form, WeakSet<SchemaNode>>> = { input: new WeakSet(), output: new WeakSet() };
+
+/**
+ * Checks a model.
+ *
+ * @param form Whether it is accepted, or sent.
+ * @param model The model.
+ * @param role What messages call it where it has no title.
+ * @param action What is being done, for messages.
+ * @throws {TypeError} When JSON cannot carry a part of it.
+ */
+export function checkJson(form: Form, model: Schema, role: string, action: string): void {
+  if (isPlain(form, model)) return;
+  const models = new Models("#/");
+  try {
+    if (form === "input") models.jsonInput(model, role);
+    else models.jsonOutput(model, role);
+  } catch (error) {
+    // The getter of a lazy schema may throw, as long as what it gives is not there yet.
+    if (!(error instanceof TypeError) || !error.message.startsWith("Cannot describe ")) return;
+    throw new TypeError(`Cannot ${action}: ${error.message.replace("Cannot", "cannot")}`);
+  }
+}
+
+/** Whether it is seen at a look at each of its parts that JSON can carry a model. To describe it takes a hundred times as long. */
+function isPlain(form: Form, model: Schema): boolean {
+  const seen = new Set<SchemaNode>();
+  const isCarried = (node: SchemaNode, lazies: number): boolean => {
+    if (carried[form].has(node) || seen.has(node)) return true;
+    seen.add(node);
+    if (FOREIGN.has(node.type) && !(form === "output" && SENDABLE.has(node.type))) return false;
+    if (node.type !== "lazy") return partsOf(node).every((part) => isCarried(part, lazies));
+    const target = lazies < MAX_LAZY ? targetOf(node) : undefined;
+    return target !== undefined && isCarried(target, lazies + 1);
+  };
+  if (!isCarried(nodeOf(model), 0)) return false;
+  for (const node of seen) carried[form].add(node);
+  return true;
+}
+
+/** What a lazy schema stands for, where that can be told, and is there already. */
+function targetOf(node: SchemaNode): SchemaNode | undefined {
+  try {
+    return lazyTarget(node);
+  } catch {
+    return undefined;
+  }
+}
+
+/** A pipe has the parts of its first step. */
+function partsOf({ pipe, entries, rest, item, items, key, value, options, wrapped }: SchemaNode): SchemaNode[] {
+  if (pipe) return pipe.filter(isSchemaNode);
+  const parts: unknown[] = [rest, item, key, value, wrapped];
+  if (entries) parts.push(...Object.values(entries));
+  if (items) parts.push(...items);
+  if (options) parts.push(...options);
+  return parts.filter(isSchemaNode);
+}
+
+function isSchemaNode(part: unknown): part is SchemaNode {
+  return typeof part === "object" && part !== null && (part as SchemaNode).kind === "schema";
+}

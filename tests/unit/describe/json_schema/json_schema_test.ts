@@ -1,0 +1,240 @@
+import { assert, assertEquals, assertThrows } from "@std/assert";
+import type { JsonSchema } from "../../../../src/describe/json_schema/json_schema.ts";
+import { Models } from "../../../../src/describe/json_schema/models.ts";
+import type { Schema } from "../../../../src/schema/schema.ts";
+import { ACTIONS } from "./support/action_table.ts";
+import { type Described, number, object, text } from "./support/described.ts";
+import { KINDS } from "./support/kind_table.ts";
+import * as v from "valibot";
+
+/** What valibot exports that says nothing of a schema: ways to run one, to look into one, and to word its faults. */
+const OTHERS = new Set([
+  "assert",
+  "deleteGlobalConfig",
+  "deleteGlobalMessage",
+  "deleteSchemaMessage",
+  "deleteSpecificMessage",
+  "flatten",
+  "getDefault",
+  "getDefaults",
+  "getDefaultsAsync",
+  "getDescription",
+  "getDotPath",
+  "getExamples",
+  "getFallback",
+  "getFallbacks",
+  "getFallbacksAsync",
+  "getGlobalConfig",
+  "getGlobalMessage",
+  "getMetadata",
+  "getSchemaMessage",
+  "getSpecificMessage",
+  "getTitle",
+  "is",
+  "isOfKind",
+  "isOfType",
+  "isValiError",
+  "parse",
+  "parseAsync",
+  "parser",
+  "parserAsync",
+  "safeParse",
+  "safeParseAsync",
+  "safeParser",
+  "safeParserAsync",
+  "setGlobalConfig",
+  "setGlobalMessage",
+  "setSchemaMessage",
+  "setSpecificMessage",
+  "summarize",
+  "ValiError",
+]);
+
+function accepted(schema: Schema): JsonSchema {
+  return new Models("#/$defs/").jsonInput(schema);
+}
+
+function sent(schema: Schema): JsonSchema {
+  return new Models("#/$defs/").jsonOutput(schema);
+}
+
+function assertDescribed(describe: () => JsonSchema, expected: JsonSchema | string, name: string): void {
+  if (typeof expected === "string") assertThrows(describe, TypeError, expected, name);
+  else assertEquals(describe(), expected, name);
+}
+
+function assertRow(name: string, [schema, input, output = input]: Described): void {
+  assertDescribed(() => accepted(schema), input, `${name} as accepted`);
+  assertDescribed(() => sent(schema), output, `${name} as sent`);
+}
+
+Deno.test("Every kind of schema is described, or refused with what to do", () => {
+  for (const [name, row] of Object.entries(KINDS)) assertRow(name, row);
+});
+
+Deno.test("Every action is described, and none breaks a description", () => {
+  for (const [name, row] of Object.entries(ACTIONS)) assertRow(name, row);
+});
+
+Deno.test("All that valibot exports for making schemas is in these tables", () => {
+  const made = Object.entries(v).filter(([name, value]) => typeof value === "function" && !/^_|_$/.test(name));
+  const missing = made.map(([name]) => name).filter((name) =>
+    !OTHERS.has(name) && !(name in KINDS) && !(name in ACTIONS)
+  );
+  assertEquals(missing, []);
+});
+
+Deno.test("A default that is computed is not called, and a key that has one is always sent", () => {
+  let calls = 0;
+  const schema = v.object({ at: v.optional(v.date(), () => new Date(calls++)) });
+  assertEquals(sent(schema), object({ at: { type: "string", format: "date-time" } }));
+  const counted = v.object({ n: v.optional(v.number(), () => calls++) });
+  assertEquals(accepted(counted), object({ "n?": number }));
+  assertEquals(calls, 0);
+});
+
+Deno.test("A default within a schema that may be left out itself is none", () => {
+  const models = new Models("#/");
+  const nested = v.optional(v.number(), 18);
+  for (const schema of [v.optional(nested), v.exactOptional(nested), v.undefinedable(nested)]) {
+    assertEquals(models.jsonInput(schema), number);
+  }
+  assertEquals(models.jsonInput(v.optional(nested, 5)), { type: "number", default: 5 });
+  assertEquals(models.jsonInput(v.partial(v.object({ age: nested }))), object({ "age?": number }));
+  assertEquals(v.parse(v.partial(v.object({ age: nested })), {}), {});
+});
+
+Deno.test("Only what is JSON is told of defaults and examples", () => {
+  const given = v.custom<unknown>(() => true);
+  const told = (value: unknown) => accepted(v.object({ a: v.optional(given, value) })).properties?.a;
+  assertEquals(told({ at: new Date(0), big: 5n, none: undefined }), {
+    default: { at: "1970-01-01T00:00:00.000Z", big: "5" },
+  });
+  for (const value of [NaN, new Map(), [undefined], new Date(NaN), Symbol("a")]) assertEquals(told(value), {});
+  assertEquals(accepted(v.pipe(v.any(), v.examples([1, NaN, "a"]))), { examples: [1, "a"] });
+});
+
+Deno.test("Metadata of any other kind stays out of the description", () => {
+  const schema = v.pipe(
+    v.string(),
+    v.metadata({
+      title: 5,
+      description: "Said",
+      examples: "none",
+      deprecated: "yes",
+      $ref: "#/x",
+      enum: ["a"],
+      readOnly: true,
+    }),
+  );
+  assertEquals(accepted(schema), { ...text, description: "Said", readOnly: true });
+});
+
+Deno.test("What holds of the value before a conversion is not said of the one after, nor the other way round", () => {
+  const schema = v.pipe(
+    v.string(),
+    v.minLength(2),
+    v.examples(["12"]),
+    v.description("A count"),
+    v.toNumber(),
+    v.maxValue(9),
+    v.examples([12]),
+  );
+  assertEquals(accepted(schema), { ...text, minLength: 2, description: "A count", examples: ["12"] });
+  assertEquals(sent(schema), { ...number, maximum: 9, description: "A count", examples: [12] });
+});
+
+Deno.test("What is converted is not sent: only the result is described, and may be what JSON cannot carry before", () => {
+  const Hidden = v.pipe(v.object({ secret: v.string() }), v.title("Hidden"));
+  const models = new Models("#/$defs/");
+  const described = models.jsonOutput(
+    v.pipe(
+      v.map(v.string(), Hidden),
+      v.transform((map): Record<string, number> => ({ count: map.size })),
+      v.record(v.string(), v.number()),
+    ),
+  );
+  assertEquals(described, { type: "object", additionalProperties: number });
+  assertEquals(models.jsonOutput(v.pipe(v.set(v.string()), v.transform((set) => [...set]))), {});
+  assertEquals(models.jsonOutput(v.pipe(v.set(Hidden), v.transform(() => 1), v.toString())), text);
+  assertEquals(models.definitions(), {});
+});
+
+Deno.test("A check of a trimmed text says the least length of the text as it is sent, and nothing of its end", () => {
+  const schema = v.pipe(v.string(), v.trim(), v.email(), v.minLength(6), v.maxLength(20), v.startsWith("a"));
+  assertEquals(accepted(schema), { ...text, format: "email", minLength: 6 });
+});
+
+Deno.test("Keys are counted before those are dropped that no schema names", () => {
+  const entries = { a: v.optional(v.number()), b: v.optional(v.number()) };
+  const bounded = [v.minEntries(1), v.maxEntries(2)] as const;
+  assertEquals(
+    accepted(v.pipe(v.object(entries), ...bounded)),
+    object({ "a?": number, "b?": number }, { minProperties: 1 }),
+  );
+  assertEquals(
+    accepted(v.pipe(v.strictObject(entries), ...bounded)),
+    object({ "a?": number, "b?": number }, { additionalProperties: false, minProperties: 1, maxProperties: 2 }),
+  );
+  const filled = v.object({ a: v.optional(v.number(), 1) });
+  assertEquals(accepted(v.pipe(filled, v.minEntries<{ a: number }, 1>(1))).minProperties, undefined);
+});
+
+Deno.test("An undefined item is sent as null, an undefined key not at all", () => {
+  const schema = v.object({
+    list: v.array(v.undefinedable(v.bigint())),
+    some: v.undefinedable(v.string()),
+    any: v.any(),
+  });
+  assertEquals(
+    sent(schema),
+    object({
+      list: { type: "array", items: { type: ["string", "null"], pattern: "^-?(?:0|[1-9]\\d*)$" } },
+      "some?": text,
+      "any?": {},
+    }),
+  );
+});
+
+Deno.test("A file or a blob is bytes where it is a whole reply, and refused within JSON", () => {
+  assertEquals(sent(v.pipe(v.blob(), v.mimeType(["image/png"]))).type, "string");
+  assertThrows(
+    () => new Models("#/$defs/").jsonOutput(v.object({ cover: v.array(v.object({ image: v.blob() })) }), "getCover"),
+    TypeError,
+    'Cannot describe "getCover.cover.image": the kind "blob" cannot be written to JSON, reply with the blob alone',
+  );
+});
+
+Deno.test("A key of any name is described", () => {
+  const entries = Object.fromEntries(["__proto__", "constructor", "a b"].map((key) => [key, v.string()]));
+  const { properties = {}, required } = accepted(v.object(entries));
+  assertEquals(Object.keys(properties), ["__proto__", "constructor", "a b"]);
+  assertEquals(required, ["__proto__", "constructor", "a b"]);
+});
+
+Deno.test("The description of a schema can be written as JSON, whatever constants it holds", () => {
+  const constants = v.union([
+    v.literal(NaN),
+    v.literal(Infinity),
+    v.literal(Symbol("a")),
+    v.picklist([5n, NaN]),
+    v.pipe(v.bigint(), v.multipleOf(5n), v.minValue(5n), v.notValue(7n)),
+    v.pipe(v.number(), v.minValue(-Infinity), v.values([NaN])),
+  ]);
+  for (const described of [accepted(constants), sent(constants)]) {
+    assertEquals(JSON.parse(JSON.stringify(described)), described);
+  }
+  assert(!JSON.stringify(accepted(constants)).includes("null"));
+});
+
+Deno.test("A lazy schema that depends on the value, or has to be waited for, is anything", async () => {
+  const dynamic = v.lazy((input) => typeof input === "string" ? v.string() : v.number());
+  assertEquals(accepted(dynamic), {});
+  assertEquals(accepted(v.lazyAsync(() => Promise.reject(new Error("Not yet")))), {});
+  await Promise.resolve();
+});
+
+Deno.test("A lazy schema that never comes to an end is refused", () => {
+  const endless = (): v.GenericSchema => v.object({ next: v.nullable(v.lazy(() => endless())) });
+  assertThrows(() => accepted(endless()), TypeError, "let it give one made before");
+});

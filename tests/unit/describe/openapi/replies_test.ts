@@ -1,0 +1,122 @@
+import { assertEquals, assertObjectMatch } from "@std/assert";
+import * as v from "valibot";
+import { ErrorReplies } from "../../../../src/describe/openapi/error_replies.ts";
+import type { JsonSchema } from "../../../../src/describe/json_schema/json_schema.ts";
+import { Models } from "../../../../src/describe/json_schema/models.ts";
+import { repliesOf } from "../../../../src/describe/openapi/replies.ts";
+import type { RouteDeclaration } from "../../../../src/http/route_info.ts";
+import type { AnyHandler } from "../../../../src/routing/route.ts";
+
+const json = (schema: JsonSchema) => ({ "application/json": { schema } });
+const STRING = { type: "string" } as const;
+const lines: AnyHandler = async function* () {
+  yield 1;
+};
+
+/** The replies that are no errors of the whole range. */
+function describe(options: RouteDeclaration, handler: AnyHandler = async () => {}) {
+  const models = new Models("#/components/schemas/");
+  const route = { handler, operationId: "act", options };
+  const { "4XX": _4, "5XX": _5, ...replies } = repliesOf(route, false, models, new ErrorReplies("default"));
+  models.definitions();
+  return replies;
+}
+
+Deno.test("A model that can be undefined has a reply without content beside its own, unless the route has one status", () => {
+  const maybe = v.optional(v.string());
+  assertEquals(describe({ response: maybe }), {
+    200: { description: "OK", content: json(STRING) },
+    204: { description: "No Content" },
+  });
+  assertEquals(describe({ response: maybe, status: 201 }), {
+    201: { description: "Created", content: json(STRING) },
+  });
+  assertEquals(describe({ response: v.optional(v.string(), "x") }), {
+    200: { description: "OK", content: json(STRING) },
+  });
+  assertEquals(describe({ response: v.void() }), { 204: { description: "No Content" } });
+  assertEquals(describe({ response: v.undefined(), status: 202 }), { 202: { description: "Accepted" } });
+});
+
+Deno.test("A model without a name takes that of the operation and its role", () => {
+  const model = v.object({ a: v.string() });
+  assertEquals(describe({ response: model, responses: { 404: v.object({ b: v.string() }) } }), {
+    200: { description: "OK", content: json({ $ref: "#/components/schemas/actResponse" }) },
+    404: {
+      description: "Not Found",
+      content: { "application/problem+json": { schema: { $ref: "#/components/schemas/actResponse404" } } },
+    },
+  });
+});
+
+Deno.test("Statuses that never have a body have no content", () => {
+  assertEquals(describe({ status: 204, responses: { 304: v.string(), 205: v.string() } }), {
+    204: { description: "No Content" },
+    205: { description: "Reset Content" },
+    304: { description: "Not Modified" },
+  });
+});
+
+Deno.test("The description of a schema is that of its reply, else the phrase of the status", () => {
+  const Moved = v.pipe(v.void(), v.description("It is elsewhere"));
+  assertEquals(describe({ response: v.string(), responses: { 303: Moved, 299: v.void() } }), {
+    200: { description: "OK", content: json(STRING) },
+    299: { description: "Status 299" },
+    303: { description: "It is elsewhere" },
+  });
+});
+
+Deno.test("A model that is declared for a status which has one is not taken up", () => {
+  const models = new Models("#/components/schemas/");
+  const titled = (title: string) => v.pipe(v.object({}), v.title(title));
+  const options = { response: titled("Told"), responses: { 200: titled("Hidden") } };
+  repliesOf({ handler: async () => {}, operationId: "act", options }, false, models, new ErrorReplies("default"));
+  assertEquals(Object.keys(models.definitions()), ["Told"]);
+});
+
+Deno.test("A success that is documented by itself is not told again", () => {
+  assertEquals(describe({ responses: { 202: v.string() } }), {
+    202: { description: "Accepted", content: json(STRING) },
+  });
+  assertEquals(describe({ status: 202, responses: { 202: v.string() } }), {
+    202: { description: "Accepted", content: json(STRING) },
+  });
+  assertEquals(describe({ response: v.string(), responses: { 200: v.number() } }), {
+    200: { description: "OK", content: json(STRING) },
+  });
+  assertEquals(describe({ responses: { 404: v.void() } }), {
+    200: { description: "OK", content: { "*/*": {} } },
+    204: { description: "No Content" },
+    404: { description: "Not Found" },
+  });
+});
+
+Deno.test("A stream is lines of a model, or lines or bytes of whatever is sent", () => {
+  assertEquals(describe({ status: 206 }, lines), {
+    206: { description: "Partial Content", content: { "application/jsonl": {}, "application/octet-stream": {} } },
+  });
+  assertEquals(describe({ responses: { 200: v.string() } }, lines), {
+    200: { description: "OK", content: { "application/jsonl": { "x-oai-itemSchema": STRING } } },
+  });
+});
+
+Deno.test("Files and streams are sent as they are, with whatever type they have", () => {
+  const image = v.pipe(v.blob(), v.mimeType(["image/png", "image/webp"]));
+  assertEquals(describe({ response: v.file() }), { 200: { description: "OK", content: { "*/*": {} } } });
+  assertEquals(describe({ response: image }), {
+    200: { description: "OK", content: { "image/png": {}, "image/webp": {} } },
+  });
+  assertEquals(describe({ response: v.instance(ReadableStream) }), {
+    200: { description: "OK", content: { "*/*": {} } },
+  });
+  const bytes = describe({ response: v.instance(Uint8Array) }, lines)["200"];
+  assertObjectMatch(bytes!, { content: { "application/octet-stream": {} } });
+});
+
+Deno.test("A documented 422 stands in for that of the framework", () => {
+  const models = new Models("#/components/schemas/");
+  const options = { responses: { 422: v.pipe(v.void(), v.description("Own")) } };
+  const route = { handler: async () => {}, operationId: "act", options };
+  const replies = repliesOf(route, true, models, new ErrorReplies("default"));
+  assertEquals(replies["422"], { description: "Own" });
+});
