@@ -41,6 +41,8 @@ export class Exchange {
   completion: Completion | undefined;
   /** Headers for the handler's reply, if any were set. */
   replyHeaders: Headers | undefined;
+  /** The reply whose headers are known to be open to changes. */
+  openReply: Response | undefined;
   #body: BodyReader | undefined;
 
   constructor(
@@ -59,6 +61,7 @@ export class Exchange {
     this.connection = connection;
     this.completion = undefined;
     this.replyHeaders = undefined;
+    this.openReply = undefined;
   }
 
   /** The body, within the limits. */

@@ -136,19 +136,15 @@ export function withoutBody(response: Response): Response {
   return new Response(null, response);
 }
 
-const open = new WeakSet<Response>();
-
 /** The same reply with headers that can be changed: those of a fetched reply cannot. */
 export function withOpenHeaders(response: Response): Response {
-  if (open.has(response) || response.status === 101) return response;
-  let opened = response;
+  if (response.status === 101) return response;
   try {
     response.headers.delete("x-webfw-probe");
+    return response;
   } catch {
-    opened = new Response(response.body, response);
+    return new Response(response.body, response);
   }
-  open.add(opened);
-  return opened;
 }
 
 /** Keeps a browser from taking a reply for something else than its content type says. */

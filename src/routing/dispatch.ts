@@ -14,7 +14,7 @@ import { pathEnd, pathStart } from "../http/target.ts";
 import type { Dataset, SchemaIssue } from "../schema/schema.ts";
 import { toValidator, type Validator } from "../schema/validator.ts";
 import type { RouteInfo } from "../http/route_info.ts";
-import { compose, type Endpoint, type Middleware, type Recover } from "./middleware.ts";
+import { compose, type Conclude, type Endpoint, type Middleware, openReply, type Recover } from "./middleware.ts";
 import { parsePath } from "./path.ts";
 import type { Route } from "./route.ts";
 import { type Match, RouteTree } from "./table.ts";
@@ -115,28 +115,27 @@ export class Dispatcher {
   /** The application's middlewares see what no route serves, too. */
   #surround(handler: BuiltInRoute["handler"]): Endpoint {
     const { middlewares, recover } = this.#parts;
+    const conclude: Conclude = (exchange, response) => finish(exchange, response, this.pending);
+    const concludeOwn = middlewares.length === 0 ? conclude : openReply;
     const guarded: Endpoint = async (request) => {
+      let response: Response;
       try {
-        return await handler(request);
+        response = await handler(request);
       } catch (thrown) {
-        return await recover(thrown, request);
+        response = await recover(thrown, request);
       }
+      return concludeOwn(exchangeOf(request), response);
     };
-    const composed = compose(middlewares, guarded, recover);
-    return async (request) => finish(exchangeOf(request), await composed(request), this.pending);
+    return compose(middlewares, guarded, recover, conclude);
   }
 }
 
 function endpointOf(route: Route, { recover, stopping }: DispatcherParts, pending: PendingWork): Endpoint {
   const conclude: Conclude = (exchange, response) => finish(exchange, response, pending);
   const middlewares = route.scopes.flatMap((scope) => scope.middlewares);
-  if (middlewares.length === 0) return planOf(route, recover, stopping, conclude);
-  const composed = compose(middlewares, planOf(route, recover, stopping, asItIs), recover);
-  return async (request) => conclude(exchangeOf(request), await composed(request));
+  const plan = planOf(route, recover, stopping, middlewares.length === 0 ? conclude : openReply);
+  return compose(middlewares, plan, recover, conclude);
 }
-
-/** The last step of a reply. */
-type Conclude = (exchange: Exchange, response: Response) => Response;
 
 /** The plan of a route: binds the arguments, runs the handler, reduces its result to the model, makes the reply. */
 function planOf(
@@ -164,6 +163,7 @@ function planOf(
         ? eventReply(result, request, status ?? 200, stopping)
         : toReply(result, status, stopping);
       response = reply instanceof Promise ? await reply : reply;
+      if (response !== result) exchange.openReply = response;
       if (exchange.completion && isWhole(result)) exchange.completion.whole = response;
       if (exchange.replyHeaders) response = withHeaders(response, exchange.replyHeaders);
     } catch (thrown) {
@@ -190,10 +190,6 @@ function eachOf(reduce: (value: unknown) => unknown): (source: unknown) => Async
   return async function* (source) {
     for await (const value of source as AsyncIterable<unknown>) yield reduce(value);
   };
-}
-
-function asItIs(_exchange: Exchange, response: Response): Response {
-  return response;
 }
 
 /** Whether the reply of a result is made at once, and not while it is sent. */

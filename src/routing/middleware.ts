@@ -1,7 +1,11 @@
 /** Middleware: functions around a handler, composed once. */
 import { isAsyncFunction } from "../binding/async_function.ts";
-import type { HttpRequest } from "../http/request.ts";
+import type { Exchange } from "../http/exchange.ts";
 import { withOpenHeaders } from "../http/reply.ts";
+import { exchangeOf, type HttpRequest } from "../http/request.ts";
+
+// Deno's globals are getters that load on first use: a look at each of them, for every reply, can be measured.
+const { Response: PlatformResponse } = globalThis;
 
 /** Goes on to the next middleware, or the handler, and gives its reply. It never rejects: errors come as replies. */
 export type Next = (request: HttpRequest<unknown>) => Promise<Response>;
@@ -52,48 +56,61 @@ export function checkMiddleware(middleware: unknown): Middleware {
   );
 }
 
+/** The last step of a reply on its way outwards. */
+export type Conclude = (exchange: Exchange, response: Response) => Response;
+
+/** Opens the headers of a reply for the middlewares that it is on its way to. One that is known to be open is not tried again. */
+export function openReply(exchange: Exchange, response: Response): Response {
+  return response === exchange.openReply ? response : exchange.openReply = withOpenHeaders(response);
+}
+
 /**
  * Lays middlewares around an endpoint.
  *
  * @param middlewares The outermost first.
- * @param endpoint What they surround.
+ * @param endpoint What they surround. Its replies have passed {@linkcode openReply}.
  * @param recover Makes the reply of what one of them throws, so that those further out see a reply.
+ * @param conclude Gets the reply of the outermost.
  */
 export function compose(
   middlewares: readonly Middleware[],
   endpoint: Endpoint,
   recover: Recover,
+  conclude: Conclude,
 ): Endpoint {
-  if (middlewares.length === 0) return endpoint;
-  const innermost: Endpoint = async (request) => withOpenHeaders(await endpoint(request));
   return middlewares.reduceRight<Endpoint>(
-    (inner, middleware) => surround(middleware, inner, recover),
-    innermost,
+    (inner, middleware, index) => surround(middleware, inner, recover, index === 0 ? conclude : openReply),
+    endpoint,
   );
 }
 
+/** One middleware costs two promises, its own and the one that is guarded, and the closures over one request. */
 function surround(
   middleware: Middleware,
   inner: Endpoint,
   recover: Recover,
+  conclude: Conclude,
 ): Endpoint {
-  return async (request) => {
+  return (request) => {
     let passed: Promise<Response> | undefined;
     const next: Next = (passedOn) => {
       if (passed) return Promise.reject(new TypeError("Cannot call next() again: one request has one reply"));
       return passed = inner((passedOn ?? request) as HttpRequest);
     };
-    try {
-      const response = await middleware(request, next);
-      if (response instanceof Response) return withOpenHeaders(response);
-      const name = middleware.name === "" ? "A middleware" : `The middleware "${middleware.name}"`;
-      throw new TypeError(
-        `${name} returned no Response: return await next(request), or a reply of its own`,
-      );
-    } catch (thrown) {
+    const fail = async (thrown: unknown): Promise<Response> => {
       // Nobody will read the reply from further in; a stream has to be told.
-      (await (passed as Promise<Response> | undefined))?.body?.cancel().catch(() => {});
-      return withOpenHeaders(await recover(thrown, request));
-    }
+      (await passed)?.body?.cancel().catch(() => {});
+      return conclude(exchangeOf(request), await recover(thrown, request));
+    };
+    return middleware(request, next).then(
+      (response) =>
+        response instanceof PlatformResponse ? conclude(exchangeOf(request), response) : fail(noResponse(middleware)),
+      fail,
+    );
   };
+}
+
+function noResponse({ name }: Middleware): TypeError {
+  const subject = name === "" ? "A middleware" : `The middleware "${name}"`;
+  return new TypeError(`${subject} returned no Response: return await next(request), or a reply of its own`);
 }
