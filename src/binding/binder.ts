@@ -58,10 +58,14 @@ export function compileBinder(
     taken: takenNames(node.inputs, [...node.deps.keys()], node.name),
   }));
   const fields = new TextFields([handler, ...owners], path);
-  const plan: Plan = { fields, ...bodyPlan(declared, owner), resolver: deps.length > 0 ? resolver : undefined };
-  if (!fields.isAsync && deps.length === 0 && !declared.body && !declared.form) {
-    return { isAsync: false, bind: fields.isEmpty ? () => ({}) : (request) => bindText(fields, request) };
+  const isTextOnly = !fields.isAsync && !declared.body && !declared.form;
+  if (isTextOnly && deps.length > 0) {
+    return { isAsync: true, bind: (request) => resolver.resolve(request, bindText(fields, request)) };
   }
+  if (isTextOnly) {
+    return { isAsync: false, bind: fields.isEmpty ? () => ({}) : (request) => bindText(fields, request)[0]! };
+  }
+  const plan: Plan = { fields, ...bodyPlan(declared, owner), resolver: deps.length > 0 ? resolver : undefined };
   return { isAsync: true, bind: (request) => bindAll(plan, request) };
 }
 
@@ -83,14 +87,15 @@ function bodyPlan({ body, form, limits = {} }: InputDeclaration, owner: string):
   };
 }
 
-function bindText(fields: TextFields, request: HttpRequest): Args {
+function bindText(fields: TextFields, request: HttpRequest): readonly Args[] {
   const issues: Issue[] = [];
-  return accept(fields.bind(request, issues), issues);
+  const args = fields.bind(request, issues);
+  refuseFaults(issues);
+  return args;
 }
 
-function accept(args: readonly Args[], issues: readonly Issue[]): Args {
+function refuseFaults(issues: readonly Issue[]): void {
   if (issues.length > 0) throw new ValidationError(issues.slice(0, MAX_ISSUES));
-  return args[0]!;
 }
 
 async function bindAll({ fields, json, form, openStream, resolver }: Plan, request: HttpRequest): Promise<Args> {
@@ -102,10 +107,10 @@ async function bindAll({ fields, json, form, openStream, resolver }: Plan, reque
     args[0]!.body = value instanceof Promise ? await value : value;
   }
   if (form) args[0]!.form = await form.bind(request, issues);
-  const own = accept(args, issues);
+  refuseFaults(issues);
+  const own = args[0]!;
   if (openStream) own.body = openStream(request);
-  if (resolver) await resolver.resolve(request, args);
-  return own;
+  return resolver ? await resolver.resolve(request, args) : own;
 }
 
 /**

@@ -43,11 +43,25 @@ export class Resolver {
    *
    * @param request The request.
    * @param args The handler's arguments, which get what it wants; then those of each dependency.
+   * @returns The handler's arguments.
    */
-  async resolve(request: HttpRequest, args: readonly Args[]): Promise<void> {
+  resolve(request: HttpRequest, args: readonly Args[]): Promise<Args> {
+    return this.#steps.length === 1 ? this.#resolveOne(request, args) : this.#resolveAll(request, args);
+  }
+
+  async #resolveOne(request: HttpRequest, args: readonly Args[]): Promise<Args> {
+    const own = args[0]!;
+    const value = await make(this.#steps[0]!.node, request, args[1]!);
+    for (const [name] of this.#wanted) own[name] = value;
+    return own;
+  }
+
+  async #resolveAll(request: HttpRequest, args: readonly Args[]): Promise<Args> {
     const values: Promise<unknown>[] = [];
-    for (const [index, step] of this.#steps.entries()) {
-      values.push(run(step, request, args[index + 1]!, values));
+    for (let index = 0; index < this.#steps.length; index++) {
+      const { node, needs } = this.#steps[index]!;
+      const given = args[index + 1]!;
+      values.push(needs.length === 0 ? make(node, request, given) : makeAfter(needs, values, node, request, given));
     }
     // All have to be over before the reply is made: what one of them opened late would never be cleaned up.
     const results = await Promise.allSettled(values);
@@ -58,18 +72,24 @@ export class Resolver {
     for (const [name, step] of this.#wanted) {
       own[name] = (results[step] as PromiseFulfilledResult<unknown>).value;
     }
+    return own;
   }
 }
 
-async function run(
-  { node, needs }: Step,
+async function makeAfter(
+  needs: Step["needs"],
+  values: readonly Promise<unknown>[],
+  node: DependencyNode,
   request: HttpRequest,
   args: Args,
-  values: readonly Promise<unknown>[],
 ): Promise<unknown> {
   for (const [name, step] of needs) args[name] = await values[step];
+  return await make(node, request, args);
+}
+
+function make(node: DependencyNode, request: HttpRequest, args: Args): Promise<unknown> {
   const made = node.resolve(request, args);
-  return node.cleansUp ? await open(node, made as AsyncGenerator<unknown, void, void>, request) : await made;
+  return node.cleansUp ? open(node, made as AsyncGenerator<unknown, void, void>, request) : made as Promise<unknown>;
 }
 
 async function open(
