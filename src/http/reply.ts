@@ -1,6 +1,7 @@
 /** Makes replies: of handlers' results, of errors, and by the helpers that handlers use. */
 import { HTTPError, isHTTPError } from "../errors.ts";
 import { stringify } from "./json.ts";
+import type { HttpRequest } from "./request.ts";
 import { byteStreamReply, iterableReply, type Stopping } from "./stream_reply.ts";
 
 // Deno's globals are getters that load on first use: a look at each of them, for every reply, can be measured.
@@ -19,12 +20,14 @@ export const WITHOUT_BODY: ReadonlySet<number> = new Set([204, 205, 304]);
  *
  * @param result What it returned.
  * @param status The status of a success, where the route says one.
+ * @param request Whose reply it is.
  * @param stopping Tells when the server stops.
  * @throws {TypeError} When the result has no JSON form.
  */
 export function toReply(
   result: unknown,
   status: number | undefined,
+  request: HttpRequest,
   stopping: Stopping,
 ): Response | Promise<Response> {
   if (typeof result === "object" && result !== null) {
@@ -32,7 +35,9 @@ export function toReply(
       if (result.type === "error") throw new TypeError("Cannot reply with Response.error(): it has no status");
       return result;
     }
-    if (Symbol.asyncIterator in result) return streamReply(result as AsyncIterable<unknown>, status ?? 200, stopping);
+    if (Symbol.asyncIterator in result) {
+      return streamReply(result as AsyncIterable<unknown>, status ?? 200, request, stopping);
+    }
     if (result instanceof PlatformBlob) return blobReply(result, status ?? 200);
   }
   if (result === undefined) return withNosniff(new Response(null, { status: status ?? 204 }));
@@ -167,10 +172,11 @@ function jsonReply(value: unknown, status: number): Response {
 function streamReply(
   source: AsyncIterable<unknown>,
   status: number,
+  request: HttpRequest,
   stopping: Stopping,
 ): Response | Promise<Response> {
-  if (source instanceof ReadableStream) return withNosniff(byteStreamReply(source, status, stopping));
-  return iterableReply(source, status, stopping).then(withNosniff);
+  if (source instanceof ReadableStream) return withNosniff(byteStreamReply(source, status, request, stopping));
+  return iterableReply(source, status, request, stopping).then(withNosniff);
 }
 
 function blobReply(body: Blob, status: number): Response {

@@ -1,97 +1,113 @@
-/** Replies that are made while they are sent. Pulled by the client's reading, so that nothing piles up. */
-import { describeError, log } from "../log.ts";
+/** Replies that are made while they are sent. */
+import { accepts } from "@std/http/negotiation";
+import { log } from "../log.ts";
 import { stringify } from "./json.ts";
+import { type Encode, ReplyStream, type ValueSource } from "./reply_stream.ts";
+import { exchangeOf, type HttpRequest } from "./request.ts";
 
 /** Gives the signal that is aborted when the server stops; streams end then. */
 export type Stopping = () => AbortSignal;
 
-type Encode = (value: unknown) => Uint8Array;
+/** Bytes of any kind. */
+const BYTES = "application/octet-stream";
+
+/** Lines of JSON, under the name of its specification and under the one that came before; the first unless a client asks. */
+const LINES = ["application/jsonl", "application/x-ndjson"] as const;
+
+/**
+ * How long a reply waits for its first value, in milliseconds. Clients and proxies wait longer for the head of a reply, and what
+ * can be known to have failed at all, a query or a refused connection, mostly is known by then.
+ */
+const FIRST_VALUE_MS = 5_000;
 
 const encoder = new TextEncoder();
 
 /**
  * A reply of the values of an async iterable: bytes as they are, any other value as one line of JSON.
  *
- * The first value is awaited, since it tells the content type; an error before it is an ordinary error reply.
+ * The reply begins with the first value, which tells the content type; an error before it is an error reply. Where nothing has
+ * come after five seconds, the reply begins all the same, since only then the server hears of a client that goes: it is announced
+ * as lines of JSON, or as bytes where the client prefers those. An error then breaks it off, as it does after the first value.
  *
  * @param source What to send.
  * @param status The status.
+ * @param request Whose reply it is.
  * @param stopping Tells when the server stops.
+ * @throws {HTTPError} With 503, when the server stops before the first value. What the source throws before it is thrown, too.
  */
 export async function iterableReply(
   source: AsyncIterable<unknown>,
   status: number,
+  request: HttpRequest,
   stopping: Stopping,
 ): Promise<Response> {
-  const iterator = source[Symbol.asyncIterator]();
-  const first = await iterator.next();
-  const isBytes = !first.done && first.value instanceof Uint8Array;
-  const type = isBytes ? "application/octet-stream" : "application/jsonl";
-  const body = toStream(iterator, isBytes ? toBytes : toLine, stopping(), first);
-  return new Response(body, { status, headers: { "content-type": type } });
+  const stream = new ReplyStream(source[Symbol.asyncIterator](), stopping());
+  endWith(request, stream);
+  let announced: string | undefined = undefined;
+  const first = await stream.first(FIRST_VALUE_MS, (value) => {
+    const isBytes = value instanceof Uint8Array;
+    if (announced !== undefined && isBytes !== (announced === BYTES)) warnOfType(announced, request);
+    return isBytes ? toBytes : toLine;
+  });
+  if (first && !first.done && first.value instanceof Uint8Array) return replyOf(stream, status, BYTES);
+  const offers = first ? LINES : [...LINES, BYTES];
+  announced = accepts(request.raw, ...offers) ?? LINES[0];
+  const reply = replyOf(stream, status, announced);
+  reply.headers.set("vary", "accept");
+  return reply;
 }
 
 /**
- * A reply of a stream of bytes.
+ * A reply of a stream of bytes. It begins at once.
  *
  * @param source What to send.
  * @param status The status.
+ * @param request Whose reply it is.
  * @param stopping Tells when the server stops.
+ * @throws {TypeError} When the stream is being read.
  */
-export function byteStreamReply(source: ReadableStream<unknown>, status: number, stopping: Stopping): Response {
-  const body = toStream(source[Symbol.asyncIterator](), toBytes, stopping());
-  return new Response(body, { status, headers: { "content-type": "application/octet-stream" } });
+export function byteStreamReply(
+  source: ReadableStream<unknown>,
+  status: number,
+  request: HttpRequest,
+  stopping: Stopping,
+): Response {
+  const stream = new ReplyStream(valuesOf(source), stopping(), toBytes);
+  endWith(request, stream);
+  return replyOf(stream, status, BYTES);
 }
 
-function toStream(
-  iterator: AsyncIterator<unknown>,
-  encode: Encode,
-  stopping: AbortSignal,
-  first?: IteratorResult<unknown>,
-): ReadableStream<Uint8Array> {
-  let ahead = first;
-  let stop = () => {};
-  let isOver = false;
-  const end = async () => {
-    isOver = true;
-    stopping.removeEventListener("abort", stop);
-    await iterator.return?.();
+/** The values of a stream. Its own iterator would not let it be cancelled while a value is waited for. */
+export function valuesOf(source: ReadableStream<unknown>): ValueSource {
+  const reader = source.getReader();
+  return {
+    next: () => reader.read(),
+    return: () => reader.cancel(),
   };
-  return new ReadableStream({
-    start(controller) {
-      // A source that waits for its next value cannot be told; the reply ends without it.
-      stop = () => {
-        controller.close();
-        end().catch(() => {});
-      };
-      if (stopping.aborted) stop();
-      else stopping.addEventListener("abort", stop);
-    },
-    async pull(controller) {
-      try {
-        const { done, value } = ahead ?? await iterator.next();
-        ahead = undefined;
-        if (isOver) return;
-        if (!done) return controller.enqueue(encode(value));
-        controller.close();
-        stopping.removeEventListener("abort", stop);
-      } catch (error) {
-        if (isOver) return;
-        // The status has been sent: all that is left is to break the reply off, so that it is not taken for whole.
-        log("error", "A streamed reply broke off", { error: describeError(error) });
-        controller.error(error);
-        await end();
-      }
-    },
-    cancel: end,
-  }, { highWaterMark: 0 });
 }
 
-function toBytes(value: unknown): Uint8Array {
+function replyOf(stream: ReplyStream, status: number, type: string): Response {
+  return new Response(new ReadableStream(stream, { highWaterMark: 0 }), { status, headers: { "content-type": type } });
+}
+
+/** What was made for the source is cleaned up after it has ended, and it ends also where a middleware sends another reply. */
+function endWith(request: HttpRequest, stream: ReplyStream): void {
+  exchangeOf(request).openCompletion().addCleanup(() => stream.end());
+}
+
+function warnOfType(announced: string, request: HttpRequest): void {
+  const cure = announced === BYTES ? "yield sooner" : "yield an empty Uint8Array at once, or return a ReadableStream";
+  log("warn", `A streamed reply was announced as ${announced} before its first value, which is not: ${cure}`, {
+    route: request.route?.path,
+  });
+}
+
+const toBytes: Encode = (value) => {
   if (value instanceof Uint8Array) return value;
-  throw new TypeError("Cannot stream the value: a reply that starts with bytes goes on with bytes");
-}
+  const got = value === null ? "null" : typeof value;
+  throw new TypeError(
+    `Cannot stream the value: a stream of bytes goes on with bytes, got ${got}; encode text by a TextEncoderStream`,
+  );
+};
 
-function toLine(value: unknown): Uint8Array {
-  return encoder.encode(stringify(value) + "\n");
-}
+const toLine: Encode = (value) => encoder.encode(stringify(value) + "\n");

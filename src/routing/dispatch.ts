@@ -161,7 +161,7 @@ function planOf(
       }
       const reply = result instanceof EventStream
         ? eventReply(result, request, status ?? 200, stopping)
-        : toReply(result, status, stopping);
+        : toReply(result, status, request, stopping);
       response = reply instanceof Promise ? await reply : reply;
       if (response !== result) exchange.openReply = response;
       if (exchange.completion && isWhole(result)) exchange.completion.whole = response;
