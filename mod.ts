@@ -96,6 +96,7 @@ export type {
   ToolAnnotations,
   ToolOptions,
 } from "./src/http/route_info.ts";
+export { file, type FileOptions } from "./src/http/file.ts";
 export { html, redirect, text } from "./src/http/reply.ts";
 export { type EventStream, SSE, type SSEOptions } from "./src/http/sse.ts";
 export type { DataEncoding, Misread, ServerSentEvent } from "./src/http/sse_event.ts";

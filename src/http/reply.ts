@@ -1,5 +1,6 @@
 /** Makes replies: of handlers' results, of errors, and by the helpers that handlers use. */
 import { HTTPError, isHTTPError } from "../errors.ts";
+import { blobReply } from "./blob_reply.ts";
 import { stringify } from "./json.ts";
 import type { HttpRequest } from "./request.ts";
 import { byteStreamReply, iterableReply, type Stopping } from "./stream_reply.ts";
@@ -38,7 +39,7 @@ export function toReply(
     if (Symbol.asyncIterator in result) {
       return streamReply(result as AsyncIterable<unknown>, status ?? 200, request, stopping);
     }
-    if (result instanceof PlatformBlob) return blobReply(result, status ?? 200);
+    if (result instanceof PlatformBlob) return blobReply(result, status ?? 200, request);
   }
   if (result === undefined) return withNosniff(new Response(null, { status: status ?? 204 }));
   return jsonReply(result, status ?? 200);
@@ -177,11 +178,6 @@ function streamReply(
 ): Response | Promise<Response> {
   if (source instanceof ReadableStream) return withNosniff(byteStreamReply(source, status, request, stopping));
   return iterableReply(source, status, request, stopping).then(withNosniff);
-}
-
-function blobReply(body: Blob, status: number): Response {
-  const type = body.type === "" ? "application/octet-stream" : body.type;
-  return withNosniff(new Response(body, { status, headers: { "content-type": type } }));
 }
 
 function textual(body: string, type: string, init: ResponseInit = {}): Response {

@@ -22,7 +22,7 @@ export type Encode = (value: unknown) => Uint8Array;
 /** Sends what a source gives. The source is told when nothing more is wanted: at a failure, when the client goes or the server stops. */
 export class ReplyStream implements UnderlyingDefaultSource<Uint8Array> {
   readonly #source: ValueSource;
-  readonly #stopping: AbortSignal;
+  readonly #stopping: AbortSignal | undefined;
   readonly #stop = (): void => {
     this.#controller?.close();
     void this.end();
@@ -42,10 +42,10 @@ export class ReplyStream implements UnderlyingDefaultSource<Uint8Array> {
    * Takes a source, of which nothing is asked before the client reads.
    *
    * @param source What to send.
-   * @param stopping Tells when the server stops: the body ends then.
    * @param encode Turns values into bytes. It can be told later, by the first value.
+   * @param stopping Tells when the server stops: the body ends then. Without it the body is sent to its own end.
    */
-  constructor(source: ValueSource, stopping: AbortSignal, encode?: Encode) {
+  constructor(source: ValueSource, encode: Encode | undefined, stopping?: AbortSignal) {
     this.#source = source;
     this.#stopping = stopping;
     this.#encode = encode;
@@ -67,8 +67,8 @@ export class ReplyStream implements UnderlyingDefaultSource<Uint8Array> {
     const stopped = Promise.withResolvers<never>();
     const stop = () => stopped.reject(new HTTPError(503, "The server stops"));
     const timer = setTimeout(() => quiet.resolve(undefined), patience);
-    this.#stopping.addEventListener("abort", stop);
-    if (this.#stopping.aborted) stop();
+    this.#stopping?.addEventListener("abort", stop);
+    if (this.#stopping?.aborted) stop();
     try {
       this.#ahead = this.#next().then((result) => {
         if (!result.done) this.#encode = encoderOf(result.value);
@@ -80,14 +80,14 @@ export class ReplyStream implements UnderlyingDefaultSource<Uint8Array> {
       throw error;
     } finally {
       clearTimeout(timer);
-      this.#stopping.removeEventListener("abort", stop);
+      this.#stopping?.removeEventListener("abort", stop);
     }
   }
 
   start(controller: ReadableStreamDefaultController<Uint8Array>): void {
     this.#controller = controller;
-    if (this.#stopping.aborted) this.#stop();
-    else this.#stopping.addEventListener("abort", this.#stop);
+    if (this.#stopping?.aborted) this.#stop();
+    else this.#stopping?.addEventListener("abort", this.#stop);
   }
 
   /** The client takes: it is given the next value that has any bytes. */
@@ -158,6 +158,6 @@ export class ReplyStream implements UnderlyingDefaultSource<Uint8Array> {
 
   #leave(): void {
     this.#isOver = true;
-    this.#stopping.removeEventListener("abort", this.#stop);
+    this.#stopping?.removeEventListener("abort", this.#stop);
   }
 }

@@ -1,5 +1,5 @@
 /** Texts that stay the same while the application runs: sent with a tag, and not sent again to whoever has them. */
-import { ifNoneMatch } from "@std/http/etag";
+import { matchesNone } from "./entity_tag.ts";
 
 /** A text, read when it is needed. */
 export interface StaticText {
@@ -31,6 +31,6 @@ export async function staticReply(
 ): Promise<Response> {
   const etag = `"${content.tag}"`;
   const headers = { ...further, etag, "x-content-type-options": "nosniff" };
-  if (!ifNoneMatch(asked.get("if-none-match"), etag)) return new Response(null, { status: 304, headers });
+  if (!matchesNone(asked, etag)) return new Response(null, { status: 304, headers });
   return new Response(await content.read(), { headers: { ...headers, "content-type": content.contentType } });
 }

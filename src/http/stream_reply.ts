@@ -41,7 +41,7 @@ export async function iterableReply(
   request: HttpRequest,
   stopping: Stopping,
 ): Promise<Response> {
-  const stream = new ReplyStream(source[Symbol.asyncIterator](), stopping());
+  const stream = new ReplyStream(source[Symbol.asyncIterator](), undefined, stopping());
   endWith(request, stream);
   let announced: string | undefined = undefined;
   const first = await stream.first(FIRST_VALUE_MS, (value) => {
@@ -72,7 +72,7 @@ export function byteStreamReply(
   request: HttpRequest,
   stopping: Stopping,
 ): Response {
-  const stream = new ReplyStream(valuesOf(source), stopping(), toBytes);
+  const stream = new ReplyStream(valuesOf(source), toBytes, stopping());
   endWith(request, stream);
   return replyOf(stream, status, BYTES);
 }
@@ -102,7 +102,8 @@ function warnOfType(announced: string, request: HttpRequest): void {
   });
 }
 
-const toBytes: Encode = (value) => {
+/** Bytes are sent as they are. */
+export const toBytes: Encode = (value) => {
   if (value instanceof Uint8Array) return value;
   const got = value === null ? "null" : typeof value;
   throw new TypeError(
