@@ -250,3 +250,13 @@ Deno.test("Requests that do not end are cut off after a while, with exit code 1"
   await webfw.stderr.next(/^error: Requests were cut off, since they did not end in time$/);
   await reader.read().catch(() => "cut off");
 });
+
+Deno.test("webfw run gives the program Deno KV, also where the flag is given again", async () => {
+  await using project = await Project.create({
+    "main.ts": `export default { fetch: () => Promise.resolve(new Response(typeof Deno.openKv)) };`,
+  });
+  for (const flags of [[], ["--", "--unstable-kv"]]) {
+    await using webfw = await Webfw.start(["run", "main.ts", "--port", "0", ...flags], { cwd: project.path });
+    assertEquals(await textOf(await webfw.origin()), "function");
+  }
+});

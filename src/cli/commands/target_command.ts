@@ -26,7 +26,10 @@ The program may do everything (-A), unless permission flags of "deno run" say wh
   webfw run -P main.ts:app
   webfw run --allow-net --allow-read=data main.ts:app
 Other flags of "deno run" follow "--":
-  webfw run main.ts:app -- --env-file --unstable-kv`;
+  webfw run main.ts:app -- --env-file --unstable-cron`;
+
+/** Deno KV, where topics that outlive the process are kept, is not there without it. */
+const KV_FLAG = "--unstable-kv";
 
 /** How an application is started. */
 export interface Start {
@@ -54,6 +57,7 @@ export async function denoArguments(invocation: Invocation, { isWatched, program
   const { module, attribute, specifier } = target;
   return [
     "run",
+    KV_FLAG,
     ...withPermissions(invocation.denoFlags),
     ...config,
     ...(isWatched ? ["--watch", "--no-clear-screen"] : []),
