@@ -32,6 +32,7 @@ export {
 } from "./src/router.ts";
 export type { Lifespan } from "./src/lifespan.ts";
 export type { ListenAddress, RunOptions } from "./src/serve.ts";
+export type { WorkerPorts } from "./src/topics/worker_store.ts";
 
 // Declarations
 export type {

@@ -19,11 +19,12 @@ import { errorBoundary, type ErrorHandler } from "./routing/error_handler.ts";
 import { assignOperationIds } from "./routing/operation_id.ts";
 import type { ExtraKeys } from "./routing/route_options.ts";
 import type { Mistake } from "./schema/declared.ts";
-import { type RunOptions, serve } from "./serve.ts";
+import { type RunOptions, type Servable, serve } from "./serve.ts";
 import { MemoryStore } from "./topics/memory_store.ts";
 import type { Topic } from "./topics/topic.ts";
 import type { TopicOptions } from "./topics/topic_options.ts";
 import { Topics } from "./topics/topics.ts";
+import { openWorkerStore } from "./topics/worker_store.ts";
 
 /** Options of an {@linkcode App}. */
 export interface AppOptions<State = Record<string, unknown>> {
@@ -305,9 +306,10 @@ export class App<State = Record<string, unknown>> extends RouteScope<State, ""> 
    * @param options Where to listen, and how to stop.
    * @throws {Deno.errors.AddrInUse} When the port is taken.
    */
-  run(options: RunOptions = {}): Promise<void> {
+  async run(options: RunOptions = {}): Promise<void> {
     this.#dispatcher ??= this.#prepare();
-    return serve({
+    if (options.workers) this.#topics.use(openWorkerStore(options.workers));
+    const app: Servable = {
       fetch: this.fetch,
       start: () => this.start(),
       endStreams: () => {
@@ -316,7 +318,12 @@ export class App<State = Record<string, unknown>> extends RouteScope<State, ""> 
       },
       settle: async () => await this.#dispatcher?.pending.settled(),
       stop: () => this.#unwind(),
-    }, options).finally(() => this.#stopping = new AbortController());
+    };
+    try {
+      await serve(app, options);
+    } finally {
+      this.#stopping = new AbortController();
+    }
   }
 
   /** Starts the lifespans, unless they have been started. {@linkcode App.run} and the first request do it by themselves. */

@@ -4,6 +4,7 @@ import { releaseIdleTimer } from "./http/deadline.ts";
 import type { ConnectionInfo } from "./http/exchange.ts";
 import { pathStart } from "./http/target.ts";
 import { log } from "./log.ts";
+import type { WorkerPorts } from "./topics/worker_store.ts";
 
 /** Where a server listens. */
 export interface ListenAddress {
@@ -43,6 +44,15 @@ export interface RunOptions {
   gracePeriod?: Duration;
   /** Called when the server listens. A line is printed unless given. */
   onListen?: (address: ListenAddress) => void;
+  /**
+   * Whether other servers, in workers of this process or in other processes, may listen at the same port, so that the system
+   * spreads connections over them. Linux does; Deno asks for `--unstable-net`.
+   *
+   * @default {false}
+   */
+  reusePort?: boolean;
+  /** The ports to the other workers that serve this application in the same process. `webfw run --workers` gives them. */
+  workers?: WorkerPorts;
   /**
    * Whether each request is logged with its status and time.
    *
@@ -114,7 +124,7 @@ async function listen(app: Servable, options: RunOptions, told: Promise<Stop["by
 function listenOptions(
   options: RunOptions,
 ): Deno.ServeTcpOptions & Partial<Deno.TlsCertifiedKeyPem> {
-  const { port = 8000, hostname = "127.0.0.1", path, cert, key } = options;
+  const { port = 8000, hostname = "127.0.0.1", path, cert, key, reusePort = false } = options;
   const scheme = cert === undefined ? "http" : "https";
   const announce = options.onListen ??
     ((address) =>
@@ -134,6 +144,7 @@ function listenOptions(
     port,
     hostname,
     onListen,
+    reusePort,
     ...(cert === undefined || key === undefined ? {} : { cert, key }),
   };
 }

@@ -15,6 +15,7 @@ import type { Plan, ServePlan } from "./boot/plan.ts";
 import { printDocument } from "./boot/print_document.ts";
 import { announce, findObstacle, serve } from "./boot/serve.ts";
 import { logAccess, serveFetch } from "./boot/serve_fetch.ts";
+import { otherWorkers, serveInWorker } from "./boot/workers.ts";
 
 const SCOPE = [
   announce,
@@ -32,17 +33,20 @@ const SCOPE = [
   listRoutes,
   loadApp,
   logAccess,
+  otherWorkers,
   printDocument,
   protocolOf,
   serve,
   serveFetch,
+  serveInWorker,
   stopWithParent,
   watcherIsReady,
 ].join("\n");
 
 /** The program that serves a module's application. */
-export function servingProgram(specifier: string, plan: ServePlan): string {
-  return program(serve.name, specifier, plan);
+export function servingProgram(specifier: string, plan: Omit<ServePlan, "workerProgram">): string {
+  const workerProgram = plan.workers > 1 ? program(serveInWorker.name, specifier, plan) : "";
+  return program(serve.name, specifier, { ...plan, workerProgram } satisfies ServePlan);
 }
 
 /** The program that prints the routes of a module's application. */
@@ -55,7 +59,7 @@ export function documentProgram(specifier: string, plan: Plan): string {
   return program(printDocument.name, specifier, plan);
 }
 
-function program(entry: string, specifier: string, plan: Plan): string {
+function program(entry: string, specifier: string, plan: Plan | ServePlan): string {
   // Only an import of a literal belongs to the module graph: it needs no permission to read, and is watched.
   const load = `() => import(${JSON.stringify(specifier)})`;
   const call = `await ${entry}(${load}, ${JSON.stringify(plan)});`;

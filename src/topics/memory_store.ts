@@ -21,6 +21,14 @@ const MAX_BYTES = 256 * MIB;
 /** How often logs are searched for messages that have become too old: they are gone within 30 s. */
 const SWEEP_INTERVAL = 10_000;
 
+/** What stores in memory can do. */
+export const MEMORY_CAPABILITIES: StoreCapabilities = {
+  durability: "memory",
+  maxMessageBytes: MIB,
+  maxBatchMessages: 1000,
+  maxBatchBytes: 8 * MIB,
+};
+
 /** How a store in memory is made. */
 export interface MemoryStoreOptions {
   /**
@@ -36,12 +44,7 @@ export interface MemoryStoreOptions {
 /** Keeps logs for as long as the process lives, or until it is closed. */
 export class MemoryStore implements TopicStore {
   /** What it can do. */
-  readonly capabilities: StoreCapabilities = {
-    durability: "memory",
-    maxMessageBytes: MIB,
-    maxBatchMessages: 1000,
-    maxBatchBytes: 8 * MIB,
-  };
+  readonly capabilities: StoreCapabilities = MEMORY_CAPABILITIES;
   readonly #maxBytes: number;
   readonly #now: () => number;
   /** By name, the one that was appended to last at the end. */

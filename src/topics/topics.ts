@@ -70,6 +70,16 @@ export class Topics {
     return (entry ?? this.#add(name, options ?? {})).topic as Topic<Data, Input>;
   }
 
+  /**
+   * Uses a store that is open, until the topics are closed.
+   *
+   * @throws {Error} When topics have a store already.
+   */
+  use(store: TopicStore): void {
+    if (this.#store) throw new Error("Cannot share topics among workers: they are in use already, run the App first");
+    this.#store = store;
+  }
+
   /** From now on topics are made with names that come from requests: they are kept only while they are in use, beyond a number. */
   serve(): void {
     this.#isServing = true;

@@ -26,6 +26,8 @@ export interface WebfwApp {
     readonly port: number;
     readonly onListen: (address: Address) => void;
     readonly accessLog: boolean;
+    readonly reusePort: boolean;
+    readonly workers?: { readonly guests: readonly MessagePort[] } | { readonly host: MessagePort };
   }): Promise<void>;
 }
 

@@ -18,6 +18,10 @@ export interface ServePlan extends Plan {
   readonly hostname: string;
   /** Port to listen on, 0 for any free one. */
   readonly port: number;
+  /** How many threads serve. */
+  readonly workers: number;
+  /** The program of those that are not the first. */
+  readonly workerProgram: string;
 }
 
 /** Imports the user's module. */

@@ -6,26 +6,36 @@ import { loadApp } from "./load_app.ts";
 import { stopWithParent } from "./parent.ts";
 import type { Load, ServePlan } from "./plan.ts";
 import { serveFetch } from "./serve_fetch.ts";
+import { otherWorkers } from "./workers.ts";
 
 /** Serves the application of a module until a signal stops it, then ends the program. */
 export async function serve(load: Load, plan: ServePlan): Promise<never> {
   stopWithParent(plan.parent);
   const app = await loadApp(load, plan);
+  const others = otherWorkers(plan);
   let isListening = false;
-  const onListen = (address: Address) => {
+  const onListen = async (address: Address) => {
     isListening = true;
-    watcherIsReady(plan).then(() => announce(app, address));
+    await Promise.all([watcherIsReady(plan), others.start(address)]);
+    announce(app, address);
   };
   const { hostname, port } = plan;
+  const options = { hostname, port, reusePort: plan.workers > 1, onListen };
+  const { guests } = others;
   try {
-    if (isWebfwApp(app)) await app.run({ hostname, port, onListen, accessLog: true });
-    else await serveFetch(app, { hostname, port, onListen });
+    if (isWebfwApp(app)) {
+      await app.run({ ...options, accessLog: true, ...(guests.length > 0 && { workers: { guests } }) });
+    } else await serveFetch(app, options);
   } catch (error) {
     const obstacle = isListening ? null : findObstacle(hostname, port);
     if (obstacle !== null) {
       failForGood(`Cannot listen on ${hostname}:${port}: ${obstacle}`, plan);
     }
     await failWith(`"${plan.module}" failed`, error, plan);
+  }
+  if (!await others.ended()) {
+    console.error("error: Killed a worker: it did not stop in time");
+    Deno.exit(1);
   }
   // In a watcher, timers that the application leaves behind would hold up an exit from within this function.
   return await new Promise(() => setTimeout(() => Deno.exit(0)));

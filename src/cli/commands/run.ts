@@ -7,6 +7,8 @@ import { CONFIG, runOnTarget, TARGET, TARGET_DETAILS } from "./target_command.ts
 
 const DEFAULT_HOST = "127.0.0.1";
 const DEFAULT_PORT = "8000";
+/** Deno does not let several listeners have one port without it. */
+const SHARED_PORT_FLAGS = ["--unstable-net"];
 
 /** `webfw run`. */
 export const RUN: Command = {
@@ -17,6 +19,11 @@ export const RUN: Command = {
     { name: "reload", description: "Start anew when a file of the program changes" },
     { name: "host", value: "host", description: `Address to listen on (default: ${DEFAULT_HOST})` },
     { name: "port", value: "port", description: `Port to listen on, 0 for any free one (default: ${DEFAULT_PORT})` },
+    {
+      name: "workers",
+      value: "number",
+      description: "Threads that serve, each with an application of its own (default: 1)",
+    },
     CONFIG,
   ],
   takesDenoFlags: true,
@@ -25,9 +32,15 @@ export const RUN: Command = {
     const { switches, values, denoFlags } = invocation;
     const hostname = values.get("host") ?? DEFAULT_HOST;
     const port = parsePort(values.get("port") ?? DEFAULT_PORT);
+    const workers = parseWorkers(values.get("workers") ?? "1");
+    const isWatched = switches.has("reload") || denoFlags.some((flag) => /^--watch(=|$)/.test(flag));
+    if (isWatched && workers > 1) {
+      throw new CommandError("Cannot use --workers: a program that is watched has one thread", USAGE_EXIT_CODE);
+    }
     return runOnTarget(invocation, {
-      isWatched: switches.has("reload") || denoFlags.some((flag) => /^--watch(=|$)/.test(flag)),
-      program: (specifier, plan) => servingProgram(specifier, { ...plan, hostname, port }),
+      isWatched,
+      flags: workers > 1 ? SHARED_PORT_FLAGS : [],
+      program: (specifier, plan) => servingProgram(specifier, { ...plan, hostname, port, workers }),
     });
   },
 };
@@ -36,4 +49,16 @@ function parsePort(text: string): number {
   const port = Number(text);
   if (/^\d+$/.test(text) && port <= 65_535) return port;
   throw new CommandError(`Cannot use port "${text}": expected a whole number from 0 to 65535`, USAGE_EXIT_CODE);
+}
+
+/** More threads than any machine has cores. */
+const MAX_WORKERS = 1024;
+
+function parseWorkers(text: string): number {
+  const workers = Number(text);
+  if (/^\d+$/.test(text) && workers >= 1 && workers <= MAX_WORKERS) return workers;
+  throw new CommandError(
+    `Cannot use "${text}" workers: expected a whole number from 1 to ${MAX_WORKERS}`,
+    USAGE_EXIT_CODE,
+  );
 }

@@ -14,7 +14,7 @@ export const TARGET: Operand = { name: "module[:attribute]" };
 export const CONFIG: Option = {
   name: "config",
   value: "file",
-  description: "Configuration of the program (default: WEBFW_CONFIG, else the nearest deno.json above the module)",
+  description: "Configuration of the program (default: WEBFW_CONFIG, else the deno.json above the module)",
 };
 
 /** What the help says of the operand, the permissions and Deno's flags. */
@@ -35,6 +35,8 @@ const KV_FLAG = "--unstable-kv";
 export interface Start {
   /** Whether it starts anew when a file of the program changes. */
   readonly isWatched: boolean;
+  /** Flags for `deno run`, beside those that were given. */
+  readonly flags?: readonly string[];
   /** Makes the program from the specifier of the module and what every program is told. */
   readonly program: (specifier: string, plan: Plan) => string;
 }
@@ -45,7 +47,10 @@ export async function runOnTarget(invocation: Invocation, start: Start): Promise
 }
 
 /** The arguments of the `deno` that runs the program on an application. */
-export async function denoArguments(invocation: Invocation, { isWatched, program }: Start): Promise<string[]> {
+export async function denoArguments(
+  invocation: Invocation,
+  { isWatched, flags = [], program }: Start,
+): Promise<string[]> {
   const directory = Deno.cwd();
   const target: Target = parseTarget(invocation.operand, directory);
   await requireModule(target);
@@ -58,6 +63,7 @@ export async function denoArguments(invocation: Invocation, { isWatched, program
   return [
     "run",
     KV_FLAG,
+    ...flags,
     ...withPermissions(invocation.denoFlags),
     ...config,
     ...(isWatched ? ["--watch", "--no-clear-screen"] : []),

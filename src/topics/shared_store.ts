@@ -1,0 +1,142 @@
+/** One store for several workers of a process: one of them keeps it, the others ask it over ports. */
+import type {
+  AppendResult,
+  Cursor,
+  LogBounds,
+  LogPage,
+  LogPlace,
+  LogRef,
+  NewMessage,
+  ReadLimits,
+  StoreCapabilities,
+  TopicStore,
+} from "./store.ts";
+
+/** What a worker asks of the store. */
+export type StoreRequest =
+  | { readonly ask: "bounds" | "trim"; readonly call: number; readonly log: LogRef }
+  | {
+    readonly ask: "append";
+    readonly call: number;
+    readonly log: LogRef;
+    readonly messages: readonly NewMessage[];
+    /** Whether the worker may give up before it has the answer. */
+    readonly canGiveUp: boolean;
+  }
+  | {
+    readonly ask: "read";
+    readonly call: number;
+    readonly log: LogRef;
+    readonly after: Cursor;
+    readonly limits: ReadLimits;
+  }
+  | { readonly ask: "seek"; readonly call: number; readonly log: LogRef; readonly time: Date }
+  | { readonly ask: "watch" | "unwatch"; readonly log: LogRef }
+  | { readonly ask: "leave" };
+
+/** What the store says to a worker. */
+export type StoreAnswer =
+  | { readonly call: number; readonly value: unknown }
+  | { readonly call: number; readonly failure: string }
+  | { readonly wake: string };
+
+/** A store that other workers use too. It is closed when all of them have left. */
+export class SharedStore implements TopicStore {
+  /** What it can do. */
+  readonly capabilities: StoreCapabilities;
+  readonly #store: TopicStore;
+  readonly #guests: readonly Promise<void>[];
+
+  /**
+   * Answers the other workers from now on.
+   *
+   * @param store Keeps the messages.
+   * @param ports One for each of the other workers.
+   */
+  constructor(store: TopicStore, ports: readonly MessagePort[]) {
+    this.capabilities = store.capabilities;
+    this.#store = store;
+    this.#guests = ports.map((port) => answer(store, port));
+  }
+
+  /** Where a log begins and ends. */
+  bounds(log: LogRef): Promise<LogBounds> {
+    return this.#store.bounds(log);
+  }
+
+  /** Appends messages. */
+  append(log: LogRef, messages: readonly NewMessage[], signal?: AbortSignal): Promise<AppendResult> {
+    return this.#store.append(log, messages, signal);
+  }
+
+  /** Reads what comes after a place. */
+  read(log: LogRef, after: Cursor, limits: ReadLimits): Promise<LogPage> {
+    return this.#store.read(log, after, limits);
+  }
+
+  /** The place before the first message of a time. */
+  seek(log: LogRef, time: Date): Promise<LogPlace> {
+    return this.#store.seek(log, time);
+  }
+
+  /** Calls back when the log may have grown, whichever worker appended. */
+  watch(log: LogRef, wake: () => void): () => void {
+    return this.#store.watch(log, wake);
+  }
+
+  /** Removes what the policy does not keep. */
+  trim(log: LogRef): Promise<LogBounds> {
+    return this.#store.trim(log);
+  }
+
+  /** Waits until the other workers have left, then closes the store. */
+  async close(): Promise<void> {
+    await Promise.all(this.#guests);
+    await this.#store.close();
+  }
+}
+
+/** Answers one worker until it leaves. */
+function answer(store: TopicStore, port: MessagePort): Promise<void> {
+  const left = Promise.withResolvers<void>();
+  const watched = new Map<string, () => void>();
+  const reply = (answer: StoreAnswer): void => port.postMessage(answer);
+  port.onmessage = async ({ data }: MessageEvent<StoreRequest>) => {
+    switch (data.ask) {
+      case "watch":
+        watched.set(data.log.name, store.watch(data.log, () => reply({ wake: data.log.name })));
+        // Another worker may have appended while the request was on its way.
+        return reply({ wake: data.log.name });
+      case "unwatch":
+        watched.get(data.log.name)?.();
+        return void watched.delete(data.log.name);
+      case "leave":
+        for (const unwatch of watched.values()) unwatch();
+        port.close();
+        return left.resolve();
+    }
+    const { call } = data;
+    try {
+      reply({ call, value: await ask(store, data) });
+    } catch (error) {
+      reply({ call, failure: error instanceof Error ? error.message : String(error) });
+    }
+  };
+  return left.promise;
+}
+
+/** A signal that nobody aborts: it tells the store that whoever appends may never learn the outcome. */
+const UNKNOWN: AbortSignal = new AbortController().signal;
+
+function ask(store: TopicStore, request: Extract<StoreRequest, { call: number }>): Promise<unknown> {
+  switch (request.ask) {
+    case "append":
+      return store.append(request.log, request.messages, request.canGiveUp ? UNKNOWN : undefined);
+    case "read":
+      return store.read(request.log, request.after, request.limits);
+    case "seek":
+      return store.seek(request.log, request.time);
+    default:
+      return store[request.ask](request.log);
+  }
+}

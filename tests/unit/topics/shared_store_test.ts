@@ -1,0 +1,49 @@
+import { assertRejects } from "@std/assert";
+import { DistantStore } from "../../../src/topics/distant_store.ts";
+import { MemoryStore } from "../../../src/topics/memory_store.ts";
+import { SharedStore } from "../../../src/topics/shared_store.ts";
+import { testPublishFaults } from "../../contract/publish_faults.ts";
+import { testReadFaults } from "../../contract/read_faults.ts";
+import { logOf, messageOf, type StoreKind } from "../../contract/store_fixture.ts";
+import { testTopics } from "../../contract/topic.ts";
+import { testTopicGaps } from "../../contract/topic_gaps.ts";
+import { testTopicStore } from "../../contract/topic_store.ts";
+
+/** How many workers share a store at most, in these tests. */
+const GUESTS = 8;
+
+/** A store in memory, used over ports. */
+const SHARED: StoreKind = {
+  name: "A store shared by workers",
+  prepare: async (now) => {
+    const channels = Array.from({ length: GUESTS }, () => new MessageChannel());
+    const shared = new SharedStore(new MemoryStore({ now }), channels.map(({ port1 }) => port1));
+    const guests = channels.map(({ port2 }) => new DistantStore(port2, shared.capabilities));
+    const unused = [...guests];
+    return {
+      // One closes what it has opened, and the fixture the rest.
+      open: () => unused.shift()!,
+      async [Symbol.asyncDispose]() {
+        await Promise.all(guests.map((guest) => guest.close()));
+        await shared.close();
+      },
+    };
+  },
+};
+
+testTopicStore(SHARED);
+testTopics(SHARED);
+testTopicGaps(SHARED);
+testPublishFaults(SHARED);
+testReadFaults(SHARED);
+
+Deno.test("What was asked of the store of another worker fails when it is left before the answer", async () => {
+  const { port1, port2 } = new MessageChannel();
+  const shared = new SharedStore(new MemoryStore(), [port1]);
+  const guest = new DistantStore(port2, shared.capabilities);
+  const appended = guest.append(logOf("a"), [messageOf(1)]);
+  const failed = assertRejects(() => appended, Error, "it was closed");
+  await guest.close();
+  await failed;
+  await shared.close();
+});
