@@ -21,7 +21,8 @@
  */
 
 // Applications and routers
-export { App, type AppOptions } from "./src/app.ts";
+export { App } from "./src/app.ts";
+export type { AppOptions } from "./src/app_options.ts";
 export {
   type Includable,
   type IncludeOptions,

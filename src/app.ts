@@ -1,13 +1,13 @@
 /** The application: wires the routes, lifespans and the dispatcher together, and is what a server serves. */
-import type { StateType } from "./binding/dependency.ts";
-import { type BuiltIn, builtIns, type BuiltInUrls, checkUrls } from "./built_in.ts";
+import { type AppOptions, resolveAppOptions } from "./app_options.ts";
+import { type BuiltIn, builtIns, type BuiltInUrls } from "./built_in.ts";
 import { checkErrorShape, type ErrorShape } from "./describe/openapi/error_replies.ts";
 import type { McpTrust } from "./describe/mcp/trust.ts";
 import { openapiDocument } from "./describe/openapi/openapi.ts";
 import type { OpenAPIDocument } from "./describe/openapi/document.ts";
 import { HTTPError, RouteError } from "./errors.ts";
 import type { AppHandle } from "./http/app_handle.ts";
-import { DEFAULT_LIMITS, type Limits, type ResolvedLimits, resolveLimits } from "./http/limits.ts";
+import type { ResolvedLimits } from "./http/limits.ts";
 import { problemReply } from "./http/reply.ts";
 import type { ConnectionInfo } from "./http/exchange.ts";
 import type { RouteInfo } from "./http/route_info.ts";
@@ -25,48 +25,6 @@ import type { Topic } from "./topics/topic.ts";
 import type { TopicOptions } from "./topics/topic_options.ts";
 import { Topics } from "./topics/topics.ts";
 import { openWorkerStore } from "./topics/worker_store.ts";
-
-/** Options of an {@linkcode App}. */
-export interface AppOptions<State = Record<string, unknown>> {
-  /**
-   * The title of the application.
-   *
-   * @default {"webfw"}
-   */
-  title?: string;
-  /**
-   * The version of the application.
-   *
-   * @default {"0.1.0"}
-   */
-  version?: string;
-  /** What the application is for. */
-  description?: string;
-  /**
-   * The path of the OpenAPI document. null turns it off, and the page with it.
-   *
-   * @default {"/openapi.json"}
-   */
-  openapiUrl?: string | null;
-  /**
-   * The path of the documentation page. null turns it off.
-   *
-   * @default {"/docs"}
-   */
-  docsUrl?: string | null;
-  /**
-   * The path of the endpoint for agents, which has no tool until a route is declared with `tool`. null turns it off.
-   *
-   * @default {"/mcp"}
-   */
-  mcpUrl?: string | null;
-  /** Whom the endpoint for agents answers, beside clients that are no browsers. */
-  mcp?: McpTrust;
-  /** Bounds of what clients can send, where they differ from the safe defaults. */
-  limits?: Limits;
-  /** The type of `request.state`, by `stateType()`. */
-  state?: StateType<State>;
-}
 
 /** The number of the protocol between an application and the command line, which may be of another version. */
 const PROTOCOL = 1;
@@ -140,32 +98,15 @@ export class App<State = Record<string, unknown>> extends RouteScope<State, ""> 
    */
   constructor(options: AppOptions<State> = {}) {
     super("", true);
-    const {
-      title = "webfw",
-      version = "0.1.0",
-      description,
-      openapiUrl = "/openapi.json",
-      docsUrl = "/docs",
-      mcpUrl = "/mcp",
-      mcp = {},
-      limits,
-      state: _,
-      ...unknown
-    } = options;
-    for (const key of Object.keys(unknown)) {
-      throw new TypeError(
-        `Cannot make the App: the option "${key}" is unknown, use title, version, description, openapiUrl, docsUrl, mcpUrl, mcp, limits or state`,
-      );
-    }
+    const { title, version, description, urls, limits, trust } = resolveAppOptions(options);
     this.title = title;
     this.version = version;
     this.description = description;
-    this.#limits = resolveLimits(limits, DEFAULT_LIMITS, "the App");
-    const urls = checkUrls({ openapiUrl, docsUrl, mcpUrl });
+    this.#limits = limits;
     this.openapiUrl = urls.openapiUrl;
     this.docsUrl = urls.docsUrl;
     this.mcpUrl = urls.mcpUrl;
-    this.#builtIns = this.#endpoints(urls, mcp);
+    this.#builtIns = this.#endpoints(urls, trust);
     registryOf(this).reserve(this.#builtIns);
   }
 

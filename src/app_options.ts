@@ -1,0 +1,92 @@
+/** The options of an application: what they are unless given, and what they must not be. */
+import type { StateType } from "./binding/dependency.ts";
+import { type BuiltInUrls, checkUrls } from "./built_in.ts";
+import type { McpTrust } from "./describe/mcp/trust.ts";
+import { DEFAULT_LIMITS, type Limits, type ResolvedLimits, resolveLimits } from "./http/limits.ts";
+
+/** Options of an {@linkcode App}. */
+export interface AppOptions<State = Record<string, unknown>> {
+  /**
+   * The title of the application.
+   *
+   * @default {"webfw"}
+   */
+  title?: string;
+  /**
+   * The version of the application.
+   *
+   * @default {"0.1.0"}
+   */
+  version?: string;
+  /** What the application is for. */
+  description?: string;
+  /**
+   * The path of the OpenAPI document. null turns it off, and the page with it.
+   *
+   * @default {"/openapi.json"}
+   */
+  openapiUrl?: string | null;
+  /**
+   * The path of the documentation page. null turns it off.
+   *
+   * @default {"/docs"}
+   */
+  docsUrl?: string | null;
+  /**
+   * The path of the endpoint for agents, which has no tool until a route is declared with `tool`. null turns it off.
+   *
+   * @default {"/mcp"}
+   */
+  mcpUrl?: string | null;
+  /** Whom the endpoint for agents answers, beside clients that are no browsers. */
+  mcp?: McpTrust;
+  /** Bounds of what clients can send, where they differ from the safe defaults. */
+  limits?: Limits;
+  /** The type of `request.state`, by `stateType()`. */
+  state?: StateType<State>;
+}
+
+/** Options with everything filled in. */
+export interface ResolvedAppOptions {
+  readonly title: string;
+  readonly version: string;
+  readonly description: string | undefined;
+  readonly urls: BuiltInUrls;
+  readonly trust: McpTrust;
+  readonly limits: ResolvedLimits;
+}
+
+/**
+ * Fills in what was not given.
+ *
+ * @throws {TypeError} When an option is unknown, or a path of an endpoint has a parameter.
+ * @throws {RouteError} When the path of an endpoint cannot be read.
+ * @throws {RangeError} When a bound is not a positive number.
+ */
+export function resolveAppOptions<State>(options: AppOptions<State>): ResolvedAppOptions {
+  const {
+    title = "webfw",
+    version = "0.1.0",
+    description,
+    openapiUrl = "/openapi.json",
+    docsUrl = "/docs",
+    mcpUrl = "/mcp",
+    mcp = {},
+    limits,
+    state: _,
+    ...unknown
+  } = options;
+  for (const key of Object.keys(unknown)) {
+    throw new TypeError(
+      `Cannot make the App: the option "${key}" is unknown, use title, version, description, openapiUrl, docsUrl, mcpUrl, mcp, limits or state`,
+    );
+  }
+  return {
+    title,
+    version,
+    description,
+    urls: checkUrls({ openapiUrl, docsUrl, mcpUrl }),
+    trust: mcp,
+    limits: resolveLimits(limits, DEFAULT_LIMITS, "the App"),
+  };
+}
