@@ -1,7 +1,7 @@
 /** The application: wires the routes, lifespans and the dispatcher together, and is what a server serves. */
 import { type AppOptions, resolveAppOptions } from "./app_options.ts";
 import { type BuiltIn, builtIns, type BuiltInUrls } from "./built_in.ts";
-import { checkErrorShape, type ErrorShape } from "./describe/openapi/error_replies.ts";
+import { checkErrorShape, type ErrorShape, type ErrorShaping } from "./describe/openapi/error_replies.ts";
 import type { McpTrust } from "./describe/mcp/trust.ts";
 import { openapiDocument } from "./describe/openapi/openapi.ts";
 import type { OpenAPIDocument } from "./describe/openapi/document.ts";
@@ -81,7 +81,7 @@ export class App<State = Record<string, unknown>> extends RouteScope<State, ""> 
   readonly #topics: Topics = new Topics({ openStore: () => new MemoryStore() });
   readonly #builtIns: readonly BuiltIn[];
   #errorHandler: ErrorHandler<State> | undefined;
-  #errorShape: ErrorShape | undefined;
+  #errorShaping: ErrorShaping = "default";
   #document: { readonly routes: number; readonly document: OpenAPIDocument } | undefined;
   #dispatcher: Dispatcher | undefined;
   #starting: Promise<void> | undefined;
@@ -213,7 +213,7 @@ export class App<State = Record<string, unknown>> extends RouteScope<State, ""> 
     // Routes are only ever added, so their number tells whether the document is still the latest.
     if (this.#document?.routes !== routes.length) {
       const { title, version, description } = this;
-      const parts = { title, version, description, routes: assignOperationIds(routes), errors: this.#errorShape };
+      const parts = { title, version, description, routes: assignOperationIds(routes), errors: this.#errorShaping };
       this.#document = { routes: routes.length, document: openapiDocument(parts) };
     }
     return this.#document.document;
@@ -236,7 +236,7 @@ export class App<State = Record<string, unknown>> extends RouteScope<State, ""> 
     }
     if (shape !== undefined) checkErrorShape(shape);
     this.#errorHandler = handler;
-    this.#errorShape = shape;
+    this.#errorShaping = shape ?? "untold";
     this.#document = undefined;
   }
 

@@ -1,0 +1,36 @@
+// Holds replies against what the document says of them.
+
+import { type Operation, replyOf } from "./operations.ts";
+import type { Schema, Schemas } from "./schemas.ts";
+
+/** A reply, read. */
+export interface Received {
+  readonly status: number;
+  readonly headers: Headers;
+  readonly text: string;
+}
+
+/** What is not as the document says. */
+export function faultsOfReply(received: Received, operation: Operation, schemas: Schemas): string[] {
+  const { status, headers, text } = received;
+  const reply = replyOf(operation, status);
+  if (!reply) return [`the status ${status} is not documented`];
+  if (!reply.content) return text === "" ? [] : [`a reply ${status} has a body, of which nothing is documented`];
+  const type = headers.get("content-type")?.split(";")[0] ?? "";
+  const media = reply.content[type] ?? reply.content["*/*"];
+  if (!media) return [`the content type "${type}" of ${status} is not documented`];
+  if (operation.method === "HEAD") return text === "" ? [] : ["a reply to HEAD has a body"];
+  const { schema, "x-oai-itemSchema": item } = media;
+  if (item !== undefined) return text.split("\n").slice(0, -1).flatMap((line) => faultsOfJson(line, item, schemas));
+  return schema === undefined ? [] : faultsOfJson(text, schema, schemas);
+}
+
+function faultsOfJson(text: string, schema: Schema, schemas: Schemas): string[] {
+  let value: unknown;
+  try {
+    value = JSON.parse(text);
+  } catch {
+    return ["the body is no JSON"];
+  }
+  return schemas.verdict(schema, value) === "invalid" ? ["the body is not as documented"] : [];
+}

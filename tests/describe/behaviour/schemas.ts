@@ -1,0 +1,74 @@
+// The schemas of a document, as a validator of others reads them.
+
+import { Ajv2020, type ValidateFunction } from "npm:ajv@^8.20.0/dist/2020.js";
+import { fullFormats } from "npm:ajv-formats@^3.0.1/dist/formats.js";
+import type { JsonSchema } from "../../../src/describe/json_schema/json_schema.ts";
+
+/** A schema as it stands in a document. */
+export type Schema = JsonSchema | boolean;
+
+/** What a document says of a value. It leaves open what only a format speaks against: that is a hint (JSON Schema, section 7). */
+export type Verdict = "valid" | "invalid" | "open";
+
+const BASE = "http://document/";
+
+/** The schemas of one document. */
+export class Schemas {
+  /** The document, with references that say which document they are into. */
+  readonly document: unknown;
+  readonly #validators = new WeakMap<JsonSchema, ValidateFunction>();
+  readonly #ajv: Ajv2020;
+  #isDoubtful = false;
+
+  /** Reads a document: JSON, with schemas in whatever places. */
+  constructor(document: unknown) {
+    this.document = JSON.parse(
+      JSON.stringify(document),
+      (key, value) => key === "$ref" && typeof value === "string" ? BASE + value : value,
+    );
+    // Unless it looks for all errors, the validator overlooks that a key is missing that is empty.
+    this.#ajv = new Ajv2020({ strict: false, ownProperties: true, allErrors: true, logger: false });
+    for (const name of Object.keys(fullFormats)) {
+      this.#ajv.addFormat(name, (text: string) => {
+        this.#isDoubtful ||= !hasFormat(text, name as keyof typeof fullFormats);
+        return true;
+      });
+    }
+    this.#ajv.addSchema(this.document as JsonSchema, BASE);
+  }
+
+  /** What a schema of the document says of a value. */
+  verdict(schema: Schema, value: unknown): Verdict {
+    if (typeof schema === "boolean") return schema ? "valid" : "invalid";
+    let validate = this.#validators.get(schema);
+    if (!validate) this.#validators.set(schema, validate = this.#ajv.compile(schema));
+    this.#isDoubtful = false;
+    if (!validate(value)) return "invalid";
+    return this.#isDoubtful ? "open" : "valid";
+  }
+
+  /** What a reference of the document points to (RFC 6901 section 6). */
+  resolve(reference: string): unknown {
+    return reference.replace(`${BASE}#`, "").split("/").slice(1).reduce<unknown>((target, token) => {
+      const name = decodeURIComponent(token).replaceAll("~1", "/").replaceAll("~0", "~");
+      return (target as Record<string, unknown>)[name];
+    }, this.document);
+  }
+
+  /** A part of the document, and what it refers to where it is a reference. */
+  settle<Part>(part: Part | { readonly $ref: string }): Part {
+    const { $ref } = part as { readonly $ref?: unknown };
+    return typeof $ref === "string" ? this.settle(this.resolve($ref) as Part) : part as Part;
+  }
+}
+
+/** Stricter than the validator's own: the offset has minutes (RFC 3339 section 5.6). */
+const OFFSET = /(?:z|[+-]\d\d:\d\d)$/i;
+
+function hasFormat(text: string, name: keyof typeof fullFormats): boolean {
+  if (name === "date-time" && !OFFSET.test(text)) return false;
+  const format = fullFormats[name];
+  const test = typeof format === "object" && "validate" in format ? format.validate : format;
+  if (test instanceof RegExp) return test.test(text);
+  return typeof test !== "function" || (test as (text: string) => boolean)(text);
+}
