@@ -48,6 +48,7 @@ export type {
   Returned,
   RouteOptions,
 } from "./src/routing/route_options.ts";
+export type { RegisterWebSocket, WebSocketOptions } from "./src/routing/websocket_options.ts";
 export {
   type AnyDependency,
   type Dependency,
@@ -97,11 +98,16 @@ export type {
   RouteInfo,
   ToolAnnotations,
   ToolOptions,
+  WebSocketDeclaration,
+  WebSocketDescription,
+  WebSocketOrigins,
 } from "./src/http/route_info.ts";
 export { file, type FileOptions } from "./src/http/file.ts";
 export { html, redirect, text } from "./src/http/reply.ts";
 export { type EventStream, SSE, type SSEOptions } from "./src/http/sse.ts";
 export type { DataEncoding, Misread, ServerSentEvent } from "./src/http/sse_event.ts";
+export { WebSocketClosedError } from "./src/http/websocket_closed_error.ts";
+export type { WebSocketConnection } from "./src/http/websocket_connection.ts";
 export type { Middleware, Next } from "./src/routing/middleware.ts";
 
 // Topics

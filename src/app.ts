@@ -16,7 +16,6 @@ import { describeError, log } from "./log.ts";
 import { registryOf, RouteScope } from "./router.ts";
 import { Dispatcher } from "./routing/dispatch.ts";
 import { errorBoundary, type ErrorHandler } from "./routing/error_handler.ts";
-import { assignOperationIds } from "./routing/operation_id.ts";
 import type { ExtraKeys } from "./routing/route_options.ts";
 import type { Mistake } from "./schema/declared.ts";
 import { type RunOptions, type Servable, serve } from "./serve.ts";
@@ -77,6 +76,7 @@ export class App<State = Record<string, unknown>> extends RouteScope<State, ""> 
   readonly [WEBFW_APP]: number = PROTOCOL;
 
   readonly #limits: ResolvedLimits;
+  readonly #origins: readonly string[];
   readonly #lifespans: Lifespans<App<State>, State> = new Lifespans();
   readonly #topics: Topics = new Topics({ openStore: () => new MemoryStore() });
   readonly #builtIns: readonly BuiltIn[];
@@ -92,17 +92,18 @@ export class App<State = Record<string, unknown>> extends RouteScope<State, ""> 
    * Makes an application without routes.
    *
    * @param options Its name and bounds.
-   * @throws {TypeError} When an option is unknown, or a path of an endpoint has a parameter.
+   * @throws {TypeError} When an option is unknown, a path of an endpoint has a parameter, or origins are none.
    * @throws {RouteError} When the path of an endpoint cannot be read, or is that of another.
    * @throws {RangeError} When a bound is not a positive number.
    */
   constructor(options: AppOptions<State> = {}) {
     super("", true);
-    const { title, version, description, urls, limits, trust } = resolveAppOptions(options);
+    const { title, version, description, urls, limits, origins, trust } = resolveAppOptions(options);
     this.title = title;
     this.version = version;
     this.description = description;
     this.#limits = limits;
+    this.#origins = origins;
     this.openapiUrl = urls.openapiUrl;
     this.docsUrl = urls.docsUrl;
     this.mcpUrl = urls.mcpUrl;
@@ -126,7 +127,9 @@ export class App<State = Record<string, unknown>> extends RouteScope<State, ""> 
 
   /** All routes, those of included routers too, in the order of their registration: read your own tools off it. */
   get routes(): readonly RouteInfo[] {
-    return assignOperationIds(registryOf(this).routes);
+    const registry = registryOf(this);
+    registry.nameOperations();
+    return registry.routes;
   }
 
   /**
@@ -209,11 +212,12 @@ export class App<State = Record<string, unknown>> extends RouteScope<State, ""> 
    * ```
    */
   openapi(): OpenAPIDocument {
-    const { routes } = registryOf(this);
+    const { httpRoutes: routes } = registryOf(this);
     // Routes are only ever added, so their number tells whether the document is still the latest.
     if (this.#document?.routes !== routes.length) {
+      registryOf(this).nameOperations();
       const { title, version, description } = this;
-      const parts = { title, version, description, routes: assignOperationIds(routes), errors: this.#errorShaping };
+      const parts = { title, version, description, routes, errors: this.#errorShaping };
       this.#document = { routes: routes.length, document: openapiDocument(parts) };
     }
     return this.#document.document;
@@ -253,10 +257,7 @@ export class App<State = Record<string, unknown>> extends RouteScope<State, ""> 
     const app: Servable = {
       fetch: this.fetch,
       start: () => this.start(),
-      endStreams: () => {
-        this.#stopping.abort();
-        this.#topics.endSubscriptions();
-      },
+      endStreams: () => this.#endStreams(),
       settle: async () => await this.#dispatcher?.pending.settled(),
       stop: () => this.#unwind(),
     };
@@ -278,13 +279,20 @@ export class App<State = Record<string, unknown>> extends RouteScope<State, ""> 
   }
 
   /**
-   * Ends subscriptions, waits for what replies have left to do, unwinds the lifespans, and forgets what topics hold. A later
-   * request starts the lifespans again.
+   * Ends streams, WebSockets and subscriptions, waits for what replies have left to do, unwinds the lifespans, and forgets what
+   * topics hold. A later request starts the lifespans again.
    */
   async stop(): Promise<void> {
-    this.#topics.endSubscriptions();
+    this.#endStreams();
     await this.#dispatcher?.pending.settled();
     await this.#unwind();
+    this.#stopping = new AbortController();
+  }
+
+  /** WebSockets are closed with 1001. */
+  #endStreams(): void {
+    this.#stopping.abort();
+    this.#topics.endSubscriptions();
   }
 
   async #unwind(): Promise<void> {
@@ -304,7 +312,8 @@ export class App<State = Record<string, unknown>> extends RouteScope<State, ""> 
       description,
       trust,
       get routes() {
-        return assignOperationIds(registry.routes);
+        registry.nameOperations();
+        return registry.httpRoutes;
       },
       document: () => this.openapi(),
       fetch: this.fetch,
@@ -317,13 +326,14 @@ export class App<State = Record<string, unknown>> extends RouteScope<State, ""> 
     registryOf(this).freeze(
       "the application serves already; declare everything before the first request",
     );
-    assignOperationIds(registryOf(this).routes);
+    registryOf(this).nameOperations();
     return new Dispatcher({
       app: this,
       routes: registryOf(this).routes,
       builtIns: this.#builtIns,
       middlewares: registryOf(this).middlewares,
       limits: this.#limits,
+      origins: this.#origins,
       recover: errorBoundary(this.#errorHandler as ErrorHandler | undefined),
       stopping: () => this.#stopping.signal,
     });

@@ -2,6 +2,8 @@
 import type { StateType } from "./binding/dependency.ts";
 import { type BuiltInUrls, checkUrls } from "./built_in.ts";
 import type { McpTrust } from "./describe/mcp/trust.ts";
+import type { WebSocketOrigins } from "./http/route_info.ts";
+import { readOrigins } from "./http/websocket_handshake.ts";
 import { DEFAULT_LIMITS, type Limits, type ResolvedLimits, resolveLimits } from "./http/limits.ts";
 
 /** Options of an {@linkcode App}. */
@@ -42,6 +44,13 @@ export interface AppOptions<State = Record<string, unknown>> {
   mcp?: McpTrust;
   /** Bounds of what clients can send, where they differ from the safe defaults. */
   limits?: Limits;
+  /**
+   * The origins of pages that may open WebSockets beside those of the application's own host, such as `"https://books.example"`;
+   * `"*"` for all. A route can say otherwise.
+   *
+   * @default {[]}
+   */
+  origins?: WebSocketOrigins;
   /** The type of `request.state`, by `stateType()`. */
   state?: StateType<State>;
 }
@@ -54,12 +63,13 @@ export interface ResolvedAppOptions {
   readonly urls: BuiltInUrls;
   readonly trust: McpTrust;
   readonly limits: ResolvedLimits;
+  readonly origins: readonly string[];
 }
 
 /**
  * Fills in what was not given.
  *
- * @throws {TypeError} When an option is unknown, or a path of an endpoint has a parameter.
+ * @throws {TypeError} When an option is unknown, a path of an endpoint has a parameter, or origins are none.
  * @throws {RouteError} When the path of an endpoint cannot be read.
  * @throws {RangeError} When a bound is not a positive number.
  */
@@ -73,12 +83,13 @@ export function resolveAppOptions<State>(options: AppOptions<State>): ResolvedAp
     mcpUrl = "/mcp",
     mcp = {},
     limits,
+    origins = [],
     state: _,
     ...unknown
   } = options;
   for (const key of Object.keys(unknown)) {
     throw new TypeError(
-      `Cannot make the App: the option "${key}" is unknown, use title, version, description, openapiUrl, docsUrl, mcpUrl, mcp, limits or state`,
+      `Cannot make the App: the option "${key}" is unknown, use title, version, description, openapiUrl, docsUrl, mcpUrl, mcp, limits, origins or state`,
     );
   }
   return {
@@ -88,5 +99,6 @@ export function resolveAppOptions<State>(options: AppOptions<State>): ResolvedAp
     urls: checkUrls({ openapiUrl, docsUrl, mcpUrl }),
     trust: mcp,
     limits: resolveLimits(limits, DEFAULT_LIMITS, "the App"),
+    origins: readOrigins(origins, "the App"),
   };
 }

@@ -3,8 +3,9 @@ import type { RequiredState, StateType } from "./binding/dependency.ts";
 import { checkRoute } from "./describe/route_check.ts";
 import type { Middleware } from "./routing/middleware.ts";
 import { Registry } from "./routing/registry.ts";
-import type { RouteDeclaration } from "./http/route_info.ts";
+import type { RouteDeclaration, WebSocketDeclaration } from "./http/route_info.ts";
 import type { RegisterDeclared, RegisterRoute } from "./routing/route_options.ts";
+import type { RegisterWebSocket } from "./routing/websocket_options.ts";
 
 /** Where an include puts the routes. */
 export interface IncludeOptions {
@@ -45,6 +46,8 @@ export abstract class RouteScope<State, Prefix extends string> {
   /** Registers a route for any methods, named in its options; one for HEAD or OPTIONS wins over the automatic answers. */
   readonly route: RegisterDeclared<State, Prefix, MethodsOption> = this
     .#methods();
+  /** Registers a WebSocket route. A GET route may have the same path: it answers what asks for no upgrade. */
+  readonly websocket: RegisterWebSocket<State, Prefix> = this.#websocket();
 
   readonly #registry: Registry;
 
@@ -99,6 +102,14 @@ export abstract class RouteScope<State, Prefix extends string> {
       );
     };
     return register as RegisterRoute<State, Prefix>;
+  }
+
+  #websocket(): RegisterWebSocket<State, Prefix> {
+    const register = (path: string, ...rest: unknown[]): void => {
+      const [options, handler] = rest.length < 2 ? [{}, rest[0]] : rest;
+      this.#registry.registerWebSocket(path, options as WebSocketDeclaration, handler);
+    };
+    return register as RegisterWebSocket<State, Prefix>;
   }
 
   #methods(): RegisterDeclared<State, Prefix, MethodsOption> {

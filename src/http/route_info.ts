@@ -1,6 +1,7 @@
 /** A route as others may read it: what the router, the document and your own tools share. */
 import type { FormSchema } from "../schema/form_schema.ts";
 import type { Schema } from "../schema/schema.ts";
+import type { Duration } from "../duration.ts";
 import type { Limits } from "./limits.ts";
 
 /** What an agent is told of a route, where it differs from what the document says. */
@@ -84,6 +85,40 @@ export interface RouteDeclaration extends RouteDescription {
   response?: Schema;
 }
 
+/** The origins of pages that may connect, such as `["https://books.example"]`; `"*"` for all. */
+export type WebSocketOrigins = "*" | readonly string[];
+
+/** How a WebSocket route converses, beside the schemas of its messages. */
+export interface WebSocketDescription {
+  /**
+   * The origins of pages that may connect beside those of the application's own host, such as `"https://books.example"`; `"*"` for
+   * all. A client that is no browser says none, and may connect.
+   *
+   * @default {[]} unless the application says otherwise
+   */
+  origins?: WebSocketOrigins;
+  /** The subprotocols that are spoken, those that are preferred first. A client that names only others is refused with 400. */
+  protocols?: readonly string[];
+  /**
+   * How long a client may give no sign of life. After half of it without a message it is asked for one by a ping, which browsers
+   * answer by themselves; one that is sent messages has to take some of them.
+   *
+   * @default {"120s"}
+   */
+  idleTimeout?: Duration;
+  /** Bounds of what clients can send, where they differ from the application's: `message` and `query`. */
+  limits?: Limits;
+}
+
+/** Everything that a WebSocket route was declared with. */
+export interface WebSocketDeclaration
+  extends WebSocketDescription, Pick<RouteDeclaration, "params" | "query" | "headers" | "cookies" | "deps"> {
+  /** The schema of the messages that come. */
+  receive?: Schema;
+  /** The schema of the messages that go. */
+  send?: Schema;
+}
+
 /**
  * One route of an application.
  *
@@ -103,12 +138,12 @@ export interface RouteDeclaration extends RouteDescription {
  * ```
  */
 export interface RouteInfo {
-  /** The method, in upper case. */
+  /** The method, in upper case; `WEBSOCKET` where it converses over WebSockets. */
   readonly method: string;
   /** The full path, prefixes included. */
   readonly path: string;
   /** The name of the operation, unique in the application. */
   readonly operationId: string;
   /** What it was declared with. */
-  readonly options: Readonly<RouteDeclaration>;
+  readonly options: Readonly<RouteDeclaration & WebSocketDeclaration>;
 }

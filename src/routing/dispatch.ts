@@ -10,24 +10,31 @@ import { eventReply } from "../http/sse_reply.ts";
 import type { Stopping } from "../http/stream_reply.ts";
 import { type ConnectionInfo, Exchange, type MatchedRoute } from "../http/exchange.ts";
 import { exchangeOf, HttpRequest } from "../http/request.ts";
+import { asksForWebSocket } from "../http/websocket_handshake.ts";
 import { pathEnd, pathStart } from "../http/target.ts";
+import { expectationsOf } from "../schema/issues.ts";
 import type { Dataset, SchemaIssue } from "../schema/schema.ts";
 import { toValidator, type Validator } from "../schema/validator.ts";
 import type { RouteInfo } from "../http/route_info.ts";
 import { compose, type Conclude, type Endpoint, type Middleware, openReply, type Recover } from "./middleware.ts";
 import { parsePath } from "./path.ts";
+import type { AnyRoute } from "./registry.ts";
 import type { Route } from "./route.ts";
-import { type Match, RouteTree } from "./table.ts";
+import { type Match, RouteTree, UPGRADE } from "./table.ts";
+import { webSocketEndpoint } from "./websocket_endpoint.ts";
+import { WebSocketRoute } from "./websocket_route.ts";
 
 /** What a dispatcher serves. */
 export interface DispatcherParts {
   readonly app: AppHandle;
-  readonly routes: readonly Route[];
+  readonly routes: readonly AnyRoute[];
   /** What the application serves by itself. */
   readonly builtIns: readonly BuiltInRoute[];
   /** Those of the application, which surround every reply. */
   readonly middlewares: readonly Middleware[];
   readonly limits: ResolvedLimits;
+  /** Pages of which other origins may open WebSockets. */
+  readonly origins: readonly string[];
   readonly recover: Recover;
   /** Tells when the server stops. */
   readonly stopping: Stopping;
@@ -51,6 +58,7 @@ export class Dispatcher {
   readonly #parts: DispatcherParts;
   readonly #tree: RouteTree<Served> = new RouteTree();
   readonly #unmatched: MatchedRoute;
+  readonly #hasWebSockets: boolean;
   /** What replies have left to do. */
   readonly pending: PendingWork = new PendingWork();
 
@@ -58,14 +66,18 @@ export class Dispatcher {
   constructor(parts: DispatcherParts) {
     this.#parts = parts;
     this.#unmatched = { info: null, names: [], limits: parts.limits };
+    this.#hasWebSockets = parts.routes.some((route) => route instanceof WebSocketRoute);
     for (const route of parts.routes) {
-      this.#tree.add(route.method, route.template.segments, {
+      const method = route instanceof WebSocketRoute ? UPGRADE : route.method;
+      this.#tree.add(method, route.template.segments, {
         matched: {
           info: route,
           names: route.template.names,
           limits: route.limitsOver(parts.limits),
         },
-        endpoint: endpointOf(route, parts, this.pending),
+        endpoint: route instanceof WebSocketRoute
+          ? webSocketEndpoint(route, { ...parts, pending: this.pending, conclude: concluding(this.pending) })
+          : endpointOf(route, parts, this.pending),
       });
     }
     for (const { method, path, handler } of parts.builtIns) {
@@ -96,7 +108,9 @@ export class Dispatcher {
     let match: Match<Served>;
     try {
       if (end < start) throw new HTTPError(400, "The request target has no path");
-      match = this.#tree.find(method, url.slice(start, end));
+      // Only where it can matter: to ask for a header costs as much as to find a route.
+      const isUpgrade = this.#hasWebSockets && method === "GET" && asksForWebSocket(raw);
+      match = this.#tree.find(isUpgrade ? UPGRADE : method, url.slice(start, end));
     } catch (refusal) {
       return this.#refuse(refusal, new HttpRequest(new Exchange(raw, app, this.#unmatched, [], end, info), state));
     }
@@ -115,7 +129,7 @@ export class Dispatcher {
   /** The application's middlewares see what no route serves, too. */
   #surround(handler: BuiltInRoute["handler"]): Endpoint {
     const { middlewares, recover } = this.#parts;
-    const conclude: Conclude = (exchange, response) => finish(exchange, response, this.pending);
+    const conclude = concluding(this.pending);
     const concludeOwn = middlewares.length === 0 ? conclude : openReply;
     const guarded: Endpoint = async (request) => {
       let response: Response;
@@ -131,7 +145,7 @@ export class Dispatcher {
 }
 
 function endpointOf(route: Route, { recover, stopping }: DispatcherParts, pending: PendingWork): Endpoint {
-  const conclude: Conclude = (exchange, response) => finish(exchange, response, pending);
+  const conclude = concluding(pending);
   const middlewares = route.scopes.flatMap((scope) => scope.middlewares);
   const plan = planOf(route, recover, stopping, middlewares.length === 0 ? conclude : openReply);
   return compose(middlewares, plan, recover, conclude);
@@ -192,6 +206,10 @@ function eachOf(reduce: (value: unknown) => unknown): (source: unknown) => Async
   };
 }
 
+function concluding(pending: PendingWork): Conclude {
+  return (exchange, response) => finish(exchange, response, pending);
+}
+
 /** Whether the reply of a result is made at once, and not while it is sent. */
 function isWhole(result: unknown): boolean {
   if (typeof result !== "object" || result === null) return true;
@@ -199,15 +217,10 @@ function isWhole(result: unknown): boolean {
   return !isMade && !(Symbol.asyncIterator in result);
 }
 
-/** A result that does not fit is the application's fault. Values stay out of the message, which is logged. */
+/** A result that does not fit is the application's fault. */
 function misfit(route: string, issues: readonly SchemaIssue[]): Error {
-  const faults = issues.map(({ path = [], expected }) => {
-    const place = path.map(({ key }) => String(key)).join(".");
-    return `${place === "" ? "the result" : `"${place}"`} should be ${expected ?? "valid"}`;
-  });
-  return new TypeError(
-    `Cannot reply to ${route}: the result does not fit the response model, ${faults.join(", ")}`,
-  );
+  const faults = expectationsOf(issues, "the result");
+  return new TypeError(`Cannot reply to ${route}: the result does not fit the response model, ${faults}`);
 }
 
 /** Sees to what is left to do after the reply. */

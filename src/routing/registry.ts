@@ -1,12 +1,18 @@
 /** What was declared in one place: routes, middlewares, and whether it is too late to add any. */
 import { RouteError } from "../errors.ts";
 import { checkMiddleware, type Middleware } from "./middleware.ts";
+import { assignOperationIds } from "./operation_id.ts";
 import { parsePath, parsePrefix } from "./path.ts";
-import type { RouteDeclaration } from "../http/route_info.ts";
-import { type MiddlewareScope, Route } from "./route.ts";
+import type { RouteDeclaration, WebSocketDeclaration } from "../http/route_info.ts";
+import { Route } from "./route.ts";
+import type { MiddlewareScope } from "./route_record.ts";
 import { RouteList } from "./table.ts";
+import { WebSocketRoute } from "./websocket_route.ts";
 
 const METHOD = /^[A-Z][A-Z-]*$/;
+
+/** A route of whichever kind. */
+export type AnyRoute = Route | WebSocketRoute;
 
 /** A place that the application serves by itself. */
 export interface ReservedPath {
@@ -21,9 +27,9 @@ export interface ReservedPath {
 export class Registry implements MiddlewareScope {
   readonly #prefix: string;
   readonly #isRoot: boolean;
-  readonly #check: (route: Route) => void;
+  readonly #check: (route: AnyRoute) => void;
   readonly #middlewares: Middleware[] = [];
-  readonly #routes = new RouteList();
+  readonly #routes = new RouteList<AnyRoute>();
   /** By the shape of their paths. */
   readonly #reserved = new Map<string, ReservedPath>();
   #frozen: string | undefined;
@@ -36,7 +42,7 @@ export class Registry implements MiddlewareScope {
    * @param check Refuses, by an error, a route that cannot be told to those whom it asks to be told to.
    * @throws {RouteError} With code `path`, when the prefix cannot be read.
    */
-  constructor(prefix: string, isRoot: boolean, check: (route: Route) => void) {
+  constructor(prefix: string, isRoot: boolean, check: (route: AnyRoute) => void) {
     parsePrefix(prefix, "make a router");
     this.#prefix = prefix;
     this.#isRoot = isRoot;
@@ -49,8 +55,22 @@ export class Registry implements MiddlewareScope {
   }
 
   /** The routes, in the order of their registration. */
-  get routes(): readonly Route[] {
+  get routes(): readonly AnyRoute[] {
     return this.#routes.all;
+  }
+
+  /**
+   * Gives each operation a name of its own. Those of WebSockets come last: no document has them, and they must not change one.
+   */
+  nameOperations(): void {
+    assignOperationIds(
+      this.routes.toSorted((a, b) => Number(a instanceof WebSocketRoute) - Number(b instanceof WebSocketRoute)),
+    );
+  }
+
+  /** Those of them that answer requests. */
+  get httpRoutes(): readonly Route[] {
+    return this.#routes.all.filter((route) => route instanceof Route);
   }
 
   /**
@@ -84,11 +104,7 @@ export class Registry implements MiddlewareScope {
     options: RouteDeclaration,
     handler: unknown,
   ): void {
-    const full = this.#prefix + path;
-    const action = `register ${methods.join(", ")}`;
-    this.#assertOpen(`${action} ${full}`);
-    parsePath(path, action);
-    this.#assertServable(full, action);
+    const full = this.#place(path, methods.join(", "));
     const wrong = methods.find((method) => !METHOD.test(method) || method === "CONNECT" || method === "TRACE");
     if (wrong !== undefined) {
       throw new TypeError(
@@ -98,8 +114,18 @@ export class Registry implements MiddlewareScope {
     const routes = methods.map((method, index) =>
       Route.declare(method, full, index === 0 ? options : withoutNames(options), handler, this)
     );
-    for (const route of routes) this.#check(route);
-    this.#routes.add(routes, "register the route");
+    this.#add(routes);
+  }
+
+  /**
+   * Adds a WebSocket route.
+   *
+   * @throws {TypeError} When the handler is not async, or an option is wrong.
+   * @throws {RouteError} When the path cannot be read or is taken, a name is bound twice, or it is too late.
+   */
+  registerWebSocket(path: string, options: WebSocketDeclaration, handler: unknown): void {
+    const full = this.#place(path, "WEBSOCKET");
+    this.#add([WebSocketRoute.declare(full, options, handler, this)]);
   }
 
   /**
@@ -133,6 +159,21 @@ export class Registry implements MiddlewareScope {
   addMiddleware(middleware: unknown): void {
     this.#assertOpen("add the middleware");
     this.#middlewares.push(checkMiddleware(middleware));
+  }
+
+  /** The full path of a route that is about to be registered, once it is clear that it can stand there. */
+  #place(path: string, methods: string): string {
+    const full = this.#prefix + path;
+    const action = `register ${methods}`;
+    this.#assertOpen(`${action} ${full}`);
+    parsePath(path, action);
+    this.#assertServable(full, action);
+    return full;
+  }
+
+  #add(routes: readonly AnyRoute[]): void {
+    for (const route of routes) this.#check(route);
+    this.#routes.add(routes, "register the route");
   }
 
   #assertOpen(action: string): void {

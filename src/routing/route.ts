@@ -1,26 +1,18 @@
-/** The record of a route: what the router, the document and tools are read off. */
+/** The record of a route that answers requests: what the router, the document and tools are read off. */
 import { isAsyncFunction, isAsyncGeneratorFunction } from "../binding/async_function.ts";
-import { type Binder, compileBinder } from "../binding/binder.ts";
-import { DEFAULT_LIMITS, type ResolvedLimits, resolveLimits } from "../http/limits.ts";
 import { WITHOUT_BODY } from "../http/reply.ts";
 import type { HttpRequest } from "../http/request.ts";
-import type { RouteDeclaration, RouteInfo } from "../http/route_info.ts";
+import type { RouteDeclaration } from "../http/route_info.ts";
 import { isForm } from "../schema/form_schema.ts";
 import { isSchema } from "../schema/schema.ts";
-import type { Middleware } from "./middleware.ts";
-import { derivedIdOf } from "./operation_id.ts";
-import { parsePath, type PathTemplate } from "./path.ts";
+import type { PathTemplate } from "./path.ts";
+import { declaredParts, type MiddlewareScope, type RecordParts, RouteRecord } from "./route_record.ts";
 
 /** Answers a request with its arguments. */
 export type AnyHandler = (
   request: HttpRequest,
   args: never,
 ) => Promise<unknown> | AsyncGenerator<unknown>;
-
-/** Who holds middlewares that a route runs through; its list may grow until the scope is frozen. */
-export interface MiddlewareScope {
-  readonly middlewares: readonly Middleware[];
-}
 
 const OPTIONS = new Set([
   "params",
@@ -43,38 +35,13 @@ const OPTIONS = new Set([
   "limits",
 ]);
 
-type RouteParts = Pick<
-  Route,
-  "method" | "template" | "options" | "handler" | "scopes" | "binder" | "ownNames"
->;
-
-/** A route, checked against its path. Copies under other paths share all but the path. */
-export class Route implements RouteInfo {
-  readonly method: string;
-  readonly template: PathTemplate;
-  readonly options: Readonly<RouteDeclaration>;
+/** A route that answers requests. */
+export class Route extends RouteRecord {
   readonly handler: AnyHandler;
-  /** Who surrounds it, the outermost first. */
-  readonly scopes: readonly MiddlewareScope[];
-  /** Makes the handler's arguments. */
-  readonly binder: Binder;
-  /** The names in the path of its own declaration. */
-  readonly ownNames: ReadonlySet<string>;
-  /** A name for the operation, by handler, method and path. */
-  readonly derivedId: string;
-  /** The name of the operation; unique once the application has named all of its routes. */
-  operationId: string;
 
-  private constructor(parts: RouteParts) {
-    this.method = parts.method;
-    this.template = parts.template;
-    this.options = parts.options;
-    this.handler = parts.handler;
-    this.scopes = parts.scopes;
-    this.binder = parts.binder;
-    this.ownNames = parts.ownNames;
-    this.derivedId = derivedIdOf(parts.handler.name, parts.method, parts.template);
-    this.operationId = parts.options.operationId ?? this.derivedId;
+  private constructor(parts: RecordParts, handler: AnyHandler) {
+    super(parts);
+    this.handler = handler;
   }
 
   /**
@@ -99,73 +66,12 @@ export class Route implements RouteInfo {
     checkHandler(handler, name);
     checkOptions(options, name);
     checkStatus(options, handler, name);
-    const template = parsePath(path, `register ${method}`);
-    const ownNames = new Set(template.names);
-    return new Route({
-      method,
-      template,
-      options: Object.freeze({ ...options }),
-      handler,
-      scopes: [scope],
-      binder: compile(options, template, ownNames, name),
-      ownNames,
-    });
+    return new Route(declaredParts(method, path, options, handler.name, scope), handler);
   }
 
-  /** The full path. */
-  get path(): string {
-    return this.template.text;
+  override under(prefix: PathTemplate, scope: MiddlewareScope): Route {
+    return new Route(this.partsUnder(prefix, scope), this.handler);
   }
-
-  /** The route as messages call it. */
-  get name(): string {
-    return `${this.method} ${this.path}`;
-  }
-
-  /**
-   * A light copy below a prefix and a further scope. What was compiled is shared, unless the prefix brings names to bind.
-   *
-   * @throws {RouteError} When the full path cannot be read, or a name is bound twice.
-   */
-  under(prefix: PathTemplate, scope: MiddlewareScope): Route {
-    const scopes = [scope, ...this.scopes];
-    if (prefix.text === "") return new Route({ ...this.#parts(), scopes });
-    const template = parsePath(
-      prefix.text + this.path,
-      `include ${this.method}`,
-    );
-    const binder = prefix.names.length === 0 ? this.binder : compile(
-      this.options,
-      template,
-      this.ownNames,
-      `${this.method} ${template.text}`,
-    );
-    return new Route({ ...this.#parts(), template, scopes, binder });
-  }
-
-  /** The bounds that hold for it in an application. */
-  limitsOver(base: ResolvedLimits): ResolvedLimits {
-    return resolveLimits(
-      this.options.limits,
-      base,
-      this.name,
-    );
-  }
-
-  #parts(): RouteParts {
-    const { method, template, options, handler, scopes, binder, ownNames } = this;
-    return { method, template, options, handler, scopes, binder, ownNames };
-  }
-}
-
-function compile(
-  options: RouteDeclaration,
-  path: PathTemplate,
-  own: ReadonlySet<string>,
-  name: string,
-): Binder {
-  resolveLimits(options.limits, DEFAULT_LIMITS, name);
-  return compileBinder(options, { all: path.names, own }, name);
 }
 
 function checkHandler(

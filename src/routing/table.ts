@@ -2,7 +2,7 @@
 import { HTTPError, RouteError } from "../errors.ts";
 import { Literals } from "./literals.ts";
 import type { Segment } from "./path.ts";
-import type { Route } from "./route.ts";
+import type { RouteRecord } from "./route_record.ts";
 
 /** A route that serves a path. */
 export interface Match<Entry> {
@@ -12,7 +12,7 @@ export interface Match<Entry> {
 }
 
 /** Routes in the order of their registration, one for each method and shape. */
-export class RouteList {
+export class RouteList<Route extends RouteRecord> {
   readonly #routes = new Map<string, Route>();
   /** The routes that declare a name which stands once in an application, by what is named and the name. */
   readonly #names = new Map<string, Route>();
@@ -55,7 +55,7 @@ export class RouteList {
   }
 }
 
-function declaredNames({ options: { operationId, tool } }: Route): string[] {
+function declaredNames({ options: { operationId, tool } }: RouteRecord): string[] {
   const names: string[] = [];
   if (operationId !== undefined) names.push(`operationId "${operationId}"`);
   if (typeof tool === "object" && tool.name !== undefined) names.push(`tool name "${tool.name}"`);
@@ -64,6 +64,9 @@ function declaredNames({ options: { operationId, tool } }: Route): string[] {
 
 /** Stands for the methods that nothing else serves at a path. */
 export const ANY_METHOD = "*";
+
+/** Stands for GET with an upgrade to a WebSocket. No client can send it as a method: it has a space. */
+export const UPGRADE = "GET WebSocket";
 
 interface Node<Entry> {
   readonly literals: Literals<Node<Entry>>;
@@ -95,25 +98,33 @@ export class RouteTree<Entry> {
   }
 
   /**
-   * Finds the entry of the most specific shape that has the method; HEAD is served by GET.
+   * Finds the entry of the most specific shape that has the method; HEAD is served by GET, and an upgrade that nothing takes, too.
    *
-   * @param method The method.
+   * @param method The method, or {@linkcode UPGRADE}.
    * @param path The path as it was sent.
-   * @throws {HTTPError} With 400 when the path is malformed, 404 when nothing matches it, 405 when nothing has the method.
+   * @throws {HTTPError} With 400 when the path is malformed, 404 when nothing matches it, 405 when nothing has the method, 426 when
+   * only WebSockets are served.
    */
   find(method: string, path: string): Match<Entry> {
     const text = path.includes("%") ? decodePath(path) : path;
     if (text.includes("/.") || text !== path) refuseDotSegments(text);
-    const match = search(this.#root, text, 1, 0, method);
-    if (match === undefined) throw this.#refusal(text);
+    const match = search(this.#root, text, 1, 0, method) ??
+      (method === UPGRADE ? search(this.#root, text, 1, 0, "GET") : undefined);
+    if (match === undefined) throw this.#refusal(text, method);
     return text === path ? match : { entry: match.entry, values: match.values.map(withSlashes) };
   }
 
-  #refusal(path: string): HTTPError {
+  #refusal(path: string, method: string): HTTPError {
     const methods = new Set<string>();
     collectMethods(this.#root, path, 1, methods);
     if (methods.size === 0) return new HTTPError(404, "Nothing is served at this path");
     if (methods.has("GET")) methods.add("HEAD");
+    if (methods.delete(UPGRADE)) {
+      if (method === "GET" || method === "HEAD") {
+        return new HTTPError(426, "This path serves a WebSocket", { headers: { upgrade: "websocket" } });
+      }
+      methods.add("GET");
+    }
     return new HTTPError(405, "This path does not serve the method", {
       headers: { allow: [...methods].sort().join(", ") },
     });

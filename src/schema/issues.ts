@@ -24,6 +24,20 @@ export function toIssue(
     : { in: source, path, message, expected: issue.expected };
 }
 
+/**
+ * What was expected where a value of the application's own does not fit, for a message. The values stay out of it: it is logged.
+ *
+ * @param issues What valibot found.
+ * @param whole What the value is called.
+ */
+export function expectationsOf(issues: readonly SchemaIssue[], whole: string): string {
+  const faults = issues.map(({ path = [], expected }) => {
+    const place = path.map(({ key }) => String(key)).join(".");
+    return `${place === "" ? whole : `"${place}"`} should be ${expected ?? "valid"}`;
+  });
+  return faults.join(", ");
+}
+
 /** valibot ends its own messages with the value it received; a message of the schema's author stays as it is. */
 function messageOf(issue: SchemaIssue): string {
   const { message, received, expected } = issue;

@@ -1,0 +1,151 @@
+/** One WebSocket as the platform has it, bounded both ways: how it opens, what comes and goes, how it ends. */
+import { Buffer } from "node:buffer";
+import { WebSocketClosedError } from "./websocket_closed_error.ts";
+import { Inbox, type MessageData } from "./websocket_inbox.ts";
+import { Outbox } from "./websocket_outbox.ts";
+
+/** How long a client may take to open the connection, or to answer its close. The platform gives no sign of one that has gone. */
+const HANDSHAKE_MS = 5000;
+
+/** The inbox takes as much as one message of the largest size, and at least this. */
+const MIN_CAPACITY = 64 * 1024;
+
+/** What Deno takes at most. */
+const MAX_FRAME = 64 * 1024 * 1024;
+
+/** The most that a close frame has room for, in bytes. */
+const MAX_REASON = 123;
+
+/** What bounds a link. */
+export interface LinkBounds {
+  /** The size of a message that comes, in bytes. */
+  readonly maxMessage: number;
+  /** How long the client may take nothing of what is sent, in milliseconds. */
+  readonly patienceMs: number;
+  /** Closes it. */
+  readonly stopping: AbortSignal;
+}
+
+/** The connection to one client. */
+export class WebSocketLink {
+  /** Whether it opens: settles when that is known. */
+  readonly opened: Promise<boolean>;
+  /** Settles when it has ended for the client, too, or when the client had its time. */
+  readonly gone: Promise<void>;
+  readonly #socket: WebSocket;
+  readonly #maxMessage: number;
+  readonly #stopping: AbortSignal;
+  readonly #inbox: Inbox;
+  readonly #outbox: Outbox;
+  readonly #controller = new AbortController();
+  readonly #opened = Promise.withResolvers<boolean>();
+  readonly #gone = Promise.withResolvers<void>();
+  readonly #stop = (): void => this.close(1001, "The server stops");
+  #closed: WebSocketClosedError | null = null;
+  #timer: ReturnType<typeof setTimeout>;
+
+  /** Takes a socket that is about to open. */
+  constructor(socket: WebSocket, { maxMessage, patienceMs, stopping }: LinkBounds) {
+    this.#socket = socket;
+    this.#maxMessage = Math.min(maxMessage, MAX_FRAME);
+    this.#stopping = stopping;
+    this.#inbox = new Inbox(Math.max(this.#maxMessage, MIN_CAPACITY));
+    this.#outbox = new Outbox(socket, patienceMs, () => this.close(1008, "Messages are not taken"));
+    this.opened = this.#opened.promise;
+    this.gone = this.#gone.promise;
+    this.#timer = setTimeout(() => this.#end(1006, ""), HANDSHAKE_MS);
+    socket.binaryType = "arraybuffer";
+    socket.onopen = () => this.#open();
+    socket.onmessage = ({ data }) => this.#take(typeof data === "string" ? data : new Uint8Array(data));
+    // The platform tells of some ends twice, and says 0 or what it would have liked to send where the connection broke off.
+    socket.onclose = ({ wasClean, code, reason }) => wasClean ? this.#end(code, reason) : this.#end(1006, "");
+    socket.onerror = () => this.#end(1006, "");
+    stopping.addEventListener("abort", this.#stop);
+    if (stopping.aborted) this.#stop();
+  }
+
+  /** How it was closed; null while it is open. */
+  get closed(): WebSocketClosedError | null {
+    return this.#closed;
+  }
+
+  /** Is aborted when it is closed. */
+  get signal(): AbortSignal {
+    return this.#controller.signal;
+  }
+
+  /** The next message, when it has come; undefined when there will be none. */
+  take(): Promise<MessageData | undefined> {
+    return this.#inbox.take();
+  }
+
+  /** Sends a message. The promise settles when there is room for another, or rejects with how the link was closed. */
+  send(message: MessageData): Promise<void> {
+    if (!this.#closed && this.#outbox.isFull) this.close(1008, "Messages are not taken");
+    return this.#closed ? rejected(this.#closed) : this.#outbox.send(message);
+  }
+
+  /** Closes it, unless it is. What waits to be read is dropped; what was sent still goes. */
+  close(code: number, reason: string): void {
+    if (this.#closed) return;
+    const isOpen = this.#socket.readyState === WebSocket.OPEN;
+    this.#markClosed(code, reason);
+    this.#inbox.clear();
+    this.#opened.resolve(false);
+    if (!isOpen) return this.#finish();
+    clearTimeout(this.#timer);
+    this.#timer = setTimeout(() => this.#finish(), HANDSHAKE_MS);
+    this.#socket.close(code, shorten(reason));
+  }
+
+  #open(): void {
+    if (this.#closed) return this.#socket.close(this.#closed.code);
+    clearTimeout(this.#timer);
+    this.#opened.resolve(true);
+  }
+
+  #take(message: MessageData): void {
+    if (this.#closed) return;
+    if (isLarger(message, this.#maxMessage)) this.close(1009, `A message may have ${this.#maxMessage} bytes`);
+    else if (!this.#inbox.add(message)) this.close(1008, "Messages come faster than they are read");
+  }
+
+  /** It has ended for the platform. What came before can still be read. */
+  #end(code: number, reason: string): void {
+    this.#markClosed(code, reason);
+    this.#inbox.end();
+    this.#opened.resolve(false);
+    this.#finish();
+  }
+
+  #markClosed(code: number, reason: string): void {
+    if (this.#closed) return;
+    this.#closed = new WebSocketClosedError(code, reason);
+    this.#outbox.end(this.#closed);
+    this.#controller.abort(this.#closed);
+  }
+
+  #finish(): void {
+    clearTimeout(this.#timer);
+    this.#stopping.removeEventListener("abort", this.#stop);
+    this.#gone.resolve();
+  }
+}
+
+/** A promise that nobody has to look at: a client may go at any time, and a program that does not wait must not end by it. */
+function rejected(reason: Error): Promise<never> {
+  const promise = Promise.reject(reason);
+  promise.catch(() => {});
+  return promise;
+}
+
+/** Counts bytes only where the number of units leaves it open. */
+function isLarger(message: MessageData, size: number): boolean {
+  if (typeof message !== "string" || message.length > size) return message.length > size;
+  return message.length * 3 > size && Buffer.byteLength(message) > size;
+}
+
+function shorten(reason: string): string {
+  const { read } = new TextEncoder().encodeInto(reason, new Uint8Array(MAX_REASON));
+  return reason.slice(0, read);
+}
