@@ -1,11 +1,16 @@
 /** One WebSocket as the platform has it, bounded both ways: how it opens, what comes and goes, how it ends. */
 import { Buffer } from "node:buffer";
+import { clearImmediate, setImmediate } from "node:timers";
 import { WebSocketClosedError } from "./websocket_closed_error.ts";
 import { Inbox, type MessageData } from "./websocket_inbox.ts";
 import { Outbox } from "./websocket_outbox.ts";
 
 /** How long a client may take to open the connection, or to answer its close. The platform gives no sign of one that has gone. */
 const HANDSHAKE_MS = 5000;
+
+/** How long a client may go on sending before the close goes out, and how many turns without a message are the end of it. */
+const DRAIN_MS = 1000;
+const QUIET_TURNS = 2;
 
 /** The inbox takes as much as one message of the largest size, and at least this. */
 const MIN_CAPACITY = 64 * 1024;
@@ -43,6 +48,8 @@ export class WebSocketLink {
   readonly #stop = (): void => this.close(1001, "The server stops");
   #closed: WebSocketClosedError | null = null;
   #timer: ReturnType<typeof setTimeout>;
+  #immediate: ReturnType<typeof setImmediate> | undefined;
+  #quietTurns = 0;
 
   /** Takes a socket that is about to open. */
   constructor(socket: WebSocket, { maxMessage, patienceMs, stopping }: LinkBounds) {
@@ -95,7 +102,16 @@ export class WebSocketLink {
     if (!isOpen) return this.#finish();
     clearTimeout(this.#timer);
     this.#timer = setTimeout(() => this.#finish(), HANDSHAKE_MS);
-    this.#socket.close(code, shorten(reason));
+    this.#drainThenClose(code, shorten(reason), performance.now() + DRAIN_MS);
+  }
+
+  /**
+   * Closes when what the client has sent so far has come: Deno drops a connection that it was told to close at the next message,
+   * before the close is written, and the client would not get to know why.
+   */
+  #drainThenClose(code: number, reason: string, deadline: number): void {
+    if (this.#quietTurns++ >= QUIET_TURNS || performance.now() > deadline) return this.#socket.close(code, reason);
+    this.#immediate = setImmediate(() => this.#drainThenClose(code, reason, deadline));
   }
 
   #open(): void {
@@ -105,6 +121,7 @@ export class WebSocketLink {
   }
 
   #take(message: MessageData): void {
+    this.#quietTurns = 0;
     if (this.#closed) return;
     if (isLarger(message, this.#maxMessage)) this.close(1009, `A message may have ${this.#maxMessage} bytes`);
     else if (!this.#inbox.add(message)) this.close(1008, "Messages come faster than they are read");
@@ -127,6 +144,7 @@ export class WebSocketLink {
 
   #finish(): void {
     clearTimeout(this.#timer);
+    clearImmediate(this.#immediate);
     this.#stopping.removeEventListener("abort", this.#stop);
     this.#gone.resolve();
   }
