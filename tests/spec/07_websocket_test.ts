@@ -1,10 +1,9 @@
 // Section 7 of the contract: `app.websocket(path, { params, query, receive, send }, handler)`. `socket.request` is the HttpRequest;
 // a message that fails its schema closes with 1007, shutdown 1001, handler failure 1011.
 
-import { App, dependency, WebSocketClosedError } from "@webfw/core";
-import { assert, assertEquals, assertRejects, assertThrows } from "@std/assert";
+import { App, dependency } from "@webfw/core";
+import { assert, assertEquals, assertRejects } from "@std/assert";
 import * as v from "valibot";
-import { CapturedLog } from "./support/captured_log.ts";
 import { OPCODE, RawSocket } from "./support/raw_socket.ts";
 import { Serving } from "./support/serving.ts";
 import { SocketClient } from "./support/socket_client.ts";
@@ -67,73 +66,6 @@ Deno.test("socket.request is the request that was upgraded", async () => {
   assertEquals(await client.closed, [1000, ""]);
 });
 
-Deno.test("a handler that returns closes with 1000, after all that it has sent", async () => {
-  const app = new App();
-  app.websocket("/", async (socket) => {
-    for (let number = 0; number < 500; number++) void socket.send(String(number));
-  });
-  await using serving = await Serving.start(app);
-  const client = await SocketClient.open(serving.origin, "/");
-  for (let number = 0; number < 500; number++) assertEquals(await client.next(), String(number));
-  assertEquals(await client.closed, [1000, ""]);
-});
-
-Deno.test("a handler that fails closes with 1011: the cause is logged, and not told", async () => {
-  const app = new App();
-  app.websocket("/rooms/{id}", async () => {
-    throw new Error("The password is secret");
-  });
-  await using serving = await Serving.start(app);
-  using log = new CapturedLog();
-  const client = await SocketClient.open(serving.origin, "/rooms/1");
-  assertEquals(await client.closed, [1011, ""]);
-  assertEquals(log.lines.length, 1);
-  assert(/A WebSocket failed route=.*\/rooms\/\{id\}.*The password is secret/.test(log.text), log.text);
-});
-
-const MISFITS: readonly (readonly [sent: unknown, code: number, reason: string])[] = [
-  ["{", 1007, "A message must be well-formed JSON"],
-  ["", 1007, "A message must be well-formed JSON"],
-  [{ text: 7 }, 1007, "text: Invalid type: expected string"],
-  [{}, 1007, "text: Missing value"],
-  [[], 1007, "Invalid type: expected Object"],
-  ["[".repeat(100_000) + "]".repeat(100_000), 1007, "Invalid type: expected Object"],
-  [new Uint8Array([123, 125]), 1003, "A message must be text"],
-];
-
-for (const [sent, code, reason] of MISFITS) {
-  const name = typeof sent === "string" ? sent.slice(0, 10) : JSON.stringify(sent);
-  Deno.test(`a message that does not fit closes with ${code}, and the handler sees the end: ${name}`, async () => {
-    const app = new App();
-    const seen = Promise.withResolvers<unknown[]>();
-    app.websocket("/", { receive: Said }, async (socket) => {
-      const messages: unknown[] = [];
-      for await (const message of socket) messages.push(message);
-      seen.resolve([messages, socket.closed?.code]);
-    });
-    await using serving = await Serving.start(app);
-    using log = new CapturedLog();
-    const client = await SocketClient.open(serving.origin, "/");
-    client.send({ text: "fits" });
-    client.send(sent);
-    client.send({ text: "comes after" });
-    assertEquals(await client.closed, [code, reason]);
-    assertEquals(await seen.promise, [[{ text: "fits" }], code]);
-    assertEquals(log.text, "");
-  });
-}
-
-Deno.test("the reason of a close has room for 123 bytes, whatever a client makes of it", async () => {
-  const app = new App();
-  app.websocket("/", { receive: v.record(v.string(), v.number()) }, async (socket) => {
-    for await (const _ of socket);
-  });
-  await using serving = await Serving.start(app);
-  const client = await SocketClient.open(serving.origin, "/");
-  client.send({ ["é".repeat(1000)]: "x" });
-  assertEquals(await client.closed, [1007, "é".repeat(61)]);
-});
-
 Deno.test("schemas may be async, and recursive ones end at what the stack holds", async () => {
   const app = new App();
   const checked = v.pipeAsync(v.string(), v.checkAsync(async (text) => text !== "no", "Not allowed"));
@@ -185,117 +117,6 @@ Deno.test("send() of what does not fit throws a TypeError without the value, and
   }
 });
 
-Deno.test("the client's close ends the loop, after the messages that came before it", async () => {
-  const app = new App();
-  const seen = Promise.withResolvers<unknown[]>();
-  const gate = Promise.withResolvers<void>();
-  app.websocket("/", async (socket) => {
-    socket.signal.addEventListener("abort", () => gate.resolve());
-    await gate.promise;
-    const messages = await Array.fromAsync(socket);
-    const { closed, signal } = socket;
-    seen.resolve([messages, closed?.code, closed?.reason, signal.reason === closed]);
-  });
-  await using serving = await Serving.start(app);
-  const client = await SocketClient.open(serving.origin, "/");
-  client.send("one");
-  client.send("two");
-  assertEquals(await client.close(4001, "enough"), [4001, "enough"]);
-  assertEquals(await seen.promise, [["one", "two"], 4001, "enough", true]);
-});
-
-Deno.test("a connection that breaks off is closed with 1006", async () => {
-  const app = new App();
-  const opened = Promise.withResolvers<void>();
-  const seen = Promise.withResolvers<number | undefined>();
-  app.websocket("/", async (socket) => {
-    opened.resolve();
-    for await (const _ of socket);
-    seen.resolve(socket.closed?.code);
-  });
-  await using serving = await Serving.start(app);
-  const client = await RawSocket.open(serving.port, "/");
-  await opened.promise;
-  client.kill();
-  assertEquals(await seen.promise, 1006);
-});
-
-Deno.test("send() to a client that has gone throws, which ends a handler as if it had returned", async () => {
-  const app = new App();
-  const thrown = Promise.withResolvers<unknown>();
-  app.websocket("/", async (socket) => {
-    await new Promise((resolve) => socket.signal.addEventListener("abort", resolve));
-    void socket.send("nobody waits for this one");
-    try {
-      await socket.send("lost");
-    } catch (error) {
-      thrown.resolve(error);
-      throw error;
-    }
-  });
-  await using serving = await Serving.start(app);
-  using log = new CapturedLog();
-  const client = await SocketClient.open(serving.origin, "/");
-  await client.close(1000);
-  const error = await thrown.promise;
-  assert(error instanceof WebSocketClosedError);
-  assertEquals(error.code, 1000);
-  await serving.stop();
-  assertEquals(log.text, "");
-});
-
-Deno.test("a handler that only sends is told by the signal that the client has gone", async () => {
-  const app = new App();
-  const ticks = app.topic<number>("ticks");
-  const ended = Promise.withResolvers<void>();
-  app.websocket("/ticks", { send: v.number() }, async (socket) => {
-    for await (const entry of ticks.subscribe({ from: "earliest", signal: socket.signal })) {
-      if ("data" in entry) await socket.send(entry.data);
-    }
-    ended.resolve();
-  });
-  await using serving = await Serving.start(app);
-  await ticks.publish(1);
-  const client = await SocketClient.open(serving.origin, "/ticks");
-  assertEquals(await client.next(), "1");
-  await client.close();
-  await ended.promise;
-});
-
-Deno.test("close() tells the client why, drops what waits to be read, and can be called again", async () => {
-  const app = new App();
-  app.websocket("/", async (socket) => {
-    for await (const message of socket) {
-      assertEquals(message, "one");
-      socket.close(4002, "moved");
-      socket.close(4003, "ignored");
-    }
-    assertEquals([socket.closed?.code, socket.closed?.reason], [4002, "moved"]);
-  });
-  await using serving = await Serving.start(app);
-  using log = new CapturedLog();
-  const client = await SocketClient.open(serving.origin, "/");
-  client.send("one");
-  client.send("two");
-  assertEquals(await client.closed, [4002, "moved"]);
-  await serving.stop();
-  assertEquals(log.text, "");
-});
-
-Deno.test("close() takes codes that may be sent, and reasons that fit", async () => {
-  const app = new App();
-  app.websocket("/", async (socket) => {
-    for (const code of [0, 999, 1004, 1005, 1006, 1015, 2999, 5000, 1.5, NaN]) {
-      assertThrows(() => socket.close(code), RangeError, "Cannot close the WebSocket: the code must be");
-    }
-    assertThrows(() => socket.close(1000, "é".repeat(62)), RangeError, "the reason must have 123 bytes at most");
-    socket.close(1008, "é".repeat(61));
-  });
-  await using serving = await Serving.start(app);
-  const client = await SocketClient.open(serving.origin, "/");
-  assertEquals(await client.closed, [1008, "é".repeat(61)]);
-});
-
 Deno.test("leaving the loop keeps the socket open, and another loop goes on", async () => {
   const app = new App();
   app.websocket("/", { receive: Said }, async (socket) => {
@@ -341,46 +162,6 @@ Deno.test("dependencies are cleaned up, and request.after() runs, when the socke
     "after, of the handler",
     "cleaned up",
   ]);
-});
-
-Deno.test("a stop closes all with 1001, waits for the handlers, and then unwinds the lifespans", async () => {
-  const app = new App();
-  const order: string[] = [];
-  app.lifespan(async function* () {
-    yield;
-    order.push("lifespan");
-  });
-  app.websocket("/", async (socket) => {
-    for await (const message of socket) await socket.send(message);
-    await new Promise((resolve) => setTimeout(resolve, 0));
-    order.push(`handler ${socket.closed?.code}`);
-  });
-  await using serving = await Serving.start(app);
-  const clients = await Promise.all(Array.from({ length: 5 }, () => SocketClient.open(serving.origin, "/")));
-  for (const client of clients) {
-    client.send("Hello");
-    assertEquals(await client.next(), "Hello");
-  }
-  await serving.stop();
-  for (const client of clients) assertEquals((await client.closed)[0], 1001);
-  assertEquals(order, [...Array(5).fill("handler 1001"), "lifespan"]);
-});
-
-Deno.test("app.stop() closes the sockets of a server of one's own", async () => {
-  const app = new App();
-  app.websocket("/", async (socket) => {
-    for await (const message of socket) await socket.send(message);
-  });
-  await using server = Deno.serve({ port: 0, hostname: "127.0.0.1", onListen() {} }, app.fetch);
-  const origin = `http://127.0.0.1:${server.addr.port}`;
-  const client = await SocketClient.open(origin, "/");
-  await app.stop();
-  assertEquals(await client.closed, [1001, "The server stops"]);
-  const again = await SocketClient.open(origin, "/");
-  again.send("still served");
-  assertEquals(await again.next(), "still served");
-  await app.stop();
-  await again.closed;
 });
 
 Deno.test("a thousand sockets are opened and closed, and nothing of them is left", async () => {
