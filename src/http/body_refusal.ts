@@ -1,14 +1,22 @@
 /** The errors of bodies that are not taken. */
 import { HTTPError } from "../errors.ts";
 
+/** The rest of such a body is not read: the client is told not to send it. */
+const CLOSE = { connection: "close" };
+
 /** More bytes than are allowed. */
-export function tooLarge(limit: number): HTTPError {
-  return new HTTPError(413, `The body is larger than ${limit} bytes`);
+export function tooLarge(limit: number, what = "The body is"): HTTPError {
+  return new HTTPError(413, `${what} larger than ${limit} bytes`, { headers: CLOSE });
+}
+
+/** More fields than are allowed. */
+export function tooManyFields(limit: number): HTTPError {
+  return new HTTPError(413, `The form has more than ${limit} fields`, { headers: CLOSE });
 }
 
 /** Longer on its way than is allowed. */
 export function tooSlow(): HTTPError {
-  return new HTTPError(408, "The body did not arrive in time", { headers: { connection: "close" } });
+  return new HTTPError(408, "The body did not arrive in time", { headers: CLOSE });
 }
 
 /** A body that breaks off is the client's fault, or it has gone; either way no fault of the application. */

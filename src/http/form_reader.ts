@@ -1,6 +1,7 @@
 /** Reads the fields of a form, within the limits. */
 import { HTTPError } from "../errors.ts";
 import type { FormEntry } from "../schema/form_node.ts";
+import { tooLarge, tooManyFields } from "./body_refusal.ts";
 import type { ResolvedLimits } from "./limits.ts";
 import { type PartReceiver, readMultipart } from "./multipart.ts";
 import type { PartHead } from "./part_headers.ts";
@@ -21,7 +22,7 @@ export function parseUrlencoded(text: string, maxFields: number): FormEntry[] {
     const next = text.indexOf("&", start);
     const end = next < 0 ? text.length : next;
     if (end > start) entries.push(parsePair(text.slice(start, end)));
-    if (entries.length > maxFields) throw tooMany(maxFields);
+    if (entries.length > maxFields) throw tooManyFields(maxFields);
     start = end + 1;
   }
   return entries;
@@ -62,7 +63,7 @@ export async function readMultipartForm(
     return {
       write(chunk) {
         texts += chunk.length;
-        if (texts > limits.body) throw new HTTPError(413, `The texts of the form are larger than ${limits.body} bytes`);
+        if (texts > limits.body) throw tooLarge(limits.body, "The texts of the form are");
         text += decoder.decode(chunk, { stream: true });
       },
       finish() {
@@ -78,7 +79,7 @@ export async function readMultipartForm(
     return {
       write(chunk) {
         size += chunk.length;
-        if (size > limits.file) throw new HTTPError(413, `A file is larger than ${limits.file} bytes`);
+        if (size > limits.file) throw tooLarge(limits.file, "A file is");
         return upload.write(chunk);
       },
       async finish() {
@@ -91,13 +92,9 @@ export async function readMultipartForm(
     boundary,
     maxSize: limits.multipart,
     open({ name, file }) {
-      if (++parts > limits.parts) throw tooMany(limits.parts);
+      if (++parts > limits.parts) throw tooManyFields(limits.parts);
       return file ? receiveFile(name, file) : receiveText(name);
     },
   });
   return entries;
-}
-
-function tooMany(limit: number): HTTPError {
-  return new HTTPError(413, `The form has more than ${limit} fields`);
 }

@@ -1,4 +1,5 @@
 /** The value of an uploaded file. */
+import { dirname, join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { DiskBlob } from "./disk_blob.ts";
 
@@ -11,6 +12,8 @@ import { DiskBlob } from "./disk_blob.ts";
  */
 export class UploadedFile extends File {
   readonly #content: Blob;
+  /** Whether it was saved by a second name. Another one would be the same file: what is written to one would be in the other. */
+  #isLinked = false;
 
   /**
    * Names a content.
@@ -25,30 +28,38 @@ export class UploadedFile extends File {
   }
 
   /**
-   * Writes the file to disk, in place of what is there. A large one is not read for it: it gets a second name, or is copied by the
-   * system.
+   * Writes the file to disk, in place of what is there, which nobody sees half written. A large one is not read for it: it gets a
+   * second name, or is copied by the system.
    *
    * @param path Where to. It has to be the application's own choice, never made of the file's name unchecked.
    * @throws {Deno.errors.NotFound} When the folder does not exist.
    */
   async save(path: string | URL): Promise<void> {
-    if (!(this.#content instanceof DiskBlob)) return await Deno.writeFile(path, this.#content.stream());
     const target = path instanceof URL ? fileURLToPath(path) : path;
+    const draft = join(dirname(target), `.webfw-${crypto.randomUUID()}`);
     try {
-      await link(this.#content.path, target);
-    } catch {
-      // On another disk, or on one that has no second names.
-      await Deno.copyFile(this.#content.path, target);
+      await this.#writeTo(draft);
+      await Deno.rename(draft, target);
+    } catch (error) {
+      await Deno.remove(draft).catch(() => {});
+      throw error;
     }
+  }
+
+  async #writeTo(path: string): Promise<void> {
+    if (!(this.#content instanceof DiskBlob)) return await Deno.writeFile(path, this.#content.stream());
+    const mayLink = !this.#isLinked;
+    this.#isLinked = true;
+    if (!mayLink || !await link(this.#content.path, path)) await Deno.copyFile(this.#content.path, path);
   }
 }
 
-async function link(from: string, to: string): Promise<void> {
+/** Gives a file a second name, where that can be: not on another disk, nor on one that has no second names. */
+async function link(from: string, to: string): Promise<boolean> {
   try {
     await Deno.link(from, to);
-  } catch (error) {
-    if (!(error instanceof Deno.errors.AlreadyExists)) throw error;
-    await Deno.remove(to);
-    await Deno.link(from, to);
+    return true;
+  } catch {
+    return false;
   }
 }

@@ -126,6 +126,23 @@ Deno.test("save() writes the file, in place of what is there, as often as it is 
   await Deno.remove(folder, { recursive: true });
 });
 
+Deno.test("Saved files are files of their own, and what is there is replaced at once", async () => {
+  const folder = await Deno.makeTempDir();
+  const storage = new UploadStorage();
+  const content = bytes(2 * MEBIBYTE);
+  const file = new UploadedFile(await keep(storage, content), "x", "text/plain");
+  const [first, second] = [`${folder}/first`, `${folder}/second`];
+  await Deno.writeTextFile(first, "before");
+  using before = await Deno.open(first);
+  await Promise.all([file.save(first), file.save(second), file.save(second)]);
+  const read = new Uint8Array(10);
+  assertEquals(new TextDecoder().decode(read.subarray(0, await before.read(read) ?? 0)), "before");
+  await Deno.writeTextFile(second, "more", { append: true });
+  await storage.remove();
+  assertEquals(await Deno.readFile(first), content);
+  await Deno.remove(folder, { recursive: true });
+});
+
 const hasRights = Deno.build.os !== "windows";
 
 Deno.test("A saved file has the rights that other files of the program have", { ignore: !hasRights }, async () => {
@@ -138,11 +155,16 @@ Deno.test("A saved file has the rights that other files of the program have", { 
   await Deno.remove(folder, { recursive: true });
 });
 
-Deno.test("save() into a folder that is not there fails, and nothing is lost", async () => {
+Deno.test("save() where it cannot be fails, nothing is lost, and nothing left", async () => {
   const storage = new UploadStorage();
   for (const size of [10, 2 * MEBIBYTE]) {
     const file = new UploadedFile(await keep(storage, bytes(size)), "x", "text/plain");
     await assertRejects(() => file.save("/nowhere/at/all"), Deno.errors.NotFound);
+    const folder = await Deno.makeTempDir();
+    await Deno.mkdir(`${folder}/taken`);
+    await assertRejects(() => file.save(`${folder}/taken`));
+    assertEquals((await Array.fromAsync(Deno.readDir(folder))).map(({ name }) => name), ["taken"]);
+    await Deno.remove(folder, { recursive: true });
     assertEquals((await file.bytes()).length, size);
   }
   await storage.remove();
