@@ -1,0 +1,254 @@
+// Section 9 of the contract over real sockets: limits of uploads are enforced while they are read, and nothing is left on disk.
+
+import { assert, assertEquals } from "@std/assert";
+import { ChildProgram, CORE } from "./support/child_program.ts";
+import { RawConnection, type RawReply } from "./support/raw_connection.ts";
+import { TemporaryFolder } from "./support/temporary_folder.ts";
+import { ticks } from "./support/ticks.ts";
+
+const MEBIBYTE = 1024 * 1024;
+const HEAD = "--B\r\nContent-Disposition: form-data; name=f; filename=a\r\n\r\n";
+const TAIL = "\r\n--B--\r\n";
+
+/** Answers uploads in all the ways that there are, and tells when nothing of a request is left to do. */
+const PROGRAM = `
+import { App, Form, UploadFile } from "${CORE}";
+import * as v from "npm:valibot@^1.5.0";
+const app = new App({ limits: LIMITS });
+app.middleware(async (request, next) => {
+  request.after(() => console.log("over " + request.path));
+  return await next(request);
+});
+const form = Form(v.object({ f: UploadFile }));
+app.post("/size", { form }, async (_request, { form: { f } }) => f.size);
+app.post("/fails", { form }, async () => { throw new Error("handler fails"); });
+app.post("/invalid", { form: Form(v.object({ f: UploadFile, g: v.string() })) }, async () => 1);
+app.post("/back", { form }, async (_request, { form: { f } }) => f);
+app.post("/stream", { form }, async function* (_request, { form: { f } }) {
+  for await (const chunk of f.stream()) yield chunk;
+});
+app.post("/waits", { form }, async () => {
+  console.log("waiting");
+  await new Promise((resolve) => setTimeout(resolve, 50));
+  return 1;
+});
+app.post("/form-data", async (request) => [...await request.formData()].length);
+await app.run({ port: 0, onListen: ({ port }) => console.log("port " + port) });
+`;
+
+/** A server with a folder for its temporary files. */
+class UploadServer implements AsyncDisposable {
+  readonly port: number;
+  readonly #folder: TemporaryFolder;
+  readonly #child: ChildProgram;
+
+  private constructor(port: number, folder: TemporaryFolder, child: ChildProgram) {
+    this.port = port;
+    this.#folder = folder;
+    this.#child = child;
+  }
+
+  static async start(
+    limits = "{ multipart: 2 ** 30 }",
+    permissions?: (folder: string) => string[],
+  ): Promise<UploadServer> {
+    const folder = await TemporaryFolder.make();
+    const child = await ChildProgram.start(PROGRAM.replace("LIMITS", limits), {
+      env: { TMPDIR: folder.path },
+      ...(permissions ? { permissions: permissions(folder.path) } : {}),
+    });
+    return new UploadServer(await child.port(), folder, child);
+  }
+
+  /** Waits for a line of the program. */
+  printed(line: string): Promise<void> {
+    return this.#child.printed(line);
+  }
+
+  /** What lies in its folder: the temporary files of requests, in folders of their own. */
+  async files(): Promise<string[]> {
+    const files: string[] = [];
+    for await (const { name } of Deno.readDir(this.#folder.path)) {
+      for await (const file of Deno.readDir(this.#folder.within(name))) files.push(`${name}/${file.name}`);
+    }
+    return files;
+  }
+
+  /** Waits until a file is on disk. */
+  async hasFile(): Promise<void> {
+    while ((await this.files()).length === 0) await ticks(1);
+  }
+
+  /** Nothing lies in its folder, not even an empty one, once nothing is left to do. */
+  async isClean(): Promise<void> {
+    while ((await Array.fromAsync(Deno.readDir(this.#folder.path))).length > 0) await ticks(1);
+  }
+
+  /** Ends it; gives what it wrote to stderr. */
+  async end(): Promise<string> {
+    this.#child.signal("SIGTERM");
+    return (await this.#child.end()).stderr;
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    await this.#child[Symbol.asyncDispose]();
+    await this.#folder[Symbol.asyncDispose]();
+  }
+}
+
+function headOf(path: string, length: number | "chunked"): string {
+  const framing = length === "chunked" ? "Transfer-Encoding: chunked" : `Content-Length: ${length}`;
+  return `POST ${path} HTTP/1.1\r\nHost: x\r\nContent-Type: multipart/form-data; boundary=B\r\n${framing}\r\n\r\n`;
+}
+
+/** Sends a file of zeros. */
+async function upload(port: number, path: string, size: number): Promise<RawReply> {
+  using connection = await RawConnection.open(port);
+  await connection.write(headOf(path, HEAD.length + size + TAIL.length) + HEAD);
+  await connection.write(new Uint8Array(size));
+  await connection.write(TAIL);
+  return await connection.reply();
+}
+
+Deno.test("Temporary files are gone after the reply, whatever it was", async () => {
+  await using server = await UploadServer.start();
+  const table: [path: string, status: number][] = [
+    ["/size", 200],
+    ["/fails", 500],
+    ["/invalid", 422],
+    ["/back", 200],
+    ["/stream", 200],
+    ["/form-data", 200],
+  ];
+  for (const [path, status] of table) {
+    assertEquals((await upload(server.port, path, 3 * MEBIBYTE)).status, status, path);
+    await server.isClean();
+  }
+});
+
+Deno.test("Temporary files are gone when the client breaks off in the middle of a file, and that is no error", async () => {
+  await using server = await UploadServer.start();
+  for (const path of ["/size", "/form-data"]) {
+    for (const length of [100 * MEBIBYTE, "chunked"] as const) {
+      using connection = await RawConnection.open(server.port);
+      const part = HEAD + "\0".repeat(3 * MEBIBYTE);
+      await connection.write(headOf(path, length));
+      await connection.write(length === "chunked" ? `${part.length.toString(16)}\r\n${part}\r\n` : part);
+      await server.hasFile();
+      connection.close();
+      await server.isClean();
+    }
+  }
+  assertEquals(await server.end(), "");
+});
+
+Deno.test("Temporary files are gone when the client leaves while the handler works, or the reply is on its way", async () => {
+  await using server = await UploadServer.start();
+  for (const path of ["/waits", "/back", "/stream"]) {
+    using connection = await RawConnection.open(server.port);
+    await connection.write(headOf(path, HEAD.length + 30 * MEBIBYTE + TAIL.length) + HEAD);
+    await connection.write(new Uint8Array(30 * MEBIBYTE));
+    await connection.write(TAIL);
+    if (path === "/waits") await server.printed("waiting");
+    else await connection.until("\r\n\r\n");
+    assertEquals((await server.files()).length, 1);
+    connection.close();
+    await server.isClean();
+  }
+});
+
+/** Sends without end, until there is a reply; gives it, and how many bytes were sent before. */
+async function pour(connection: RawConnection, path: string, length: number | "chunked"): Promise<[RawReply, number]> {
+  const replied = connection.reply();
+  const isReplied = replied.then(() => true);
+  const chunk = new Uint8Array(64 * 1024);
+  const framed = new Uint8Array([...new TextEncoder().encode("10000\r\n"), ...chunk, 13, 10]);
+  await connection.write(headOf(path, length));
+  await connection.write(length === "chunked" ? `${HEAD.length.toString(16)}\r\n${HEAD}\r\n` : HEAD);
+  let sent = 0;
+  while (!await Promise.race([isReplied, ticks(1).then(() => false)])) {
+    await connection.write(length === "chunked" ? framed : chunk);
+    sent += chunk.length;
+  }
+  return [await replied, sent];
+}
+
+/** What sockets hold on both sides, and more. */
+const ON_THE_WAY = 16 * MEBIBYTE;
+
+Deno.test("A file or form over its limit is 413 while it comes, and what was kept of it is gone", async () => {
+  const table: [limits: string, bound: number][] = [
+    [`{ multipart: 2 ** 30, file: ${4 * MEBIBYTE} }`, 4 * MEBIBYTE],
+    [`{ multipart: ${4 * MEBIBYTE} }`, 4 * MEBIBYTE],
+  ];
+  for (const [limits, bound] of table) {
+    await using server = await UploadServer.start(limits);
+    for (const path of ["/size", "/form-data"]) {
+      using connection = await RawConnection.open(server.port);
+      const [reply, sent] = await pour(connection, path, "chunked");
+      assertEquals([reply.status, JSON.parse(reply.body).title], [413, "Content Too Large"]);
+      assert(reply.headers.some(([name, value]) => name === "connection" && value === "close"));
+      assert(sent >= bound && sent <= bound + ON_THE_WAY, `${sent} bytes were sent`);
+      await server.isClean();
+    }
+    assertEquals(await server.end(), "");
+  }
+});
+
+Deno.test("A form that is announced over its limit is 413 before anything of it was read", async () => {
+  await using server = await UploadServer.start(`{ multipart: ${4 * MEBIBYTE} }`);
+  for (const path of ["/size", "/form-data"]) {
+    using connection = await RawConnection.open(server.port);
+    await connection.write(headOf(path, 2 ** 40));
+    assertEquals((await connection.reply()).status, 413);
+  }
+});
+
+Deno.test("An upload that stalls is 408 when its time is up, and what was kept of it is gone", async () => {
+  await using server = await UploadServer.start("{ readTimeout: 300 }");
+  for (const path of ["/size", "/form-data"]) {
+    using connection = await RawConnection.open(server.port);
+    await connection.write(headOf(path, 20 * MEBIBYTE) + HEAD);
+    await connection.write(new Uint8Array(3 * MEBIBYTE));
+    assertEquals((await connection.reply()).status, 408);
+    await server.isClean();
+  }
+  assertEquals(await server.end(), "");
+});
+
+Deno.test("A client that sends a byte now and then gains no time by it", async () => {
+  await using server = await UploadServer.start("{ readTimeout: 300 }");
+  using connection = await RawConnection.open(server.port);
+  await connection.write(headOf("/size", 20 * MEBIBYTE) + HEAD);
+  const replied = connection.reply();
+  const isReplied = replied.then(() => true);
+  while (!await Promise.race([isReplied, ticks(5).then(() => false)])) await connection.write("x");
+  assertEquals((await replied).status, 408);
+});
+
+Deno.test("Without the permission to write, uploads stay in memory: up to 32 MiB, beyond that the log says what to do", async () => {
+  const permissions = () => ["--allow-net", "--allow-read", "--allow-env"];
+  await using server = await UploadServer.start("{ multipart: 2 ** 30 }", permissions);
+  const within = await upload(server.port, "/size", 30 * MEBIBYTE);
+  assertEquals([within.status, within.body], [200, String(30 * MEBIBYTE)]);
+  const beyond = await upload(server.port, "/size", 40 * MEBIBYTE);
+  assertEquals([beyond.status, JSON.parse(beyond.body).detail], [500, "Internal Server Error"]);
+  const log = await server.end();
+  assert(log.includes("allow the program to read and write"), log);
+});
+
+Deno.test("With no permission but the network, uploads work and nobody is asked", async () => {
+  await using server = await UploadServer.start("{}", () => ["--allow-net", "--no-prompt"]);
+  assertEquals((await upload(server.port, "/back", 5 * MEBIBYTE)).body.length, 5 * MEBIBYTE);
+  assertEquals(await server.end(), "");
+});
+
+Deno.test("A stop in the middle of an upload leaves nothing on disk", async () => {
+  await using server = await UploadServer.start();
+  using connection = await RawConnection.open(server.port);
+  await connection.write(headOf("/size", HEAD.length + 5 * MEBIBYTE + TAIL.length) + HEAD);
+  await connection.write(new Uint8Array(4 * MEBIBYTE));
+  await server.hasFile();
+  assertEquals(await server.end(), "");
+  await server.isClean();
+});
