@@ -36,6 +36,13 @@ app.post("/form-data", async (request) => [...await request.formData()].length);
 await app.run({ port: 0, onListen: ({ port }) => console.log("port " + port) });
 `;
 
+interface ServerOptions {
+  /** The limits of the application. */
+  readonly limits?: string;
+  /** Permission flags; all permissions unless given. */
+  readonly permissions?: readonly string[];
+}
+
 /** A server with a folder for its temporary files. */
 class UploadServer implements AsyncDisposable {
   readonly port: number;
@@ -48,14 +55,11 @@ class UploadServer implements AsyncDisposable {
     this.#child = child;
   }
 
-  static async start(
-    limits = "{ multipart: 2 ** 30 }",
-    permissions?: (folder: string) => string[],
-  ): Promise<UploadServer> {
+  static async start({ limits = "{ multipart: 2 ** 30 }", permissions }: ServerOptions = {}): Promise<UploadServer> {
     const folder = await TemporaryFolder.make();
     const child = await ChildProgram.start(PROGRAM.replace("LIMITS", limits), {
       env: { TMPDIR: folder.path },
-      ...(permissions ? { permissions: permissions(folder.path) } : {}),
+      ...(permissions ? { permissions } : {}),
     });
     return new UploadServer(await child.port(), folder, child);
   }
@@ -182,7 +186,7 @@ Deno.test("A file or form over its limit is 413 while it comes, and what was kep
     [`{ multipart: ${4 * MEBIBYTE} }`, 4 * MEBIBYTE],
   ];
   for (const [limits, bound] of table) {
-    await using server = await UploadServer.start(limits);
+    await using server = await UploadServer.start({ limits });
     for (const path of ["/size", "/form-data"]) {
       using connection = await RawConnection.open(server.port);
       const [reply, sent] = await pour(connection, path, "chunked");
@@ -196,7 +200,7 @@ Deno.test("A file or form over its limit is 413 while it comes, and what was kep
 });
 
 Deno.test("A form that is announced over its limit is 413 before anything of it was read", async () => {
-  await using server = await UploadServer.start(`{ multipart: ${4 * MEBIBYTE} }`);
+  await using server = await UploadServer.start({ limits: `{ multipart: ${4 * MEBIBYTE} }` });
   for (const path of ["/size", "/form-data"]) {
     using connection = await RawConnection.open(server.port);
     await connection.write(headOf(path, 2 ** 40));
@@ -205,7 +209,7 @@ Deno.test("A form that is announced over its limit is 413 before anything of it 
 });
 
 Deno.test("An upload that stalls is 408 when its time is up, and what was kept of it is gone", async () => {
-  await using server = await UploadServer.start("{ readTimeout: 300 }");
+  await using server = await UploadServer.start({ limits: "{ readTimeout: 300 }" });
   for (const path of ["/size", "/form-data"]) {
     using connection = await RawConnection.open(server.port);
     await connection.write(headOf(path, 20 * MEBIBYTE) + HEAD);
@@ -217,7 +221,7 @@ Deno.test("An upload that stalls is 408 when its time is up, and what was kept o
 });
 
 Deno.test("A client that sends a byte now and then gains no time by it", async () => {
-  await using server = await UploadServer.start("{ readTimeout: 300 }");
+  await using server = await UploadServer.start({ limits: "{ readTimeout: 300 }" });
   using connection = await RawConnection.open(server.port);
   await connection.write(headOf("/size", 20 * MEBIBYTE) + HEAD);
   const replied = connection.reply();
@@ -227,8 +231,7 @@ Deno.test("A client that sends a byte now and then gains no time by it", async (
 });
 
 Deno.test("Without the permission to write, uploads stay in memory: up to 32 MiB, beyond that the log says what to do", async () => {
-  const permissions = () => ["--allow-net", "--allow-read", "--allow-env"];
-  await using server = await UploadServer.start("{ multipart: 2 ** 30 }", permissions);
+  await using server = await UploadServer.start({ permissions: ["--allow-net", "--allow-read", "--allow-env"] });
   const within = await upload(server.port, "/size", 30 * MEBIBYTE);
   assertEquals([within.status, within.body], [200, String(30 * MEBIBYTE)]);
   const beyond = await upload(server.port, "/size", 40 * MEBIBYTE);
@@ -238,7 +241,7 @@ Deno.test("Without the permission to write, uploads stay in memory: up to 32 MiB
 });
 
 Deno.test("With no permission but the network, uploads work and nobody is asked", async () => {
-  await using server = await UploadServer.start("{}", () => ["--allow-net", "--no-prompt"]);
+  await using server = await UploadServer.start({ permissions: ["--allow-net", "--no-prompt"] });
   assertEquals((await upload(server.port, "/back", 5 * MEBIBYTE)).body.length, 5 * MEBIBYTE);
   assertEquals(await server.end(), "");
 });
@@ -249,6 +252,9 @@ Deno.test("A stop in the middle of an upload leaves nothing on disk", async () =
   await connection.write(headOf("/size", HEAD.length + 5 * MEBIBYTE + TAIL.length) + HEAD);
   await connection.write(new Uint8Array(4 * MEBIBYTE));
   await server.hasFile();
-  assertEquals(await server.end(), "");
+  const ended = server.end();
+  await connection.reply();
+  connection.close();
+  assertEquals(await ended, "");
   await server.isClean();
 });
