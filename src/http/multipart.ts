@@ -56,6 +56,8 @@ class MultipartReading {
   readonly #options: MultipartOptions;
   readonly #parts = new Map<Dicer.PartStream, Promise<void>>();
   readonly #end = Promise.withResolvers<void>();
+  /** Whether the last boundary has come, and all parts were taken. */
+  #isFinished = false;
   #failure: { readonly reason: unknown } | undefined;
   /** The part that has no headers yet. */
   #headless: Dicer.PartStream | undefined;
@@ -67,14 +69,14 @@ class MultipartReading {
     this.#dicer = dicer;
     this.#options = options;
     dicer.on("part", (part) => this.#begin(part));
-    dicer.on("finish", () => this.#end.resolve());
+    dicer.on("finish", () => this.#finish());
     dicer.on("error", (cause) => this.#fail(malformed(cause)));
   }
 
   async run(): Promise<void> {
     try {
       await this.#readAll();
-      if (this.#dicer.writable && !this.#failure) this.#dicer.end();
+      if (!this.#isFinished && !this.#failure) this.#dicer.end();
       await this.#end.promise;
       if (this.#headless) this.#fail(malformed());
     } catch (error) {
@@ -97,7 +99,7 @@ class MultipartReading {
 
   /** Waits until there is room for more. What follows the last boundary is left alone. */
   #write(chunk: Uint8Array): Promise<void> | undefined {
-    if (!this.#dicer.writable) return undefined;
+    if (this.#isFinished) return undefined;
     return new Promise((resolve) => {
       this.#goOn = resolve;
       this.#dicer.write(chunk, () => resolve());
@@ -126,6 +128,13 @@ class MultipartReading {
     } catch (error) {
       this.#fail(error);
     }
+  }
+
+  /** The package may not answer the write that held the last boundary, when the part before that was taken later. */
+  #finish(): void {
+    this.#isFinished = true;
+    this.#end.resolve();
+    this.#goOn();
   }
 
   /** Ends all waiting, for the body as for its parts. The first failure is the one that counts. */

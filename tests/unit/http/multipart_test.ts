@@ -22,7 +22,7 @@ async function read(
         const place = parts.push([name, file?.name, "never finished"]) - 1;
         let content = "";
         return {
-          write: (chunk) => void (content += String.fromCharCode(...chunk)),
+          write: (chunk) => void (content += Array.from(chunk, (byte) => String.fromCharCode(byte)).join("")),
           finish: () => void (parts[place] = [name, file?.name, content]),
         };
       },
@@ -238,6 +238,31 @@ Deno.test("Whoever takes a part slowly is waited for", async () => {
   });
   assertEquals(taken, 199 * 64 * 1024);
   assert(ahead <= 512 * 1024, `${ahead} bytes were read ahead`);
+});
+
+Deno.test("A large part is taken to its end, also where that comes in one chunk with what follows", async () => {
+  const large = "x".repeat(300_000);
+  const bodies = [
+    [file("a", "f", large)],
+    [file("a", "f", large), field("b", "1")],
+    [field("b", "1"), file("a", "f", large)],
+    [file("a", "f", large), file("b", "g", large), file("c", "h", "")],
+  ];
+  for (const parts of bodies) {
+    const expected = parts.length;
+    for (const epilogue of ["", "epilogue", "x".repeat(200_000)]) {
+      const body = latin1(bodyOf(...parts));
+      for (
+        const chunks of [[body, latin1(epilogue)], [latin1(bodyOf(...parts) + epilogue)], [
+          body.slice(0, 70_000),
+          body.slice(70_000),
+          latin1(epilogue),
+        ]]
+      ) {
+        assertEquals((await read(chunks) as Part[]).length, expected);
+      }
+    }
+  }
 });
 
 Deno.test("The boundary is read off the content type, quoted or not", () => {
