@@ -1,0 +1,27 @@
+/** The page: three files, sent as they are. */
+import { file, Router } from "@webfw/core";
+
+/** Nothing but what the page brings along, so that no message can smuggle in a script. */
+const POLICY = "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; connect-src 'self'; " +
+  "form-action 'self'; base-uri 'none'; frame-ancestors 'none'";
+
+/** The routes of the page. */
+export const page = new Router();
+
+page.get("/", async function getPage(request) {
+  "Show the page.";
+  request.replyHeaders.set("content-security-policy", POLICY);
+  return await pageFile("index.html");
+});
+page.get("/chat.js", async function getScript() {
+  "Send the script of the page.";
+  return await pageFile("chat.js");
+});
+page.get("/chat.css", async function getStyle() {
+  "Send the style of the page.";
+  return await pageFile("chat.css");
+});
+
+function pageFile(name: string): Promise<File> {
+  return file(new URL(`page/${name}`, import.meta.url));
+}
