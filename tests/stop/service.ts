@@ -1,0 +1,68 @@
+// A service that has something of everything under way when it is told to stop, and tells on stdout what becomes of it.
+
+import { App, dependency, SSE } from "@webfw/core";
+
+const tell = (line: string): void => console.log(line);
+
+/** Settles when streams are ended: what waits for it is under way while the service stops. */
+const stopping = Promise.withResolvers<void>();
+
+export const app = new App();
+
+app.lifespan(async function* () {
+  yield;
+  tell("first lifespan ended");
+});
+app.lifespan(async function* () {
+  yield;
+  tell("second lifespan ended");
+});
+
+const handle = dependency(async function* () {
+  yield "handle";
+  tell("dependency ended");
+});
+
+app.get("/slow", { deps: { handle } }, async function slow(request) {
+  request.after(async () => {
+    await Promise.resolve();
+    tell("task done");
+  });
+  tell("slow begun");
+  await stopping.promise;
+  return "slow but whole";
+});
+
+app.get("/lines", async function* lines() {
+  try {
+    yield "first";
+    await stopping.promise;
+  } finally {
+    tell("lines ended");
+  }
+});
+
+app.get("/events", async function events(request) {
+  request.after(() => {
+    tell("events ended");
+    stopping.resolve();
+  });
+  return SSE(request.app.topic("news").subscribe(), { retry: 100 });
+});
+
+app.websocket("/socket", async function echo(socket) {
+  for await (const message of socket) await socket.send(message);
+  tell("socket ended");
+});
+
+if (import.meta.main) {
+  const controller = new AbortController();
+  Deno.addSignalListener("SIGUSR1", () => controller.abort());
+  await app.run({
+    port: 0,
+    signal: controller.signal,
+    onListen: ({ hostname, port }) => console.error(`Listening on http://${hostname}:${port}`),
+  });
+  tell("run() resolved");
+  Deno.exit();
+}
