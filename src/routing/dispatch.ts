@@ -16,7 +16,7 @@ import { expectationsOf } from "../schema/issues.ts";
 import type { Dataset, SchemaIssue } from "../schema/schema.ts";
 import { toValidator, type Validator } from "../schema/validator.ts";
 import type { RouteInfo } from "../http/route_info.ts";
-import { compose, type Conclude, type Endpoint, type Middleware, openReply, type Recover } from "./middleware.ts";
+import { compose, type Endpoint, type Middleware, openReply, type Recover, type ReplyStep } from "./middleware.ts";
 import { parsePath } from "./path.ts";
 import type { AnyRoute } from "./registry.ts";
 import type { Route } from "./route.ts";
@@ -130,15 +130,15 @@ export class Dispatcher {
   #surround(handler: BuiltInRoute["handler"]): Endpoint {
     const { middlewares, recover } = this.#parts;
     const conclude = concluding(this.pending);
-    const concludeOwn = middlewares.length === 0 ? conclude : openReply;
     const guarded: Endpoint = async (request) => {
+      const exchange = exchangeOf(request);
       let response: Response;
       try {
-        response = await handler(request);
+        response = openReply(exchange, await handler(request));
       } catch (thrown) {
         response = await recover(thrown, request);
       }
-      return concludeOwn(exchangeOf(request), response);
+      return middlewares.length === 0 ? conclude(exchange, response) : response;
     };
     return compose(middlewares, guarded, recover, conclude);
   }
@@ -147,8 +147,8 @@ export class Dispatcher {
 function endpointOf(route: Route, { recover, stopping }: DispatcherParts, pending: PendingWork): Endpoint {
   const conclude = concluding(pending);
   const middlewares = route.scopes.flatMap((scope) => scope.middlewares);
-  const plan = planOf(route, recover, stopping, middlewares.length === 0 ? conclude : openReply);
-  return compose(middlewares, plan, recover, conclude);
+  if (middlewares.length === 0) return planOf(route, recover, stopping, asItIs, conclude);
+  return compose(middlewares, planOf(route, recover, stopping, openReply, asItIs), recover, conclude);
 }
 
 /** The plan of a route: binds the arguments, runs the handler, reduces its result to the model, makes the reply. */
@@ -156,7 +156,8 @@ function planOf(
   { binder, handler, options, name }: Route,
   recover: Recover,
   stopping: Stopping,
-  conclude: Conclude,
+  prepare: ReplyStep,
+  conclude: ReplyStep,
 ): Endpoint {
   const { isAsync, bind } = binder;
   const { response: model, status } = options;
@@ -180,6 +181,7 @@ function planOf(
       if (response !== result) exchange.openReply = response;
       if (exchange.completion && isWhole(result)) exchange.completion.whole = response;
       if (exchange.replyHeaders) response = withHeaders(response, exchange.replyHeaders);
+      response = prepare(exchange, response);
     } catch (thrown) {
       response = await recover(thrown, request);
     }
@@ -206,8 +208,12 @@ function eachOf(reduce: (value: unknown) => unknown): (source: unknown) => Async
   };
 }
 
-function concluding(pending: PendingWork): Conclude {
+function concluding(pending: PendingWork): ReplyStep {
   return (exchange, response) => finish(exchange, response, pending);
+}
+
+function asItIs(_exchange: Exchange, response: Response): Response {
+  return response;
 }
 
 /** Whether the reply of a result is made at once, and not while it is sent. */

@@ -1,6 +1,6 @@
 /** The boundary where errors become replies. */
 import { HTTPError, isHTTPError } from "../errors.ts";
-import { problemReply, toHTTPError } from "../http/reply.ts";
+import { problemReply, toHTTPError, withOpenHeaders } from "../http/reply.ts";
 import type { HttpRequest } from "../http/request.ts";
 import { describeError, log } from "../log.ts";
 import type { Recover } from "./middleware.ts";
@@ -22,7 +22,7 @@ export function errorBoundary(handler: ErrorHandler | undefined): Recover {
     try {
       const reply = await handler?.(error, request);
       if (reply === undefined || reply === null) return problemReply(error);
-      if (reply instanceof Response) return reply;
+      if (reply instanceof Response) return withOpenHeaders(reply);
       throw new TypeError(`Cannot reply with what onError returned: got ${typeof reply}, wanted a Response or nothing`);
     } catch (failure) {
       log("error", "Shaping an error reply failed", {

@@ -38,7 +38,7 @@ export type Middleware<State = Record<string, unknown>> = (
 /** Answers a request. It never rejects. */
 export type Endpoint = (request: HttpRequest) => Promise<Response>;
 
-/** Makes the reply of an error. */
+/** Makes the reply of an error, with headers that can be changed. It never rejects. */
 export type Recover = (
   thrown: unknown,
   request: HttpRequest,
@@ -56,8 +56,8 @@ export function checkMiddleware(middleware: unknown): Middleware {
   );
 }
 
-/** The last step of a reply on its way outwards. */
-export type Conclude = (exchange: Exchange, response: Response) => Response;
+/** A step of a reply on its way outwards. */
+export type ReplyStep = (exchange: Exchange, response: Response) => Response;
 
 /** Opens the headers of a reply for the middlewares that it is on its way to. One that is known to be open is not tried again. */
 export function openReply(exchange: Exchange, response: Response): Response {
@@ -76,7 +76,7 @@ export function compose(
   middlewares: readonly Middleware[],
   endpoint: Endpoint,
   recover: Recover,
-  conclude: Conclude,
+  conclude: ReplyStep,
 ): Endpoint {
   return middlewares.reduceRight<Endpoint>(
     (inner, middleware, index) => surround(middleware, inner, recover, index === 0 ? conclude : openReply),
@@ -89,7 +89,7 @@ function surround(
   middleware: Middleware,
   inner: Endpoint,
   recover: Recover,
-  conclude: Conclude,
+  conclude: ReplyStep,
 ): Endpoint {
   return (request) => {
     let passed: Promise<Response> | undefined;
@@ -102,11 +102,15 @@ function surround(
       (await passed)?.body?.cancel().catch(() => {});
       return conclude(exchangeOf(request), await recover(thrown, request));
     };
-    return middleware(request, next).then(
-      (response) =>
-        response instanceof PlatformResponse ? conclude(exchangeOf(request), response) : fail(noResponse(middleware)),
-      fail,
-    );
+    const accept = (response: Response): Response | Promise<Response> => {
+      try {
+        if (!(response instanceof PlatformResponse)) throw noResponse(middleware);
+        return conclude(exchangeOf(request), response);
+      } catch (mistake) {
+        return fail(mistake);
+      }
+    };
+    return middleware(request, next).then(accept, fail);
   };
 }
 

@@ -11,7 +11,7 @@ import { WebSocketConnection } from "../http/websocket_connection.ts";
 import { checkHandshake, checkOrigin, chooseProtocol } from "../http/websocket_handshake.ts";
 import { WebSocketLink } from "../http/websocket_link.ts";
 import { describeError, log } from "../log.ts";
-import { compose, type Conclude, type Endpoint, openReply, type Recover } from "./middleware.ts";
+import { compose, type Endpoint, openReply, type Recover, type ReplyStep } from "./middleware.ts";
 import type { WebSocketRoute } from "./websocket_route.ts";
 
 /** A timer that is told to wait longer fires at once. */
@@ -25,7 +25,7 @@ export interface WebSocketParts {
   readonly stopping: Stopping;
   readonly pending: PendingWork;
   /** The last step of a reply that is no upgrade. */
-  readonly conclude: Conclude;
+  readonly conclude: ReplyStep;
 }
 
 /** What was settled before the upgrade. */

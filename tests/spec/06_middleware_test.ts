@@ -253,6 +253,34 @@ Deno.test("A reply with headers that cannot change keeps its status and body", a
   assertEquals([response.status, await response.text(), response.headers.get("x-set")], [200, "proxied", "1"]);
 });
 
+Deno.test("A reply that was read before it is passed on is a mistake that outer middleware sees as a 500", async () => {
+  using log = new CapturedLog();
+  const spent = async () => {
+    const response = await globalThis.fetch("data:text/plain,spent");
+    await response.text();
+    return response;
+  };
+  const app = new App();
+  app.middleware(async (request, next) => {
+    const response = await next(request);
+    response.headers.set("x-seen", String(response.status));
+    return response;
+  });
+  app.middleware(async (request, next) => request.path === "/middleware" ? await spent() : await next(request));
+  app.get("/handler", spent);
+  app.get("/error", async () => {
+    throw new HTTPError(400);
+  });
+  app.onError(async () => await spent());
+  await using client = new TestClient(app);
+  for (const path of ["/middleware", "/handler", "/error", "/nowhere"]) {
+    const response = await client.get(path);
+    assertEquals([path, response.status, response.headers.get("x-seen")], [path, 500, "500"]);
+    await response.body?.cancel();
+  }
+  assertStringIncludes(JSON.stringify(log.lines), "Shaping an error reply failed");
+});
+
 Deno.test("Middleware sees a streamed reply before it has been made, and may replace it", async () => {
   const notes: string[] = [];
   const app = new App();
