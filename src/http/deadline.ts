@@ -1,21 +1,29 @@
 /**
  * Deadlines for many short waits with one timer. A timer for each request costs a quarter of a bare reply, and nearly none of
- * them ever fires.
+ * them ever fires; even a look at the clock can be measured. So a wait is noted without its time: the timer looks at all waits
+ * every now and then, and the time of one begins at the first look.
  */
 
 /** A timer that is told to wait longer fires at once. */
 const MAX_TIMEOUT = 2 ** 31 - 1;
 
+/** The part of its time after which a wait is looked at first; it can end as much too late. */
+const FIRST_LOOK = 1 / 16;
+
 /** A wait that has to end in time; one of a ring, so that it is left without a search. */
 class Wait {
-  readonly expires: number;
-  readonly expire: () => void;
+  readonly ms: number;
+  readonly late: () => Error;
+  readonly reject: (error: Error) => void;
+  /** When its time is up, once it has been looked at. */
+  expires: number | undefined = undefined;
   previous: Wait = this;
   next: Wait = this;
 
-  constructor(expires: number, expire: () => void) {
-    this.expires = expires;
-    this.expire = expire;
+  constructor(ms: number, late: () => Error, reject: (error: Error) => void) {
+    this.ms = ms;
+    this.late = late;
+    this.reject = reject;
   }
 
   enter(): void {
@@ -33,15 +41,16 @@ class Wait {
   }
 }
 
-const ring = new Wait(Infinity, () => {});
+const ring = new Wait(Infinity, () => new Error(), () => {});
 let timer: ReturnType<typeof setTimeout> | undefined;
-let firesAt = Infinity;
+/** The time that the timer was set to, in milliseconds: it fires no later than that from now. */
+let timerMs = Infinity;
 
 /**
  * Waits for a promise, but not for ever.
  *
  * @param promise What to wait for. It is left running when time is up.
- * @param ms The time it has, in milliseconds.
+ * @param ms The time it has, in milliseconds; it may be given a sixteenth more.
  * @param late Makes the error of a wait that took too long.
  * @param broken Makes the error of a promise that was rejected.
  */
@@ -52,9 +61,9 @@ export function withDeadline<T>(
   broken: (cause: unknown) => unknown,
 ): Promise<T> {
   return new Promise((resolve, reject) => {
-    const wait = new Wait(performance.now() + ms, () => reject(late()));
+    const wait = new Wait(ms, late, reject);
     wait.enter();
-    if (wait.expires < firesAt) arm(wait.expires);
+    if (timerMs > ms * FIRST_LOOK) setTimer(ms * FIRST_LOOK);
     promise.then((value) => {
       wait.leave();
       resolve(value);
@@ -92,30 +101,32 @@ export function releaseIdleTimer(): void {
   if (ring.next !== ring || timer === undefined) return;
   clearTimeout(timer);
   timer = undefined;
-  firesAt = Infinity;
+  timerMs = Infinity;
 }
 
-function arm(expires: number): void {
+function setTimer(ms: number): void {
   clearTimeout(timer);
-  firesAt = expires;
-  timer = setTimeout(expireAll, Math.min(Math.max(0, expires - performance.now()), MAX_TIMEOUT));
-  // The timer stays armed after its wait is over; it must not keep a program alive.
+  timerMs = ms;
+  timer = setTimeout(look, Math.min(ms, MAX_TIMEOUT));
+  // The timer stays set after its wait is over; it must not keep a program alive.
   Deno.unrefTimer(timer);
 }
 
-function expireAll(): void {
+/** Ends the waits whose time is up. */
+function look(): void {
   timer = undefined;
-  firesAt = Infinity;
+  timerMs = Infinity;
   const now = performance.now();
   let earliest = Infinity;
   let next = ring.next;
   while (next !== ring) {
     const wait = next;
     next = wait.next;
+    wait.expires ??= now + wait.ms;
     if (wait.expires <= now) {
       wait.leave();
-      wait.expire();
+      wait.reject(wait.late());
     } else if (wait.expires < earliest) earliest = wait.expires;
   }
-  if (earliest < Infinity) arm(earliest);
+  if (earliest < Infinity) setTimer(earliest - now);
 }

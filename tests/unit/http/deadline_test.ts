@@ -1,4 +1,4 @@
-import { assertEquals, assertRejects } from "@std/assert";
+import { assert, assertEquals, assertRejects } from "@std/assert";
 import { releaseIdleTimer, withDeadline, withOwnDeadline } from "../../../src/http/deadline.ts";
 
 const late = () => new RangeError("late");
@@ -55,6 +55,20 @@ Deno.test("A wait that is shorter than those before it is not held up by them, a
   for (const wait of waits) await assertRejects(() => wait, RangeError, "late");
   gate.resolve(5);
   assertEquals(await long, 5);
+  releaseIdleTimer();
+});
+
+Deno.test("No wait ends before its time, however late the timer was set for another", async () => {
+  using _awake = awake();
+  const start = performance.now();
+  const first = withDeadline(new Promise(() => {}), 30, late, broken);
+  first.catch(() => {});
+  await new Promise((resolve) => setTimeout(resolve, 15));
+  const secondStart = performance.now();
+  await assertRejects(() => withDeadline(new Promise(() => {}), 20, late, broken), RangeError, "late");
+  assert(performance.now() - secondStart >= 20);
+  await assertRejects(() => first, RangeError, "late");
+  assert(performance.now() - start >= 30);
   releaseIdleTimer();
 });
 
