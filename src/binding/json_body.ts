@@ -46,8 +46,14 @@ export class JsonBody {
    */
   parse(text: string, issues: Issue[]): unknown {
     const detail = text.length > MAX_EXPLAINED ? "first" : "all";
-    const result = run(() => this.#validate(text === "" ? undefined : parseJson(text), detail));
-    return result instanceof Promise ? result.then((dataset) => settle(dataset, issues)) : settle(result, issues);
+    let result: Dataset | Promise<Dataset>;
+    try {
+      result = this.#validate(text === "" ? undefined : parseJson(text), detail);
+    } catch (error) {
+      refuseDepth(error);
+    }
+    if (result instanceof Promise) return result.then((dataset) => settle(dataset, issues), refuseDepth);
+    return settle(result, issues);
   }
 }
 
@@ -66,15 +72,6 @@ function refuseUnlessEmpty(request: HttpRequest): "" {
 }
 
 /** A recursive schema follows the nesting of the body, which the stack may not hold. */
-function run(validate: () => Dataset | Promise<Dataset>): Dataset | Promise<Dataset> {
-  try {
-    const result = validate();
-    return result instanceof Promise ? result.catch(refuseDepth) : result;
-  } catch (error) {
-    return refuseDepth(error);
-  }
-}
-
 function refuseDepth(error: unknown): never {
   const isDepth = error instanceof RangeError && /call stack/i.test(error.message);
   throw isDepth ? new HTTPError(400, "The body is nested too deeply") : error;
