@@ -47,7 +47,7 @@ async function inFolder(work: (folder: string) => Promise<void>): Promise<void> 
 Deno.test("the programs in the README type-check, and its test passes", () =>
   inFolder(async (folder) => {
     const programs = blocks("ts");
-    assertEquals(programs.length, 2);
+    assertEquals(programs.length, 3);
     const files = programs.map((_, index) => join(folder, `program${index}.ts`));
     await Promise.all(programs.map((program, index) => Deno.writeTextFile(files[index]!, program)));
     await using prepared = await prepareDeno(["test", "-A", "--no-lock", ...files], { env: { NO_COLOR: "1" } });
