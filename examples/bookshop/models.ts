@@ -6,7 +6,7 @@ const Count = v.pipe(v.number(), v.integer(), v.minValue(0), v.maxValue(100_000)
 /** Money in cents, which are never rounded. */
 const Cents = Count;
 
-export const Id = v.pipe(v.number(), v.integer(), v.minValue(1));
+export const Id = v.pipe(v.number(), v.safeInteger(), v.minValue(1));
 export const Slug = v.pipe(v.string(), v.slug(), v.maxLength(40));
 export const Isbn = v.pipe(v.string(), v.digits(), v.length(13), v.isbn());
 

@@ -5,7 +5,7 @@ import * as v from "valibot";
 /** The query of a list: `query: { ...paging }`. */
 export const paging = {
   limit: v.optional(v.pipe(v.number(), v.integer(), v.minValue(1), v.maxValue(100)), 20),
-  offset: v.optional(v.pipe(v.number(), v.integer(), v.minValue(0)), 0),
+  offset: v.optional(v.pipe(v.number(), v.integer(), v.minValue(0), v.maxValue(1_000_000)), 0),
 };
 
 /** The model of a page; `next` is where the next one is. */

@@ -7,6 +7,7 @@ import { toIssue } from "../schema/issues.ts";
 import { toJsonForm } from "../schema/json_form.ts";
 import type { Dataset, Schema } from "../schema/schema.ts";
 import { toValidator, type Validator } from "../schema/validator.ts";
+import { findOverflows } from "./json_number.ts";
 
 /**
  * The length up to which all faults of a body are told. A fault takes a hundred times the memory of what causes it: a megabyte of
@@ -48,7 +49,10 @@ export class JsonBody {
     const detail = text.length > MAX_EXPLAINED ? "first" : "all";
     let result: Dataset | Promise<Dataset>;
     try {
-      result = this.#validate(text === "" ? undefined : parseJson(text), detail);
+      const value = text === "" ? undefined : parseJson(text);
+      const overflows = findOverflows(text, value, detail);
+      if (overflows.length > 0) return void issues.push(...overflows);
+      result = this.#validate(value, detail);
     } catch (error) {
       refuseDepth(error);
     }

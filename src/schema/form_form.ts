@@ -6,7 +6,7 @@
  */
 import * as v from "valibot";
 import { FormNode, isUnchosen } from "./form_node.ts";
-import { keepFallback, mapParts, withInput } from "./rebuild.ts";
+import { mapParts, withInput } from "./rebuild.ts";
 import { type Dataset, nodeOf, type PipeAction, runSchema, type Schema, type SchemaNode } from "./schema.ts";
 import { textParserOf } from "./text_form.ts";
 
@@ -96,9 +96,8 @@ function makeForm(node: SchemaNode, name: string): SchemaNode {
     case "non_nullish":
     case "union":
     case "intersect":
-      return mapParts(node, map);
     case "lazy":
-      return lazyForm(node, name);
+      return mapParts(node, map);
   }
   const cure = node.type === "date" ? ", use v.pipe(v.string(), v.isoTimestamp(), v.toDate())" : "";
   throw new TypeError(`Cannot bind ${name}: a schema of kind "${node.type}" cannot be read from a form${cure}`);
@@ -173,14 +172,6 @@ function refuses(node: SchemaNode, value: unknown): boolean {
   const isSync = steps.findIndex((step) => step.async);
   const pipe = v.pipe as unknown as (...steps: readonly unknown[]) => SchemaNode;
   return isSync > 0 && refuses(pipe(...steps.slice(0, isSync)), value);
-}
-
-function lazyForm(node: SchemaNode, name: string): SchemaNode {
-  const getter = node.getter!;
-  const form = node.async
-    ? v.lazyAsync(async (input) => formOf(await getter(input), name) as never)
-    : v.lazy((input) => formOf(getter(input), name) as never);
-  return keepFallback(node, form as unknown as SchemaNode);
 }
 
 /** Whether a schema may take named fields. A lazy one is told when it is run. */

@@ -64,22 +64,10 @@ function makeForm(node: SchemaNode, name: string): SchemaNode {
     const parse = parseOneOf(bigints);
     return withInput(node, (value) => typeof value === "string" ? parse(value) : value);
   }
-  if (node.type === "lazy") return lazyForm(node, name);
   const form = mapParts(node, map);
   if (node.entries === undefined && node.type !== "record") return form;
   const isInherited = Object.keys(node.entries ?? {}).some((key) => key in Object.prototype);
   return withInput(form, isInherited ? withoutPrototype : refuseArray);
-}
-
-function lazyForm(node: SchemaNode, name: string): SchemaNode {
-  const getter = (input: unknown): SchemaNode => {
-    const target = node.getter?.(input) as SchemaNode | Promise<SchemaNode>;
-    // An async getter gives a promise, which only the async kind of lazy schema waits for.
-    return target instanceof Promise
-      ? target.then((schema) => jsonForm(schema, name)) as unknown as SchemaNode
-      : jsonForm(target, name);
-  };
-  return { ...node, getter };
 }
 
 /** Stands in for an array with something that no object schema takes: valibot would take it where its keys fit. */

@@ -74,7 +74,7 @@ function transforms(node: SchemaNode): boolean {
 }
 
 /** `v.fallback` closes over the schema it wraps, so it is laid around the new one again. */
-export function keepFallback(node: SchemaNode, rebuilt: SchemaNode): SchemaNode {
+function keepFallback(node: SchemaNode, rebuilt: SchemaNode): SchemaNode {
   if (!fallsBack(node)) return rebuilt;
   const wrap = (node.async ? v.fallbackAsync : v.fallback) as unknown as (
     schema: SchemaNode,
@@ -128,6 +128,8 @@ function rebuild(node: SchemaNode, map: MapPart): SchemaNode {
       const wrapped = mapOne(node.wrapped, map);
       return wrapped === node.wrapped ? node : node.reference(wrapped, node.default);
     }
+    case "lazy":
+      return lazy(node, map);
     case "non_optional":
     case "non_nullable":
     case "non_nullish":
@@ -143,6 +145,14 @@ function again(
   after: readonly unknown[],
 ): SchemaNode {
   return after.every((part, index) => part === before[index]) ? node : node.reference(...after, node.message);
+}
+
+/** Made anew in any case: what is laid around a lazy schema, such as `v.cache`, closes over its getter. */
+function lazy({ getter, async: isAsync }: SchemaNode, map: MapPart): SchemaNode {
+  const form = isAsync
+    ? v.lazyAsync(async (input) => map(await getter!(input)) as never)
+    : v.lazy((input) => map(getter!(input)) as never);
+  return form as unknown as SchemaNode;
 }
 
 function mapOne(

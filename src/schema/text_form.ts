@@ -114,8 +114,10 @@ function fromText(
   );
 }
 
-function scalarForm(node: SchemaNode, name: string): SchemaNode {
-  const map = (part: SchemaNode): SchemaNode => scalarForm(part, name);
+/** A schema that is there to refuse null has none made of text, which it would not see: a default within would stand in for it. */
+function scalarForm(node: SchemaNode, name: string, takesNull = true): SchemaNode {
+  const refusesNull = node.type === "non_nullable" || node.type === "non_nullish";
+  const map = (part: SchemaNode): SchemaNode => scalarForm(part, name, takesNull && !refusesNull);
   if (node.pipe) return mapParts(node, map);
   const parse = textParserOf(node);
   if (parse) return fromText(node, parse);
@@ -129,7 +131,7 @@ function scalarForm(node: SchemaNode, name: string): SchemaNode {
       return node;
     case "nullable":
     case "nullish":
-      return fromText(mapParts(node, map), parseNull);
+      return takesNull ? fromText(mapParts(node, map), parseNull) : mapParts(node, map);
     case "optional":
     case "undefinedable":
     case "exact_optional":

@@ -274,6 +274,26 @@ Deno.test("Text conversions do not leak into JSON: numbers and booleans have to 
   }
 });
 
+Deno.test("A number that no double can hold is 422, wherever it stands", async () => {
+  await using client = echoing(v.union([v.number(), v.array(v.any()), v.object({})]));
+  const bodies: [text: string, path: (string | number)[]][] = [
+    ["1e999", []],
+    [`[0,{"a":-1E+400}]`, [1, "a"]],
+    [`{"n":1${"0".repeat(309)}.0}`, ["n"]],
+    [`[1e0000000309]`, [0]],
+  ];
+  for (const [text, path] of bodies) {
+    const reply = await send(client, text);
+    assertEquals(reply.status, 422);
+    assertEquals((await reply.json()).errors, [{
+      in: "body",
+      path,
+      message: "Invalid number: too large",
+      expected: "a finite number",
+    }]);
+  }
+});
+
 Deno.test("Async schemas validate bodies, too", async () => {
   const taken = new Set(["ada"]);
   await using client = echoing(v.objectAsync({

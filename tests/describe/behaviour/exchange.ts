@@ -42,7 +42,7 @@ export class Exchange {
       ...faultsOf(received, expectation, operation, this.#subject),
       ...faultsOfReply(received, operation, this.#schemas),
     ];
-    const values = [...[...texts.values()].flat(), ...stringsOf(body?.text ?? "")];
+    const values = valuesOf([...texts.values()].flat(), body?.text ?? "");
     if (expectation.verdict === "invalid" && repeats(received, values, this.#document)) {
       faults.push("the refusal repeats what was sent");
     }
@@ -71,20 +71,20 @@ export class Exchange {
   }
 }
 
-/** The texts in a JSON value, those that are keys apart. */
-function stringsOf(json: string): string[] {
+/** All texts that were sent but for those that are keys of the body, which a refusal may name. */
+function valuesOf(texts: readonly string[], json: string): string[] {
   // What is so long is nested deeply, and takes long to read.
-  if (json.length > 10_000) return [];
+  if (json.length > 10_000) return [...texts];
+  const values = new Set(texts);
+  const keys = new Set<string>();
   try {
-    const strings = new Set<string>();
-    const keys = new Set<string>();
     JSON.parse(json, (key, value) => {
       keys.add(key);
-      if (typeof value === "string") strings.add(value);
+      if (typeof value === "string") values.add(value);
       return value;
     });
-    return [...strings.difference(keys)];
   } catch {
-    return [];
+    // No JSON has no texts.
   }
+  return [...values.difference(keys)];
 }

@@ -26,8 +26,24 @@ export class Schemas {
       JSON.stringify(document),
       (key, value) => key === "$ref" && typeof value === "string" ? BASE + value : value,
     );
-    // Unless it looks for all errors, the validator overlooks that a key is missing that is empty.
-    this.#ajv = new Ajv2020({ strict: false, ownProperties: true, allErrors: true, logger: false });
+    this.#ajv = new Ajv2020({
+      strict: false,
+      ownProperties: true,
+      logger: false,
+      // Lengths are counted as valibot does, in units of UTF-16.
+      unicode: false,
+    });
+    // Its own take no large number for a multiple of anything, and overlook that a key is missing that is empty.
+    this.#ajv.removeKeyword("multipleOf").addKeyword({
+      keyword: "multipleOf",
+      type: "number",
+      validate: (unit: number, value: number) => value % unit === 0,
+    });
+    this.#ajv.removeKeyword("required").addKeyword({
+      keyword: "required",
+      type: "object",
+      validate: (names: readonly string[], value: object) => names.every((name) => Object.hasOwn(value, name)),
+    });
     for (const name of Object.keys(fullFormats)) {
       this.#ajv.addFormat(name, (text: string) => {
         this.#isDoubtful ||= !hasFormat(text, name as keyof typeof fullFormats);

@@ -177,3 +177,17 @@ Deno.test("What a pipe checks after a fallback of its first step is not lost", (
   assertEquals((runSchema(form, { a: "x" }) as Dataset).value, { a: 1n });
   assertEquals((runSchema(form, { a: "2" }) as Dataset).issues?.length, 1);
 });
+
+Deno.test("What stands around a lazy schema does not hide what it gives", async () => {
+  const object = () => v.object({ a: v.optional(v.bigint()) });
+  const lazy = [
+    v.cache(v.lazy(object)),
+    v.message(v.lazy(object), "No"),
+    v.config(v.lazy(object), { abortEarly: true }),
+    v.fallback(v.lazy(object), { a: 7n }),
+  ];
+  for (const schema of [...lazy, ...lazy.map((schema) => v.pipe(schema, v.check(() => true)))]) {
+    assertEquals(await outcome(toJsonForm(schema, "it"), { a: "6" }), { value: { a: 6n } });
+  }
+  for (const schema of lazy.slice(0, 3)) assert(!await accepts(schema, []));
+});
