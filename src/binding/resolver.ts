@@ -49,11 +49,12 @@ export class Resolver {
     return this.#steps.length === 1 ? this.#resolveOne(request, args) : this.#resolveAll(request, args);
   }
 
-  async #resolveOne(request: HttpRequest, args: readonly Args[]): Promise<Args> {
+  #resolveOne(request: HttpRequest, args: readonly Args[]): Promise<Args> {
     const own = args[0]!;
-    const value = await make(this.#steps[0]!.node, request, args[1]!);
-    for (const [name] of this.#wanted) own[name] = value;
-    return own;
+    return make(this.#steps[0]!.node, request, args[1]!).then((value) => {
+      for (let index = 0; index < this.#wanted.length; index++) own[this.#wanted[index]![0]] = value;
+      return own;
+    });
   }
 
   async #resolveAll(request: HttpRequest, args: readonly Args[]): Promise<Args> {
