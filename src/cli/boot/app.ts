@@ -26,7 +26,7 @@ export interface WebfwApp {
     readonly port: number;
     readonly onListen: (address: Address) => void;
     readonly accessLog: boolean;
-    readonly reusePort: boolean;
+    readonly reusePort?: boolean;
     readonly workers?: { readonly guests: readonly MessagePort[] } | { readonly host: MessagePort };
   }): Promise<void>;
 }

@@ -20,8 +20,9 @@ export async function serve(load: Load, plan: ServePlan): Promise<never> {
     announce(app, address);
   };
   const { hostname, port } = plan;
-  const options = { hostname, port, reusePort: plan.workers > 1, onListen };
   const { guests } = others;
+  // An earlier version of the framework is told nothing that it does not know.
+  const options = { hostname, port, onListen, ...(guests.length > 0 && { reusePort: true }) };
   try {
     if (isWebfwApp(app)) {
       await app.run({ ...options, accessLog: true, ...(guests.length > 0 && { workers: { guests } }) });

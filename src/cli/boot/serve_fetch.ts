@@ -6,7 +6,7 @@ import type { Address, FetchApp } from "./app.ts";
 export interface FetchOptions {
   readonly hostname: string;
   readonly port: number;
-  readonly reusePort: boolean;
+  readonly reusePort?: boolean;
   readonly onListen: (address: Address) => void;
 }
 
