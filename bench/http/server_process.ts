@@ -51,6 +51,14 @@ export class ServerProcess implements AsyncDisposable {
     return (Number(fields[11]) + Number(fields[12])) * MICROSECONDS_PER_TICK;
   }
 
+  /** The resident memory of the process, now and at most so far, in bytes, where the system tells it. */
+  memory(): { now: number; peak: number } | undefined {
+    if (Deno.build.os !== "linux") return undefined;
+    const status = Deno.readTextFileSync(`/proc/${this.#child.pid}/status`);
+    const read = (name: string) => Number(new RegExp(`^${name}:\\s+(\\d+) kB$`, "m").exec(status)?.[1]) * 1024;
+    return { now: read("VmRSS"), peak: read("VmHWM") };
+  }
+
   /** Asks the process to end, and ends it if it does not. */
   async [Symbol.asyncDispose](): Promise<void> {
     try {
