@@ -283,16 +283,16 @@ export class App<State = Record<string, unknown>> extends RouteScope<State, ""> 
    * topics hold. A later request starts the lifespans again.
    */
   async stop(): Promise<void> {
-    this.#endStreams();
+    await this.#endStreams();
     await this.#dispatcher?.pending.settled();
     await this.#unwind();
     this.#stopping = new AbortController();
   }
 
-  /** WebSockets are closed with 1001. */
-  #endStreams(): void {
+  async #endStreams(): Promise<void> {
     this.#stopping.abort();
     this.#topics.endSubscriptions();
+    await this.#dispatcher?.links.close();
   }
 
   async #unwind(): Promise<void> {

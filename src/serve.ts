@@ -70,8 +70,8 @@ export interface Servable {
   ) => Promise<Response>;
   /** Makes ready for requests. */
   start(): Promise<void>;
-  /** Ends streams, since they would never end by themselves. */
-  endStreams(): void;
+  /** Ends streams and WebSockets, since they would never end by themselves. */
+  endStreams(): Promise<void>;
   /** Waits for what replies have left to do. */
   settle(): Promise<void>;
   /** Closes what was opened. */
@@ -117,8 +117,9 @@ interface Stop {
 async function listen(app: Servable, options: RunOptions, told: Promise<Stop["by"]>, grace: number): Promise<Stop> {
   const server = Deno.serve(listenOptions(options), options.accessLog ? withAccessLog(app.fetch) : app.fetch);
   const by = await Promise.race([told, server.finished.then(() => "program" as const)]);
-  app.endStreams();
-  return { by, isLate: await isLate(server.shutdown().then(() => app.settle()), grace) };
+  // First, since the server cuts off what WebSockets have not sent when it shuts down.
+  const end = app.endStreams().then(() => server.shutdown()).then(() => app.settle());
+  return { by, isLate: await isLate(end, grace) };
 }
 
 function listenOptions(

@@ -8,9 +8,15 @@ import { Outbox } from "./websocket_outbox.ts";
 /** How long a client may take to open the connection, or to answer its close. The platform gives no sign of one that has gone. */
 const HANDSHAKE_MS = 5000;
 
-/** How long a client may go on sending before the close goes out, and how many turns without a message are the end of it. */
+/** How long the close waits for messages that are on their way, both ways. */
 const DRAIN_MS = 1000;
+
+/** So many turns without a message are the end of what the client has sent. */
 const QUIET_TURNS = 2;
+
+/** How often it is looked at without a pause in between, and the pause after that. */
+const TURNS_AT_ONCE = 8;
+const PAUSE_MS = 5;
 
 /** The inbox takes as much as one message of the largest size, and at least this. */
 const MIN_CAPACITY = 64 * 1024;
@@ -21,44 +27,41 @@ const MAX_FRAME = 64 * 1024 * 1024;
 /** The most that a close frame has room for, in bytes. */
 const MAX_REASON = 123;
 
-/** What bounds a link. */
-export interface LinkBounds {
-  /** The size of a message that comes, in bytes. */
-  readonly maxMessage: number;
-  /** How long the client may take nothing of what is sent, in milliseconds. */
-  readonly patienceMs: number;
-  /** Closes it. */
-  readonly stopping: AbortSignal;
-}
-
 /** The connection to one client. */
 export class WebSocketLink {
   /** Whether it opens: settles when that is known. */
   readonly opened: Promise<boolean>;
+  /** Settles when its end has been handed to the platform, or has come from there. */
+  readonly ending: Promise<void>;
   /** Settles when it has ended for the client, too, or when the client had its time. */
   readonly gone: Promise<void>;
   readonly #socket: WebSocket;
   readonly #maxMessage: number;
-  readonly #stopping: AbortSignal;
   readonly #inbox: Inbox;
   readonly #outbox: Outbox;
   readonly #controller = new AbortController();
   readonly #opened = Promise.withResolvers<boolean>();
+  readonly #ending = Promise.withResolvers<void>();
   readonly #gone = Promise.withResolvers<void>();
-  readonly #stop = (): void => this.close(1001, "The server stops");
   #closed: WebSocketClosedError | null = null;
   #timer: ReturnType<typeof setTimeout>;
   #immediate: ReturnType<typeof setImmediate> | undefined;
   #quietTurns = 0;
 
-  /** Takes a socket that is about to open. */
-  constructor(socket: WebSocket, { maxMessage, patienceMs, stopping }: LinkBounds) {
+  /**
+   * Takes a socket that is about to open.
+   *
+   * @param socket The socket.
+   * @param maxMessage The size of a message that may come, in bytes.
+   * @param patienceMs How long the client may take nothing of what is sent, in milliseconds.
+   */
+  constructor(socket: WebSocket, maxMessage: number, patienceMs: number) {
     this.#socket = socket;
     this.#maxMessage = Math.min(maxMessage, MAX_FRAME);
-    this.#stopping = stopping;
     this.#inbox = new Inbox(Math.max(this.#maxMessage, MIN_CAPACITY));
     this.#outbox = new Outbox(socket, patienceMs, () => this.close(1008, "Messages are not taken"));
     this.opened = this.#opened.promise;
+    this.ending = this.#ending.promise;
     this.gone = this.#gone.promise;
     this.#timer = setTimeout(() => this.#end(1006, ""), HANDSHAKE_MS);
     socket.binaryType = "arraybuffer";
@@ -67,8 +70,6 @@ export class WebSocketLink {
     // The platform tells of some ends twice, and says 0 or what it would have liked to send where the connection broke off.
     socket.onclose = ({ wasClean, code, reason }) => wasClean ? this.#end(code, reason) : this.#end(1006, "");
     socket.onerror = () => this.#end(1006, "");
-    stopping.addEventListener("abort", this.#stop);
-    if (stopping.aborted) this.#stop();
   }
 
   /** How it was closed; null while it is open. */
@@ -100,18 +101,24 @@ export class WebSocketLink {
     this.#inbox.clear();
     this.#opened.resolve(false);
     if (!isOpen) return this.#finish();
-    clearTimeout(this.#timer);
-    this.#timer = setTimeout(() => this.#finish(), HANDSHAKE_MS);
-    this.#drainThenClose(code, shorten(reason), performance.now() + DRAIN_MS);
+    this.#drain(() => this.#socket.close(code, shorten(reason)), performance.now() + DRAIN_MS);
   }
 
   /**
-   * Closes when what the client has sent so far has come: Deno drops a connection that it was told to close at the next message,
-   * before the close is written, and the client would not get to know why.
+   * Closes when all messages have come and gone: Deno drops a connection that it was told to close at the next message that comes.
+   * What was sent, and the close itself, would be lost, and the client not get to know why.
    */
-  #drainThenClose(code: number, reason: string, deadline: number): void {
-    if (this.#quietTurns++ >= QUIET_TURNS || performance.now() > deadline) return this.#socket.close(code, reason);
-    this.#immediate = setImmediate(() => this.#drainThenClose(code, reason, deadline));
+  #drain(close: () => void, deadline: number, turn = 0): void {
+    const isDrained = this.#quietTurns++ >= QUIET_TURNS && this.#socket.bufferedAmount === 0;
+    clearTimeout(this.#timer);
+    if (isDrained || performance.now() > deadline) {
+      this.#timer = setTimeout(() => this.#finish(), HANDSHAKE_MS);
+      this.#ending.resolve();
+      return close();
+    }
+    const next = () => this.#drain(close, deadline, turn + 1);
+    if (turn < TURNS_AT_ONCE) this.#immediate = setImmediate(next);
+    else this.#timer = setTimeout(next, PAUSE_MS);
   }
 
   #open(): void {
@@ -145,7 +152,7 @@ export class WebSocketLink {
   #finish(): void {
     clearTimeout(this.#timer);
     clearImmediate(this.#immediate);
-    this.#stopping.removeEventListener("abort", this.#stop);
+    this.#ending.resolve();
     this.#gone.resolve();
   }
 }

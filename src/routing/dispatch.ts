@@ -11,6 +11,7 @@ import type { Stopping } from "../http/stream_reply.ts";
 import { type ConnectionInfo, Exchange, type MatchedRoute } from "../http/exchange.ts";
 import { exchangeOf, HttpRequest } from "../http/request.ts";
 import { asksForWebSocket } from "../http/websocket_handshake.ts";
+import { WebSocketLinks } from "../http/websocket_links.ts";
 import { pathEnd, pathStart } from "../http/target.ts";
 import { expectationsOf } from "../schema/issues.ts";
 import type { Dataset, SchemaIssue } from "../schema/schema.ts";
@@ -61,9 +62,12 @@ export class Dispatcher {
   readonly #hasWebSockets: boolean;
   /** What replies have left to do. */
   readonly pending: PendingWork = new PendingWork();
+  /** The WebSockets that are open. */
+  readonly links: WebSocketLinks = new WebSocketLinks();
 
   /** Prepares every route: middlewares are composed here, once. */
   constructor(parts: DispatcherParts) {
+    const { pending, links } = this;
     this.#parts = parts;
     this.#unmatched = { info: null, names: [], limits: parts.limits };
     this.#hasWebSockets = parts.routes.some((route) => route instanceof WebSocketRoute);
@@ -76,8 +80,8 @@ export class Dispatcher {
           limits: route.limitsOver(parts.limits),
         },
         endpoint: route instanceof WebSocketRoute
-          ? webSocketEndpoint(route, { ...parts, pending: this.pending, conclude: concluding(this.pending) })
-          : endpointOf(route, parts, this.pending),
+          ? webSocketEndpoint(route, { ...parts, pending, links, conclude: concluding(pending) })
+          : endpointOf(route, parts, pending),
       });
     }
     for (const { method, path, handler } of parts.builtIns) {

@@ -10,6 +10,7 @@ import type { Stopping } from "../http/stream_reply.ts";
 import { WebSocketConnection } from "../http/websocket_connection.ts";
 import { checkHandshake, checkOrigin, chooseProtocol } from "../http/websocket_handshake.ts";
 import { WebSocketLink } from "../http/websocket_link.ts";
+import type { WebSocketLinks } from "../http/websocket_links.ts";
 import { describeError, log } from "../log.ts";
 import { compose, type Endpoint, openReply, type Recover, type ReplyStep } from "./middleware.ts";
 import type { WebSocketRoute } from "./websocket_route.ts";
@@ -24,6 +25,7 @@ export interface WebSocketParts {
   readonly recover: Recover;
   readonly stopping: Stopping;
   readonly pending: PendingWork;
+  readonly links: WebSocketLinks;
   /** The last step of a reply that is no upgrade. */
   readonly conclude: ReplyStep;
 }
@@ -87,7 +89,7 @@ function upgrade(
   request: HttpRequest,
   route: WebSocketRoute,
   { protocol, args }: Agreement,
-  { pending, stopping }: WebSocketParts,
+  { pending, links }: WebSocketParts,
 ): Response {
   const exchange = exchangeOf(request);
   const { handler, codec, idleTimeout } = route.plan;
@@ -96,11 +98,8 @@ function upgrade(
   });
   // Not by Deno's own option, which takes the client's list only where spaces stand between the names.
   if (protocol !== "") response.headers.set("sec-websocket-protocol", protocol);
-  const link = new WebSocketLink(socket, {
-    maxMessage: exchange.matched.limits.message,
-    patienceMs: idleTimeout,
-    stopping: stopping(),
-  });
+  const link = new WebSocketLink(socket, exchange.matched.limits.message, idleTimeout);
+  links.add(link);
   const connection = new WebSocketConnection(request, protocol, link, codec);
   const conversation = converse(link, () => handler(connection, args as never), route.name);
   pending.add(conversation.then(() => exchange.completion?.run()));
