@@ -81,7 +81,8 @@ export interface Servable {
 /**
  * Serves until SIGINT, SIGTERM or the signal: then takes no more connections, ends streams, waits for requests in flight, and
  * stops the application. Requests that go on beyond the grace period are left to themselves after the signal; after SIGINT or
- * SIGTERM the process ends with 1.
+ * SIGTERM the process ends with 1. It ends at the end of the grace period in any case, also where connections are left that cannot
+ * be cut.
  *
  * @throws {Deno.errors.AddrInUse} When the port is taken.
  * @throws {RangeError} When the grace period is no length of time.
@@ -103,23 +104,29 @@ export async function serve(app: Servable, options: RunOptions): Promise<void> {
     told.dispose();
     releaseIdleTimer();
   }
+  if (stop.by === "program") return;
   // Connections cannot be cut once the server shuts down, and would keep the process that was told to end.
-  if (stop.isLate && stop.by === "system") Deno.exit(1);
+  if (stop.isLate) Deno.exit(1);
+  // Nor can a WebSocket whose client takes nothing: it has been given up, but the platform goes on with it.
+  Deno.unrefTimer(setTimeout(() => Deno.exit(), Math.max(0, grace - stop.ms)));
 }
 
 /** How a server came to stop. */
 interface Stop {
   readonly by: "system" | "program";
   readonly isLate: boolean;
+  /** How long it took, in milliseconds. */
+  readonly ms: number;
 }
 
 /** Serves until it is told to stop, and ends what it can in time. */
 async function listen(app: Servable, options: RunOptions, told: Promise<Stop["by"]>, grace: number): Promise<Stop> {
   const server = Deno.serve(listenOptions(options), options.accessLog ? withAccessLog(app.fetch) : app.fetch);
   const by = await Promise.race([told, server.finished.then(() => "program" as const)]);
+  const begin = performance.now();
   // First, since the server cuts off what WebSockets have not sent when it shuts down.
   const end = app.endStreams().then(() => server.shutdown()).then(() => app.settle());
-  return { by, isLate: await isLate(end, grace) };
+  return { by, isLate: await isLate(end, grace), ms: performance.now() - begin };
 }
 
 function listenOptions(

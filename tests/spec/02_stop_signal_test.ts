@@ -3,6 +3,8 @@
 import { assert, assertEquals } from "@std/assert";
 import { ChildProgram, CORE } from "./support/child_program.ts";
 import { RawConnection } from "./support/raw_connection.ts";
+import { RawSocket } from "./support/raw_socket.ts";
+import { SocketClient } from "./support/socket_client.ts";
 
 /** A program that tells what it does, and keeps a request waiting until some time after it was told to stop. */
 const PROGRAM = `
@@ -12,10 +14,14 @@ app.lifespan(async function* () {
   yield { db: "open" };
   console.log("lifespan ends");
 });
+async function turns(count) {
+  for (let turn = 0; turn < count; turn++) await new Promise((resolve) => setTimeout(resolve, 0));
+  return "late";
+}
 const gate = Promise.withResolvers();
 Deno.addSignalListener("SIGTERM", async () => {
   console.log("stopping");
-  for (let turn = 0; turn < 50; turn++) await new Promise((resolve) => setTimeout(resolve, 0));
+  await turns(50);
   if (OPENS) gate.resolve();
 });
 app.get("/wait", async () => {
@@ -26,6 +32,16 @@ app.get("/wait", async () => {
 app.get("/events", async function* () {
   yield 1;
   await new Promise(() => {});
+});
+app.websocket("/silent", async (socket) => {
+  for await (const _ of socket);
+});
+app.websocket("/flood", async (socket) => {
+  for (;;) {
+    const isTaken = socket.send("x".repeat(100_000));
+    if (await Promise.race([isTaken, turns(100)]) === "late") console.log("the client takes no more");
+    await isTaken;
+  }
 });
 await app.run({ port: 0, gracePeriod: GRACE, onListen: ({ port }) => console.log("port " + port) });
 console.log("run resolved");
@@ -71,4 +87,18 @@ Deno.test("A request that does not end in the grace period is cut off: lifespans
   const { code, stdout, stderr } = await child.end();
   assertEquals([code, stdout.split("\n").slice(1)], [1, ["waiting", "stopping", "lifespan ends", ""]]);
   assertEquals(stderr.trimEnd().split("\n").length, 1, stderr);
+});
+
+Deno.test("WebSockets are told, and those whose clients read nothing or do not answer keep the process no longer than the grace period", async () => {
+  await using child = await ChildProgram.start(program({ gracePeriod: 2000 }));
+  const port = await child.port();
+  await using client = await SocketClient.open(`http://127.0.0.1:${port}`, "/flood");
+  using _silent = await RawSocket.open(port, "/silent");
+  using _stalled = await RawSocket.open(port, "/flood");
+  await child.printed("the client takes no more");
+  child.signal("SIGTERM");
+  assertEquals((await client.closed)[0], 1001);
+  const { code, stdout, stderr } = await child.end();
+  assertEquals([code, stderr], [0, ""]);
+  assert(stdout.includes("lifespan ends\nrun resolved\n"), stdout);
 });
