@@ -39,10 +39,11 @@ export class WebSocketLink {
   readonly #maxMessage: number;
   readonly #inbox: Inbox;
   readonly #outbox: Outbox;
-  readonly #controller = new AbortController();
   readonly #opened = Promise.withResolvers<boolean>();
   readonly #ending = Promise.withResolvers<void>();
   readonly #gone = Promise.withResolvers<void>();
+  /** Made when it is asked for: most handlers do without. */
+  #controller: AbortController | undefined;
   #closed: WebSocketClosedError | null = null;
   #timer: ReturnType<typeof setTimeout>;
   #immediate: ReturnType<typeof setImmediate> | undefined;
@@ -79,6 +80,10 @@ export class WebSocketLink {
 
   /** Is aborted when it is closed. */
   get signal(): AbortSignal {
+    if (!this.#controller) {
+      this.#controller = new AbortController();
+      if (this.#closed) this.#controller.abort(this.#closed);
+    }
     return this.#controller.signal;
   }
 
@@ -146,7 +151,7 @@ export class WebSocketLink {
     if (this.#closed) return;
     this.#closed = new WebSocketClosedError(code, reason);
     this.#outbox.end(this.#closed);
-    this.#controller.abort(this.#closed);
+    this.#controller?.abort(this.#closed);
   }
 
   #finish(): void {
