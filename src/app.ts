@@ -86,6 +86,8 @@ export class App<State = Record<string, unknown>> extends RouteScope<State, ""> 
   #dispatcher: Dispatcher | undefined;
   #starting: Promise<void> | undefined;
   #state: Readonly<State> | undefined;
+  /** The same, but for an application that stops: it takes no more requests. */
+  #openState: Readonly<State> | undefined;
   #stopping = new AbortController();
 
   /**
@@ -119,8 +121,8 @@ export class App<State = Record<string, unknown>> extends RouteScope<State, ""> 
    */
   readonly fetch = (request: Request, info?: ConnectionInfo): Promise<Response> => {
     const dispatcher = this.#dispatcher ??= this.#prepare();
-    if (this.#state !== undefined) {
-      return dispatcher.dispatch(request, this.#state, info);
+    if (this.#openState !== undefined) {
+      return dispatcher.dispatch(request, this.#openState, info);
     }
     return this.#startThenDispatch(dispatcher, request, info);
   };
@@ -271,7 +273,7 @@ export class App<State = Record<string, unknown>> extends RouteScope<State, ""> 
   /** Starts the lifespans, unless they have been started. {@linkcode App.run} and the first request do it by themselves. */
   start(): Promise<void> {
     return this.#starting ??= this.#lifespans.start(this).then((state) => {
-      this.#state = state;
+      this.#state = this.#openState = state;
     }).catch((error) => {
       this.#starting = undefined;
       throw error;
@@ -290,6 +292,7 @@ export class App<State = Record<string, unknown>> extends RouteScope<State, ""> 
   }
 
   async #endStreams(): Promise<void> {
+    this.#openState = undefined;
     this.#stopping.abort();
     this.#topics.endSubscriptions();
     await this.#dispatcher?.links.close();
@@ -298,7 +301,7 @@ export class App<State = Record<string, unknown>> extends RouteScope<State, ""> 
   async #unwind(): Promise<void> {
     await this.#starting?.catch(() => {});
     this.#starting = undefined;
-    this.#state = undefined;
+    this.#state = this.#openState = undefined;
     await this.#lifespans.stop();
     await this.#topics.close();
   }
@@ -316,7 +319,11 @@ export class App<State = Record<string, unknown>> extends RouteScope<State, ""> 
         return registry.httpRoutes;
       },
       document: () => this.openapi(),
-      fetch: this.fetch,
+      // A call of an agent is a part of the request that makes it, which is answered while the application stops.
+      fetch: (request, info) => {
+        const state = this.#state;
+        return state === undefined ? this.fetch(request, info) : this.#dispatcher!.dispatch(request, state, info);
+      },
       find: (method, path) => (this.#dispatcher ??= this.#prepare()).routeOf(method, path),
     });
   }
@@ -344,6 +351,9 @@ export class App<State = Record<string, unknown>> extends RouteScope<State, ""> 
     request: Request,
     info: ConnectionInfo | undefined,
   ): Promise<Response> {
+    if (this.#stopping.signal.aborted) {
+      return problemReply(new HTTPError(503, "The server stops", { headers: { connection: "close" } }));
+    }
     try {
       // A stop that came in between has closed what the start opened.
       while (this.#state === undefined) await this.start();

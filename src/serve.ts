@@ -1,6 +1,6 @@
 /** Serves an application on a socket until it is told to stop. */
 import { type Duration, toMilliseconds } from "./duration.ts";
-import { releaseIdleTimer } from "./http/deadline.ts";
+import { currentWaits, releaseIdleTimer } from "./http/deadline.ts";
 import type { ConnectionInfo } from "./http/exchange.ts";
 import { pathStart } from "./http/target.ts";
 import { log } from "./log.ts";
@@ -70,7 +70,7 @@ export interface Servable {
   ) => Promise<Response>;
   /** Makes ready for requests. */
   start(): Promise<void>;
-  /** Ends streams and WebSockets, since they would never end by themselves. */
+  /** Ends streams and WebSockets, since they would never end by themselves, and refuses what is asked from now on. */
   endStreams(): Promise<void>;
   /** Waits for what replies have left to do. */
   settle(): Promise<void>;
@@ -124,8 +124,8 @@ async function listen(app: Servable, options: RunOptions, told: Promise<Stop["by
   const server = Deno.serve(listenOptions(options), options.accessLog ? withAccessLog(app.fetch) : app.fetch);
   const by = await Promise.race([told, server.finished.then(() => "program" as const)]);
   const begin = performance.now();
-  // First, since the server cuts off what WebSockets have not sent when it shuts down.
-  const end = app.endStreams().then(() => server.shutdown()).then(() => app.settle());
+  // First, since the server cuts off what WebSockets have not sent, and what has not come of bodies, when it shuts down.
+  const end = Promise.all([app.endStreams(), currentWaits()]).then(() => server.shutdown()).then(() => app.settle());
   return { by, isLate: await isLate(end, grace), ms: performance.now() - begin };
 }
 

@@ -38,9 +38,12 @@ class Wait {
     this.previous.next = this.next;
     this.next.previous = this.previous;
     this.previous = this.next = this;
+    if (observers.size > 0) { for (const observe of observers) observe(this); }
   }
 }
 
+/** Told of each wait that is over. */
+const observers = new Set<(wait: Wait) => void>();
 const ring = new Wait(Infinity, () => new Error(), () => {});
 let timer: ReturnType<typeof setTimeout> | undefined;
 /** The time that the timer was set to, in milliseconds: it fires no later than that from now. */
@@ -94,6 +97,29 @@ export async function withOwnDeadline<T>(
   } finally {
     clearTimeout(timer);
   }
+}
+
+/** Notes a wait that has no deadline. */
+export function noteWait(over: Promise<void>): void {
+  const wait = new Wait(Infinity, () => new Error(), () => {});
+  wait.enter();
+  over.then(() => wait.leave());
+}
+
+/** Settles when the waits that are under way now are over. */
+export function currentWaits(): Promise<void> {
+  const left = new Set<Wait>();
+  for (let wait = ring.next; wait !== ring; wait = wait.next) left.add(wait);
+  if (left.size === 0) return Promise.resolve();
+  return new Promise((resolve) => {
+    const observe = (wait: Wait): void => {
+      left.delete(wait);
+      if (left.size > 0) return;
+      observers.delete(observe);
+      resolve();
+    };
+    observers.add(observe);
+  });
 }
 
 /** Stops the timer where nothing waits, so that a server that has stopped leaves nothing behind. */

@@ -1,6 +1,7 @@
 /** A body's stream that can be read more than once: what has passed is kept, up to a bound. */
 import { HTTPError } from "../errors.ts";
 import { cutShort } from "./body_refusal.ts";
+import { noteWait } from "./deadline.ts";
 
 type Chunk = Uint8Array<ArrayBuffer>;
 
@@ -14,6 +15,7 @@ export class Replay {
   #passed = 0;
   #pending: Promise<Chunk | undefined> | undefined;
   #isCancelled = false;
+  readonly #end: PromiseWithResolvers<void> = Promise.withResolvers();
 
   /**
    * Takes a source.
@@ -24,6 +26,8 @@ export class Replay {
   constructor(source: ReadableStream<Chunk>, limit: number) {
     this.#reader = source.getReader();
     this.#limit = limit;
+    // A server that stops waits for what is still coming.
+    noteWait(this.#end.promise);
   }
 
   /**
@@ -44,6 +48,7 @@ export class Replay {
   /** Lets go of what has not been read: a server can hold up a connection for it. */
   async cancel(): Promise<void> {
     this.#isCancelled = true;
+    this.#end.resolve();
     await this.#reader.cancel().catch(() => {});
   }
 
@@ -56,8 +61,10 @@ export class Replay {
 
   async #next(): Promise<Chunk | undefined> {
     const { done, value } = await this.#reader.read().catch((cause) => {
+      this.#end.resolve();
       throw cutShort(cause);
     });
+    if (done) this.#end.resolve();
     // At the end the promise stays, and gives the end to whoever asks.
     if (done && !this.#isCancelled) return undefined;
     if (done) throw cutShort(new Error("Cannot read on: the body was let go"));

@@ -246,14 +246,13 @@ Deno.test("With no permission but the network, uploads work and nobody is asked"
   assertEquals(await server.end(), "");
 });
 
-Deno.test("A stop in the middle of an upload leaves nothing on disk", async () => {
+Deno.test("A stop in the middle of an upload that then breaks off leaves nothing on disk", async () => {
   await using server = await UploadServer.start();
   using connection = await RawConnection.open(server.port);
   await connection.write(headOf("/size", HEAD.length + 5 * MEBIBYTE + TAIL.length) + HEAD);
   await connection.write(new Uint8Array(4 * MEBIBYTE));
   await server.hasFile();
   const ended = server.end();
-  await connection.reply();
   connection.close();
   assertEquals(await ended, "");
   await server.isClean();
