@@ -111,6 +111,14 @@ export class BodyReader {
     return boundedStream(this.stream(), size, inTime);
   }
 
+  /**
+   * Lets go of what has not been read of a stream. Before the reply, the server takes the rest and keeps the connection; after it,
+   * the connection is reset, and a client that still sends may never see the reply.
+   */
+  release(): void {
+    void this.#replay?.cancel();
+  }
+
   #replayed(): Replay | undefined {
     const body = this.#untouched();
     // More is kept of no body: one that is larger, as a form with files may be, can be read once.

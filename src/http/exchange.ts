@@ -69,6 +69,11 @@ export class Exchange {
     return this.#body ??= new BodyReader(this, this.matched.limits, this.connection === undefined);
   }
 
+  /** Lets go of what nobody is going to read of the body any more. */
+  releaseBody(): void {
+    this.#body?.release();
+  }
+
   /** The work that is left when the reply has gone, to add to. */
   openCompletion(): Completion {
     return this.completion ??= new Completion();

@@ -187,6 +187,7 @@ function planOf(
       if (exchange.replyHeaders) response = withHeaders(response, exchange.replyHeaders);
       response = prepare(exchange, response);
     } catch (thrown) {
+      exchange.releaseBody();
       response = await recover(thrown, request);
     }
     return conclude(exchange, response);
@@ -234,6 +235,9 @@ function misfit(route: string, issues: readonly SchemaIssue[]): Error {
 }
 
 /** Sees to what is left to do after the reply. */
-function finish({ completion, connection }: Exchange, response: Response, pending: PendingWork): Response {
-  return completion ? completeAfter(response, completion, pending, connection?.completed) : response;
+function finish(exchange: Exchange, response: Response, pending: PendingWork): Response {
+  const { completion, connection } = exchange;
+  if (!completion) return response;
+  if (completion.whole === response) exchange.releaseBody();
+  return completeAfter(response, completion, pending, connection?.completed);
 }
