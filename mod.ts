@@ -141,6 +141,7 @@ export type { McpTrust } from "./src/describe/mcp/trust.ts";
 export type {
   OpenAPIComponents,
   OpenAPIDocument,
+  OpenAPIEncoding,
   OpenAPIInfo,
   OpenAPIMediaType,
   OpenAPIMethod,

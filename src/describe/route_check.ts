@@ -1,5 +1,6 @@
 /** Checks, when a route is registered, that documents and agents can be told of it. */
 import { isAsyncGeneratorFunction } from "../binding/async_function.ts";
+import { isStream } from "../binding/stream_body.ts";
 import type { AnyRoute } from "../routing/registry.ts";
 import { WebSocketRoute } from "../routing/websocket_route.ts";
 import { checkJson } from "./json_schema/json_check.ts";
@@ -22,8 +23,9 @@ export function checkRoute(route: AnyRoute): void {
   }
   // First: it says more of a route that is a tool.
   checkTool(route);
-  const { body, response, responses = {} } = route.options;
-  if (body) checkJson("input", body, "body", action);
+  const { body, form, response, responses = {} } = route.options;
+  if (body && !isStream(body)) checkJson("input", body, "body", action);
+  if (form) checkJson("input", form.schema, "form", action);
   if (response) checkJson("output", response, isAsyncGeneratorFunction(route.handler) ? "item" : "response", action);
   for (const [status, model] of Object.entries(responses)) checkJson("output", model, `response${status}`, action);
 }

@@ -4,11 +4,14 @@ import {
   anySecurity,
   App,
   dependency,
+  Form,
   HTTPError,
   type OAuth2SecurityScheme,
   type OpenIdConnectSecurityScheme,
   Router,
+  Stream,
   text,
+  UploadFile,
 } from "@webfw/core";
 import * as v from "valibot";
 import { hostileModels } from "./hostile_models.ts";
@@ -83,6 +86,7 @@ export function hostileApp(): App {
   app.include(parameters());
   app.include(shops(), { prefix: "/regions/{region}" });
   app.include(replies());
+  app.include(forms());
   return app;
 }
 
@@ -196,6 +200,47 @@ function replies(): Router {
   router.route("/methods", { methods: ["HEAD", "OPTIONS", "PURGE"] }, async () => {});
   router.get("/failure", { response: v.string() }, async () => {
     throw new Error("Broken");
+  });
+  return router;
+}
+
+/** Takes forms, which it gives back, and bytes. */
+function forms(): Router {
+  const router = new Router({ prefix: "/forms" });
+  const Line = v.object({ isbn: v.pipe(v.string(), v.minLength(1)), copies: v.optional(int, 1) });
+  const Order = v.pipe(
+    v.object({
+      title: v.pipe(v.string(), v.minLength(1), v.maxLength(20)),
+      copies: v.optional(v.pipe(int, v.minValue(1)), 1),
+      price: v.pipe(v.number(), v.minValue(0), v.maxValue(1000)),
+      gift: v.optional(v.boolean(), false),
+      serial: v.nullable(v.bigint()),
+      kind: v.picklist(["new", "used", 7]),
+      since: v.optional(v.pipe(v.string(), v.isoTimestamp(), v.toDate())),
+      tags: v.optional(v.pipe(v.array(v.pipe(v.string(), v.slug())), v.maxLength(3)), ["none"]),
+      numbers: v.array(int),
+      address: v.object({ street: v.string(), "zip code": v.optional(v.pipe(v.string(), v.digits())) }),
+      lines: v.optional(v.array(Line), []),
+      scores: v.optional(v.record(v.pipe(v.string(), v.regex(/^[a-z]$/)), v.number())),
+    }),
+    v.title("Order"),
+  );
+  router.post("/order", { form: Form(Order), tags: ["forms"] }, async (_request, { form }) => form);
+  router.put("/optional", { form: Form(v.optional(v.object({ word: v.optional(v.string()) }))) }, async () => null);
+  const Pictures = v.object({
+    title: v.pipe(v.string(), v.maxLength(10)),
+    cover: v.pipe(UploadFile, v.mimeType(["image/png"]), v.maxSize(1000)),
+    back: v.optional(v.pipe(UploadFile, v.mimeType(["image/png", "image/jpeg"]))),
+    others: v.optional(v.array(UploadFile), []),
+    count: v.optional(int),
+  });
+  router.post("/pictures", { form: Form(Pictures), tags: ["forms"] }, async (_request, { form }) => {
+    return { title: form.title, sizes: [form.cover, ...form.others].map(({ size }) => size), count: form.count };
+  });
+  router.put("/bytes/{key}", { body: Stream() }, async (_request, { key, body }) => {
+    let size = 0;
+    for await (const chunk of body) size += chunk.length;
+    return { key, size };
   });
   return router;
 }

@@ -135,7 +135,10 @@ export const hostileModels: Readonly<Record<string, Exchanged>> = {
   "length": { takes: v.pipe(v.string(), v.transform((text) => text.length)), gives: v.number() },
   "to-number": { takes: v.pipe(v.string(), v.decimal(), v.toNumber(), v.maxValue(10)), gives: v.number() },
   "transformed": {
-    takes: v.pipe(v.object({ n: v.pipe(v.string(), v.transform(Number), v.number()) }), v.title("Transformed")),
+    takes: v.pipe(
+      v.object({ n: v.pipe(v.string(), v.transform(Number), v.number(), v.finite()) }),
+      v.title("Transformed"),
+    ),
     gives: v.pipe(v.object({ n: v.number() }), v.title("Transformed")),
   },
   "branded": { takes: v.pipe(v.object({ a: v.pipe(v.string(), v.brand("A")) }), v.readonly(), v.title("Branded")) },

@@ -1,11 +1,9 @@
 /** Kinds of schemas whose values JSON does not carry as they are. */
 import type { SchemaNode } from "../../schema/schema.ts";
+import { BINARY, isBinary } from "./binary.ts";
 import type { JsonSchema } from "./json_schema.ts";
 import { type Form, type Place, subjectAt } from "./model_scope.ts";
 import { DATE } from "./transformation.ts";
-
-/** Bytes, as a field of a form or as a whole reply. */
-export const BINARY: JsonSchema = { type: "string", contentMediaType: "application/octet-stream" };
 
 /** Kinds that no text or JSON can satisfy, with what to write instead. */
 const UNREADABLE: ReadonlyMap<string, string> = new Map<string, string>([
@@ -42,17 +40,13 @@ const SENT: ReadonlyMap<string, JsonSchema> = new Map<string, JsonSchema>([
  *
  * @throws {TypeError} When JSON cannot carry it at all.
  */
-export function foreignKind({ type }: SchemaNode, form: Form, place: Place): JsonSchema | undefined {
+export function foreignKind(node: SchemaNode, form: Form, place: Place): JsonSchema | undefined {
+  const { type } = node;
+  if (form === "input" && isBinary(node)) return BINARY;
   const cure = (form === "input" ? UNREADABLE : UNSENDABLE).get(type);
   if (cure !== undefined) {
     const way = form === "input" ? "read from" : "written to";
     throw new TypeError(`Cannot describe ${subjectAt(place)}: the kind "${type}" cannot be ${way} JSON, ${cure}`);
   }
-  if (isBinary({ type })) return BINARY;
   return form === "output" ? SENT.get(type) : undefined;
-}
-
-/** Whether values of a schema are bytes. */
-export function isBinary({ type }: Pick<SchemaNode, "type">): boolean {
-  return type === "file" || type === "blob";
 }

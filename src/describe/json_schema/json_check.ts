@@ -1,4 +1,5 @@
 /** Checks, when a model is declared, that JSON can carry it: a document is made whole, or not at all. */
+import { partsOf } from "../../schema/parts.ts";
 import { nodeOf, type Schema, type SchemaNode } from "../../schema/schema.ts";
 import { lazyTarget } from "./lazy_schema.ts";
 import type { Form } from "./model_scope.ts";
@@ -72,18 +73,4 @@ function targetOf(node: SchemaNode): SchemaNode | undefined {
   } catch {
     return undefined;
   }
-}
-
-/** A pipe has the parts of its first step. */
-function partsOf({ pipe, entries, rest, item, items, key, value, options, wrapped }: SchemaNode): SchemaNode[] {
-  if (pipe) return pipe.filter(isSchemaNode);
-  const parts: unknown[] = [rest, item, key, value, wrapped];
-  if (entries) parts.push(...Object.values(entries));
-  if (items) parts.push(...items);
-  if (options) parts.push(...options);
-  return parts.filter(isSchemaNode);
-}
-
-function isSchemaNode(part: unknown): part is SchemaNode {
-  return typeof part === "object" && part !== null && (part as SchemaNode).kind === "schema";
 }

@@ -2,7 +2,7 @@
 import { fallsBack, nodeOf, type Schema, type SchemaNode } from "../../schema/schema.ts";
 import { ownTitle } from "./annotation.ts";
 import { Description } from "./description.ts";
-import { BINARY, isBinary } from "./foreign_kind.ts";
+import { BINARY, isBinary } from "./binary.ts";
 import type { JsonSchema } from "./json_schema.ts";
 import { componentName, nameModels } from "./model_names.ts";
 import type { Model, Reference } from "./model.ts";

@@ -22,7 +22,7 @@ const TEXT: readonly Schema[] = [v.string()];
  * @param argument The argument.
  */
 export function checkOf({ name, input }: ToolArgument): ArgumentCheck {
-  if (!("in" in input)) return checkBy([input.schema], name, "body", []);
+  if (!("in" in input)) return checkBy([input.schema], name, input.name, []);
   return checkBy(input.schemas.length > 0 ? input.schemas : TEXT, name, input.in, [name]);
 }
 

@@ -3,7 +3,7 @@ import { RouteError } from "../../errors.ts";
 import type { Route } from "../../routing/route.ts";
 import { type BodyInput, inputsOf, type ParameterInput } from "../route/inputs.ts";
 
-/** One argument: a parameter of the path or query, or the body. */
+/** One argument: a parameter of the path or query, or the body, which may be a form. */
 export interface ToolArgument {
   readonly name: string;
   readonly input: ParameterInput | BodyInput;
@@ -21,11 +21,11 @@ export function argumentsOf(route: Route): ToolArgument[] {
   const found: ToolArgument[] = parameters.filter((input) => input.in === "path" || input.in === "query")
     .map((input) => ({ name: input.name, input }));
   if (!body) return found;
-  if (found.some(({ name }) => name === "body")) {
+  if (found.some(({ name }) => name === body.name)) {
     throw new RouteError(
       "tool",
-      `Cannot expose ${route.name} as a tool: "body" is its body and a query parameter of a dependency, rename that`,
+      `Cannot expose ${route.name} as a tool: "${body.name}" is its ${body.name} and a query parameter of a dependency, rename that`,
     );
   }
-  return [...found, { name: "body", input: body }];
+  return [...found, { name: body.name, input: body }];
 }

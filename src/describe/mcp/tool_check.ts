@@ -1,7 +1,9 @@
 /** Checks, when a route is registered, that agents can be told of it. */
 import { isAsyncGeneratorFunction } from "../../binding/async_function.ts";
+import { isStream } from "../../binding/stream_body.ts";
 import { RouteError } from "../../errors.ts";
 import type { Route } from "../../routing/route.ts";
+import { holdsBinary, isBinary } from "../json_schema/binary.ts";
 import { isPlain } from "./plain_schema.ts";
 import { isTool, toTool } from "./tool.ts";
 import { argumentsOf } from "./tool_arguments.ts";
@@ -42,12 +44,23 @@ export function checkTool(route: Route): void {
   if (isAsyncGeneratorFunction(route.handler)) {
     throw refusal(route, "its handler streams, and a tool has one result: return a list from an async function");
   }
+  checkBytes(route);
   if (isDescribable(route)) return;
   try {
     toTool(route, route.operationId);
   } catch (error) {
     if (error instanceof RouteError || !(error instanceof Error)) throw error;
     throw refusal(route, error.message);
+  }
+}
+
+/** What agents give and get is JSON. */
+function checkBytes(route: Route): void {
+  const { body, form, response } = route.options;
+  if (body && isStream(body)) throw refusal(route, "its body is a stream of bytes, which agents cannot send");
+  if (form && holdsBinary(form.schema)) throw refusal(route, "its form takes files, which agents cannot send");
+  if (response?.type === "instance" && !isBinary(response)) {
+    throw refusal(route, "its result is a stream, and a tool has one result: return a value or a Blob");
   }
 }
 

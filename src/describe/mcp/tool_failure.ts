@@ -22,7 +22,7 @@ export function problemText({ type: _, title, status, detail, instance: __, erro
 
 /** A fault by the name of the argument that has it. */
 function issueText({ in: source, path, message }: Issue): string {
-  const place = source === "body" ? ["body", ...path] : path;
+  const place = source === "body" || source === "form" ? [source, ...path] : path;
   return `- ${place.join(".")}: ${message}`;
 }
 

@@ -3,7 +3,9 @@ import { type InputSource, type Issue, ValidationError } from "../../errors.ts";
 import type { HttpRequest } from "../../http/request.ts";
 import { pathStart } from "../../http/target.ts";
 import type { Route } from "../../routing/route.ts";
+import type { BodyInput } from "../route/inputs.ts";
 import type { ArgumentCheck } from "./argument_check.ts";
+import { toFormText } from "./form_text.ts";
 import type { ToolArgument } from "./tool_arguments.ts";
 
 /** Arguments by name, as an agent sent them. */
@@ -18,6 +20,14 @@ const OF_ONE_REQUEST =
 
 /** How many unknown arguments are told. */
 const MAX_UNKNOWN = 10;
+
+const FORM = "application/x-www-form-urlencoded";
+
+/** A body on its way. */
+interface Body {
+  readonly type: BodyInput["mediaType"];
+  readonly text: string;
+}
 
 /** What a tool tells of the request that a call of it stands for. */
 export interface RequestPlan {
@@ -42,20 +52,25 @@ export function toRequest(plan: RequestPlan, args: CallArguments, caller: HttpRe
   const issues = unknownArguments(plan, args);
   const path = new Map<string, string>();
   const query = new URLSearchParams();
-  let body: string | null = null;
+  let body: Body | undefined;
   for (const { name, input } of plan.arguments) {
     const value = valueOf(name, plan, args);
+    if (!("in" in input)) {
+      body = bodyOf(input, value, issues);
+      continue;
+    }
     const told = issues.length;
-    if (!("in" in input)) body = value === undefined ? null : JSON.stringify(value);
-    else if (input.in === "path") path.set(name, pathText(name, value, issues));
+    if (input.in === "path") path.set(name, pathText(name, value, issues));
     else for (const text of queryTexts(name, value, issues)) query.append(name, text);
-    if ("in" in input && issues.length === told) issues.push(...plan.checks.get(name)!(value));
+    if (issues.length === told) issues.push(...plan.checks.get(name)!(value));
   }
-  if (issues.length > 0) throw new ValidationError([...issues, ...bodyFaults(plan, args)]);
+  // Of a JSON body the route tells by itself, where a request goes out. In a form, `5` and `"5"` are the same.
+  if (issues.length > 0 || body?.type === FORM) issues.push(...bodyFaults(plan, args));
+  if (issues.length > 0) throw new ValidationError(issues);
   const origin = caller.raw.url.slice(0, pathStart(caller.raw.url));
   const url = origin + pathOf(plan.route, path) + (query.size > 0 ? `?${query}` : "");
   const { method } = plan.route;
-  const request = new Request(url, { method, headers: headersOf(caller, body !== null), body });
+  const request = new Request(url, { method, headers: headersOf(caller, body), body: body?.text ?? null });
   // Asking a server's request for its signal costs a listener, and a warning of Deno's: only a handler that asks for it pays.
   return Object.defineProperty(request, "signal", { get: () => caller.signal });
 }
@@ -68,7 +83,7 @@ function unknownArguments(plan: RequestPlan, args: CallArguments): Issue[] {
   return unknown.map((name) => issueOf("query", name, `Unknown argument: expected ${expected}`));
 }
 
-/** The faults of the body, of which nobody else tells where no request goes out. */
+/** The faults of the body, as JSON. */
 function bodyFaults(plan: RequestPlan, args: CallArguments): Issue[] {
   const body = plan.arguments.find(({ input }) => !("in" in input));
   return body ? plan.checks.get(body.name)!(valueOf(body.name, plan, args)) : [];
@@ -78,6 +93,11 @@ function bodyFaults(plan: RequestPlan, args: CallArguments): Issue[] {
 function valueOf(name: string, { nullable }: RequestPlan, args: CallArguments): unknown {
   const value = Object.hasOwn(args, name) ? args[name] : undefined;
   return value === null && !nullable.has(name) ? undefined : value;
+}
+
+function bodyOf({ mediaType: type }: BodyInput, value: unknown, issues: Issue[]): Body | undefined {
+  if (value === undefined) return undefined;
+  return { type, text: type === FORM ? toFormText(value, issues) : JSON.stringify(value) };
 }
 
 function queryTexts(name: string, value: unknown, issues: Issue[]): string[] {
@@ -118,11 +138,11 @@ function encode(text: string): string {
   return encodeURIComponent(text.toWellFormed());
 }
 
-function headersOf(caller: HttpRequest, hasBody: boolean): Headers {
+function headersOf(caller: HttpRequest, body: Body | undefined): Headers {
   const headers = new Headers({ accept: "application/json, */*;q=0.5" });
   for (const [name, value] of caller.headers) {
     if (!OF_ONE_REQUEST.test(name)) headers.append(name, value);
   }
-  if (hasBody) headers.set("content-type", "application/json");
+  if (body) headers.set("content-type", body.type);
   return headers;
 }

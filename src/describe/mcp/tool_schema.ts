@@ -1,7 +1,7 @@
 /** The schemas of a tool. An object stands at the root of each: clients give up the whole list of tools over anything else. */
 import type { Schema } from "../../schema/schema.ts";
 import { isAlwaysSent } from "../json_schema/absence.ts";
-import { isBinary } from "../json_schema/foreign_kind.ts";
+import { isBinary } from "../json_schema/binary.ts";
 import type { ParameterInput } from "../route/inputs.ts";
 import { annotate, type JsonSchema, restrict } from "../json_schema/json_schema.ts";
 import { Models } from "../json_schema/models.ts";
@@ -32,7 +32,12 @@ const DEFINITIONS = "#/$defs/";
  */
 export function inputSchemaOf(args: readonly ToolArgument[]): ObjectSchema {
   const models = new Models(DEFINITIONS);
-  const properties = Object.fromEntries(args.map((argument) => [argument.name, propertyOf(argument, models)]));
+  const described = args.map((argument) => [argument, propertyOf(argument, models)] as const);
+  const definitions = models.definitions();
+  const properties = Object.fromEntries(described.map(([{ name, input }, schema]) => {
+    const isForm = !("in" in input) && input.name === "form";
+    return [name, isForm ? sendable(resolve(schema, definitions)) : schema];
+  }));
   const required = args.filter(({ input }) => input.isRequired).map(({ name }) => name);
   const root: ObjectSchema = {
     type: "object",
@@ -40,7 +45,7 @@ export function inputSchemaOf(args: readonly ToolArgument[]): ObjectSchema {
     ...(required.length > 0 && { required }),
     additionalProperties: false,
   };
-  return withDefinitions(root, models.definitions());
+  return withDefinitions(root, definitions);
 }
 
 /** The names of the arguments that may be null. */
@@ -78,7 +83,17 @@ function propertyOf({ name, input }: ToolArgument, models: Models): JsonSchema {
   });
 }
 
-/** A query has no way to say that a list is there and empty. */
+/** A form has no way to say that a list is there and empty. */
+function sendable(form: JsonSchema): JsonSchema {
+  const { properties, required = [] } = form;
+  if (!properties) return form;
+  const fields = Object.entries(properties).map(([name, field]) => {
+    return [name, required.includes(name) && field.type === "array" ? restrict(field, { minItems: 1 }) : field];
+  });
+  return { ...form, properties: Object.fromEntries(fields) };
+}
+
+/** A query has no way to say it either. */
 function mustBeSent(schema: JsonSchema, { isRequired }: ParameterInput): JsonSchema {
   return isRequired && schema.type === "array" ? restrict(schema, { minItems: 1 }) : schema;
 }

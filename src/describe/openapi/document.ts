@@ -85,6 +85,8 @@ export interface OpenAPIParameter {
 
 /** The body of a request. */
 export interface OpenAPIRequestBody {
+  /** How it is written, where nothing else tells. */
+  description?: string;
   /** Whether it has to be sent. */
   required: boolean;
   /** What it may be, by media type. */
@@ -105,6 +107,18 @@ export interface OpenAPIMediaType {
   schema?: JsonSchema;
   /** What each element of a stream is, in the extension that is registered for it before OpenAPI 3.2. */
   "x-oai-itemSchema"?: JsonSchema;
+  /** How the fields of a form are written, by their names. */
+  encoding?: Record<string, OpenAPIEncoding>;
+}
+
+/** How a field of a form is written. */
+export interface OpenAPIEncoding {
+  /** The media types of a file, with commas between them. */
+  contentType?: string;
+  /** With `form`, and `explode`, the name is repeated for each element of a list; `deepObject` has the keys of an object in brackets. */
+  style?: "form" | "deepObject";
+  /** Whether each element or key comes by itself. */
+  explode?: true;
 }
 
 /** Stands for something under `components`. */

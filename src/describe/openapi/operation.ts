@@ -2,11 +2,11 @@
 import type { Route } from "../../routing/route.ts";
 import type { Components } from "./components.ts";
 import { documentationOf } from "../route/docstring.ts";
-import { type BodyInput, inputsOf, type ParameterInput } from "../route/inputs.ts";
-import type { Models } from "../json_schema/models.ts";
-import type { OpenAPIOperation, OpenAPIRequestBody } from "./document.ts";
+import { inputsOf, type ParameterInput } from "../route/inputs.ts";
+import type { OpenAPIOperation } from "./document.ts";
 import { isDescribedElsewhere } from "./parameters.ts";
 import { repliesOf } from "./replies.ts";
+import { requestBodyOf } from "./request_body.ts";
 import { isCredential } from "./security.ts";
 
 /** What is read of a route. */
@@ -42,9 +42,4 @@ export function operationOf(
     responses: repliesOf(route, inputs.canBeInvalid, components.models, components.errors),
     ...(security && { security }),
   };
-}
-
-function requestBodyOf({ schema, isRequired }: BodyInput, operationId: string, models: Models): OpenAPIRequestBody {
-  const content = { "application/json": { schema: models.jsonInput(schema, `${operationId}Body`) } };
-  return { required: isRequired, content };
 }

@@ -7,7 +7,7 @@ import type { Route } from "../../routing/route.ts";
 import { nodeOf, type Schema } from "../../schema/schema.ts";
 import { isAlwaysSent } from "../json_schema/absence.ts";
 import type { ErrorReplies } from "./error_replies.ts";
-import { isBinary } from "../json_schema/foreign_kind.ts";
+import { isBinary, mediaTypesOf } from "../json_schema/binary.ts";
 import type { Models } from "../json_schema/models.ts";
 import type { OpenAPIMediaType, OpenAPIOperation, OpenAPIReference, OpenAPIResponse } from "./document.ts";
 
@@ -106,14 +106,8 @@ function contentOf(schema: Schema, type: string, name: string, models: Models): 
   if (schema.type === "void" || schema.type === "undefined") return undefined;
   // A file, or an instance of what may be a stream, is sent as it is. OpenAPI 3.1 describes bytes by no schema.
   if (isBinary(schema) || schema.type === "instance") {
-    return Object.fromEntries(mediaTypesOf(schema).map((mediaType) => [mediaType, {}]));
+    const types = mediaTypesOf(nodeOf(schema));
+    return Object.fromEntries((types.length > 0 ? types : ["*/*"]).map((mediaType) => [mediaType, {}]));
   }
   return { [type]: { schema: models.jsonOutput(schema, name) } };
-}
-
-/** The media types that a schema asks of a file. */
-function mediaTypesOf(schema: Schema): readonly string[] {
-  const steps = (nodeOf(schema).pipe ?? []) as readonly { readonly type: string; readonly requirement?: unknown }[];
-  const step = steps.find(({ type }) => type === "mime_type");
-  return step ? step.requirement as string[] : ["*/*"];
 }

@@ -2,16 +2,18 @@
 import type { InputDeclaration } from "../../binding/binder.ts";
 import { type DependencyNode, dependencyNodeOf, type TextInputs } from "../../binding/dependency.ts";
 import { Resolver } from "../../binding/resolver.ts";
+import { isStream } from "../../binding/stream_body.ts";
 import type { InputSource } from "../../errors.ts";
 import { fallsBack, nodeOf, type Schema, type SchemaNode } from "../../schema/schema.ts";
 import { takesList } from "../../schema/text_form.ts";
 import { isRequired } from "../json_schema/absence.ts";
+import { holdsBinary } from "../json_schema/binary.ts";
 
 /** All that a route takes, its dependencies included. */
 export interface RouteInputs {
   /** Those of the path in their order, then those of the handler, then those of each dependency. */
   readonly parameters: readonly ParameterInput[];
-  /** The JSON body, where one is declared. */
+  /** The body, where one is declared. */
   readonly body: BodyInput | undefined;
   /** Whether there are requests that are answered with 422. */
   readonly canBeInvalid: boolean;
@@ -36,6 +38,15 @@ export interface ParameterInput {
 
 /** The body of a request. */
 export interface BodyInput {
+  /** The argument that it becomes. */
+  readonly name: "body" | "form";
+  /** What it is sent as. A form that holds no file is taken in both ways, of which this is the simpler one. */
+  readonly mediaType:
+    | "application/json"
+    | "application/octet-stream"
+    | "application/x-www-form-urlencoded"
+    | "multipart/form-data";
+  /** What it holds. Of a stream of bytes it says nothing. */
   readonly schema: Schema;
   /** Whether a request has to have one. */
   readonly isRequired: boolean;
@@ -53,9 +64,23 @@ export function inputsOf(declared: InputDeclaration, pathNames: readonly string[
   const dependencies = declared.deps ? dependenciesOf(declared.deps) : [];
   for (const { inputs } of dependencies) found.add(inputs);
   const parameters = found.list();
-  const body = declared.body && { schema: declared.body, isRequired: isRequired(declared.body) };
-  const canBeInvalid = parameters.some(canBeRefused) || (body !== undefined && !takesAll(nodeOf(body.schema), ANY));
+  const body = bodyOf(declared);
+  const canBeInvalid = parameters.some(canBeRefused) || (body !== undefined && canBodyBeRefused(body));
   return { parameters, body, canBeInvalid, dependencies };
+}
+
+function bodyOf({ body, form }: InputDeclaration): BodyInput | undefined {
+  if (form) {
+    const { schema } = form;
+    const mediaType = holdsBinary(schema) ? "multipart/form-data" : "application/x-www-form-urlencoded";
+    return { name: "form", mediaType, schema, isRequired: isRequired(schema) };
+  }
+  if (!body) return undefined;
+  // Where nothing is sent, the stream is empty.
+  if (isStream(body)) {
+    return { name: "body", mediaType: "application/octet-stream", schema: body, isRequired: false };
+  }
+  return { name: "body", mediaType: "application/json", schema: body, isRequired: isRequired(body) };
 }
 
 function dependenciesOf(deps: Readonly<Record<string, unknown>>): readonly DependencyNode[] {
@@ -119,6 +144,10 @@ function canBeRefused({ in: source, schemas, isRepeated, isRequired }: Parameter
   // A scalar of the query can be sent twice.
   if (source !== "path" && (isRequired || (source === "query" && !isRepeated))) return true;
   return !schemas.every((schema) => takesAll(nodeOf(schema), ANY_TEXT));
+}
+
+function canBodyBeRefused({ mediaType, schema }: BodyInput): boolean {
+  return mediaType !== "application/octet-stream" && !takesAll(nodeOf(schema), ANY);
 }
 
 /** Whether a schema takes every value that can be sent. When in doubt it does not. */

@@ -1,5 +1,6 @@
 // Holds one operation against what the document says of it.
 
+import type { JsonSchema } from "../../../src/describe/json_schema/json_schema.ts";
 import type { OpenAPIParameter } from "../../../src/describe/openapi/document.ts";
 import type { Random } from "../../unit/support/random.ts";
 import { brokenJson, OTHER_TYPES, trickyJson } from "./bad_bodies.ts";
@@ -8,6 +9,7 @@ import { defaultOf, withDefaults } from "./defaults.ts";
 import { verdictWithout } from "./dropped_keys.ts";
 import type { Exchange } from "./exchange.ts";
 import type { Expectation } from "./expectation.ts";
+import { brokenForms, fieldsOf, fileType, isForm, propertiesOf, toBody } from "./form_fields.ts";
 import type { Operation, RequestBody } from "./operations.ts";
 import { isList, oddTexts, textsOf, verdictOf } from "./parameter_texts.ts";
 import type { Path } from "./parts.ts";
@@ -17,6 +19,8 @@ import type { Received } from "./replies.ts";
 import type { Schemas, Verdict } from "./schemas.ts";
 import { type Sent, shortened, urlOf } from "./sent.ts";
 import type { ValidRequests } from "./valid_requests.ts";
+
+const JSON_TYPE = "application/json";
 
 /** What the checks of one document share. */
 export interface Bench {
@@ -53,13 +57,17 @@ export class OperationCheck {
     if (this.#operation.method === "GET") await this.#tryHead(sent, received);
     if (this.#bench.isPure) await this.#tryDefaults(sent, body, received);
     for (const parameter of this.#operation.parameters) await this.#tryTexts(sent, parameter);
-    if (this.#operation.body) await this.#tryBodies(sent, body, this.#operation.body);
+    if (!this.#operation.body) return;
+    if (this.#operation.body.type === JSON_TYPE) await this.#tryJson(sent, body, this.#operation.body);
+    if (isForm(this.#operation.body)) await this.#tryForms(sent, body, this.#operation.body);
+    const absent = expect(this.#operation.body.isRequired ? "invalid" : "valid", bodySource(this.#operation.body), []);
+    await this.#send({ ...sent, body: undefined }, absent);
   }
 
   /** Sends bodies that are valid or not, but survived in any case. */
   async tryTrickyBodies(): Promise<void> {
     const { body } = this.#operation;
-    if (!body) return;
+    if (body?.type !== JSON_TYPE) return;
     const value = this.#requests.body();
     const sent = this.#requests.make(value);
     for (const text of trickyJson(JSON.stringify(value))) {
@@ -88,7 +96,7 @@ export class OperationCheck {
     const { body } = this.#operation;
     const given = body && withDefaults(value, body.schema, schemas);
     if (texts.size === sent.texts.size && JSON.stringify(given) === JSON.stringify(value)) return;
-    const filled = { ...sent, texts, body: this.#requests.json(given) };
+    const filled = { ...sent, texts, body: this.#requests.written(given) };
     const received = await this.#send(filled, { verdict: "valid" });
     if (received.status === before.status && received.text === before.text) return;
     exchange.report(filled, received, `what is left out is not the default: without it ${shortened(before.text)}`);
@@ -114,19 +122,51 @@ export class OperationCheck {
     if (isList(parameter, schemas) && odd.length > 0) await judge([...texts, ...odd]);
   }
 
-  async #tryBodies(sent: Sent, value: unknown, body: RequestBody): Promise<void> {
+  async #tryJson(sent: Sent, value: unknown, body: RequestBody): Promise<void> {
     const { random, schemas } = this.#bench;
     const changes = new Changes(this.#edges.get(body)!, random);
     for (let turn = 0; turn < 3; turn++) {
       const change = changes.of(value);
       const verdict = verdictWithout(change.value, body.schema, schemas);
-      await this.#send({ ...sent, body: this.#requests.json(change.value) }, expect(verdict, "body", change.place));
+      await this.#send({ ...sent, body: this.#requests.written(change.value) }, expect(verdict, "body", change.place));
     }
     const text = random.pick(brokenJson(JSON.stringify(value)));
     await this.#send({ ...sent, body: { type: body.type, text } }, { verdict: "invalid", status: 400 });
-    const type = random.pick(OTHER_TYPES);
+    await this.#tryOtherType(sent, random.pick(OTHER_TYPES));
+  }
+
+  async #tryForms(sent: Sent, value: unknown, body: RequestBody): Promise<void> {
+    const { random, schemas } = this.#bench;
+    const fields = fieldsOf(value, body, schemas);
+    const [name, schema] = random.pick(Object.entries(propertiesOf(body, schemas)));
+    const others = fields.filter((field) => field.name !== name && !field.name.startsWith(`${name}[`));
+    const judge = async (texts: readonly string[], verdict: Verdict) => {
+      const changed = toBody([...others, ...texts.map((text) => ({ name, text }))], body.type);
+      await this.#send({ ...sent, body: changed }, expect(verdict, "form", [name]));
+    };
+    const absent = schemas.verdict(
+      body.schema,
+      Object.fromEntries(Object.entries(value as object).filter(([key]) => key !== name)),
+    );
+    await judge([], absent);
+    // A text for an object is refused, one for a file too.
+    const field: OpenAPIParameter = { name, in: "query", required: absent !== "valid", schema: schema as JsonSchema };
+    const odd = oddTexts(field, edgesOf(schema, schemas), random)!;
+    const isEmpty = odd[0] === "" && !field.required;
+    const verdict = fileType(schema) ? "invalid" : verdictOf(odd, field, schemas);
+    await judge(odd, isEmpty ? "valid" : verdict);
+    await judge([...odd, ...odd], fileType(schema) ? "invalid" : verdictOf([...odd, ...odd], field, schemas));
+    await this.#send({ ...sent, body: random.pick(brokenForms(body)) }, { verdict: "invalid", status: 400 });
+    await this.#tryOtherType(
+      sent,
+      random.pick(["application/json", "text/plain", "application/x-www-form", undefined]),
+    );
+  }
+
+  async #tryOtherType(sent: Sent, type: string | undefined): Promise<void> {
+    // Nothing is of any type.
+    if (sent.body?.text === "") return;
     await this.#send({ ...sent, body: { ...sent.body!, type } }, { verdict: "invalid", status: 415 });
-    await this.#send({ ...sent, body: undefined }, expect(body.isRequired ? "invalid" : "valid", "body", []));
   }
 
   #send(sent: Sent, expectation: Expectation): Promise<Received> {
@@ -139,6 +179,10 @@ export class OperationCheck {
     const hasDots = decodeURIComponent(pathname).split("/").some((part) => part === "." || part === "..");
     return hasDots || this.#bench.paths.find(this.#operation.method, pathname) !== this.#operation;
   }
+}
+
+function bodySource(body: RequestBody): Fault["in"] {
+  return isForm(body) ? "form" : "body";
 }
 
 function expect(verdict: Verdict, place: Fault["in"], path: Path): Expectation {

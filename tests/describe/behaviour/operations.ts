@@ -2,6 +2,7 @@
 
 import type {
   OpenAPIDocument,
+  OpenAPIEncoding,
   OpenAPIOperation,
   OpenAPIParameter,
   OpenAPIPathItem,
@@ -25,11 +26,13 @@ export interface Operation {
   readonly security: readonly (readonly Credential[])[];
 }
 
-/** A JSON body. */
+/** A body: JSON, a form, or bytes. */
 export interface RequestBody {
   readonly isRequired: boolean;
   readonly type: string;
   readonly schema: Schema;
+  /** How the fields of a form are written. */
+  readonly encoding: Readonly<Record<string, OpenAPIEncoding>>;
 }
 
 /** Where credentials of some kind stand. */
@@ -76,7 +79,12 @@ function toOperation(method: string, path: string, operation: OpenAPIOperation, 
     method,
     path,
     parameters: parameters.map((parameter) => schemas.settle(parameter)),
-    body: requestBody && media && { isRequired: requestBody.required, type: media[0], schema: media[1].schema ?? true },
+    body: requestBody && media && {
+      isRequired: requestBody.required,
+      type: media[0],
+      schema: media[1].schema ?? true,
+      encoding: media[1].encoding ?? {},
+    },
     replies: Object.fromEntries(replies),
     security: security.map((way) => Object.keys(way).flatMap((name) => credentialOf(name, schemas))),
   };

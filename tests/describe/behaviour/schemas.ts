@@ -44,6 +44,12 @@ export class Schemas {
       type: "object",
       validate: (names: readonly string[], value: object) => names.every((name) => Object.hasOwn(value, name)),
     });
+    // Its own remembers what it found in another list.
+    this.#ajv.removeKeyword("contains").addKeyword({
+      keyword: "contains",
+      type: "array",
+      macro: (item: Schema) => ({ not: { items: { not: item } } }),
+    });
     for (const name of Object.keys(fullFormats)) {
       this.#ajv.addFormat(name, (text: string) => {
         this.#isDoubtful ||= !hasFormat(text, name as keyof typeof fullFormats);
@@ -78,11 +84,11 @@ export class Schemas {
   }
 }
 
-/** Stricter than the validator's own: the offset has minutes (RFC 3339 section 5.6). */
+/** Stricter than the validator's own: the offset has minutes (RFC 3339 section 5.6), and the time is one that JavaScript reads. */
 const OFFSET = /(?:z|[+-]\d\d:\d\d)$/i;
 
 function hasFormat(text: string, name: keyof typeof fullFormats): boolean {
-  if (name === "date-time" && !OFFSET.test(text)) return false;
+  if (name === "date-time" && (!OFFSET.test(text) || Number.isNaN(Date.parse(text)))) return false;
   const format = fullFormats[name];
   const test = typeof format === "object" && "validate" in format ? format.validate : format;
   if (test instanceof RegExp) return test.test(text);

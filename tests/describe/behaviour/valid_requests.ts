@@ -2,6 +2,7 @@
 
 import type { OpenAPIParameter } from "../../../src/describe/openapi/document.ts";
 import type { Random } from "../../unit/support/random.ts";
+import { fieldsOf, isForm, isWritable, toBody } from "./form_fields.ts";
 import type { Operation } from "./operations.ts";
 import { textsOf, verdictOf } from "./parameter_texts.ts";
 import type { Schemas } from "./schemas.ts";
@@ -30,19 +31,20 @@ export class ValidRequests {
     for (const parameter of this.operation.parameters) {
       if (parameter.required || this.#random.oneIn(2)) texts.set(parameter, this.#texts(parameter));
     }
-    return { operation: this.operation, texts, body: this.json(body), headers: this.#credentials() };
+    return { operation: this.operation, texts, body: this.written(body), headers: this.#credentials() };
   }
 
   /** A value for the body; undefined where there is none. */
   body(): unknown {
     const { body } = this.operation;
-    return body && this.#values.valid(body.schema);
+    return body && this.#values.valid(body.schema, "", isForm(body) ? isWritable : undefined);
   }
 
   /** A value as the body. */
-  json(value: unknown): Sent["body"] {
+  written(value: unknown): Sent["body"] {
     const { body } = this.operation;
     if (!body) return undefined;
+    if (isForm(body)) return toBody(fieldsOf(value, body, this.#schemas), body.type);
     const text = this.#random.oneIn(4) ? JSON.stringify(value, null, "\t") : JSON.stringify(value);
     return { type: this.#random.pick([body.type, `${body.type}; charset=utf-8`]), text };
   }

@@ -13,7 +13,7 @@ export type Known = (name: string) => readonly unknown[];
 const DEEP = 3;
 /** Whatever is further down is cut off; the validator tells whether that will do. */
 const TOO_DEEP = 16;
-const ATTEMPTS = 80;
+const ATTEMPTS = 400;
 const ANYTHING: readonly unknown[] = [null, true, 0, -1.5, "", "any", [], [1, ["x"]], {}, { any: { thing: [null] } }];
 const KEYS: readonly string[] = ["more", "x-more", "é", "", "a b", "0", "toString", "constructor", "__proto__"];
 

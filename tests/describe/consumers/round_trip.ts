@@ -75,4 +75,26 @@ assert(taken.response.status === 409 && taken.error !== undefined, "Not refused"
 const gone = await hostile.DELETE("/replies/nothing");
 assert(gone.response.status === 204 && gone.data === undefined, "Something came back");
 
+// Forms: an urlencoded one, and one with a file.
+const form = await hostile.POST("/forms/order", {
+  headers: { "content-type": "application/x-www-form-urlencoded" },
+  body: { title: "Emma", price: 9.5, serial: null, kind: "used", numbers: [1, 2], address: { street: "High Street" } },
+  bodySerializer: ({ numbers, address, ...fields }) => {
+    const texts = Object.entries(fields).map(([name, value]) => [name, String(value)]);
+    const all = [...texts, ...numbers.map((number) => ["numbers", String(number)]), ["address[street]", address.street]];
+    return new URLSearchParams(all);
+  },
+});
+assert(form.response.status === 200, `No form: ${JSON.stringify(form)}`);
+const pictures = await hostile.POST("/forms/pictures", {
+  body: { title: "Emma", cover: "", others: [] },
+  bodySerializer: ({ title }) => {
+    const data = new FormData();
+    data.append("title", title);
+    data.append("cover", new File(["..."], "cover.png", { type: "image/png" }));
+    return data;
+  },
+});
+assert(pictures.response.status === 200, `No pictures: ${JSON.stringify(pictures)}`);
+
 console.log("Done");

@@ -1,0 +1,98 @@
+/** Tells how the fields of a form are written, as far as OpenAPI has words for it. */
+import { nodeOf, type Schema, type SchemaNode } from "../../schema/schema.ts";
+import { isBinary, mediaTypesOf } from "../json_schema/binary.ts";
+import { lazyTarget } from "../json_schema/lazy_schema.ts";
+import type { OpenAPIEncoding } from "./document.ts";
+
+/** How the fields of a form are written. */
+export interface FormFields {
+  /** By their names. Where nothing is said of a field, it is written as its text, or as its bytes. */
+  readonly encoding: Readonly<Record<string, OpenAPIEncoding>>;
+  /** A name that nests deeper than OpenAPI can say, where there is one. */
+  readonly nested: string | undefined;
+}
+
+/** The name is sent once for each element. */
+const REPEATED: OpenAPIEncoding = { style: "form", explode: true };
+/** The keys stand in brackets. */
+const BRACKETED: OpenAPIEncoding = { style: "deepObject", explode: true };
+
+const LISTS = new Set(["array", "loose_tuple", "strict_tuple", "tuple", "tuple_with_rest"]);
+
+/** The fields of a form. */
+export function fieldsOf(schema: Schema): FormFields {
+  const encoding = new Map<string, OpenAPIEncoding>();
+  let nested: string | undefined;
+  for (const [name, node] of valuesOf(nodeOf(schema)).flatMap(entriesOf)) {
+    const told = encodingOf(node);
+    if (told) encoding.set(name, told);
+    nested ??= nestedName(node, name);
+  }
+  // Not by assignment: "__proto__" is a name like others.
+  return { encoding: Object.fromEntries(encoding), nested };
+}
+
+/** The schemas of values among which a schema has its own: without what may be absent, and what is chosen among others. */
+function valuesOf(node: SchemaNode, seen: Set<SchemaNode> = new Set()): SchemaNode[] {
+  if (seen.has(node)) return [];
+  seen.add(node);
+  if (node.wrapped) return valuesOf(node.wrapped, seen);
+  if (node.type === "lazy") {
+    const target = lazyTarget(node);
+    return target ? valuesOf(target, seen) : [];
+  }
+  const isChoice = node.type === "union" || node.type === "variant" || node.type === "intersect";
+  return isChoice ? (node.options as readonly SchemaNode[]).flatMap((option) => valuesOf(option, seen)) : [node];
+}
+
+function entriesOf({ entries = {} }: SchemaNode): (readonly [name: string, node: SchemaNode])[] {
+  return Object.entries(entries);
+}
+
+function encodingOf(node: SchemaNode): OpenAPIEncoding | undefined {
+  const values = valuesOf(node);
+  const lists = values.filter(isList);
+  const parts = [...values, ...lists.flatMap(itemsOf)];
+  const types = new Set(parts.filter(isBinary).flatMap(mediaTypesOf));
+  if (types.size > 0) return { contentType: [...types].join(", ") };
+  if (values.some(isObject)) return BRACKETED;
+  // Files come by themselves, each under the name.
+  return lists.length > 0 && !parts.some(isBinary) && !parts.some(isObject) ? REPEATED : undefined;
+}
+
+/** A name within a field that nests, or undefined where that is told by its encoding. */
+function nestedName(node: SchemaNode, name: string): string | undefined {
+  for (const value of valuesOf(node)) {
+    const inner = isList(value) ? firstObject(itemsOf(value)) : undefined;
+    if (inner) return `${name}[0][${keyOf(inner)}]`;
+    for (const [key, part] of entriesOf(value)) {
+      const values = valuesOf(part);
+      const object = firstObject(values);
+      if (object) return `${name}[${key}][${keyOf(object)}]`;
+      const item = firstObject(values.filter(isList).flatMap(itemsOf));
+      if (item) return `${name}[${key}][0][${keyOf(item)}]`;
+    }
+  }
+  return undefined;
+}
+
+function firstObject(nodes: readonly SchemaNode[]): SchemaNode | undefined {
+  return nodes.find(isObject);
+}
+
+/** A key of an object, be it one that the client chooses. */
+function keyOf({ entries = {} }: SchemaNode): string {
+  return Object.keys(entries)[0] ?? "name";
+}
+
+function itemsOf({ item, items = [], rest }: SchemaNode): SchemaNode[] {
+  return [item, ...items, rest].flatMap((part) => part ? valuesOf(part) : []);
+}
+
+function isList({ type }: SchemaNode): boolean {
+  return LISTS.has(type);
+}
+
+function isObject({ type, entries }: SchemaNode): boolean {
+  return entries !== undefined || type === "record";
+}
