@@ -10,8 +10,8 @@ import type { ResolvedTopicOptions } from "./topic_options.ts";
 
 /** What the topics of an application share. */
 export interface ChannelContext {
-  /** The store; another one after the application was stopped. */
-  readonly store: () => TopicStore;
+  /** The store of durable topics, or that of the others; another one after the application was stopped. */
+  readonly store: (isDurable: boolean) => TopicStore;
   /** Whether the application is ending its streams. */
   readonly isEnding: () => boolean;
   /** All that follow a log at present. */
@@ -53,8 +53,9 @@ export class Channel<Data> {
     this.options = options;
     this.#context = context;
     const log: LogRef = { name, policy: options.policy };
-    this.#reader = new LogReader(context.store, log);
-    this.#publisher = new Publisher(context.store, log, () => this.#finding);
+    const store = () => context.store(options.isDurable);
+    this.#reader = new LogReader(store, log);
+    this.#publisher = new Publisher(store, log, () => this.#finding);
   }
 
   /** Whether nobody reads or waits for a message to be stored. */
@@ -106,7 +107,7 @@ export class Channel<Data> {
 
   #placeOf(from: "now" | "earliest" | Date, tail: Tail<Data>): string | Promise<string> {
     if (from instanceof Date) return this.#reader.seek(from);
-    if (from === "earliest") return this.#reader.bounds().then(({ low }) => low);
+    if (from === "earliest") return this.#reader.seek(new Date(0));
     const { end } = tail;
     if (end !== undefined && tail.isCurrent) {
       const { newest } = this.#publisher;

@@ -30,12 +30,12 @@ export function encodeData(data: unknown, topic: string): string {
   );
 }
 
-/** The size of a JSON text in UTF-8. It is counted, since encoding it would make as many bytes to collect again. */
+/** The size of a text in UTF-8. It is counted, since encoding it would make as many bytes to collect again. */
 export function countBytes(json: string): number {
   let bytes = json.length;
   for (let index = 0; index < json.length; index++) {
     const unit = json.charCodeAt(index);
-    // Of the four bytes of a surrogate pair each half has two; JSON.stringify() leaves no half alone.
+    // Of the four bytes of a surrogate pair each half has two; JSON.stringify() leaves no half alone, nor does a checked type.
     if (unit > 0x7f) bytes += unit > 0x7ff && (unit < 0xd800 || unit > 0xdfff) ? 2 : 1;
   }
   return bytes;

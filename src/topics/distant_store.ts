@@ -1,6 +1,7 @@
 /** The store of another worker of the process, which `shared_store.ts` keeps. */
 import type { StoreAnswer, StoreRequest } from "./shared_store.ts";
 import type {
+  AppendOptions,
   AppendResult,
   Cursor,
   LogBounds,
@@ -45,8 +46,8 @@ export class DistantStore implements TopicStore {
   }
 
   /** Appends messages. */
-  append(log: LogRef, messages: readonly NewMessage[], signal?: AbortSignal): Promise<AppendResult> {
-    const appended = this.#ask<AppendResult>({ ask: "append", log, messages, canGiveUp: signal !== undefined });
+  append(log: LogRef, messages: readonly NewMessage[], { key, signal }: AppendOptions): Promise<AppendResult> {
+    const appended = this.#ask<AppendResult>({ ask: "append", log, messages, key, canGiveUp: signal !== undefined });
     return signal === undefined ? appended : orAborted(appended, signal);
   }
 

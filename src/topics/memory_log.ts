@@ -1,5 +1,7 @@
 /** The log of one topic in memory. */
+import { toBatchId } from "./batch_id.ts";
 import type {
+  AppendOptions,
   AppendResult,
   Cursor,
   LogBounds,
@@ -69,16 +71,17 @@ export class MemoryLog {
   }
 
   /** Appends messages, but for those whose id is remembered. */
-  append(messages: readonly NewMessage[], isAbandonable: boolean): AppendResult {
+  append(messages: readonly NewMessage[], { key, signal }: AppendOptions): AppendResult {
     // The clock may be set back; the order of the times is that of the messages all the same.
     const time = this.#newestTime = Math.max(this.#newestTime, this.#now());
     this.#forgetIds(time);
-    const outcomes = messages.map((message) => {
-      const known = message.isFresh ? undefined : this.#ids.get(message.id);
+    const outcomes = messages.map((message, index) => {
+      // Nobody can append a message without an id again who was told what became of it.
+      const id = message.id ?? (signal && toBatchId(key, index));
+      const known = id === undefined ? undefined : this.#ids.get(id);
       if (known) return { cursor: known.cursor, duplicate: true };
       const cursor = this.#add(message, time);
-      // Nobody can append a fresh id again who was told what became of it.
-      if (!message.isFresh || isAbandonable) this.#remember(message.id, { cursor, time });
+      if (id !== undefined) this.#remember(id, { cursor, time });
       return { cursor, duplicate: false };
     });
     this.trim();

@@ -1,6 +1,7 @@
 /** Topics in the memory of the process. */
 import { MemoryLog } from "./memory_log.ts";
 import type {
+  AppendOptions,
   AppendResult,
   Cursor,
   LogBounds,
@@ -26,6 +27,7 @@ export const MEMORY_CAPABILITIES: StoreCapabilities = {
   durability: "memory",
   maxMessageBytes: MIB,
   maxBatchMessages: 1000,
+  maxBatchIds: 1000,
   maxBatchBytes: 8 * MIB,
 };
 
@@ -66,13 +68,13 @@ export class MemoryStore implements TopicStore {
   }
 
   /** Appends messages. It never fails half-way, and a signal comes too late for it. */
-  async append(ref: LogRef, messages: readonly NewMessage[], signal?: AbortSignal): Promise<AppendResult> {
+  async append(ref: LogRef, messages: readonly NewMessage[], options: AppendOptions): Promise<AppendResult> {
     const result = this.#use(ref, (log) => {
       // Goes to the end of the logs.
       this.#logs.delete(ref.name);
       this.#logs.set(ref.name, log);
       if (log.hasAge) this.#sweeping ??= this.#armSweep();
-      return log.append(messages, signal !== undefined);
+      return log.append(messages, options);
     });
     for (const wake of this.#watchers.get(ref.name) ?? []) wake();
     return result;

@@ -1,4 +1,6 @@
 /** Brings the messages of one topic to its store: in the order of the calls, together where they wait, one append at a time. */
+import { newBatchKey, toBatchId } from "./batch_id.ts";
+import { countBytes } from "./data.ts";
 import { toId } from "./message_id.ts";
 import { PublishOutcomeUnknown } from "./publish_outcome_unknown.ts";
 import type { LogRef, NewMessage, StoreCapabilities, TopicStore } from "./store.ts";
@@ -87,11 +89,12 @@ export class Publisher {
     const onLeave = () => {
       if (batch.every(({ hasLeft }) => hasLeft)) abandoned.abort();
     };
-    for (const waiting of batch) waiting.send(onLeave);
+    const key = newBatchKey();
+    for (const [index, waiting] of batch.entries()) waiting.send(toBatchId(key, index), onLeave);
     const messages = batch.map(({ message }) => message);
     const signal = batch.some(({ canLeave }) => canLeave) ? abandoned.signal : undefined;
     try {
-      const { epoch, outcomes } = await this.#store().append(this.#log, messages, signal);
+      const { epoch, outcomes } = await this.#store().append(this.#log, messages, { key, signal });
       for (const [index, { cursor, duplicate }] of outcomes.entries()) {
         const id = toId(epoch, cursor);
         if (!duplicate) this.#newest = id;
@@ -102,12 +105,16 @@ export class Publisher {
     }
   }
 
-  #takeBatch({ maxBatchMessages, maxBatchBytes }: StoreCapabilities): readonly Waiting[] {
+  #takeBatch({ maxBatchMessages, maxBatchIds, maxBatchBytes }: StoreCapabilities): readonly Waiting[] {
     const batch: Waiting[] = [];
     let bytes = 0;
+    let ids = 0;
     for (const waiting of this.#queue) {
-      bytes += waiting.message.bytes;
-      if (batch.length > 0 && (batch.length === maxBatchMessages || bytes > maxBatchBytes)) break;
+      const { id, type, bytes: size } = waiting.message;
+      bytes += size + countBytes(type ?? "");
+      if (id !== undefined) ids++;
+      const isFull = batch.length === maxBatchMessages || ids > maxBatchIds || bytes > maxBatchBytes;
+      if (batch.length > 0 && isFull) break;
       batch.push(waiting);
       this.#remove(waiting);
     }
@@ -139,7 +146,8 @@ class Waiting {
   readonly #topic: string;
   readonly #answer: PromiseWithResolvers<PublishResult> = Promise.withResolvers();
   #onLeave: () => void;
-  #isSent = false;
+  /** What to publish it again with; undefined until it is sent to the store. */
+  #sentId: string | undefined;
   hasLeft = false;
 
   constructor(message: NewMessage, signal: AbortSignal | undefined, topic: string, onLeave: () => void) {
@@ -159,8 +167,8 @@ class Waiting {
   }
 
   /** From now on it may be stored, whatever the publisher does. */
-  send(onLeave: () => void): void {
-    this.#isSent = true;
+  send(batchId: string, onLeave: () => void): void {
+    this.#sentId = this.message.id ?? batchId;
     this.#onLeave = onLeave;
   }
 
@@ -169,19 +177,16 @@ class Waiting {
     this.#answer.resolve(result);
   }
 
+  /** Ends it without an answer of the store. */
   fail(cause: unknown): void {
     this.#signal?.removeEventListener("abort", this.#leave);
-    this.#answer.reject(new PublishOutcomeUnknown(this.#topic, this.message.id, cause));
+    const id = this.#sentId;
+    this.#answer.reject(id === undefined ? cause : new PublishOutcomeUnknown(this.#topic, id, cause));
   }
 
   readonly #leave = (): void => {
     this.hasLeft = true;
-    const reason = this.#signal?.reason;
-    if (this.#isSent) this.fail(reason);
-    else {
-      this.#signal?.removeEventListener("abort", this.#leave);
-      this.#answer.reject(reason);
-    }
+    this.fail(this.#signal?.reason);
     this.#onLeave();
   };
 }

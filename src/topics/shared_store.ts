@@ -1,5 +1,6 @@
 /** One store for several workers of a process: one of them keeps it, the others ask it over ports. */
 import type {
+  AppendOptions,
   AppendResult,
   Cursor,
   LogBounds,
@@ -20,6 +21,7 @@ export type StoreRequest =
     readonly call: number;
     readonly log: LogRef;
     readonly messages: readonly NewMessage[];
+    readonly key: string;
     /** Whether the worker may give up before it has the answer. */
     readonly canGiveUp: boolean;
   }
@@ -65,8 +67,8 @@ export class SharedStore implements TopicStore {
   }
 
   /** Appends messages. */
-  append(log: LogRef, messages: readonly NewMessage[], signal?: AbortSignal): Promise<AppendResult> {
-    return this.#store.append(log, messages, signal);
+  append(log: LogRef, messages: readonly NewMessage[], options: AppendOptions): Promise<AppendResult> {
+    return this.#store.append(log, messages, options);
   }
 
   /** Reads what comes after a place. */
@@ -130,8 +132,10 @@ const UNKNOWN: AbortSignal = new AbortController().signal;
 
 function ask(store: TopicStore, request: Extract<StoreRequest, { call: number }>): Promise<unknown> {
   switch (request.ask) {
-    case "append":
-      return store.append(request.log, request.messages, request.canGiveUp ? UNKNOWN : undefined);
+    case "append": {
+      const { log, messages, key, canGiveUp } = request;
+      return store.append(log, messages, { key, signal: canGiveUp ? UNKNOWN : undefined });
+    }
     case "read":
       return store.read(request.log, request.after, request.limits);
     case "seek":

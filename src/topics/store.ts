@@ -52,13 +52,11 @@ export interface LogPlace {
 
 /** A message that is to be appended. */
 export interface NewMessage {
-  /** Whoever appends it again, appends nothing. */
-  readonly id: string;
   /**
-   * Whether the id was made for this append, so that it cannot be in the log yet. It has to be remembered nevertheless where the
-   * publisher may never learn the outcome: where the append has a signal, or can fail after it has stored.
+   * The publisher's own id: whoever appends it again, appends nothing. Undefined where there is none: it is {@linkcode toBatchId}
+   * of the append's key and the message's index, which cannot be in the log yet.
    */
-  readonly isFresh: boolean;
+  readonly id: string | undefined;
   /** The kind of message. */
   readonly type: string | undefined;
   /** The data as JSON. */
@@ -73,6 +71,17 @@ export interface StoredMessage extends Pick<NewMessage, "type" | "data" | "bytes
   readonly cursor: Cursor;
   /** When it was stored, in milliseconds since 1970. */
   readonly time: number;
+}
+
+/** How a batch is appended. */
+export interface AppendOptions {
+  /**
+   * Names the batch. It was made for this append, and gives an id to each message without one. These ids have to be remembered
+   * like others where the publisher may never learn the outcome: where the append has a signal, or can fail after it has stored.
+   */
+  readonly key: string;
+  /** Gives up: the promise rejects at once, and the messages may be stored or not. The same holds wherever it rejects. */
+  readonly signal?: AbortSignal | undefined;
 }
 
 /** What became of a batch. */
@@ -113,7 +122,9 @@ export interface StoreCapabilities {
   readonly maxMessageBytes: number;
   /** The most messages of a batch. */
   readonly maxBatchMessages: number;
-  /** The most bytes of data of a batch. */
+  /** The most messages of a batch that have an id of their publisher. */
+  readonly maxBatchIds: number;
+  /** The most bytes of data and types of a batch that has more than one message. */
   readonly maxBatchBytes: number;
 }
 
@@ -136,9 +147,9 @@ export interface TopicStore {
    *
    * @param log The log.
    * @param messages The messages, within the capabilities.
-   * @param signal Gives up: the promise rejects at once, and the messages may be stored or not. The same holds wherever it rejects.
+   * @param options The name of the batch, and what gives it up.
    */
-  append(log: LogRef, messages: readonly NewMessage[], signal?: AbortSignal): Promise<AppendResult>;
+  append(log: LogRef, messages: readonly NewMessage[], options: AppendOptions): Promise<AppendResult>;
 
   /**
    * Reads what comes after a place, from the oldest message on where those after it were removed. It sees every append that was

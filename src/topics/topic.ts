@@ -30,7 +30,7 @@ const RESERVED_TYPES = "webfw.";
  * A topic: messages are published to it, and all who subscribe get them, in one order. Those who come back get what they missed, as
  * far as it is kept, and are told where it is not.
  *
- * Get one by `app.topic(name)`. A topic lives in the memory of the process.
+ * Get one by `app.topic(name)`. A topic lives in the memory of the process unless it is declared durable.
  *
  * `Data` is what messages hold, `Input` what is published: what the topic's schema takes.
  *
@@ -90,8 +90,7 @@ export class Topic<Data = unknown, Input = Data> {
     const dataset = checked instanceof Promise ? await checked : checked;
     const json = encodeData(dataset ? this.#outputOf(dataset) : data, this.name);
     return await this.#channel.publish({
-      id: id ?? crypto.randomUUID(),
-      isFresh: id === undefined,
+      id,
       type,
       data: json,
       bytes: countBytes(json),

@@ -7,7 +7,7 @@ import type { LogPolicy } from "./store.ts";
 export interface Retention {
   /** How old they become. */
   age?: Duration;
-  /** How many there are. Where no retention is given at all, 1,000. */
+  /** How many there are. */
   count?: number;
   /**
    * How many bytes of JSON there are. The newest message is kept, whatever its size.
@@ -21,7 +21,17 @@ export interface Retention {
 export interface TopicOptions<Data = unknown, Input = Data> {
   /** What messages hold: publishing anything else is a `TypeError`. Readers get the schema's output. */
   schema?: Schema<Input, Data>;
-  /** How long messages are kept, for readers who come back or are slow. The last 1,000 unless given. */
+  /**
+   * Whether messages are kept in a store beside the process, which other processes may share. What was published is there after a
+   * crash; without it, a topic lives and ends with the process.
+   *
+   * @default {false}
+   */
+  durable?: boolean;
+  /**
+   * How long messages are kept, for readers who come back or are slow. Unless given, the last 1,000; of a durable topic, those of
+   * the last 7 days.
+   */
   retention?: Retention;
   /**
    * How long the id of a message is remembered, so that publishing it again is no second message. A topic in memory remembers the
@@ -43,6 +53,8 @@ export interface TopicOptions<Data = unknown, Input = Data> {
 export interface ResolvedTopicOptions {
   /** What messages hold. */
   readonly schema: Schema | undefined;
+  /** Whether the store is one beside the process. */
+  readonly isDurable: boolean;
   /** What the store keeps. */
   readonly policy: LogPolicy;
   /** How many messages are held ready for subscribers. */
@@ -50,7 +62,8 @@ export interface ResolvedTopicOptions {
 }
 
 const MIB = 1024 * 1024;
-const DEFAULT_COUNT = 1000;
+const DEFAULT_RETENTION: Retention = { count: 1000 };
+const DEFAULT_DURABLE_RETENTION: Retention = { age: "7d" };
 const DEFAULT_BYTES = 64 * MIB;
 const MAX_BUFFER = 100_000;
 
@@ -62,8 +75,10 @@ const MAX_BUFFER = 100_000;
  */
 export function resolveTopicOptions(options: TopicOptions, name: string): ResolvedTopicOptions {
   const owner = `the topic "${name}"`;
-  const { schema, retention = { count: DEFAULT_COUNT }, dedupe = "2m", buffer = 256, ...rest } = options;
-  refuseUnknown(rest, `make ${owner}`, "schema, retention, dedupe or buffer");
+  const { schema, durable = false, dedupe = "2m", buffer = 256, ...others } = options;
+  const { retention = durable ? DEFAULT_DURABLE_RETENTION : DEFAULT_RETENTION, ...rest } = others;
+  refuseUnknown(rest, `make ${owner}`, "schema, durable, retention, dedupe or buffer");
+  if (typeof durable !== "boolean") throw new TypeError(`Cannot make ${owner}: durable must be true or false`);
   if (schema !== undefined && !isSchema(schema)) {
     throw new TypeError(`Cannot make ${owner}: schema must be a valibot schema`);
   }
@@ -71,10 +86,11 @@ export function resolveTopicOptions(options: TopicOptions, name: string): Resolv
   refuseUnknown(unknown, `set the retention of ${owner}`, "age, count or bytes");
   return {
     schema,
+    isDurable: durable,
     policy: {
       age: age === undefined ? Infinity : toMilliseconds(age, `the retention.age of ${owner}`),
       count: toBound(count, Infinity, `the retention.count of ${owner}`),
-      bytes: toBound(bytes, 4 * DEFAULT_BYTES, `the retention.bytes of ${owner}`),
+      bytes: toBound(bytes, durable ? Infinity : 4 * DEFAULT_BYTES, `the retention.bytes of ${owner}`),
       dedupe: toMilliseconds(dedupe, `the dedupe of ${owner}`),
     },
     buffer: toBound(buffer, MAX_BUFFER, `the buffer of ${owner}`),
@@ -87,9 +103,10 @@ export function resolveTopicOptions(options: TopicOptions, name: string): Resolv
  * @throws {TypeError} When one of them differs.
  */
 export function checkAgreement(existing: ResolvedTopicOptions, options: TopicOptions, name: string): void {
-  const again = resolveTopicOptions(options, name);
+  const again = resolveTopicOptions({ durable: existing.isDurable, ...options }, name);
   const differs: Readonly<Record<keyof TopicOptions, boolean>> = {
     schema: again.schema !== existing.schema,
+    durable: again.isDurable !== existing.isDurable,
     retention: (["age", "count", "bytes"] as const).some((key) => again.policy[key] !== existing.policy[key]),
     dedupe: again.policy.dedupe !== existing.policy.dedupe,
     buffer: again.buffer !== existing.buffer,

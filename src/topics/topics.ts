@@ -19,8 +19,11 @@ interface Entry {
 
 /** How the topics of an application are made. */
 export interface TopicsOptions {
-  /** Makes the store, on first use and again after it was closed. Where it cannot be reached, its methods say so. */
-  readonly openStore: () => TopicStore;
+  /**
+   * Makes a store, that of durable topics or that of the others, on first use and again after it was closed. Where it cannot be
+   * reached, its methods say so.
+   */
+  readonly openStore: (isDurable: boolean) => TopicStore;
   /** The time in milliseconds since 1970. */
   readonly now?: () => number;
   /** How many topics are kept at hand that are not in use. */
@@ -32,14 +35,15 @@ export interface TopicsOptions {
  * and made again.
  */
 export class Topics {
-  readonly #openStore: () => TopicStore;
+  readonly #openStore: (isDurable: boolean) => TopicStore;
   readonly #maxIdle: number;
   readonly #context: ChannelContext;
   readonly #declared = new Map<string, Entry>();
   /** Those that were made while the application serves, the one that was asked for last at the end. */
   readonly #passing = new Map<string, Entry>();
   readonly #tails = new Set<Pick<Tail<unknown>, "close">>();
-  #store: TopicStore | undefined;
+  /** By whether they are durable. */
+  readonly #stores = new Map<boolean, TopicStore>();
   #isServing = false;
   #isEnding = false;
 
@@ -48,7 +52,7 @@ export class Topics {
     this.#openStore = openStore;
     this.#maxIdle = maxIdle;
     this.#context = {
-      store: () => this.#store ??= this.#openStore(),
+      store: (isDurable) => this.#storeOf(isDurable),
       isEnding: () => this.#isEnding,
       tails: this.#tails,
       now,
@@ -91,15 +95,21 @@ export class Topics {
     for (const tail of this.#tails) tail.close();
   }
 
-  /** Waits for what is being published, and closes the store. Topics can be used again afterwards: they are empty then. */
+  /** Waits for what is being published, and closes the stores. Topics can be used again afterwards: those in memory are empty. */
   async close(): Promise<void> {
     this.endSubscriptions();
     const entries = [...this.#declared.values(), ...this.#passing.values()];
     await Promise.all(entries.map(({ channel }) => channel.settled()));
-    const store = this.#store;
-    this.#store = undefined;
+    const stores = [...this.#stores.values()];
+    this.#stores.clear();
     this.#isEnding = false;
-    await store?.close();
+    await Promise.all(stores.map((store) => store.close()));
+  }
+
+  #storeOf(isDurable: boolean): TopicStore {
+    const store = this.#stores.get(isDurable) ?? this.#openStore(isDurable);
+    this.#stores.set(isDurable, store);
+    return store;
   }
 
   #find(name: string): Entry | undefined {

@@ -1,4 +1,5 @@
 import type {
+  AppendOptions,
   AppendResult,
   Cursor,
   LogBounds,
@@ -14,7 +15,7 @@ import type {
 /** What goes wrong: each is called at its moment, and may throw or take as long as it likes. */
 export interface Faults {
   /** Before messages reach the store. */
-  beforeAppend?: (messages: readonly NewMessage[], signal: AbortSignal | undefined) => Promise<void> | void;
+  beforeAppend?: (messages: readonly NewMessage[], options: AppendOptions) => Promise<void> | void;
   /** When they are stored, and the reply is on its way. */
   afterAppend?: () => Promise<void> | void;
   /** Before a log is read. */
@@ -56,10 +57,10 @@ export class FaultyStore implements TopicStore {
     return bounds;
   }
 
-  async append(log: LogRef, messages: readonly NewMessage[], signal?: AbortSignal): Promise<AppendResult> {
+  async append(log: LogRef, messages: readonly NewMessage[], options: AppendOptions): Promise<AppendResult> {
     this.batches.push(messages.length);
-    await this.faults.beforeAppend?.(messages, signal);
-    const result = await this.inner.append(log, messages, signal);
+    await this.faults.beforeAppend?.(messages, options);
+    const result = await this.inner.append(log, messages, options);
     await this.faults.afterAppend?.();
     return result;
   }

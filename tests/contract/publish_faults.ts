@@ -85,7 +85,7 @@ export function testPublishFaults(kind: StoreKind): void {
     const gate = new Gate();
     let given: AbortSignal | undefined;
     store.faults = {
-      beforeAppend: (_messages, signal) => {
+      beforeAppend: (_messages, { signal }) => {
         given = signal;
         return gate.pass();
       },
@@ -121,6 +121,13 @@ export function testPublishFaults(kind: StoreKind): void {
     assertEquals(store.batches, [1, maxBatchMessages, 2]);
   });
 
+  test("what is appended at once has no more ids of publishers than the store takes", async ({ topic, store }) => {
+    const { maxBatchIds } = store.capabilities;
+    const ids = Array.from({ length: maxBatchIds + 1 }, (_, index) => topic.publish(index, { id: `${index}` }));
+    await Promise.all([...ids, topic.publish(-1)]);
+    assertEquals(store.batches, [maxBatchIds, 2]);
+  });
+
   test("what is appended at once keeps to the size that the store takes", async ({ topic, store }) => {
     const { maxMessageBytes, maxBatchBytes } = store.capabilities;
     const perBatch = Math.floor(maxBatchBytes / maxMessageBytes);
@@ -128,6 +135,14 @@ export function testPublishFaults(kind: StoreKind): void {
     const large = topic as Topic<unknown> as Topic<string>;
     await Promise.all(Array.from({ length: 2 * perBatch + 1 }, () => large.publish(text)));
     assertEquals(store.batches, [perBatch, perBatch, 1]);
+  });
+
+  test("types count in the size of what is appended at once", async ({ topic, store }) => {
+    const { maxBatchMessages, maxBatchBytes } = store.capabilities;
+    const type = "ä".repeat(256);
+    const perBatch = Math.min(maxBatchMessages, Math.floor(maxBatchBytes / (512 + 1)));
+    await Promise.all(Array.from({ length: perBatch + 1 }, () => topic.publish(1, { type })));
+    assertEquals(store.batches, [perBatch, 1]);
   });
 
   test("a store that hangs does not fill the memory", async ({ topic, store }) => {

@@ -6,7 +6,7 @@ import { ticks } from "../spec/support/ticks.ts";
 import { fail, faultyTopicTest, StoreFailure } from "./faulty_topic.ts";
 import { Gate } from "./gate.ts";
 import { take, takeData } from "./reading.ts";
-import { logOf, messageOf, type StoreKind } from "./store_fixture.ts";
+import { append, logOf, messageOf, type StoreKind } from "./store_fixture.ts";
 
 /** Registers the tests of reading over a kind of store that fails. */
 export function testReadFaults(kind: StoreKind): void {
@@ -49,7 +49,7 @@ export function testReadFaults(kind: StoreKind): void {
     const { topic, store } = setting;
     const idle = topic.subscribe();
     await idle.cursor();
-    await store.inner.append(logOf("numbers"), [messageOf(1)]);
+    await append(store.inner, logOf("numbers"), [messageOf(1)]);
     const late = topic.subscribe();
     await topic.publish(2);
     assertEquals(await takeData(late, 1), [2]);
@@ -87,7 +87,7 @@ export function testReadFaults(kind: StoreKind): void {
     store.faults = { afterBounds: gate.pass };
     const subscription = topic.subscribe();
     await gate.reached;
-    await store.inner.append(logOf("numbers"), [messageOf(1)]);
+    await append(store.inner, logOf("numbers"), [messageOf(1)]);
     await ticks(2);
     gate.open();
     assertEquals(await takeData(subscription, 1), [1]);
@@ -251,7 +251,7 @@ export function testReadFaults(kind: StoreKind): void {
     assertEquals(await takeData(live, 1), [1]);
     store.inner = second.open();
     const appended = [2, 3].map((data) => messageOf(data));
-    await store.inner.append(logOf("numbers"), appended);
+    await append(store.inner, logOf("numbers"), appended);
     const late = topic.subscribe({ from: "earliest" });
     assertEquals(await takeData(late, 2), [2, 3]);
     const waiting = late.nextBatch();

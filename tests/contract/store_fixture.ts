@@ -1,4 +1,5 @@
-import type { LogPolicy, LogRef, NewMessage, StoredMessage, TopicStore } from "../../src/topics/store.ts";
+import { newBatchKey } from "../../src/topics/batch_id.ts";
+import type { AppendResult, LogPolicy, LogRef, NewMessage, StoredMessage, TopicStore } from "../../src/topics/store.ts";
 
 /** A kind of store, for the suites that all stores must pass. */
 export interface StoreKind {
@@ -31,13 +32,12 @@ export function logOf(name: string, policy?: Partial<LogPolicy>): LogRef {
 /** A message that holds some data. */
 export function messageOf(data: unknown, id?: string, type?: string): NewMessage {
   const json = JSON.stringify(data);
-  return {
-    id: id ?? crypto.randomUUID(),
-    isFresh: id === undefined,
-    type,
-    data: json,
-    bytes: new TextEncoder().encode(json).length,
-  };
+  return { id, type, data: json, bytes: new TextEncoder().encode(json).length };
+}
+
+/** Appends a batch that has not been appended before. */
+export function append(store: TopicStore, log: LogRef, messages: readonly NewMessage[]): Promise<AppendResult> {
+  return store.append(log, messages, { key: newBatchKey() });
 }
 
 /** What messages hold. */

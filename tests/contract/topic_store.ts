@@ -2,9 +2,10 @@
 
 import { assert, assertEquals, assertMatch, assertNotEquals, assertRejects } from "@std/assert";
 import { type Cursor, LOG_START, type LogRef, type ReadLimits, type TopicStore } from "../../src/topics/store.ts";
+import { newBatchKey, toBatchId } from "../../src/topics/batch_id.ts";
 import { Random } from "../unit/support/random.ts";
 import { Clock } from "./clock.ts";
-import { dataOf, logOf, messageOf, type StoreKind } from "./store_fixture.ts";
+import { append, dataOf, logOf, messageOf, type StoreKind } from "./store_fixture.ts";
 
 const ALL: ReadLimits = { maxMessages: 10_000, maxBytes: 100_000_000 };
 const MINUTE = 60_000;
@@ -37,9 +38,9 @@ export function testTopicStore(kind: StoreKind): void {
 
   test("messages are read in the order in which they were appended, as they were", async ({ one, other, clock }) => {
     const log = logOf("order");
-    const first = await one.append(log, [messageOf({ n: 1 }, "a", "made"), messageOf([2, "zwei €"])]);
+    const first = await append(one, log, [messageOf({ n: 1 }, "a", "made"), messageOf([2, "zwei €"])]);
     clock.advance(5);
-    const second = await other.append(log, [messageOf(null, "b")]);
+    const second = await append(other, log, [messageOf(null, "b")]);
     const cursors = [...first.outcomes, ...second.outcomes].map(({ cursor }) => cursor);
     const time = clock.now();
     for (const store of [one, other]) {
@@ -58,7 +59,7 @@ export function testTopicStore(kind: StoreKind): void {
     const cursors: Cursor[] = [];
     for (let round = 0; round < 20; round++) {
       const messages = Array.from({ length: round % 4 + 1 }, () => messageOf(round));
-      const { outcomes } = await (round % 2 ? one : other).append(log, messages);
+      const { outcomes } = await append(round % 2 ? one : other, log, messages);
       cursors.push(...outcomes.map(({ cursor }) => cursor));
     }
     for (const cursor of cursors) assertMatch(cursor, /^[0-9a-f]{22}$/);
@@ -70,7 +71,7 @@ export function testTopicStore(kind: StoreKind): void {
     const log = logOf("at once");
     let place = LOG_START;
     for (let round = 0; round < 20; round++) {
-      await one.append(log, [messageOf(round)]);
+      await append(one, log, [messageOf(round)]);
       const { messages, head } = await other.read(log, place, ALL);
       assertEquals(dataOf(messages), [round]);
       assertEquals((await other.bounds(log)).head, head);
@@ -80,7 +81,7 @@ export function testTopicStore(kind: StoreKind): void {
 
   test("reading goes on after a place, and gives nothing after the head or beyond", async ({ one }) => {
     const log = logOf("places");
-    const { outcomes } = await one.append(log, [1, 2, 3].map((data) => messageOf(data)));
+    const { outcomes } = await append(one, log, [1, 2, 3].map((data) => messageOf(data)));
     for (const [index, { cursor }] of outcomes.entries()) {
       assertEquals(dataOf((await one.read(log, cursor, ALL)).messages), [1, 2, 3].slice(index + 1));
     }
@@ -90,7 +91,7 @@ export function testTopicStore(kind: StoreKind): void {
 
   test("a reading keeps to its limits, but gives one message that is larger", async ({ one }) => {
     const log = logOf("limits");
-    await one.append(log, ["aaaa", "bbbb", "c".repeat(98), "d"].map((data) => messageOf(data)));
+    await append(one, log, ["aaaa", "bbbb", "c".repeat(98), "d"].map((data) => messageOf(data)));
     const lengths = async (limits: ReadLimits): Promise<number[]> => {
       const found: number[] = [];
       for (let place = LOG_START;;) {
@@ -112,7 +113,7 @@ export function testTopicStore(kind: StoreKind): void {
       const cursors: Cursor[] = [];
       for (let round = 0; round < 20; round++) {
         const batch = [0, 1, 2].map((part) => messageOf(`${name} ${round * 3 + part}`));
-        cursors.push(...(await store.append(log, batch)).outcomes.map(({ cursor }) => cursor));
+        cursors.push(...(await append(store, log, batch)).outcomes.map(({ cursor }) => cursor));
       }
       return cursors;
     };
@@ -129,9 +130,9 @@ export function testTopicStore(kind: StoreKind): void {
 
   test("a message whose id is known is not stored again, and has the cursor of the first", async ({ one, other }) => {
     const log = logOf("duplicates");
-    const { outcomes: [first] } = await one.append(log, [messageOf(1, "a")]);
+    const { outcomes: [first] } = await append(one, log, [messageOf(1, "a")]);
     assertEquals(first!.duplicate, false);
-    const { outcomes } = await other.append(log, [
+    const { outcomes } = await append(other, log, [
       messageOf(2, "b"),
       messageOf(3, "a"),
       messageOf(4, "b"),
@@ -146,7 +147,7 @@ export function testTopicStore(kind: StoreKind): void {
     const log = logOf("race");
     for (let round = 0; round < 20; round++) {
       const id = `id ${round}`;
-      const results = await Promise.all([one, other].map((store) => store.append(log, [messageOf(round, id)])));
+      const results = await Promise.all([one, other].map((store) => append(store, log, [messageOf(round, id)])));
       const outcomes = results.map(({ outcomes: [outcome] }) => outcome!);
       assertEquals(outcomes.map(({ duplicate }) => duplicate).sort(), [false, true]);
       assertEquals(outcomes[0]!.cursor, outcomes[1]!.cursor);
@@ -156,24 +157,31 @@ export function testTopicStore(kind: StoreKind): void {
 
   test("an id is remembered for its time, whether its message is kept or not", async ({ one, clock }) => {
     const log = logOf("window", { count: 1, dedupe: MINUTE });
-    const { outcomes: [first] } = await one.append(log, [messageOf(0, "a")]);
-    await one.append(log, [messageOf(1, "b")]);
+    const { outcomes: [first] } = await append(one, log, [messageOf(0, "a")]);
+    await append(one, log, [messageOf(1, "b")]);
     await one.trim(log);
     clock.advance(MINUTE);
-    assertEquals((await one.append(log, [messageOf(2, "a")])).outcomes, [{ cursor: first!.cursor, duplicate: true }]);
+    assertEquals((await append(one, log, [messageOf(2, "a")])).outcomes, [{ cursor: first!.cursor, duplicate: true }]);
   });
 
   test("an id that was made for the append is remembered where its publisher may leave", async ({ one, other }) => {
     const log = logOf("fresh");
-    const message = messageOf("once");
-    const { outcomes: [first] } = await one.append(log, [message], new AbortController().signal);
-    const again = await other.append(log, [{ ...message, isFresh: false }]);
-    assertEquals(again.outcomes, [{ cursor: first!.cursor, duplicate: true }]);
+    const key = newBatchKey();
+    const { signal } = new AbortController();
+    const batch = [messageOf("own", "id"), messageOf("first"), messageOf("id", "id"), messageOf("second")];
+    const { outcomes } = await one.append(log, batch, { key, signal });
+    for (const index of [3, 1]) {
+      const again = await append(other, log, [messageOf("again", toBatchId(key, index))]);
+      assertEquals(again.outcomes, [{ cursor: outcomes[index]!.cursor, duplicate: true }]);
+    }
+    const { outcomes: [another] } = await append(other, log, [messageOf("another", toBatchId(newBatchKey(), 1))]);
+    assertEquals(another!.duplicate, false);
+    assertEquals(dataOf((await one.read(log, LOG_START, ALL)).messages), ["own", "first", "second", "another"]);
   });
 
   test("ids belong to their topic", async ({ one }) => {
     for (const name of ["a", "b"]) {
-      assertEquals((await one.append(logOf(name), [messageOf(name, "id")])).outcomes[0]!.duplicate, false);
+      assertEquals((await append(one, logOf(name), [messageOf(name, "id")])).outcomes[0]!.duplicate, false);
     }
   });
 
@@ -189,7 +197,7 @@ export function testTopicStore(kind: StoreKind): void {
       const cursors: Cursor[] = [];
       // One by one: a store may remove a batch as a whole, when all of it is beyond the bound.
       for (const data of [1, 2, 3, 4, 5]) {
-        const { outcomes: [outcome] } = await one.append(log, [messageOf(data)]);
+        const { outcomes: [outcome] } = await append(one, log, [messageOf(data)]);
         cursors.push(outcome!.cursor);
       }
       const low = cursors[4 - kept.length]!;
@@ -204,9 +212,9 @@ export function testTopicStore(kind: StoreKind): void {
 
   test("what is too old is removed, whether anything is appended or not", async ({ one, other, clock }) => {
     const log = logOf("age", { age: MINUTE });
-    const { outcomes: [first] } = await one.append(log, [messageOf(1)]);
+    const { outcomes: [first] } = await append(one, log, [messageOf(1)]);
     clock.advance(MINUTE / 2);
-    const { outcomes: [second] } = await one.append(log, [messageOf(2)]);
+    const { outcomes: [second] } = await append(one, log, [messageOf(2)]);
     clock.advance(MINUTE / 2 + 1);
     assertEquals((await other.trim(log)).low, first!.cursor);
     assertEquals(dataOf((await one.read(log, LOG_START, ALL)).messages), [2]);
@@ -218,10 +226,10 @@ export function testTopicStore(kind: StoreKind): void {
 
   test("a log that has become empty goes on where it was", async ({ one, clock }) => {
     const log = logOf("emptied", { age: MINUTE });
-    const { epoch, outcomes: [first] } = await one.append(log, [messageOf(1)]);
+    const { epoch, outcomes: [first] } = await append(one, log, [messageOf(1)]);
     clock.advance(2 * MINUTE);
     await one.trim(log);
-    const next = await one.append(log, [messageOf(2)]);
+    const next = await append(one, log, [messageOf(2)]);
     assertEquals(next.epoch, epoch);
     assert(next.outcomes[0]!.cursor > first!.cursor);
     assertEquals(dataOf((await one.read(log, first!.cursor, ALL)).messages), [2]);
@@ -232,7 +240,7 @@ export function testTopicStore(kind: StoreKind): void {
     const start = clock.now();
     assertEquals((await one.seek(log, new Date(start))).cursor, LOG_START);
     for (const data of [0, 1, 2]) {
-      await one.append(log, [messageOf(data), messageOf(data)]);
+      await append(one, log, [messageOf(data), messageOf(data)]);
       clock.advance(1000);
     }
     const from = async (time: number): Promise<unknown[]> => {
@@ -255,7 +263,7 @@ export function testTopicStore(kind: StoreKind): void {
     const epochs = new Set<string>();
     for (let round = 0; round < 5; round++) {
       const log = logOf(`epoch ${round}`);
-      const found = await Promise.all([nodes.one.bounds(log), nodes.other.append(log, [messageOf(0)])]);
+      const found = await Promise.all([nodes.one.bounds(log), append(nodes.other, log, [messageOf(0)])]);
       assertEquals(found[0].epoch, found[1].epoch);
       epochs.add(found[0].epoch);
     }
@@ -267,7 +275,7 @@ export function testTopicStore(kind: StoreKind): void {
     for (const store of [one, other]) {
       const { promise: called, resolve } = Promise.withResolvers<void>();
       const unwatch = one.watch(log, resolve);
-      await store.append(log, [messageOf(0)]);
+      await append(store, log, [messageOf(0)]);
       await called;
       unwatch();
     }
@@ -276,23 +284,23 @@ export function testTopicStore(kind: StoreKind): void {
     unwatch();
     const { promise: called, resolve } = Promise.withResolvers<void>();
     const unwatchLater = one.watch(log, resolve);
-    await one.append(log, [messageOf(0)]);
+    await append(one, log, [messageOf(0)]);
     await called;
     unwatchLater();
     assertEquals(calls, 0);
   });
 
   test("the largest message and the largest batches are taken", async ({ one, other }) => {
-    const { maxMessageBytes, maxBatchMessages, maxBatchBytes } = one.capabilities;
+    const { maxMessageBytes, maxBatchMessages, maxBatchIds, maxBatchBytes } = one.capabilities;
     const log = logOf("large", { bytes: 1e9 });
     const text = (bytes: number) => "x".repeat(bytes - 2);
     const size = Math.floor(maxBatchBytes / maxBatchMessages);
-    await one.append(log, [messageOf(text(maxMessageBytes))]);
-    await one.append(log, Array.from({ length: maxBatchMessages }, (_, index) => messageOf(0, `${index}`)));
-    await one.append(log, Array.from({ length: maxBatchMessages }, () => messageOf(text(size))));
+    await append(one, log, [messageOf(text(maxMessageBytes), "日".repeat(256), "日".repeat(256))]);
+    await append(one, log, Array.from({ length: maxBatchIds }, (_, index) => messageOf(0, "日".repeat(252) + index)));
+    await append(one, log, Array.from({ length: maxBatchMessages }, () => messageOf(text(size))));
     const { messages: [largest], ...bounds } = await other.read(log, LOG_START, { ...ALL, maxMessages: 1 });
     assertEquals(largest!.data.length, maxMessageBytes);
-    assertEquals(await countAll(other, log, largest!.cursor), 2 * maxBatchMessages);
+    assertEquals(await countAll(other, log, largest!.cursor), maxBatchIds + maxBatchMessages);
     assertNotEquals(bounds.head, largest!.cursor);
   });
 
@@ -313,7 +321,7 @@ export function testTopicStore(kind: StoreKind): void {
       "😀",
     ];
     for (const name of texts) {
-      await one.append(logOf(name), [messageOf(name, name, name), messageOf(`again ${name}`, name)]);
+      await append(one, logOf(name), [messageOf(name, name, name), messageOf(`again ${name}`, name)]);
     }
     for (const name of texts) {
       const { messages } = await other.read(logOf(name), LOG_START, ALL);
@@ -333,9 +341,9 @@ export function testTopicStore(kind: StoreKind): void {
         const batch = [step, ...random.list(MAX_BATCH - 1, () => step)].map((data) =>
           messageOf(data, `id ${random.below(500)}`)
         );
-        const { outcomes } = await store.append(log, batch);
+        const { outcomes } = await append(store, log, batch);
         for (const [index, { cursor, duplicate }] of outcomes.entries()) {
-          const { id } = batch[index]!;
+          const id = batch[index]!.id!;
           assertEquals(cursorOfId.get(id) ?? cursor, cursor);
           assertEquals(duplicate, cursorOfId.has(id));
           if (!duplicate) history.push({ cursor, data: step });
@@ -367,7 +375,7 @@ export function testTopicStore(kind: StoreKind): void {
     await one.close();
     await other.close();
     await assertRejects(() => one.bounds(log), Error, "closed");
-    await assertRejects(() => one.append(log, [messageOf(0)]), Error, "closed");
+    await assertRejects(() => append(one, log, [messageOf(0)]), Error, "closed");
     await assertRejects(() => one.read(log, LOG_START, ALL), Error, "closed");
     await assertRejects(() => one.seek(log, new Date()), Error, "closed");
     await assertRejects(() => one.trim(log), Error, "closed");

@@ -2,7 +2,7 @@ import { assertEquals, assertRejects, assertStrictEquals } from "@std/assert";
 import { LogReader } from "../../../src/topics/log_reader.ts";
 import { MemoryStore } from "../../../src/topics/memory_store.ts";
 import { FaultyStore } from "../../contract/faulty_store.ts";
-import { logOf, messageOf } from "../../contract/store_fixture.ts";
+import { append, logOf, messageOf } from "../../contract/store_fixture.ts";
 
 const LOG = logOf("numbers");
 
@@ -10,11 +10,11 @@ Deno.test("Readings of the same place at the same time are one, and later ones s
   const store = new FaultyStore(new MemoryStore());
   const reader = new LogReader<number>(() => store, LOG);
   const { low } = await reader.bounds();
-  await store.append(LOG, [messageOf(1)]);
+  await append(store, LOG, [messageOf(1)]);
   const [first, same, own] = await Promise.all([reader.readShared(low), reader.readShared(low), reader.read(low)]);
   assertStrictEquals(first, same);
   assertEquals([own, store.reads], [first, 2]);
-  await store.append(LOG, [messageOf(2)]);
+  await append(store, LOG, [messageOf(2)]);
   const later = await reader.readShared(low);
   assertEquals(later.messages.map(({ data }) => data), [1, 2]);
   assertEquals([later.sizes, later.head], [[1, 1], later.messages[1]!.id]);

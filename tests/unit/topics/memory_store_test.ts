@@ -2,7 +2,7 @@ import { assert, assertEquals, assertNotEquals } from "@std/assert";
 import { MemoryStore } from "../../../src/topics/memory_store.ts";
 import { LOG_START } from "../../../src/topics/store.ts";
 import { Clock } from "../../contract/clock.ts";
-import { dataOf, logOf, messageOf } from "../../contract/store_fixture.ts";
+import { append, dataOf, logOf, messageOf } from "../../contract/store_fixture.ts";
 import { testTopicStore } from "../../contract/topic_store.ts";
 
 const ALL = { maxMessages: 10_000, maxBytes: 100_000_000 };
@@ -19,17 +19,17 @@ Deno.test("A store in memory forgets an id when its time is over", async () => {
   const clock = new Clock();
   const store = new MemoryStore({ now: clock.now });
   const log = logOf("ids", { dedupe: 1000 });
-  await store.append(log, [messageOf(0, "a")]);
+  await append(store, log, [messageOf(0, "a")]);
   clock.advance(1001);
-  assertEquals((await store.append(log, [messageOf(0, "a")])).outcomes[0]!.duplicate, false);
+  assertEquals((await append(store, log, [messageOf(0, "a")])).outcomes[0]!.duplicate, false);
 });
 
 Deno.test("A store in memory remembers the last 100,000 ids", async () => {
   const store = new MemoryStore();
   const log = logOf("ids", { count: 1 });
-  const isKnown = async (id: string) => (await store.append(log, [messageOf(0, id)])).outcomes[0]!.duplicate;
+  const isKnown = async (id: string) => (await append(store, log, [messageOf(0, id)])).outcomes[0]!.duplicate;
   for (let batch = 0; batch < 100; batch++) {
-    await store.append(log, Array.from({ length: 1000 }, (_, index) => messageOf(0, `${batch} ${index}`)));
+    await append(store, log, Array.from({ length: 1000 }, (_, index) => messageOf(0, `${batch} ${index}`)));
   }
   assertEquals(await isKnown("0 0"), true);
   assertEquals(await isKnown("one more"), false);
@@ -40,9 +40,9 @@ Deno.test("A clock that is set back does not change the order of times", async (
   const clock = new Clock();
   const store = new MemoryStore({ now: clock.now });
   const start = clock.now();
-  await store.append(logOf("a"), [messageOf(1)]);
+  await append(store, logOf("a"), [messageOf(1)]);
   clock.advance(-5000);
-  await store.append(logOf("a"), [messageOf(2)]);
+  await append(store, logOf("a"), [messageOf(2)]);
   const { messages } = await store.read(logOf("a"), LOG_START, ALL);
   assertEquals(messages.map(({ time }) => time), [start, start]);
 });
@@ -52,7 +52,7 @@ Deno.test("Beyond its size, a store in memory drops the logs that were not appen
   const data = "x".repeat(20_000);
   const epochs = new Map<string, string>();
   for (const name of ["a", "b", "c", "a", "d", "e"]) {
-    epochs.set(name, (await store.append(logOf(name), [messageOf(data)])).epoch);
+    epochs.set(name, (await append(store, logOf(name), [messageOf(data)])).epoch);
   }
   // Six messages do not fit: the log that is in the way is "b".
   for (const [name, kept] of [["a", 2], ["c", 1], ["d", 1], ["e", 1]] as const) {
@@ -66,7 +66,7 @@ Deno.test("Beyond its size, a store in memory drops the logs that were not appen
 
 Deno.test("A log that is larger than the whole store loses its oldest messages", async () => {
   const store = new MemoryStore({ maxBytes: 50_000 });
-  for (let data = 0; data < 1000; data++) await store.append(logOf("a"), [messageOf(data)]);
+  for (let data = 0; data < 1000; data++) await append(store, logOf("a"), [messageOf(data)]);
   const { messages, epoch, low } = await store.read(logOf("a"), LOG_START, ALL);
   assert(messages.length > 100 && messages.length < 250, `${messages.length} messages`);
   assertEquals(dataOf(messages).at(-1), 999);
@@ -95,11 +95,11 @@ Deno.test("What is too old goes from memory also when nobody uses the store, by 
       clearTimeout: () => {},
     });
     Deno.unrefTimer = (id) => void unrefs.push(id);
-    await store.append(logOf("ageless"), [messageOf(0)]);
+    await append(store, logOf("ageless"), [messageOf(0)]);
     assertEquals(timers.length, 0);
-    const { epoch } = await store.append(logOf("ageless"), [messageOf(0)]);
-    await store.append(log, [messageOf("x".repeat(90_000))]);
-    await store.append(log, [messageOf(1)]);
+    const { epoch } = await append(store, logOf("ageless"), [messageOf(0)]);
+    await append(store, log, [messageOf("x".repeat(90_000))]);
+    await append(store, log, [messageOf(1)]);
     assertEquals(timers.length, 1);
     assert(timers[0]!.delay <= 30_000);
     timers[0]!.fire();
@@ -110,9 +110,9 @@ Deno.test("What is too old goes from memory also when nobody uses the store, by 
     assertEquals([timers.length, unrefs.length], [2, 2]);
     // Nothing but the sweep has made room for this.
     const { messages } = await store.read(logOf("ageless"), LOG_START, ALL);
-    await store.append(logOf("new"), [messageOf("x".repeat(90_000))]);
+    await append(store, logOf("new"), [messageOf("x".repeat(90_000))]);
     assertEquals([messages.length, (await store.bounds(logOf("ageless"))).epoch], [2, epoch]);
-    await store.append(log, [messageOf(2)]);
+    await append(store, log, [messageOf(2)]);
     assertEquals(timers.length, 3);
   } finally {
     Object.assign(globalThis, { setTimeout, clearTimeout });

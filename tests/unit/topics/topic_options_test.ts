@@ -5,11 +5,18 @@ import { checkAgreement, resolveTopicOptions, type TopicOptions } from "../../..
 // deno-lint-ignore no-explicit-any -- options that TypeScript would refuse
 type Untyped = any;
 
-Deno.test("A topic keeps its last 1,000 messages, and remembers ids for two minutes, unless told otherwise", () => {
+Deno.test("A topic keeps its last 1,000 messages, a durable one those of 7 days, and remembers ids for two minutes, unless told otherwise", () => {
+  const others = { schema: undefined, buffer: 256 };
+  const policy = { bytes: 64 * 1024 * 1024, dedupe: 120_000 };
   assertEquals(resolveTopicOptions({}, "a"), {
-    schema: undefined,
-    policy: { age: Infinity, count: 1000, bytes: 64 * 1024 * 1024, dedupe: 120_000 },
-    buffer: 256,
+    ...others,
+    isDurable: false,
+    policy: { ...policy, age: Infinity, count: 1000 },
+  });
+  assertEquals(resolveTopicOptions({ durable: true }, "a"), {
+    ...others,
+    isDurable: true,
+    policy: { ...policy, age: 7 * 86_400_000, count: Infinity },
   });
 });
 
@@ -32,7 +39,8 @@ Deno.test("Where a retention is given, only its bounds hold, besides that of the
 
 Deno.test("A mistake in the options is an error that names the topic, the option and the cure", () => {
   const table: [options: Untyped, error: typeof TypeError | typeof RangeError, message: string][] = [
-    [{ durable: true }, TypeError, 'Cannot make the topic "a": the option "durable" is unknown, use schema, '],
+    [{ lasting: true }, TypeError, 'Cannot make the topic "a": the option "lasting" is unknown, use schema, durable, '],
+    [{ durable: "yes" }, TypeError, 'Cannot make the topic "a": durable must be true or false'],
     [{ schema: {} }, TypeError, 'Cannot make the topic "a": schema must be a valibot schema'],
     [{ retention: { size: 1 } }, TypeError, 'retention of the topic "a": the option "size" is unknown, use age, count'],
     [{ retention: { age: "1w" } }, RangeError, 'the retention.age of the topic "a"'],
@@ -70,12 +78,15 @@ Deno.test("Options that are given again must agree; what is not given is taken a
     { schema, retention: { age: "60m" }, buffer: 10, dedupe: "2m" },
   ];
   for (const options of agreeing) checkAgreement(existing, options, "a");
+  const large: TopicOptions = { durable: true, retention: { bytes: 1e9 } };
+  checkAgreement(resolveTopicOptions(large, "a"), { retention: { bytes: 1e9 } }, "a");
   const differing: [option: string, options: TopicOptions][] = [
     ["schema", { schema: v.string() }],
     ["retention", { schema, retention: {} }],
     ["retention", { retention: { age: "1h", count: 5 } }],
     ["dedupe", { dedupe: "3m" }],
     ["buffer", { buffer: 256 }],
+    ["durable", { durable: true }],
   ];
   for (const [option, options] of differing) {
     const message =
