@@ -161,9 +161,11 @@ export class Reader<Data> implements TailReader {
     this.#isCertain = true;
     if (reason === undefined) return slice.messages.length > 0 ? [toFound(slice.messages)] : [];
     const { low, messages } = await this.#tail.read(slice.low);
+    // What is too old, and not removed yet, the store tells but those who come across it.
+    const start = isSameEpoch(low, slice.low) && low < slice.low ? slice.low : low;
     const gap = { reason, from: place, oldest: messages[0]?.id ?? null };
     // The messages are taken along, whatever is removed meanwhile: a reader who is slower than that gets some all the same.
-    return [{ batch: [{ gap }], place: low }, ...messages.length > 0 ? [toFound(messages)] : []];
+    return [{ batch: [{ gap }], place: start }, ...messages.length > 0 ? [toFound(messages)] : []];
   }
 }
 

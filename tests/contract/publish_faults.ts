@@ -44,11 +44,11 @@ export function testPublishFaults(kind: StoreKind): void {
     assertEquals(setting.store.batches, [3]);
   });
 
-  test("a publish that is given up while it is stored can be made again, with or without an id", async (setting) => {
+  test("a publish that is given up when it is stored can be made again, with or without an id", async (setting) => {
     const { topic, store } = setting;
     for (const id of ["one", undefined]) {
       const gate = new Gate();
-      store.faults = { beforeAppend: gate.pass };
+      store.faults = { afterAppend: gate.pass };
       const controller = new AbortController();
       const { signal } = controller;
       const publishing = assertRejects(() => topic.publish(1, { signal, ...id && { id } }), PublishOutcomeUnknown);

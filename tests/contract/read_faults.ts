@@ -74,12 +74,11 @@ export function testReadFaults(kind: StoreKind): void {
     await idle.cursor();
     const { id } = await topic.publish(1);
     const waiting = topic.subscribe({ after: id }).nextBatch();
-    await ticks(2);
-    const { reads } = store;
-    await ticks(2);
-    assertEquals(store.reads, reads);
+    // Time enough to read again and again, if it did.
+    await ticks(4);
     await topic.publish(2);
     assertEquals((await waiting)?.map((entry) => "data" in entry && entry.data), [2]);
+    assert(store.reads <= 4, `${store.reads} readings`);
   });
 
   test("a message that another process appends while the place is found is not overlooked", async ({ topic, store }) => {
@@ -254,11 +253,10 @@ export function testReadFaults(kind: StoreKind): void {
     await append(store.inner, logOf("numbers"), appended);
     const late = topic.subscribe({ from: "earliest" });
     assertEquals(await takeData(late, 2), [2, 3]);
-    const waiting = late.nextBatch();
-    await ticks(2);
     const { reads } = store;
-    await ticks(2);
-    assertEquals(store.reads, reads);
+    const waiting = late.nextBatch();
+    await ticks(4);
+    assert(store.reads <= reads + 2, `${store.reads - reads} readings`);
     const fresh = topic.subscribe();
     await topic.publish(4);
     store.watchers.forEach((wake) => wake());

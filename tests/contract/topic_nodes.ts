@@ -1,5 +1,5 @@
 import type { Topic } from "../../src/topics/topic.ts";
-import type { TopicOptions } from "../../src/topics/topic_options.ts";
+import { resolveTopicOptions, type TopicOptions } from "../../src/topics/topic_options.ts";
 import { Topics } from "../../src/topics/topics.ts";
 import { Clock } from "./clock.ts";
 import type { StoreKind } from "./store_fixture.ts";
@@ -9,6 +9,8 @@ export interface TopicNodes {
   readonly one: Topic<number>;
   readonly other: Topic<number>;
   readonly clock: Clock;
+  /** Removes what is no longer kept, which a store does by itself some time. */
+  readonly trim: () => Promise<void>;
   /** Another topic of the first node. */
   readonly topic: (name: string) => Topic<number>;
 }
@@ -28,7 +30,15 @@ export function topicTest(kind: StoreKind): TopicTest {
       await using fixture = await kind.prepare(clock.now);
       const nodes = [0, 1].map(() => new Topics({ openStore: () => fixture.open(), now: clock.now }));
       const [one, other] = nodes.map((topics) => topics.topic<number>("numbers", options));
-      await body({ one: one!, other: other!, clock, topic: (name) => nodes[0]!.topic(name, options) });
+      const store = fixture.open();
+      const { policy } = resolveTopicOptions(options, "numbers");
+      await body({
+        one: one!,
+        other: other!,
+        clock,
+        trim: async () => void await store.trim({ name: "numbers", policy }),
+        topic: (name) => nodes[0]!.topic(name, options),
+      });
       for (const topics of nodes) await topics.close();
     });
   };

@@ -1,0 +1,84 @@
+/** The store of durable topics, loaded when one of them is used for the first time. */
+import { KV_CAPABILITIES } from "./kv/capabilities.ts";
+import type {
+  AppendOptions,
+  AppendResult,
+  Cursor,
+  LogBounds,
+  LogPage,
+  LogPlace,
+  LogRef,
+  NewMessage,
+  ReadLimits,
+  StoreCapabilities,
+  TopicStore,
+} from "./store.ts";
+import { defaultLocation, type KvLocation } from "./store_location.ts";
+
+/** A store in Deno KV, before it is there. */
+export class DurableStore implements TopicStore {
+  /** What it can do. */
+  readonly capabilities: StoreCapabilities = KV_CAPABILITIES;
+  readonly #location: KvLocation | undefined;
+  #store: Promise<TopicStore> | undefined;
+
+  /**
+   * Loads nothing yet.
+   *
+   * @param location Where it is; unless given, as the environment says, or beside the program.
+   */
+  constructor(location: KvLocation | undefined) {
+    this.#location = location;
+  }
+
+  /** Where a log begins and ends. */
+  async bounds(log: LogRef): Promise<LogBounds> {
+    return await (await this.#load()).bounds(log);
+  }
+
+  /** Appends messages. */
+  async append(log: LogRef, messages: readonly NewMessage[], options: AppendOptions): Promise<AppendResult> {
+    return await (await this.#load()).append(log, messages, options);
+  }
+
+  /** Reads what comes after a place. */
+  async read(log: LogRef, after: Cursor, limits: ReadLimits): Promise<LogPage> {
+    return await (await this.#load()).read(log, after, limits);
+  }
+
+  /** The place before the first message of a time. */
+  async seek(log: LogRef, time: Date): Promise<LogPlace> {
+    return await (await this.#load()).seek(log, time);
+  }
+
+  /** Calls back after each append. */
+  watch(log: LogRef, wake: () => void): () => void {
+    let hasEnded = false;
+    let unwatch: (() => void) | undefined;
+    this.#load().then((store) => {
+      if (!hasEnded) unwatch = store.watch(log, wake);
+    }, () => {
+      // Whoever watches also reads, and is told.
+    });
+    return () => {
+      hasEnded = true;
+      unwatch?.();
+    };
+  }
+
+  /** Removes what the policy does not keep. */
+  async trim(log: LogRef): Promise<LogBounds> {
+    return await (await this.#load()).trim(log);
+  }
+
+  /** Ends the connection. */
+  async close(): Promise<void> {
+    await (await this.#store)?.close();
+  }
+
+  #load(): Promise<TopicStore> {
+    return this.#store ??= import("./kv/open_store.ts").then(({ openStore }) =>
+      openStore(this.#location ?? defaultLocation())
+    );
+  }
+}

@@ -1,0 +1,173 @@
+/** A connection to the database that is kept up: what hangs is given up and opened anew, what fails is tried again. */
+import { log } from "../../log.ts";
+import type { KvEngine } from "./engine.ts";
+
+/** How a connection is kept up. */
+export interface ConnectionOptions {
+  /** Names the database in messages. It holds no secret. */
+  readonly name: string;
+  /** Opens it. What it throws as {@linkcode CannotOpenError} is final. */
+  readonly open: () => Promise<KvEngine>;
+  /** How long an answer may take before the connection is opened anew, in milliseconds. */
+  readonly deadline?: number;
+  /** How long it is tried again, in milliseconds. */
+  readonly patience?: number;
+}
+
+/** The database can never be opened as it is configured. */
+export class CannotOpenError extends Error {
+  /** The name of the class, for logs. */
+  override readonly name = "CannotOpenError";
+}
+
+const DEADLINE = 3_000;
+const PATIENCE = 30_000;
+const MAX_PAUSE = 500;
+/** A process that holds the lock of a file holds it for a few milliseconds. */
+const MAX_BUSY_PAUSE = 20;
+
+/** Asks the database, as often as it takes. */
+export class Connection {
+  readonly #name: string;
+  readonly #open: () => Promise<KvEngine>;
+  readonly #deadline: number;
+  readonly #patience: number;
+  readonly #closing = new AbortController();
+  readonly #running = new Set<Promise<unknown>>();
+  #engine: Promise<KvEngine> | undefined;
+  #isDown = false;
+
+  /** Opens nothing yet. */
+  constructor({ name, open, deadline = DEADLINE, patience = PATIENCE }: ConnectionOptions) {
+    this.#name = name;
+    this.#open = open;
+    this.#deadline = deadline;
+    this.#patience = patience;
+  }
+
+  /** The connection as it is, opened where it is not. Whoever uses it by itself ends when it is reopened. */
+  engine(): Promise<KvEngine> {
+    this.#throwIfClosed();
+    if (this.#engine) return this.#engine;
+    const opening = this.#engine = this.#open();
+    opening.catch(() => {
+      if (this.#engine === opening) this.#engine = undefined;
+    });
+    return opening;
+  }
+
+  /**
+   * Asks something, and asks again where it fails or is not answered. What is asked must stand being done several times, also later:
+   * a database may do what it was asked long after the one who asked has given up.
+   *
+   * @param action What is asked.
+   * @param signal Gives up.
+   */
+  async use<Result>(action: (engine: KvEngine) => Promise<Result>, signal?: AbortSignal): Promise<Result> {
+    const begin = performance.now();
+    const giveUp = signal ? AbortSignal.any([signal, this.#closing.signal]) : this.#closing.signal;
+    for (let attempt = 1;; attempt++) {
+      this.#throwIfClosed();
+      signal?.throwIfAborted();
+      try {
+        const result = await this.#attempt(action, giveUp);
+        if (this.#isDown) this.#tellUp();
+        return result;
+      } catch (error) {
+        this.#throwIfClosed();
+        signal?.throwIfAborted();
+        if (error instanceof CannotOpenError) throw error;
+        const isBusy = isBusyFile(error);
+        if (!isBusy && attempt === 2 && !this.#isDown) this.#tellDown(error);
+        if (performance.now() - begin > this.#patience) throw this.#failure(error);
+        const longest = isBusy ? MAX_BUSY_PAUSE : Math.min(MAX_PAUSE, 10 * 2 ** attempt);
+        await pause(Math.random() * longest, giveUp);
+      }
+    }
+  }
+
+  /** Lets go of the connection; the next one who asks opens it anew. */
+  reopen(): void {
+    const engine = this.#engine;
+    this.#engine = undefined;
+    engine?.then((engine) => closeQuietly(engine), () => {});
+  }
+
+  /** Ends it when what was asked before has been answered, or could not be. */
+  async close(): Promise<void> {
+    if (this.#closing.signal.aborted) return;
+    const patience = new AbortController();
+    const running = Promise.allSettled([...this.#running]);
+    await Promise.race([running, pause(this.#deadline, patience.signal)]);
+    patience.abort();
+    this.#closing.abort();
+    this.reopen();
+  }
+
+  async #attempt<Result>(action: (engine: KvEngine) => Promise<Result>, giveUp: AbortSignal): Promise<Result> {
+    const opening = this.engine();
+    const running = opening.then(action);
+    this.#running.add(running);
+    running.catch(() => {}).finally(() => this.#running.delete(running));
+    const { promise: end, reject } = Promise.withResolvers<never>();
+    const onGiveUp = () => reject(giveUp.reason);
+    const timer = setTimeout(() => {
+      if (this.#engine === opening) this.reopen();
+      reject(new Error(`No answer within ${this.#deadline} ms`));
+    }, this.#deadline);
+    giveUp.addEventListener("abort", onGiveUp);
+    try {
+      return await Promise.race([running, end]);
+    } finally {
+      clearTimeout(timer);
+      giveUp.removeEventListener("abort", onGiveUp);
+    }
+  }
+
+  #throwIfClosed(): void {
+    if (this.#closing.signal.aborted) throw new Error(`Cannot use the store of topics ${this.#name}: it is closed`);
+  }
+
+  #failure(cause: unknown): Error {
+    const seconds = Math.round(this.#patience / 1000);
+    return new Error(`Cannot use the store of topics ${this.#name}: it did not answer for ${seconds} s`, { cause });
+  }
+
+  #tellDown(error: unknown): void {
+    this.#isDown = true;
+    const reason = error instanceof Error ? error.message : String(error);
+    log("warn", "The store of topics does not answer, it is tried again", { store: this.#name, reason });
+  }
+
+  #tellUp(): void {
+    this.#isDown = false;
+    log("info", "The store of topics answers again", { store: this.#name });
+  }
+}
+
+/** SQLite refuses at once where another process writes between the checks of a write and its changes. */
+function isBusyFile(error: unknown): boolean {
+  return error instanceof Error && error.message.includes("database is locked");
+}
+
+function closeQuietly(engine: KvEngine): void {
+  try {
+    engine.close();
+  } catch {
+    // It has been closed already.
+  }
+}
+
+/** Waits for a time, or until the signal is aborted. */
+export function pause(ms: number, signal: AbortSignal): Promise<void> {
+  const { promise, resolve } = Promise.withResolvers<void>();
+  const end = () => {
+    clearTimeout(timer);
+    signal.removeEventListener("abort", end);
+    resolve();
+  };
+  const timer = setTimeout(end, ms);
+  if (signal.aborted) end();
+  else signal.addEventListener("abort", end);
+  return promise;
+}

@@ -1,0 +1,80 @@
+/**
+ * What the store needs of a key-value database: Deno KV, by the client of Deno or that of `npm:@deno/kv`. All values are bytes, which
+ * both keep as they are.
+ */
+
+/** A key: texts, in their order. */
+export type KvKey = readonly string[];
+
+/** An entry that is there. */
+export interface KvEntry {
+  /** Its key. */
+  readonly key: KvKey;
+  /** What it holds. */
+  readonly value: Uint8Array;
+  /** When it was written: 20 lower-case hexadecimal digits, which grow with each write of the whole database. */
+  readonly version: string;
+}
+
+/** What is written at once, if all checks hold. */
+export interface KvWrite {
+  /** Entries that must still be as they were read; null where there must be none. */
+  readonly checks?: readonly { readonly key: KvKey; readonly version: string | null }[];
+  /** Entries to write; one with an expiry is removed some time after so many milliseconds. */
+  readonly sets?: readonly { readonly key: KvKey; readonly value: Uint8Array; readonly expireIn?: number }[];
+  /** Entries to remove. */
+  readonly deletes?: readonly KvKey[];
+  /** An entry whose key ends with the version of this write. */
+  readonly append?: { readonly prefix: KvKey; readonly value: Uint8Array };
+}
+
+/** A connection to a database. */
+export interface KvEngine {
+  /** Reads at most 10 entries at one moment, in the order of their keys. */
+  get(keys: readonly KvKey[]): Promise<(KvEntry | undefined)[]>;
+  /** Reads at most 500 entries at one moment, in order, from a key up to but without another one. */
+  list(from: KvKey, to: KvKey, limit: number): Promise<KvEntry[]>;
+  /** Writes, and gives the version; undefined where a check does not hold. */
+  write(write: KvWrite): Promise<string | undefined>;
+  /** Gives at most 10 entries now, and again when they change; it may leave out what they were in between. */
+  watch(keys: readonly KvKey[]): AsyncIterable<(KvEntry | undefined)[]>;
+  /** Ends it. What is still on its way may be written nevertheless, at any later time. */
+  close(): void;
+}
+
+/** Uses a database by its client. */
+export function toEngine(kv: Deno.Kv): KvEngine {
+  return {
+    get: async (keys) => (await kv.getMany<unknown[]>(keys)).map(toEntry),
+    list: async (start, end, limit) => {
+      const entries: KvEntry[] = [];
+      for await (const entry of kv.list({ start, end }, { limit, batchSize: limit })) entries.push(toEntry(entry)!);
+      return entries;
+    },
+    write: async ({ checks = [], sets = [], deletes = [], append }) => {
+      const operation = kv.atomic();
+      for (const { key, version } of checks) operation.check({ key, versionstamp: version });
+      for (const { key, value, expireIn } of sets) {
+        operation.set(key, value, expireIn === undefined ? {} : { expireIn });
+      }
+      for (const key of deletes) operation.delete(key);
+      if (append) operation.set([...append.prefix, kv.commitVersionstamp()], append.value);
+      const result = await operation.commit();
+      return result.ok ? result.versionstamp : undefined;
+    },
+    watch: (keys) => kv.watch<unknown[]>(keys).pipeThrough(mapping((entries) => entries.map(toEntry))),
+    close: () => kv.close(),
+  };
+}
+
+function mapping<In, Out>(map: (value: In) => Out): TransformStream<In, Out> {
+  return new TransformStream({ transform: (value, controller) => controller.enqueue(map(value)) });
+}
+
+function toEntry({ key, value, versionstamp }: Deno.KvEntryMaybe<unknown>): KvEntry | undefined {
+  if (versionstamp === null) return undefined;
+  if (!(value instanceof Uint8Array)) {
+    throw new TypeError(`Cannot read the store of topics: something else has written the key "${key.join(" ")}"`);
+  }
+  return { key: key.map(String), value, version: versionstamp };
+}

@@ -1,0 +1,99 @@
+/** Topics in Deno KV: a file of this machine, or a database that any number of nodes share. */
+import type {
+  AppendOptions,
+  AppendResult,
+  Cursor,
+  LogBounds,
+  LogPage,
+  LogPlace,
+  LogRef,
+  NewMessage,
+  ReadLimits,
+  StoreCapabilities,
+  TopicStore,
+} from "../store.ts";
+import { Appender } from "./appender.ts";
+import { Bells } from "./bells.ts";
+import { KV_CAPABILITIES } from "./capabilities.ts";
+import { Connection, type ConnectionOptions } from "./connection.ts";
+import { Epoch } from "./epoch.ts";
+import { KvLogReader } from "./log_reader.ts";
+import { VERSION_LENGTH } from "./keys.ts";
+import { Trimmer } from "./trimmer.ts";
+
+/** How a store is made. */
+export interface KvStoreOptions extends ConnectionOptions {
+  /** Whether the database is one of other machines, too: it can be watched, and its answers can get lost. */
+  readonly isShared: boolean;
+  /** The time in milliseconds since 1970. */
+  readonly now?: () => number;
+}
+
+/** How often a file is looked at for what other processes have written, in milliseconds. */
+const FILE_INTERVAL = 50;
+/** How often a database is looked at that is watched, too. */
+const SHARED_INTERVAL = 1_000;
+
+/** Keeps logs in a database. */
+export class KvStore implements TopicStore {
+  /** What it can do. */
+  readonly capabilities: StoreCapabilities = KV_CAPABILITIES;
+  readonly #connection: Connection;
+  readonly #watching: Connection | undefined;
+  readonly #reader: KvLogReader;
+  readonly #appender: Appender;
+  readonly #bells: Bells;
+  readonly #trimmer: Trimmer;
+
+  /** Opens nothing yet. */
+  constructor({ isShared, now = Date.now, ...options }: KvStoreOptions) {
+    const connection = this.#connection = new Connection(options);
+    const watching = this.#watching = isShared ? new Connection(options) : undefined;
+    const epoch = new Epoch(connection);
+    this.#reader = new KvLogReader(connection, epoch, now);
+    this.#appender = new Appender({ connection, epoch, bellOf: Bells.of, now });
+    this.#bells = new Bells({ connection, watching, interval: isShared ? SHARED_INTERVAL : FILE_INTERVAL, epoch });
+    this.#trimmer = new Trimmer({ connection, reader: this.#reader, now });
+  }
+
+  /** Where a log begins and ends. */
+  bounds(log: LogRef): Promise<LogBounds> {
+    return this.#reader.bounds(log);
+  }
+
+  /** Appends messages, and tries again until the signal is aborted, or for 30 seconds. */
+  async append(log: LogRef, messages: readonly NewMessage[], options: AppendOptions): Promise<AppendResult> {
+    const result = await this.#appender.append(log, messages, options);
+    this.#trimmer.start();
+    const newest = result.outcomes.reduce((newest, { cursor }) => cursor > newest ? cursor : newest, "");
+    this.#bells.ring(log.name, newest.slice(0, VERSION_LENGTH));
+    return result;
+  }
+
+  /** Reads what comes after a place. */
+  read(log: LogRef, after: Cursor, limits: ReadLimits): Promise<LogPage> {
+    return this.#reader.read(log, after, limits);
+  }
+
+  /** The place before the first message of a time. */
+  seek(log: LogRef, time: Date): Promise<LogPlace> {
+    return this.#reader.seek(log, time);
+  }
+
+  /** Calls back after each append, of other processes too. */
+  watch({ name }: LogRef, wake: () => void): () => void {
+    return this.#bells.watch(name, wake);
+  }
+
+  /** Removes what the policy does not keep. */
+  trim(log: LogRef): Promise<LogBounds> {
+    return this.#trimmer.trim(log);
+  }
+
+  /** Ends the connection. */
+  async close(): Promise<void> {
+    await Promise.all([this.#bells.close(), this.#trimmer.close()]);
+    await Promise.all([this.#connection.close(), this.#watching?.close()]);
+    await this.#bells.ended();
+  }
+}

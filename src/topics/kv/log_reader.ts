@@ -1,0 +1,159 @@
+/** Reads logs: their frames, and where they begin and end. */
+import {
+  type Cursor,
+  LOG_START,
+  type LogBounds,
+  type LogPage,
+  type LogPlace,
+  type LogRef,
+  type ReadLimits,
+  type StoredMessage,
+} from "../store.ts";
+import type { Connection } from "./connection.ts";
+import type { KvEntry } from "./engine.ts";
+import type { Epoch } from "./epoch.ts";
+import { decodeFrame, type Frame, measureFrame } from "./frame.ts";
+import { endOf, frameKeyAfter, framesPrefix, headKey, logEnd, lowKey, toCursor } from "./keys.ts";
+
+/** How many frames are read at once, each of at most 64 KiB. */
+const FRAMES_PER_READ = 64;
+
+/** Where a log begins and ends, apart from its life. */
+interface Ends {
+  readonly low: Cursor;
+  readonly head: Cursor;
+}
+
+/** Frames in order, without a hole, and the ends of the log at that moment or later. */
+export interface FramePage extends Ends {
+  /** The frames. */
+  readonly frames: readonly KvEntry[];
+  /** Whether there were no more. */
+  readonly isEnd: boolean;
+}
+
+/** Reads logs. */
+export class KvLogReader {
+  readonly #connection: Connection;
+  readonly #epoch: Epoch;
+  readonly #now: () => number;
+
+  /** Reads nothing yet. */
+  constructor(connection: Connection, epoch: Epoch, now: () => number) {
+    this.#connection = connection;
+    this.#epoch = epoch;
+    this.#now = now;
+  }
+
+  /** Where a log begins and ends. */
+  async bounds({ name }: LogRef): Promise<LogBounds> {
+    const ends = await this.#connection.use(async (engine) => toEnds(await engine.get([headKey(name), lowKey(name)])));
+    return { epoch: await this.#epoch.of(name), ...ends };
+  }
+
+  /** Messages after a place. What is too old is passed over, whether it has been removed or not. */
+  async read(log: LogRef, after: Cursor, limits: ReadLimits): Promise<LogPage> {
+    let low = LOG_START;
+    for (let from = after;;) {
+      const page = await this.frames(log.name, from);
+      if (page.low > low) low = page.low;
+      const messages: StoredMessage[] = [];
+      for (const { key, value } of page.frames) {
+        const version = key.at(-1)!;
+        const frame = decodeFrame(value);
+        if (messages.length === 0 && this.#isTooOld(frame.time, log)) {
+          if (endOf(version) > low) low = endOf(version);
+          from = low;
+        } else if (!addMessages(messages, version, frame, after, limits)) break;
+      }
+      if (messages.length === 0 && !page.isEnd) continue;
+      return { epoch: await this.#epoch.of(log.name), low, head: page.head > low ? page.head : low, messages };
+    }
+  }
+
+  /** The place before the first message of a time, or of any that is not too old. */
+  async seek(log: LogRef, time: Date): Promise<LogPlace> {
+    const { epoch, low, head } = await this.bounds(log);
+    const isWanted = ({ value }: KvEntry) => {
+      const frame = measureFrame(value);
+      return frame.time >= time.getTime() && !this.#isTooOld(frame.time, log);
+    };
+    // Frames up to `before` are not wanted, those after `last` are.
+    let [before, last] = [toVersion(low), toVersion(head)];
+    let probe = before;
+    while (before < last) {
+      const { frames: [frame] } = await this.frames(log.name, endOf(toText(probe)), 1);
+      const version = frame && toVersion(frame.key.at(-1)!);
+      if (version === undefined || version > last || isWanted(frame!)) last = probe;
+      else before = version;
+      probe = (before + last) / 2n;
+    }
+    return { epoch, cursor: before === 0n ? LOG_START : endOf(toText(before)) };
+  }
+
+  /**
+   * Reads frames after a place.
+   *
+   * The end of the log is read in one piece, with where it begins and ends. Otherwise that is read afterwards, so that whatever was
+   * removed before the frames were read is told by the low place.
+   */
+  frames(name: string, after: Cursor, count: number = FRAMES_PER_READ): Promise<FramePage> {
+    return this.#connection.use(async (engine) => {
+      const limit = count + 2;
+      const entries = await engine.list(frameKeyAfter(name, after), logEnd(name), limit);
+      const isEnd = entries.length < limit;
+      const find = (key: readonly string[]) => entries.find((entry) => entry.key.at(-1) === key.at(-1));
+      const keys = [headKey(name), lowKey(name)];
+      const ends = toEnds(isEnd ? keys.map(find) : await engine.get(keys));
+      const length = framesPrefix(name).length;
+      const frames = entries.filter(({ key }) => isVersion(key[length]!) && endOf(key[length]!) > ends.low);
+      return { ...ends, frames, isEnd };
+    });
+  }
+
+  #isTooOld(time: number, { policy: { age } }: LogRef): boolean {
+    return time < this.#now() - age;
+  }
+}
+
+/** Adds the messages of a frame that come after a place. Gives false where the limits do not allow all of them. */
+function addMessages(
+  messages: StoredMessage[],
+  version: string,
+  { time, messages: found }: Frame,
+  after: Cursor,
+  { maxMessages, maxBytes }: ReadLimits,
+): boolean {
+  let room = maxBytes - sizeOf(messages);
+  for (const [index, { type, data, bytes }] of found.entries()) {
+    const cursor = toCursor(version, index, found.length);
+    if (cursor <= after) continue;
+    room -= bytes;
+    if (messages.length > 0 && (messages.length >= maxMessages || room < 0)) return false;
+    messages.push({ cursor, type, data, bytes, time });
+  }
+  return true;
+}
+
+function sizeOf(messages: readonly StoredMessage[]): number {
+  return messages.reduce((sum, { bytes }) => sum + bytes, 0);
+}
+
+function toEnds([head, low]: readonly (KvEntry | undefined)[]): Ends {
+  const lowest = low ? new TextDecoder().decode(low.value) : LOG_START;
+  const highest = head ? endOf(head.version) : LOG_START;
+  return { low: lowest, head: highest > lowest ? highest : lowest };
+}
+
+function isVersion(text: string): boolean {
+  return /^[0-9a-f]{20}$/.test(text);
+}
+
+/** The version of a place's frame, as a number to count with. */
+function toVersion(place: Cursor): bigint {
+  return BigInt(`0x${place.slice(0, 20)}`);
+}
+
+function toText(version: bigint): string {
+  return version.toString(16).padStart(20, "0");
+}

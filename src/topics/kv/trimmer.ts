@@ -1,0 +1,170 @@
+/** Removes what logs do not keep: one node for all, whichever holds the lease. */
+import type { LogBounds, LogPolicy, LogRef } from "../store.ts";
+import type { Connection } from "./connection.ts";
+import { decodePolicy } from "./policy.ts";
+import { endOf, framesPrefix, headKey, lowKey, POLICIES_END, POLICIES_START, TRIMMER_KEY } from "./keys.ts";
+import { measureFrame } from "./frame.ts";
+import type { KvLogReader } from "./log_reader.ts";
+import { TrimPlan } from "./trim_plan.ts";
+
+/** How often logs are trimmed, in milliseconds. */
+const INTERVAL = 5_000;
+/** For how many rounds a lease is left alone that its holder does not renew: with the next round that is within 30 s. */
+const LEASE_ROUNDS = 3;
+/** How many logs are looked at with one reading. */
+const LOGS_PER_READ = 100;
+/** The most bytes of keys of one write, of which a database takes 80 KiB. */
+const MAX_KEY_BYTES = 64 * 1024;
+
+/** What trimming needs. */
+export interface TrimmerOptions {
+  /** The database. */
+  readonly connection: Connection;
+  /** Reads logs. */
+  readonly reader: KvLogReader;
+  /** The time in milliseconds since 1970. */
+  readonly now: () => number;
+}
+
+/** Trims logs. */
+export class Trimmer {
+  readonly #options: TrimmerOptions;
+  readonly #node = new TextEncoder().encode(crypto.randomUUID());
+  readonly #closing = new AbortController();
+  /** What is known of the logs, by name. */
+  readonly #plans = new Map<string, TrimPlan>();
+  #timer: ReturnType<typeof setTimeout> | undefined;
+  #round: Promise<void> = Promise.resolve();
+  /** The lease as it was seen last, and how often it was seen so. */
+  #lease: { readonly version: string | null; readonly sightings: number } | undefined;
+
+  /** Does nothing yet. */
+  constructor(options: TrimmerOptions) {
+    this.#options = options;
+  }
+
+  /** Begins to trim all logs of the database from time to time. */
+  start(): void {
+    if (this.#timer !== undefined || this.#closing.signal.aborted) return;
+    this.#timer = setTimeout(() => {
+      this.#round = this.#work().finally(() => {
+        this.#timer = undefined;
+        this.start();
+      });
+    }, INTERVAL);
+    // It makes room; it must not keep a program alive.
+    Deno.unrefTimer(this.#timer);
+  }
+
+  /** Ends it, and gives the lease back. */
+  async close(): Promise<void> {
+    this.#closing.abort();
+    clearTimeout(this.#timer);
+    await this.#round;
+    const { version, sightings } = this.#lease ?? { version: null, sightings: 1 };
+    if (version === null || sightings > 0) return;
+    const write = { checks: [{ key: TRIMMER_KEY, version }], deletes: [TRIMMER_KEY] };
+    await this.#options.connection.use((engine) => engine.write(write)).catch(() => {});
+  }
+
+  /** Removes what a log does not keep. */
+  async trim(log: LogRef): Promise<LogBounds> {
+    const { reader } = this.#options;
+    const plan = await this.#measure(log.name);
+    await this.#remove(log.name, plan.endOfExcess(log.policy, this.#options.now()));
+    return await reader.bounds(log);
+  }
+
+  async #work(): Promise<void> {
+    try {
+      if (!await this.#holdLease()) this.#plans.clear();
+      else await this.#trimAll();
+    } catch {
+      // The connection has told of it; the next round tries again.
+    }
+  }
+
+  /**
+   * Takes or keeps the lease. Nobody's clock is asked for the time of another: a lease is left when it has not changed for some rounds.
+   * Two who hold it do no harm, since each removal checks where the log began.
+   */
+  async #holdLease(): Promise<boolean> {
+    const { connection } = this.#options;
+    const [entry] = await connection.use((engine) => engine.get([TRIMMER_KEY]));
+    const version = entry?.version ?? null;
+    const isOwn = this.#lease?.sightings === 0 && this.#lease.version === version;
+    if (!isOwn && entry) {
+      const sightings = this.#lease?.version === version ? this.#lease.sightings + 1 : 1;
+      this.#lease = { version, sightings };
+      if (sightings <= LEASE_ROUNDS) return false;
+    }
+    const write = { checks: [{ key: TRIMMER_KEY, version }], sets: [{ key: TRIMMER_KEY, value: this.#node }] };
+    const renewed = await connection.use((engine) => engine.write(write));
+    this.#lease = renewed === undefined ? undefined : { version: renewed, sightings: 0 };
+    return renewed !== undefined;
+  }
+
+  async #trimAll(): Promise<void> {
+    const { connection, now } = this.#options;
+    for (let from = POLICIES_START;;) {
+      const entries = await connection.use((engine) => engine.list(from, POLICIES_END, LOGS_PER_READ));
+      for (const { key, value } of entries) {
+        if (this.#closing.signal.aborted) return;
+        const name = key.at(-1)!;
+        await this.#trimIfDue(name, decodePolicy(value), now());
+      }
+      if (entries.length < LOGS_PER_READ) return;
+      const last = entries.at(-1)!.key;
+      from = [...last.slice(0, -1), `${last.at(-1)}\0`];
+    }
+  }
+
+  async #trimIfDue(name: string, policy: LogPolicy, time: number): Promise<void> {
+    const [head] = await this.#options.connection.use((engine) => engine.get([headKey(name)]));
+    const known = this.#plans.get(name);
+    if (known && endOf(head?.version ?? "") === known.end && known.endOfExcess(policy, time) === undefined) return;
+    await this.#remove(name, (await this.#measure(name)).endOfExcess(policy, time));
+  }
+
+  /** Reads what has come since the last time. */
+  async #measure(name: string): Promise<TrimPlan> {
+    let plan = this.#plans.get(name) ?? new TrimPlan();
+    for (;;) {
+      const { frames, low, head, isEnd } = await this.#options.reader.frames(name, plan.end);
+      if (head < plan.end) {
+        // The database is another one.
+        plan = new TrimPlan();
+        continue;
+      }
+      plan.dropUpTo(low);
+      for (const { key, value } of frames) plan.add(endOf(key.at(-1)!), measureFrame(value));
+      if (isEnd) break;
+    }
+    this.#plans.set(name, plan);
+    return plan;
+  }
+
+  /** Removes what comes up to a place. The low place moves with each write, so that no reader finds a hole that it is not told of. */
+  async #remove(name: string, end: string | undefined): Promise<void> {
+    if (end === undefined) return;
+    const { connection, reader } = this.#options;
+    const keyBytes = framesPrefix(name).join("").length * 3 + 64;
+    const perWrite = Math.max(1, Math.min(250, Math.floor(MAX_KEY_BYTES / keyBytes)));
+    for (;;) {
+      const [lowEntry] = await connection.use((engine) => engine.get([lowKey(name)]));
+      const low = lowEntry ? new TextDecoder().decode(lowEntry.value) : "";
+      if (low >= end) break;
+      const { frames } = await reader.frames(name, low || "0".repeat(22), perWrite);
+      const doomed = frames.filter(({ key }) => endOf(key.at(-1)!) <= end).slice(0, perWrite).map(({ key }) => key);
+      if (doomed.length === 0) break;
+      const value = new TextEncoder().encode(endOf(doomed.at(-1)!.at(-1)!));
+      const write = {
+        checks: [{ key: lowKey(name), version: lowEntry?.version ?? null }],
+        sets: [{ key: lowKey(name), value }],
+        deletes: doomed,
+      };
+      await connection.use((engine) => engine.write(write));
+    }
+    this.#plans.get(name)?.dropUpTo(end);
+  }
+}

@@ -1,0 +1,84 @@
+/** Where the store of durable topics is: as the application says, or the environment, or beside the program. */
+import { dirname, join, resolve } from "node:path";
+import { fileURLToPath } from "node:url";
+import type { TopicStore } from "./store.ts";
+
+/** A database of Deno KV on the network: a self-hosted denokv, or that of Deno Deploy. */
+export interface TopicsDatabase {
+  /** Its address, `https://…`. */
+  url: string | URL;
+  /** What it lets in. `DENO_KV_ACCESS_TOKEN` unless given. */
+  token?: string;
+}
+
+/** Where durable topics are kept: the path of a file, the address of a database, or a store of the application's own. */
+export type TopicsLocation = string | URL | TopicsDatabase | TopicStore;
+
+/** A file of this machine. */
+export interface FileLocation {
+  /** Its path, or `:memory:`. */
+  readonly path: string;
+}
+
+/** A database on the network. */
+export interface DatabaseLocation {
+  /** Its address. */
+  readonly url: URL;
+  /** What it lets in. */
+  readonly token: string | undefined;
+}
+
+/** What Deno Deploy has attached to the application. */
+export interface AttachedLocation {
+  /** Tells it from the others. */
+  readonly isAttached: true;
+}
+
+/** Where a store in Deno KV is. */
+export type KvLocation = FileLocation | DatabaseLocation | AttachedLocation;
+
+/** Beside the program. */
+const DEFAULT_FILE = join(".webfw", "topics.sqlite");
+
+/**
+ * Reads the option `topics`.
+ *
+ * @throws {TypeError} When it names no place.
+ */
+export function toLocation(option: TopicsLocation): KvLocation | TopicStore {
+  if (typeof option === "string") return fromText(option);
+  if (option instanceof URL) return fromUrl(option, undefined);
+  if (typeof option === "object" && option !== null) {
+    if ("append" in option && typeof option.append === "function") return option;
+    if ("url" in option) {
+      const { url, token } = option;
+      const address = URL.parse(url);
+      if (address && (token === undefined || typeof token === "string")) return fromUrl(address, token);
+    }
+  }
+  throw new TypeError(
+    "Cannot make the App: topics must be the path of a file, a URL, an object of url and token, or a TopicStore",
+  );
+}
+
+/** Where the store is unless the application says so: what `WEBFW_TOPICS` names, or a file beside the program. */
+export function defaultLocation(): KvLocation {
+  const given = Deno.env.get("WEBFW_TOPICS");
+  if (given) return fromText(given);
+  if (Deno.env.get("DENO_DEPLOYMENT_ID")) return { isAttached: true };
+  const program = URL.parse(Deno.mainModule);
+  const folder = program?.protocol === "file:" ? dirname(fileURLToPath(program)) : Deno.cwd();
+  return { path: join(folder, DEFAULT_FILE) };
+}
+
+function fromText(text: string): KvLocation {
+  if (/^https?:\/\//i.test(text)) return fromUrl(new URL(text), undefined);
+  if (text === "") throw new TypeError("Cannot make the App: topics is an empty path, name a file or a URL");
+  return { path: text === ":memory:" ? text : resolve(text) };
+}
+
+function fromUrl(url: URL, token: string | undefined): KvLocation {
+  if (url.protocol === "file:" && token === undefined) return { path: fileURLToPath(url) };
+  if (url.protocol === "http:" || url.protocol === "https:") return { url, token };
+  throw new TypeError(`Cannot make the App: topics must be at a URL of https, http or file, got "${url.protocol}"`);
+}
