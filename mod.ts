@@ -112,10 +112,27 @@ export type { Middleware, Next } from "./src/routing/middleware.ts";
 
 // Topics
 export type { SubscribeOptions } from "./src/topics/channel.ts";
+export type { TopicsDatabase, TopicsLocation } from "./src/topics/location.ts";
 export { type DataIssue, InvalidMessageError } from "./src/topics/invalid_message_error.ts";
 export type { GapReason, TopicEntry, TopicGap, TopicMessage } from "./src/topics/message.ts";
 export { PublishOutcomeUnknown } from "./src/topics/publish_outcome_unknown.ts";
 export type { PublishResult } from "./src/topics/publisher.ts";
+export type {
+  AppendOptions,
+  AppendOutcome,
+  AppendResult,
+  Cursor,
+  LogBounds,
+  LogPage,
+  LogPlace,
+  LogPolicy,
+  LogRef,
+  NewMessage,
+  ReadLimits,
+  StoreCapabilities,
+  StoredMessage,
+  TopicStore,
+} from "./src/topics/store.ts";
 export type { Subscription } from "./src/topics/subscription.ts";
 export type { PublishOptions, Topic } from "./src/topics/topic.ts";
 export type { Retention, TopicOptions } from "./src/topics/topic_options.ts";

@@ -19,6 +19,7 @@ import { errorBoundary, type ErrorHandler } from "./routing/error_handler.ts";
 import type { ExtraKeys } from "./routing/route_options.ts";
 import type { Mistake } from "./schema/declared.ts";
 import { type RunOptions, type Servable, serve } from "./serve.ts";
+import { openDurableStore } from "./topics/durable_store.ts";
 import { MemoryStore } from "./topics/memory_store.ts";
 import type { Topic } from "./topics/topic.ts";
 import type { TopicOptions } from "./topics/topic_options.ts";
@@ -78,7 +79,7 @@ export class App<State = Record<string, unknown>> extends RouteScope<State, ""> 
   readonly #limits: ResolvedLimits;
   readonly #origins: readonly string[];
   readonly #lifespans: Lifespans<App<State>, State> = new Lifespans();
-  readonly #topics: Topics = new Topics({ openStore: () => new MemoryStore() });
+  readonly #topics: Topics;
   readonly #builtIns: readonly BuiltIn[];
   #errorHandler: ErrorHandler<State> | undefined;
   #errorShaping: ErrorShaping = "default";
@@ -100,12 +101,13 @@ export class App<State = Record<string, unknown>> extends RouteScope<State, ""> 
    */
   constructor(options: AppOptions<State> = {}) {
     super("", true);
-    const { title, version, description, urls, limits, origins, trust } = resolveAppOptions(options);
+    const { title, version, description, urls, limits, origins, topics, trust } = resolveAppOptions(options);
     this.title = title;
     this.version = version;
     this.description = description;
     this.#limits = limits;
     this.#origins = origins;
+    this.#topics = new Topics({ openStore: (isDurable) => isDurable ? openDurableStore(topics) : new MemoryStore() });
     this.openapiUrl = urls.openapiUrl;
     this.docsUrl = urls.docsUrl;
     this.mcpUrl = urls.mcpUrl;

@@ -5,6 +5,9 @@ import type { McpTrust } from "./describe/mcp/trust.ts";
 import type { WebSocketOrigins } from "./http/route_info.ts";
 import { readOrigins } from "./http/websocket_handshake.ts";
 import { DEFAULT_LIMITS, type Limits, type ResolvedLimits, resolveLimits } from "./http/limits.ts";
+import { toLocation } from "./topics/location.ts";
+import type { KvLocation, TopicsLocation } from "./topics/location.ts";
+import type { TopicStore } from "./topics/store.ts";
 
 /** Options of an {@linkcode App}. */
 export interface AppOptions<State = Record<string, unknown>> {
@@ -51,6 +54,14 @@ export interface AppOptions<State = Record<string, unknown>> {
    * @default {[]}
    */
   origins?: WebSocketOrigins;
+  /**
+   * Where durable topics are kept: the path of a file; the address of a denokv, which any number of nodes can share; a store of your
+   * own, which the application closes when it stops.
+   *
+   * Unless given, it is what the environment variable `WEBFW_TOPICS` names, on Deno Deploy the database of the application, and
+   * otherwise the file `.webfw/topics.sqlite` beside the program.
+   */
+  topics?: TopicsLocation;
   /** The type of `request.state`, by `stateType()`. */
   state?: StateType<State>;
 }
@@ -64,12 +75,13 @@ export interface ResolvedAppOptions {
   readonly trust: McpTrust;
   readonly limits: ResolvedLimits;
   readonly origins: readonly string[];
+  readonly topics: KvLocation | TopicStore | undefined;
 }
 
 /**
  * Fills in what was not given.
  *
- * @throws {TypeError} When an option is unknown, a path of an endpoint has a parameter, or origins are none.
+ * @throws {TypeError} When an option is unknown, a path of an endpoint has a parameter, origins are none, or topics name no place.
  * @throws {RouteError} When the path of an endpoint cannot be read.
  * @throws {RangeError} When a bound is not a positive number.
  */
@@ -84,12 +96,13 @@ export function resolveAppOptions<State>(options: AppOptions<State>): ResolvedAp
     mcp = {},
     limits,
     origins = [],
+    topics,
     state: _,
     ...unknown
   } = options;
   for (const key of Object.keys(unknown)) {
     throw new TypeError(
-      `Cannot make the App: the option "${key}" is unknown, use title, version, description, openapiUrl, docsUrl, mcpUrl, mcp, limits, origins or state`,
+      `Cannot make the App: the option "${key}" is unknown, use title, version, description, openapiUrl, docsUrl, mcpUrl, mcp, limits, origins, topics or state`,
     );
   }
   return {
@@ -100,5 +113,6 @@ export function resolveAppOptions<State>(options: AppOptions<State>): ResolvedAp
     trust: mcp,
     limits: resolveLimits(limits, DEFAULT_LIMITS, "the App"),
     origins: readOrigins(origins, "the App"),
+    topics: topics === undefined ? undefined : toLocation(topics),
   };
 }

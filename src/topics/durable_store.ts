@@ -13,20 +13,24 @@ import type {
   StoreCapabilities,
   TopicStore,
 } from "./store.ts";
-import { defaultLocation, type KvLocation } from "./store_location.ts";
+import { defaultLocation, type KvLocation } from "./location.ts";
+
+/**
+ * Makes the store of durable topics. Nothing is loaded or opened before it is used.
+ *
+ * @param place Where it is, or the store itself; unless given, as the environment says, or beside the program.
+ */
+export function openDurableStore(place: KvLocation | TopicStore | undefined): TopicStore {
+  return place && "append" in place ? place : new DurableStore(place);
+}
 
 /** A store in Deno KV, before it is there. */
-export class DurableStore implements TopicStore {
+class DurableStore implements TopicStore {
   /** What it can do. */
   readonly capabilities: StoreCapabilities = KV_CAPABILITIES;
   readonly #location: KvLocation | undefined;
   #store: Promise<TopicStore> | undefined;
 
-  /**
-   * Loads nothing yet.
-   *
-   * @param location Where it is; unless given, as the environment says, or beside the program.
-   */
   constructor(location: KvLocation | undefined) {
     this.#location = location;
   }

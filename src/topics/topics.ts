@@ -75,13 +75,15 @@ export class Topics {
   }
 
   /**
-   * Uses a store that is open, until the topics are closed.
+   * Uses a store that is open for what is not durable, until the topics are closed.
    *
    * @throws {Error} When topics have a store already.
    */
   use(store: TopicStore): void {
-    if (this.#store) throw new Error("Cannot share topics among workers: they are in use already, run the App first");
-    this.#store = store;
+    if (this.#stores.has(false)) {
+      throw new Error("Cannot share topics among workers: they are in use already, run the App first");
+    }
+    this.#stores.set(false, store);
   }
 
   /** From now on topics are made with names that come from requests: they are kept only while they are in use, beyond a number. */

@@ -1,6 +1,6 @@
 /** Opens Deno KV: by Deno itself, or for a file by the client of npm. */
 import { dirname } from "node:path";
-import type { DatabaseLocation, KvLocation } from "../store_location.ts";
+import type { DatabaseLocation, KvLocation } from "../location.ts";
 import type { TopicStore } from "../store.ts";
 import { CannotOpenError } from "./connection.ts";
 import { type KvEngine, toEngine } from "./engine.ts";

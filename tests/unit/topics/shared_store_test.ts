@@ -4,7 +4,7 @@ import { MemoryStore } from "../../../src/topics/memory_store.ts";
 import { SharedStore } from "../../../src/topics/shared_store.ts";
 import { testPublishFaults } from "../../contract/publish_faults.ts";
 import { testReadFaults } from "../../contract/read_faults.ts";
-import { logOf, messageOf, type StoreKind } from "../../contract/store_fixture.ts";
+import { append, logOf, messageOf, type StoreKind } from "../../contract/store_fixture.ts";
 import { testTopics } from "../../contract/topic.ts";
 import { testTopicGaps } from "../../contract/topic_gaps.ts";
 import { testTopicStore } from "../../contract/topic_store.ts";
@@ -41,7 +41,7 @@ Deno.test("What was asked of the store of another worker fails when it is left b
   const { port1, port2 } = new MessageChannel();
   const shared = new SharedStore(new MemoryStore(), [port1]);
   const guest = new DistantStore(port2, shared.capabilities);
-  const appended = guest.append(logOf("a"), [messageOf(1)]);
+  const appended = append(guest, logOf("a"), [messageOf(1)]);
   const failed = assertRejects(() => appended, Error, "it was closed");
   await guest.close();
   await failed;

@@ -46,7 +46,7 @@ const DEFAULT_FILE = join(".webfw", "topics.sqlite");
  * @throws {TypeError} When it names no place.
  */
 export function toLocation(option: TopicsLocation): KvLocation | TopicStore {
-  if (typeof option === "string") return fromText(option);
+  if (typeof option === "string") return fromText(option, "topics");
   if (option instanceof URL) return fromUrl(option, undefined);
   if (typeof option === "object" && option !== null) {
     if ("append" in option && typeof option.append === "function") return option;
@@ -57,28 +57,33 @@ export function toLocation(option: TopicsLocation): KvLocation | TopicStore {
     }
   }
   throw new TypeError(
-    "Cannot make the App: topics must be the path of a file, a URL, an object of url and token, or a TopicStore",
+    "Cannot keep topics: topics must be the path of a file, a URL, an object of url and token, or a TopicStore",
   );
 }
 
 /** Where the store is unless the application says so: what `WEBFW_TOPICS` names, or a file beside the program. */
 export function defaultLocation(): KvLocation {
   const given = Deno.env.get("WEBFW_TOPICS");
-  if (given) return fromText(given);
+  if (given) return fromText(given, "WEBFW_TOPICS");
   if (Deno.env.get("DENO_DEPLOYMENT_ID")) return { isAttached: true };
   const program = URL.parse(Deno.mainModule);
   const folder = program?.protocol === "file:" ? dirname(fileURLToPath(program)) : Deno.cwd();
   return { path: join(folder, DEFAULT_FILE) };
 }
 
-function fromText(text: string): KvLocation {
-  if (/^https?:\/\//i.test(text)) return fromUrl(new URL(text), undefined);
-  if (text === "") throw new TypeError("Cannot make the App: topics is an empty path, name a file or a URL");
+function fromText(text: string, source: string): KvLocation {
+  if (/^[a-z]+:\/\//i.test(text)) {
+    const url = URL.parse(text);
+    if (url) return fromUrl(url, undefined);
+  }
+  if (text === "" || text.includes("://")) {
+    throw new TypeError(`Cannot keep topics: ${source} must be the path of a file or a URL, got "${text}"`);
+  }
   return { path: text === ":memory:" ? text : resolve(text) };
 }
 
 function fromUrl(url: URL, token: string | undefined): KvLocation {
   if (url.protocol === "file:" && token === undefined) return { path: fileURLToPath(url) };
   if (url.protocol === "http:" || url.protocol === "https:") return { url, token };
-  throw new TypeError(`Cannot make the App: topics must be at a URL of https, http or file, got "${url.protocol}"`);
+  throw new TypeError(`Cannot keep topics: their URL must be one of https, http or file, got "${url.protocol}"`);
 }

@@ -1,0 +1,222 @@
+// Section 8 of the contract: durable topics on a file of one machine; and what section 13 says of them.
+
+import { assert, assertEquals, assertNotEquals, assertRejects, assertThrows } from "@std/assert";
+import { App, PublishOutcomeUnknown, type Subscription, type TopicStore } from "@webfw/core";
+import { join } from "node:path";
+import { pathToFileURL } from "node:url";
+import { ChildProgram, CORE } from "./support/child_program.ts";
+
+const DURABLE = { durable: true } as const;
+
+/** What the next messages hold; a gap is its reason. */
+async function read<Data>(subscription: Subscription<Data>, count: number): Promise<unknown[]> {
+  const found: unknown[] = [];
+  while (found.length < count) {
+    const { value } = await subscription.next();
+    assert(value, "The subscription has ended");
+    found.push("gap" in value ? value.gap.reason : value.data);
+  }
+  return found;
+}
+
+/** Registers a test that has a folder of its own. */
+function test(title: string, body: (folder: string) => Promise<void>): void {
+  Deno.test(title, async () => {
+    const folder = await Deno.makeTempDir({ prefix: "webfw_spec_" });
+    try {
+      await body(folder);
+    } finally {
+      await Deno.remove(folder, { recursive: true });
+    }
+  });
+}
+
+test("A durable topic lives in a file: another process resumes where one has ended", async (folder) => {
+  const topics = join(folder, "nested", "topics.sqlite");
+  const one = new App({ topics });
+  const orders = one.topic<{ n: number }>("orders", DURABLE);
+  const first = await orders.publish({ n: 1 }, { id: "o-1", type: "made" });
+  await orders.publish({ n: 2 });
+  assertEquals(await orders.publish({ n: 1 }, { id: "o-1" }), { id: first.id, duplicate: true });
+  await one.stop();
+
+  const other = new App({ topics: pathToFileURL(topics) });
+  const again = other.topic<{ n: number }>("orders", DURABLE);
+  assertEquals(await again.publish({ n: 1 }, { id: "o-1" }), { id: first.id, duplicate: true });
+  await using subscription = again.subscribe({ after: first.id });
+  assertEquals(await read(subscription, 1), [{ n: 2 }]);
+  await using all = again.subscribe({ from: "earliest" });
+  const { value } = await all.next();
+  assert(value && "data" in value);
+  assertEquals([value.id, value.type, value.data], [first.id, "made", { n: 1 }]);
+  await other.stop();
+});
+
+test("Processes that share a file see one order, and are told of what the others publish", async (folder) => {
+  const apps = [1, 2, 3].map(() => new App({ topics: join(folder, "topics.sqlite") }));
+  const topics = apps.map((app) => app.topic<string>("news", DURABLE));
+  const readers = topics.map((topic) => topic.subscribe());
+  await Promise.all(readers.map((reader) => reader.cursor()));
+  await Promise.all(topics.map(async (topic, node) => {
+    for (let number = 0; number < 20; number++) await topic.publish(`${node} ${number}`);
+  }));
+  const [first, ...others] = await Promise.all(readers.map((reader) => read(reader, 60)));
+  for (const seen of others) assertEquals(seen, first);
+  for (const node of [0, 1, 2]) {
+    const own = first!.filter((text) => String(text).startsWith(`${node} `));
+    assertEquals(own, Array.from({ length: 20 }, (_, number) => `${node} ${number}`));
+  }
+  await Promise.all(apps.map((app) => app.stop()));
+});
+
+test("A topic that is not durable stays in memory beside those that are", async (folder) => {
+  const topics = join(folder, "topics.sqlite");
+  const app = new App({ topics });
+  const { id } = await app.topic("passing").publish(1);
+  await app.stop();
+  await assertRejects(() => Deno.stat(topics), Deno.errors.NotFound);
+  assertEquals(await read(app.topic("passing").subscribe({ after: id }), 1), ["epoch"]);
+  await app.stop();
+});
+
+test("After a stop a durable topic goes on where it was", async (folder) => {
+  const app = new App({ topics: join(folder, "topics.sqlite") });
+  const topic = app.topic<string>("news", DURABLE);
+  const waiting = topic.subscribe().next();
+  const { id } = await topic.publish("before");
+  assert(!(await waiting).done);
+  await app.stop();
+  await topic.publish("after");
+  assertEquals(await read(topic.subscribe({ after: id }), 1), ["after"]);
+  await app.stop();
+});
+
+test("WEBFW_TOPICS names the file; without it, it is .webfw/topics.sqlite beside the program", async (folder) => {
+  const program = `
+    import { App } from "${CORE}";
+    const app = new App();
+    await app.topic("news", { durable: true }).publish("once", { id: "one" });
+    await app.stop();
+    console.log(new URL(".webfw/topics.sqlite", import.meta.url).pathname);
+  `;
+  const named = join(folder, "named.sqlite");
+  await using there = await ChildProgram.start(program, { env: { WEBFW_TOPICS: named } });
+  const { stdout: path, stderr } = await there.end();
+  assertEquals(stderr, "");
+  assert((await Deno.stat(named)).isFile);
+  await assertRejects(() => Deno.stat(path.trim()), Deno.errors.NotFound);
+
+  await using beside = await ChildProgram.start(program, { env: { WEBFW_TOPICS: "" } });
+  const { code, stdout } = await beside.end();
+  assertEquals(code, 0);
+  assert((await Deno.stat(stdout.trim())).isFile);
+  await Deno.remove(join(stdout.trim(), ".."), { recursive: true });
+});
+
+test("Where Deno brings no KV client, a file works by npm's", async (folder) => {
+  const topics = join(folder, "topics.sqlite");
+  await using program = await ChildProgram.start(
+    `
+    delete Deno.openKv;
+    import { App } from "${CORE}";
+    const app = new App();
+    const topic = app.topic("news", { durable: true });
+    await using subscription = topic.subscribe();
+    const { id } = await topic.publish("by npm");
+    await topic.publish("second");
+    console.log((await subscription.next()).value.data, (await topic.publish("by npm")).duplicate);
+    await app.stop();
+  `,
+    { env: { WEBFW_TOPICS: topics } },
+  );
+  const { code, stdout, stderr } = await program.end();
+  assertEquals([code, stdout, stderr], [0, "by npm false\n", ""]);
+  const app = new App({ topics });
+  const subscription = app.topic("news", DURABLE).subscribe({ from: "earliest" });
+  assertEquals(await read(subscription, 3), ["by npm", "second", "by npm"]);
+  await app.stop();
+});
+
+test("Where Deno brings no KV client, a database on the network is one error with its three cures", async () => {
+  await using program = await ChildProgram.start(`
+    delete Deno.openKv;
+    import { App } from "${CORE}";
+    const app = new App({ topics: "http://127.0.0.1:9" });
+    const topic = app.topic("news", { durable: true });
+    await topic.head().catch((error) => console.log(error.message));
+    await topic.publish(1).catch((error) => console.log(error.name, error.cause.message));
+    await app.stop();
+  `);
+  const { stdout, stderr } = await program.end();
+  const message = 'Cannot open the store of topics "http://127.0.0.1:9/": this Deno has no KV client, ' +
+    'start the program with "webfw run", give Deno the flag --unstable-kv, or put "unstable": ["kv"] into deno.json';
+  assertEquals([stdout, stderr], [`${message}\nPublishOutcomeUnknown ${message}\n`, ""]);
+});
+
+Deno.test("topics can be a store of one's own, and must name a place", async () => {
+  const calls: string[] = [];
+  const store = {
+    capabilities: { maxMessageBytes: 100, maxBatchMessages: 1, maxBatchIds: 1, maxBatchBytes: 100 },
+    append: async () => (calls.push("append"), { epoch: "0".repeat(8), outcomes: [{ cursor: "1".repeat(22) }] }),
+    close: async () => void calls.push("close"),
+  } as unknown as TopicStore;
+  const app = new App({ topics: store });
+  const { id } = await app.topic("a", DURABLE).publish(1);
+  assertEquals(id, `${"0".repeat(8)}-${"1".repeat(22)}`);
+  await app.stop();
+  assertEquals(calls, ["append", "close"]);
+  for (const topics of ["", "ftp://host/x", "http://", {}, null, { url: "nonsense" }, new URL("ws://host")]) {
+    assertThrows(() => new App({ topics: topics as string }), TypeError, "Cannot keep topics: ");
+  }
+  new App({ topics: { url: "https://kv.example", token: "secret" } });
+});
+
+test("A large message is a RangeError; a signal that is aborted tells the id to publish again", async (folder) => {
+  const app = new App({ topics: join(folder, "topics.sqlite") });
+  const topic = app.topic<string>("news", DURABLE);
+  await topic.publish("x".repeat(60 * 1024 - 2));
+  await assertRejects(() => topic.publish("x".repeat(60 * 1024 - 1)), RangeError, "61441 bytes");
+  const controller = new AbortController();
+  const publishing = topic.publish("perhaps", { signal: controller.signal });
+  await Promise.resolve();
+  await Promise.resolve();
+  controller.abort();
+  const error = await assertRejects(() => publishing);
+  if (error instanceof PublishOutcomeUnknown) {
+    const { id } = await topic.publish("perhaps", { id: error.id });
+    const second = await topic.publish("perhaps", { id: error.id });
+    assertEquals(second, { id, duplicate: true });
+  }
+  await app.stop();
+});
+
+test("A file that other processes keep busy is never an error", async (folder) => {
+  const program = `
+    import { App } from "${CORE}";
+    const app = new App();
+    const topic = app.topic("news", { durable: true });
+    for (let number = 0; number < 100; number++) await topic.publish(number, { id: Deno.pid + " " + number });
+    await app.stop();
+  `;
+  const topics = join(folder, "topics.sqlite");
+  const programs = await Promise.all(
+    [1, 2, 3].map(() => ChildProgram.start(program, { env: { WEBFW_TOPICS: topics } })),
+  );
+  const ends = await Promise.all(programs.map((program) => program.end()));
+  assertEquals(ends.map(({ code, stderr }) => [code, stderr]), [[0, ""], [0, ""], [0, ""]]);
+  const app = new App({ topics });
+  const subscription = app.topic("news", DURABLE).subscribe({ from: "earliest" });
+  const numbers = await read(subscription, 300) as number[];
+  assertEquals(numbers.toSorted((a, b) => a - b), Array.from({ length: 300 }, (_, index) => Math.floor(index / 3)));
+  await app.stop();
+  for (const program of programs) await program[Symbol.asyncDispose]();
+});
+
+test("Ids of two durable topics are of two lives", async (folder) => {
+  const app = new App({ topics: join(folder, "topics.sqlite") });
+  const { id } = await app.topic("a", DURABLE).publish(1);
+  await app.topic("b", DURABLE).publish(2);
+  assertEquals(await read(app.topic("b", DURABLE).subscribe({ after: id }), 2), ["epoch", 2]);
+  assertNotEquals(await app.topic("b", DURABLE).head(), id);
+  await app.stop();
+});
