@@ -19,10 +19,11 @@ const MAX_HEADERS = 32;
 /** Headers beyond these are cut off without a word, so that more of them are let through than are taken. */
 const LIMITS = { maxHeaderPairs: MAX_HEADERS, maxHeaderSize: 2 * MAX_HEADER_SIZE };
 
-/** The boundary that a content type names (RFC 2046 section 5.1.1); undefined where it names none. */
+/** The boundary that a content type names, of 70 characters at most (RFC 2046 section 5.1.1); undefined where it names none. */
 export function boundaryOf(contentType: string): string | undefined {
   const [, quoted, token] = /;[ \t]*boundary[ \t]*=[ \t]*(?:"([^"]+)"|([^\s;"]+))/i.exec(contentType) ?? [];
-  return quoted ?? token;
+  const boundary = quoted ?? token ?? "";
+  return boundary === "" || boundary.length > 70 ? undefined : boundary;
 }
 
 /** How a body is read. */
