@@ -175,7 +175,9 @@ export class BodyReader {
 
   async #readMultipart(contentType: string): Promise<readonly FormEntry[]> {
     const boundary = boundaryOf(contentType);
-    if (boundary === undefined) throw new HTTPError(400, "The content type of the form has no boundary of at most 70 characters");
+    if (boundary === undefined) {
+      throw new HTTPError(400, "The content type of the form has no boundary of at most 70 characters");
+    }
     this.#announced(this.#limits.multipart);
     const storage = new UploadStorage();
     this.#owner.openCompletion().addCleanup(() => storage.remove());

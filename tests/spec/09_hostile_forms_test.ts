@@ -57,7 +57,10 @@ class Target implements AsyncDisposable {
   /** A name with a value, sent in both ways. */
   async named(name: string): Promise<number[]> {
     const escaped = name.replaceAll('"', "%22").replaceAll("\r", "%0D").replaceAll("\n", "%0A");
-    return [await this.urlencoded(`${encodeURIComponent(name.toWellFormed())}=x`), await this.multipart(bodyOf(field(escaped, "x")))];
+    return [
+      await this.urlencoded(`${encodeURIComponent(name.toWellFormed())}=x`),
+      await this.multipart(bodyOf(field(escaped, "x"))),
+    ];
   }
 
   async [Symbol.asyncDispose](): Promise<void> {
