@@ -3,6 +3,7 @@
 import { assert, assertEquals, assertMatch, assertStringIncludes } from "@std/assert";
 import axe from "npm:axe-core@^4.14.1/axe.min.js" with { type: "text" };
 import type { Browser, BrowserContextOptions, Page } from "npm:playwright-core@^1.65.1";
+import { Buffer } from "node:buffer";
 import { browserTest } from "./support/browser.ts";
 import { documentedApp } from "./support/documented_app.ts";
 import { WatchedPage } from "./support/watched_page.ts";
@@ -84,7 +85,7 @@ browserTest("The documentation page", async (browser, t) => {
     assertEquals(await page.title(), "Books");
     assertEquals(await page.locator(".opblock-tag").count(), 2);
     const listed = await page.locator(".opblock-summary-control").allInnerTexts();
-    assertEquals(listed.length, 9);
+    assertEquals(listed.length, 11);
     assertEquals(listed[0]!.split(/\s+/).join(" "), "GET /books List the books.");
     await page.locator(".models").getByText("Book", { exact: true }).waitFor();
     assertEquals(watched.complaints, []);
@@ -102,6 +103,39 @@ browserTest("The documentation page", async (browser, t) => {
     const body = watched.page.getByLabel("Request body");
     const reply = await tryOut(watched.page, "addBook", () => body.fill('{ "id": 3, "title": "Emma" }'));
     assertMatch(await reply.innerText(), /201[^]+"title": "Emma"/);
+    assertEquals(watched.complaints, []);
+  });
+
+  await t.step(
+    "sends a form with a file, its lists and its objects as they are told, without what was not chosen",
+    async () => {
+      await using watched = await openDocs(browser, server);
+      const { page } = watched;
+      const reply = await tryOut(page, "addCover", async () => {
+        const form = operation(page, "addCover").locator("[data-property-name]");
+        await form.getByPlaceholder("title").fill("Emma");
+        await form.locator("input[type=file]").first().setInputFiles({
+          name: "front.png",
+          mimeType: "image/png",
+          buffer: Buffer.from("a front"),
+        });
+        await form.getByLabel("artist").fill('{ "name": "Grüße & Co", "born": 1775 }');
+        await form.getByLabel("colours").selectOption(["red", "blue"]);
+      });
+      const sent = /200[^]+"title": "Emma",\s+"artist": \{\s+"name": "Grüße & Co",\s+"born": 1775\s+\}/;
+      assertMatch(await reply.innerText(), sent);
+      assertMatch(await reply.innerText(), /"colours": \[\s+"red",\s+"blue"\s+\],\s+"front": "front.png: a front"/);
+      assertMatch(await reply.innerText(), /"others": \[\s+null,\s+\[\]\s+\]/);
+      assertEquals(watched.complaints, []);
+    },
+  );
+
+  await t.step("sends a file as the whole body", async () => {
+    await using watched = await openDocs(browser, server);
+    const file = { name: "cover.png", mimeType: "image/png", buffer: Buffer.from("twelve bytes") };
+    const chosen = watched.page.getByLabel("Request body");
+    const reply = await tryOut(watched.page, "putCover", () => chosen.setInputFiles(file));
+    assertMatch(await reply.innerText(), /200[^]+"size": 12/);
     assertEquals(watched.complaints, []);
   });
 
@@ -179,7 +213,7 @@ browserTest("The documentation page", async (browser, t) => {
       assertEquals([await violations(page), await widthOf(page)], [[], width]);
       await tryOut(page, "getBook", () => page.getByPlaceholder("id").fill("7"));
       await openAll(page);
-      assertEquals(await page.getByRole("button", { name: "Execute" }).count(), 9);
+      assertEquals(await page.getByRole("button", { name: "Execute" }).count(), 11);
       assertEquals([await violations(page), await widthOf(page)], [[], width]);
       assertEquals(watched.complaints, []);
     });

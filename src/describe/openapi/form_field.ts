@@ -54,7 +54,8 @@ function encodingOf(node: SchemaNode): OpenAPIEncoding | undefined {
   const lists = values.filter(isList);
   const parts = [...values, ...lists.flatMap(itemsOf)];
   const types = new Set(parts.filter(isBinary).flatMap(mediaTypesOf));
-  if (types.size > 0) return { contentType: [...types].join(", ") };
+  // One alone is told by the schema.
+  if (types.size > 1) return { contentType: [...types].join(", ") };
   if (values.some(isObject)) return BRACKETED;
   // Files come by themselves, each under the name.
   return lists.length > 0 && !parts.some(isBinary) && !parts.some(isObject) ? REPEATED : undefined;

@@ -19,7 +19,7 @@ function start() {
     // The colours of the default theme are too dark.
     syntaxHighlight: { theme: "obsidian" },
     plugins: [WithoutNestedLinks],
-    requestInterceptor: addPrefix,
+    requestInterceptor: (request) => addPrefix(withoutUnchosen(request)),
   });
   new MutationObserver(repair).observe(page, { childList: true, subtree: true });
 
@@ -31,6 +31,17 @@ function start() {
     request.url = url.href;
     return request;
   }
+}
+
+// For a file that was not chosen, Swagger UI sends one that is empty where the document tells its media types.
+function withoutUnchosen(request) {
+  const isUnchosen = (value) => value instanceof File && value.name === "blob" && value.size === 0;
+  if (request.body instanceof FormData) {
+    for (const name of [...request.body.keys()]) {
+      if (request.body.getAll(name).every(isUnchosen)) request.body.delete(name);
+    }
+  }
+  return request;
 }
 
 // Swagger UI has a link inside of the button that opens an operation: two stops of the tab key, of which screen readers tell one.

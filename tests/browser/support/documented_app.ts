@@ -1,6 +1,6 @@
 // An application for tests of its documentation page: all kinds of inputs, and every method that has a colour of its own.
 
-import { App, HTTPError } from "@webfw/core";
+import { App, Form, HTTPError, Stream, UploadFile } from "@webfw/core";
 import * as v from "valibot";
 
 const id = v.pipe(v.number(), v.integer(), v.minValue(1));
@@ -55,6 +55,23 @@ export function documentedApp(title = "Books"): App {
   app.get("/cover", async function getCover() {
     "See the cover, with a summary that is so long that it needs more than one line on a telephone";
     return new Blob([Uint8Array.fromBase64(PICTURE)], { type: "image/png" });
+  });
+  const Picture = v.pipe(UploadFile, v.mimeType(["image/png", "image/jpeg"]));
+  const Cover = v.object({
+    title: v.string(),
+    front: Picture,
+    back: v.optional(Picture),
+    sketches: v.optional(v.array(v.pipe(UploadFile, v.mimeType(["image/png"]))), []),
+    artist: v.object({ name: v.string(), born: v.optional(v.number()) }),
+    colours: v.array(v.picklist(["red", "green", "blue"])),
+  });
+  app.post("/cover", { form: Form(Cover) }, async function addCover(_request, { form }) {
+    "Add a cover.";
+    const { front, back, sketches, ...others } = form;
+    return { ...others, front: `${front.name}: ${await front.text()}`, others: [back ?? null, sketches] };
+  });
+  app.put("/cover", { body: Stream() }, async function putCover(_request, { body }) {
+    return { size: (await new Response(body).bytes()).length };
   });
   app.route("/cover", { methods: ["HEAD", "OPTIONS"] }, async () => {});
   return app;
