@@ -36,7 +36,8 @@ export interface Limits {
    */
   query?: number;
   /**
-   * The size of a message that comes over a WebSocket in bytes. Deno takes none above 64 MiB, and breaks the connection off there.
+   * The size of a message that comes over a WebSocket in bytes. Deno takes no frame above 64 MiB, and breaks the connection off
+   * there. What comes in several frames it puts together before anybody sees it, and Deno 2.9 without a bound of its own.
    *
    * @default {1048576} 1 MiB
    */

@@ -156,16 +156,14 @@ Deno.test("a client that takes nothing for the idleTimeout is closed, and those 
 Deno.test("a client that is silent is pinged after half of the idleTimeout; one that does not answer is dropped", async () => {
   const app = new App();
   const closed = Promise.withResolvers<number | undefined>();
-  app.websocket("/", { idleTimeout: 200 }, async (socket) => {
+  app.websocket("/", { idleTimeout: 1000 }, async (socket) => {
     for await (const _ of socket);
     closed.resolve(socket.closed?.code);
   });
   await using serving = await Serving.start(app);
   using client = await RawSocket.open(serving.port, "/");
-  for (let answered = 0; answered < 3; answered++) {
-    assertEquals((await client.frame())?.opcode, OPCODE.ping);
-    await client.send(OPCODE.pong);
-  }
+  assertEquals((await client.frame())?.opcode, OPCODE.ping);
+  await client.send(OPCODE.pong);
   assertEquals((await client.frame())?.opcode, OPCODE.ping);
   assertEquals(await closed.promise, 1006);
 });
