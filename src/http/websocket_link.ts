@@ -127,7 +127,6 @@ export class WebSocketLink {
   }
 
   #open(): void {
-    if (this.#closed) return this.#socket.close(this.#closed.code);
     clearTimeout(this.#timer);
     this.#opened.resolve(true);
   }
@@ -157,9 +156,17 @@ export class WebSocketLink {
   #finish(): void {
     clearTimeout(this.#timer);
     clearImmediate(this.#immediate);
+    // Deno's own timers keep the socket for a minute after it broke off; nothing of ours has to stay with it.
+    this.#socket.onmessage = this.#socket.onclose = this.#socket.onerror = null;
+    this.#socket.onopen = closeLate;
     this.#ending.resolve();
     this.#gone.resolve();
   }
+}
+
+/** Closes a socket that opens when nobody waits for it any more. */
+function closeLate(this: WebSocket): void {
+  this.close(1001);
 }
 
 /** A promise that nobody has to look at: a client may go at any time, and a program that does not wait must not end by it. */

@@ -189,14 +189,16 @@ Deno.test("frames that break the protocol end the connection, and the handler wi
 
 Deno.test("a client that does not answer a close does not hold up what comes after", async () => {
   const app = new App();
+  const opened = Promise.withResolvers<void>();
   const after = Promise.withResolvers<void>();
   app.websocket("/", async (socket) => {
     socket.request.after(() => after.resolve());
-    using _soon = new SkippedTimeout(HANDSHAKE_MS);
-    socket.close();
+    await opened.promise;
   });
   await using serving = await Serving.start(app);
   using client = await RawSocket.open(serving.port, "/");
+  using _soon = new SkippedTimeout(HANDSHAKE_MS);
+  opened.resolve();
   assertEquals(await client.closeCode(), 1000);
   await after.promise;
 });
