@@ -69,6 +69,11 @@ export class RawConnection implements Disposable {
     return this.#text(this.#buffer.length);
   }
 
+  /** Takes what comes until the server ends the connection, and keeps none of it. */
+  async drain(): Promise<void> {
+    while (await this.#fill()) this.#buffer = new Uint8Array();
+  }
+
   /** Ends the connection. */
   close(): void {
     clearTimeout(this.#patience);
