@@ -4,6 +4,7 @@ import { fileURLToPath } from "node:url";
 import { HTTPError } from "../errors.ts";
 import { DiskBlob } from "./disk_blob.ts";
 import { pathWithin, unlessAbsent } from "./path_within.ts";
+import { StoredFile } from "./stored_file.ts";
 
 /** How a file is sent. */
 export interface FileOptions {
@@ -16,12 +17,12 @@ export interface FileOptions {
 }
 
 /** A file on disk, as a reply has it. */
-export class ServedFile extends File {
+export class ServedFile extends StoredFile {
   /** The name to save it under; undefined where it may be shown. */
   readonly savedAs: string | undefined;
 
   constructor(content: DiskBlob, name: string, options: FilePropertyBag & { savedAs: string | undefined }) {
-    super([content], name, options);
+    super(content, name, options);
     this.savedAs = options.savedAs;
   }
 }

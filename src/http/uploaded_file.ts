@@ -2,6 +2,7 @@
 import { dirname, join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { DiskBlob } from "./disk_blob.ts";
+import { StoredFile } from "./stored_file.ts";
 
 /**
  * A file that a client has sent. It is a `File` like any other; a large one lies on disk and is read from there, as long as the
@@ -10,7 +11,7 @@ import { DiskBlob } from "./disk_blob.ts";
  * Name and type are what the client says they are. The name is without folders and control characters; where it is to be a part
  * of a path, choose one yourself all the same.
  */
-export class UploadedFile extends File {
+export class UploadedFile extends StoredFile {
   readonly #content: Blob;
   /** Whether it was saved by a second name. Another one would be the same file: what is written to one would be in the other. */
   #isLinked = false;
@@ -23,7 +24,7 @@ export class UploadedFile extends File {
    * @param type The media type.
    */
   constructor(content: Blob, name: string, type: string) {
-    super([content], name, { type });
+    super(content, name, { type });
     this.#content = content;
   }
 

@@ -65,6 +65,17 @@ Deno.test("A file on disk is as it was sent, in chunks of any size, and in any p
     assertEquals(await file.slice(-5).bytes(), content.slice(-5));
     assertEquals(await file.slice(100).slice(50, 60).bytes(), content.slice(150, 160));
     assertEquals((await file.slice(5, 5).bytes()).length, 0);
+    // As the platform has it of a file of its own.
+    const plain = new File([content.subarray(0, 300)], "a");
+    const short = new UploadedFile(new Blob([content.subarray(0, 300)]), "a", "");
+    for (const [start, end] of [[-10], [290, -2], [1.7, 3.2], [5, 2], [NaN, 4], [-999, 999], [400], [0, Infinity]]) {
+      const [part, expected] = [short.slice(start, end, "x/y"), plain.slice(start, end, "x/y")];
+      assertEquals(
+        [part.size, part.type, await part.bytes()],
+        [expected.size, expected.type, await expected.bytes()],
+        `${start} ${end}`,
+      );
+    }
   }
   await storage.remove();
 });
@@ -189,6 +200,9 @@ Deno.test("A reader that stops early closes the file", async () => {
   await reader.read();
   await reader.cancel();
   await file.stream().cancel();
+  const part = file.slice(5).stream().getReader();
+  await part.read();
+  await part.cancel();
   await storage.remove();
 });
 
