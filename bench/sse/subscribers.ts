@@ -5,71 +5,90 @@ const LINE_FEED = 10;
 /** Connections that are made at a time: the queue of a listening socket is not endless. */
 const CONNECTING = 100;
 
+/** Opens a stream of events, and reads nothing of it but what comes first. The caller closes the connection. */
+export async function openStalled(port: number): Promise<Deno.TcpConn> {
+  const connection = await Deno.connect({ hostname: "127.0.0.1", port });
+  await connection.write(REQUEST);
+  await connection.read(new Uint8Array(1024));
+  return connection;
+}
+
 /** Clients that are connected. Disposing of them disconnects them. */
 export class Subscribers implements Disposable {
-  readonly #connections: Deno.Conn[] = [];
-  /** How many clients have not got an event, by the number of the event. */
-  readonly #missing: number[] = [];
-  readonly #onDelivered: () => void;
-
-  /**
-   * Prepares clients.
-   *
-   * @param onDelivered called for each event that all have got
-   */
-  constructor(onDelivered: () => void = () => {}) {
-    this.#onDelivered = onDelivered;
-  }
+  readonly #clients: Client[] = [];
 
   /** Connects clients, and waits until each has got its first event: that which tells where the stream begins. */
-  async connect(port: number, count: number): Promise<void> {
+  static async connect(port: number, count: number): Promise<Subscribers> {
+    const subscribers = new Subscribers();
     for (let left = count; left > 0; left -= CONNECTING) {
-      await Promise.all(Array.from({ length: Math.min(left, CONNECTING) }, () => this.#connectOne(port)));
+      const clients = Array.from({ length: Math.min(left, CONNECTING) }, () => Client.connect(port));
+      subscribers.#clients.push(...await Promise.all(clients));
     }
+    return subscribers;
+  }
+
+  /** Waits until each has got so many more events than when this was called. */
+  async receive(events: number): Promise<void> {
+    await Promise.all(this.#clients.map((client) => client.receive(events)));
   }
 
   [Symbol.dispose](): void {
-    for (const connection of this.#connections) connection.close();
-  }
-
-  async #connectOne(port: number): Promise<void> {
-    const connection = await Deno.connect({ hostname: "127.0.0.1", port });
-    this.#connections.push(connection);
-    await connection.write(REQUEST);
-    const { promise, resolve } = Promise.withResolvers<void>();
-    this.#count(connection, resolve);
-    await promise;
-  }
-
-  async #count(connection: Deno.Conn, begun: () => void): Promise<void> {
-    const buffer = new Uint8Array(4096);
-    let isAfterLineFeed = false;
-    let events = 0;
-    for (let size; (size = await read(connection, buffer)) !== null;) {
-      // An empty line ends an event. Those of the headers and between chunks have a carriage return before them.
-      for (let index = 0; index < size; index++) {
-        const isLineFeed = buffer[index] === LINE_FEED;
-        if (isLineFeed && isAfterLineFeed) {
-          if (events === 0) begun();
-          else this.#deliver(events);
-          events++;
-        }
-        isAfterLineFeed = isLineFeed;
-      }
-    }
-  }
-
-  #deliver(event: number): void {
-    const missing = (this.#missing[event] ?? this.#connections.length) - 1;
-    this.#missing[event] = missing;
-    if (missing === 0) this.#onDelivered();
+    for (const client of this.#clients) client.close();
   }
 }
 
-async function read(connection: Deno.Conn, buffer: Uint8Array): Promise<number | null> {
-  try {
-    return await connection.read(buffer);
-  } catch {
-    return null; // Disposed of.
+class Client {
+  readonly #connection: Deno.TcpConn;
+  #events = 0;
+  #awaited = 0;
+  #arrived: PromiseWithResolvers<void> | undefined;
+  #isClosed = false;
+
+  static async connect(port: number): Promise<Client> {
+    const connection = await Deno.connect({ hostname: "127.0.0.1", port });
+    const client = new Client(connection);
+    const begun = client.receive(1);
+    await connection.write(REQUEST);
+    void client.#read();
+    await begun;
+    return client;
+  }
+
+  private constructor(connection: Deno.TcpConn) {
+    this.#connection = connection;
+  }
+
+  receive(events: number): Promise<void> {
+    this.#awaited = this.#events + events;
+    this.#arrived = Promise.withResolvers();
+    return this.#arrived.promise;
+  }
+
+  close(): void {
+    this.#isClosed = true;
+    this.#connection.close();
+  }
+
+  async #read(): Promise<void> {
+    const buffer = new Uint8Array(4096);
+    let isAfterLineFeed = false;
+    try {
+      for (let size; (size = await this.#connection.read(buffer)) !== null;) {
+        // An empty line ends an event. Those of the headers and between chunks have a carriage return before them.
+        for (let index = 0; index < size; index++) {
+          const isLineFeed = buffer[index] === LINE_FEED;
+          if (isLineFeed && isAfterLineFeed) this.#count();
+          isAfterLineFeed = isLineFeed;
+        }
+      }
+      this.#arrived?.reject(new Error("The server has ended the stream"));
+    } catch (error) {
+      if (!this.#isClosed) this.#arrived?.reject(error);
+    }
+  }
+
+  #count(): void {
+    if (++this.#events === this.#awaited) this.#arrived?.resolve();
+    else if (this.#events > this.#awaited) this.#arrived?.reject(new Error("More events came than were published"));
   }
 }

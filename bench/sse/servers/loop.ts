@@ -9,13 +9,23 @@ const headers = { "content-type": "text/event-stream", "cache-control": "no-stor
 let published = 0;
 
 Deno.serve({ hostname: "127.0.0.1", port: 0, onListen: ({ port }) => announce(port) }, async (request) => {
-  const { pathname } = new URL(request.url);
+  const { pathname, searchParams } = new URL(request.url);
   if (pathname === "/events") return new Response(subscribe(), { headers });
-  if (pathname === "/memory") return Response.json(residentMemory());
-  const event = encoder.encode(`id: ${++published}\ndata: ${await request.text()}\n\n`);
-  for (const subscriber of subscribers) subscriber.enqueue(event);
+  if (pathname === "/memory") return Response.json(await residentMemory());
+  const data = await request.text();
+  const count = Number(searchParams.get("count") ?? 1);
+  for (let number = 1; number <= count; number++) {
+    publish(data);
+    // Others get their turn, as between requests.
+    if (number % 1000 === 0) await new Promise((resolve) => setTimeout(resolve, 0));
+  }
   return new Response(null, { status: 204 });
 });
+
+function publish(data: string): void {
+  const event = encoder.encode(`id: ${++published}\ndata: ${data}\n\n`);
+  for (const subscriber of subscribers) subscriber.enqueue(event);
+}
 
 function subscribe(): ReadableStream<Uint8Array> {
   let subscriber: ReadableStreamDefaultController<Uint8Array>;
