@@ -70,9 +70,9 @@ export function webSocketEndpoint(route: WebSocketRoute, parts: WebSocketParts):
  * Checks what is no input of the handler's.
  *
  * @returns The subprotocol.
- * @throws {HTTPError} With 400, 403, 426, 501 or 503.
+ * @throws {HTTPError} With 400, 403, 426 or 501.
  */
-function checkRequest(request: HttpRequest, { plan }: WebSocketRoute, { origins, stopping }: WebSocketParts): string {
+function checkRequest(request: HttpRequest, { plan }: WebSocketRoute, { origins }: WebSocketParts): string {
   checkHandshake(request.raw);
   if (exchangeOf(request).connection === undefined) {
     throw new HTTPError(
@@ -80,17 +80,22 @@ function checkRequest(request: HttpRequest, { plan }: WebSocketRoute, { origins,
       "A WebSocket takes a server: pass on what it tells of the connection, fetch(request, info)",
     );
   }
-  if (stopping().aborted) throw new HTTPError(503, "The server stops");
   checkOrigin(request, plan.origins ?? origins);
   return chooseProtocol(request.raw, plan.protocols);
 }
 
+/**
+ * Makes the connection, and lets the handler converse over it.
+ *
+ * @throws {HTTPError} With 503, when the server has been told to stop meanwhile: nothing would close the connection.
+ */
 function upgrade(
   request: HttpRequest,
   route: WebSocketRoute,
   { protocol, args }: Agreement,
-  { pending, links }: WebSocketParts,
+  { pending, links, stopping }: WebSocketParts,
 ): Response {
+  if (stopping().aborted) throw new HTTPError(503, "The server stops");
   const exchange = exchangeOf(request);
   const { handler, codec, idleTimeout } = route.plan;
   const { socket, response } = Deno.upgradeWebSocket(request.raw, {

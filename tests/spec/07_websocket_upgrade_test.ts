@@ -10,6 +10,7 @@ import { RawConnection, type RawReply } from "./support/raw_connection.ts";
 import { RawSocket, upgradeRequest } from "./support/raw_socket.ts";
 import { Serving } from "./support/serving.ts";
 import { SocketClient } from "./support/socket_client.ts";
+import { ticks } from "./support/ticks.ts";
 
 /** Greets, and waits for the end. */
 async function greet(socket: { send(text: string): Promise<void> } & AsyncIterable<unknown>): Promise<void> {
@@ -289,6 +290,27 @@ Deno.test("the first subprotocol of the route that the client speaks is agreed o
   using none = await RawSocket.open(serving.port, "/none", { "sec-websocket-protocol": "v1" });
   assert(!none.head.includes("sec-websocket-protocol"));
   assertEquals((await refusal(serving, "/", { "sec-websocket-protocol": "v3" })).status, 400);
+});
+
+Deno.test("an upgrade that comes to its end while the server stops is refused with 503", async () => {
+  const app = new App();
+  const arrived = Promise.withResolvers<void>();
+  const gate = Promise.withResolvers<void>();
+  app.middleware(async (request, next) => {
+    const response = await next(request);
+    arrived.resolve();
+    await gate.promise;
+    return response;
+  });
+  app.websocket("/", async (socket) => await greet(socket));
+  await using serving = await Serving.start(app);
+  const refused = refusal(serving, "/");
+  await arrived.promise;
+  serving.tellToStop();
+  await ticks(10);
+  gate.resolve();
+  assertEquals((await refused).status, 503);
+  await serving.stopped;
 });
 
 Deno.test("app.fetch without a server answers 501", async () => {
