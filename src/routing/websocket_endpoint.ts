@@ -70,16 +70,10 @@ export function webSocketEndpoint(route: WebSocketRoute, parts: WebSocketParts):
  * Checks what is no input of the handler's.
  *
  * @returns The subprotocol.
- * @throws {HTTPError} With 400, 403, 426 or 501.
+ * @throws {HTTPError} With 400, 403 or 426.
  */
 function checkRequest(request: HttpRequest, { plan }: WebSocketRoute, { origins }: WebSocketParts): string {
   checkHandshake(request.raw);
-  if (exchangeOf(request).connection === undefined) {
-    throw new HTTPError(
-      501,
-      "A WebSocket takes a server: pass on what it tells of the connection, fetch(request, info)",
-    );
-  }
   checkOrigin(request, plan.origins ?? origins);
   return chooseProtocol(request.raw, plan.protocols);
 }
@@ -87,7 +81,8 @@ function checkRequest(request: HttpRequest, { plan }: WebSocketRoute, { origins 
 /**
  * Makes the connection, and lets the handler converse over it.
  *
- * @throws {HTTPError} With 503, when the server has been told to stop meanwhile: nothing would close the connection.
+ * @throws {HTTPError} With 501, when no server has sent the request; with 503, when the server has been told to stop meanwhile:
+ * nothing would close the connection.
  */
 function upgrade(
   request: HttpRequest,
@@ -101,6 +96,9 @@ function upgrade(
   const { socket, response } = Deno.upgradeWebSocket(request.raw, {
     idleTimeout: idleTimeout <= MAX_TIMEOUT ? idleTimeout / 1000 : 0,
   });
+  if (!isFromServer(request.raw)) {
+    throw new HTTPError(501, "A WebSocket takes the Request of a server as it came, no copy and none made by hand");
+  }
   // Not by Deno's own option, which takes the client's list only where spaces stand between the names.
   if (protocol !== "") response.headers.set("sec-websocket-protocol", protocol);
   const link = new WebSocketLink(socket, exchange.matched.limits.message, idleTimeout);
@@ -109,6 +107,19 @@ function upgrade(
   const conversation = converse(link, () => handler(connection, args as never), route.name);
   pending.add(conversation.then(() => exchange.completion?.run()));
   return response;
+}
+
+/**
+ * Whether a server has sent a request that was upgraded. Deno makes a socket of any request: one that no server has sent never
+ * opens, and one of a server cannot be upgraded again.
+ */
+function isFromServer(upgraded: Request): boolean {
+  try {
+    Deno.upgradeWebSocket(upgraded);
+    return false;
+  } catch {
+    return true;
+  }
 }
 
 /** From the opening of a link until it has ended, and the handler with it. */

@@ -1,0 +1,54 @@
+// Sections 7 and 3 of the contract: how a WebSocket route is declared, and where it is told of.
+
+import { App } from "@webfw/core";
+import { assertEquals, assertThrows } from "@std/assert";
+import * as v from "valibot";
+
+Deno.test("a WebSocket is in the table of routes, and neither in the document nor a tool", () => {
+  const app = new App();
+  app.websocket("/chat", { receive: v.string() }, async function chat() {});
+  app.get("/chat", async function chat() {
+    return 1;
+  });
+  assertEquals(app.routes.map(({ method, path, operationId }) => [method, path, operationId]), [
+    ["WEBSOCKET", "/chat", "chat2"],
+    ["GET", "/chat", "chat"],
+  ]);
+  assertEquals(Object.keys(app.openapi().paths["/chat"] ?? {}), ["get"]);
+  assertEquals(app.openapi().paths["/chat"]?.get?.operationId, "chat");
+});
+
+Deno.test("what cannot be served throws where it is declared", () => {
+  const app = new App();
+  const handler = async (): Promise<void> => {};
+  const declare = (options: unknown, given: unknown = handler) => () =>
+    app.websocket("/", options as Record<never, never>, given as typeof handler);
+  for (
+    const [declaration, message] of [
+      [
+        declare({}, () => {}),
+        "Cannot register WEBSOCKET /: the handler must be an async function, got another function",
+      ],
+      [declare({}, async function* () {}), "the handler must be an async function"],
+      [declare({}, "chat"), "the handler must be an async function, got string"],
+      [declare({ response: v.string() }), 'the option "response" is unknown to a WebSocket, use params, query'],
+      [declare({ tool: true }), 'the option "tool" is unknown to a WebSocket'],
+      [declare({ receive: "text" }), '"receive" must be a valibot schema'],
+      [declare({ send: {} }), '"send" must be a valibot schema'],
+      [declare({ receive: v.object({ on: v.date() }) }), 'a schema of kind "date" cannot be read from JSON'],
+      [declare({ send: v.map(v.string(), v.string()) }), "Cannot register WEBSOCKET /: cannot describe"],
+      [declare({ origins: ["books.example"] }), "Cannot set the origins of WEBSOCKET /: write a list"],
+      [declare({ origins: "https://books.example" }), "Cannot set the origins of WEBSOCKET /"],
+      [declare({ protocols: ["a b"] }), "protocols must be a list of names"],
+      [declare({ protocols: "v1" }), "protocols must be a list of names"],
+      [declare({ idleTimeout: "soon" }), "Cannot set the idleTimeout of WEBSOCKET /"],
+      [declare({ limits: { message: 0 } }), '"message" must be a positive number'],
+      [declare({ params: { id: v.string() } }), 'it has no "{id}"'],
+      [declare(null), "the options must be an object"],
+      [() => new App({ origins: ["https://books.example/"] }), "Cannot set the origins of the App"],
+    ] as const
+  ) {
+    assertThrows(declaration, Error, message);
+  }
+  assertEquals(app.routes, []);
+});
