@@ -1,7 +1,7 @@
 /** What the handler of a WebSocket has of it: validated messages in, validated messages out. */
 import type { HttpRequest } from "./request.ts";
 import type { WebSocketClosedError } from "./websocket_closed_error.ts";
-import type { WebSocketLink } from "./websocket_link.ts";
+import { MAX_REASON, type WebSocketLink } from "./websocket_link.ts";
 import { type DecodeMessage, type EncodeMessage, UnreadableMessage } from "./websocket_messages.ts";
 
 /** How the messages of a route are read and written. */
@@ -125,8 +125,8 @@ export class WebSocketConnection<
         `Cannot close the WebSocket: the code must be 1000 to 1014 but 1004 to 1006, or 3000 to 4999, got ${code}`,
       );
     }
-    if (new TextEncoder().encode(reason).length > 123) {
-      throw new RangeError("Cannot close the WebSocket: the reason must have 123 bytes at most");
+    if (new TextEncoder().encode(reason).length > MAX_REASON) {
+      throw new RangeError(`Cannot close the WebSocket: the reason must have ${MAX_REASON} bytes at most`);
     }
     this.#link.close(code, reason);
   }

@@ -24,8 +24,8 @@ const MIN_CAPACITY = 64 * 1024;
 /** What Deno takes at most. */
 const MAX_FRAME = 64 * 1024 * 1024;
 
-/** The most that a close frame has room for, in bytes. */
-const MAX_REASON = 123;
+/** The longest reason that a close frame has room for, in bytes. */
+export const MAX_REASON = 123;
 
 /** The connection to one client. */
 export class WebSocketLink {
