@@ -31,16 +31,27 @@ interface EncodedBatch extends BatchForm {
 /** The latest form of each batch. */
 const encoded = new WeakMap<readonly TopicMessage[], EncodedBatch>();
 
+/** What was sent last: with many readers, it is what the next one is sent, too. */
+let latest: { readonly batch: readonly TopicMessage[]; readonly form: BatchForm; readonly chunk: Chunk } | undefined;
+
 /**
  * The events of a batch, as one chunk. It is encoded once for all readers at the same place: they have the very same batch.
  *
  * @throws {TypeError} When the data has no JSON form.
  */
 export function batchChunk(batch: readonly TopicMessage[], form: BatchForm): Chunk {
-  const latest = encoded.get(batch);
-  const shared = latest && isSameForm(latest, form) ? latest.chunk.deref() : undefined;
-  if (shared) return shared;
-  const { encode, before, after } = form;
+  if (latest?.batch === batch && latest.form === form) return latest.chunk;
+  const chunk = sharedChunk(batch, form) ?? encodeBatch(batch, form);
+  latest = { batch, form, chunk };
+  return chunk;
+}
+
+function sharedChunk(batch: readonly TopicMessage[], form: BatchForm): Chunk | undefined {
+  const known = encoded.get(batch);
+  return known && isSameForm(known, form) ? known.chunk.deref() : undefined;
+}
+
+function encodeBatch(batch: readonly TopicMessage[], { encode, before, after }: BatchForm): Chunk {
   let frames = "";
   for (const { id, type, data } of batch) {
     frames += toFrame({ event: type, id: before + id + after, data: toData(data, encode) });

@@ -107,8 +107,9 @@ export class EventBody implements UnderlyingDefaultSource<Chunk>, ChunkReceiver 
     this.#waiting = undefined;
     this.#stalledMs = 0;
     this.#idle?.touch();
-    this.#controller?.enqueue(chunk);
-    if (this.#controller?.desiredSize === 0) return this.#ask();
+    const controller = this.#controller!;
+    controller.enqueue(chunk);
+    if (controller.desiredSize === 0) return this.#ask();
     // It was not taken at once: no more before the client takes it.
     this.#pause?.();
     this.#pause = undefined;

@@ -1,24 +1,17 @@
 /** A topic as a stream of events that a client can resume. */
 import type { TopicEntry, TopicGap, TopicMessage } from "../topics/message.ts";
-import type { Subscription } from "../topics/subscription.ts";
+import type { BatchReceiver } from "../topics/reader.ts";
+import { requestBatch, type Subscription } from "../topics/subscription.ts";
 import { BARE_FORMS, batchChunk, type BatchForm, gapChunk } from "./sse_batch.ts";
 import { type Chunk, type ChunkOptions, type ChunkReceiver, type EventChunks, toChunk } from "./sse_chunks.ts";
 import { resumeAfter } from "./sse_cursors.ts";
 import { COMMENT, toFrame } from "./sse_frame.ts";
 
 /** The batches of a subscription, each a chunk. The id of an event is that of its message. */
-export class TopicChunks implements EventChunks {
+export class TopicChunks implements EventChunks, BatchReceiver<unknown> {
   readonly #subscription: Subscription;
   readonly #form: BatchForm;
   readonly #retry: number | undefined;
-  readonly #take = (batch: readonly TopicEntry[] | undefined): void => {
-    try {
-      this.#give(batch);
-    } catch (error) {
-      this.#fail(error);
-    }
-  };
-  readonly #fail = (error: unknown): void => this.#receiver?.fail(error);
   #receiver: ChunkReceiver | undefined;
   /** The id that the client has got. */
   #cursor: string | undefined;
@@ -39,8 +32,22 @@ export class TopicChunks implements EventChunks {
   }
 
   ask(): void {
-    if (this.#cursor === undefined) this.#subscription.cursor().then((id) => this.#begin(id)).catch(this.#fail);
-    else this.#subscription.nextBatch().then(this.#take, this.#fail);
+    if (this.#cursor !== undefined) return requestBatch(this.#subscription, this);
+    this.#subscription.cursor().then((id) => this.#begin(id)).catch((error) => this.fail(error));
+  }
+
+  /** The subscription gives a batch. */
+  take(batch: readonly TopicEntry[] | undefined): void {
+    try {
+      this.#give(batch);
+    } catch (error) {
+      this.fail(error);
+    }
+  }
+
+  /** The subscription has failed. */
+  fail(error: unknown): void {
+    this.#receiver?.fail(error);
   }
 
   /** The id again, for a client that has seen nothing else. */
@@ -59,9 +66,9 @@ export class TopicChunks implements EventChunks {
   }
 
   #give(batch: readonly TopicEntry[] | undefined): void {
-    const last = batch?.at(-1);
+    const last = batch?.[batch.length - 1];
     if (!last) this.#receiver?.take(undefined);
-    else if ("gap" in last) void this.#giveGap(last).catch(this.#fail);
+    else if ("gap" in last) void this.#giveGap(last).catch((error) => this.fail(error));
     else {
       this.#cursor = last.id;
       // A gap comes alone: what ends with a message holds nothing else.

@@ -17,6 +17,14 @@ export interface ReaderStart {
   readonly signal: AbortSignal | undefined;
 }
 
+/** Takes what it has asked for. */
+export interface BatchReceiver<Data> {
+  /** The next batch; undefined when the reader is closed. */
+  take(batch: Batch<Data> | undefined): void;
+  /** The log cannot be read any more. */
+  fail(error: unknown): void;
+}
+
 /** A batch that was found in the log, and the place after it. */
 interface Found<Data> {
   readonly batch: Batch<Data>;
@@ -32,8 +40,8 @@ export class Reader<Data> implements TailReader {
   /** Whether the place is known to be one of the log. */
   #isCertain: boolean;
   #lossReason: GapReason;
-  /** The read that waits. */
-  #request: PromiseWithResolvers<Batch<Data> | undefined> | undefined;
+  /** Who waits for a batch. */
+  #request: BatchReceiver<Data> | undefined;
   #found: Found<Data>[] = [];
   /** How it ended: what every read gives from then on. */
   #end: Promise<undefined> | undefined;
@@ -85,10 +93,14 @@ export class Reader<Data> implements TailReader {
 
   /** What comes next, as soon as there is something. Undefined when it is closed. One read at a time. */
   read(): Promise<Batch<Data> | undefined> {
-    if (this.#end) return this.#end;
-    const { promise } = this.#request = Promise.withResolvers<Batch<Data> | undefined>();
+    return new Promise((take, fail) => this.request({ take, fail }));
+  }
+
+  /** The same for a receiver, which can be called at once: with many readers, a promise for each batch can be measured. */
+  request(receiver: BatchReceiver<Data>): void {
+    if (this.#end) return void this.#end.then((batch) => receiver.take(batch), (error) => receiver.fail(error));
+    this.#request = receiver;
     this.#answer();
-    return promise;
   }
 
   /** Looks whether there is something for the read that waits. */
@@ -114,25 +126,30 @@ export class Reader<Data> implements TailReader {
     this.#signal?.removeEventListener("abort", this.#close);
     this.#tail.remove(this);
     this.#ended?.resolve(undefined);
-    this.#request?.resolve(end);
+    const receiver = this.#request;
     this.#request = undefined;
+    if (receiver) end.then((batch) => receiver.take(batch), (error) => receiver.fail(error));
   }
 
   #answer(): void {
     if (!this.#request) return;
-    const found = this.#found.shift();
-    if (found) return this.#give(found);
+    if (this.#found.length > 0) {
+      const { batch, place } = this.#found.shift()!;
+      return this.#give(batch, place);
+    }
     const batch = this.#held();
     if (!batch) void this.#look();
-    else if (batch.length > 0) this.#give(toFound(batch));
+    else if (batch.length > 0) this.#give(batch, batch[batch.length - 1]!.id);
     else this.#tail.wait(this);
   }
 
-  #give({ batch, place }: Found<Data>): void {
+  #give(batch: Batch<Data>, place: string): void {
     this.#place = place;
     this.#lossReason = "slow";
-    this.#request?.resolve(batch);
+    const receiver = this.#request;
+    // First: whoever takes it may ask for the next.
     this.#request = undefined;
+    receiver?.take(batch);
   }
 
   /** What the tail holds ready. Undefined where only the log can tell what comes next. */

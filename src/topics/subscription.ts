@@ -1,7 +1,9 @@
 /** The reader of a topic as applications use it. */
 import type { TopicEntry } from "./message.ts";
 import { isId } from "./message_id.ts";
-import type { Batch, Reader } from "./reader.ts";
+import type { Batch, BatchReceiver, Reader } from "./reader.ts";
+
+let request: (subscription: Subscription, receiver: BatchReceiver<unknown>) => void;
 
 /**
  * A reader of a topic, live from the moment it was made. It is an async iterable of messages and, where some are missing, of a gap.
@@ -34,6 +36,13 @@ export class Subscription<Data = unknown> implements AsyncIterableIterator<Topic
   #entries: AsyncGenerator<TopicEntry<Data>, void, void> | undefined;
   /** A batch of which `next()` has given a part. */
   #begun: { readonly batch: readonly TopicEntry<Data>[]; given: number } | undefined;
+
+  static {
+    request = (subscription, receiver) => {
+      subscription.#hasBegun = true;
+      subscription.#reader.request(receiver);
+    };
+  }
 
   /**
    * Wraps a reader; the topic does it.
@@ -132,6 +141,11 @@ export class Subscription<Data = unknown> implements AsyncIterableIterator<Topic
     this.#begun = undefined;
     return given < batch.length ? batch.slice(given) : undefined;
   }
+}
+
+/** Asks for the next batch like {@linkcode Subscription.nextBatch}, without a promise. Nobody else may read the subscription. */
+export function requestBatch(subscription: Subscription, receiver: BatchReceiver<unknown>): void {
+  request(subscription, receiver);
 }
 
 /**

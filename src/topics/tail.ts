@@ -1,4 +1,5 @@
 /** The live end of a topic in this process: follows the log once for all who read it here. */
+import { setImmediate } from "node:timers";
 import type { LogReader, LogSlice } from "./log_reader.ts";
 import type { TopicMessage } from "./message.ts";
 import { isSameEpoch } from "./message_id.ts";
@@ -6,6 +7,11 @@ import { Window } from "./window.ts";
 
 /** The most bytes of data that are held ready for readers; one larger message is held all the same. */
 const MAX_WINDOW_BYTES = 1024 * 1024;
+
+/** Waits until the event loop has seen to what has come from elsewhere. */
+function turn(): Promise<void> {
+  return new Promise((resolve) => setImmediate(resolve));
+}
 
 /** Someone who reads at the tail. */
 export interface TailReader {
@@ -42,6 +48,10 @@ export class Tail<Data> {
   #hasEnded = false;
   #isReading = false;
   #isBehind = false;
+  /** Whether several messages came at once the last time: more are likely to be on their way when the next one comes. */
+  #isBusy = false;
+  /** How long it took to hand out what was read last, in milliseconds. */
+  #cost = 0;
 
   /** Resolves when it is known where the log ends, or will never be. It never rejects: readers are told of a failure. */
   readonly opened: Promise<void>;
@@ -132,15 +142,31 @@ export class Tail<Data> {
     this.#isReading = true;
     try {
       while (this.#isBehind && this.#waiting.size > 0 && this.#window) {
-        this.#isBehind = false;
+        await this.#gather();
+        if (this.#hasEnded) return;
         const window = this.#window;
-        this.#take(window, await this.#log.read(window.end));
+        this.#isBehind = false;
+        const slice = await this.#log.read(window.end);
+        const begin = performance.now();
+        this.#take(window, slice);
+        this.#isBusy = slice.messages.length > 1;
+        await turn();
+        this.#cost = performance.now() - begin;
       }
     } catch (error) {
       this.#fail(error);
     } finally {
       this.#isReading = false;
     }
+  }
+
+  /**
+   * Lets what is published at about the same time come together: with many readers, each handing out costs more than such a wait.
+   * Requests that publish are seen to meanwhile.
+   */
+  async #gather(): Promise<void> {
+    const end = performance.now() + (this.#isBusy ? this.#cost / 8 : 0);
+    do await turn(); while (performance.now() < end);
   }
 
   #take(window: Window<Data>, slice: LogSlice<Data>): void {
