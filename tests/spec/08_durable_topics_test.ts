@@ -137,18 +137,25 @@ test("Where Deno brings no KV client, a file works by npm's", async (folder) => 
   await app.stop();
 });
 
-test("Where Deno brings no KV client, a database on the network is one error with its three cures", async () => {
-  await using program = await ChildProgram.start(`
+test("Where there is no KV client at all, that is one error with its three cures", async (folder) => {
+  const topics = join(folder, "topics.sqlite");
+  // Without the permission, the addon that npm's client has for files cannot be loaded.
+  const options = { env: { WEBFW_TOPICS: topics }, permissions: ["-A", "--deny-ffi"] };
+  await using program = await ChildProgram.start(
+    `
     delete Deno.openKv;
     import { App } from "${CORE}";
-    const app = new App({ topics: "http://127.0.0.1:9" });
+    const app = new App();
     const topic = app.topic("news", { durable: true });
     await topic.head().catch((error) => console.log(error.message));
     await topic.publish(1).catch((error) => console.log(error.name, error.cause.message));
     await app.stop();
-  `);
+  `,
+    options,
+  );
   const { stdout, stderr } = await program.end();
-  const message = 'Cannot open the store of topics "http://127.0.0.1:9/": this Deno has no KV client, ' +
+  const message =
+    `Cannot open the store of topics "${topics}": this Deno has no KV client, and npm's cannot be loaded, ` +
     'start the program with "webfw run", give Deno the flag --unstable-kv, or put "unstable": ["kv"] into deno.json';
   assertEquals([stdout, stderr], [`${message}\nPublishOutcomeUnknown ${message}\n`, ""]);
 });

@@ -125,12 +125,12 @@ export class Connection {
   }
 
   #throwIfClosed(): void {
-    if (this.#closing.signal.aborted) throw new Error(`Cannot use the store of topics ${this.#name}: it is closed`);
+    if (this.#closing.signal.aborted) throw new Error(`Cannot use the store of topics "${this.#name}": it is closed`);
   }
 
   #failure(cause: unknown): Error {
     const seconds = Math.round(this.#patience / 1000);
-    return new Error(`Cannot use the store of topics ${this.#name}: it did not answer for ${seconds} s`, { cause });
+    return new Error(`Cannot use the store of topics "${this.#name}": it did not answer for ${seconds} s`, { cause });
   }
 
   #tellDown(error: unknown): void {

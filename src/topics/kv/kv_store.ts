@@ -16,6 +16,7 @@ import { Appender } from "./appender.ts";
 import { Bells } from "./bells.ts";
 import { KV_CAPABILITIES } from "./capabilities.ts";
 import { Connection, type ConnectionOptions } from "./connection.ts";
+import type { KvEngine } from "./engine.ts";
 import { Epoch } from "./epoch.ts";
 import { KvLogReader } from "./log_reader.ts";
 import { VERSION_LENGTH } from "./keys.ts";
@@ -23,16 +24,13 @@ import { Trimmer } from "./trimmer.ts";
 
 /** How a store is made. */
 export interface KvStoreOptions extends ConnectionOptions {
-  /** Whether the database is one of other machines, too: it can be watched, and its answers can get lost. */
-  readonly isShared: boolean;
+  /** Opens a second connection, where the database tells a connection what others have written. */
+  readonly openWatching?: (() => Promise<KvEngine>) | undefined;
+  /** How often the database is looked at for what others have written, in milliseconds. */
+  readonly interval: number;
   /** The time in milliseconds since 1970. */
   readonly now?: () => number;
 }
-
-/** How often a file is looked at for what other processes have written, in milliseconds. */
-const FILE_INTERVAL = 50;
-/** How often a database is looked at that is watched, too. */
-const SHARED_INTERVAL = 1_000;
 
 /** Keeps logs in a database. */
 export class KvStore implements TopicStore {
@@ -46,13 +44,13 @@ export class KvStore implements TopicStore {
   readonly #trimmer: Trimmer;
 
   /** Opens nothing yet. */
-  constructor({ isShared, now = Date.now, ...options }: KvStoreOptions) {
+  constructor({ openWatching, interval, now = Date.now, ...options }: KvStoreOptions) {
     const connection = this.#connection = new Connection(options);
-    const watching = this.#watching = isShared ? new Connection(options) : undefined;
+    const watching = this.#watching = openWatching && new Connection({ ...options, open: openWatching });
     const epoch = new Epoch(connection);
     this.#reader = new KvLogReader(connection, epoch, now);
     this.#appender = new Appender({ connection, epoch, bellOf: Bells.of, now });
-    this.#bells = new Bells({ connection, watching, interval: isShared ? SHARED_INTERVAL : FILE_INTERVAL, epoch });
+    this.#bells = new Bells({ connection, watching, interval, epoch });
     this.#trimmer = new Trimmer({ connection, reader: this.#reader, now });
   }
 

@@ -1,4 +1,8 @@
-/** The client of `npm:@deno/kv`, for where Deno has not been told to bring its own. It is loaded when it is needed. */
+/**
+ * The client of `npm:@deno/kv`, loaded when it is needed: for files where Deno has not been told to bring its own, and for databases on
+ * the network. There Deno's own takes more than 40 ms for a write of more than 1 KB, since the body waits for the acknowledgement of
+ * the head, and what was given up goes on being tried for as long as the process lives.
+ */
 
 // Not a literal: Deno would download a literal's package, of 12 MB, with every application.
 const PACKAGE: string = "npm:@deno/kv@^0.14.0";
@@ -18,17 +22,60 @@ interface NpmKv extends Deno.Kv {
   atomicWrite(message: WriteMessage): Promise<unknown>;
 }
 
+/** The package could not be loaded. */
+export class ClientMissingError extends Error {
+  /** The name of the class, for logs. */
+  override readonly name = "ClientMissingError";
+}
+
 /**
  * Opens a file.
  *
- * The package has no `commitVersionstamp()`, but the database below knows the operation: it is put into the message of the write.
- *
  * @param path The path of the file, or `:memory:`.
+ * @throws {ClientMissingError} When the package cannot be loaded.
  */
-export async function openNpmKv(path: string): Promise<Deno.Kv> {
-  // deno-lint-ignore webfw/import-direction -- see PACKAGE
-  const { openKv } = await import(PACKAGE) as { openKv(path: string, options: object): Promise<NpmKv> };
-  const kv = await openKv(path, { implementation: "sqlite" });
+export async function openNpmFile(path: string): Promise<Deno.Kv> {
+  try {
+    return withCommitVersion(await open(path, { implementation: "sqlite" }));
+  } catch (cause) {
+    // The package is there, but not its addon for this machine.
+    const isMissing = cause instanceof Error && cause.message.startsWith("No default napi interface");
+    throw isMissing ? new ClientMissingError("Cannot load the addon of npm's client of Deno KV", { cause }) : cause;
+  }
+}
+
+/**
+ * Opens a database on the network. What is on its way when it is closed is given up.
+ *
+ * @param url Its address.
+ * @param accessToken What it lets in.
+ * @throws {ClientMissingError} When the package cannot be loaded.
+ */
+export async function openNpmDatabase(url: URL, accessToken: string): Promise<Deno.Kv> {
+  const closing = new AbortController();
+  const fetcher = (input: string, init: RequestInit) => fetch(input, { ...init, signal: closing.signal });
+  const kv = await open(url.href, { implementation: "remote", accessToken, fetcher, maxRetries: 0 });
+  const close = kv.close.bind(kv);
+  kv.close = () => {
+    closing.abort();
+    close();
+  };
+  return withCommitVersion(kv);
+}
+
+async function open(place: string, options: object): Promise<NpmKv> {
+  let openKv: (place: string, options: object) => Promise<NpmKv>;
+  try {
+    // deno-lint-ignore webfw/import-direction -- see PACKAGE
+    ({ openKv } = await import(PACKAGE));
+  } catch (cause) {
+    throw new ClientMissingError("Cannot load npm's client of Deno KV", { cause });
+  }
+  return await openKv(place, options);
+}
+
+/** The package has no `commitVersionstamp()`, but databases know the operation: it is put into the message of the write. */
+function withCommitVersion(kv: NpmKv): Deno.Kv {
   const write = kv.atomicWrite.bind(kv);
   return Object.assign(kv, {
     commitVersionstamp: () => VERSION_HERE,

@@ -1,7 +1,7 @@
 import { join } from "node:path";
 import { type KvEngine, toEngine } from "../../../src/topics/kv/engine.ts";
 import { KvStore } from "../../../src/topics/kv/kv_store.ts";
-import { openNpmKv } from "../../../src/topics/kv/npm_client.ts";
+import { openNpmFile } from "../../../src/topics/kv/npm_client.ts";
 import type { StoreKind } from "../store_fixture.ts";
 
 /** Opens a file. */
@@ -11,7 +11,10 @@ type OpenFile = (path: string) => Promise<KvEngine>;
 export const FILE: StoreKind = fileStore("a file", async (path) => toEngine(await Deno.openKv(path)));
 
 /** A file, by the client of npm. */
-export const NPM_FILE: StoreKind = fileStore("a file by npm's client", async (path) => toEngine(await openNpmKv(path)));
+export const NPM_FILE: StoreKind = fileStore(
+  "a file by npm's client",
+  async (path) => toEngine(await openNpmFile(path)),
+);
 
 function fileStore(name: string, openFile: OpenFile): StoreKind {
   return {
@@ -22,7 +25,7 @@ function fileStore(name: string, openFile: OpenFile): StoreKind {
       const stores: KvStore[] = [];
       return {
         open: () => {
-          const store = new KvStore({ name: path, isShared: false, now, open: () => openFile(path) });
+          const store = new KvStore({ name: path, interval: 50, now, open: () => openFile(path) });
           stores.push(store);
           return store;
         },

@@ -1,0 +1,134 @@
+/** A denokv: the server that nodes share a database by. It is the real one, in a process of its own. */
+import { join } from "node:path";
+
+/** Where `deno task denokv:install` puts it. */
+export const INSTALL_FOLDER: string = join(cacheFolder(), "webfw", "denokv");
+
+/** How long a start may take. Long, since it only bounds a failing test. */
+const PATIENCE_MS = 30_000;
+/** How long the server is left alone between two looks whether it listens, in milliseconds. */
+const LOOK_MS = 10;
+
+/** Finds the program: the environment's `DENOKV`, the one on the path, or the one that was installed. */
+export async function findDenokv(): Promise<string | undefined> {
+  const named = Deno.env.get("DENOKV");
+  if (named) return named;
+  const folders = (Deno.env.get("PATH") ?? "").split(Deno.build.os === "windows" ? ";" : ":");
+  for (const folder of [...folders, join(INSTALL_FOLDER, "bin")]) {
+    const path = join(folder, "denokv");
+    if (await isFile(path)) return path;
+  }
+  return undefined;
+}
+
+/** A database, and the server in front of it. Disposing of it kills the server and removes the data. */
+export class Denokv implements AsyncDisposable {
+  /** What the server lets in. */
+  readonly token = "a token for tests only";
+  readonly #program: string;
+  readonly #folder: string;
+  readonly #port: number;
+  #process: Deno.ChildProcess | undefined;
+
+  private constructor(program: string, folder: string, port: number) {
+    this.#program = program;
+    this.#folder = folder;
+    this.#port = port;
+  }
+
+  /** Starts a server with an empty database. */
+  static async start(): Promise<Denokv> {
+    const program = await findDenokv();
+    if (program === undefined) throw new Error('Cannot find denokv: run "deno task denokv:install", or set DENOKV');
+    const folder = await Deno.makeTempDir({ prefix: "webfw_denokv_" });
+    const server = new Denokv(program, folder, freePort());
+    await server.startAgain();
+    return server;
+  }
+
+  /** The address of the server. */
+  get url(): string {
+    return `http://127.0.0.1:${this.#port}`;
+  }
+
+  /** The port of the server. */
+  get port(): number {
+    return this.#port;
+  }
+
+  /** Kills the server as the loss of its machine would. */
+  async kill(): Promise<void> {
+    const process = this.#process;
+    this.#process = undefined;
+    process?.kill("SIGKILL");
+    await process?.status;
+  }
+
+  /** Starts the server that was killed, over the same data. */
+  async startAgain(): Promise<void> {
+    const file = join(this.#folder, "data.sqlite");
+    const address = `127.0.0.1:${this.#port}`;
+    const process = this.#process = new Deno.Command(this.#program, {
+      args: ["--sqlite-path", file, "serve", "--access-token", this.token, "--addr", address],
+      stdin: "null",
+      stdout: "null",
+      stderr: "null",
+    }).spawn();
+    let hasEnded = false;
+    process.status.then(() => hasEnded = true);
+    const begin = performance.now();
+    while (!await accepts(this.#port)) {
+      if (hasEnded || performance.now() - begin > PATIENCE_MS) {
+        throw new Error("Cannot start denokv: it does not listen");
+      }
+      await new Promise((resolve) => setTimeout(resolve, LOOK_MS));
+    }
+  }
+
+  /** Stops the server in the middle of what it does, until it is thawed. */
+  freeze(): void {
+    this.#process?.kill("SIGSTOP");
+  }
+
+  /** Lets a frozen server go on. */
+  thaw(): void {
+    this.#process?.kill("SIGCONT");
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    await this.kill();
+    await Deno.remove(this.#folder, { recursive: true });
+  }
+}
+
+/**
+ * Registers a test that needs denokv. On a machine without it says so and stands back, or fails under `WEBFW_REQUIRE_ALL=1`.
+ */
+export const hasDenokv: boolean = await findDenokv() !== undefined || Deno.env.get("WEBFW_REQUIRE_ALL") === "1";
+
+/** A port that nobody listens at. It is bound again soon, by a program that cannot tell which one it was given. */
+export function freePort(): number {
+  using listener = Deno.listen({ hostname: "127.0.0.1", port: 0 });
+  return listener.addr.port;
+}
+
+async function accepts(port: number): Promise<boolean> {
+  try {
+    (await Deno.connect({ hostname: "127.0.0.1", port })).close();
+    return true;
+  } catch {
+    return false;
+  }
+}
+
+async function isFile(path: string): Promise<boolean> {
+  try {
+    return (await Deno.stat(path)).isFile;
+  } catch {
+    return false;
+  }
+}
+
+function cacheFolder(): string {
+  return Deno.env.get("XDG_CACHE_HOME") ?? join(Deno.env.get("HOME") ?? Deno.env.get("USERPROFILE") ?? ".", ".cache");
+}

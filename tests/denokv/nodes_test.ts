@@ -1,0 +1,88 @@
+// Three nodes that share a database: what the contract promises of them, with the application's own options.
+
+import { assert, assertEquals, assertRejects } from "@std/assert";
+import { App } from "@webfw/core";
+import { takeData } from "../contract/reading.ts";
+import { ChildProgram, CORE } from "../spec/support/child_program.ts";
+import { Denokv, hasDenokv } from "./denokv.ts";
+
+const DURABLE = { durable: true } as const;
+
+function test(title: string, body: (server: Denokv) => Promise<void>): void {
+  Deno.test({
+    name: `Nodes that share a denokv: ${title}`,
+    ignore: !hasDenokv,
+    fn: async () => {
+      await using server = await Denokv.start();
+      await body(server);
+    },
+  });
+}
+
+test("all see one order, and resume on any node", async (server) => {
+  const apps = [1, 2, 3].map(() => new App({ topics: { url: server.url, token: server.token } }));
+  const nodes = apps.map((app) => app.topic<string>("orders", DURABLE));
+  const readers = nodes.map((node) => node.subscribe());
+  await Promise.all(readers.map((reader) => reader.cursor()));
+  const ids = await Promise.all(nodes.map(async (node, number) => {
+    const published: string[] = [];
+    for (let count = 0; count < 20; count++) published.push((await node.publish(`${number} ${count}`)).id);
+    return published;
+  }));
+  const [first, ...others] = await Promise.all(readers.map((reader) => takeData(reader, 60)));
+  for (const seen of others) assertEquals(seen, first);
+  const sorted = ids.flat().sort();
+  for (const [index, after] of sorted.entries()) {
+    if (index % 7 !== 0 || index === 59) continue;
+    await using subscription = nodes[index % 3]!.subscribe({ after });
+    assertEquals(await takeData(subscription, 59 - index), first!.slice(index + 1));
+  }
+  await Promise.all(apps.map((app) => app.stop()));
+});
+
+test("an id that several publish at once is one message with one id", async (server) => {
+  const apps = [1, 2, 3].map(() => new App({ topics: { url: new URL(server.url), token: server.token } }));
+  const nodes = apps.map((app) => app.topic<number>("orders", DURABLE));
+  for (let round = 0; round < 10; round++) {
+    const results = await Promise.all(nodes.map((node) => node.publish(round, { id: `${round}` })));
+    assertEquals(new Set(results.map(({ id }) => id)).size, 1);
+    assertEquals(results.filter(({ duplicate }) => !duplicate).length, 1);
+  }
+  assertEquals(await takeData(nodes[0]!.subscribe({ from: "earliest" }), 10), [0, 1, 2, 3, 4, 5, 6, 7, 8, 9]);
+  await Promise.all(apps.map((app) => app.stop()));
+});
+
+test("the token can come from the environment, and a program needs no flag", async (server) => {
+  const env = { WEBFW_TOPICS: server.url, DENO_KV_ACCESS_TOKEN: server.token };
+  await using program = await ChildProgram.start(
+    `
+    delete Deno.openKv;
+    import { App } from "${CORE}";
+    const app = new App();
+    const topic = app.topic("news", { durable: true });
+    const subscription = topic.subscribe();
+    await subscription.cursor();
+    console.log("ready");
+    for await (const { data } of subscription) if (data === "end") break; else await topic.publish("end");
+    console.log("done");
+    await app.stop();
+  `,
+    { env },
+  );
+  await program.printed("ready");
+  const app = new App({ topics: { url: server.url, token: server.token } });
+  const topic = app.topic<string>("news", DURABLE);
+  const subscription = topic.subscribe();
+  await topic.publish("begin");
+  assertEquals(await takeData(subscription, 2), ["begin", "end"]);
+  const { code, stderr } = await program.end();
+  assertEquals([code, stderr], [0, ""]);
+  await app.stop();
+});
+
+test("a token that is refused is an error at once", async (server) => {
+  const app = new App({ topics: { url: server.url, token: "not the token" } });
+  const error = await assertRejects(() => app.topic("news", DURABLE).head(), Error, "it refuses the token");
+  assert(!error.message.includes("not the token"));
+  await app.stop();
+});
