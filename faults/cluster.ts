@@ -1,0 +1,143 @@
+// The nodes of a run, and what they have written down.
+
+import { join } from "node:path";
+import { fileURLToPath } from "node:url";
+import { App } from "../mod.ts";
+import type { History, Stored } from "./history.ts";
+import { type LogEntry, parseLog, type Payload } from "./log_entry.ts";
+import type { NodePlan } from "./node.ts";
+
+/** How long a run may take after its faults have ended, in milliseconds. */
+const PATIENCE = 60_000;
+/** How often the logs are looked at. */
+const LOOK_MS = 50;
+
+/** What all nodes of a run have in common. */
+export type ClusterPlan = Omit<NodePlan, "name" | "log">;
+
+/** Some nodes. Disposing of them kills them. */
+export class Cluster implements AsyncDisposable {
+  readonly #folder: string;
+  readonly #plans: readonly NodePlan[];
+  readonly #nodes = new Map<string, Deno.ChildProcess>();
+
+  /** Starts nothing yet. */
+  constructor(folder: string, plan: ClusterPlan, names: readonly string[]) {
+    this.#folder = folder;
+    this.#plans = names.map((name) => ({ ...plan, name, log: join(folder, `${name}.log`) }));
+  }
+
+  /** Starts all nodes. */
+  start(): void {
+    for (const plan of this.#plans) this.startNode(plan.name);
+  }
+
+  /** Starts a node, again after it was killed. */
+  startNode(name: string): void {
+    const plan = this.#plans.find((plan) => plan.name === name)!;
+    const config = Deno.env.get("WEBFW_CONFIG");
+    const node = new Deno.Command(Deno.execPath(), {
+      args: [
+        "run",
+        "-A",
+        "--quiet",
+        "--no-check",
+        "--no-lock",
+        ...config ? ["--config", config] : [],
+        fileURLToPath(new URL("node.ts", import.meta.url)),
+        JSON.stringify(plan),
+      ],
+      stdin: "null",
+      stdout: "null",
+      stderr: Deno.env.get("FAULT_LOG") === "1" ? "inherit" : "null",
+    }).spawn();
+    this.#nodes.set(name, node);
+  }
+
+  /** Kills a node in the middle of what it does. */
+  async killNode(name: string): Promise<void> {
+    const node = this.#nodes.get(name)!;
+    this.#nodes.delete(name);
+    node.kill("SIGKILL");
+    await node.status;
+  }
+
+  /** How many publishes have been acknowledged so far. */
+  async acknowledged(): Promise<number> {
+    return [...(await this.logs()).values()].flat().filter(({ kind }) => kind === "ok").length;
+  }
+
+  /** Waits until so many publishes have been acknowledged. */
+  async progress(count: number): Promise<void> {
+    await this.#until(`${count} publishes are acknowledged`, async () => await this.acknowledged() >= count);
+  }
+
+  /** Waits until all is published and read, ends the nodes, and gives what they saw. */
+  async finish(location: NodePlan["topics"]): Promise<History> {
+    await this.#until("all is published", async () => {
+      const logs = [...(await this.logs()).values()];
+      return logs.every((log) => log.at(-1) !== undefined && log.some(({ kind }) => kind === "published"));
+    });
+    const plan = this.#plans[0]!;
+    const stored = await readAll(location, plan);
+    const head = stored.at(-1)!.id;
+    await this.#until("all is read", async () => {
+      const logs = [...(await this.logs()).values()];
+      return logs.every((log) => readersOf(log).every((last) => last === head));
+    }).catch(() => {
+      // Told as a fault of those readers.
+    });
+    for (const node of this.#nodes.values()) node.kill("SIGTERM");
+    await Promise.all([...this.#nodes.values()].map((node) => node.status));
+    this.#nodes.clear();
+    const { retention } = plan.options;
+    return { logs: await this.logs(), stored, isTrimmed: retention?.count !== undefined };
+  }
+
+  /** What the nodes have written down so far. */
+  async logs(): Promise<Map<string, LogEntry[]>> {
+    const logs = new Map<string, LogEntry[]>();
+    for (const { name, log } of this.#plans) {
+      logs.set(name, parseLog(await Deno.readTextFile(log).catch(() => "")));
+    }
+    return logs;
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    for (const node of this.#nodes.values()) node.kill("SIGKILL");
+    await Promise.all([...this.#nodes.values()].map((node) => node.status));
+    await Deno.remove(this.#folder, { recursive: true });
+  }
+
+  async #until(what: string, isSo: () => Promise<boolean>): Promise<void> {
+    const begin = performance.now();
+    while (!await isSo()) {
+      if (performance.now() - begin > PATIENCE) throw new Error(`Cannot wait longer until ${what}`);
+      await new Promise((resolve) => setTimeout(resolve, LOOK_MS));
+    }
+  }
+}
+
+/** What each reader has read last. */
+function readersOf(log: readonly LogEntry[]): (string | undefined)[] {
+  const last = new Map<string, string | undefined>();
+  for (const entry of log) {
+    if (entry.kind === "subscribe" && entry.after === null) last.set(entry.reader, undefined);
+    else if (entry.kind === "read") last.set(entry.reader, entry.id);
+  }
+  return [...last.values()];
+}
+
+async function readAll(location: NodePlan["topics"], { options }: NodePlan): Promise<Stored[]> {
+  const app = new App({ topics: location });
+  const topic = app.topic("orders", options);
+  const head = await topic.head();
+  const stored: Stored[] = [];
+  for await (const entry of topic.subscribe({ from: "earliest" })) {
+    if ("gap" in entry) continue;
+    stored.push({ id: entry.id, payload: entry.data as Payload });
+    if (entry.id >= head) break;
+  }
+  await app.stop();
+  return stored;
+}

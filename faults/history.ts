@@ -1,0 +1,130 @@
+// Holds what all nodes have seen against what topics promise.
+
+import type { LogEntry, Payload } from "./log_entry.ts";
+
+/** A message that is stored. */
+export interface Stored {
+  readonly id: string;
+  readonly payload: Payload;
+}
+
+/** What happened in a run. */
+export interface History {
+  /** The logs of the nodes, by their names. */
+  readonly logs: ReadonlyMap<string, readonly LogEntry[]>;
+  /** What the store held at the end, in its order. */
+  readonly stored: readonly Stored[];
+  /** Whether messages may be gone from the store. */
+  readonly isTrimmed: boolean;
+}
+
+/** What was found. */
+export interface Findings {
+  /** What topics promise, and did not keep. */
+  readonly faults: readonly string[];
+  /** How much was looked at. */
+  readonly acknowledged: number;
+  readonly reads: number;
+  readonly gaps: number;
+  readonly unknown: number;
+}
+
+/** Looks for acknowledged messages that are lost, messages that are there twice, disorder, and holes that nobody was told of. */
+export function check(history: History): Findings {
+  const entries = [...history.logs.values()].flat();
+  const faults: string[] = [];
+  const order = orderOf(history, faults);
+  checkStored(history, order, faults);
+  checkPublishers(order, faults);
+  for (const [node, log] of history.logs) checkReaders(node, log, order, history.isTrimmed, faults);
+  const count = (kind: LogEntry["kind"]) => entries.filter((entry) => entry.kind === kind).length;
+  return {
+    faults,
+    acknowledged: count("ok"),
+    reads: count("read"),
+    gaps: count("gap"),
+    unknown: count("unknown"),
+  };
+}
+
+/** All messages that anybody knows of, by their ids; the order of the ids is that of the topic. */
+function orderOf({ logs, stored }: History, faults: string[]): Stored[] {
+  const byId = new Map<string, string>();
+  const byPayload = new Map<string, string>();
+  const add = (id: string, payload: Payload, source: string) => {
+    const name = nameOf(payload);
+    if ((byId.get(id) ?? name) !== name) faults.push(`${source}: id ${id} is of ${name} and of ${byId.get(id)}`);
+    if ((byPayload.get(name) ?? id) !== id) {
+      faults.push(`${source}: ${name} is there twice, as ${id} and as ${byPayload.get(name)}`);
+    }
+    byId.set(id, name);
+    byPayload.set(name, id);
+    messages.set(id, { id, payload });
+  };
+  const messages = new Map<string, Stored>();
+  for (const { id, payload } of stored) add(id, payload, "store");
+  for (const [node, log] of logs) {
+    for (const entry of log) if (entry.kind === "ok" || entry.kind === "read") add(entry.id, entry.payload, node);
+  }
+  return [...messages.values()].sort((a, b) => a.id < b.id ? -1 : 1);
+}
+
+function checkStored({ stored, isTrimmed }: History, order: readonly Stored[], faults: string[]): void {
+  const ids = stored.map(({ id }) => id);
+  if (ids.some((id, index) => index > 0 && id <= ids[index - 1]!)) {
+    faults.push("store: it is not in the order of its ids");
+  }
+  const kept = new Set(ids);
+  const oldest = isTrimmed ? ids[0] ?? "" : "";
+  for (const { id, payload } of order) {
+    if (id >= oldest && !kept.has(id)) {
+      faults.push(`store: ${nameOf(payload)}, which was acknowledged or read as ${id}, is lost`);
+    }
+  }
+}
+
+function checkPublishers(order: readonly Stored[], faults: string[]): void {
+  const last = new Map<string, number>();
+  for (const { payload } of order) {
+    const { publisher, number } = payload;
+    if (number <= (last.get(publisher) ?? -1)) faults.push(`store: ${nameOf(payload)} is not in its publisher's order`);
+    last.set(publisher, number);
+  }
+}
+
+function checkReaders(
+  node: string,
+  log: readonly LogEntry[],
+  order: readonly Stored[],
+  isTrimmed: boolean,
+  faults: string[],
+): void {
+  const indexOf = new Map(order.map(({ id }, index) => [id, index]));
+  /** The index of the message that each reader must get next; undefined where it was told that it misses some. */
+  const next = new Map<string, number | undefined>();
+  for (const entry of log) {
+    if (entry.kind === "subscribe" && entry.after === null) next.set(entry.reader, isTrimmed ? undefined : 0);
+    else if (entry.kind === "gap") {
+      if (!isTrimmed) faults.push(`${node}, reader ${entry.reader}: it was told of a gap where nothing is removed`);
+      next.set(entry.reader, entry.oldest === null ? undefined : indexOf.get(entry.oldest));
+    } else if (entry.kind === "read") {
+      const index = indexOf.get(entry.id)!;
+      const expected = next.get(entry.reader);
+      if (expected !== undefined && index !== expected) {
+        const missed = order[expected];
+        const wanted = missed ? nameOf(missed.payload) : "nothing";
+        faults.push(`${node}, reader ${entry.reader}: got ${nameOf(entry.payload)} in place of ${wanted}, silently`);
+      }
+      next.set(entry.reader, index + 1);
+    }
+  }
+  for (const [reader, index] of next) {
+    if (index === undefined ? order.length > 0 : index !== order.length) {
+      faults.push(`${node}, reader ${reader}: it came to ${index ?? 0} of ${order.length}`);
+    }
+  }
+}
+
+function nameOf({ publisher, number }: Payload): string {
+  return `message ${number} of ${publisher}`;
+}

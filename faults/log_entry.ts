@@ -1,0 +1,35 @@
+// What a node writes down, one line of JSON for each step, before it goes on.
+
+/** A message as it is told of: its publisher, and its number there. */
+export interface Payload {
+  readonly publisher: string;
+  readonly number: number;
+}
+
+/** A step of a node. */
+export type LogEntry =
+  /** A publish begins. */
+  | { readonly kind: "invoke"; readonly payload: Payload }
+  /** It was answered. */
+  | { readonly kind: "ok"; readonly payload: Payload; readonly id: string; readonly duplicate: boolean }
+  /** It was not, and is made again. */
+  | { readonly kind: "unknown"; readonly payload: Payload }
+  /** All was published. */
+  | { readonly kind: "published" }
+  /** A reader begins, after what it has read last; in another life of its node it begins anew. */
+  | { readonly kind: "subscribe"; readonly reader: string; readonly after: string | null }
+  /** A reader got a message. */
+  | { readonly kind: "read"; readonly reader: string; readonly id: string; readonly payload: Payload }
+  /** A reader was told that it misses some. */
+  | {
+    readonly kind: "gap";
+    readonly reader: string;
+    readonly reason: string;
+    readonly from: string;
+    readonly oldest: string | null;
+  };
+
+/** Reads a log. The last line may be cut off, where the node was killed. */
+export function parseLog(text: string): LogEntry[] {
+  return text.split("\n").slice(0, -1).map((line) => JSON.parse(line) as LogEntry);
+}

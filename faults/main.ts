@@ -1,0 +1,86 @@
+// `deno task fault`: durable topics on three nodes while things go wrong, and a checker that holds what all nodes saw against what
+// topics promise. It needs denokv.
+
+import { parseArgs } from "@std/cli/parse-args";
+import { readCount, readNames, refuseUnknown, runCommand, select } from "../bench/command.ts";
+import { Random } from "../tests/unit/support/random.ts";
+import { check, type History } from "./history.ts";
+import { NEGATIVE_CONTROL, type Scenario, SCENARIOS } from "./scenarios.ts";
+import { TAMPERINGS } from "./tampering.ts";
+
+const USAGE = `Breaks nodes and stores of durable topics, and checks what the nodes saw.
+
+Options:
+  --seeds <n>      runs of each kind (default 1)
+  --first <n>      the first seed (default 1)
+  --only <a,b>     kinds: ${SCENARIOS.map(({ name }) => name).join(", ")}
+  --help           print this text
+
+The environment variable FAULT_LOG=1 shows what the nodes log.`;
+
+async function main(args: string[], signal: AbortSignal): Promise<number> {
+  const parsed = parseArgs(args, { string: ["seeds", "first", "only"], boolean: ["help"], unknown: refuseUnknown });
+  if (parsed.help) {
+    console.log(USAGE);
+    return 0;
+  }
+  const first = readCount(parsed.first ?? "1");
+  const last = first + readCount(parsed.seeds ?? "1") - 1;
+  const scenarios = select([...SCENARIOS], readNames(parsed.only));
+  let faulty = 0;
+  let runs = 0;
+  for (let seed = first; seed <= last; seed++) {
+    for (const scenario of scenarios) {
+      signal.throwIfAborted();
+      runs++;
+      if (await hasFaults(scenario, seed)) faulty++;
+    }
+  }
+  if (!await controlIsFound(first)) faulty++;
+  console.log(`${runs} runs and the control, ${faulty} with faults`);
+  return faulty === 0 ? 0 : 1;
+}
+
+/** Runs a scenario; checks its history, and that the checker finds what is wrong in histories made of it. */
+async function hasFaults(scenario: Scenario, seed: number): Promise<boolean> {
+  const random = new Random(seed);
+  const injected: string[] = [];
+  const begin = performance.now();
+  const history = await scenario.run(random, (text) => injected.push(text));
+  const { faults, acknowledged, reads, gaps, unknown } = check(history);
+  const missed = faults.length === 0 && !history.isTrimmed ? missedTamperings(history, random) : [];
+  const seconds = ((performance.now() - begin) / 1000).toFixed(1);
+  console.log(
+    `${scenario.name.padEnd(13)} seed ${seed}: ${
+      injected.join(", ")
+    }; ${acknowledged} acknowledged, ${unknown} unknown, ` +
+      `${reads} read, ${gaps} gaps, ${faults.length} faults, ${seconds} s`,
+  );
+  for (const fault of faults.slice(0, 10)) console.error(`  FAULT ${fault}`);
+  for (const tampering of missed) console.error(`  FAULT the checker does not notice that ${tampering}`);
+  return faults.length + missed.length > 0;
+}
+
+function missedTamperings(history: History, random: Random): string[] {
+  return Object.entries(TAMPERINGS).filter(([, tamper]) => {
+    const tampered = tamper(history, random);
+    return tampered !== undefined && check(tampered).faults.length === 0;
+  }).map(([name]) => name);
+}
+
+/** Runs without the checks of writes. That a message is stored twice depends on the moment, so it is tried some times. */
+async function controlIsFound(seed: number): Promise<boolean> {
+  for (let attempt = 0; attempt < 5; attempt++) {
+    const injected: string[] = [];
+    const history = await NEGATIVE_CONTROL.run(new Random(seed + attempt), (text) => injected.push(text));
+    const { faults } = check(history);
+    console.log(
+      `control       seed ${seed + attempt}: no checks, ${injected.join(", ")}; ${faults.length} faults, as it must be`,
+    );
+    if (faults.some((fault) => fault.includes("is there twice"))) return true;
+  }
+  console.error("  FAULT the checker finds nothing where writes check nothing");
+  return false;
+}
+
+if (import.meta.main) await runCommand(main);

@@ -1,0 +1,141 @@
+// What goes wrong in a run.
+
+import { join } from "node:path";
+import { Denokv } from "../tests/denokv/denokv.ts";
+import type { Random } from "../tests/unit/support/random.ts";
+import { Cluster, type ClusterPlan } from "./cluster.ts";
+import type { History } from "./history.ts";
+import { Proxy } from "./proxy.ts";
+
+/** A kind of run. */
+export interface Scenario {
+  readonly name: string;
+  /** Runs it; tells what was injected. */
+  run(random: Random, tell: (injected: string) => void): Promise<History>;
+}
+
+const NODES = ["a", "b", "c"] as const;
+const PUBLISHERS = 4;
+const MESSAGES = 40;
+const TOTAL = NODES.length * PUBLISHERS * MESSAGES;
+
+type Injection = (setting: Setting) => Promise<void>;
+
+interface Setting {
+  readonly cluster: Cluster;
+  readonly server: Denokv;
+  readonly proxy: Proxy;
+  readonly random: Random;
+  readonly tell: (injected: string) => void;
+}
+
+/** All kinds of runs. */
+export const SCENARIOS: readonly Scenario[] = [
+  onDatabase("node-kill", {}, async ({ cluster, random, tell }) => {
+    for (let kills = 1 + random.below(3); kills > 0; kills--) {
+      await cluster.progress(1 + random.below(TOTAL / 4));
+      const node = random.pick(NODES);
+      await cluster.killNode(node);
+      tell(`killed node ${node}`);
+      cluster.startNode(node);
+    }
+  }),
+  onDatabase("store-kill", {}, async ({ cluster, server, random, tell }) => {
+    for (let kills = 1 + random.below(2); kills > 0; kills--) {
+      await cluster.progress(1 + random.below(TOTAL / 2));
+      await server.kill();
+      const ms = random.below(1500);
+      await rest(ms);
+      await server.startAgain();
+      tell(`killed the store for ${ms} ms`);
+    }
+  }),
+  onDatabase("store-frozen", {}, async ({ cluster, server, random, tell }) => {
+    await cluster.progress(1 + random.below(TOTAL / 2));
+    server.freeze();
+    const ms = 500 + random.below(5000);
+    await rest(ms);
+    server.thaw();
+    tell(`froze the store for ${ms} ms`);
+  }),
+  onDatabase("replies-lost", {}, loseReplies),
+  onDatabase("black-hole", {}, async ({ cluster, proxy, random, tell }) => {
+    await cluster.progress(1 + random.below(TOTAL / 2));
+    proxy.state = "black hole";
+    const ms = 500 + random.below(4000);
+    await rest(ms);
+    proxy.state = "whole";
+    tell(`swallowed everything for ${ms} ms`);
+  }),
+  onDatabase(
+    "trimming",
+    { options: { durable: true, retention: { count: 50 } }, rest: 30 },
+    async ({ cluster, tell }) => {
+      await cluster.progress(TOTAL);
+      tell("kept 50 messages");
+    },
+  ),
+  onDatabase("slow-reader", { options: { durable: true, buffer: 2 }, rest: 2 }, async ({ cluster, tell }) => {
+    await cluster.progress(TOTAL);
+    tell("held 2 messages ready");
+  }),
+  {
+    name: "one-file",
+    run: async (random, tell) => {
+      const folder = await Deno.makeTempDir({ prefix: "webfw_fault_" });
+      const topics = join(folder, "topics.sqlite");
+      await using cluster = new Cluster(folder, { ...PLAN, topics }, NODES);
+      cluster.start();
+      await cluster.progress(1 + random.below(TOTAL / 2));
+      const node = random.pick(NODES);
+      await cluster.killNode(node);
+      tell(`three processes, killed ${node}`);
+      cluster.startNode(node);
+      return await cluster.finish(topics);
+    },
+  },
+];
+
+/** A run in which writes check nothing: what is written twice is there twice, and the checker has to say so. */
+export const NEGATIVE_CONTROL: Scenario = onDatabase("control", { isBlind: true }, loseReplies);
+
+const PLAN: Omit<ClusterPlan, "topics"> = {
+  options: { durable: true },
+  publishers: PUBLISHERS,
+  messages: MESSAGES,
+  patience: 2_000,
+  readers: 2,
+  rest: 0,
+  isBlind: false,
+};
+
+function onDatabase(name: string, plan: Partial<ClusterPlan>, inject: Injection): Scenario {
+  return {
+    name,
+    run: async (random, tell) => {
+      await using server = await Denokv.start();
+      using proxy = new Proxy(server.port);
+      const { token } = server;
+      const topics = { url: `http://127.0.0.1:${proxy.port}`, token };
+      const folder = await Deno.makeTempDir({ prefix: "webfw_fault_" });
+      await using cluster = new Cluster(folder, { ...PLAN, ...plan, topics }, NODES);
+      cluster.start();
+      await inject({ cluster, server, proxy, random, tell });
+      return await cluster.finish({ url: server.url, token });
+    },
+  };
+}
+
+async function loseReplies({ cluster, proxy, random, tell }: Setting): Promise<void> {
+  for (let rounds = 2 + random.below(3); rounds > 0; rounds--) {
+    await cluster.progress(1 + random.below(TOTAL / 2));
+    proxy.state = "replies lost";
+    await rest(20 + random.below(200));
+    proxy.state = "whole";
+  }
+  tell(`lost ${proxy.lost} replies`);
+}
+
+function rest(ms: number): Promise<void> {
+  return new Promise((resolve) => setTimeout(resolve, ms));
+}

@@ -1,0 +1,52 @@
+// Histories that are wrong, made of one that is right: the checker has to find each.
+
+import type { Random } from "../tests/unit/support/random.ts";
+import type { History } from "./history.ts";
+import type { LogEntry } from "./log_entry.ts";
+
+/** Ways to make a history wrong. Each changes one thing; undefined where there is nothing to change. */
+export const TAMPERINGS: Readonly<Record<string, (history: History, random: Random) => History | undefined>> = {
+  "an acknowledged message is lost": (history, random) => {
+    const lost = random.below(history.stored.length);
+    return { ...history, stored: history.stored.filter((_, index) => index !== lost) };
+  },
+  "a message is stored twice": (history, random) => {
+    const twice = random.pick(history.stored);
+    const id = `${history.stored.at(-1)!.id}x`;
+    return { ...history, stored: [...history.stored, { ...twice, id }] };
+  },
+  "a reader misses a message": (history, random) =>
+    changeReads(history, random, (reads, place) => reads.filter((_, index) => index !== place)),
+  "a reader gets a message twice": (history, random) =>
+    changeReads(
+      history,
+      random,
+      (reads, place) => reads.flatMap((read, index) => index === place ? [read, read] : [read]),
+    ),
+  "a reader gets two messages in the wrong order": (history, random) =>
+    changeReads(history, random, (reads, place) => {
+      const swapped = [...reads];
+      [swapped[place], swapped[place + 1]] = [reads[place + 1]!, reads[place]!];
+      return swapped;
+    }),
+  "a reader stops before the end": (history, random) =>
+    changeReads(history, random, (reads, place) => reads.slice(0, place)),
+};
+
+/** Changes the reads of a reader's last life at a place that is not its last. */
+function changeReads(
+  history: History,
+  random: Random,
+  change: (reads: LogEntry[], place: number) => LogEntry[],
+): History | undefined {
+  const [node, log] = random.pick([...history.logs]);
+  const reader = `${node}.0`;
+  const isOwn = (entry: LogEntry) => "reader" in entry && entry.reader === reader;
+  const begin = log.findLastIndex((entry) => entry.kind === "subscribe" && isOwn(entry) && entry.after === null);
+  const others = log.slice(0, begin + 1);
+  const own = log.slice(begin + 1).filter(isOwn);
+  const rest = log.slice(begin + 1).filter((entry) => !isOwn(entry));
+  if (own.length < 3 || own.some(({ kind }) => kind !== "read")) return undefined;
+  const changed = change(own, random.below(own.length - 1));
+  return { ...history, logs: new Map(history.logs).set(node, [...others, ...changed, ...rest]) };
+}
