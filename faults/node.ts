@@ -70,7 +70,7 @@ async function main(plan: NodePlan): Promise<void> {
     // Whoever gives ids publishes all again; whoever does not cannot tell what became of the last one.
     const first = hasIds
       ? 0
-      : 1 + before.filter(({ kind, ...entry }) =>
+      : before.filter(({ kind, ...entry }) =>
         kind === "invoke" && "payload" in entry && entry.payload.publisher === publisher
       ).length;
     for (let number = first; number < plan.messages; number++) {

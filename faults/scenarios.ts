@@ -19,6 +19,9 @@ const PUBLISHERS = 4;
 const MESSAGES = 40;
 const TOTAL = NODES.length * PUBLISHERS * MESSAGES;
 
+/** More messages than a slow reader has read before the first are removed. */
+const TRIMMED = { options: { durable: true, retention: { count: 50 } }, messages: 400, rest: 3 } as const;
+
 type Injection = (setting: Setting) => Promise<void>;
 
 interface Setting {
@@ -67,14 +70,9 @@ export const SCENARIOS: readonly Scenario[] = [
     proxy.state = "whole";
     tell(`swallowed everything for ${ms} ms`);
   }),
-  onDatabase(
-    "trimming",
-    { options: { durable: true, retention: { count: 50 } }, rest: 30 },
-    async ({ cluster, tell }) => {
-      await cluster.progress(TOTAL);
-      tell("kept 50 messages");
-    },
-  ),
+  onDatabase("trimming", TRIMMED, async ({ tell }) => {
+    tell(`kept ${TRIMMED.options.retention.count} of ${NODES.length * PUBLISHERS * TRIMMED.messages} messages`);
+  }),
   onDatabase("slow-reader", { options: { durable: true, buffer: 2 }, rest: 2 }, async ({ cluster, tell }) => {
     await cluster.progress(TOTAL);
     tell("held 2 messages ready");
