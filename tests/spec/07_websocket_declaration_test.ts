@@ -1,6 +1,6 @@
 // Sections 7 and 3 of the contract: how a WebSocket route is declared, and where it is told of.
 
-import { App } from "@webfw/core";
+import { App, RouteError, Router } from "@webfw/core";
 import { assertEquals, assertThrows } from "@std/assert";
 import * as v from "valibot";
 
@@ -51,4 +51,15 @@ Deno.test("what cannot be served throws where it is declared", () => {
     assertThrows(declaration, Error, message);
   }
   assertEquals(app.routes, []);
+});
+
+Deno.test("it is too late for a WebSocket when the router is included, or the application serves", async () => {
+  const router = new Router();
+  const app = new App();
+  app.include(router);
+  const late = assertThrows(() => router.websocket("/chat", async () => {}), RouteError);
+  assertEquals([late.code, late.message.slice(0, 42)], ["frozen", "Cannot register WEBSOCKET /chat: the route"]);
+  await (await app.fetch(new Request("http://localhost/"))).body?.cancel();
+  assertEquals(assertThrows(() => app.websocket("/chat", async () => {}), RouteError).code, "frozen");
+  await app.stop();
 });
