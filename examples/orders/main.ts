@@ -1,0 +1,28 @@
+/**
+ * One node of a shop. `deno task orders` starts two of them; alone it runs as `webfw run main.ts:app` or
+ * `deno run -A --unstable-kv main.ts`, at http://127.0.0.1:8000.
+ *
+ * The variable ORDERS_NODES names all nodes, `one=http://127.0.0.1:8001,two=http://127.0.0.1:8002`, and ORDERS_NODE the one that
+ * this is. WEBFW_TOPICS is the store that they share: the path of a file on one machine, or the URL of a denokv.
+ */
+import type { Node } from "./models.ts";
+import { orders } from "./orders.ts";
+
+const nodes = (Deno.env.get("ORDERS_NODES") ?? "one=http://127.0.0.1:8000").split(",").map(toNode);
+const own = nodes.find(({ name }) => name === (Deno.env.get("ORDERS_NODE") ?? "one"));
+if (own === undefined) throw new Error("Cannot start: ORDERS_NODE names none of ORDERS_NODES");
+
+export const app = orders({ node: own.name, nodes });
+
+if (import.meta.main) {
+  const { hostname, port } = new URL(own.url);
+  await app.run({ hostname, port: Number(port) });
+}
+
+/** For `deno serve`. */
+export default app;
+
+function toNode(text: string): Node {
+  const [name = "", url = ""] = text.split("=");
+  return { name, url: new URL(url).origin };
+}

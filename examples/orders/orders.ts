@@ -1,0 +1,33 @@
+/** Puts a node of the shop together. */
+import { App, type TopicsLocation } from "@webfw/core";
+import { cors } from "./cors.ts";
+import { type Node, TakenOrder } from "./models.ts";
+import { page } from "./page.ts";
+import { shop } from "./shop.ts";
+
+/** What a node is told. */
+export interface OrdersOptions {
+  /** The name of this node. */
+  readonly node: string;
+  /** All nodes, this one too. */
+  readonly nodes: readonly Node[];
+  /** Where orders are kept: the same for all nodes. As `WEBFW_TOPICS` says, unless given. */
+  readonly topics?: TopicsLocation;
+}
+
+/** Makes the application of a node. */
+export function orders({ node, nodes, ...options }: OrdersOptions): App {
+  const app = new App({
+    title: "Orders",
+    version: "1.0.0",
+    description: "A shop whose nodes share a store.",
+    ...options,
+  });
+  // For a day, an order that is sent again is known, even if it comes from a queue of a client that was away.
+  const retention = { age: "7d", count: 10_000 } as const;
+  const topic = app.topic("orders", { schema: TakenOrder, durable: true, dedupe: "24h", retention });
+  app.middleware(cors(nodes.map(({ url }) => url)));
+  app.include(page(nodes));
+  app.include(shop({ node, nodes, topic }));
+  return app;
+}
