@@ -2,9 +2,9 @@
 import { basename, extname } from "node:path";
 import { fileURLToPath } from "node:url";
 import { HTTPError } from "../errors.ts";
+import { partOf } from "./blob_part.ts";
 import { DiskBlob } from "./disk_blob.ts";
 import { pathWithin, unlessAbsent } from "./path_within.ts";
-import { StoredFile } from "./stored_file.ts";
 
 /** How a file is sent. */
 export interface FileOptions {
@@ -17,13 +17,23 @@ export interface FileOptions {
 }
 
 /** A file on disk, as a reply has it. */
-export class ServedFile extends StoredFile {
+export class ServedFile extends File {
+  readonly #content: DiskBlob;
   /** The name to save it under; undefined where it may be shown. */
   readonly savedAs: string | undefined;
 
   constructor(content: DiskBlob, name: string, options: FilePropertyBag & { savedAs: string | undefined }) {
-    super(content, name, options);
+    super([content], name, options);
+    this.#content = content;
     this.savedAs = options.savedAs;
+  }
+
+  override stream(): ReadableStream<Uint8Array<ArrayBuffer>> {
+    return this.#content.stream();
+  }
+
+  override slice(start?: number, end?: number, type?: string): Blob {
+    return partOf(this.#content, start, end, type);
   }
 }
 

@@ -1,8 +1,8 @@
 /** The value of an uploaded file. */
 import { dirname, join } from "node:path";
 import { fileURLToPath } from "node:url";
+import { partOf } from "./blob_part.ts";
 import { DiskBlob } from "./disk_blob.ts";
-import { StoredFile } from "./stored_file.ts";
 
 /**
  * A file that a client has sent. It is a `File` like any other; a large one lies on disk and is read from there, as long as the
@@ -11,7 +11,7 @@ import { StoredFile } from "./stored_file.ts";
  * Name and type are what the client says they are. The name is without folders and control characters; where it is to be a part
  * of a path, choose one yourself all the same.
  */
-export class UploadedFile extends StoredFile {
+export class UploadedFile extends File {
   readonly #content: Blob;
   /** Whether it was saved by a second name. Another one would be the same file: what is written to one would be in the other. */
   #isLinked = false;
@@ -24,8 +24,18 @@ export class UploadedFile extends StoredFile {
    * @param type The media type.
    */
   constructor(content: Blob, name: string, type: string) {
-    super(content, name, { type });
+    super([content], name, { type });
     this.#content = content;
+  }
+
+  /** The bytes, as they are read. */
+  override stream(): ReadableStream<Uint8Array<ArrayBuffer>> {
+    return this.#content.stream();
+  }
+
+  /** A part of the file, from one byte to another. */
+  override slice(start?: number, end?: number, type?: string): Blob {
+    return partOf(this.#content, start, end, type);
   }
 
   /**

@@ -179,7 +179,8 @@ Deno.test("formData() reads the form again, files and all, and so does another c
       return bound.size;
     });
     await using serving = await Serving.start(app);
-    assertEquals((await fetch(serving.origin, { method: "POST", body: formOf(content) })).status, 200);
+    const reply = await fetch(serving.origin, { method: "POST", body: formOf(content) });
+    assertEquals([reply.status, await reply.json()], [200, size]);
   }
 });
 
