@@ -25,6 +25,18 @@ const COMPILER_OPTIONS = {
 const AMBIENT = `
 declare module "deno-std/*";
 declare module "node:*";
+declare module "stream" {
+  export class Writable {
+    write(chunk: unknown, callback?: () => void): boolean;
+    end(): this;
+    on(event: string, listener: (value: never) => void): this;
+  }
+  export class Readable implements AsyncIterable<any> {
+    destroy(): this;
+    on(event: string, listener: (value: never) => void): this;
+    [Symbol.asyncIterator](): AsyncIterator<any>;
+  }
+}
 declare module "swagger-ui-dist/*";
 declare function setTimeout(callback: () => void, delay?: number): number;
 declare function setInterval(callback: () => void, delay?: number): number;
