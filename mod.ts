@@ -136,6 +136,7 @@ export type {
 export type { Subscription } from "./src/topics/subscription.ts";
 export type { PublishOptions, Topic } from "./src/topics/topic.ts";
 export type { Retention, TopicOptions } from "./src/topics/topic_options.ts";
+export type { TopicLag, TopicReport } from "./src/topics/topic_report.ts";
 
 // Errors
 export {

@@ -23,6 +23,7 @@ import { openDurableStore } from "./topics/durable_store.ts";
 import { MemoryStore } from "./topics/memory_store.ts";
 import type { Topic } from "./topics/topic.ts";
 import type { TopicOptions } from "./topics/topic_options.ts";
+import type { TopicReport } from "./topics/topic_report.ts";
 import { Topics } from "./topics/topics.ts";
 import { openWorkerStore } from "./topics/worker_store.ts";
 
@@ -193,6 +194,18 @@ export class App<State = Record<string, unknown>> extends RouteScope<State, ""> 
    */
   topic<Data = unknown, Input = Data>(name: string, options?: TopicOptions<Data, Input>): Topic<Data, Input> {
     return this.#topics.topic(name, options);
+  }
+
+  /**
+   * What the store of durable topics holds, of applications that share it too: for operators, and for `webfw topics`. It reads all
+   * that is kept.
+   *
+   * @param options The id that a reader has come to: the topic that it belongs to tells how far behind the reader is.
+   * @throws {SyntaxError} When the id is none.
+   * @throws {TypeError} When the store is one of the application's own that cannot list its logs.
+   */
+  reportTopics(options: { after?: string } = {}): Promise<TopicReport[]> {
+    return this.#topics.report(options.after);
   }
 
   /**

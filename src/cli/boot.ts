@@ -11,7 +11,9 @@ import { listRoutes } from "./boot/list_routes.ts";
 import { loadApp } from "./boot/load_app.ts";
 import { failToLoad, hasRun } from "./boot/load_failure.ts";
 import { stopWithParent } from "./boot/parent.ts";
-import type { Plan, ServePlan } from "./boot/plan.ts";
+import { followTopic, openTopic, writeOut } from "./boot/follow_topic.ts";
+import { printTopics, showTopics, toAge, toSize } from "./boot/show_topics.ts";
+import type { Plan, ServePlan, TopicsPlan } from "./boot/plan.ts";
 import { printDocument } from "./boot/print_document.ts";
 import { announce, findObstacle, serve } from "./boot/serve.ts";
 import { logAccess, serveFetch } from "./boot/serve_fetch.ts";
@@ -25,6 +27,7 @@ const SCOPE = [
   failToLoad,
   failWith,
   findObstacle,
+  followTopic,
   hasRun,
   isApp,
   isFrameOfBoot,
@@ -33,14 +36,20 @@ const SCOPE = [
   listRoutes,
   loadApp,
   logAccess,
+  openTopic,
   otherWorkers,
   printDocument,
+  printTopics,
   protocolOf,
   serve,
   serveFetch,
   serveInWorker,
+  showTopics,
   stopWithParent,
+  toAge,
+  toSize,
   watcherIsReady,
+  writeOut,
 ].join("\n");
 
 /** The program that serves a module's application. */
@@ -59,9 +68,16 @@ export function documentProgram(specifier: string, plan: Plan): string {
   return program(printDocument.name, specifier, plan);
 }
 
+/** The program that shows the topics of a module's application. */
+export function topicsProgram(specifier: string, plan: TopicsPlan): string {
+  return program(showTopics.name, specifier, plan);
+}
+
 function program(entry: string, specifier: string, plan: Plan | ServePlan): string {
   // Only an import of a literal belongs to the module graph: it needs no permission to read, and is watched.
   const load = `() => import(${JSON.stringify(specifier)})`;
   const call = `await ${entry}(${load}, ${JSON.stringify(plan)});`;
-  return `data:text/javascript,${encodeURIComponent(`${SCOPE}\n${call}`)}`;
+  // The program beside which the application keeps its files is the user's module, and not this text.
+  const main = `globalThis[Symbol.for("webfw.main")] = ${JSON.stringify(specifier)};`;
+  return `data:text/javascript,${encodeURIComponent(`${SCOPE}\n${main}\n${call}`)}`;
 }

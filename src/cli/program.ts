@@ -7,6 +7,7 @@ import { completionsCommand } from "./commands/completions.ts";
 import { OPENAPI } from "./commands/openapi.ts";
 import { ROUTES } from "./commands/routes.ts";
 import { RUN } from "./commands/run.ts";
+import { TOPICS } from "./commands/topics.ts";
 import { commandHelp, programHelp } from "./help.ts";
 import { nearest } from "./nearest.ts";
 import { parseInvocation, unknownOption } from "./parse.ts";
@@ -17,7 +18,7 @@ const VERSION: Option = {
   description: "Print the version",
 };
 const OPTIONS: readonly Option[] = [HELP, VERSION];
-const COMMANDS: readonly Command[] = [RUN, OPENAPI, ROUTES];
+const COMMANDS: readonly Command[] = [RUN, OPENAPI, ROUTES, TOPICS];
 const ALL = [...COMMANDS, completionsCommand(COMMANDS, OPTIONS)];
 
 /**

@@ -29,7 +29,7 @@ class DurableStore implements TopicStore {
   /** What it can do. */
   readonly capabilities: StoreCapabilities = KV_CAPABILITIES;
   readonly #location: KvLocation | undefined;
-  #store: Promise<TopicStore> | undefined;
+  #store: Promise<Required<TopicStore>> | undefined;
 
   constructor(location: KvLocation | undefined) {
     this.#location = location;
@@ -75,12 +75,17 @@ class DurableStore implements TopicStore {
     return await (await this.#load()).trim(log);
   }
 
+  /** All logs. */
+  async list(): Promise<readonly LogRef[]> {
+    return await (await this.#load()).list();
+  }
+
   /** Ends the connection. */
   async close(): Promise<void> {
     await (await this.#store)?.close();
   }
 
-  #load(): Promise<TopicStore> {
+  #load(): Promise<Required<TopicStore>> {
     return this.#store ??= import("./kv/open_store.ts").then(({ openStore }) =>
       openStore(this.#location ?? defaultLocation())
     );

@@ -40,6 +40,9 @@ export type KvLocation = FileLocation | DatabaseLocation | AttachedLocation;
 /** Beside the program. */
 const DEFAULT_FILE = join(".webfw", "topics.sqlite");
 
+/** Where the command line says which module the program is: the one that Deno was given is a `data:` URL there. */
+const MAIN: unique symbol = Symbol.for("webfw.main");
+
 /**
  * Reads the option `topics`.
  *
@@ -66,7 +69,7 @@ export function defaultLocation(): KvLocation {
   const given = Deno.env.get("WEBFW_TOPICS");
   if (given) return fromText(given, "WEBFW_TOPICS");
   if (Deno.env.get("DENO_DEPLOYMENT_ID")) return { isAttached: true };
-  const program = URL.parse(Deno.mainModule);
+  const program = URL.parse(String(Reflect.get(globalThis, MAIN) ?? Deno.mainModule));
   const folder = program?.protocol === "file:" ? dirname(fileURLToPath(program)) : Deno.cwd();
   return { path: join(folder, DEFAULT_FILE) };
 }

@@ -175,6 +175,9 @@ export interface TopicStore {
   /** Removes what the policy does not keep. The store does it by itself within 30 seconds. */
   trim(log: LogRef): Promise<LogBounds>;
 
+  /** All logs that were ever appended to, for operators. A store without it cannot be listed. */
+  list?(): Promise<readonly LogRef[]>;
+
   /** Ends whatever goes on. Nothing can be asked of the store afterwards. */
   close(): Promise<void>;
 }

@@ -3,6 +3,7 @@ import { Channel, type ChannelContext } from "./channel.ts";
 import type { TopicStore } from "./store.ts";
 import type { Tail } from "./tail.ts";
 import { Topic } from "./topic.ts";
+import { reportTopics, type TopicReport } from "./topic_report.ts";
 import { checkAgreement, resolveTopicOptions, type TopicOptions } from "./topic_options.ts";
 
 /** A name is a part of a key, whose length stores limit. In UTF-16 units. */
@@ -72,6 +73,17 @@ export class Topics {
     if (entry && options) checkAgreement(entry.channel.options, options, name);
     // The topic of a name is what it was declared as; checked where the options are given again.
     return (entry ?? this.#add(name, options ?? {})).topic as Topic<Data, Input>;
+  }
+
+  /**
+   * What the store of durable topics holds.
+   *
+   * @param after The id that a reader has come to.
+   * @throws {SyntaxError} When the id is none.
+   * @throws {TypeError} When the store cannot be listed.
+   */
+  report(after: string | undefined): Promise<TopicReport[]> {
+    return reportTopics(this.#storeOf(true), after);
   }
 
   /**

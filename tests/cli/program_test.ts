@@ -15,7 +15,7 @@ Deno.test("--version prints the version of the package", async () => {
 Deno.test("--help lists the commands, and a command's --help its options", async () => {
   const program = await Webfw.finish(["--help"], HERE);
   assertEquals(program.code, 0);
-  for (const command of ["run", "openapi", "routes", "completions"]) {
+  for (const command of ["run", "openapi", "routes", "topics", "completions"]) {
     assertMatch(program.stdout, new RegExp(`^ {2}${command} +\\w`, "m"));
   }
   const run = await Webfw.finish(["run", "--help"], HERE);

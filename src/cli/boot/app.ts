@@ -14,12 +14,39 @@ export interface RouteRow {
   readonly operationId?: string;
 }
 
+/** What the store holds of a topic, as far as a table shows it. */
+export interface TopicRow {
+  readonly name: string;
+  readonly messages: number;
+  readonly bytes: number;
+  readonly oldest: Date | undefined;
+  readonly newest: Date | undefined;
+  readonly retention: { readonly age: number; readonly count: number; readonly bytes: number };
+  readonly lag: { readonly messages: number; readonly gap: "retention" | "ahead" | undefined } | undefined;
+}
+
+/** A topic that is followed. */
+export interface FollowedTopic {
+  subscribe(options: { readonly from: "now" | "earliest" } | { readonly after: string }): AsyncIterable<
+    { readonly gap: object } | {
+      readonly id: string;
+      readonly time: Date;
+      readonly type: string | undefined;
+      readonly data: unknown;
+    }
+  >;
+}
+
 /** An application of webfw, version 1 of the command's protocol. */
 export interface WebfwApp {
   readonly routes: Iterable<RouteRow>;
   readonly docsUrl?: unknown;
   /** The document, in JSON; an early version of the framework has none. */
   openapi?(): unknown;
+  /** What the store of durable topics holds; an early version of the framework has none. */
+  reportTopics?(options: { readonly after?: string }): Promise<readonly TopicRow[]>;
+  /** The topic of a name; with {@linkcode WebfwApp.reportTopics}. */
+  topic?(name: string, options: { readonly durable: true }): FollowedTopic;
   /** Serves until SIGINT or SIGTERM. */
   run(options: {
     readonly hostname: string;

@@ -24,5 +24,15 @@ export interface ServePlan extends Plan {
   readonly workerProgram: string;
 }
 
+/** What `webfw topics` tells. */
+export interface TopicsPlan extends Plan {
+  /** The topic to follow, or `null` to list all of them. */
+  readonly tail: string | null;
+  /** Where to begin to follow. */
+  readonly from: "now" | "earliest";
+  /** The id of the message to begin after, or to count from. */
+  readonly after: string | null;
+}
+
 /** Imports the user's module. */
 export type Load = () => Promise<Readonly<Record<string, unknown>>>;

@@ -88,6 +88,11 @@ export class KvStore implements TopicStore {
     return this.#trimmer.trim(log);
   }
 
+  /** All logs. */
+  list(): Promise<readonly LogRef[]> {
+    return Array.fromAsync(this.#reader.logs());
+  }
+
   /** Ends the connection. */
   async close(): Promise<void> {
     await Promise.all([this.#bells.close(), this.#trimmer.close()]);

@@ -13,8 +13,21 @@ import type { Connection } from "./connection.ts";
 import type { KvEntry } from "./engine.ts";
 import type { Epoch } from "./epoch.ts";
 import { decodeFrame, type Frame, measureFrame } from "./frame.ts";
-import { endOf, frameKeyAfter, framesPrefix, headKey, logEnd, lowKey, toCursor } from "./keys.ts";
+import {
+  endOf,
+  frameKeyAfter,
+  framesPrefix,
+  headKey,
+  logEnd,
+  lowKey,
+  POLICIES_END,
+  POLICIES_START,
+  toCursor,
+} from "./keys.ts";
+import { decodePolicy } from "./policy.ts";
 
+/** How many logs are listed at once. */
+const LOGS_PER_READ = 100;
 /** How many frames are read at once, each of at most 64 KiB. */
 const FRAMES_PER_READ = 64;
 
@@ -43,6 +56,17 @@ export class KvLogReader {
     this.#connection = connection;
     this.#epoch = epoch;
     this.#now = now;
+  }
+
+  /** All logs that were ever appended to, by their names. */
+  async *logs(): AsyncGenerator<LogRef> {
+    for (let from = POLICIES_START;;) {
+      const entries = await this.#connection.use((engine) => engine.list(from, POLICIES_END, LOGS_PER_READ));
+      for (const { key, value } of entries) yield { name: key.at(-1)!, policy: decodePolicy(value) };
+      if (entries.length < LOGS_PER_READ) return;
+      const last = entries.at(-1)!.key;
+      from = [...last.slice(0, -1), `${last.at(-1)}\0`];
+    }
   }
 
   /** Where a log begins and ends. */

@@ -1,7 +1,6 @@
 /** Opens Deno KV: by Deno's own client or by that of npm. */
 import { dirname } from "node:path";
 import type { DatabaseLocation, KvLocation } from "../location.ts";
-import type { TopicStore } from "../store.ts";
 import { CannotOpenError } from "./connection.ts";
 import { type KvEngine, toEngine } from "./engine.ts";
 import { KvStore } from "./kv_store.ts";
@@ -24,7 +23,7 @@ const WATCHED_INTERVAL = 1_000;
  * @param location Where it is.
  * @param now The time in milliseconds since 1970.
  */
-export function openStore(location: KvLocation, now: () => number = Date.now): TopicStore {
+export function openStore(location: KvLocation, now: () => number = Date.now): KvStore {
   if ("path" in location) {
     const { path } = location;
     return new KvStore({ name: path, interval: FILE_INTERVAL, now, open: () => openFile(path) });

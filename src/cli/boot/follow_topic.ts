@@ -1,0 +1,33 @@
+// How the started program prints the messages of a topic as they come. Sent as text: see ../boot.ts.
+
+import type { FollowedTopic, WebfwApp } from "./app.ts";
+import type { TopicsPlan } from "./plan.ts";
+
+/** Prints each message as a line of JSON, until a signal ends the program. */
+export async function followTopic(app: Pick<WebfwApp, "topic">, { tail, from, after }: TopicsPlan): Promise<void> {
+  const name = tail ?? "";
+  const subscription = openTopic(app, name).subscribe(after === null ? { from } : { after });
+  for await (const entry of subscription) {
+    if ("gap" in entry) writeOut(`${JSON.stringify(entry)}\n`);
+    else {
+      const { id, time, type, data } = entry;
+      writeOut(`${JSON.stringify({ id, time, type, data })}\n`);
+    }
+  }
+}
+
+/** The topic of a name, as the application has declared it, or as any that is durable. */
+export function openTopic(app: Pick<WebfwApp, "topic">, name: string): FollowedTopic {
+  try {
+    return app.topic!(name, { durable: true });
+  } catch (error) {
+    if (!(error instanceof TypeError) || !error.message.includes("its durable is another one")) throw error;
+    throw new TypeError(`Cannot follow "${name}": it is not durable, and no other process can read what is in memory`);
+  }
+}
+
+/** Writes all of a text to stdout. */
+export function writeOut(text: string): void {
+  const bytes = new TextEncoder().encode(text);
+  for (let written = 0; written < bytes.length;) written += Deno.stdout.writeSync(bytes.subarray(written));
+}

@@ -1,0 +1,48 @@
+// The command that shows operators the durable topics of an application.
+
+import { topicsProgram } from "../boot.ts";
+import type { Command } from "../command.ts";
+import { CommandError, USAGE_EXIT_CODE } from "../command_error.ts";
+import { CONFIG, runOnTarget, TARGET, TARGET_DETAILS } from "./target_command.ts";
+
+/** `webfw topics`. */
+export const TOPICS: Command = {
+  name: "topics",
+  summary: "List the durable topics of an application, or follow one of them",
+  operand: TARGET,
+  options: [
+    { name: "tail", value: "topic", description: "Print the messages of a topic as they come, as lines of JSON" },
+    { name: "from", value: "place", description: 'Where to begin with --tail: "now" or "earliest" (default: now)' },
+    {
+      name: "after",
+      value: "id",
+      description: "Tell how many messages come after this one; with --tail, begin after it",
+    },
+    CONFIG,
+  ],
+  takesDenoFlags: true,
+  details: `The store is the one that the application would use: that of its option "topics", else of WEBFW_TOPICS,
+else the file .webfw/topics.sqlite beside the module. The application is loaded, and not started.
+To list topics, all that they keep is read.
+
+${TARGET_DETAILS}`,
+  run(invocation) {
+    const { values } = invocation;
+    const tail = values.get("tail") ?? null;
+    const after = values.get("after") ?? null;
+    const from = values.get("from") ?? "now";
+    if (from !== "now" && from !== "earliest") {
+      throw new CommandError(`Cannot begin from "${from}": expected now or earliest`, USAGE_EXIT_CODE);
+    }
+    if (values.has("from") && tail === null) {
+      throw new CommandError('Option "--from" needs a topic: add "--tail <topic>"', USAGE_EXIT_CODE);
+    }
+    if (values.has("from") && after !== null) {
+      throw new CommandError("Cannot begin at two places: leave out --from or --after", USAGE_EXIT_CODE);
+    }
+    return runOnTarget(invocation, {
+      isWatched: false,
+      program: (specifier, plan) => topicsProgram(specifier, { ...plan, tail, from, after }),
+    });
+  },
+};

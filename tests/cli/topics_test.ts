@@ -1,0 +1,104 @@
+// `webfw topics`: what operators see of durable topics.
+
+import { assert, assertEquals, assertMatch } from "@std/assert";
+import { App } from "@webfw/core";
+import { join } from "node:path";
+import { frameworkImports } from "./framework.ts";
+import { Project } from "./project.ts";
+import { Webfw } from "./webfw.ts";
+
+const MAIN = `
+import { App } from "@webfw/core";
+console.log("loaded");
+export const app = new App();
+app.topic("orders", { durable: true, retention: { age: "2d", count: 500 } });
+app.topic("chat");
+`;
+
+/** A project whose store has an hour's work in it, and the ids of its orders. */
+async function projectWithTopics(): Promise<{ project: Project; ids: string[] }> {
+  const imports = await frameworkImports();
+  const project = await Project.create({ "site/main.ts": MAIN, "site/deno.json": { imports } });
+  // Where the program keeps them, started by itself.
+  const app = new App({ topics: join(project.path, "site/.webfw/topics.sqlite") });
+  const orders = app.topic<object>("orders", { durable: true, retention: { age: "2d", count: 500 } });
+  const ids: string[] = [];
+  for (let n = 1; n <= 3; n++) ids.push((await orders.publish({ n }, { type: "made" })).id);
+  await app.topic("two words", { durable: true, retention: { bytes: 1536 } }).publish("text");
+  await app.stop();
+  return { project, ids };
+}
+
+Deno.test("webfw topics lists what the store beside the module keeps, from any folder", async () => {
+  const { project, ids } = await projectWithTopics();
+  await using _project = project;
+  const cwd = project.path;
+  const listed = await Webfw.finish(["topics", "site/main.ts:app"], { cwd });
+  assertEquals([listed.code, listed.stderr.split("\n").at(-1)], [0, "loaded"]);
+  const [header, orders, words, ...others] = listed.stdout.split("\n");
+  assertEquals(header?.split(/ {2,}/), ["TOPIC", "MESSAGES", "SIZE", "OLDEST", "NEWEST", "RETENTION"]);
+  assertMatch(orders!, /^orders +3 +21 B +\d+ s +\d+ s +2 d, 500 messages, 64 MiB$/);
+  assertMatch(words!, /^"two words" +1 +6 B +\d+ s +\d+ s +1\.5 KiB$/);
+  assertEquals(others, []);
+
+  const behind = await Webfw.finish(["topics", "site/main.ts", "--after", ids[0]!], { cwd });
+  assertEquals(behind.stdout.split("\n").map((line) => line.split(/ {2,}/).at(-1)), ["BEHIND", "2", "-"]);
+  const elsewhere = await Webfw.finish(["topics", "site/main.ts"], {
+    cwd,
+    env: { WEBFW_TOPICS: join(cwd, "other.sqlite") },
+  });
+  assertEquals(elsewhere.stdout, "TOPIC  MESSAGES  SIZE  OLDEST  NEWEST  RETENTION");
+});
+
+Deno.test("webfw topics --tail prints messages of other processes as they come, until it is stopped", async () => {
+  const { project, ids } = await projectWithTopics();
+  await using _project = project;
+  const cwd = project.path;
+  await using earliest = await Webfw.start(["topics", "site/main.ts", "--tail", "orders", "--from", "earliest"], {
+    cwd,
+  });
+  for (const [index, id] of ids.entries()) {
+    const [line] = await earliest.stdout.next(/^{.*}$/);
+    const { time, ...message } = JSON.parse(line);
+    assertEquals(message, { id, type: "made", data: { n: index + 1 } });
+    assert(!Number.isNaN(Date.parse(time)));
+  }
+  await using after = await Webfw.start(["topics", "site/main.ts", "--tail", "orders", "--after", ids[2]!], { cwd });
+  const app = new App({ topics: join(cwd, "site/.webfw/topics.sqlite") });
+  await app.topic<object>("orders", { durable: true }).publish({ n: 4 });
+  await app.stop();
+  for (const webfw of [earliest, after]) {
+    const [line] = await webfw.stdout.next(/^{.*}$/);
+    assertEquals(JSON.parse(line).data, { n: 4 });
+    webfw.signal("SIGTERM");
+    assertEquals(await webfw.end(), 0);
+  }
+});
+
+Deno.test("webfw topics tells in one line what it cannot show", async () => {
+  await using project = await Project.create({
+    "main.ts": MAIN,
+    "other.ts": "export const app = { fetch() {} };",
+    "deno.json": { imports: await frameworkImports() },
+  });
+  const cases: [args: string[], code: number, message: string][] = [
+    [["other.ts"], 1, 'Cannot show the topics of "other.ts": it is no App that has any'],
+    [["main.ts", "--after", "x"], 1, 'Cannot resume after "x": it is not the id of a message'],
+    [
+      ["main.ts", "--tail", "chat"],
+      1,
+      'Cannot follow "chat": it is not durable, and no other process can read what is in memory',
+    ],
+    [["main.ts", "--from", "earliest"], 2, 'Option "--from" needs a topic: add "--tail <topic>"'],
+    [["main.ts", "--tail", "orders", "--from", "x"], 2, 'Cannot begin from "x": expected now or earliest'],
+    [
+      ["main.ts", "--tail", "orders", "--from", "now", "--after", "x"],
+      2,
+      "Cannot begin at two places: leave out --from or --after",
+    ],
+  ];
+  for (const [args, code, message] of cases) {
+    const { stderr, ...rest } = await Webfw.finish(["topics", ...args], { cwd: project.path });
+    assertEquals([rest, stderr.split("\n").at(-1)], [{ code, stdout: "" }, `error: ${message}`]);
+  }
+});

@@ -1,0 +1,68 @@
+// What operators are told of a store.
+
+import { assertEquals, assertRejects } from "@std/assert";
+import { toId, toPlace } from "../../../src/topics/message_id.ts";
+import type { LogRef } from "../../../src/topics/store.ts";
+import { reportTopics } from "../../../src/topics/topic_report.ts";
+import { MemoryStore } from "../../../src/topics/memory_store.ts";
+import { FILE } from "../../contract/kv/file_store.ts";
+
+const SECOND = 1_000;
+
+function log(name: string): LogRef {
+  return { name, policy: { age: 60 * SECOND, count: Infinity, bytes: 1_000_000, dedupe: SECOND } };
+}
+
+Deno.test("A report counts what is kept, and tells how far behind a reader is", async () => {
+  let time = 1_700_000_000_000;
+  await using prepared = await FILE.prepare(() => time);
+  const store = prepared.open();
+  const append = async (name: string, data: string) => {
+    const message = { id: undefined, type: undefined, data, bytes: data.length };
+    const { epoch, outcomes } = await store.append(log(name), [message], { key: crypto.randomUUID() });
+    return toId(epoch, outcomes[0]!.cursor);
+  };
+  const gone = await append("b", "1");
+  time += 50 * SECOND;
+  const first = await append("b", "22");
+  time += 5 * SECOND;
+  const second = await append("b", "333");
+  await append("a", "4444");
+
+  const all = await reportTopics(store, gone);
+  assertEquals(all.map(({ name, messages, bytes }) => [name, messages, bytes]), [["a", 1, 4], ["b", 3, 6]]);
+  assertEquals(all.map(({ lag }) => lag), [undefined, { messages: 2, gap: undefined }]);
+  assertEquals(all[1]!.head, second);
+  assertEquals(all[1]!.retention, { age: 60 * SECOND, count: Infinity, bytes: 1_000_000 });
+
+  time += 10 * SECOND;
+  const [, b] = await reportTopics(store, first);
+  assertEquals([b!.messages, b!.oldest?.getTime(), b!.newest?.getTime()], [2, time - 15 * SECOND, time - 10 * SECOND]);
+  assertEquals(b!.lag, { messages: 1, gap: undefined });
+
+  const early = toId(toPlace(first).epoch, "0".repeat(22));
+  assertEquals((await reportTopics(store, early))[1]!.lag, { messages: 2, gap: "retention" });
+  const ahead = toId(toPlace(first).epoch, "f".repeat(22));
+  assertEquals((await reportTopics(store, ahead))[1]!.lag, { messages: 0, gap: "ahead" });
+
+  time += 600 * SECOND;
+  const [, empty] = await reportTopics(store, first);
+  assertEquals([empty!.messages, empty!.oldest, empty!.head], [0, undefined, second]);
+});
+
+Deno.test("More topics than are listed at once are listed", async () => {
+  await using prepared = await FILE.prepare(Date.now);
+  const store = prepared.open();
+  const names = Array.from({ length: 101 }, (_, index) => `topic ${`${index}`.padStart(3, "0")}`);
+  for (const name of names) {
+    await store.append(log(name), [{ id: undefined, type: undefined, data: "1", bytes: 1 }], { key: name });
+  }
+  assertEquals((await reportTopics(store, undefined)).map(({ name }) => name), names);
+});
+
+Deno.test("A store that cannot list its logs, and an id that is none, are refused", async () => {
+  const store = new MemoryStore();
+  await assertRejects(() => reportTopics(store, undefined), TypeError, "Cannot list the topics: their store has no");
+  await assertRejects(() => reportTopics(store, "x"), SyntaxError, 'Cannot resume after "x"');
+  await store.close();
+});
