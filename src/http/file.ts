@@ -40,7 +40,7 @@ export class ServedFile extends File {
 /**
  * A file on disk, to be returned by a handler. Its bytes are read while they are sent, and never held whole.
  *
- * The reply tells its version (`ETag`, `Last-Modified`) and serves a single `Range`, for a GET as for a HEAD. A client that has the
+ * The reply to a GET or HEAD tells its version (`ETag`, `Last-Modified`), and a GET may ask for a single `Range`. A client that has the
  * version gets a 304, one whose condition fails a 412, one whose range is beyond the end a 416. A broken-off transfer can go on
  * (`If-Range`) where the file has not been changed.
  *

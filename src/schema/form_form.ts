@@ -52,9 +52,12 @@ function formOf(node: SchemaNode, name: string): SchemaNode {
   return form;
 }
 
-function makeForm(node: SchemaNode, name: string): SchemaNode {
+/** A schema that is there to refuse null has none made of text, which it would not see: a default within would stand in for it. */
+function makeForm(node: SchemaNode, name: string, takesNull = true): SchemaNode {
   const map = (part: SchemaNode): SchemaNode => formOf(part, name);
-  if (node.pipe) return mapParts(node, map);
+  const mayTakeNull = takesNull && node.type !== "non_nullable" && node.type !== "non_nullish";
+  const mapSame = mayTakeNull ? map : (part: SchemaNode): SchemaNode => makeForm(part, name, false);
+  if (node.pipe) return mapParts(node, mapSame);
   const parse = textParserOf(node);
   if (parse) return withInput(node, (value) => onText(toSingle(value), parse));
   switch (node.type) {
@@ -87,6 +90,7 @@ function makeForm(node: SchemaNode, name: string): SchemaNode {
       return withInput(mapParts(node, map), toItems);
     case "nullable":
     case "nullish":
+      if (!takesNull) return mapParts(node, mapSame);
       return withInput(mapParts(node, map), (value) => toSingle(value) === "null" ? null : value);
     case "optional":
     case "undefinedable":
@@ -96,6 +100,7 @@ function makeForm(node: SchemaNode, name: string): SchemaNode {
     case "non_nullish":
     case "union":
     case "intersect":
+      return mapParts(node, mapSame);
     case "lazy":
       return mapParts(node, map);
   }

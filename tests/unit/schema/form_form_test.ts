@@ -54,6 +54,10 @@ const table: Record<string, [schema: Schema, cases: [text: string, result: unkno
       ["", ["n", "b", "i", "l", "p", "s"]],
     ],
   ],
+  "no null for a schema that is there to refuse it": [
+    v.object({ a: v.nonNullable(v.nullable(v.number(), 5)), b: v.optional(v.nonNullish(v.nullish(v.string(), "d"))) }),
+    [["a=1&b=x", { a: 1, b: "x" }], ["a=null", ["a"]], ["a=1&b=null", { a: 1, b: "null" }]],
+  ],
   "null where the schema is nullable": [
     v.object({ a: v.nullable(v.number()), b: v.nullish(v.string()) }),
     [["a=null&b=null", { a: null, b: null }], ["a=1&b=x", { a: 1, b: "x" }], ["a=", ["a"]]],
