@@ -72,14 +72,14 @@ export class IdleWheel {
     const due = this.#slotAt(this.turns);
     const watches = [...due];
     due.clear();
-    // All are entered again before the first is called, who may end others.
+    // All are entered again before the first is called, who may end others, which are then not called any more.
     const idle = watches.filter((watch) => {
       const isIdle = this.turns - watch.activeAt >= TURNS;
       if (isIdle) watch.touch();
       this.#enter(watch);
       return isIdle;
     });
-    for (const watch of idle) watch.onIdle();
+    for (const watch of idle) if (this.#slotAt(watch.dueAt).has(watch)) watch.onIdle();
   }
 
   #enter(watch: IdleWatch): void {
