@@ -1,0 +1,47 @@
+// Section 7 of the contract: "Pull-driven with a bounded buffer". Section 9: whatever a client does, what it costs is bounded.
+
+import { App, SSE } from "@webfw/core";
+import { assert, assertEquals } from "@std/assert";
+
+const EVENTS = 100_000;
+
+/** The bytes of what a topic may hold ready; a chunk of events is some more than its data. */
+const MAX_CHUNK = 2 * 1024 * 1024;
+
+/** Opens a stream that nobody reads after its first chunk, and publishes. */
+async function stall(path: string): Promise<{ app: App; reader: ReadableStreamDefaultReader<Uint8Array> }> {
+  const app = new App();
+  const [topic, other] = [app.topic<number>("numbers"), app.topic("other")];
+  app.get("/one", async () => SSE(topic.subscribe()));
+  app.get("/several", async () => SSE([topic.subscribe(), other.subscribe()]));
+  const { body } = await app.fetch(new Request(`http://localhost${path}`));
+  const reader = body!.getReader();
+  await reader.read();
+  for (let data = 0; data < EVENTS; data++) await topic.publish(data);
+  return { app, reader };
+}
+
+for (const path of ["/one", "/several"]) {
+  Deno.test(`A client of ${path} that reads none of ${EVENTS} events holds a chunk or two, and is told what it has missed`, async () => {
+    const { app, reader } = await stall(path);
+    const decoder = new TextDecoder();
+    const held: Uint8Array[] = [];
+    let gap = "";
+    while (gap === "") {
+      const { value } = await reader.read();
+      assert(value, "The stream has ended");
+      const text = decoder.decode(value);
+      if (text.includes("event: webfw.gap\n")) gap = text;
+      else held.push(value);
+    }
+    assert(held.length <= 2, `${held.length} chunks were held`);
+    for (const chunk of held) assert(chunk.length <= MAX_CHUNK, `A chunk of ${chunk.length} bytes was held`);
+    const [, data = ""] = /^data: (.*)$/m.exec(gap) ?? [];
+    assertEquals(JSON.parse(data).reason, "retention");
+    let rest = "";
+    while (!rest.includes(`data: ${EVENTS - 1}\n`)) rest += decoder.decode((await reader.read()).value);
+    assert(rest.match(/^data: /gm)!.length <= 1000, "More came than the topic keeps");
+    await reader.cancel();
+    await app.stop();
+  });
+}
