@@ -1,9 +1,9 @@
 /** What the documents name is there. */
 import { assert, assertEquals } from "@std/assert";
-import { join } from "node:path";
+import { dirname, join } from "node:path";
 
 const ROOT = join(import.meta.dirname!, "..", "..");
-const DOCUMENTS = ["README.md", "CONTRIBUTING.md", "CHANGELOG.md"];
+const DOCUMENTS = ["README.md", "CONTRIBUTING.md", "CHANGELOG.md", "docs/topics.md", "examples/orders/README.md"];
 
 async function exists(path: string): Promise<boolean> {
   try {
@@ -15,16 +15,16 @@ async function exists(path: string): Promise<boolean> {
   }
 }
 
-/** Targets of links into the repository, and paths in backticks. */
-function pathsIn(text: string): string[] {
+/** Targets of links into the repository, from the folder of the document, and paths in backticks. */
+function pathsIn(text: string, folder: string): string[] {
   const links = text.matchAll(/\]\((?!\w+:)([^)#]+)/g);
   const names = text.matchAll(/`((?:src|tools|tests|examples|bench|offline|packages|\.ci)\/[\w./-]*)`/g);
-  return [...links, ...names].map((match) => match[1]!);
+  return [...Array.from(links, ([, path]) => join(folder, path!)), ...Array.from(names, ([, path]) => path!)];
 }
 
 Deno.test("every file that the documents name is there", async () => {
   for (const document of DOCUMENTS) {
-    for (const path of pathsIn(await Deno.readTextFile(join(ROOT, document)))) {
+    for (const path of pathsIn(await Deno.readTextFile(join(ROOT, document)), dirname(document))) {
       assert(await exists(path), `${document} names ${path}`);
     }
   }
