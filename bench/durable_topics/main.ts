@@ -1,0 +1,126 @@
+// `deno task bench:durable`: durable topics on a real denokv beside bare commits of Deno KV, and how soon another node has a message.
+// Figures never decide the exit code; a message that is missing does.
+
+import { parseArgs } from "@std/cli/parse-args";
+import { App, type Topic } from "../../mod.ts";
+import { Denokv } from "../../tests/denokv/denokv.ts";
+import { readCount, refuseUnknown, runCommand } from "../command.ts";
+import { median } from "../http/statistics.ts";
+
+const USAGE = `Compares durable topics with bare commits of Deno KV, on a denokv of this machine.
+
+Options:
+  --rounds <n>      interleaved rounds (default 5)
+  --messages <n>    messages of a publisher in a round (default 300)
+  --quick           one round of 20 messages
+  --help            print this text`;
+
+/** About 200 bytes of JSON. */
+const DATA = { item: "Darjeeling, second flush", note: "x".repeat(140), price: 12.5 };
+const BYTES = new TextEncoder().encode(JSON.stringify(DATA));
+const BASELINE = "bare commits, one after another";
+
+/** Something to do a number of times, by so many at once. */
+interface Contestant {
+  readonly name: string;
+  readonly publishers: number;
+  publish(index: number): Promise<unknown>;
+}
+
+async function main(args: string[], signal: AbortSignal): Promise<number> {
+  const parsed = parseArgs(args, {
+    string: ["rounds", "messages"],
+    boolean: ["quick", "help"],
+    unknown: refuseUnknown,
+  });
+  if (parsed.help) {
+    console.log(USAGE);
+    return 0;
+  }
+  const rounds = readCount(parsed.rounds ?? (parsed.quick ? "1" : "5"));
+  const messages = readCount(parsed.messages ?? (parsed.quick ? "20" : "300"));
+  await using server = await Denokv.start();
+  Deno.env.set("DENO_KV_ACCESS_TOKEN", server.token);
+  const kv = await Deno.openKv(server.url);
+  const [one, other] = [1, 2].map(() => new App({ topics: server.url }));
+  const [topic, elsewhere] = [one!, other!].map((app) => app.topic<unknown>("bench", { durable: true }));
+  console.log(
+    `Deno ${Deno.version.deno}, denokv, ${Deno.build.target}; ${BYTES.length} bytes of JSON; ${rounds} rounds\n`,
+  );
+
+  const rates = await measureRates(contestants(kv, topic!), rounds, messages, signal);
+  const bare = rates.get(BASELINE)!;
+  for (const [name, rate] of rates) {
+    console.log(
+      `${name.padEnd(46)}${Math.round(rate).toLocaleString("en").padStart(9)} a second  ${(rate / bare).toFixed(2)}`,
+    );
+  }
+  const fault = await measureDelivery(topic!, elsewhere!, messages);
+  await Promise.all([one!.stop(), other!.stop()]);
+  kv.close();
+  if (fault !== undefined) console.error(`  FAULT ${fault}`);
+  return fault === undefined ? 0 : 1;
+}
+
+function contestants(kv: Deno.Kv, topic: Topic<unknown>): Contestant[] {
+  const withId = () => topic.publish(DATA, { id: crypto.randomUUID() });
+  return [
+    { name: BASELINE, publishers: 1, publish: (index) => kv.set(["bare", index], BYTES) },
+    { name: "publish, one publisher", publishers: 1, publish: () => topic.publish(DATA) },
+    { name: "publish, one publisher, with ids", publishers: 1, publish: withId },
+    { name: "publish, 64 publishers", publishers: 64, publish: () => topic.publish(DATA) },
+    { name: "publish, 64 publishers, with ids", publishers: 64, publish: withId },
+  ];
+}
+
+async function measureRates(
+  all: readonly Contestant[],
+  rounds: number,
+  messages: number,
+  signal: AbortSignal,
+): Promise<Map<string, number>> {
+  const rates = new Map<string, number[]>(all.map(({ name }) => [name, []]));
+  // The first round warms up and does not count.
+  for (let round = 0; round <= rounds; round++) {
+    for (const { name, publishers, publish } of all) {
+      signal.throwIfAborted();
+      const count = publishers === 1 ? messages : messages * 16;
+      let index = 0;
+      const begin = performance.now();
+      await Promise.all(Array.from({ length: publishers }, async () => {
+        while (index < count) await publish(index++);
+      }));
+      if (round > 0) rates.get(name)!.push(count / (performance.now() - begin) * 1000);
+    }
+  }
+  return new Map([...rates].map(([name, values]) => [name, median(values)]));
+}
+
+/** How long it takes from the call of publish until another node has the message. */
+async function measureDelivery(
+  topic: Topic<unknown>,
+  elsewhere: Topic<unknown>,
+  messages: number,
+): Promise<string | undefined> {
+  const subscription = elsewhere.subscribe();
+  await subscription.cursor();
+  // The other node begins to listen when it has a subscriber.
+  await topic.publish("first");
+  await subscription.next();
+  const delays: number[] = [];
+  for (let number = 0; number < messages; number++) {
+    const begin = performance.now();
+    const next = subscription.next();
+    await topic.publish(number);
+    const { value } = await next;
+    if (!value || !("data" in value) || value.data !== number) return `message ${number} has not come`;
+    delays.push(performance.now() - begin);
+  }
+  delays.sort((a, b) => a - b);
+  const quantile = (part: number) => delays[Math.floor(part * (delays.length - 1))]!.toFixed(1);
+  console.log(`\ndelivery to another node: p50 ${quantile(0.5)} ms, p99 ${quantile(0.99)} ms, most ${quantile(1)} ms`);
+  subscription.close();
+  return undefined;
+}
+
+if (import.meta.main) await runCommand(main);
