@@ -127,7 +127,8 @@ export class Bells {
   async #follow(watching: Connection): Promise<void> {
     while (!this.#closing.signal.aborted) {
       try {
-        const engine = await watching.engine();
+        // Opening has its deadline there; the watch itself has none, and is given up by whoever looks.
+        const engine = await watching.use((engine) => Promise.resolve(engine), this.#closing.signal);
         for await (const entries of engine.watch(KEYS)) {
           this.#unheard = 0;
           await this.#hear(entries);

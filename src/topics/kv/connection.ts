@@ -45,9 +45,7 @@ export class Connection {
     this.#patience = patience;
   }
 
-  /** The connection as it is, opened where it is not. Whoever uses it by itself ends when it is reopened. */
-  engine(): Promise<KvEngine> {
-    this.#throwIfClosed();
+  #opened(): Promise<KvEngine> {
     if (this.#engine) return this.#engine;
     const opening = this.#engine = this.#open();
     opening.catch(() => {
@@ -105,7 +103,7 @@ export class Connection {
   }
 
   async #attempt<Result>(action: (engine: KvEngine) => Promise<Result>, giveUp: AbortSignal): Promise<Result> {
-    const opening = this.engine();
+    const opening = this.#opened();
     const running = opening.then(action);
     this.#running.add(running);
     running.catch(() => {}).finally(() => this.#running.delete(running));
