@@ -28,7 +28,7 @@ Options:
   --subscribers <n>   clients that each of them goes to (default 1000)
   --idle <n>          clients whose memory is measured (default 10000)
   --stalled <n>       events for a client that does not read (default 100000)
-  --quick             one round of 32 events, 100 clients, 10000 events for the one that does not read
+  --quick             one round, 100 clients, 10000 events for the one that does not read
   --help              print this text`;
 
 /**
@@ -44,7 +44,7 @@ export function readOptions(args: string[]): Options {
   });
   return {
     rounds: readCount(given.rounds ?? (quick ? "1" : "7")),
-    events: readCount(given.events ?? (quick ? "32" : "320")),
+    events: readCount(given.events ?? "320"),
     subscribers: readCount(given.subscribers ?? (quick ? "100" : "1000")),
     idle: readCount(given.idle ?? (quick ? "100" : "10000")),
     stalled: readCount(given.stalled ?? (quick ? "10000" : "100000")),
