@@ -18,8 +18,8 @@ export const USAGE = `Measures the memory that uploads take, and how much is tak
 
 Options:
   --size <n>     MiB of the file that is uploaded (default 1024)
-  --growth <n>   MiB that the memory of the server may grow, else the run fails (default 160;
-                 a loop that only reads a body of 1 GiB takes half of it)
+  --growth <n>   MiB that the memory of the server may grow, else the run fails (default 256;
+                 a bare loop over a body of 1 GiB takes up to 110 until garbage is collected)
   --help         print this text`;
 
 /**
@@ -29,5 +29,5 @@ Options:
  */
 export function readOptions(args: string[]): Options {
   const parsed = parseArgs(args, { string: ["size", "growth"], boolean: ["help"], unknown: refuseUnknown });
-  return { size: readCount(parsed.size ?? "1024"), growth: readCount(parsed.growth ?? "160"), help: parsed.help };
+  return { size: readCount(parsed.size ?? "1024"), growth: readCount(parsed.growth ?? "256"), help: parsed.help };
 }

@@ -8,7 +8,18 @@ Deno.test("Uploads take no more memory than reading does, and what is refused is
   const config = Deno.env.get("WEBFW_CONFIG");
   const main = fileURLToPath(new URL("../../bench/uploads/main.ts", import.meta.url));
   const { code, stdout, stderr } = await new Deno.Command(Deno.execPath(), {
-    args: ["run", "-A", "--quiet", "--no-lock", ...(config ? [`--config=${config}`] : []), main, "--size", "128"],
+    args: [
+      "run",
+      "-A",
+      "--quiet",
+      "--no-lock",
+      ...(config ? [`--config=${config}`] : []),
+      main,
+      "--size",
+      "128",
+      "--growth",
+      "110",
+    ],
   }).output();
   const text = new TextDecoder();
   assertEquals(code, 0, text.decode(stdout) + text.decode(stderr));
