@@ -1,5 +1,5 @@
 /** The endpoints that an application serves beside its routes: its document, the page that shows it, and that for agents. */
-import { docsRoutes } from "./describe/page/page.ts";
+import { docsRoutes } from "./describe/page/docs_routes.ts";
 import { staticReply, type StaticText, tagOf } from "./http/static_reply.ts";
 import { mcpEndpoint, type McpParts } from "./describe/mcp/endpoint.ts";
 import type { OpenAPIDocument } from "./describe/openapi/document.ts";

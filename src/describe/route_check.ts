@@ -2,9 +2,11 @@
 import { isAsyncGeneratorFunction } from "../binding/async_function.ts";
 import { isStream } from "../binding/stream_body.ts";
 import type { AnyRoute } from "../routing/registry.ts";
+import type { Route } from "../routing/route.ts";
 import { WebSocketRoute } from "../routing/websocket_route.ts";
-import { checkJson } from "./json_schema/json_check.ts";
-import { checkTool } from "./mcp/tool_check.ts";
+import { checkJson, faultOf } from "./json_schema/json_check.ts";
+import { checkTool, toolRefusal } from "./mcp/tool_check.ts";
+import { isTool } from "./mcp/tool_options.ts";
 
 /**
  * Checks a route.
@@ -21,11 +23,19 @@ export function checkRoute(route: AnyRoute): void {
     if (send) checkJson("output", send, "send", action);
     return;
   }
-  // First: it says more of a route that is a tool.
   checkTool(route);
   const { body, form, response, responses = {} } = route.options;
-  if (body && !isStream(body)) checkJson("input", body, "body", action);
-  if (form) checkJson("input", form.schema, "form", action);
-  if (response) checkJson("output", response, isAsyncGeneratorFunction(route.handler) ? "item" : "response", action);
+  const check = isTool(route) ? toolModelCheck(route) : checkJson;
+  if (body && !isStream(body)) check("input", body, "body", action);
+  if (form) check("input", form.schema, "form", action);
+  if (response) check("output", response, isAsyncGeneratorFunction(route.handler) ? "item" : "response", action);
   for (const [status, model] of Object.entries(responses)) checkJson("output", model, `response${status}`, action);
+}
+
+/** Agents are told of all tools at once, and of none over one that cannot be told, be it for a lazy schema that is not there yet. */
+function toolModelCheck(route: Route): typeof checkJson {
+  return (form, model, role) => {
+    const fault = faultOf(form, model, role);
+    if (fault) throw toolRefusal(route, fault.message);
+  };
 }

@@ -34,20 +34,35 @@ const carried: Readonly<Record<Form, WeakSet<SchemaNode>>> = { input: new WeakSe
  * @param form Whether it is accepted, or sent.
  * @param model The model.
  * @param role What messages call it where it has no title.
- * @param action What is being done, for messages.
- * @throws {TypeError} When JSON cannot carry a part of it.
+ * @returns Why JSON cannot carry a part of it, if that is so: an `Error` of the getter of a lazy schema, or a `TypeError` whose
+ * message begins with "Cannot describe".
  */
-export function checkJson(form: Form, model: Schema, role: string, action: string): void {
-  if (isPlain(form, model)) return;
+export function faultOf(form: Form, model: Schema, role: string): Error | undefined {
+  if (isPlain(form, model)) return undefined;
   const models = new Models("#/");
   try {
     if (form === "input") models.jsonInput(model, role);
     else models.jsonOutput(model, role);
   } catch (error) {
-    // The getter of a lazy schema may throw, as long as what it gives is not there yet.
-    if (!(error instanceof TypeError) || !error.message.startsWith("Cannot describe ")) return;
-    throw new TypeError(`Cannot ${action}: ${error.message.replace("Cannot", "cannot")}`);
+    if (!(error instanceof Error)) throw error;
+    return error;
   }
+  return undefined;
+}
+
+/**
+ * Checks a model, unless it cannot be told yet: the getter of a lazy schema may throw, as long as what it gives is not there.
+ *
+ * @param form Whether it is accepted, or sent.
+ * @param model The model.
+ * @param role What messages call it where it has no title.
+ * @param action What is being done, for messages.
+ * @throws {TypeError} When JSON cannot carry a part of it.
+ */
+export function checkJson(form: Form, model: Schema, role: string, action: string): void {
+  const fault = faultOf(form, model, role);
+  if (!(fault instanceof TypeError) || !fault.message.startsWith("Cannot describe ")) return;
+  throw new TypeError(`Cannot ${action}: ${fault.message.replace("Cannot", "cannot")}`);
 }
 
 /** Whether it is seen at a look at each of its parts that JSON can carry a model. To describe it takes a hundred times as long. */

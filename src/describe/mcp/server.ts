@@ -10,7 +10,8 @@ import type {
 import type { HttpRequest } from "../../http/request.ts";
 import { describeError, log } from "../../log.ts";
 import type { Route } from "../../routing/route.ts";
-import { isTool, type Tool, toTool } from "./tool.ts";
+import { type Tool, toTool } from "./tool.ts";
+import { isTool } from "./tool_options.ts";
 import { type Callable, callTool } from "./tool_call.ts";
 import { assignToolNames } from "./tool_name.ts";
 

@@ -5,7 +5,7 @@ import { documentationOf } from "../route/docstring.ts";
 import { checkOf } from "./argument_check.ts";
 import { annotationsOf } from "./tool_annotations.ts";
 import { argumentsOf } from "./tool_arguments.ts";
-import { toolOptionsOf } from "./tool_name.ts";
+import { toolOptionsOf } from "./tool_options.ts";
 import type { RequestPlan } from "./tool_request.ts";
 import type { OutputForm } from "./tool_result.ts";
 import { inputSchemaOf, nullableOf, type ObjectSchema, outputOf } from "./tool_schema.ts";
@@ -26,11 +26,6 @@ export interface Tool extends RequestPlan {
   readonly definition: ToolDefinition;
   /** What is declared of its results. */
   readonly form: OutputForm;
-}
-
-/** Whether a route is exposed to agents. */
-export function isTool(route: Route): boolean {
-  return route.options.tool !== undefined && route.options.tool !== false;
 }
 
 /**

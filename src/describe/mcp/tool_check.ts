@@ -4,9 +4,8 @@ import { isStream } from "../../binding/stream_body.ts";
 import { RouteError } from "../../errors.ts";
 import type { Route } from "../../routing/route.ts";
 import { holdsBinary, isBinary } from "../json_schema/binary.ts";
-import { isPlain } from "./plain_schema.ts";
-import { isTool, toTool } from "./tool.ts";
 import { argumentsOf } from "./tool_arguments.ts";
+import { isTool } from "./tool_options.ts";
 
 /** What a tool's options may hold, and of which type. */
 const OPTIONS = { name: "string", description: "string", annotations: "object" };
@@ -22,7 +21,7 @@ const ANNOTATIONS = {
 const NAME = /^[A-Za-z0-9_-]{1,64}$/;
 
 /**
- * Checks a route that may be exposed as a tool. One that is not costs a look at its options.
+ * Checks a route that may be exposed as a tool, but for its models. One that is not costs a look at its options.
  *
  * @param route The route.
  * @throws {TypeError} When an option is unknown, or of the wrong type.
@@ -34,49 +33,44 @@ export function checkTool(route: Route): void {
     checkMembers(tool, OPTIONS, "tool", route);
     checkMembers(tool.annotations ?? {}, ANNOTATIONS, "tool.annotations", route);
     if (tool.name !== undefined && !NAME.test(tool.name)) {
-      throw refusal(route, `the name "${tool.name}" must be 1 to 64 letters, digits, "_" and "-"`);
+      throw toolRefusal(route, `the name "${tool.name}" must be 1 to 64 letters, digits, "_" and "-"`);
     }
   } else if (tool !== undefined && typeof tool !== "boolean") {
     throw new TypeError(`Cannot register ${route.name}: "tool" must be true, or its options`);
   }
   if (!isTool(route)) return;
-  if (route.method === "HEAD") throw refusal(route, "a HEAD request is answered without a result, use GET");
+  if (route.method === "HEAD") throw toolRefusal(route, "a HEAD request is answered without a result, use GET");
   if (isAsyncGeneratorFunction(route.handler)) {
-    throw refusal(route, "its handler streams, and a tool has one result: return a list from an async function");
+    throw toolRefusal(route, "its handler streams, and a tool has one result: return a list from an async function");
   }
   checkBytes(route);
-  if (isDescribable(route)) return;
-  try {
-    toTool(route, route.operationId);
-  } catch (error) {
-    if (error instanceof RouteError || !(error instanceof Error)) throw error;
-    throw refusal(route, error.message);
-  }
+  checkNames(route);
+}
+
+/**
+ * The error over a model that agents cannot be told of.
+ *
+ * @param route The route.
+ * @param reason Why.
+ */
+export function toolRefusal(route: Route, reason: string): RouteError {
+  return new RouteError("tool", `Cannot expose ${route.name} as a tool: ${reason}`);
 }
 
 /** What agents give and get is JSON. */
 function checkBytes(route: Route): void {
   const { body, form, response } = route.options;
-  if (body && isStream(body)) throw refusal(route, "its body is a stream of bytes, which agents cannot send");
-  if (form && holdsBinary(form.schema)) throw refusal(route, "its form takes files, which agents cannot send");
+  if (body && isStream(body)) throw toolRefusal(route, "its body is a stream of bytes, which agents cannot send");
+  if (form && holdsBinary(form.schema)) throw toolRefusal(route, "its form takes files, which agents cannot send");
   if (response?.type === "instance" && !isBinary(response)) {
-    throw refusal(route, "its result is a stream, and a tool has one result: return a value or a Blob");
+    throw toolRefusal(route, "its result is a stream, and a tool has one result: return a value or a Blob");
   }
 }
 
-/**
- * Whether it is plain that a route can be told of. To tell of it takes longer than to register it.
- *
- * @throws {RouteError} With code `tool`, when two arguments have the same name.
- */
-function isDescribable(route: Route): boolean {
-  const { response } = route.options;
-  const inputs = argumentsOf(route).flatMap(({ input }) => "in" in input ? input.schemas : [input.schema]);
-  return inputs.every(isPlain) && (response === undefined || isPlain(response));
-}
-
-function refusal(route: Route, reason: string): RouteError {
-  return new RouteError("tool", `Cannot expose ${route.name} as a tool: ${reason}`);
+/** Nobody but dependencies can take the name of the body: that of the handler is checked by the binder. */
+function checkNames(route: Route): void {
+  const { body, form, deps } = route.options;
+  if (deps && (body || form)) argumentsOf(route);
 }
 
 function checkMembers(given: object, known: Readonly<Record<string, string>>, name: string, route: Route): void {

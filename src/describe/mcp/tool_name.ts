@@ -1,14 +1,8 @@
 /** Names tools: each name stands once in an application, in letters that every agent takes. */
-import type { ToolOptions } from "../../http/route_info.ts";
 import type { Route } from "../../routing/route.ts";
+import { toolOptionsOf } from "./tool_options.ts";
 
 const MAX_LENGTH = 64;
-
-/** What a route declares of its tool beside that it is one. */
-export function toolOptionsOf(route: Route): ToolOptions {
-  const { tool } = route.options;
-  return typeof tool === "object" ? tool : {};
-}
 
 /**
  * Names the tools of an application: a name that was declared stays, one that was derived gets a number where it is taken.

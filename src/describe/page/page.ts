@@ -1,5 +1,6 @@
 /** The documentation page at `docsUrl`: shows the document by Swagger UI, which the application serves itself. */
 import type { HttpRequest } from "../../http/request.ts";
+import { type AssetName, assetPath, ASSETS } from "./asset.ts";
 import { pageMarkup, relativeUrl } from "./markup.ts";
 import { SCRIPT } from "./script.ts";
 import { staticReply, type StaticText, tagOf } from "../../http/static_reply.ts";
@@ -14,14 +15,6 @@ export interface DocsPageOptions {
   readonly docsUrl: string;
   /** The path of the document. */
   readonly openapiUrl: string;
-}
-
-/** What is served at one path, to GET. */
-export interface DocsRoute {
-  /** The path, as of a route. */
-  readonly path: string;
-  /** Answers a request. */
-  readonly handler: (request: HttpRequest<unknown>) => Promise<Response>;
 }
 
 /**
@@ -46,65 +39,49 @@ const JAVASCRIPT = "text/javascript; charset=utf-8";
 
 /** What the page loads. The tag is in the URL, so that browsers keep a file until it changes. */
 interface Asset {
-  readonly name: string;
   readonly contentType: string;
   tag(): Promise<string>;
   read(): Promise<string>;
 }
 
-const STYLES: readonly Asset[] = [
-  { name: "swagger-ui.css", contentType: CSS, tag: swaggerUIVersion, read: readSwaggerUIStyle },
-  { name: "page.css", contentType: CSS, tag: () => tagOf(STYLE), read: async () => STYLE },
-];
+const CONTENTS: Readonly<Record<AssetName, Asset>> = {
+  "swagger-ui.css": { contentType: CSS, tag: swaggerUIVersion, read: readSwaggerUIStyle },
+  "page.css": { contentType: CSS, tag: () => tagOf(STYLE), read: async () => STYLE },
+  "swagger-ui.js": { contentType: JAVASCRIPT, tag: swaggerUIVersion, read: readSwaggerUIScript },
+  "page.js": { contentType: JAVASCRIPT, tag: () => tagOf(SCRIPT), read: async () => SCRIPT },
+};
 
-const SCRIPTS: readonly Asset[] = [
-  { name: "swagger-ui.js", contentType: JAVASCRIPT, tag: swaggerUIVersion, read: readSwaggerUIScript },
-  { name: "page.js", contentType: JAVASCRIPT, tag: () => tagOf(SCRIPT), read: async () => SCRIPT },
-];
-
-/**
- * The page and the files it loads, which are served below its path.
- *
- * @param options What the page is about, and where.
- */
-export function docsRoutes(options: DocsPageOptions): readonly DocsRoute[] {
-  const page: DocsRoute = {
-    path: options.docsUrl,
-    handler: async ({ headers }) => {
-      return await staticReply(headers, await pageOf(options), {
-        "cache-control": "no-cache",
-        "content-security-policy": CONTENT_SECURITY_POLICY,
-      });
-    },
-  };
-  return [page, ...[...STYLES, ...SCRIPTS].map((asset) => assetRoute(options.docsUrl, asset))];
+/** Answers with the page. */
+export async function answerPage({ headers }: HttpRequest<unknown>, options: DocsPageOptions): Promise<Response> {
+  return await staticReply(headers, await pageOf(options), {
+    "cache-control": "no-cache",
+    "content-security-policy": CONTENT_SECURITY_POLICY,
+  });
 }
 
-function assetRoute(docsUrl: string, asset: Asset): DocsRoute {
-  return {
-    path: assetPath(docsUrl, asset),
-    handler: async ({ headers, query }) => {
-      const tag = await asset.tag();
-      // Behind a balancer, another version of the program may have made the page: then nothing may keep this file.
-      const isAskedFor = query.get("v") === tag;
-      const cacheControl = isAskedFor ? "public, max-age=31536000, immutable" : "no-cache";
-      return await staticReply(headers, { ...asset, tag }, { "cache-control": cacheControl });
-    },
-  };
+/** Answers with a file that the page loads. */
+export async function answerAsset({ headers, query }: HttpRequest<unknown>, name: AssetName): Promise<Response> {
+  const asset = CONTENTS[name];
+  const tag = await asset.tag();
+  // Behind a balancer, another version of the program may have made the page: then nothing may keep this file.
+  const isAskedFor = query.get("v") === tag;
+  const cacheControl = isAskedFor ? "public, max-age=31536000, immutable" : "no-cache";
+  return await staticReply(headers, { ...asset, tag }, { "cache-control": cacheControl });
 }
 
 async function pageOf({ title, docsUrl, openapiUrl }: DocsPageOptions): Promise<StaticText> {
-  const urlOf = async (asset: Asset) => `${relativeUrl(docsUrl, assetPath(docsUrl, asset))}?v=${await asset.tag()}`;
+  const urls = (type: string) => {
+    const names = ASSETS.filter((name) => CONTENTS[name].contentType === type);
+    return Promise.all(names.map(async (name) => {
+      return `${relativeUrl(docsUrl, assetPath(docsUrl, name))}?v=${await CONTENTS[name].tag()}`;
+    }));
+  };
   const markup = pageMarkup({
     title,
     openapiUrl: relativeUrl(docsUrl, openapiUrl),
     rootUrl: relativeUrl(docsUrl, "/"),
-    styles: await Promise.all(STYLES.map(urlOf)),
-    scripts: await Promise.all(SCRIPTS.map(urlOf)),
+    styles: await urls(CSS),
+    scripts: await urls(JAVASCRIPT),
   });
   return { contentType: HTML, tag: await tagOf(markup), read: async () => markup };
-}
-
-function assetPath(docsUrl: string, { name }: Asset): string {
-  return docsUrl.endsWith("/") ? docsUrl + name : `${docsUrl}/${name}`;
 }

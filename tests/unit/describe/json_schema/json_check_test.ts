@@ -1,9 +1,9 @@
-// What is taken for describable without a try can be described.
+// What is taken for describable at a look can be described, and what is not is found.
 
-import { assert, assertEquals, assertThrows } from "@std/assert";
+import { assertEquals, assertStringIncludes } from "@std/assert";
 import * as v from "valibot";
 import { Models } from "../../../../src/describe/json_schema/models.ts";
-import { isPlain } from "../../../../src/describe/mcp/plain_schema.ts";
+import { faultOf } from "../../../../src/describe/json_schema/json_check.ts";
 import type { Schema } from "../../../../src/schema/schema.ts";
 
 enum Color {
@@ -55,10 +55,10 @@ const LEAVES: v.GenericSchema[] = [
   v.unknown(),
 ];
 
-Deno.test("Every schema that is plain can be described, in both directions", () => {
-  const plain = [...LEAVES, ...LEAVES.flatMap(around)];
-  for (const schema of [...plain, ...around(v.object({ deep: v.array(v.string()) }))]) {
-    assert(isPlain(schema), schema.type);
+Deno.test("A model without a fault can be described, in both directions", () => {
+  const carried = [...LEAVES, ...LEAVES.flatMap(around), ...around(v.object({ deep: v.array(v.string()) }))];
+  for (const schema of carried) {
+    assertEquals([faultOf("input", schema, "x"), faultOf("output", schema, "x")], [undefined, undefined]);
     const models = new Models("#/$defs/");
     models.jsonInput(schema);
     models.jsonOutput(schema);
@@ -66,17 +66,19 @@ Deno.test("Every schema that is plain can be described, in both directions", () 
   }
 });
 
-Deno.test("A schema with a part that cannot be described is not plain, wherever the part is", () => {
+Deno.test("A part that JSON cannot carry is a fault of a model, wherever the part is", () => {
   for (const foreign of [v.map(v.string(), v.any()), v.set(v.any()), v.function(), v.symbol(), v.promise()]) {
-    for (const schema of [foreign, ...around(foreign)]) {
-      assertEquals([schema.type, isPlain(schema)], [schema.type, false]);
+    for (const schema of [foreign, ...around(foreign), v.lazy(() => foreign)]) {
+      for (const form of ["input", "output"] as const) {
+        assertStringIncludes(String(faultOf(form, schema, "x")?.message), `the kind "${foreign.type}" cannot be`);
+      }
     }
-    assertThrows(() => new Models("#/$defs/").jsonOutput(v.object({ foreign })), TypeError);
   }
 });
 
-Deno.test("A schema of a kind that nobody knows has to be tried", () => {
-  assertEquals(isPlain(v.lazy(() => v.string())), false);
-  assertEquals(isPlain(v.custom(() => true)), false);
-  assertEquals(isPlain({ ...v.string(), type: "of the future" }), false);
+Deno.test("A schema of a kind that nobody knows can be anything", () => {
+  for (const schema of [v.custom(() => true), { ...v.string(), type: "of the future" }]) {
+    assertEquals(faultOf("output", schema, "x"), undefined);
+    assertEquals(new Models("#/$defs/").jsonOutput(schema), {});
+  }
 });
