@@ -1,6 +1,7 @@
 // The servers that are compared, and the command that starts each.
 
 import { join } from "node:path";
+import { ownProgram } from "../own_program.ts";
 import { isInstalled } from "./programs.ts";
 
 const HERE = import.meta.dirname!;
@@ -39,8 +40,8 @@ export async function prepareServers(directory: string): Promise<Server[]> {
     ...PEER_NAMES.map(peerPath),
   ]);
   const servers = [
-    server("webfw", ownCommand("webfw.ts")),
-    server(BASELINE, ownCommand("deno.ts")),
+    server("webfw", ownProgram(join(HERE, "servers", "webfw.ts"))),
+    server(BASELINE, ownProgram(join(HERE, "servers", "deno.ts"))),
     ...PEER_NAMES.map((name) =>
       server(name, [
         Deno.execPath(),
@@ -97,18 +98,6 @@ function withSyncHandlers({ name, headers, command }: Server): Server {
     headers,
     command: (fillerRoutes) => [...command(fillerRoutes), "sync"],
   };
-}
-
-/** Starts a server of this repository, resolved as the task runner found it to fit. */
-function ownCommand(file: string): string[] {
-  const config = Deno.env.get("WEBFW_CONFIG");
-  return [
-    Deno.execPath(),
-    "run",
-    ...(config ? ["--config", config] : []),
-    "-A",
-    join(HERE, "servers", file),
-  ];
 }
 
 function peerPath(name: string): string {

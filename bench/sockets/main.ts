@@ -5,6 +5,7 @@ import { parseArgs } from "@std/cli/parse-args";
 import { readCount, refuseUnknown, runCommand } from "../command.ts";
 import { ServerProcess } from "../http/server_process.ts";
 import { median, ratios } from "../http/statistics.ts";
+import { ownProgram } from "../own_program.ts";
 import { openStalled, Sockets } from "./clients.ts";
 
 /** Printed for `--help`. */
@@ -125,12 +126,8 @@ async function echoes(rounds: number, signal: AbortSignal): Promise<void> {
 
 function start(server: (typeof SERVERS)[number], signal: AbortSignal): Promise<ServerProcess> {
   const file = new URL("server.ts", import.meta.url).pathname;
-  const config = Deno.env.get("WEBFW_CONFIG");
-  const resolution = config === undefined ? [] : ["--config", config];
-  return ServerProcess.start(
-    [Deno.execPath(), "run", "-A", "--no-lock", ...resolution, `--v8-flags=${V8_FLAGS}`, file, server],
-    signal,
-  );
+  const command = ownProgram(file, "--no-lock", `--v8-flags=${V8_FLAGS}`);
+  return ServerProcess.start([...command, server], signal);
 }
 
 async function ask(port: number, path: string): Promise<number> {

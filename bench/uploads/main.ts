@@ -4,8 +4,11 @@
 import { fileURLToPath } from "node:url";
 import { runCommand } from "../command.ts";
 import { ServerProcess } from "../http/server_process.ts";
+import { ownProgram } from "../own_program.ts";
 import { type Outcome, send, type Upload } from "./client.ts";
 import { readOptions, USAGE } from "./options.ts";
+
+const SERVER = fileURLToPath(new URL("server.ts", import.meta.url));
 
 const MEBIBYTE = 1024 * 1024;
 
@@ -80,7 +83,7 @@ async function measure(
   growth: number,
   signal: AbortSignal,
 ): Promise<{ line: string; faults: string[] }> {
-  await using server = await ServerProcess.start(serverCommand(), signal);
+  await using server = await ServerProcess.start(ownProgram(SERVER, "--no-lock", "--quiet"), signal);
   await send({ port: server.port, path: upload.path, size: 2 * MEBIBYTE, isAnnounced: true });
   const before = server.memory();
   const outcome = await send({ ...upload, port: server.port });
@@ -105,12 +108,6 @@ function row(name: string, ...cells: string[]): string {
 
 function mebibytes(bytes: number): string {
   return (bytes / MEBIBYTE).toFixed(1);
-}
-
-function serverCommand(): string[] {
-  const config = Deno.env.get("WEBFW_CONFIG");
-  const path = fileURLToPath(new URL("server.ts", import.meta.url));
-  return [Deno.execPath(), "run", "-A", "--no-lock", "--quiet", ...(config ? [`--config=${config}`] : []), path];
 }
 
 if (import.meta.main) await runCommand(main);

@@ -1,0 +1,30 @@
+// One start of a program: from the spawn of its process to the first reply, and what it holds by then.
+
+import { ServerProcess } from "../http/server_process.ts";
+import { GREETING } from "./greeting.ts";
+
+/** What one process took. */
+export interface Sample {
+  /** From the spawn to the end of the first reply, in milliseconds. */
+  time: number;
+  /** The resident memory after it in bytes, where the system tells it. */
+  memory: number | undefined;
+}
+
+/**
+ * Starts a program, asks it once over a socket, and ends it.
+ *
+ * @throws {Error} if it does not start, or replies anything else than it should
+ */
+export async function sampleStart(command: string[], signal: AbortSignal): Promise<Sample> {
+  const start = performance.now();
+  await using server = await ServerProcess.start(command, signal);
+  const response = await fetch(`http://127.0.0.1:${server.port}/greeting`, { signal });
+  const text = await response.text();
+  const time = performance.now() - start;
+  const memory = server.memory()?.now;
+  if (response.status !== 200 || text !== GREETING) {
+    throw new Error(`Cannot measure a start: the first reply was ${response.status} "${text}"`);
+  }
+  return { time, memory };
+}

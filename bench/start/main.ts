@@ -1,0 +1,73 @@
+// `deno task bench:start`: from the start of a process to its first reply, and what it holds then, beside a bare server.
+// Each sample is a process of its own. Only with `--limit` the figures decide the exit code.
+
+import { runCommand, select } from "../command.ts";
+import { median } from "../http/statistics.ts";
+import { commandOf, type Contestant, CONTESTANTS } from "./contestants.ts";
+import { sampleStart } from "./first_reply.ts";
+import { importTime } from "./import_time.ts";
+import { type Options, readOptions, USAGE } from "./options.ts";
+import { excesses, type Measured, table } from "./report.ts";
+
+/** Starts that fill the caches of Deno, and are not measured. */
+const WARM_ROUNDS = 2;
+
+async function main(args: string[], signal: AbortSignal): Promise<number> {
+  const options = readOptions(args);
+  if (options.help) {
+    console.log(USAGE);
+    return 0;
+  }
+  const contestants = withReferences(select(CONTESTANTS, options.contestants));
+  console.log(heading(options, contestants));
+  const { measured, imports } = await measure(contestants, options, signal);
+  console.log(table(measured));
+  console.log(`\n  import of the framework alone: ${median(imports).toFixed(1)} ms`);
+  if (options.json !== undefined) {
+    await Deno.writeTextFile(options.json, JSON.stringify({ options, measured, imports }, null, 2));
+  }
+  const found = options.hasLimits ? excesses(measured) : [];
+  for (const excess of found) console.error(excess);
+  return found.length > 0 ? 1 : 0;
+}
+
+/** Contestants and all that they are compared with, also at second hand. */
+function withReferences(chosen: Contestant[]): Contestant[] {
+  const needed = new Set(chosen);
+  for (const { reference } of needed) {
+    const found = CONTESTANTS.find(({ name }) => name === reference);
+    if (found) needed.add(found);
+  }
+  return CONTESTANTS.filter((contestant) => needed.has(contestant));
+}
+
+/** Starts each contestant once a round, every round beginning with another one. */
+async function measure(
+  contestants: Contestant[],
+  { rounds, flags }: Options,
+  signal: AbortSignal,
+): Promise<{ measured: Measured[]; imports: number[] }> {
+  const measured = contestants.map((contestant): Measured => ({ contestant, samples: [] }));
+  const imports: number[] = [];
+  for (let round = -WARM_ROUNDS; round < rounds; round++) {
+    const first = Math.max(round, 0) % measured.length;
+    for (const { contestant, samples } of [...measured.slice(first), ...measured.slice(0, first)]) {
+      const sample = await sampleStart(commandOf(contestant, flags), signal);
+      if (round >= 0) samples.push(sample);
+    }
+    const time = await importTime(flags, signal);
+    if (round >= 0) imports.push(time);
+  }
+  return { measured, imports };
+}
+
+function heading({ rounds, flags }: Options, contestants: Contestant[]): string {
+  const { deno, v8 } = Deno.version;
+  const width = Math.max(...contestants.map(({ name }) => name.length));
+  return `Deno ${deno}, V8 ${v8}, ${Deno.build.target}; ${flags.length > 0 ? "no code cache" : "warm caches"}
+${rounds} interleaved processes each, from the spawn to the first reply; medians, in parentheses the lowest and the highest
+${contestants.map(({ name, description }) => `  ${name.padEnd(width)}  ${description}`).join("\n")}
+`;
+}
+
+if (import.meta.main) await runCommand(main);

@@ -1,0 +1,89 @@
+// The table of what starts cost.
+
+import { median, ratios, type Spread } from "../http/statistics.ts";
+import type { Contestant } from "./contestants.ts";
+import type { Sample } from "./first_reply.ts";
+
+const MIB = 1024 * 1024;
+
+/** A contestant and its samples, one for each round. */
+export interface Measured {
+  contestant: Contestant;
+  samples: Sample[];
+}
+
+/** A contestant beside its reference. */
+export interface Comparison {
+  /** Its first replies divided by those of the reference, process by process. */
+  time: Spread;
+  /** What it holds beyond the reference in bytes, by the medians; NaN where the system does not tell it. */
+  memory: number;
+}
+
+/**
+ * Compares a contestant with its reference.
+ *
+ * @throws {Error} if the reference was not measured
+ */
+export function compare({ contestant, samples }: Measured, all: Measured[]): Comparison {
+  const reference = all.find(({ contestant: { name } }) => name === contestant.reference);
+  if (!reference) throw new Error(`Cannot compare "${contestant.name}": "${contestant.reference}" was not measured`);
+  const times = (of: Sample[]) => of.map(({ time }) => time);
+  return {
+    time: ratios(times(samples), times(reference.samples)),
+    memory: memoryOf(samples) - memoryOf(reference.samples),
+  };
+}
+
+/** The table, a line for each contestant. */
+export function table(all: Measured[]): string {
+  const rows = all.map((measured) => {
+    const { contestant: { name, reference }, samples } = measured;
+    const { time: { median: middle, min, max }, memory } = compare(measured, all);
+    return [
+      name,
+      median(samples.map(({ time }) => time)).toFixed(1),
+      `${middle.toFixed(2)} (${min.toFixed(2)} to ${max.toFixed(2)})`,
+      mebibytes(memoryOf(samples)),
+      mebibytes(memory),
+      reference,
+    ];
+  });
+  const cells = [["", "first reply ms", "ratio", "resident MiB", "more MiB", "than"], ...rows];
+  const widths = (cells[0] ?? []).map((_, column) => Math.max(...cells.map((row) => row[column]?.length ?? 0)));
+  return cells.map((row) =>
+    "  " + row.map((cell, column) => {
+      const width = widths[column] ?? 0;
+      return column === 0 ? cell.padEnd(width) : cell.padStart(width + 2);
+    }).join("")
+  ).join("\n");
+}
+
+/** What is out of bounds, a sentence each. */
+export function excesses(all: Measured[]): string[] {
+  return all.flatMap((measured) => {
+    const { name, reference, bounds } = measured.contestant;
+    if (!bounds) return [];
+    const { time, memory } = compare(measured, all);
+    const found: string[] = [];
+    if (time.median > bounds.time) {
+      found.push(
+        `"${name}" takes ${time.median.toFixed(2)} times what "${reference}" takes, allowed are ${bounds.time}`,
+      );
+    }
+    if (memory > bounds.memory) {
+      found.push(
+        `"${name}" holds ${mebibytes(memory)} MiB more than "${reference}", allowed are ${mebibytes(bounds.memory)}`,
+      );
+    }
+    return found;
+  });
+}
+
+function memoryOf(samples: Sample[]): number {
+  return median(samples.map(({ memory }) => memory ?? NaN));
+}
+
+function mebibytes(bytes: number): string {
+  return Number.isNaN(bytes) ? "-" : (bytes / MIB).toFixed(1);
+}
