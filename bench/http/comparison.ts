@@ -17,24 +17,38 @@ export interface Comparison {
   efficiency: Spread | undefined;
   /** Median share of the time in which the server was busy. */
   busy: number | undefined;
+  /** The rounds that count. */
+  rounds: number;
 }
 
-/** Compares two contestants that were measured in the same rounds. */
-export function compare(
-  { server, fillerRoutes, samples }: Contestant,
-  reference: Contestant,
-): Comparison {
+/** Below this share of the time, a server was kept from its core by something else, and each request cost it more. */
+const BUSY = 0.9;
+
+/** With fewer rounds than that there is no median to speak of. */
+const MIN_ROUNDS = 3;
+
+/**
+ * Compares two contestants that were measured in the same rounds: those in which both had a core for themselves, where there are
+ * enough of them, else all.
+ */
+export function compare({ server, fillerRoutes, samples: all }: Contestant, reference: Contestant): Comparison {
+  const isQuiet = (round: number) => [all, reference.samples].every((each) => (each[round]?.busy ?? 1) >= BUSY);
+  const quiet = all.map((_, round) => round).filter(isQuiet);
+  const counted = quiet.length >= MIN_ROUNDS ? quiet : [...all.keys()];
+  const samples = counted.flatMap((round) => all[round] ?? []);
+  const referenceSamples = counted.flatMap((round) => reference.samples[round] ?? []);
   const rates = samples.map(({ rate }) => rate);
   const cpu = cpuTimes(samples);
-  const referenceCpu = cpuTimes(reference.samples);
+  const referenceCpu = cpuTimes(referenceSamples);
   return {
     server,
     fillerRoutes,
     rate: median(rates),
-    throughput: ratios(rates, reference.samples.map(({ rate }) => rate)),
+    throughput: ratios(rates, referenceSamples.map(({ rate }) => rate)),
     cpu: cpu && median(cpu),
     efficiency: cpu && referenceCpu && ratios(referenceCpu, cpu),
     busy: cpu && median(samples.flatMap(({ busy }) => busy ?? [])),
+    rounds: counted.length,
   };
 }
 

@@ -29,7 +29,8 @@ async function main(args: string[], signal: AbortSignal): Promise<number> {
     console.log(heading(options, load.name, cores.description));
     const results: Record<string, Contestant[]> = {};
     for (const workload of workloads) {
-      const contestants = await measure(workload, servers, {
+      const entered = servers.filter((server) => server.workload === undefined || server.workload === workload.name);
+      const contestants = await measure(workload, entered, {
         load,
         prefix: cores.server,
         rounds: options.rounds,
@@ -64,7 +65,8 @@ function heading(
 load by ${load}, ${connections} connections; ${cores}
 ${rounds} interleaved rounds of ${duration} ms; medians, in parentheses the lowest and the highest round
 "deno" is the handler written by hand; all handlers are async functions, as those of webfw are, except
-those of "-sync"; all replies carry x-content-type-options, as those of webfw do, except those of "-bare"
+those of "-sync"; all replies carry x-content-type-options, as those of webfw do, except those of "-bare";
+"deno-bounded" holds bodies to a size and a time, as webfw does, and the others do not
 `;
 }
 

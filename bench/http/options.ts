@@ -31,7 +31,8 @@ Options:
   --only <a,b>           workloads
   --servers <a,b>        servers; "deno", the handler written by hand, is always among
                          them; "hono-bare" is Hono without the header that webfw adds
-                         to every reply, "hono-sync" with sync functions for handlers
+                         to every reply, "hono-sync" with sync functions for handlers,
+                         "deno-bounded" is "deno" with bounds for bodies
   --quick                check every server and workload, one round of 300ms
   --json <file>          write the samples
   --help                 print this text`;

@@ -39,14 +39,15 @@ export function report(
 
 function table(rows: Comparison[]): string {
   const cells = [
-    ["server", "replies/s", "throughput", "CPU us", "CPU efficiency", "busy"],
-    ...rows.map(({ server, rate, throughput, cpu, efficiency, busy }) => [
+    ["server", "replies/s", "throughput", "CPU us", "CPU efficiency", "busy", "rounds"],
+    ...rows.map(({ server, rate, throughput, cpu, efficiency, busy, rounds }) => [
       server,
       Math.round(rate).toLocaleString("en"),
       spread(throughput),
       cpu?.toFixed(2) ?? "-",
       spread(efficiency),
       busy === undefined ? "-" : percent(busy),
+      `${rounds}`,
     ]),
   ];
   const widths = (cells[0] ?? []).map((_, column) => Math.max(...cells.map((row) => row[column]?.length ?? 0)));

@@ -12,6 +12,8 @@ export interface Server {
   name: string;
   /** The headers that its replies have to carry beyond those of the workload. */
   headers: Record<string, string>;
+  /** The only workload in which it differs from the server that it is a kind of; undefined where it differs in all. */
+  workload?: string;
   /** The program and its arguments, for a number of filler routes. */
   command(fillerRoutes: number): string[];
 }
@@ -21,6 +23,7 @@ export const BASELINE = "deno";
 
 const BARE = "-bare";
 const SYNC = "-sync";
+const BOUNDED = "-bounded";
 
 /** Those that are also measured with sync functions where nothing has to be waited for. */
 const CAN_BE_SYNC = [BASELINE, "hono"];
@@ -60,6 +63,7 @@ export async function prepareServers(directory: string): Promise<Server[]> {
   return [
     ...servers,
     ...servers.filter(({ name }) => CAN_BE_SYNC.includes(name)).map(withSyncHandlers),
+    ...servers.filter(({ name }) => name === BASELINE).map(withBounds),
     ...servers.filter(({ name }) => name !== "webfw").map(withoutHeaders),
   ];
 }
@@ -97,6 +101,16 @@ function withSyncHandlers({ name, headers, command }: Server): Server {
     name: name + SYNC,
     headers,
     command: (fillerRoutes) => [...command(fillerRoutes), "sync"],
+  };
+}
+
+/** The same server with bounds for the size and the time of bodies, which webfw always has. */
+function withBounds({ name, headers, command }: Server): Server {
+  return {
+    name: name + BOUNDED,
+    headers,
+    workload: "body",
+    command: (fillerRoutes) => [...command(fillerRoutes), "bounded"],
   };
 }
 

@@ -12,8 +12,10 @@ import {
   SEARCH_LIMIT,
   Timing,
 } from "../domain.ts";
-import { fillerRoutes, finish, isSync, listen } from "./listen.ts";
+import { fillerRoutes, finish, isBounded, isSync, listen } from "./listen.ts";
 
+const MAX_BODY = 1024 * 1024;
+const MAX_TIME = 30_000;
 const INTEGER = /^(?:0|-?[1-9]\d{0,14})$/;
 
 const timing = new Timing();
@@ -67,13 +69,25 @@ function search(query: URLSearchParams): Response {
 async function order(request: Request): Promise<Response> {
   const type = request.headers.get("content-type");
   if (!type?.startsWith("application/json")) return refuse(415);
+  if (isBounded && !(Number(request.headers.get("content-length") ?? NaN) <= MAX_BODY)) return refuse(413);
   let body: unknown;
   try {
-    body = await request.json();
+    body = await (isBounded ? inTime(request.json()) : request.json());
   } catch {
     return refuse(400);
   }
   return isOrder(body) ? json(receiptFor(body), 201) : refuse(422);
+}
+
+/** Waits for a body as one does by hand, with a timer for each. */
+async function inTime<T>(body: Promise<T>): Promise<T> {
+  const { promise: late, reject } = Promise.withResolvers<never>();
+  const timer = setTimeout(() => reject(new Error("Too slow")), MAX_TIME);
+  try {
+    return await Promise.race([body, late]);
+  } finally {
+    clearTimeout(timer);
+  }
 }
 
 async function profile(request: Request): Promise<Response> {

@@ -14,6 +14,9 @@ export const replyHeaders: { "x-content-type-options": string } | undefined = pr
 /** Whether handlers that wait for nothing are sync functions, which those of webfw cannot be. */
 export const isSync: boolean = process.argv[3] === "sync";
 
+/** Whether bodies are bounded in size and time, as webfw bounds them all. */
+export const isBounded: boolean = process.argv[3] === "bounded";
+
 /** Adds those headers to a reply in the cheapest way: after its construction. */
 export function finish<Reply extends Response>(reply: Reply): Reply {
   if (replyHeaders) reply.headers.set("x-content-type-options", "nosniff");
