@@ -53,8 +53,7 @@ export class EventBody implements UnderlyingDefaultSource<Chunk>, ChunkReceiver 
     this.#idle ??= watchIdle(this.#heartbeatMs, () => this.#onIdle());
     const { promise, resolve } = Promise.withResolvers<void>();
     this.#pause = resolve;
-    if (this.#waiting) this.#send(this.#waiting);
-    else this.#ask();
+    if (!this.#waiting || this.#send(this.#waiting)) this.#ask();
     return promise;
   }
 
@@ -64,12 +63,12 @@ export class EventBody implements UnderlyingDefaultSource<Chunk>, ChunkReceiver 
   }
 
   /** The source gives a chunk. */
-  take(chunk: Chunk | undefined): void {
-    this.#isAsked = false;
-    if (this.#ended) return;
+  take(chunk: Chunk | undefined): boolean {
+    if (this.#ended) return false;
     if (!chunk) this.#finish();
-    else if (this.#pause) this.#send(chunk);
-    else this.#waiting = chunk;
+    else if (!this.#pause) this.#waiting = chunk;
+    else if (this.#send(chunk)) return true;
+    return this.#isAsked = false;
   }
 
   /** The source has failed. */
@@ -103,20 +102,22 @@ export class EventBody implements UnderlyingDefaultSource<Chunk>, ChunkReceiver 
     this.#chunks.ask();
   }
 
-  #send(chunk: Chunk): void {
+  /** Sends a chunk, and tells whether the client takes more. */
+  #send(chunk: Chunk): boolean {
     this.#waiting = undefined;
     this.#stalledMs = 0;
     this.#idle?.touch();
     const controller = this.#controller!;
     controller.enqueue(chunk);
-    if (controller.desiredSize === 0) return this.#ask();
+    if (controller.desiredSize === 0) return true;
     // It was not taken at once: no more before the client takes it.
     this.#pause?.();
     this.#pause = undefined;
+    return false;
   }
 
   #onIdle(): void {
-    if (this.#pause) return this.#send(this.#chunks.heartbeat());
+    if (this.#pause) return void this.#send(this.#chunks.heartbeat());
     this.#stalledMs += this.#heartbeatMs;
     if (this.#stalledMs >= MAX_STALL_MS) this.#finish();
   }

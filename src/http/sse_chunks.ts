@@ -6,8 +6,12 @@ export type Chunk = Uint8Array<ArrayBuffer>;
 
 /** Takes what it has asked for. */
 export interface ChunkReceiver {
-  /** The next chunk; undefined at the end. */
-  take(chunk: Chunk | undefined): void;
+  /**
+   * The next chunk; undefined at the end. It must not ask meanwhile.
+   *
+   * @returns Whether it asks for the one after it.
+   */
+  take(chunk: Chunk | undefined): boolean;
   /** The source has failed, and gives nothing more. */
   fail(error: unknown): void;
 }

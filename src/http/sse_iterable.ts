@@ -31,8 +31,7 @@ export class IterableChunks implements EventChunks {
   ask(): void {
     const opening = this.#opening;
     this.#opening = undefined;
-    if (opening) this.#receiver?.take(opening);
-    else void this.#next();
+    if (!opening || this.#receiver?.take(opening)) void this.#next();
   }
 
   heartbeat(): Chunk {
@@ -59,7 +58,7 @@ export class IterableChunks implements EventChunks {
       this.#isOver ||= this.#isAsked;
       return this.#receiver?.fail(error);
     }
-    this.#receiver?.take(chunk);
+    if (this.#receiver?.take(chunk)) void this.#next();
   }
 
   async #return(): Promise<void> {

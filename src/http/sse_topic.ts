@@ -1,7 +1,7 @@
 /** A topic as a stream of events that a client can resume. */
-import type { TopicEntry, TopicGap, TopicMessage } from "../topics/message.ts";
+import type { TopicEntry, TopicMessage } from "../topics/message.ts";
 import type { BatchReceiver } from "../topics/reader.ts";
-import { requestBatch, type Subscription } from "../topics/subscription.ts";
+import { currentCursor, requestBatch, type Subscription } from "../topics/subscription.ts";
 import { BARE_FORMS, batchChunk, type BatchForm, gapChunk } from "./sse_batch.ts";
 import { type Chunk, type ChunkOptions, type ChunkReceiver, type EventChunks, toChunk } from "./sse_chunks.ts";
 import { resumeAfter } from "./sse_cursors.ts";
@@ -13,8 +13,7 @@ export class TopicChunks implements EventChunks, BatchReceiver<unknown> {
   readonly #form: BatchForm;
   readonly #retry: number | undefined;
   #receiver: ChunkReceiver | undefined;
-  /** The id that the client has got. */
-  #cursor: string | undefined;
+  #hasBegun = false;
 
   /** Takes a subscription, which is not read yet. */
   constructor(subscription: Subscription, { encode, retry }: ChunkOptions) {
@@ -32,16 +31,17 @@ export class TopicChunks implements EventChunks, BatchReceiver<unknown> {
   }
 
   ask(): void {
-    if (this.#cursor !== undefined) return requestBatch(this.#subscription, this);
-    this.#subscription.cursor().then((id) => this.#begin(id)).catch((error) => this.fail(error));
+    if (this.#hasBegun) requestBatch(this.#subscription, this);
+    else this.#subscription.cursor().then((id) => this.#begin(id)).catch((error) => this.fail(error));
   }
 
   /** The subscription gives a batch. */
-  take(batch: readonly TopicEntry[] | undefined): void {
+  take(batch: readonly TopicEntry[] | undefined): boolean {
     try {
-      this.#give(batch);
+      return this.#receiver!.take(batch && this.#toChunk(batch));
     } catch (error) {
       this.fail(error);
+      return false;
     }
   }
 
@@ -52,7 +52,8 @@ export class TopicChunks implements EventChunks, BatchReceiver<unknown> {
 
   /** The id again, for a client that has seen nothing else. */
   heartbeat(): Chunk {
-    return toChunk(this.#cursor === undefined ? COMMENT : ":\n" + toFrame({ id: this.#cursor }));
+    const id = this.#hasBegun ? currentCursor(this.#subscription) : undefined;
+    return toChunk(id === undefined ? COMMENT : ":\n" + toFrame({ id }));
   }
 
   close(): void {
@@ -61,24 +62,15 @@ export class TopicChunks implements EventChunks, BatchReceiver<unknown> {
 
   /** An id before anything else: a client that goes before the first event comes back with it. */
   #begin(id: string | undefined): void {
-    this.#cursor = id;
-    this.#receiver?.take(id === undefined ? undefined : toChunk(toFrame({ id, retry: this.#retry })));
+    this.#hasBegun = id !== undefined;
+    const chunk = this.#hasBegun ? toChunk(toFrame({ id, retry: this.#retry })) : undefined;
+    if (this.#receiver?.take(chunk)) this.ask();
   }
 
-  #give(batch: readonly TopicEntry[] | undefined): void {
-    const last = batch?.[batch.length - 1];
-    if (!last) this.#receiver?.take(undefined);
-    else if ("gap" in last) void this.#giveGap(last).catch((error) => this.fail(error));
-    else {
-      this.#cursor = last.id;
-      // A gap comes alone: what ends with a message holds nothing else.
-      this.#receiver?.take(batchChunk(batch as readonly TopicMessage[], this.#form));
-    }
-  }
-
-  /** A gap has no id of its own: it is where reading goes on. */
-  async #giveGap(gap: TopicGap): Promise<void> {
-    this.#cursor = await this.#subscription.cursor() ?? gap.gap.from;
-    this.#receiver?.take(gapChunk(gap, this.#cursor));
+  #toChunk(batch: readonly TopicEntry[]): Chunk {
+    const last = batch[batch.length - 1]!;
+    // A gap comes alone: what ends with a message holds nothing else. It has no id of its own: it is where reading goes on.
+    if ("gap" in last) return gapChunk(last, currentCursor(this.#subscription) ?? last.gap.from);
+    return batchChunk(batch as readonly TopicMessage[], this.#form);
   }
 }

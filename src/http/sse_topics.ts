@@ -1,6 +1,6 @@
 /** Several topics in one stream of events that a client can resume. */
-import type { TopicEntry, TopicGap, TopicMessage } from "../topics/message.ts";
-import type { Subscription } from "../topics/subscription.ts";
+import type { TopicEntry, TopicMessage } from "../topics/message.ts";
+import { currentCursor, type Subscription } from "../topics/subscription.ts";
 import { batchChunk, gapChunk } from "./sse_batch.ts";
 import { type Chunk, type ChunkOptions, type ChunkReceiver, type EventChunks, toChunk } from "./sse_chunks.ts";
 import { resumeAfter, toEventId, toLabel, toParts, type TopicCursor } from "./sse_cursors.ts";
@@ -50,8 +50,8 @@ export class MergedTopicChunks implements EventChunks {
 
   ask(): void {
     this.#isAsked = true;
-    if (!this.#hasBegun) void this.#begin().catch(this.#fail);
-    else if (!this.#answer()) this.#sources.forEach((source) => this.#read(source));
+    if (this.#hasBegun) this.#answer();
+    else void this.#begin().catch(this.#fail);
   }
 
   heartbeat(): Chunk {
@@ -67,6 +67,7 @@ export class MergedTopicChunks implements EventChunks {
     this.#hasBegun = true;
     const id = toEventId(this.#sources);
     this.#give(id === "" ? undefined : toChunk(toFrame({ id, retry: this.#options.retry })));
+    this.#answer();
   }
 
   /** Not with a race of promises: that of a quiet topic would keep what each race hangs on it. */
@@ -77,41 +78,40 @@ export class MergedTopicChunks implements EventChunks {
       source.isAsked = false;
       source.waiting = batch;
       source.hasEnded = batch === undefined;
-      if (this.#isAsked) this.#answer();
+      this.#answer();
     }).catch(this.#fail);
   }
 
-  /** Gives what one of the topics has ready, or the end where all have ended. */
-  #answer(): boolean {
-    const source = this.#sources.find(({ waiting }) => waiting);
-    if (source?.waiting) this.#giveBatch(source, source.waiting);
-    else if (this.#sources.every(({ hasEnded }) => hasEnded)) this.#give(undefined);
-    else return false;
-    return true;
+  /** Gives what the topics have ready for as long as it is asked for, and the end where all have ended. */
+  #answer(): void {
+    try {
+      while (this.#isAsked) {
+        const source = this.#sources.find(({ waiting }) => waiting);
+        if (source?.waiting) this.#give(this.#toChunk(source, source.waiting));
+        else if (this.#sources.every(({ hasEnded }) => hasEnded)) this.#give(undefined);
+        else return this.#sources.forEach((source) => this.#read(source));
+      }
+    } catch (error) {
+      this.#fail(error);
+    }
   }
 
-  #giveBatch(source: Source, batch: readonly TopicEntry[]): void {
-    source.waiting = undefined;
+  #toChunk(source: Source, batch: readonly TopicEntry[]): Chunk {
+    const { subscription } = source;
     const last = batch.at(-1)!;
+    source.waiting = undefined;
     if ("gap" in last) {
-      this.#isAsked = false;
-      return void this.#giveGap(source, last).catch(this.#fail);
+      source.cursor = currentCursor(subscription) ?? source.cursor;
+      return gapChunk(last, toEventId(this.#sources), subscription.topic.name);
     }
     source.cursor = last.id;
     const index = this.#sources.indexOf(source);
     const before = [...toParts(this.#sources.slice(0, index)), source.label].join(",");
     const after = ["", ...toParts(this.#sources.slice(index + 1))].join(",");
-    this.#give(batchChunk(batch as readonly TopicMessage[], { encode: this.#options.encode, before, after }));
-  }
-
-  async #giveGap(source: Source, gap: TopicGap): Promise<void> {
-    const { subscription } = source;
-    source.cursor = await subscription.cursor() ?? source.cursor;
-    this.#give(gapChunk(gap, toEventId(this.#sources), subscription.topic.name));
+    return batchChunk(batch as readonly TopicMessage[], { encode: this.#options.encode, before, after });
   }
 
   #give(chunk: Chunk | undefined): void {
-    this.#isAsked = false;
-    this.#receiver?.take(chunk);
+    this.#isAsked = this.#receiver?.take(chunk) ?? false;
   }
 }

@@ -19,8 +19,12 @@ export interface ReaderStart {
 
 /** Takes what it has asked for. */
 export interface BatchReceiver<Data> {
-  /** The next batch; undefined when the reader is closed. */
-  take(batch: Batch<Data> | undefined): void;
+  /**
+   * The next batch; undefined when the reader is closed. It must not ask meanwhile.
+   *
+   * @returns Whether it asks for the one after it.
+   */
+  take(batch: Batch<Data> | undefined): boolean;
   /** The log cannot be read any more. */
   fail(error: unknown): void;
 }
@@ -32,11 +36,13 @@ interface Found<Data> {
 }
 
 /** Reads on from a place. It holds no messages but those that are being read. */
-export class Reader<Data> implements TailReader {
+export class Reader<Data> implements TailReader<Data> {
   readonly #tail: Tail<Data>;
   readonly #signal: AbortSignal | undefined;
   readonly #close = (): void => this.close();
   #place: string | Promise<string>;
+  /** Whether it waits at the end of the tail, where its place moves without being noted. */
+  #isAtEnd = false;
   /** Whether the place is known to be one of the log. */
   #isCertain: boolean;
   #lossReason: GapReason;
@@ -70,6 +76,12 @@ export class Reader<Data> implements TailReader {
     return this.#end !== undefined;
   }
 
+  /** The place after what was read last, where it is known now. */
+  get currentPlace(): string | undefined {
+    if (this.#isAtEnd) return this.#tail.end;
+    return typeof this.#place === "string" ? this.#place : undefined;
+  }
+
   /** Goes on after an id that a client gave. */
   resumeAfter(id: string): void {
     this.#place = id;
@@ -79,6 +91,7 @@ export class Reader<Data> implements TailReader {
 
   /** The place after what was read last, as soon as it is known. Undefined where the reader was closed before. */
   async place(): Promise<string | undefined> {
+    if (this.#isAtEnd) return this.#tail.end;
     while (typeof this.#place !== "string") {
       if (this.#end) return undefined;
       const pending = this.#place;
@@ -93,19 +106,38 @@ export class Reader<Data> implements TailReader {
 
   /** What comes next, as soon as there is something. Undefined when it is closed. One read at a time. */
   read(): Promise<Batch<Data> | undefined> {
-    return new Promise((take, fail) => this.request({ take, fail }));
+    return new Promise((resolve, fail) => {
+      const take = (batch: Batch<Data> | undefined) => {
+        resolve(batch);
+        return false;
+      };
+      this.request({ take, fail });
+    });
   }
 
   /** The same for a receiver, which can be called at once: with many readers, a promise for each batch can be measured. */
   request(receiver: BatchReceiver<Data>): void {
-    if (this.#end) return void this.#end.then((batch) => receiver.take(batch), (error) => receiver.fail(error));
+    if (this.#end) return giveEnd(receiver, this.#end);
     this.#request = receiver;
     this.#answer();
+  }
+
+  /** Gives the read that waits what came at the end. */
+  give(batch: readonly TopicMessage<Data>[]): boolean {
+    if (this.#deliver(batch)) return true;
+    this.leave(batch[batch.length - 1]!.id);
+    return false;
   }
 
   /** Looks whether there is something for the read that waits. */
   wake(): void {
     this.#answer();
+  }
+
+  /** Notes where it is, which is not the end of the tail any more. */
+  leave(place: string): void {
+    this.#place = place;
+    this.#isAtEnd = false;
   }
 
   /** Ends reading; a read that waits gives nothing. */
@@ -123,41 +155,46 @@ export class Reader<Data> implements TailReader {
     end.catch(() => {});
     if (this.#end) return;
     this.#end = end;
+    if (this.#isAtEnd) this.leave(this.#tail.end!);
     this.#signal?.removeEventListener("abort", this.#close);
     this.#tail.remove(this);
     this.#ended?.resolve(undefined);
     const receiver = this.#request;
     this.#request = undefined;
-    if (receiver) end.then((batch) => receiver.take(batch), (error) => receiver.fail(error));
+    if (receiver) giveEnd(receiver, end);
   }
 
   #answer(): void {
-    if (!this.#request) return;
-    if (this.#found.length > 0) {
-      const { batch, place } = this.#found.shift()!;
-      return this.#give(batch, place);
+    while (this.#request) {
+      const found = this.#found.shift() ?? this.#held();
+      if (!found) return void this.#look();
+      if (found.batch.length === 0) {
+        this.#isAtEnd = this.#tail.wait(this, found.place);
+        return;
+      }
+      this.#place = found.place;
+      this.#lossReason = "slow";
+      this.#deliver(found.batch);
     }
-    const batch = this.#held();
-    if (!batch) void this.#look();
-    else if (batch.length > 0) this.#give(batch, batch[batch.length - 1]!.id);
-    else this.#tail.wait(this);
   }
 
-  #give(batch: Batch<Data>, place: string): void {
-    this.#place = place;
-    this.#lossReason = "slow";
+  /** Gives a batch to who waits for it, and tells whether another read waits then. */
+  #deliver(batch: Batch<Data>): boolean {
     const receiver = this.#request;
-    // First: whoever takes it may ask for the next.
+    // First: whoever takes it may close the reader.
     this.#request = undefined;
-    receiver?.take(batch);
+    if (!receiver?.take(batch)) return false;
+    this.#request = receiver;
+    return true;
   }
 
   /** What the tail holds ready. Undefined where only the log can tell what comes next. */
-  #held(): readonly TopicMessage<Data>[] | undefined {
+  #held(): Found<Data> | undefined {
     const place = this.#place;
     if (typeof place !== "string") return undefined;
     this.#isCertain ||= this.#tail.covers(place);
-    return this.#isCertain ? this.#tail.after(place) : undefined;
+    const batch = this.#isCertain ? this.#tail.after(place) : undefined;
+    return batch && { batch, place: batch.at(-1)?.id ?? place };
   }
 
   async #look(): Promise<void> {
@@ -184,6 +221,10 @@ export class Reader<Data> implements TailReader {
     // The messages are taken along, whatever is removed meanwhile: a reader who is slower than that gets some all the same.
     return [{ batch: [{ gap }], place: start }, ...messages.length > 0 ? [toFound(messages)] : []];
   }
+}
+
+function giveEnd<Data>(receiver: BatchReceiver<Data>, end: Promise<undefined>): void {
+  end.then((batch) => receiver.take(batch), (error) => receiver.fail(error));
 }
 
 function toFound<Data>(batch: readonly TopicMessage<Data>[]): Found<Data> {

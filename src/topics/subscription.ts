@@ -4,6 +4,7 @@ import { isId } from "./message_id.ts";
 import type { Batch, BatchReceiver, Reader } from "./reader.ts";
 
 let request: (subscription: Subscription, receiver: BatchReceiver<unknown>) => void;
+let placeOf: (subscription: Subscription) => string | undefined;
 
 /**
  * A reader of a topic, live from the moment it was made. It is an async iterable of messages and, where some are missing, of a gap.
@@ -42,6 +43,7 @@ export class Subscription<Data = unknown> implements AsyncIterableIterator<Topic
       subscription.#hasBegun = true;
       subscription.#reader.request(receiver);
     };
+    placeOf = (subscription) => subscription.#reader.currentPlace;
   }
 
   /**
@@ -146,6 +148,11 @@ export class Subscription<Data = unknown> implements AsyncIterableIterator<Topic
 /** Asks for the next batch like {@linkcode Subscription.nextBatch}, without a promise. Nobody else may read the subscription. */
 export function requestBatch(subscription: Subscription, receiver: BatchReceiver<unknown>): void {
   request(subscription, receiver);
+}
+
+/** What {@linkcode Subscription.cursor} resolves to, where that is known now and nothing is read with `next()`. */
+export function currentCursor(subscription: Subscription): string | undefined {
+  return placeOf(subscription);
 }
 
 /**

@@ -14,9 +14,17 @@ function turn(): Promise<void> {
 }
 
 /** Someone who reads at the tail. */
-export interface TailReader {
+export interface TailReader<Data> {
+  /**
+   * What came after the end, for a reader who waits there.
+   *
+   * @returns Whether it goes on waiting at the end, which is now behind these messages.
+   */
+  give(batch: readonly TopicMessage<Data>[]): boolean;
   /** There may be more to read. */
   wake(): void;
+  /** The tail has gone on elsewhere than after this place, where the reader waited. */
+  leave(place: string): void;
   /** The log cannot be read any more. */
   fail(error: unknown): void;
   /** Nothing more will come. */
@@ -41,8 +49,12 @@ export class Tail<Data> {
   readonly #log: LogReader<Data>;
   readonly #options: TailOptions;
   readonly #onEnd: () => void;
-  readonly #readers = new Set<TailReader>();
-  #waiting = new Set<TailReader>();
+  readonly #readers = new Set<TailReader<Data>>();
+  /** Who waits at the end. It is not noted where each of them is. */
+  readonly #atEnd = new Set<TailReader<Data>>();
+  /** Who waits elsewhere, or came while messages were given out. */
+  #elsewhere = new Set<TailReader<Data>>();
+  #isGiving = false;
   readonly #unwatch: () => void;
   #window: Window<Data> | undefined;
   #hasEnded = false;
@@ -82,24 +94,32 @@ export class Tail<Data> {
 
   /** Whether it has read all that it was called for, or is about to. */
   get isCurrent(): boolean {
-    return this.#window !== undefined && (!this.#isBehind || this.#waiting.size > 0);
+    return this.#window !== undefined && (!this.#isBehind || this.#isAwaited);
   }
 
   /** Adds a reader. */
-  add(reader: TailReader): void {
+  add(reader: TailReader<Data>): void {
     this.#readers.add(reader);
   }
 
-  /** Wakes a reader, once, when there is more than the tail holds ready now. */
-  wait(reader: TailReader): void {
-    this.#waiting.add(reader);
+  /**
+   * Has a reader wait until there is more than the tail holds ready now. One that is at the end is given what comes, for as long as
+   * it says that it waits; any other is woken, once.
+   *
+   * @returns Whether it is at the end.
+   */
+  wait(reader: TailReader<Data>, place: string): boolean {
+    const isAtEnd = place === this.end && !this.#isGiving;
+    (isAtEnd ? this.#atEnd : this.#elsewhere).add(reader);
     if (this.#isBehind) void this.#follow();
+    return isAtEnd;
   }
 
   /** Removes a reader; the last one ends the tail. */
-  remove(reader: TailReader): void {
+  remove(reader: TailReader<Data>): void {
     this.#readers.delete(reader);
-    this.#waiting.delete(reader);
+    this.#atEnd.delete(reader);
+    this.#elsewhere.delete(reader);
     if (this.#readers.size === 0) this.#end();
   }
 
@@ -141,7 +161,7 @@ export class Tail<Data> {
     if (this.#isReading) return;
     this.#isReading = true;
     try {
-      while (this.#isBehind && this.#waiting.size > 0 && this.#window) {
+      while (this.#isBehind && this.#isAwaited && this.#window) {
         await this.#gather();
         if (this.#hasEnded) return;
         const window = this.#window;
@@ -169,18 +189,42 @@ export class Tail<Data> {
     do await turn(); while (performance.now() < end);
   }
 
+  get #isAwaited(): boolean {
+    return this.#atEnd.size > 0 || this.#elsewhere.size > 0;
+  }
+
   #take(window: Window<Data>, slice: LogSlice<Data>): void {
+    const place = window.end;
     if (window.isContinuedBy(slice)) window.extend(slice);
     else this.#restart(slice.head);
     const { end } = this;
     if (end !== undefined && end < slice.head) this.#isBehind = true;
-    const waiting = this.#waiting;
-    this.#waiting = new Set();
-    for (const reader of waiting) reader.wake();
+    const batch = this.after(place);
+    if (!batch) this.#leave(place);
+    else if (batch.length > 0) this.#giveOut(batch);
+    const elsewhere = this.#elsewhere;
+    this.#elsewhere = new Set();
+    for (const reader of elsewhere) reader.wake();
+  }
+
+  /** With many readers this is what takes the time: for each, only what it alone can do is done. */
+  #giveOut(batch: readonly TopicMessage<Data>[]): void {
+    this.#isGiving = true;
+    for (const reader of this.#atEnd) if (!reader.give(batch)) this.#atEnd.delete(reader);
+    this.#isGiving = false;
+  }
+
+  #leave(place: string): void {
+    for (const reader of this.#atEnd) {
+      reader.leave(place);
+      this.#elsewhere.add(reader);
+    }
+    this.#atEnd.clear();
   }
 
   /** Goes on at another place. Readers who have not come there find what they miss, or that they miss it, in the log. */
   #restart(place: string): void {
+    if (this.#window) this.#leave(this.#window.end);
     this.#window = new Window(place, this.#options.buffer, MAX_WINDOW_BYTES);
   }
 
@@ -194,7 +238,8 @@ export class Tail<Data> {
     if (this.#hasEnded) return;
     this.#hasEnded = true;
     this.#readers.clear();
-    this.#waiting.clear();
+    this.#atEnd.clear();
+    this.#elsewhere.clear();
     this.#unwatch();
     this.#onEnd();
   }

@@ -26,7 +26,7 @@ class GivingChunks implements EventChunks {
   }
 
   give(text: string | undefined): void {
-    this.#receiver!.take(text === undefined ? undefined : toChunk(text));
+    if (this.#receiver!.take(text === undefined ? undefined : toChunk(text))) this.asked++;
   }
 
   fail(error: unknown): void {
