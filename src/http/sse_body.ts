@@ -42,6 +42,11 @@ export class EventBody implements UnderlyingDefaultSource<Chunk>, ChunkReceiver 
     chunks.open(this);
   }
 
+  /** The stream that takes from it. */
+  toStream(): ReadableStream<Chunk> {
+    return new ReadableStream(this, { highWaterMark: 0, size: () => this.#onQueued() });
+  }
+
   start(controller: ReadableStreamDefaultController<Chunk>): void {
     this.#controller = controller;
     if (this.#stopping.aborted) this.#finish();
@@ -107,13 +112,15 @@ export class EventBody implements UnderlyingDefaultSource<Chunk>, ChunkReceiver 
     this.#waiting = undefined;
     this.#stalledMs = 0;
     this.#idle?.touch();
-    const controller = this.#controller!;
-    controller.enqueue(chunk);
-    if (controller.desiredSize === 0) return true;
-    // It was not taken at once: no more before the client takes it.
+    this.#controller!.enqueue(chunk);
+    return this.#pause !== undefined;
+  }
+
+  /** The platform asks for the size of what was not taken at once, and of nothing else: no more before the client takes it. */
+  #onQueued(): number {
     this.#pause?.();
     this.#pause = undefined;
-    return false;
+    return 1;
   }
 
   #onIdle(): void {

@@ -35,5 +35,5 @@ export function eventReply(
   exchangeOf(request).openCompletion().addCleanup(() => body.end());
   const { lastEventId } = request;
   if (lastEventId) chunks.resumeAfter(lastEventId);
-  return new Response(new ReadableStream(body, { highWaterMark: 0 }), { status, headers: HEADERS });
+  return new Response(body.toStream(), { status, headers: HEADERS });
 }

@@ -180,12 +180,9 @@ export class Reader<Data> implements TailReader<Data> {
 
   /** Gives a batch to who waits for it, and tells whether another read waits then. */
   #deliver(batch: Batch<Data>): boolean {
-    const receiver = this.#request;
-    // First: whoever takes it may close the reader.
+    if (this.#request?.take(batch)) return true;
     this.#request = undefined;
-    if (!receiver?.take(batch)) return false;
-    this.#request = receiver;
-    return true;
+    return false;
   }
 
   /** What the tail holds ready. Undefined where only the log can tell what comes next. */

@@ -47,7 +47,7 @@ class Sending implements Disposable {
   readonly chunks = new GivingChunks();
   readonly stop = new AbortController();
   readonly body = new EventBody(this.chunks, HEARTBEAT_MS, this.stop.signal);
-  readonly reader = new ReadableStream<Chunk>(this.body, { highWaterMark: 0 }).getReader();
+  readonly reader = this.body.toStream().getReader();
   readonly #interval = new StoppedInterval();
 
   /** What the client reads; undefined at the end. */
