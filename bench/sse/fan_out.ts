@@ -5,6 +5,9 @@ import { median, ratios, type Spread } from "../http/statistics.ts";
 import { BASELINE, type Contestant, CONTESTANTS, publish, startForSpeed } from "./contestants.ts";
 import { Subscribers } from "./subscribers.ts";
 
+/** Rounds that do not count, until what is called often is compiled. */
+const WARM_ROUNDS = 4;
+
 /** How fast a contestant was. */
 export interface Speed {
   name: Contestant;
@@ -24,50 +27,69 @@ export interface FanOut {
   publishers: number;
   events: number;
   subscribers: number;
+  processes: number;
   rounds: number;
   cores: Cores;
   signal: AbortSignal;
 }
 
+/** What one process took, over all rounds. */
 interface Sample {
-  rate: number;
+  seconds: number;
   cpu: number;
 }
 
-/** Measures all contestants in interleaved rounds. */
+/** Measures all contestants. How fast a process is, its memory's layout decides, too: each sample is of another one. */
 export async function measureFanOut(fanOut: FanOut): Promise<Speed[]> {
-  const { subscribers, rounds, cores, signal } = fanOut;
-  await using stack = new AsyncDisposableStack();
-  const samples = new Map<Contestant, Sample[]>();
-  const runs: { name: Contestant; run: () => Promise<Sample> }[] = [];
-  for (const name of CONTESTANTS) {
-    const server = stack.use(await startForSpeed(name, cores, signal));
-    const clients = stack.use(await Subscribers.connect(server.port, subscribers));
-    runs.push({ name, run: () => sample(server, clients, fanOut) });
-    samples.set(name, []);
+  const { events, subscribers, processes, rounds } = fanOut;
+  const samples = CONTESTANTS.map((name) => ({ name, own: [] as Sample[] }));
+  for (let process = 0; process < processes; process++) {
+    const side = await sampleSideBySide(fanOut);
+    for (const { name, own } of samples) own.push(side[name]);
   }
-  // The first round warms up and does not count.
-  for (let round = 0; round <= rounds; round++) {
-    for (const { name, run } of round % 2 === 0 ? runs : runs.toReversed()) {
-      signal.throwIfAborted();
-      const result = await run();
-      if (round > 0) samples.get(name)?.push(result);
-    }
-  }
-  const baseline = samples.get(BASELINE) ?? [];
-  return [...samples].map(([name, own]) => ({
+  const deliveries = events * subscribers * rounds;
+  const baseline = samples.find(({ name }) => name === BASELINE)?.own ?? [];
+  const less = (own: Sample[], kind: keyof Sample) =>
+    ratios(baseline.map((sample) => sample[kind]), own.map((sample) => sample[kind]));
+  return samples.map(({ name, own }) => ({
     name,
-    rate: median(own.map(({ rate }) => rate)),
-    cpu: Deno.build.os === "linux" ? median(own.map(({ cpu }) => cpu)) : undefined,
-    throughput: ratios(own.map(({ rate }) => rate), baseline.map(({ rate }) => rate)),
-    efficiency: ratios(baseline.map(({ cpu }) => cpu), own.map(({ cpu }) => cpu)),
+    rate: deliveries / median(own.map(({ seconds }) => seconds)),
+    cpu: Deno.build.os === "linux" ? median(own.map(({ cpu }) => cpu)) / deliveries : undefined,
+    throughput: less(own, "seconds"),
+    efficiency: less(own, "cpu"),
   }));
 }
 
-async function sample(
+/**
+ * Starts the contestants and takes turns. Turns are short and many, and their sum counts: a turn takes longer by a half where the
+ * system happens to put the clients to sleep between two deliveries.
+ */
+async function sampleSideBySide(fanOut: FanOut): Promise<Record<Contestant, Sample>> {
+  const { subscribers, rounds, cores, signal } = fanOut;
+  await using stack = new AsyncDisposableStack();
+  const sums: Record<Contestant, Sample> = { loop: { seconds: 0, cpu: 0 }, topic: { seconds: 0, cpu: 0 } };
+  const runs: { sum: Sample; run: () => Promise<Sample> }[] = [];
+  for (const name of CONTESTANTS) {
+    const server = stack.use(await startForSpeed(name, cores, signal));
+    const clients = stack.use(await Subscribers.connect(server.port, subscribers));
+    runs.push({ sum: sums[name], run: () => takeTurn(server, clients, fanOut) });
+  }
+  for (let round = -WARM_ROUNDS; round < rounds; round++) {
+    for (const { sum, run } of round % 2 === 0 ? runs : runs.toReversed()) {
+      signal.throwIfAborted();
+      const { seconds, cpu } = await run();
+      if (round < 0) continue;
+      sum.seconds += seconds;
+      sum.cpu += cpu;
+    }
+  }
+  return sums;
+}
+
+async function takeTurn(
   server: { port: number; cpuTime(): number | undefined },
   clients: Subscribers,
-  { publishers, events, subscribers }: FanOut,
+  { publishers, events }: FanOut,
 ): Promise<Sample> {
   const before = server.cpuTime() ?? NaN;
   const start = performance.now();
@@ -77,7 +99,5 @@ async function sample(
     while (left-- > 0) await publish(server.port, 1);
   }));
   await received;
-  const seconds = (performance.now() - start) / 1000;
-  const deliveries = events * subscribers;
-  return { rate: deliveries / seconds, cpu: ((server.cpuTime() ?? NaN) - before) / deliveries };
+  return { seconds: (performance.now() - start) / 1000, cpu: (server.cpuTime() ?? NaN) - before };
 }

@@ -25,16 +25,16 @@ async function main(args: string[], signal: AbortSignal): Promise<number> {
     console.log(USAGE);
     return 0;
   }
-  const { rounds, events, subscribers, idle, stalled } = options;
+  const { processes, rounds, events, subscribers, idle, stalled } = options;
   const cores = await chooseCores();
   console.log(heading(options, cores.server.length > 0 ? "servers pinned to a core" : cores.description));
   for (const publishers of [1, 16]) {
-    const speeds = await measureFanOut({ publishers, events, subscribers, rounds, cores, signal });
+    const speeds = await measureFanOut({ publishers, events, subscribers, processes, rounds, cores, signal });
     console.log(`${figure(subscribers)} clients, ${publishers === 1 ? "one publisher" : `${publishers} publishers`}`);
     console.log("             deliveries/s        times the loop    CPU us    CPU efficiency");
     console.log(speeds.map(speedLine).join("\n") + "\n");
   }
-  const memoryRounds = Math.min(rounds, MEMORY_ROUNDS);
+  const memoryRounds = Math.min(processes, MEMORY_ROUNDS);
   const clients = await measureSubscribers(idle, memoryRounds, signal);
   console.log(`${figure(idle)} clients, resident memory for each, medians of ${memoryRounds}`);
   console.log(clients.map((memory) => memoryLine(memory, KIB, "KiB")).join("\n") + "\n");
@@ -44,10 +44,10 @@ async function main(args: string[], signal: AbortSignal): Promise<number> {
   return costs.every(({ name, bytes }) => name === BASELINE || bytes < MAX_STALLED) ? 0 : 1;
 }
 
-function heading({ rounds, events }: Options, cores: string): string {
+function heading({ processes, rounds, events }: Options, cores: string): string {
   const { deno, v8 } = Deno.version;
   return `Deno ${deno}, V8 ${v8}, ${Deno.build.target}; ${cores}
-${rounds} interleaved rounds of ${events} events; medians, in parentheses the lowest and the highest round
+${processes} processes of each, for ${rounds} interleaved rounds of ${events} events; medians, in parentheses the lowest and the highest process
 "loop" encodes each event once and enqueues it to each stream: it keeps nothing and is not bounded
 The CPU time is the server's for each delivery; a machine with other work slows deliveries, but changes that little.
 `;

@@ -5,7 +5,9 @@ import { readCount, refuseUnknown } from "../command.ts";
 
 /** What a run measures. */
 export interface Options {
-  /** Interleaved rounds, each with every contestant once. */
+  /** How often each contestant is started for its speed. */
+  processes: number;
+  /** Rounds with these processes, each contestant once in each. */
   rounds: number;
   /** Events that are published in a round. */
   events: number;
@@ -23,12 +25,13 @@ export interface Options {
 export const USAGE = `Compares events of a topic with a loop that enqueues each event to each stream.
 
 Options:
-  --rounds <n>        rounds, each with every contestant once (default 7)
-  --events <n>        events that are published in a round (default 320)
+  --processes <n>     times that each server is started for its speed (default 5)
+  --rounds <n>        rounds with these processes, each contestant once (default 16)
+  --events <n>        events that are published in a round (default 48)
   --subscribers <n>   clients that each of them goes to (default 1000)
   --idle <n>          clients whose memory is measured (default 10000)
   --stalled <n>       events for a client that does not read (default 100000)
-  --quick             one round, 100 clients, 10000 events for the one that does not read
+  --quick             one process, two rounds, 100 clients, 10000 events for the one that does not read
   --help              print this text`;
 
 /**
@@ -38,13 +41,14 @@ Options:
  */
 export function readOptions(args: string[]): Options {
   const { help, quick, ...given } = parseArgs(args, {
-    string: ["rounds", "events", "subscribers", "idle", "stalled"],
+    string: ["processes", "rounds", "events", "subscribers", "idle", "stalled"],
     boolean: ["quick", "help"],
     unknown: refuseUnknown,
   });
   return {
-    rounds: readCount(given.rounds ?? (quick ? "1" : "7")),
-    events: readCount(given.events ?? "320"),
+    processes: readCount(given.processes ?? (quick ? "1" : "5")),
+    rounds: readCount(given.rounds ?? (quick ? "2" : "16")),
+    events: readCount(given.events ?? "48"),
     subscribers: readCount(given.subscribers ?? (quick ? "100" : "1000")),
     idle: readCount(given.idle ?? (quick ? "100" : "10000")),
     stalled: readCount(given.stalled ?? (quick ? "10000" : "100000")),
