@@ -25,7 +25,6 @@ import type { Topic } from "./topics/topic.ts";
 import type { TopicOptions } from "./topics/topic_options.ts";
 import type { TopicReport } from "./topics/topic_report.ts";
 import { Topics } from "./topics/topics.ts";
-import { openWorkerStore } from "./topics/worker_store.ts";
 
 /** The number of the protocol between an application and the command line, which may be of another version. */
 const PROTOCOL = 1;
@@ -270,7 +269,10 @@ export class App<State = Record<string, unknown>> extends RouteScope<State, ""> 
    */
   async run(options: RunOptions = {}): Promise<void> {
     this.#dispatcher ??= this.#prepare();
-    if (options.workers) this.#topics.use(openWorkerStore(options.workers));
+    if (options.workers) {
+      const { openWorkerStore } = await import("./topics/worker_store.ts");
+      this.#topics.use(openWorkerStore(options.workers));
+    }
     const app: Servable = {
       fetch: this.fetch,
       start: () => this.start(),

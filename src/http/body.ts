@@ -5,13 +5,10 @@ import { cutShort, tooLarge, tooSlow } from "./body_refusal.ts";
 import { boundedStream } from "./bounded_stream.ts";
 import type { Completion } from "./completion.ts";
 import { withDeadline, withOwnDeadline } from "./deadline.ts";
-import { parseUrlencoded, readMultipartForm } from "./form_reader.ts";
 import { parseJson } from "./json.ts";
 import type { ResolvedLimits } from "./limits.ts";
 import { mediaTypeOf } from "./media_type.ts";
-import { boundaryOf } from "./multipart.ts";
 import { Replay } from "./replay.ts";
-import { UploadStorage } from "./upload_storage.ts";
 
 type Bytes = Uint8Array<ArrayBuffer>;
 
@@ -165,15 +162,26 @@ export class BodyReader {
     const { headers } = this.#raw;
     switch (mediaTypeOf(headers)) {
       case "application/x-www-form-urlencoded":
-        return parseUrlencoded(await this.text(), this.#limits.parts);
+        return await this.#readUrlencoded();
       case "multipart/form-data":
-        return await this.#readMultipart(headers.get("content-type")!);
+        // From now on, so that a server that stops waits for it.
+        return await this.#inTime(this.#readMultipart(headers.get("content-type")!));
       default:
         throw new HTTPError(415, "The body must be a form", { headers: { accept: FORM_TYPES } });
     }
   }
 
+  async #readUrlencoded(): Promise<readonly FormEntry[]> {
+    const [text, { parseUrlencoded }] = await Promise.all([this.text(), import("./form_reader.ts")]);
+    return parseUrlencoded(text, this.#limits.parts);
+  }
+
   async #readMultipart(contentType: string): Promise<readonly FormEntry[]> {
+    const [{ boundaryOf }, { readMultipartForm }, { UploadStorage }] = await Promise.all([
+      import("./multipart.ts"),
+      import("./form_reader.ts"),
+      import("./upload_storage.ts"),
+    ]);
     const boundary = boundaryOf(contentType);
     if (boundary === undefined) {
       throw new HTTPError(400, "The content type of the form has no boundary of at most 70 characters");
@@ -181,7 +189,7 @@ export class BodyReader {
     this.#announced(this.#limits.multipart);
     const storage = new UploadStorage();
     this.#owner.openCompletion().addCleanup(() => storage.remove());
-    return await this.#inTime(readMultipartForm(this.stream(), boundary, this.#limits, storage));
+    return await readMultipartForm(this.stream(), boundary, this.#limits, storage);
   }
 
   /** Waits for what is read. Where that fails, the rest is let go, so that the connection is not held up by it. */

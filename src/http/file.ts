@@ -1,7 +1,6 @@
 /** Files on disk as replies. */
-import { basename, extname } from "node:path";
-import { fileURLToPath } from "node:url";
 import { HTTPError } from "../errors.ts";
+import { nodePath, nodeUrl } from "../node.ts";
 import { partOf } from "./blob_part.ts";
 import { DiskBlob } from "./disk_blob.ts";
 import { pathWithin, unlessAbsent } from "./path_within.ts";
@@ -80,7 +79,7 @@ export async function file(path: string | URL, options: FileOptions = {}): Promi
   const place = root === undefined ? toPath(path) : await pathWithin(toPath(root), String(path));
   const info = place === undefined ? undefined : await Deno.stat(place).catch(unlessAbsent);
   if (place === undefined || !info?.isFile) throw new HTTPError(404, "No such file");
-  return new ServedFile(new DiskBlob(place, info), basename(place), {
+  return new ServedFile(new DiskBlob(place, info), nodePath().basename(place), {
     type: type ?? await typeOf(place),
     savedAs: filename,
     lastModified: info.mtime?.getTime() ?? 0,
@@ -88,11 +87,11 @@ export async function file(path: string | URL, options: FileOptions = {}): Promi
 }
 
 function toPath(path: string | URL): string {
-  return path instanceof URL ? fileURLToPath(path) : path;
+  return path instanceof URL ? nodeUrl().fileURLToPath(path) : path;
 }
 
 async function typeOf(path: string): Promise<string> {
   const { lookup } = await import("mrmime");
-  const type = lookup(extname(path)) ?? "application/octet-stream";
+  const type = lookup(nodePath().extname(path)) ?? "application/octet-stream";
   return type.startsWith("text/") ? `${type}; charset=utf-8` : type;
 }

@@ -1,5 +1,5 @@
 /** Paths of files in a folder, by names that clients choose. */
-import { join, sep as SEPARATOR } from "node:path";
+import { nodePath } from "../node.ts";
 
 /** Errors of the system that say no more than that there is no file of such a name. */
 const ABSENT: ReadonlySet<unknown> = new Set(["ENOENT", "ENOTDIR", "ELOOP", "ENAMETOOLONG", "EINVAL"]);
@@ -15,10 +15,11 @@ const ABSENT: ReadonlySet<unknown> = new Set(["ENOENT", "ENOTDIR", "ELOOP", "ENA
  */
 export async function pathWithin(root: string, name: string): Promise<string | undefined> {
   const folder = await Deno.realPath(root);
+  const { join, sep: separator } = nodePath();
   const parts = name.split("/");
-  if (!parts.every(isPlain)) return undefined;
+  if (!parts.every((part) => isPlain(part, separator))) return undefined;
   const path = await Deno.realPath(join(folder, ...parts)).catch(unlessAbsent);
-  const prefix = folder.endsWith(SEPARATOR) ? folder : folder + SEPARATOR;
+  const prefix = folder.endsWith(separator) ? folder : folder + separator;
   return path?.startsWith(prefix) ? path : undefined;
 }
 
@@ -29,6 +30,6 @@ export function unlessAbsent(error: unknown): undefined {
 }
 
 /** Hidden files and the folders above begin with a dot. Windows has further ways to leave a folder, and streams within files. */
-function isPlain(part: string): boolean {
-  return part !== "" && !part.startsWith(".") && !part.includes("\0") && (SEPARATOR === "/" || !/[\\:]/.test(part));
+function isPlain(part: string, separator: string): boolean {
+  return part !== "" && !part.startsWith(".") && !part.includes("\0") && (separator === "/" || !/[\\:]/.test(part));
 }

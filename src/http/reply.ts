@@ -1,9 +1,8 @@
 /** Makes replies: of handlers' results, of errors, and by the helpers that handlers use. */
 import { HTTPError, isHTTPError } from "../errors.ts";
-import { blobReply } from "./blob_reply.ts";
 import { stringify } from "./json.ts";
 import type { HttpRequest } from "./request.ts";
-import { byteStreamReply, iterableReply, type Stopping } from "./stream_reply.ts";
+import type { Stopping } from "./stream_reply.ts";
 
 // Deno's globals are getters that load on first use: a look at each of them, for every reply, can be measured.
 const { Response: PlatformResponse, Blob: PlatformBlob } = globalThis;
@@ -40,7 +39,9 @@ export function toReply(
     if (Symbol.asyncIterator in result) {
       return streamReply(result as AsyncIterable<unknown>, status ?? 200, request, stopping);
     }
-    if (result instanceof PlatformBlob) return blobReply(result, status ?? 200, request);
+    if (result instanceof PlatformBlob) {
+      return import("./blob_reply.ts").then(({ blobReply }) => blobReply(result, status ?? 200, request));
+    }
   }
   if (result === undefined) return withNosniff(new Response(null, { status: status ?? 204 }));
   return jsonReply(result, status ?? 200);
@@ -173,14 +174,15 @@ function jsonReply(value: unknown, status: number): Response {
 }
 
 /** A stream of the platform is async iterable, too, but it holds bytes already. */
-function streamReply(
+async function streamReply(
   source: AsyncIterable<unknown>,
   status: number,
   request: HttpRequest,
   stopping: Stopping,
-): Response | Promise<Response> {
+): Promise<Response> {
+  const { byteStreamReply, iterableReply } = await import("./stream_reply.ts");
   if (source instanceof ReadableStream) return withNosniff(byteStreamReply(source, status, request, stopping));
-  return iterableReply(source, status, request, stopping).then(withNosniff);
+  return withNosniff(await iterableReply(source, status, request, stopping));
 }
 
 function textual(body: string, type: string, init: ResponseInit = {}): Response {

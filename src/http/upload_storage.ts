@@ -1,6 +1,6 @@
 /** Keeps the files of a form until its request is over: in memory as long as they are small, beyond that on disk. */
-import { join } from "node:path";
 import { describeError, log } from "../log.ts";
+import { nodePath } from "../node.ts";
 import { DiskBlob } from "./disk_blob.ts";
 
 type Bytes = Uint8Array<ArrayBuffer>;
@@ -73,7 +73,7 @@ export class UploadStorage {
   async #makeFile(): Promise<DiskFile | undefined> {
     const folder = await (this.#folder ??= this.#makeFolder());
     if (folder === undefined) return undefined;
-    const path = join(folder, String(this.#files++));
+    const path = nodePath().join(folder, String(this.#files++));
     const file = await Deno.open(path, { write: true, createNew: true });
     this.#open.add(file);
     return { path, file };

@@ -1,6 +1,5 @@
 /** The value of an uploaded file. */
-import { dirname, join } from "node:path";
-import { fileURLToPath } from "node:url";
+import { nodePath, nodeUrl } from "../node.ts";
 import { partOf } from "./blob_part.ts";
 import { DiskBlob } from "./disk_blob.ts";
 
@@ -46,7 +45,8 @@ export class UploadedFile extends File {
    * @throws {Deno.errors.NotFound} When the folder does not exist.
    */
   async save(path: string | URL): Promise<void> {
-    const target = path instanceof URL ? fileURLToPath(path) : path;
+    const target = path instanceof URL ? nodeUrl().fileURLToPath(path) : path;
+    const { dirname, join } = nodePath();
     const draft = join(dirname(target), `.webfw-${crypto.randomUUID()}`);
     try {
       await this.#writeTo(draft);

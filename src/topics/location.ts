@@ -1,6 +1,5 @@
 /** Where the store of durable topics is: as the application says, or the environment, or beside the program. */
-import { dirname, join, resolve } from "node:path";
-import { fileURLToPath } from "node:url";
+import { nodePath, nodeUrl } from "../node.ts";
 import type { TopicStore } from "./store.ts";
 
 /** A database of Deno KV on the network: a self-hosted denokv, or that of Deno Deploy. */
@@ -38,7 +37,7 @@ export interface AttachedLocation {
 export type KvLocation = FileLocation | DatabaseLocation | AttachedLocation;
 
 /** Beside the program. */
-const DEFAULT_FILE = join(".webfw", "topics.sqlite");
+const DEFAULT_FILE = [".webfw", "topics.sqlite"] as const;
 
 /** Where the command line says which module the program is: the one that Deno was given is a `data:` URL there. */
 const MAIN: unique symbol = Symbol.for("webfw.main");
@@ -69,9 +68,10 @@ export function defaultLocation(): KvLocation {
   const given = Deno.env.get("WEBFW_TOPICS");
   if (given) return fromText(given, "WEBFW_TOPICS");
   if (Deno.env.get("DENO_DEPLOYMENT_ID")) return { isAttached: true };
+  const { dirname, join } = nodePath();
   const program = URL.parse(String(Reflect.get(globalThis, MAIN) ?? Deno.mainModule));
-  const folder = program?.protocol === "file:" ? dirname(fileURLToPath(program)) : Deno.cwd();
-  return { path: join(folder, DEFAULT_FILE) };
+  const folder = program?.protocol === "file:" ? dirname(nodeUrl().fileURLToPath(program)) : Deno.cwd();
+  return { path: join(folder, ...DEFAULT_FILE) };
 }
 
 function fromText(text: string, source: string): KvLocation {
@@ -82,11 +82,11 @@ function fromText(text: string, source: string): KvLocation {
   if (text === "" || text.includes("://")) {
     throw new TypeError(`Cannot keep topics: ${source} must be the path of a file or a URL, got "${text}"`);
   }
-  return { path: text === ":memory:" ? text : resolve(text) };
+  return { path: text === ":memory:" ? text : nodePath().resolve(text) };
 }
 
 function fromUrl(url: URL, token: string | undefined): KvLocation {
-  if (url.protocol === "file:" && token === undefined) return { path: fileURLToPath(url) };
+  if (url.protocol === "file:" && token === undefined) return { path: nodeUrl().fileURLToPath(url) };
   if (url.protocol === "http:" || url.protocol === "https:") return { url, token };
   throw new TypeError(`Cannot keep topics: their URL must be one of https, http or file, got "${url.protocol}"`);
 }

@@ -1,5 +1,4 @@
 /** The live end of a topic in this process: follows the log once for all who read it here. */
-import { setImmediate } from "node:timers";
 import type { LogReader, LogSlice } from "./log_reader.ts";
 import type { TopicMessage } from "./message.ts";
 import { isSameEpoch } from "./message_id.ts";

@@ -1,0 +1,86 @@
+/**
+ * Upgrades a request that nothing has refused: the handler converses over the connection, and what it leaves to do is done when
+ * that has ended. Loaded with the first WebSocket.
+ */
+import { HTTPError } from "../errors.ts";
+import type { PendingWork } from "../http/completion.ts";
+import { exchangeOf, type HttpRequest } from "../http/request.ts";
+import type { Stopping } from "../http/stream_reply.ts";
+import { WebSocketConnection } from "../http/websocket_connection.ts";
+import { WebSocketLink } from "../http/websocket_link.ts";
+import type { WebSocketLinks } from "../http/websocket_links.ts";
+import { describeError, log } from "../log.ts";
+import type { WebSocketRoute } from "./websocket_route.ts";
+
+/** A timer that is told to wait longer fires at once. */
+const MAX_TIMEOUT = 2 ** 31 - 1;
+
+/** What an application has for all of its connections. */
+export interface UpgradeParts {
+  readonly stopping: Stopping;
+  readonly pending: PendingWork;
+  readonly links: WebSocketLinks;
+}
+
+/** What was settled before the upgrade. */
+export interface Agreement {
+  readonly protocol: string;
+  readonly args: unknown;
+}
+
+/**
+ * Makes the connection, and lets the handler converse over it.
+ *
+ * @throws {HTTPError} With 501, when no server has sent the request; with 503, when the server has been told to stop meanwhile:
+ * nothing would close the connection.
+ */
+export function upgrade(
+  request: HttpRequest,
+  route: WebSocketRoute,
+  { protocol, args }: Agreement,
+  { pending, links, stopping }: UpgradeParts,
+): Response {
+  if (stopping().aborted) throw new HTTPError(503, "The server stops");
+  const exchange = exchangeOf(request);
+  const { handler, codec, idleTimeout } = route.plan;
+  const { socket, response } = Deno.upgradeWebSocket(request.raw, {
+    idleTimeout: idleTimeout <= MAX_TIMEOUT ? idleTimeout / 1000 : 0,
+  });
+  if (!isFromServer(request.raw)) {
+    throw new HTTPError(501, "A WebSocket takes the Request of a server as it came, no copy and none made by hand");
+  }
+  // Not by Deno's own option, which takes the client's list only where spaces stand between the names.
+  if (protocol !== "") response.headers.set("sec-websocket-protocol", protocol);
+  const link = new WebSocketLink(socket, exchange.matched.limits.message, idleTimeout);
+  links.add(link);
+  const connection = new WebSocketConnection(request, protocol, link, codec);
+  const conversation = converse(link, () => handler(connection, args as never), route.name);
+  pending.add(conversation.then(() => exchange.completion?.run()));
+  return response;
+}
+
+/**
+ * Whether a server has sent a request that was upgraded. Deno makes a socket of any request: one that no server has sent never
+ * opens, and one of a server cannot be upgraded again.
+ */
+function isFromServer(upgraded: Request): boolean {
+  try {
+    Deno.upgradeWebSocket(upgraded);
+    return false;
+  } catch {
+    return true;
+  }
+}
+
+/** From the opening of a link until it has ended, and the handler with it. */
+async function converse(link: WebSocketLink, handle: () => Promise<unknown>, route: string): Promise<void> {
+  try {
+    if (await link.opened) await handle();
+    link.close(1000, "");
+  } catch (thrown) {
+    // To send to a client that has gone is how most handlers learn of it.
+    if (thrown !== link.closed) log("error", "A WebSocket failed", { route, error: describeError(thrown) });
+    link.close(1011, "");
+  }
+  await link.gone;
+}

@@ -1,0 +1,93 @@
+// What every application loads when it starts. What only some of them use is loaded on first use: each module, and each of
+// Node.js above all, makes every start slower and every process larger.
+
+import { assert, assertEquals } from "@std/assert";
+import { dirname, join, relative } from "node:path";
+
+const ROOT = join(import.meta.dirname!, "..", "..");
+
+/** The packages of every application. */
+const PACKAGES = ["@std/http/cookie", "@std/http/status", "@valibot/to-json-schema", "valibot"];
+
+/** Modules that wait for their first use, and what that is. */
+const FIRST_USE: readonly (readonly [use: string, modules: RegExp])[] = [
+  ["an agent asks", /^src\/describe\/mcp\/(?:server|tool|tool_call|tool_request|tool_result|tool_schema)\.ts$/],
+  ["the documentation page is shown", /^src\/describe\/page\/(?:page|markup|script|style|swagger_ui)\.ts$/],
+  ["the document is served", /^src\/http\/static_reply\.ts$/],
+  ["a durable topic is used", /^src\/topics\/kv\/(?!capabilities\.ts)/],
+  ["workers share topics", /^src\/topics\/(?:worker|shared|distant)_store\.ts$/],
+  ["a form is sent", /^src\/http\/(?:form_reader|multipart|part_headers|upload_storage)\.ts$/],
+  ["a WebSocket opens", /^src\/routing\/websocket_upgrade\.ts$/],
+  ["a WebSocket is open", /^src\/http\/websocket_(?:connection|link|inbox|outbox)\.ts$/],
+  ["a stream is replied", /^src\/http\/(?:stream_reply|reply_stream)\.ts$/],
+  ["a file is replied", /^src\/http\/(?:blob_reply|precondition|entity_tag|byte_range|content_disposition)\.ts$/],
+];
+
+/** The specifiers that a module loads before it runs: neither types nor dynamic imports. */
+function loadsOf(file: string, source: string): string[] {
+  const specifiers: string[] = [];
+  const collect: Deno.lint.Rule = {
+    create: () => ({
+      ImportDeclaration(node) {
+        if (node.importKind !== "type") specifiers.push(node.source.value);
+      },
+      ExportNamedDeclaration(node) {
+        if (node.source && node.exportKind !== "type") specifiers.push(node.source.value);
+      },
+      ExportAllDeclaration(node) {
+        if (node.exportKind !== "type") specifiers.push(node.source.value);
+      },
+    }),
+  };
+  Deno.lint.runPlugin({ name: "start", rules: { collect } }, file, source);
+  return specifiers;
+}
+
+/** All modules that a module loads, by their paths from the root of the repository, and all packages. */
+async function startOf(entry: string): Promise<{ modules: Set<string>; packages: Set<string> }> {
+  const modules = new Set([entry]);
+  const packages = new Set<string>();
+  for (const module of modules) {
+    const file = join(ROOT, module);
+    for (const specifier of loadsOf(file, await Deno.readTextFile(file))) {
+      if (specifier.startsWith(".")) modules.add(relative(ROOT, join(dirname(file), specifier)).replaceAll("\\", "/"));
+      else packages.add(specifier);
+    }
+  }
+  return { modules, packages };
+}
+
+async function sourceModules(folder = "src"): Promise<string[]> {
+  const modules: string[] = [];
+  for await (const { name, isDirectory } of Deno.readDir(join(ROOT, folder))) {
+    const path = `${folder}/${name}`;
+    if (isDirectory) modules.push(...await sourceModules(path));
+    else modules.push(path);
+  }
+  return modules;
+}
+
+Deno.test("types and dynamic imports are loaded by no start", () => {
+  const source = `import { a } from "./a.ts";
+    import type { B } from "./b.ts";
+    export type { C } from "./c.ts";
+    export { d } from "./d.ts";
+    export * from "./e.ts";
+    import { type F } from "./f.ts";
+    await import("./g.ts");`;
+  assertEquals(loadsOf("x.ts", source), ["./a.ts", "./d.ts", "./e.ts", "./f.ts"]);
+});
+
+Deno.test("an application loads these packages when it starts, and no module of Node.js", async () => {
+  const { packages } = await startOf("mod.ts");
+  assertEquals([...packages].sort(), PACKAGES);
+});
+
+for (const [use, waiting] of FIRST_USE) {
+  Deno.test(`an application does not load what it needs only when ${use}`, async () => {
+    const { modules } = await startOf("mod.ts");
+    assert(modules.has("src/app.ts"));
+    assert((await sourceModules()).some((module) => waiting.test(module)), "there is no such module any more");
+    assertEquals([...modules].filter((module) => waiting.test(module)), []);
+  });
+}
