@@ -28,12 +28,20 @@ export function compileCheck(schema: Schema): Check {
   return check;
 }
 
+/**
+ * Makes code of the source of a check.
+ *
+ * @throws {EvalError} Where a program may not.
+ */
+export function makeCheck({ body, values }: ReturnType<typeof CheckSource.of>): Check {
+  // All that is written into the source are numbers, the names of kinds, and keys as JSON.
+  const make = new Function(...NAMES, `return (input) => {\n${body}\n};`);
+  return make(values, INVALID, runSchema, runAction, (part: SchemaNode, value: unknown) => compileCheck(part)(value));
+}
+
 function generate(node: SchemaNode): Check | undefined {
-  const { body, values } = CheckSource.of(node);
   try {
-    // All that is written into the source are numbers, the names of kinds, and keys as JSON.
-    const make = new Function(...NAMES, `return (input) => {\n${body}\n};`);
-    return make(values, INVALID, runSchema, runAction, (part: SchemaNode, value: unknown) => compileCheck(part)(value));
+    return makeCheck(CheckSource.of(node));
   } catch (error) {
     if (error instanceof EvalError) return undefined;
     throw error;

@@ -1,7 +1,7 @@
 /** Writes the source of a check: straight code for a schema, with valibot called for what it is not known how to write. */
 import { type ActionNode, isGenuine } from "./genuine.ts";
 import { conversionOf } from "./rebuild.ts";
-import type { PipeAction, SchemaNode } from "./schema.ts";
+import type { SchemaNode } from "./schema.ts";
 
 /** The names that the source refers to, beside the value `input`. */
 export const NAMES = ["values", "INVALID", "runSchema", "runAction", "check"] as const;
@@ -11,18 +11,29 @@ const MAX_DEPTH = 6;
 
 const FAIL = "return INVALID;";
 
+/** Kinds whose values every bound can be compared with. */
+const COMPARABLE = new Set(["string", "number", "bigint", "boolean", "picklist", "enum", "array"]);
+
 /** A source in the making. Values that cannot be written down are kept beside it. */
 export class CheckSource {
   /** What `values[n]` stands for. */
   readonly values: unknown[] = [];
   #lines: string[] = [];
   #names = 0;
+  #canThrow = false;
 
   /** The body of a function of `input` that returns the schema's output, or INVALID. */
   static of(node: SchemaNode): { body: string; values: readonly unknown[] } {
     const source = new CheckSource();
     const output = source.#schema(node, "input", 0);
     return { body: `${source.#lines.join("\n")}\nreturn ${output};`, values: source.values };
+  }
+
+  /** Whether a value can make the schema throw, by code that is not valibot's own. */
+  static #throws(node: SchemaNode): boolean {
+    const source = new CheckSource();
+    source.#schema(node, "input", 0);
+    return source.#canThrow;
   }
 
   /** Writes the check of one schema; gives the expression of its output. */
@@ -33,7 +44,7 @@ export class CheckSource {
       return this.#schema(conversion.node, converted, depth);
     }
     if (!isGenuine(node) || "fallback" in node) return this.#asItIs(node, input);
-    if (node.pipe) return this.#pipe(node.pipe, input, depth);
+    if (node.pipe) return this.#pipe(node, input, depth);
     switch (node.type) {
       case "string":
       case "boolean":
@@ -54,7 +65,7 @@ export class CheckSource {
       case "array":
         return this.#array(node, input, depth);
       case "union":
-        return this.#union(node.options as SchemaNode[], input);
+        return this.#union(node, input);
       case "optional":
       case "undefinedable":
         return this.#absent(node, `${input} === undefined`, input, depth);
@@ -70,14 +81,16 @@ export class CheckSource {
   }
 
   #asItIs(part: SchemaNode | ActionNode, input: string): string {
+    this.#canThrow = true;
     const run = part.kind === "schema" ? "runSchema" : "runAction";
     const dataset = this.#let(`${run}(${this.#value(part)}, ${input})`);
     return `${this.#unless(`!${dataset}.issues`, dataset)}.value`;
   }
 
-  #pipe(steps: readonly (SchemaNode | PipeAction)[], input: string, depth: number): string {
+  #pipe({ type, pipe = [] }: SchemaNode, input: string, depth: number): string {
     let output = input;
-    for (const step of steps) {
+    if (!COMPARABLE.has(type)) this.#canThrow = true;
+    for (const step of pipe) {
       if (step.kind === "schema") output = this.#schema(step as SchemaNode, output, depth);
       else if (step.kind !== "metadata") output = this.#action(step as ActionNode, output);
     }
@@ -103,7 +116,8 @@ export class CheckSource {
       case "max_value":
         return `${input} <= ${bound}`;
       case "regex":
-        return `${bound}.test(${input})`;
+        // One that keeps its place tells something else the next time.
+        return (requirement as RegExp).global || (requirement as RegExp).sticky ? undefined : `${bound}.test(${input})`;
       default:
         return undefined;
     }
@@ -131,6 +145,7 @@ export class CheckSource {
   }
 
   #default({ default: given }: SchemaNode): string {
+    if (typeof given === "function") this.#canThrow = true;
     return this.#value(given) + (typeof given === "function" ? "()" : "");
   }
 
@@ -146,12 +161,16 @@ export class CheckSource {
     return output;
   }
 
-  /** The first option that takes the value. */
-  #union(options: readonly SchemaNode[], input: string): string {
+  /** The first option that takes the value. A check ends at the first fault, where valibot goes on, and may throw. */
+  #union(node: SchemaNode, input: string): string {
+    const options = node.options as SchemaNode[];
+    const throwing = options.findIndex(CheckSource.#throws);
+    if (throwing >= 0 && throwing < options.length - 1) return this.#asItIs(node, input);
     const output = this.#let("INVALID");
     for (const option of options) {
       this.#write(`if (${output} === INVALID) ${output} = check(${this.#value(option)}, ${input});`);
     }
+    if (throwing >= 0) this.#canThrow = true;
     return this.#unless(`${output} !== INVALID`, output);
   }
 
@@ -170,6 +189,7 @@ export class CheckSource {
   }
 
   #call(node: SchemaNode, input: string): string {
+    if (CheckSource.#throws(node)) this.#canThrow = true;
     const output = this.#let(`check(${this.#value(node)}, ${input})`);
     return this.#unless(`${output} !== INVALID`, output);
   }

@@ -4,34 +4,14 @@ import { type Dataset, runSchema, type Schema } from "../../../src/schema/schema
 import { toValidator } from "../../../src/schema/validator.ts";
 import * as v from "valibot";
 import { Random } from "../support/random.ts";
-import { randomSchema, randomValue } from "../support/schemas.ts";
+import { CheckFuzz, outcome } from "./support/check_fuzz.ts";
 
-/** What becomes of a value, in a form that can be compared. */
-function outcome(run: () => Dataset | Promise<Dataset>): unknown {
-  try {
-    const { value, issues } = run() as Dataset;
-    if (!issues) return { value };
-    return issues.map(({ message, path }) => [message, path?.map(({ key }) => key)]);
-  } catch (error) {
-    return { thrown: String(error) };
-  }
-}
-
-Deno.test("A compiled check gives what valibot gives, for random schemas and values", () => {
-  const random = new Random(1_121);
-  let [valid, invalid] = [0, 0];
-  for (let round = 0; round < 6_000; round++) {
-    const schema = randomSchema(random, 3, { isPlain: false });
-    const { validate } = toValidator(schema);
-    for (let turn = 0; turn < 12; turn++) {
-      const value = randomValue(random, 3, { isPlain: false });
-      const expected = outcome(() => runSchema(schema, value));
-      assertEquals(outcome(() => validate(value)), expected, `round ${round}: ${Deno.inspect(value, { depth: 9 })}`);
-      if (Array.isArray(expected)) invalid++;
-      else valid++;
-    }
-  }
-  assert(valid > 10_000 && invalid > 10_000, `${valid} valid, ${invalid} invalid`);
+Deno.test("A compiled check gives what valibot gives, for random schemas and values; a spoilt one is noticed", () => {
+  const fuzz = new CheckFuzz(1_121);
+  fuzz.run(70_000);
+  const { valid, invalid } = fuzz.counts;
+  assert(valid > 20_000 && invalid > 20_000, `${valid} valid, ${invalid} invalid`);
+  for (const [fault, { noticed }] of fuzz.faults) assert(noticed > 0, `never noticed: ${fault}`);
 });
 
 Deno.test("A schema of any depth is checked, its innermost fault found", () => {
@@ -179,6 +159,26 @@ Deno.test("A regular expression that keeps its place, and one that depends on it
 Deno.test("What is not valid is told by one symbol that no value can be", () => {
   assertEquals(compileCheck(v.string())(5), INVALID);
   assertEquals(compileCheck(v.any())(undefined), undefined);
+});
+
+Deno.test("What an option of a union throws is thrown, also where the option has failed before, and another would do", () => {
+  const broken = v.pipe(v.any(), v.transform((value) => value.b.c));
+  const options: v.GenericSchema[] = [
+    v.object({ a: v.string(), b: broken }),
+    v.object({ a: v.string(), b: v.optional(v.number(), () => broken.pipe[1].operation({})) }),
+    v.object({ a: v.string(), b: v.pipe(v.any(), v.minValue(5)) }),
+    v.object({ a: v.string(), b: v.pipe(v.any(), v.regex(/x/)) }),
+    v.object({ a: v.string(), b: v.union([broken, v.number()]) }),
+    v.object({ a: v.string(), b: v.object({ c: v.object({ d: v.object({ e: v.object({ f: broken }) }) }) }) }),
+  ];
+  const unreadable = { valueOf: 1, toString: 1 };
+  const values = [{ a: 1 }, { a: 1, b: unreadable }, { a: 1, b: { c: { d: { e: { f: 1 } } } } }];
+  for (const option of options) {
+    const schema = v.union([option, v.any()]);
+    const outcomes = values.map((value) => outcome(() => runSchema(schema, value)));
+    assert(outcomes.some((expected) => "thrown" in (expected as object)));
+    assertEquals(values.map((value) => outcome(() => toValidator(schema).validate(value))), outcomes);
+  }
 });
 
 Deno.test("An async schema is run by valibot, and its result waited for", async () => {
