@@ -78,6 +78,10 @@ import { App } from "${CORE}";
 import * as v from "valibot";
 const app = new App();
 app.get("/{n}", { params: { n: v.number() } }, async (_request, { n }) => n + 1);
+const Book = v.object({ title: v.string(), pages: v.optional(v.number(), 1) });
+app.post("/", { query: { q: v.array(v.string()) }, body: Book, response: Book }, async (_request, { q, body }) => {
+  return { ...body, title: body.title + q, secret: 1 };
+});
 await app.run({ port: 0, onListen: ({ port }) => console.log("port " + port) });
 `;
   const command = ["run", "--v8-flags=--disallow-code-generation-from-strings"];
@@ -85,6 +89,10 @@ await app.run({ port: 0, onListen: ({ port }) => console.log("port " + port) });
   const port = await child.port();
   assertEquals((await exchange(port, `GET /5 HTTP/1.1\r\n${CLOSE}`)).body, "6");
   assertEquals((await exchange(port, `GET /x HTTP/1.1\r\n${CLOSE}`)).status, 422);
+  const post = (body: string) =>
+    `POST /?q=a&q=b HTTP/1.1\r\ncontent-type: application/json\r\ncontent-length: ${body.length}\r\n${CLOSE}${body}`;
+  assertEquals((await exchange(port, post(`{"title":"x"}`))).body, `{"title":"xa,b","pages":1}`);
+  assertEquals((await exchange(port, post(`{"title":1}`))).status, 422);
 });
 
 Deno.test("deno compile: a program as one executable", async () => {
