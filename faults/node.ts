@@ -8,9 +8,9 @@ import {
   type TopicOptions,
   type TopicsLocation,
 } from "../mod.ts";
+import { ConnectClient } from "../src/topics/kv/connect_client.ts";
+import type { KvWrite } from "../src/topics/kv/engine.ts";
 import { KvStore } from "../src/topics/kv/kv_store.ts";
-import { toEngine } from "../src/topics/kv/engine.ts";
-import { openNpmDatabase } from "../src/topics/kv/npm_client.ts";
 import { type LogEntry, parseLog, type Payload } from "./log_entry.ts";
 
 /** What a node does. */
@@ -80,8 +80,6 @@ async function main(plan: NodePlan): Promise<void> {
   log.write({ kind: "published" });
   await Promise.all(reading);
   await app.stop();
-  // Where Deno's own client was opening a database behind a black hole, it goes on for as long as the process lives.
-  Deno.exit(0);
 }
 
 async function publish(topic: Topic<Payload>, payload: Payload, hasId: boolean, patience: number, log: Log) {
@@ -148,8 +146,9 @@ function placeOf({ topics, isBlind }: NodePlan): TopicsLocation {
     name: url.href,
     interval: 100,
     open: async () => {
-      const engine = toEngine(await openNpmDatabase(url, topics.token));
-      return { ...engine, write: (write) => engine.write({ ...write, checks: [] }) };
+      const client = await ConnectClient.open(url, topics.token);
+      const write = client.write.bind(client);
+      return Object.assign(client, { write: (asked: KvWrite) => write({ ...asked, checks: [] }) });
     },
   });
 }

@@ -1,8 +1,4 @@
-/**
- * The client of `npm:@deno/kv`, loaded when it is needed: for files where Deno has not been told to bring its own, and for databases on
- * the network. There Deno's own takes more than 40 ms for a write of more than 1 KB, since the body waits for the acknowledgement of
- * the head, and what was given up goes on being tried for as long as the process lives.
- */
+/** The client of `npm:@deno/kv`, loaded when it is needed: for files, where Deno has not been told to bring its own. */
 
 // Not a literal: Deno would download a literal's package, of 12 MB, with every application.
 const PACKAGE: string = "npm:@deno/kv@^0.14.0";
@@ -42,25 +38,6 @@ export async function openNpmFile(path: string): Promise<Deno.Kv> {
     const isMissing = cause instanceof Error && cause.message.startsWith("No default napi interface");
     throw isMissing ? new ClientMissingError("Cannot load the addon of npm's client of Deno KV", { cause }) : cause;
   }
-}
-
-/**
- * Opens a database on the network. What is on its way when it is closed is given up.
- *
- * @param url Its address.
- * @param accessToken What it lets in.
- * @throws {ClientMissingError} When the package cannot be loaded.
- */
-export async function openNpmDatabase(url: URL, accessToken: string): Promise<Deno.Kv> {
-  const closing = new AbortController();
-  const fetcher = (input: string, init: RequestInit) => fetch(input, { ...init, signal: closing.signal });
-  const kv = await open(url.href, { implementation: "remote", accessToken, fetcher, maxRetries: 0 });
-  const close = kv.close.bind(kv);
-  kv.close = () => {
-    closing.abort();
-    close();
-  };
-  return withCommitVersion(kv);
 }
 
 async function open(place: string, options: object): Promise<NpmKv> {

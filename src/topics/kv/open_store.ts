@@ -1,10 +1,11 @@
-/** Opens Deno KV: by Deno's own client or by that of npm. */
+/** Opens Deno KV: a file by the client of Deno or that of npm, a database on the network by one of the store's own. */
 import { dirname } from "node:path";
 import type { DatabaseLocation, KvLocation } from "../location.ts";
+import { ConnectClient } from "./connect_client.ts";
 import { CannotOpenError } from "./connection.ts";
 import { type KvEngine, toEngine } from "./engine.ts";
 import { KvStore } from "./kv_store.ts";
-import { ClientMissingError, openNpmDatabase, openNpmFile } from "./npm_client.ts";
+import { ClientMissingError, openNpmFile } from "./npm_client.ts";
 
 const TOKEN = "DENO_KV_ACCESS_TOKEN";
 const CURES =
@@ -12,9 +13,7 @@ const CURES =
 
 /** How often a file is looked at for what other processes have written, in milliseconds. */
 const FILE_INTERVAL = 50;
-/** How often a database on the network is looked at, which cannot be watched without Deno's own client. */
-const DATABASE_INTERVAL = 100;
-/** How often a database is looked at that is watched, too. */
+/** How often a database is looked at, which is watched, too. */
 const WATCHED_INTERVAL = 1_000;
 
 /**
@@ -29,15 +28,8 @@ export function openStore(location: KvLocation, now: () => number = Date.now): K
     return new KvStore({ name: path, interval: FILE_INTERVAL, now, open: () => openFile(path) });
   }
   if ("url" in location) {
-    const name = `${location.url.origin}${location.url.pathname}`;
-    return new KvStore({
-      name,
-      now,
-      open: () => openDatabase(location, name),
-      ...hasOwnClient()
-        ? { interval: WATCHED_INTERVAL, openWatching: () => openOwnDatabase(location, name) }
-        : { interval: DATABASE_INTERVAL },
-    });
+    const open = (): Promise<KvEngine> => openDatabase(location);
+    return new KvStore({ name: nameOf(location.url), interval: WATCHED_INTERVAL, now, open, openWatching: open });
   }
   return new KvStore({
     name: "Deno Deploy",
@@ -66,40 +58,15 @@ async function makeFolder(path: string): Promise<void> {
   }
 }
 
-async function openDatabase(location: DatabaseLocation, name: string): Promise<KvEngine> {
-  const { url, token = Deno.env.get(TOKEN) } = location;
+async function openDatabase({ url, token = Deno.env.get(TOKEN) }: DatabaseLocation): Promise<KvEngine> {
   if (token === undefined) {
     throw new CannotOpenError(
-      `Cannot open the store of topics "${name}": it has no token, set ${TOKEN} or give topics as { url, token }`,
+      `Cannot open the store of topics "${
+        nameOf(url)
+      }": it has no token, set ${TOKEN} or give topics as { url, token }`,
     );
   }
-  try {
-    return toEngine(await openNpmDatabase(url, token));
-  } catch (cause) {
-    if (!(cause instanceof ClientMissingError)) throw refusalOr(cause, name);
-    if (!hasOwnClient()) throw clientMissing(name, cause);
-    return await openOwnDatabase(location, name);
-  }
-}
-
-/** One after the other, since Deno reads the token from the environment while it opens a database. */
-let opening: Promise<unknown> = Promise.resolve();
-
-async function openOwnDatabase({ url, token }: DatabaseLocation, name: string): Promise<KvEngine> {
-  const result = opening.then(async () => {
-    const before = Deno.env.get(TOKEN);
-    if (token !== undefined) Deno.env.set(TOKEN, token);
-    try {
-      return toEngine(await Deno.openKv(url.href));
-    } catch (cause) {
-      throw refusalOr(cause, name);
-    } finally {
-      if (token !== undefined && before === undefined) Deno.env.delete(TOKEN);
-      else if (token !== undefined && before !== undefined) Deno.env.set(TOKEN, before);
-    }
-  });
-  opening = result.catch(() => {});
-  return await result;
+  return await ConnectClient.open(url, token);
 }
 
 async function openAttached(): Promise<KvEngine> {
@@ -118,8 +85,7 @@ function clientMissing(name: string, cause: unknown): CannotOpenError {
   return new CannotOpenError(message, { cause });
 }
 
-/** Where the token is refused, trying again would change nothing. */
-function refusalOr(error: unknown, name: string): unknown {
-  if (!(error instanceof Error) || !/status:? 40[013]/.test(error.message)) return error;
-  return new CannotOpenError(`Cannot open the store of topics "${name}": it refuses the token`, { cause: error });
+/** Without a user, a password or a query, which may be secrets. */
+function nameOf({ origin, pathname }: URL): string {
+  return origin + pathname;
 }

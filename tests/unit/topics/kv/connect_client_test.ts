@@ -1,0 +1,188 @@
+// How the client deals with servers that move, refuse, or tell in pieces; tests/denokv has it with the real one.
+
+import { assertEquals, assertRejects } from "@std/assert";
+import { ConnectClient } from "../../../../src/topics/kv/connect_client.ts";
+import { CannotOpenError } from "../../../../src/topics/kv/connection.ts";
+import { packKey } from "../../../../src/topics/kv/packed_key.ts";
+import { encodeMessage, type Field } from "../../../../src/topics/kv/protobuf.ts";
+
+const VERSION = "00000000000000000100";
+const HOUR = 3_600_000;
+
+/** What a server does. */
+interface Behaviour {
+  /** How long an access lasts, in milliseconds. */
+  readonly lifetime?: number;
+  readonly exchange?: () => Response | undefined;
+  readonly answer: (action: string, request: Request) => Response | Promise<Response>;
+}
+
+function test(title: string, behaviour: () => Behaviour, body: (client: Opened) => Promise<void>): void {
+  Deno.test(`A client of a database: ${title}`, async () => {
+    const { lifetime = HOUR, exchange, answer } = behaviour();
+    const accesses = { count: 0 };
+    await using server = Deno.serve({ port: 0, hostname: "127.0.0.1", onListen: () => {} }, async (request) => {
+      const { pathname } = new URL(request.url);
+      if (pathname !== "/db") return await answer(pathname, request);
+      const token = request.headers.get("authorization");
+      accesses.count++;
+      return exchange?.() ?? Response.json({
+        version: 3,
+        databaseId: "00000000-0000-4000-8000-000000000000",
+        endpoints: [{ url: "/far", consistency: "eventual" }, { url: "/near", consistency: "strong" }],
+        token: `${token} for ${accesses.count}`,
+        expiresAt: new Date(Date.now() + lifetime).toISOString(),
+      });
+    });
+    const url = new URL(`http://127.0.0.1:${server.addr.port}/db?secret`);
+    const open = () => ConnectClient.open(url, "token");
+    await body({ open, accesses });
+  });
+}
+
+interface Opened {
+  readonly open: () => Promise<ConnectClient>;
+  readonly accesses: { readonly count: number };
+}
+
+function written(status: number): Response {
+  return new Response(encodeMessage([[1, status], [2, Uint8Array.fromHex(VERSION)]]));
+}
+
+test(
+  "asks where strong reads are answered, with the access that it was given",
+  () => ({
+    answer: (action, request) => {
+      const { headers } = request;
+      const isRight = action === "/near/atomic_write" && headers.get("x-denokv-version") === "3" &&
+        headers.get("authorization") === "Bearer Bearer token for 1";
+      return isRight ? written(1) : new Response(null, { status: 500 });
+    },
+  }),
+  async ({ open, accesses }) => {
+    const client = await open();
+    for (let round = 0; round < 3; round++) assertEquals(await client.write({}), VERSION);
+    assertEquals(accesses.count, 1);
+  },
+);
+
+test(
+  "asks for another access before the one that it has ends",
+  () => ({ lifetime: 60_000, answer: () => written(2) }),
+  async ({ open, accesses }) => {
+    const client = await open();
+    assertEquals(await client.write({}), undefined);
+    assertEquals(accesses.count, 2);
+  },
+);
+
+test(
+  "asks for another access after a refusal, and tells that what it asked was not done",
+  () => {
+    const answers = [new Response("secret", { status: 401 }), written(5), written(1)];
+    return { answer: () => answers.shift()! };
+  },
+  async ({ open, accesses }) => {
+    const client = await open();
+    await assertRejects(() => client.write({}), Error, "status 401");
+    await assertRejects(() => client.write({}), Error, "served elsewhere");
+    assertEquals(await client.write({}), VERSION);
+    assertEquals(accesses.count, 3);
+  },
+);
+
+test(
+  "takes no reading that is not consistent, or is disabled",
+  () => {
+    const answers: Field[][] = [[], [[4, 0]], [[4, 1], [2, 1]], [[4, 1], [8, 2]], [[1, new Uint8Array()], [4, 1]]];
+    return { answer: () => new Response(encodeMessage(answers.shift()!)) };
+  },
+  async ({ open }) => {
+    const client = await open();
+    for (let round = 0; round < 4; round++) {
+      await assertRejects(() => client.get([["a"]]), Error, "served elsewhere");
+    }
+    assertEquals(await client.get([["a"]]), [undefined]);
+  },
+);
+
+test(
+  "refuses what others have written, and says under which key",
+  () => ({
+    answer: () => {
+      const entry = encodeMessage([[1, packKey(["a", "b"])], [2, new Uint8Array()], [3, 1]]);
+      return new Response(encodeMessage([[1, encodeMessage([[1, entry]])], [4, 1]]));
+    },
+  }),
+  async ({ open }) => {
+    const client = await open();
+    await assertRejects(() => client.get([["a", "b"]]), TypeError, 'something else has written the key "a b"');
+  },
+);
+
+test(
+  "is told of changes, however they are cut up",
+  () => ({
+    answer: () => {
+      const entry = (text: string) =>
+        encodeMessage([
+          [1, packKey([text])],
+          [2, new TextEncoder().encode(text)],
+          [3, 3],
+          [4, Uint8Array.fromHex(VERSION)],
+        ]);
+      const changes: Field[][] = [
+        [[2, encodeMessage([[1, 1]])], [2, encodeMessage([[1, 1], [2, entry("b")]])]],
+        [[2, encodeMessage([[1, 1], [2, entry("a")]])], [2, encodeMessage([])]],
+      ];
+      const messages = changes.map((keys) => encodeMessage([[1, 1], ...keys]));
+      const body = [new Uint8Array(), ...messages].flatMap((message) => {
+        const length = new Uint8Array(4);
+        new DataView(length.buffer).setUint32(0, message.length, true);
+        return [...length, ...message];
+      });
+      return new Response(ReadableStream.from(body.map((byte) => new Uint8Array([byte]))));
+    },
+  }),
+  async ({ open }) => {
+    const told = await Array.fromAsync((await open()).watch([["a"], ["b"]]));
+    const b = { key: ["b"], value: new TextEncoder().encode("b"), version: VERSION };
+    const a = { key: ["a"], value: new TextEncoder().encode("a"), version: VERSION };
+    assertEquals(told, [[undefined, b], [a, b]]);
+  },
+);
+
+test(
+  "gives up what is on its way when it is closed",
+  () => ({ answer: () => new Response(new ReadableStream({ start: (stream) => stream.enqueue(new Uint8Array(4)) })) }),
+  async ({ open }) => {
+    const client = await open();
+    const watching = assertRejects(() => client.watch([["a"]]).next(), Error, "closed");
+    client.close();
+    await watching;
+    await assertRejects(() => client.write({}), Error, "closed");
+  },
+);
+
+for (const status of [400, 401, 403]) {
+  test(
+    `cannot be opened where the token is refused with ${status}`,
+    () => ({ exchange: () => new Response("secret", { status }), answer: () => written(1) }),
+    async ({ open }) => {
+      const error = await assertRejects(open, CannotOpenError, "it refuses the token");
+      assertEquals(error.message.includes("secret"), false);
+    },
+  );
+}
+
+test(
+  "is opened when the server has come back",
+  () => {
+    const answers = [new Response(null, { status: 503 }), undefined];
+    return { exchange: () => answers.shift(), answer: () => written(1) };
+  },
+  async ({ open }) => {
+    await assertRejects(open, Error, "status 503");
+    assertEquals(await (await open()).write({}), VERSION);
+  },
+);
