@@ -66,6 +66,7 @@ function contestants(kv: Deno.Kv, topic: Topic<unknown>): Contestant[] {
   const withId = () => topic.publish(DATA, { id: crypto.randomUUID() });
   return [
     { name: BASELINE, publishers: 1, publish: (index) => kv.set(["bare", index], BYTES) },
+    { name: "bare commits, 64 at once", publishers: 64, publish: (index) => kv.set(["bare", index], BYTES) },
     { name: "publish, one publisher", publishers: 1, publish: () => topic.publish(DATA) },
     { name: "publish, one publisher, with ids", publishers: 1, publish: withId },
     { name: "publish, 64 publishers", publishers: 64, publish: () => topic.publish(DATA) },

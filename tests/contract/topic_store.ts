@@ -179,6 +179,49 @@ export function testTopicStore(kind: StoreKind): void {
     assertEquals(dataOf((await one.read(log, LOG_START, ALL)).messages), ["own", "first", "second", "another"]);
   });
 
+  test("a batch of which a message was published again before it came stores the others", async ({ one, other }) => {
+    const log = logOf("overtaken");
+    const key = newBatchKey();
+    const { signal } = new AbortController();
+    const { outcomes: [again] } = await append(other, log, [messageOf("again", toBatchId(key, 0))]);
+    const { outcomes } = await one.append(log, [messageOf("again"), messageOf("other")], { key, signal });
+    assertEquals(outcomes[0], { cursor: again!.cursor, duplicate: true });
+    const { outcomes: [known] } = await append(other, log, [messageOf("other", toBatchId(key, 1))]);
+    assertEquals(known, { cursor: outcomes[1]!.cursor, duplicate: true });
+    assertEquals(dataOf((await one.read(log, LOG_START, ALL)).messages), ["again", "other"]);
+  });
+
+  test("of batches with many ids that are appended at once, each id is one message", async ({ one, other }) => {
+    const random = new Random(7);
+    const log = logOf("many ids");
+    const cursorOfId = new Map<string, Cursor>();
+    const stored: { cursor: Cursor; data: string }[] = [];
+    const publish = async (store: TopicStore, node: string): Promise<void> => {
+      for (let round = 0; round < 12; round++) {
+        const batch = Array.from({ length: 25 }, (_, index) => {
+          const id = random.oneIn(5) ? undefined : `id ${round * 12 + random.below(40)}`;
+          return messageOf(`${node} ${round} ${index}`, id);
+        });
+        const { outcomes } = await append(store, log, batch);
+        for (const [index, { cursor, duplicate }] of outcomes.entries()) {
+          const { id, data } = batch[index]!;
+          if (!duplicate) stored.push({ cursor, data: JSON.parse(data) });
+          if (id === undefined) continue;
+          assertEquals(cursorOfId.get(id) ?? cursor, cursor);
+          cursorOfId.set(id, cursor);
+        }
+        const own = outcomes.filter(({ duplicate }) => !duplicate).map(({ cursor }) => cursor);
+        assertEquals(own, own.toSorted());
+      }
+    };
+    await Promise.all([publish(one, "one"), publish(other, "other")]);
+    stored.sort((a, b) => a.cursor < b.cursor ? -1 : 1);
+    const { messages } = await one.read(log, LOG_START, ALL);
+    assertEquals(messages.map(({ cursor, data }) => ({ cursor, data: JSON.parse(data) })), stored);
+    const cursors = new Set(stored.map(({ cursor }) => cursor));
+    assert([...cursorOfId.values()].every((cursor) => cursors.has(cursor)));
+  });
+
   test("ids belong to their topic", async ({ one }) => {
     for (const name of ["a", "b"]) {
       assertEquals((await append(one, logOf(name), [messageOf(name, "id")])).outcomes[0]!.duplicate, false);

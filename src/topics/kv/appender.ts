@@ -1,12 +1,14 @@
-/** Appends batches to logs: each is one write, whatever becomes of the replies. */
+/** Appends batches to logs, whatever becomes of the replies. */
 import { toBatchPlace } from "../batch_id.ts";
-import type { AppendOptions, AppendOutcome, AppendResult, LogRef, NewMessage } from "../store.ts";
+import type { AppendOptions, AppendResult, LogRef, NewMessage } from "../store.ts";
+import { Batch, type Pending } from "./batch.ts";
 import type { Connection } from "./connection.ts";
-import type { KvEngine, KvEntry, KvKey, KvWrite } from "./engine.ts";
+import type { KvCheck, KvSet, KvWrite } from "./engine.ts";
 import type { Epoch } from "./epoch.ts";
 import { encodeFrame } from "./frame.ts";
-import { batchKey, bellKey, EPOCH_KEY, framesPrefix, headKey, idKey, policyKey, toCursor } from "./keys.ts";
+import { batchKey, bellKey, EPOCH_KEY, framesPrefix, headKey, idKey, idsKey, policyKey } from "./keys.ts";
 import { encodePolicy } from "./policy.ts";
+import { encodeBatch, encodeId, findStored, placeInBatch, type Stamps } from "./records.ts";
 
 /**
  * How long keys of batches and ids are remembered at least, in milliseconds: longer than an append is tried again, and than whoever is
@@ -16,6 +18,16 @@ const MIN_MEMORY = 120_000;
 
 /** How many logs are known to have their policy written; more are but written again. */
 const MAX_DECLARED = 10_000;
+
+/** How many ids a write checks one by one. It has at most 10 checks: the life of the database, the key of the batch, and these. */
+const MAX_CHECKED_IDS = 8;
+/** How many ids a write has that checks instead that there was no other write with ids: as many as a batch has. */
+const MAX_GUARDED_IDS = 256;
+/**
+ * How many writes of a batch are refused before its ids are checked one by one, which no other write can hinder: a node far from the
+ * database would else wait for as long as nearer ones are busy.
+ */
+const MAX_REFUSALS = 3;
 
 const NOTHING: Uint8Array = new Uint8Array();
 
@@ -30,17 +42,6 @@ export interface AppenderOptions {
   /** The time in milliseconds since 1970. */
   readonly now: () => number;
 }
-
-/** A message on its way, and where it turned out to be. */
-interface Pending {
-  readonly message: NewMessage;
-  /** Its index in the batch. */
-  readonly index: number;
-  outcome: AppendOutcome | undefined;
-}
-
-/** What is remembered of an id: the batch that brought it, and the index of its message in the frame, and how many it has. */
-type IdRecord = readonly [key: string, index: number, count: number];
 
 /** Appends to logs. */
 export class Appender {
@@ -57,6 +58,9 @@ export class Appender {
    *
    * A write whose reply is lost is made again. It checks that neither the batch's key nor one of the ids is there, so that of all the
    * attempts, of which one may be carried out long after it was given up, the first alone has an effect.
+   *
+   * A few ids are checked one by one. Of many it is read that they are not there, with the version of the newest write that had ids,
+   * and the write checks that this is still the newest one.
    */
   async append(log: LogRef, messages: readonly NewMessage[], { key, signal }: AppendOptions): Promise<AppendResult> {
     const { epoch } = this.#options;
@@ -70,66 +74,59 @@ export class Appender {
     const { connection, epoch } = this.#options;
     const life = await epoch.current();
     for (const pending of batch.pending) await this.#recall(batch.log, pending, signal);
-    while (batch.pending.length > 0) {
-      const write = this.#writeOf(batch, life);
+    let stamps: Stamps = { batch: null, newest: undefined };
+    for (let refusals = 0; batch.pending.length > 0;) {
+      const isGuarded = refusals < MAX_REFUSALS && batch.countIds() > MAX_CHECKED_IDS;
+      if (isGuarded || refusals > 0) {
+        const found = await connection.use((engine) => findStored(batch, engine), signal);
+        if (await epoch.observe(found.life)) return false;
+        stamps = found;
+        if (isGuarded && found.newest === undefined) {
+          refusals++;
+          continue;
+        }
+      }
+      const part = batch.nextPart(isGuarded ? MAX_GUARDED_IDS : MAX_CHECKED_IDS);
+      if (part.length === 0) break;
+      const write = this.#writeOf(batch, part, life.version, isGuarded ? stamps : { ...stamps, newest: undefined });
       const version = await connection.use((engine) => engine.write(write), signal);
       if (version === undefined) {
-        const found = await connection.use((engine) => this.#findOut(engine, batch), signal);
-        if (await epoch.observe(found)) return false;
+        refusals++;
       } else {
-        batch.settle(version);
+        batch.settle(part, version);
         this.#remember(batch.log);
       }
     }
     return true;
   }
 
-  #writeOf(batch: Batch, life: KvEntry): KvWrite {
+  #writeOf(batch: Batch, part: readonly Pending[], life: string, { batch: stamp, newest }: Stamps): KvWrite {
     const { now, bellOf } = this.#options;
-    const { log: { name, policy }, pending, key } = batch;
+    const { log: { name, policy }, key, isSplit } = batch;
     const expireIn = Math.max(policy.dedupe, MIN_MEMORY);
-    const ids: { key: KvKey; value: Uint8Array; expireIn: number }[] = [];
+    const ids: KvSet[] = [];
     const unnamed: number[] = [];
-    for (const [index, { message: { id }, index: batchIndex }] of pending.entries()) {
-      if (id === undefined) unnamed.push(batchIndex, index);
-      else ids.push({ key: idKey(name, id), value: encode([key, index, pending.length]), expireIn });
+    for (const [index, pending] of part.entries()) {
+      const id = batch.idOf(pending);
+      if (id === undefined) unnamed.push(pending.index, index);
+      else ids.push({ key: idKey(name, id), value: encodeId(key, index, part.length), expireIn });
     }
+    const checks: KvCheck[] = [{ key: EPOCH_KEY, version: life }];
+    const sets = [...ids];
+    if (isSplit || unnamed.length > 0) checks.push({ key: batchKey(name, key), version: stamp });
     if (unnamed.length > 0) {
-      ids.push({ key: batchKey(name, key), value: encode([pending.length, ...unnamed]), expireIn });
+      sets.push({ key: batchKey(name, key), value: encodeBatch([part.length, ...unnamed]), expireIn });
     }
-    const policies = this.#declared.has(name) ? [] : [{ key: policyKey(name), value: encodePolicy(policy) }];
-    return {
-      checks: [{ key: EPOCH_KEY, version: life.version }, ...ids.map(({ key }) => ({ key, version: null }))],
-      sets: [
-        ...ids,
-        ...policies,
-        { key: headKey(name), value: NOTHING },
-        { key: bellKey(bellOf(name)), value: new TextEncoder().encode(name) },
-      ],
-      append: {
-        prefix: framesPrefix(name),
-        value: encodeFrame({ time: now(), messages: pending.map(({ message }) => message) }),
-      },
-    };
-  }
-
-  /** Finds out why a write was refused: which messages are there already. Gives the life of the database. */
-  async #findOut(engine: KvEngine, batch: Batch): Promise<KvEntry | undefined> {
-    const { log: { name }, pending, key } = batch;
-    const named = pending.filter(({ message: { id } }) => id !== undefined);
-    const keys = named.map(({ message: { id } }) => idKey(name, id!));
-    const [life, stored, ...entries] = await engine.get([EPOCH_KEY, batchKey(name, key), ...keys]);
-    for (const [index, entry] of entries.entries()) {
-      if (!entry) continue;
-      const [storedBy, place, count] = decode<IdRecord>(entry);
-      // Where an earlier attempt of this append has stored it, it is no duplicate.
-      named[index]!.outcome = { cursor: toCursor(entry.version, place, count), duplicate: storedBy !== key };
-    }
-    for (const waiting of stored ? pending : []) {
-      const cursor = placeInBatch(stored!, waiting.index);
-      if (waiting.message.id === undefined && cursor !== undefined) waiting.outcome = { cursor, duplicate: false };
-    }
-    return life;
+    if (newest === undefined) checks.push(...ids.map(({ key }) => ({ key, version: null })));
+    else checks.push({ key: idsKey(name), version: newest });
+    if (ids.length > 0) sets.push({ key: idsKey(name), value: NOTHING });
+    if (!this.#declared.has(name)) sets.push({ key: policyKey(name), value: encodePolicy(policy) });
+    sets.push(
+      { key: headKey(name), value: NOTHING },
+      { key: bellKey(bellOf(name)), value: new TextEncoder().encode(name) },
+    );
+    const value = encodeFrame({ time: now(), messages: part.map(({ message }) => message) });
+    return { checks, sets, append: { prefix: framesPrefix(name), value } };
   }
 
   /**
@@ -143,7 +140,7 @@ export class Appender {
     const key = batchKey(name, place.key);
     const expireIn = Math.max(policy.dedupe, MIN_MEMORY);
     pending.outcome = await this.#options.connection.use(async (engine) => {
-      await engine.write({ checks: [{ key, version: null }], sets: [{ key, value: encode([]), expireIn }] });
+      await engine.write({ checks: [{ key, version: null }], sets: [{ key, value: encodeBatch([]), expireIn }] });
       const [entry] = await engine.get([key]);
       const cursor = entry && placeInBatch(entry, place.index);
       return cursor === undefined ? undefined : { cursor, duplicate: true };
@@ -154,65 +151,4 @@ export class Appender {
     if (this.#declared.size >= MAX_DECLARED) this.#declared.clear();
     this.#declared.add(name);
   }
-}
-
-/** A batch of which some messages may be stored already. */
-class Batch {
-  readonly log: LogRef;
-  readonly key: string;
-  readonly #all: readonly Pending[];
-  /** For each message the first one of its id, which is itself but for duplicates. */
-  readonly #firsts: readonly Pending[];
-
-  constructor(log: LogRef, key: string, messages: readonly NewMessage[]) {
-    this.log = log;
-    this.key = key;
-    const byId = new Map<string, Pending>();
-    this.#all = messages.map((message, index) => ({ message, index, outcome: undefined }));
-    this.#firsts = this.#all.map((pending) => {
-      const { id } = pending.message;
-      if (id === undefined) return pending;
-      const first = byId.get(id) ?? pending;
-      byId.set(id, first);
-      return first;
-    });
-  }
-
-  /** What is not known to be stored, in its order. */
-  get pending(): readonly Pending[] {
-    return this.#all.filter((pending, index) => this.#firsts[index] === pending && pending.outcome === undefined);
-  }
-
-  /** All of them, when nothing is pending any more. */
-  get outcomes(): AppendOutcome[] {
-    return this.#all.map((pending, index) => {
-      const { outcome } = this.#firsts[index]!;
-      return this.#firsts[index] === pending ? outcome! : { ...outcome!, duplicate: true };
-    });
-  }
-
-  /** All that was pending was stored by a write. */
-  settle(version: string): void {
-    const { pending } = this;
-    for (const [index, waiting] of pending.entries()) {
-      waiting.outcome = { cursor: toCursor(version, index, pending.length), duplicate: false };
-    }
-  }
-}
-
-/** The place of a message without an id, by its index in the batch. Undefined where it was not stored with the batch. */
-function placeInBatch(entry: KvEntry, batchIndex: number): string | undefined {
-  const [count, ...pairs] = decode<readonly number[]>(entry);
-  for (let pair = 0; pair < pairs.length; pair += 2) {
-    if (pairs[pair] === batchIndex) return toCursor(entry.version, pairs[pair + 1]!, count!);
-  }
-  return undefined;
-}
-
-function encode(value: readonly unknown[]): Uint8Array {
-  return new TextEncoder().encode(JSON.stringify(value));
-}
-
-function decode<Value>({ value }: KvEntry): Value {
-  return JSON.parse(new TextDecoder().decode(value)) as Value;
 }

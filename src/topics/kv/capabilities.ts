@@ -10,7 +10,6 @@ export const KV_CAPABILITIES: StoreCapabilities = {
   maxMessageBytes: MAX_DATA_BYTES,
   // So that an index in a frame has two hexadecimal digits, and that of the last message is none of the others.
   maxBatchMessages: 256,
-  // A write has at most 10 checks: the life of the database, the key of the batch, and these.
-  maxBatchIds: 8,
+  maxBatchIds: 256,
   maxBatchBytes: MAX_DATA_BYTES,
 };

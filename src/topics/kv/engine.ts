@@ -16,12 +16,30 @@ export interface KvEntry {
   readonly version: string;
 }
 
+/** An entry that must still be as it was read. */
+export interface KvCheck {
+  /** Its key. */
+  readonly key: KvKey;
+  /** When it was written; null where there must be none. */
+  readonly version: string | null;
+}
+
+/** An entry to write. */
+export interface KvSet {
+  /** Its key. */
+  readonly key: KvKey;
+  /** What it is to hold. */
+  readonly value: Uint8Array;
+  /** It is removed some time after so many milliseconds. */
+  readonly expireIn?: number;
+}
+
 /** What is written at once, if all checks hold. */
 export interface KvWrite {
-  /** Entries that must still be as they were read; null where there must be none. */
-  readonly checks?: readonly { readonly key: KvKey; readonly version: string | null }[];
-  /** Entries to write; one with an expiry is removed some time after so many milliseconds. */
-  readonly sets?: readonly { readonly key: KvKey; readonly value: Uint8Array; readonly expireIn?: number }[];
+  /** At most 10. */
+  readonly checks?: readonly KvCheck[];
+  /** Entries to write. */
+  readonly sets?: readonly KvSet[];
   /** Entries to remove. */
   readonly deletes?: readonly KvKey[];
   /** An entry whose key ends with the version of this write. */

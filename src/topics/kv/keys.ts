@@ -12,6 +12,7 @@
  * | log name low          | the place of the newest message that was removed                                           |
  * | batch name key        | the messages without an id of that batch; nothing, where it must not be stored any more    |
  * | id name id            | the message of an id                                                                       |
+ * | ids name              | nothing; its version is that of the newest write with ids                                  |
  *
  * A log's head and low come after its frames, so that one reading up to the end of a log finds them, too, as of the same moment.
  */
@@ -76,6 +77,11 @@ export function batchKey(name: string, key: string): KvKey {
 /** The message of an id. */
 export function idKey(name: string, id: string): KvKey {
   return [...ROOT, "id", name, id];
+}
+
+/** The newest write of a log that had ids. */
+export function idsKey(name: string): KvKey {
+  return [...ROOT, "ids", name];
 }
 
 /** A version begins the place of each of its messages. */

@@ -1,0 +1,110 @@
+/** A batch on its way into a log, of which some messages may be stored already. */
+import { toBatchId } from "../batch_id.ts";
+import { countBytes } from "../data.ts";
+import type { AppendOutcome, LogRef, NewMessage } from "../store.ts";
+import { toCursor } from "./keys.ts";
+
+/** A message on its way, and where it turned out to be. */
+export interface Pending {
+  /** The message. */
+  readonly message: NewMessage;
+  /** Its index in the batch. */
+  readonly index: number;
+  /** Undefined while it is not known to be stored. */
+  outcome: AppendOutcome | undefined;
+}
+
+/** The most bytes of names and ids in the keys of one write, of which a database takes 80 KiB with all that belongs to keys. */
+const MAX_KEY_BYTES = 48 * 1024;
+/** What a key has beside the name and the id, and more. */
+const KEY_BYTES = 32;
+
+/** The messages of one append. */
+export class Batch {
+  /** Where they go. */
+  readonly log: LogRef;
+  /** Names the batch. */
+  readonly key: string;
+  readonly #all: readonly Pending[];
+  /** For each message the first one of its id, which is itself but for duplicates. */
+  readonly #firsts: readonly Pending[];
+  readonly #nameBytes: number;
+  #isSplit = false;
+
+  /** Makes a batch of which nothing is stored. */
+  constructor(log: LogRef, key: string, messages: readonly NewMessage[]) {
+    this.log = log;
+    this.key = key;
+    this.#nameBytes = countBytes(log.name);
+    const byId = new Map<string, Pending>();
+    this.#all = messages.map((message, index) => ({ message, index, outcome: undefined }));
+    this.#firsts = this.#all.map((pending) => {
+      const { id } = pending.message;
+      if (id === undefined) return pending;
+      const first = byId.get(id) ?? pending;
+      byId.set(id, first);
+      return first;
+    });
+  }
+
+  /** What is not known to be stored, in its order. */
+  get pending(): readonly Pending[] {
+    return this.#all.filter((pending, index) => this.#firsts[index] === pending && pending.outcome === undefined);
+  }
+
+  /** Whether it is stored by several writes. Then the messages without an id are known by the ids that the batch gives them. */
+  get isSplit(): boolean {
+    return this.#isSplit;
+  }
+
+  /** All of them, when nothing is pending any more. */
+  get outcomes(): AppendOutcome[] {
+    return this.#all.map((pending, index) => {
+      const { outcome } = this.#firsts[index]!;
+      return this.#firsts[index] === pending ? outcome! : { ...outcome!, duplicate: true };
+    });
+  }
+
+  /** The id that a message is known by. Undefined where it is known by its batch. */
+  idOf({ message: { id }, index }: Pending): string | undefined {
+    return id ?? (this.#isSplit ? toBatchId(this.key, index) : undefined);
+  }
+
+  /** How many ids the messages have that are pending. */
+  countIds(): number {
+    return this.pending.filter((pending) => this.idOf(pending) !== undefined).length;
+  }
+
+  /** From now on it is stored by several writes. */
+  split(): void {
+    this.#isSplit = true;
+  }
+
+  /** The messages of the next write: all that are pending, if that has no more ids than allowed. */
+  nextPart(maxIds: number): readonly Pending[] {
+    const { pending } = this;
+    const length = this.#countFitting(pending, maxIds);
+    if (length === pending.length || this.#isSplit) return pending.slice(0, length);
+    this.split();
+    return this.nextPart(maxIds);
+  }
+
+  /** A part was stored by a write. */
+  settle(part: readonly Pending[], version: string): void {
+    for (const [index, waiting] of part.entries()) {
+      waiting.outcome = { cursor: toCursor(version, index, part.length), duplicate: false };
+    }
+  }
+
+  #countFitting(pending: readonly Pending[], maxIds: number): number {
+    let ids = 0;
+    let bytes = 0;
+    for (const [count, waiting] of pending.entries()) {
+      const id = this.idOf(waiting);
+      if (id === undefined) continue;
+      bytes += this.#nameBytes + countBytes(id) + KEY_BYTES;
+      if (++ids > maxIds || ids > 1 && bytes > MAX_KEY_BYTES) return count;
+    }
+    return pending.length;
+  }
+}
