@@ -13,9 +13,13 @@ export interface BatchPlace {
   readonly index: number;
 }
 
-/** A key for a batch. */
+/**
+ * A key for a batch: a UUID that begins with the time (version 7 of RFC 9562). A store has keys of the same time beside one another, and
+ * so writes fewer pages.
+ */
 export function newBatchKey(): string {
-  return crypto.randomUUID();
+  const time = Date.now().toString(16).padStart(12, "0");
+  return `${time.slice(0, 8)}-${time.slice(8)}-7${crypto.randomUUID().slice(15)}`;
 }
 
 /** The id of a message of a batch. */

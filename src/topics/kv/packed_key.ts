@@ -17,13 +17,27 @@ export function packKey(key: KvKey): Uint8Array<ArrayBuffer> {
   const bytes: number[] = [];
   for (const part of key) {
     bytes.push(TEXT);
-    for (const byte of encoder.encode(part)) {
-      bytes.push(byte);
-      if (byte === END) bytes.push(ESCAPE);
-    }
+    packText(part, bytes);
     bytes.push(END);
   }
   return new Uint8Array(bytes);
+}
+
+function packText(text: string, bytes: number[]): void {
+  for (let index = 0; index < text.length; index++) {
+    const unit = text.charCodeAt(index);
+    if (unit > 0x7f) {
+      // The rest is no ASCII; what is costs much less by itself than by an encoder.
+      for (const byte of encoder.encode(text.slice(index))) pushEscaped(byte, bytes);
+      return;
+    }
+    pushEscaped(unit, bytes);
+  }
+}
+
+function pushEscaped(byte: number, bytes: number[]): void {
+  bytes.push(byte);
+  if (byte === END) bytes.push(ESCAPE);
 }
 
 /** Reads a key; undefined where a part of it is no text. */

@@ -1,6 +1,6 @@
 /** What is remembered of messages, so that one that is published again is found. */
 import type { AppendOutcome, Cursor } from "../store.ts";
-import type { Batch } from "./batch.ts";
+import type { Batch, Pending } from "./batch.ts";
 import type { KvEngine, KvEntry } from "./engine.ts";
 import { batchKey, EPOCH_KEY, idKey, idsKey, toCursor } from "./keys.ts";
 
@@ -15,14 +15,6 @@ type IdRecord = readonly [key: string, index: number, count: number];
  * the frame. Nothing, where these must not be stored by the batch's key any more.
  */
 type BatchRecord = readonly number[];
-
-/** What a write checks to be as it was when it was looked which messages of its batch are stored. */
-export interface Stamps {
-  /** The version of what is remembered of the batch. */
-  readonly batch: string | null;
-  /** The version of the newest write with ids, as of when all ids were read. */
-  readonly newest: string | null | undefined;
-}
 
 /** Writes what is remembered of an id. */
 export function encodeId(...record: IdRecord): Uint8Array {
@@ -43,34 +35,61 @@ export function placeInBatch(entry: KvEntry, batchIndex: number): Cursor | undef
   return undefined;
 }
 
-/** Looks which messages of a batch are stored already, and notes it in the batch. Gives the life of the database, too. */
-export async function findStored(batch: Batch, engine: KvEngine): Promise<Stamps & { life: KvEntry | undefined }> {
+/** What is remembered of a batch as a whole, and the life of the database. */
+export interface BatchState {
+  /** The life of the database. */
+  readonly life: KvEntry | undefined;
+  /** The version of what is remembered of the batch; null where nothing is. */
+  readonly version: string | null;
+}
+
+/** Looks whether messages without an id are stored already, and notes it in the batch. */
+export async function findBatch(batch: Batch, engine: KvEngine): Promise<BatchState> {
+  const [life, stored] = await engine.get([EPOCH_KEY, batchKey(batch.log.name, batch.key)]);
+  for (const waiting of stored ? batch.pending : []) {
+    if (batch.idOf(waiting) !== undefined) continue;
+    const cursor = placeInBatch(stored!, waiting.index);
+    if (cursor !== undefined) waiting.outcome = { cursor, duplicate: false };
+    // Somebody has published one of them again, and made sure that the batch's key brings none.
+    else batch.split();
+  }
+  return { life, version: stored?.version ?? null };
+}
+
+/**
+ * Looks which messages are stored already, by their ids, and notes it in them.
+ *
+ * @param batch The batch.
+ * @param sought Messages of it that have ids.
+ * @param engine The database.
+ * @param newest The version of the newest write with ids, where that is known before; it is read otherwise.
+ * @returns That version as of when all were read; undefined where it changed meanwhile.
+ */
+export async function findIds(
+  batch: Batch,
+  sought: readonly Pending[],
+  engine: KvEngine,
+  newest: string | undefined,
+): Promise<string | null | undefined> {
   const { log: { name }, key } = batch;
-  const named = batch.pending.filter((pending) => batch.idOf(pending) !== undefined);
-  const keys = [EPOCH_KEY, batchKey(name, key), ...named.map((pending) => idKey(name, batch.idOf(pending)!))];
-  const parts = Array.from({ length: Math.ceil(keys.length / (KEYS_PER_READ - 1)) }, (_, part) => {
-    const first = part * (KEYS_PER_READ - 1);
-    return engine.get([idsKey(name), ...keys.slice(first, first + KEYS_PER_READ - 1)]);
-  });
-  const found = await Promise.all(parts);
-  const versions = found.map(([newest]) => newest?.version ?? null);
-  const [life, stored, ...ids] = found.flatMap(([_, ...entries]) => entries);
-  for (const [index, entry] of ids.entries()) {
-    if (entry) named[index]!.outcome = decodeId(entry, key);
-  }
-  if (stored) {
-    for (const waiting of batch.pending) {
-      const cursor = batch.idOf(waiting) === undefined ? placeInBatch(stored, waiting.index) : undefined;
-      if (cursor !== undefined) waiting.outcome = { cursor, duplicate: false };
+  const guard = newest === undefined ? [idsKey(name)] : [];
+  const perRead = KEYS_PER_READ - guard.length;
+  const versions = new Set<string | null>(newest === undefined ? [] : [newest]);
+  const find = async (some: readonly Pending[]): Promise<void> => {
+    const keys = some.map((pending) => idKey(name, batch.idOf(pending)!));
+    const entries = await engine.get([...keys, ...guard]);
+    for (const [index, pending] of some.entries()) {
+      const entry = entries[index];
+      if (entry) pending.outcome = decodeId(entry, key);
     }
-    // Whoever published one of them again has made sure that the batch's key brings none.
-    if (batch.pending.some((pending) => batch.idOf(pending) === undefined)) batch.split();
-  }
-  return {
-    life,
-    batch: stored?.version ?? null,
-    newest: versions.every((version) => version === versions[0]) ? versions[0] : undefined,
+    if (guard.length > 0) versions.add(entries[some.length]?.version ?? null);
   };
+  const reads = Math.max(1, Math.ceil(sought.length / perRead));
+  await Promise.all(
+    Array.from({ length: reads }, (_, read) => find(sought.slice(read * perRead, (read + 1) * perRead))),
+  );
+  const [version] = versions;
+  return versions.size === 1 ? version : undefined;
 }
 
 /** Reads what became of the message of an id, for the batch that looks for it. */

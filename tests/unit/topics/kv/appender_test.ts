@@ -54,10 +54,10 @@ function numbers(from: number, to: number) {
   });
 }
 
-test("a batch of many ids is one write, of few checks", async ({ meddled, writes }) => {
+test("a batch of many ids is one write, of no more checks than a database takes", async ({ meddled, writes }) => {
   await append(meddled, LOG, Array.from({ length: 256 }, (_, index) => messageOf(index, `id ${index}`)));
   const appending = writes.filter(({ append }) => append);
-  assertEquals(appending.map(({ checks }) => checks?.length), [2]);
+  assertEquals(appending.map(({ checks }) => checks!.length <= 10), [true]);
   assertEquals((await meddled.read(LOG, LOG_START, ALL)).messages.length, 256);
 });
 
