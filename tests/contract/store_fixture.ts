@@ -1,5 +1,14 @@
 import { newBatchKey } from "../../src/topics/batch_id.ts";
-import type { AppendResult, LogPolicy, LogRef, NewMessage, StoredMessage, TopicStore } from "../../src/topics/store.ts";
+import type {
+  AppendResult,
+  LogPolicy,
+  LogRef,
+  NewMessage,
+  ReadLimits,
+  StoredMessage,
+  TopicStore,
+} from "../../src/topics/store.ts";
+import type { Clock } from "./clock.ts";
 
 /** A kind of store, for the suites that all stores must pass. */
 export interface StoreKind {
@@ -18,6 +27,19 @@ export interface StoreFixture extends AsyncDisposable {
   /** Opens a store over the data, as another process would. It is closed with the fixture, or before. */
   open(): TopicStore;
 }
+
+/** Two stores over the same data, as of two processes, and their clock. */
+export interface StoreNodes {
+  readonly one: TopicStore;
+  readonly other: TopicStore;
+  readonly clock: Clock;
+}
+
+/** Registers a test of stores. */
+export type StoreTest = (title: string, body: (nodes: StoreNodes) => Promise<void>) => void;
+
+/** Limits that nothing reaches. */
+export const ALL: ReadLimits = { maxMessages: 10_000, maxBytes: 100_000_000 };
 
 /** A policy that keeps everything for a minute, but for what is said. */
 export function policyOf(policy: Partial<LogPolicy> = {}): LogPolicy {

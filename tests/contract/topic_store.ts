@@ -2,26 +2,18 @@
 
 import { assert, assertEquals, assertMatch, assertNotEquals, assertRejects } from "@std/assert";
 import { type Cursor, LOG_START, type LogRef, type ReadLimits, type TopicStore } from "../../src/topics/store.ts";
-import { newBatchKey, toBatchId } from "../../src/topics/batch_id.ts";
 import { Random } from "../unit/support/random.ts";
 import { Clock } from "./clock.ts";
-import { append, dataOf, logOf, messageOf, type StoreKind } from "./store_fixture.ts";
+import { ALL, append, dataOf, logOf, messageOf, type StoreKind, type StoreTest } from "./store_fixture.ts";
+import { testIds } from "./topic_store_ids.ts";
 
-const ALL: ReadLimits = { maxMessages: 10_000, maxBytes: 100_000_000 };
 const MINUTE = 60_000;
 /** The largest batch of the random test. */
 const MAX_BATCH = 5;
 
-/** Two stores over the same data, as of two processes, and their clock. */
-interface Nodes {
-  readonly one: TopicStore;
-  readonly other: TopicStore;
-  readonly clock: Clock;
-}
-
 /** Registers the tests of a kind of store. */
 export function testTopicStore(kind: StoreKind): void {
-  const test = (title: string, body: (nodes: Nodes) => Promise<void>): void => {
+  const test: StoreTest = (title, body) => {
     Deno.test(`${kind.name}: ${title}`, async () => {
       const clock = new Clock();
       await using fixture = await kind.prepare(clock.now);
@@ -128,105 +120,7 @@ export function testTopicStore(kind: StoreKind): void {
     }
   });
 
-  test("a message whose id is known is not stored again, and has the cursor of the first", async ({ one, other }) => {
-    const log = logOf("duplicates");
-    const { outcomes: [first] } = await append(one, log, [messageOf(1, "a")]);
-    assertEquals(first!.duplicate, false);
-    const { outcomes } = await append(other, log, [
-      messageOf(2, "b"),
-      messageOf(3, "a"),
-      messageOf(4, "b"),
-      messageOf(5),
-    ]);
-    assertEquals(outcomes.map(({ duplicate }) => duplicate), [false, true, true, false]);
-    assertEquals([outcomes[1]!.cursor, outcomes[2]!.cursor], [first!.cursor, outcomes[0]!.cursor]);
-    assertEquals(dataOf((await one.read(log, LOG_START, ALL)).messages), [1, 2, 5]);
-  });
-
-  test("of messages of one id that are appended at once, one is stored", async ({ one, other }) => {
-    const log = logOf("race");
-    for (let round = 0; round < 20; round++) {
-      const id = `id ${round}`;
-      const results = await Promise.all([one, other].map((store) => append(store, log, [messageOf(round, id)])));
-      const outcomes = results.map(({ outcomes: [outcome] }) => outcome!);
-      assertEquals(outcomes.map(({ duplicate }) => duplicate).sort(), [false, true]);
-      assertEquals(outcomes[0]!.cursor, outcomes[1]!.cursor);
-    }
-    assertEquals((await one.read(log, LOG_START, ALL)).messages.length, 20);
-  });
-
-  test("an id is remembered for its time, whether its message is kept or not", async ({ one, clock }) => {
-    const log = logOf("window", { count: 1, dedupe: MINUTE });
-    const { outcomes: [first] } = await append(one, log, [messageOf(0, "a")]);
-    await append(one, log, [messageOf(1, "b")]);
-    await one.trim(log);
-    clock.advance(MINUTE);
-    assertEquals((await append(one, log, [messageOf(2, "a")])).outcomes, [{ cursor: first!.cursor, duplicate: true }]);
-  });
-
-  test("an id that was made for the append is remembered where its publisher may leave", async ({ one, other }) => {
-    const log = logOf("fresh");
-    const key = newBatchKey();
-    const { signal } = new AbortController();
-    const batch = [messageOf("own", "id"), messageOf("first"), messageOf("id", "id"), messageOf("second")];
-    const { outcomes } = await one.append(log, batch, { key, signal });
-    for (const index of [3, 1]) {
-      const again = await append(other, log, [messageOf("again", toBatchId(key, index))]);
-      assertEquals(again.outcomes, [{ cursor: outcomes[index]!.cursor, duplicate: true }]);
-    }
-    const { outcomes: [another] } = await append(other, log, [messageOf("another", toBatchId(newBatchKey(), 1))]);
-    assertEquals(another!.duplicate, false);
-    assertEquals(dataOf((await one.read(log, LOG_START, ALL)).messages), ["own", "first", "second", "another"]);
-  });
-
-  test("a batch of which a message was published again before it came stores the others", async ({ one, other }) => {
-    const log = logOf("overtaken");
-    const key = newBatchKey();
-    const { signal } = new AbortController();
-    const { outcomes: [again] } = await append(other, log, [messageOf("again", toBatchId(key, 0))]);
-    const { outcomes } = await one.append(log, [messageOf("again"), messageOf("other")], { key, signal });
-    assertEquals(outcomes[0], { cursor: again!.cursor, duplicate: true });
-    const { outcomes: [known] } = await append(other, log, [messageOf("other", toBatchId(key, 1))]);
-    assertEquals(known, { cursor: outcomes[1]!.cursor, duplicate: true });
-    assertEquals(dataOf((await one.read(log, LOG_START, ALL)).messages), ["again", "other"]);
-  });
-
-  test("of batches with many ids that are appended at once, each id is one message", async ({ one, other }) => {
-    const random = new Random(7);
-    const log = logOf("many ids");
-    const cursorOfId = new Map<string, Cursor>();
-    const stored: { cursor: Cursor; data: string }[] = [];
-    const publish = async (store: TopicStore, node: string): Promise<void> => {
-      for (let round = 0; round < 12; round++) {
-        const batch = Array.from({ length: 25 }, (_, index) => {
-          const id = random.oneIn(5) ? undefined : `id ${round * 12 + random.below(40)}`;
-          return messageOf(`${node} ${round} ${index}`, id);
-        });
-        const { outcomes } = await append(store, log, batch);
-        for (const [index, { cursor, duplicate }] of outcomes.entries()) {
-          const { id, data } = batch[index]!;
-          if (!duplicate) stored.push({ cursor, data: JSON.parse(data) });
-          if (id === undefined) continue;
-          assertEquals(cursorOfId.get(id) ?? cursor, cursor);
-          cursorOfId.set(id, cursor);
-        }
-        const own = outcomes.filter(({ duplicate }) => !duplicate).map(({ cursor }) => cursor);
-        assertEquals(own, own.toSorted());
-      }
-    };
-    await Promise.all([publish(one, "one"), publish(other, "other")]);
-    stored.sort((a, b) => a.cursor < b.cursor ? -1 : 1);
-    const { messages } = await one.read(log, LOG_START, ALL);
-    assertEquals(messages.map(({ cursor, data }) => ({ cursor, data: JSON.parse(data) })), stored);
-    const cursors = new Set(stored.map(({ cursor }) => cursor));
-    assert([...cursorOfId.values()].every((cursor) => cursors.has(cursor)));
-  });
-
-  test("ids belong to their topic", async ({ one }) => {
-    for (const name of ["a", "b"]) {
-      assertEquals((await append(one, logOf(name), [messageOf(name, "id")])).outcomes[0]!.duplicate, false);
-    }
-  });
+  testIds(test);
 
   for (
     const [bound, policy, kept] of [

@@ -6,9 +6,8 @@ import { type KvEngine, type KvWrite, toEngine } from "../../../../src/topics/kv
 import { idsKey } from "../../../../src/topics/kv/keys.ts";
 import { KvStore } from "../../../../src/topics/kv/kv_store.ts";
 import { LOG_START, type TopicStore } from "../../../../src/topics/store.ts";
-import { append, dataOf, logOf, messageOf } from "../../../contract/store_fixture.ts";
+import { ALL, append, dataOf, logOf, messageOf } from "../../../contract/store_fixture.ts";
 
-const ALL = { maxMessages: 10_000, maxBytes: 100_000_000 };
 const LOG = logOf("orders");
 
 interface Setting {
