@@ -4,11 +4,13 @@
 
 import { join } from "node:path";
 import { runCommand, select } from "../command.ts";
+import { note } from "../figure.ts";
+import { median } from "../http/statistics.ts";
 import { prepareDeno } from "../../tools/deno.ts";
 import { type Application, APPLICATIONS } from "./applications.ts";
 import type { Sample } from "./one_document.ts";
 import { type Options, readOptions, USAGE } from "./options.ts";
-import { excesses, type Measured, table } from "./report.ts";
+import { excesses, type Measured, ratiosOf, table } from "./report.ts";
 
 async function main(args: string[], signal: AbortSignal): Promise<number> {
   const options = readOptions(args);
@@ -23,6 +25,17 @@ applications of ${options.routes} routes; ${options.rounds} interleaved processe
 `);
   const measured = await measure(applications, options, signal);
   console.log(table(measured));
+  for (const one of measured) {
+    note({
+      measure: `first document of ${options.routes} routes`,
+      contestant: one.application,
+      reference: "writing it as JSON",
+      value: median(one.samples.map(({ document }) => document)),
+      unit: "ms",
+      ratio: ratiosOf(one),
+      rounds: options.rounds,
+    });
+  }
   if (options.json !== undefined) await Deno.writeTextFile(options.json, JSON.stringify(measured, null, 2));
   const found = options.limit === undefined ? [] : excesses(measured, options.limit);
   for (const excess of found) console.error(excess);

@@ -5,7 +5,8 @@ import { parseArgs } from "@std/cli/parse-args";
 import { App, type Topic } from "../../mod.ts";
 import { Denokv } from "../../tests/denokv/denokv.ts";
 import { readCount, refuseUnknown, runCommand } from "../command.ts";
-import { median } from "../http/statistics.ts";
+import { note } from "../figure.ts";
+import { median, ratios } from "../http/statistics.ts";
 
 const USAGE = `Compares durable topics with bare commits of Deno KV, on a denokv of this machine.
 
@@ -50,9 +51,11 @@ async function main(args: string[], signal: AbortSignal): Promise<number> {
 
   const rates = await measureRates(contestants(kv, topic!), rounds, messages, signal);
   const bare = rates.get(BASELINE)!;
-  for (const [name, rate] of rates) {
+  for (const [name, values] of rates) {
+    const [rate, ratio] = [median(values), ratios(values, bare)];
+    note({ measure: "publish", contestant: name, reference: BASELINE, value: rate, unit: "messages/s", ratio, rounds });
     console.log(
-      `${name.padEnd(46)}${Math.round(rate).toLocaleString("en").padStart(9)} a second  ${(rate / bare).toFixed(2)}`,
+      `${name.padEnd(46)}${Math.round(rate).toLocaleString("en").padStart(9)} a second  ${ratio.median.toFixed(2)}`,
     );
   }
   const fault = await measureDelivery(topic!, elsewhere!, messages);
@@ -79,7 +82,7 @@ async function measureRates(
   rounds: number,
   messages: number,
   signal: AbortSignal,
-): Promise<Map<string, number>> {
+): Promise<Map<string, number[]>> {
   const rates = new Map<string, number[]>(all.map(({ name }) => [name, []]));
   // The first round warms up and does not count.
   for (let round = 0; round <= rounds; round++) {
@@ -94,7 +97,7 @@ async function measureRates(
       if (round > 0) rates.get(name)!.push(count / (performance.now() - begin) * 1000);
     }
   }
-  return new Map([...rates].map(([name, values]) => [name, median(values)]));
+  return rates;
 }
 
 /** How long it takes from the call of publish until another node has the message. */
@@ -119,6 +122,13 @@ async function measureDelivery(
   }
   delays.sort((a, b) => a - b);
   const quantile = (part: number) => delays[Math.floor(part * (delays.length - 1))]!.toFixed(1);
+  note({
+    measure: "delivery to another node",
+    contestant: "topic",
+    value: median(delays),
+    unit: "ms",
+    rounds: messages,
+  });
   console.log(`\ndelivery to another node: p50 ${quantile(0.5)} ms, p99 ${quantile(0.99)} ms, most ${quantile(1)} ms`);
   subscription.close();
   return undefined;

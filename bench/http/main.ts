@@ -6,6 +6,7 @@ import { chooseCores } from "./cores.ts";
 import { chooseLoadGenerator } from "./load.ts";
 import { type Contestant, measure } from "./measurement.ts";
 import { type Options, readOptions, USAGE } from "./options.ts";
+import { noteComparisons } from "./noting.ts";
 import { report } from "./report.ts";
 import { BASELINE, prepareServers, usualNames } from "./servers.ts";
 import { WORKLOADS } from "./workloads.ts";
@@ -40,6 +41,7 @@ async function main(args: string[], signal: AbortSignal): Promise<number> {
       });
       results[workload.name] = contestants;
       console.log(report(workload, contestants));
+      noteComparisons(workload, contestants);
     }
     if (options.json !== undefined) {
       await Deno.writeTextFile(

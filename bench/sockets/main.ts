@@ -3,6 +3,7 @@
 
 import { parseArgs } from "@std/cli/parse-args";
 import { readCount, refuseUnknown, runCommand } from "../command.ts";
+import { note } from "../figure.ts";
 import { ServerProcess } from "../http/server_process.ts";
 import { median, ratios } from "../http/statistics.ts";
 import { ownProgram } from "../own_program.ts";
@@ -64,6 +65,8 @@ async function stalledClients(events: number, signal: AbortSignal): Promise<numb
     const runs: number[] = [];
     for (let run = 0; run < 3; run++) runs.push(await stalledClient(server, path, events, signal));
     const cost = median(runs);
+    const measure = `a client that reads none of ${figure(events)} events`;
+    note({ measure, contestant: name, value: cost / 1024 / 1024, unit: "MiB", rounds: runs.length });
     if (server === "webfw") costs.push(cost);
     console.log(`  ${name.padEnd(56)}${(cost / 1024 / 1024).toFixed(1).padStart(8)}`);
   }
@@ -92,6 +95,7 @@ async function idleClients(sockets: number, signal: AbortSignal): Promise<void> 
     const before = await ask(process.port, "/memory");
     await using _sockets = await Sockets.open(process.port, "/echo", sockets);
     const cost = (await ask(process.port, "/memory") - before) / sockets;
+    note({ measure: "an idle socket", contestant: server, value: cost / 1024, unit: "KiB", rounds: 1 });
     console.log(`  ${server.padEnd(56)}${(cost / 1024).toFixed(1).padStart(8)}`);
   }
   console.log();
@@ -115,6 +119,15 @@ async function echoes(rounds: number, signal: AbortSignal): Promise<void> {
       }
       const ratio = ratios(rates.webfw, rates.hand);
       const title = `${name}, ${atATime} under way on each`;
+      note({
+        measure: `echo of ${title}`,
+        contestant: "webfw",
+        reference: "hand",
+        value: median(rates.webfw),
+        unit: "messages/s",
+        ratio,
+        rounds,
+      });
       console.log(
         `  ${title.padEnd(48)}${figure(median(rates.hand)).padStart(10)} by hand${
           figure(median(rates.webfw)).padStart(10)

@@ -3,6 +3,7 @@
 // not read stays within bounds, and a run fails where a client misses an event.
 
 import { runCommand } from "../command.ts";
+import { note } from "../figure.ts";
 import { chooseCores } from "../http/cores.ts";
 import type { Spread } from "../http/statistics.ts";
 import { BASELINE } from "./contestants.ts";
@@ -33,15 +34,29 @@ async function main(args: string[], signal: AbortSignal): Promise<number> {
     console.log(`${figure(subscribers)} clients, ${publishers === 1 ? "one publisher" : `${publishers} publishers`}`);
     console.log("             deliveries/s        times the loop    CPU us    CPU efficiency");
     console.log(speeds.map(speedLine).join("\n") + "\n");
+    for (const { name, rate, throughput } of speeds) {
+      const measure = `${figure(subscribers)} clients, publishers: ${publishers}`;
+      const unit = "deliveries/s";
+      note({ measure, contestant: name, reference: BASELINE, value: rate, unit, ratio: throughput, rounds: processes });
+    }
   }
   const memoryRounds = Math.min(processes, MEMORY_ROUNDS);
   const clients = await measureSubscribers(idle, memoryRounds, signal);
   console.log(`${figure(idle)} clients, resident memory for each, medians of ${memoryRounds}`);
   console.log(clients.map((memory) => memoryLine(memory, KIB, "KiB")).join("\n") + "\n");
+  noteMemory("memory of a client", clients, KIB, "KiB", memoryRounds);
   const costs = await measureStalled(stalled, memoryRounds, signal);
   console.log(`one client that reads none of ${figure(stalled)} events, resident memory, medians of ${memoryRounds}`);
   console.log(costs.map((memory) => memoryLine(memory, MIB, "MiB")).join("\n"));
+  noteMemory(`a client that reads none of ${figure(stalled)} events`, costs, MIB, "MiB", memoryRounds);
   return costs.every(({ name, bytes }) => name === BASELINE || bytes < MAX_STALLED) ? 0 : 1;
+}
+
+/** Notes figures for the table of all measurements. */
+function noteMemory(measure: string, costs: Memory[], scale: number, unit: string, rounds: number): void {
+  for (const { name, bytes, ratio } of costs) {
+    note({ measure, contestant: name, reference: BASELINE, value: bytes / scale, unit, ratio, rounds });
+  }
 }
 
 function heading({ processes, rounds, events }: Options, cores: string): string {

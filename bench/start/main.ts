@@ -2,12 +2,13 @@
 // Each sample is a process of its own. Only with `--limit` the figures decide the exit code.
 
 import { runCommand, select } from "../command.ts";
+import { note } from "../figure.ts";
 import { median } from "../http/statistics.ts";
 import { commandOf, type Contestant, CONTESTANTS } from "./contestants.ts";
 import { sampleStart } from "./first_reply.ts";
 import { importTime } from "./import_time.ts";
 import { type Options, readOptions, USAGE } from "./options.ts";
-import { excesses, type Measured, table } from "./report.ts";
+import { compare, excesses, type Measured, memoryOf, table } from "./report.ts";
 
 /** Starts that fill the caches of Deno, and are not measured. */
 const WARM_ROUNDS = 2;
@@ -23,6 +24,7 @@ async function main(args: string[], signal: AbortSignal): Promise<number> {
   const { measured, imports } = await measure(contestants, options, signal);
   console.log(table(measured));
   console.log(`\n  import of the framework alone: ${median(imports).toFixed(1)} ms`);
+  noteAll(measured);
   if (options.json !== undefined) {
     await Deno.writeTextFile(options.json, JSON.stringify({ options, measured, imports }, null, 2));
   }
@@ -59,6 +61,20 @@ async function measure(
     if (round >= 0) imports.push(time);
   }
   return { measured, imports };
+}
+
+/** Notes the figures for the table of all measurements. */
+function noteAll(measured: Measured[]): void {
+  for (const each of measured) {
+    const { contestant: { name, reference }, samples } = each;
+    const value = median(samples.map(({ time }) => time));
+    const { time: ratio } = compare(each, measured);
+    note({ measure: "first reply", contestant: name, reference, value, unit: "ms", ratio, rounds: samples.length });
+  }
+  for (const { contestant: { name }, samples } of measured) {
+    const value = memoryOf(samples) / 1024 / 1024;
+    note({ measure: "resident memory after it", contestant: name, value, unit: "MiB", rounds: samples.length });
+  }
 }
 
 function heading({ rounds, flags }: Options, contestants: Contestant[]): string {

@@ -80,7 +80,8 @@ export function excesses(all: Measured[]): string[] {
   });
 }
 
-function memoryOf(samples: Sample[]): number {
+/** The resident memory, by the median. */
+export function memoryOf(samples: Sample[]): number {
   return median(samples.map(({ memory }) => memory ?? NaN));
 }
 

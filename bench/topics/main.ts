@@ -2,6 +2,7 @@
 // code; a reader that misses a message does.
 
 import { runCommand, select } from "../command.ts";
+import { note } from "../figure.ts";
 import { median, ratios } from "../http/statistics.ts";
 import { BASELINE, CONTESTANTS } from "./contestants.ts";
 import { type Options, readOptions, USAGE } from "./options.ts";
@@ -50,6 +51,15 @@ async function measure(
   const deliveries = workload.isRead ? readers : 1;
   const lines = [...rates].map(([name, values]) => {
     const ratio = ratios(values, baseline);
+    note({
+      measure: `${workload.name}: ${workload.description}`,
+      contestant: name,
+      reference: BASELINE,
+      value: median(values),
+      unit: "messages/s",
+      ratio,
+      rounds,
+    });
     const figures = [
       figure(median(values)).padStart(11),
       figure(median(values) * deliveries).padStart(13),

@@ -2,6 +2,7 @@
 // inform; with `--limit` the instantiations of webfw, which are the same on every machine, decide the exit code.
 
 import { runCommand, select } from "../command.ts";
+import { note } from "../figure.ts";
 import { elysia } from "./apps/elysia.ts";
 import type { GeneratedApp } from "./apps/generated_app.ts";
 import { hono } from "./apps/hono.ts";
@@ -36,6 +37,10 @@ async function main(args: string[], signal: AbortSignal): Promise<number> {
       time.push(growth(app.name, costs, "time"));
     }
     console.log(table("Instantiations", instantiations, 0));
+    for (const { framework, perRoute } of instantiations) {
+      const measure = `a route, of ${SIZES.at(-1)}`;
+      note({ measure, contestant: framework, value: perRoute.at(-1) ?? NaN, unit: "instantiations", rounds: 1 });
+    }
     console.log(table("Check time in ms", time, 1));
     if (options.json !== undefined) {
       await Deno.writeTextFile(

@@ -3,6 +3,7 @@
 
 import { fileURLToPath } from "node:url";
 import { runCommand } from "../command.ts";
+import { note } from "../figure.ts";
 import { ServerProcess } from "../http/server_process.ts";
 import { ownProgram } from "../own_program.ts";
 import { type Outcome, send, type Upload } from "./client.ts";
@@ -92,6 +93,7 @@ async function measure(
   if (outcome.status !== status) faults.push(`status ${outcome.status}, wanted ${status}`);
   if (outcome.sent > sentAtMost) faults.push(`${outcome.sent} bytes were sent before the reply`);
   const grown = before && after ? (after.peak - before.now) / MEBIBYTE : 0;
+  note({ measure: "growth of the memory", contestant: name, value: grown, unit: "MiB", rounds: 1 });
   if (grown > growth) faults.push(`the memory grew by ${Math.round(grown)} MiB`);
   return { line: lineOf(name, outcome, [before?.now, after?.peak, after?.now]), faults };
 }

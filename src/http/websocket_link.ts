@@ -1,4 +1,6 @@
 /** One WebSocket as the platform has it, bounded both ways: how it opens, what comes and goes, how it ends. */
+import { Buffer } from "node:buffer";
+import { clearImmediate, setImmediate } from "node:timers";
 import { WebSocketClosedError } from "./websocket_closed_error.ts";
 import { Inbox, type MessageData } from "./websocket_inbox.ts";
 import { Outbox } from "./websocket_outbox.ts";

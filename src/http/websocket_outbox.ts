@@ -4,6 +4,7 @@
  * The platform takes whatever it is given and keeps it in memory. It tells how much that is, but not when it gets less: that has to
  * be looked at again and again, at once while the client reads along, and less and less often where it does not.
  */
+import { clearImmediate, setImmediate } from "node:timers";
 import type { MessageData } from "./websocket_inbox.ts";
 
 /** What the platform keeps for each message beside its content; measured. */

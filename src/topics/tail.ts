@@ -1,4 +1,5 @@
 /** The live end of a topic in this process: follows the log once for all who read it here. */
+import { nodeTimers } from "../node.ts";
 import type { LogReader, LogSlice } from "./log_reader.ts";
 import type { TopicMessage } from "./message.ts";
 import { isSameEpoch } from "./message_id.ts";
@@ -9,7 +10,7 @@ const MAX_WINDOW_BYTES = 1024 * 1024;
 
 /** Waits until the event loop has seen to what has come from elsewhere. */
 function turn(): Promise<void> {
-  return new Promise((resolve) => setImmediate(resolve));
+  return new Promise((resolve) => nodeTimers().setImmediate(resolve));
 }
 
 /** Someone who reads at the tail. */

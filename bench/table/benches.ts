@@ -1,0 +1,67 @@
+// The measurements that make the table, in forms that are short, but long enough to be believed.
+
+/** One measurement. */
+export interface Bench {
+  /** The name of its task, without `bench:`. */
+  name: string;
+  /** What its part of the table is called. */
+  title: string;
+  /** Its program, from the folder of all measurements. */
+  program: string;
+  /** What makes it short. */
+  args: string[];
+  /** What makes it as quick as it can be. */
+  quick: string[];
+  /** Whether it needs denokv, which not every machine has. */
+  needsDenokv?: boolean;
+}
+
+/** All of them, in the order of the table. */
+export const BENCHES: Bench[] = [
+  {
+    name: "http",
+    title: "Requests",
+    program: "http/main.ts",
+    args: ["--rounds", "5", "--duration", "500ms"],
+    quick: ["--quick"],
+  },
+  { name: "start", title: "Start", program: "start/main.ts", args: ["--rounds", "15"], quick: ["--quick"] },
+  { name: "types", title: "Types", program: "types/main.ts", args: ["--rounds", "1"], quick: ["--rounds", "1"] },
+  {
+    name: "document",
+    title: "OpenAPI document",
+    program: "document/main.ts",
+    args: ["--rounds", "3"],
+    quick: ["--rounds", "1"],
+  },
+  {
+    name: "topics",
+    title: "Topics in memory",
+    program: "topics/main.ts",
+    args: ["--rounds", "5", "--messages", "500"],
+    quick: ["--quick"],
+  },
+  {
+    name: "durable",
+    title: "Durable topics",
+    program: "durable_topics/main.ts",
+    args: ["--rounds", "3", "--messages", "100"],
+    quick: ["--quick"],
+    needsDenokv: true,
+  },
+  {
+    name: "sse",
+    title: "Server-sent events",
+    program: "sse/main.ts",
+    args: ["--processes", "3", "--rounds", "8", "--idle", "1000", "--stalled", "20000"],
+    quick: ["--quick"],
+  },
+  {
+    name: "sockets",
+    title: "WebSockets",
+    program: "sockets/main.ts",
+    args: ["--rounds", "3", "--events", "20000", "--sockets", "500"],
+    quick: ["--quick"],
+  },
+  { name: "uploads", title: "Uploads", program: "uploads/main.ts", args: ["--size", "256"], quick: ["--size", "64"] },
+];
