@@ -31,19 +31,13 @@ interface EncodedBatch extends BatchForm {
 /** The latest form of each batch. */
 const encoded = new WeakMap<readonly TopicMessage[], EncodedBatch>();
 
-/** What was sent last: with many readers, it is what the next one is sent, too. */
-let latest: { readonly batch: readonly TopicMessage[]; readonly form: BatchForm; readonly chunk: Chunk } | undefined;
-
 /**
  * The events of a batch, as one chunk. It is encoded once for all readers at the same place: they have the very same batch.
  *
  * @throws {TypeError} When the data has no JSON form.
  */
 export function batchChunk(batch: readonly TopicMessage[], form: BatchForm): Chunk {
-  if (latest?.batch === batch && latest.form === form) return latest.chunk;
-  const chunk = sharedChunk(batch, form) ?? encodeBatch(batch, form);
-  latest = { batch, form, chunk };
-  return chunk;
+  return sharedChunk(batch, form) ?? encodeBatch(batch, form);
 }
 
 function sharedChunk(batch: readonly TopicMessage[], form: BatchForm): Chunk | undefined {

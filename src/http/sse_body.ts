@@ -1,6 +1,6 @@
 /** The body of a stream of events: pulled by the client's reading, with a chunk or two waiting at most. */
 import { describeError, log } from "../log.ts";
-import type { Chunk, ChunkReceiver, EventChunks } from "./sse_chunks.ts";
+import type { Chunk, ChunkController, ChunkReceiver, EventChunks } from "./sse_chunks.ts";
 import { type IdleWatch, watchIdle } from "./sse_idle.ts";
 
 /** How long a client may take nothing. One that comes back resumes; until then it costs a connection and no subscription. */
@@ -17,7 +17,7 @@ export class EventBody implements UnderlyingDefaultSource<Chunk>, ChunkReceiver 
   readonly #heartbeatMs: number;
   readonly #stopping: AbortSignal;
   readonly #stop = (): void => this.#finish();
-  #controller: ReadableStreamDefaultController<Chunk> | undefined;
+  #controller: ChunkController | undefined;
   #idle: IdleWatch | undefined;
   /** Tells the platform to call again when the client takes something. Undefined while it does not. */
   #pause: (() => void) | undefined;
@@ -47,7 +47,11 @@ export class EventBody implements UnderlyingDefaultSource<Chunk>, ChunkReceiver 
     return new ReadableStream(this, { highWaterMark: 0, size: () => this.#onQueued() });
   }
 
-  start(controller: ReadableStreamDefaultController<Chunk>): void {
+  get controller(): ChunkController | undefined {
+    return this.#controller;
+  }
+
+  start(controller: ChunkController): void {
     this.#controller = controller;
     if (this.#stopping.aborted) this.#finish();
     else this.#stopping.addEventListener("abort", this.#stop);
@@ -55,6 +59,7 @@ export class EventBody implements UnderlyingDefaultSource<Chunk>, ChunkReceiver 
 
   /** The client takes, and nothing is there. */
   pull(): Promise<void> {
+    this.#stalledMs = 0;
     this.#idle ??= watchIdle(this.#heartbeatMs, () => this.#onIdle());
     const { promise, resolve } = Promise.withResolvers<void>();
     this.#pause = resolve;
@@ -110,7 +115,6 @@ export class EventBody implements UnderlyingDefaultSource<Chunk>, ChunkReceiver 
   /** Sends a chunk, and tells whether the client takes more. */
   #send(chunk: Chunk): boolean {
     this.#waiting = undefined;
-    this.#stalledMs = 0;
     this.#idle?.touch();
     this.#controller!.enqueue(chunk);
     return this.#pause !== undefined;
@@ -120,12 +124,21 @@ export class EventBody implements UnderlyingDefaultSource<Chunk>, ChunkReceiver 
   #onQueued(): number {
     this.#pause?.();
     this.#pause = undefined;
+    if (this.#isAsked && this.#chunks.withdraw()) this.#isAsked = false;
     return 1;
   }
 
-  #onIdle(): void {
-    if (this.#pause) return void this.#send(this.#chunks.heartbeat());
-    this.#stalledMs += this.#heartbeatMs;
-    if (this.#stalledMs >= MAX_STALL_MS) this.#finish();
+  /** Tells how long ago something was sent after all, where the source did it. */
+  #onIdle(): number | undefined {
+    if (this.#pause) {
+      const { sentAt } = this.#chunks;
+      const silence = sentAt === undefined ? Infinity : performance.now() - sentAt;
+      if (silence < this.#heartbeatMs) return silence;
+      this.#send(this.#chunks.heartbeat());
+    } else {
+      this.#stalledMs += this.#heartbeatMs;
+      if (this.#stalledMs >= MAX_STALL_MS) this.#finish();
+    }
+    return undefined;
   }
 }

@@ -4,8 +4,13 @@ import type { DataEncoding } from "./sse_event.ts";
 /** Bytes of whole events. */
 export type Chunk = Uint8Array<ArrayBuffer>;
 
+/** The stream that chunks go to. */
+export type ChunkController = ReadableStreamDefaultController<Chunk>;
+
 /** Takes what it has asked for. */
 export interface ChunkReceiver {
+  /** Where a source that has been asked may put chunks by itself, one after the other, until it is told not to. */
+  readonly controller: ChunkController | undefined;
   /**
    * The next chunk; undefined at the end. It must not ask meanwhile.
    *
@@ -28,6 +33,10 @@ export interface EventChunks {
   open(receiver: ChunkReceiver): void;
   /** Asks for the next chunk. It is asked again only when the receiver has got it. */
   ask(): void;
+  /** Takes the question back, for a client that takes nothing more for now. False where it cannot: then a chunk may still come. */
+  withdraw(): boolean;
+  /** When it last put a chunk into the stream by itself, in milliseconds of `performance.now()`. */
+  readonly sentAt: number | undefined;
   /** What is sent where there has been nothing else to send for a while. */
   heartbeat(): Chunk;
   /** Ends the source, also while it is asked: the receiver may get what it asked for, or nothing. It never fails. */

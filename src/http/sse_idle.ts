@@ -15,9 +15,10 @@ const wheels = new Map<number, IdleWheel>();
  * Watches a connection, whose silence begins now. All who ask for the same length share a wheel.
  *
  * @param ms The silence that is noticed, in milliseconds.
- * @param onIdle Called after each silence of that length.
+ * @param onIdle Called after each silence of that length. It tells where something happened of which the watch was not told: how
+ *   many milliseconds ago.
  */
-export function watchIdle(ms: number, onIdle: () => void): IdleWatch {
+export function watchIdle(ms: number, onIdle: () => number | undefined): IdleWatch {
   let wheel = wheels.get(ms);
   if (!wheel) {
     wheel = new IdleWheel(ms, () => wheels.delete(ms));
@@ -48,7 +49,7 @@ export class IdleWheel {
   }
 
   /** Watches a connection, whose silence begins now. */
-  watch(onIdle: () => void): IdleWatch {
+  watch(onIdle: () => number | undefined): IdleWatch {
     const watch = new IdleWatch(this, onIdle);
     this.#enter(watch);
     if (this.#size++ === 0) {
@@ -79,7 +80,16 @@ export class IdleWheel {
       this.#enter(watch);
       return isIdle;
     });
-    for (const watch of idle) if (this.#slotAt(watch.dueAt).has(watch)) watch.onIdle();
+    for (const watch of idle) {
+      if (!this.#slotAt(watch.dueAt).has(watch)) continue;
+      const ago = watch.onIdle();
+      if (ago !== undefined && this.#slotAt(watch.dueAt).delete(watch)) this.#enterSince(watch, ago);
+    }
+  }
+
+  #enterSince(watch: IdleWatch, ago: number): void {
+    watch.activeAt = this.turns - Math.min(Math.ceil(ago * TURNS / this.#ms), TURNS - 1);
+    this.#enter(watch);
   }
 
   #enter(watch: IdleWatch): void {
@@ -95,7 +105,7 @@ export class IdleWheel {
 /** The watch over one connection. */
 export class IdleWatch {
   /** Called after each silence. */
-  readonly onIdle: () => void;
+  readonly onIdle: () => number | undefined;
   /** The turn in which something happened last. */
   activeAt: number;
   /** The turn that looks at it next. */
@@ -103,7 +113,7 @@ export class IdleWatch {
   readonly #wheel: IdleWheel;
 
   /** Made by {@linkcode IdleWheel.watch}. */
-  constructor(wheel: IdleWheel, onIdle: () => void) {
+  constructor(wheel: IdleWheel, onIdle: () => number | undefined) {
     this.#wheel = wheel;
     this.onIdle = onIdle;
     this.activeAt = wheel.turns;

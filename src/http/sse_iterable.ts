@@ -10,6 +10,7 @@ const HEARTBEAT = toChunk(COMMENT);
 export class IterableChunks implements EventChunks {
   readonly #iterator: AsyncIterator<unknown>;
   readonly #encode: DataEncoding;
+  readonly sentAt = undefined;
   #opening: Chunk | undefined;
   #receiver: ChunkReceiver | undefined;
   #isAsked = false;
@@ -32,6 +33,10 @@ export class IterableChunks implements EventChunks {
     const opening = this.#opening;
     this.#opening = undefined;
     if (!opening || this.#receiver?.take(opening)) void this.#next();
+  }
+
+  withdraw(): boolean {
+    return false;
   }
 
   heartbeat(): Chunk {

@@ -1,16 +1,41 @@
 /** A topic as a stream of events that a client can resume. */
 import type { TopicEntry, TopicMessage } from "../topics/message.ts";
 import type { BatchReceiver } from "../topics/reader.ts";
-import { currentCursor, requestBatch, type Subscription } from "../topics/subscription.ts";
+import { currentCursor, lastGiven, requestBatch, type Subscription, withdrawRequest } from "../topics/subscription.ts";
+import type { FanOut } from "../topics/tail.ts";
 import { BARE_FORMS, batchChunk, type BatchForm, gapChunk } from "./sse_batch.ts";
-import { type Chunk, type ChunkOptions, type ChunkReceiver, type EventChunks, toChunk } from "./sse_chunks.ts";
+import {
+  type Chunk,
+  type ChunkController,
+  type ChunkOptions,
+  type ChunkReceiver,
+  type EventChunks,
+  toChunk,
+} from "./sse_chunks.ts";
 import { resumeAfter } from "./sse_cursors.ts";
+import type { DataEncoding } from "./sse_event.ts";
 import { COMMENT, toFrame } from "./sse_frame.ts";
+
+/** Puts batches into the streams of all clients who wait at the end of a topic: one chunk, which nobody else is asked about. */
+class EventFanOut implements FanOut<ChunkController> {
+  readonly #form: BatchForm;
+
+  constructor(form: BatchForm) {
+    this.#form = form;
+  }
+
+  give(batch: readonly TopicMessage[], members: Iterable<ChunkController>): void {
+    const chunk = batchChunk(batch, this.#form);
+    for (const controller of members) controller.enqueue(chunk);
+  }
+}
+
+const FAN_OUTS = { json: new EventFanOut(BARE_FORMS.json), text: new EventFanOut(BARE_FORMS.text) };
 
 /** The batches of a subscription, each a chunk. The id of an event is that of its message. */
 export class TopicChunks implements EventChunks, BatchReceiver<unknown> {
   readonly #subscription: Subscription;
-  readonly #form: BatchForm;
+  readonly #encode: DataEncoding;
   readonly #retry: number | undefined;
   #receiver: ChunkReceiver | undefined;
   #hasBegun = false;
@@ -18,7 +43,7 @@ export class TopicChunks implements EventChunks, BatchReceiver<unknown> {
   /** Takes a subscription, which is not read yet. */
   constructor(subscription: Subscription, { encode, retry }: ChunkOptions) {
     this.#subscription = subscription;
-    this.#form = BARE_FORMS[encode];
+    this.#encode = encode;
     this.#retry = retry;
   }
 
@@ -33,6 +58,22 @@ export class TopicChunks implements EventChunks, BatchReceiver<unknown> {
   ask(): void {
     if (this.#hasBegun) requestBatch(this.#subscription, this);
     else this.#subscription.cursor().then((id) => this.#begin(id)).catch((error) => this.fail(error));
+  }
+
+  get fanOut(): FanOut<ChunkController> {
+    return FAN_OUTS[this.#encode];
+  }
+
+  get member(): ChunkController | undefined {
+    return this.#receiver?.controller;
+  }
+
+  withdraw(): boolean {
+    return withdrawRequest(this.#subscription);
+  }
+
+  get sentAt(): number | undefined {
+    return lastGiven(this.#subscription);
   }
 
   /** The subscription gives a batch. */
@@ -71,6 +112,6 @@ export class TopicChunks implements EventChunks, BatchReceiver<unknown> {
     const last = batch[batch.length - 1]!;
     // A gap comes alone: what ends with a message holds nothing else. It has no id of its own: it is where reading goes on.
     if ("gap" in last) return gapChunk(last, currentCursor(this.#subscription) ?? last.gap.from);
-    return batchChunk(batch as readonly TopicMessage[], this.#form);
+    return batchChunk(batch as readonly TopicMessage[], BARE_FORMS[this.#encode]);
   }
 }

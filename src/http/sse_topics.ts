@@ -27,6 +27,7 @@ class Source implements TopicCursor {
  * has come in each topic.
  */
 export class MergedTopicChunks implements EventChunks {
+  readonly sentAt = undefined;
   readonly #sources: readonly Source[];
   readonly #options: ChunkOptions;
   readonly #fail = (error: unknown): void => this.#receiver?.fail(error);
@@ -52,6 +53,10 @@ export class MergedTopicChunks implements EventChunks {
     this.#isAsked = true;
     if (this.#hasBegun) this.#answer();
     else void this.#begin().catch(this.#fail);
+  }
+
+  withdraw(): boolean {
+    return false;
   }
 
   heartbeat(): Chunk {

@@ -2,7 +2,7 @@
 import type { TopicBounds } from "./log_reader.ts";
 import type { GapReason, TopicEntry, TopicMessage } from "./message.ts";
 import { isSameEpoch } from "./message_id.ts";
-import type { Tail, TailReader } from "./tail.ts";
+import type { FanOut, Tail, TailReader } from "./tail.ts";
 
 /** What is read at once: messages, oldest first, or a gap alone. */
 export type Batch<Data> = readonly TopicEntry<Data>[];
@@ -27,6 +27,10 @@ export interface BatchReceiver<Data> {
   take(batch: Batch<Data> | undefined): boolean;
   /** The log cannot be read any more. */
   fail(error: unknown): void;
+  /** Takes what comes at the end of the topic, in place of `take`, and asks for what comes then. */
+  readonly fanOut?: FanOut | undefined;
+  /** What stands for this receiver there. */
+  readonly member?: unknown;
 }
 
 /** A batch that was found in the log, and the place after it. */
@@ -36,7 +40,7 @@ interface Found<Data> {
 }
 
 /** Reads on from a place. It holds no messages but those that are being read. */
-export class Reader<Data> implements TailReader<Data> {
+export class Reader<Data> implements TailReader {
   readonly #tail: Tail<Data>;
   readonly #signal: AbortSignal | undefined;
   readonly #close = (): void => this.close();
@@ -82,6 +86,11 @@ export class Reader<Data> implements TailReader<Data> {
     return typeof this.#place === "string" ? this.#place : undefined;
   }
 
+  /** When it was last given something at the end of the topic, where it waits; in milliseconds of `performance.now()`. */
+  get givenAt(): number | undefined {
+    return this.#isAtEnd ? this.#tail.givenAt : undefined;
+  }
+
   /** Goes on after an id that a client gave. */
   resumeAfter(id: string): void {
     this.#place = id;
@@ -122,22 +131,22 @@ export class Reader<Data> implements TailReader<Data> {
     this.#answer();
   }
 
-  /** Gives the read that waits what came at the end. */
-  give(batch: readonly TopicMessage<Data>[]): boolean {
-    if (this.#deliver(batch)) return true;
-    this.leave(batch[batch.length - 1]!.id);
-    return false;
-  }
-
   /** Looks whether there is something for the read that waits. */
   wake(): void {
     this.#answer();
   }
 
-  /** Notes where it is, which is not the end of the tail any more. */
-  leave(place: string): void {
+  leaveEnd(place: string): void {
     this.#place = place;
     this.#isAtEnd = false;
+  }
+
+  /** Takes the request back that waits at the end of the topic. False where none does. */
+  withdraw(): boolean {
+    if (!this.#isAtEnd) return false;
+    this.#leaveTail();
+    this.#request = undefined;
+    return true;
   }
 
   /** Ends reading; a read that waits gives nothing. */
@@ -155,7 +164,7 @@ export class Reader<Data> implements TailReader<Data> {
     end.catch(() => {});
     if (this.#end) return;
     this.#end = end;
-    if (this.#isAtEnd) this.leave(this.#tail.end!);
+    if (this.#isAtEnd) this.#leaveTail();
     this.#signal?.removeEventListener("abort", this.#close);
     this.#tail.remove(this);
     this.#ended?.resolve(undefined);
@@ -168,21 +177,23 @@ export class Reader<Data> implements TailReader<Data> {
     while (this.#request) {
       const found = this.#found.shift() ?? this.#held();
       if (!found) return void this.#look();
-      if (found.batch.length === 0) {
-        this.#isAtEnd = this.#tail.wait(this, found.place);
-        return;
-      }
+      if (found.batch.length === 0) return this.#wait(this.#request, found.place);
       this.#place = found.place;
       this.#lossReason = "slow";
-      this.#deliver(found.batch);
+      if (!this.#request.take(found.batch)) this.#request = undefined;
     }
   }
 
-  /** Gives a batch to who waits for it, and tells whether another read waits then. */
-  #deliver(batch: Batch<Data>): boolean {
-    if (this.#request?.take(batch)) return true;
-    this.#request = undefined;
-    return false;
+  #wait({ fanOut, member }: BatchReceiver<Data>, place: string): void {
+    this.#isAtEnd = fanOut !== undefined && this.#tail.join(this, place, fanOut, member);
+    if (this.#isAtEnd) this.#lossReason = "slow";
+    else this.#tail.wait(this);
+  }
+
+  #leaveTail(): void {
+    const { fanOut, member } = this.#request!;
+    this.#tail.leave(fanOut!, member);
+    this.leaveEnd(this.#tail.end!);
   }
 
   /** What the tail holds ready. Undefined where only the log can tell what comes next. */

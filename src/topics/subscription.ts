@@ -4,7 +4,7 @@ import { isId } from "./message_id.ts";
 import type { Batch, BatchReceiver, Reader } from "./reader.ts";
 
 let request: (subscription: Subscription, receiver: BatchReceiver<unknown>) => void;
-let placeOf: (subscription: Subscription) => string | undefined;
+let readerOf: (subscription: Subscription) => Reader<unknown>;
 
 /**
  * A reader of a topic, live from the moment it was made. It is an async iterable of messages and, where some are missing, of a gap.
@@ -43,7 +43,7 @@ export class Subscription<Data = unknown> implements AsyncIterableIterator<Topic
       subscription.#hasBegun = true;
       subscription.#reader.request(receiver);
     };
-    placeOf = (subscription) => subscription.#reader.currentPlace;
+    readerOf = (subscription) => subscription.#reader;
   }
 
   /**
@@ -150,9 +150,19 @@ export function requestBatch(subscription: Subscription, receiver: BatchReceiver
   request(subscription, receiver);
 }
 
+/** Takes back what {@linkcode requestBatch} asked for, if it waits at the end of the topic. False where it does not. */
+export function withdrawRequest(subscription: Subscription): boolean {
+  return readerOf(subscription).withdraw();
+}
+
 /** What {@linkcode Subscription.cursor} resolves to, where that is known now and nothing is read with `next()`. */
 export function currentCursor(subscription: Subscription): string | undefined {
-  return placeOf(subscription);
+  return readerOf(subscription).currentPlace;
+}
+
+/** When the fan-out of who asked was last given something, in milliseconds of `performance.now()`. */
+export function lastGiven(subscription: Subscription): number | undefined {
+  return readerOf(subscription).givenAt;
 }
 
 /**

@@ -14,21 +14,21 @@ function turn(): Promise<void> {
 }
 
 /** Someone who reads at the tail. */
-export interface TailReader<Data> {
-  /**
-   * What came after the end, for a reader who waits there.
-   *
-   * @returns Whether it goes on waiting at the end, which is now behind these messages.
-   */
-  give(batch: readonly TopicMessage<Data>[]): boolean;
+export interface TailReader {
   /** There may be more to read. */
   wake(): void;
-  /** The tail has gone on elsewhere than after this place, where the reader waited. */
-  leave(place: string): void;
+  /** It is no longer at the end of the tail, but at a place after which only the log can tell what comes. */
+  leaveEnd(place: string): void;
   /** The log cannot be read any more. */
   fail(error: unknown): void;
   /** Nothing more will come. */
   close(): void;
+}
+
+/** Takes what comes at the end of a tail for many readers at once. */
+export interface FanOut<Member = unknown> {
+  /** Hands messages to members, who all wait for the next ones then. One that does not, leaves the tail meanwhile. */
+  give(batch: readonly TopicMessage[], members: Iterable<Member>): void;
 }
 
 /** What a tail holds ready, and for how long. */
@@ -49,12 +49,12 @@ export class Tail<Data> {
   readonly #log: LogReader<Data>;
   readonly #options: TailOptions;
   readonly #onEnd: () => void;
-  readonly #readers = new Set<TailReader<Data>>();
-  /** Who waits at the end. It is not noted where each of them is. */
-  readonly #atEnd = new Set<TailReader<Data>>();
-  /** Who waits elsewhere, or came while messages were given out. */
-  #elsewhere = new Set<TailReader<Data>>();
+  readonly #readers = new Set<TailReader>();
+  #waiting = new Set<TailReader>();
+  /** Who waits at the end, by the member that stands for it. Where each of them is is not noted: it moves with the end. */
+  readonly #audiences = new Map<FanOut, Map<unknown, TailReader>>();
   #isGiving = false;
+  #givenAt = -Infinity;
   readonly #unwatch: () => void;
   #window: Window<Data> | undefined;
   #hasEnded = false;
@@ -98,28 +98,47 @@ export class Tail<Data> {
   }
 
   /** Adds a reader. */
-  add(reader: TailReader<Data>): void {
+  add(reader: TailReader): void {
     this.#readers.add(reader);
   }
 
-  /**
-   * Has a reader wait until there is more than the tail holds ready now. One that is at the end is given what comes, for as long as
-   * it says that it waits; any other is woken, once.
-   *
-   * @returns Whether it is at the end.
-   */
-  wait(reader: TailReader<Data>, place: string): boolean {
-    const isAtEnd = place === this.end && !this.#isGiving;
-    (isAtEnd ? this.#atEnd : this.#elsewhere).add(reader);
+  /** When something was given to those who wait at the end, in milliseconds of `performance.now()`. */
+  get givenAt(): number {
+    return this.#givenAt;
+  }
+
+  /** Wakes a reader, once, when there is more than the tail holds ready now. */
+  wait(reader: TailReader): void {
+    this.#waiting.add(reader);
     if (this.#isBehind) void this.#follow();
-    return isAtEnd;
+  }
+
+  /**
+   * Has a member of a fan-out wait for a reader at the end, until it leaves. With many readers, even to look at each of them when
+   * something comes can be measured.
+   *
+   * @returns False where the place is not the end now.
+   */
+  join(reader: TailReader, place: string, fanOut: FanOut, member: unknown): boolean {
+    if (place !== this.end || this.#isGiving) return false;
+    const audience = this.#audiences.get(fanOut);
+    if (audience) audience.set(member, reader);
+    else this.#audiences.set(fanOut, new Map([[member, reader]]));
+    if (this.#isBehind) void this.#follow();
+    return true;
+  }
+
+  /** Ends the waiting of a member. */
+  leave(fanOut: FanOut, member: unknown): void {
+    const audience = this.#audiences.get(fanOut);
+    audience?.delete(member);
+    if (audience?.size === 0) this.#audiences.delete(fanOut);
   }
 
   /** Removes a reader; the last one ends the tail. */
-  remove(reader: TailReader<Data>): void {
+  remove(reader: TailReader): void {
     this.#readers.delete(reader);
-    this.#atEnd.delete(reader);
-    this.#elsewhere.delete(reader);
+    this.#waiting.delete(reader);
     if (this.#readers.size === 0) this.#end();
   }
 
@@ -190,7 +209,7 @@ export class Tail<Data> {
   }
 
   get #isAwaited(): boolean {
-    return this.#atEnd.size > 0 || this.#elsewhere.size > 0;
+    return this.#waiting.size > 0 || this.#audiences.size > 0;
   }
 
   #take(window: Window<Data>, slice: LogSlice<Data>): void {
@@ -200,31 +219,40 @@ export class Tail<Data> {
     const { end } = this;
     if (end !== undefined && end < slice.head) this.#isBehind = true;
     const batch = this.after(place);
-    if (!batch) this.#leave(place);
-    else if (batch.length > 0) this.#giveOut(batch);
-    const elsewhere = this.#elsewhere;
-    this.#elsewhere = new Set();
-    for (const reader of elsewhere) reader.wake();
+    if (!batch) this.#disperse(place);
+    else if (batch.length > 0) this.#give(batch);
+    const waiting = this.#waiting;
+    this.#waiting = new Set();
+    for (const reader of waiting) reader.wake();
   }
 
-  /** With many readers this is what takes the time: for each, only what it alone can do is done. */
-  #giveOut(batch: readonly TopicMessage<Data>[]): void {
+  #give(batch: readonly TopicMessage<Data>[]): void {
     this.#isGiving = true;
-    for (const reader of this.#atEnd) if (!reader.give(batch)) this.#atEnd.delete(reader);
+    this.#givenAt = performance.now();
+    for (const [fanOut, audience] of this.#audiences) {
+      try {
+        fanOut.give(batch, audience.keys());
+      } catch (error) {
+        for (const reader of audience.values()) reader.fail(error);
+      }
+    }
     this.#isGiving = false;
   }
 
-  #leave(place: string): void {
-    for (const reader of this.#atEnd) {
-      reader.leave(place);
-      this.#elsewhere.add(reader);
+  /** The end has moved on elsewhere than after the place where it was. */
+  #disperse(place: string): void {
+    for (const audience of this.#audiences.values()) {
+      for (const reader of audience.values()) {
+        reader.leaveEnd(place);
+        this.#waiting.add(reader);
+      }
     }
-    this.#atEnd.clear();
+    this.#audiences.clear();
   }
 
   /** Goes on at another place. Readers who have not come there find what they miss, or that they miss it, in the log. */
   #restart(place: string): void {
-    if (this.#window) this.#leave(this.#window.end);
+    if (this.#window) this.#disperse(this.#window.end);
     this.#window = new Window(place, this.#options.buffer, MAX_WINDOW_BYTES);
   }
 
@@ -238,8 +266,8 @@ export class Tail<Data> {
     if (this.#hasEnded) return;
     this.#hasEnded = true;
     this.#readers.clear();
-    this.#atEnd.clear();
-    this.#elsewhere.clear();
+    this.#audiences.clear();
+    this.#waiting.clear();
     this.#unwatch();
     this.#onEnd();
   }

@@ -11,6 +11,7 @@ const HEARTBEAT_MS = 15_000;
 
 /** A source that gives what the test gives, and counts how often it is asked. */
 class GivingChunks implements EventChunks {
+  readonly sentAt = undefined;
   asked = 0;
   closed = 0;
   #receiver: ChunkReceiver | undefined;
@@ -31,6 +32,10 @@ class GivingChunks implements EventChunks {
 
   fail(error: unknown): void {
     this.#receiver!.fail(error);
+  }
+
+  withdraw(): boolean {
+    return false;
   }
 
   heartbeat(): Chunk {
