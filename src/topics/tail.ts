@@ -181,7 +181,7 @@ export class Tail<Data> {
     this.#isReading = true;
     try {
       while (this.#isBehind && this.#isAwaited && this.#window) {
-        await this.#gather();
+        if (this.#isBusy) await this.#gather();
         if (this.#hasEnded) return;
         const window = this.#window;
         this.#isBehind = false;
@@ -201,10 +201,10 @@ export class Tail<Data> {
 
   /**
    * Lets what is published at about the same time come together: with many readers, each handing out costs more than such a wait.
-   * Requests that publish are seen to meanwhile.
+   * Requests that publish are seen to meanwhile. A message that comes alone does not wait for others.
    */
   async #gather(): Promise<void> {
-    const end = performance.now() + (this.#isBusy ? this.#cost / 8 : 0);
+    const end = performance.now() + this.#cost / 8;
     do await turn(); while (performance.now() < end);
   }
 

@@ -11,7 +11,8 @@ const HEARTBEAT_MS = 15_000;
 
 /** A source that gives what the test gives, and counts how often it is asked. */
 class GivingChunks implements EventChunks {
-  readonly sentAt = undefined;
+  /** When it put something into the stream by itself. */
+  sentAt: number | undefined;
   asked = 0;
   closed = 0;
   #receiver: ChunkReceiver | undefined;
@@ -26,6 +27,12 @@ class GivingChunks implements EventChunks {
     this.asked++;
   }
 
+  /** Puts a chunk into the stream by itself. */
+  put(text: string): void {
+    this.sentAt = performance.now();
+    this.#receiver!.controller!.enqueue(toChunk(text));
+  }
+
   give(text: string | undefined): void {
     if (this.#receiver!.take(text === undefined ? undefined : toChunk(text))) this.asked++;
   }
@@ -35,7 +42,7 @@ class GivingChunks implements EventChunks {
   }
 
   withdraw(): boolean {
-    return false;
+    return this.sentAt !== undefined;
   }
 
   heartbeat(): Chunk {
@@ -122,6 +129,39 @@ Deno.test("a heartbeat breaks each silence, and what comes after one that was no
   await ticks(1);
   assertEquals(chunks.asked, 1);
   assertEquals([await sending.read(), await sending.read()], ["beat", "a"]);
+  await sending.reader.cancel();
+});
+
+Deno.test("what a source puts into the stream by itself is no silence, and is not asked for again", async () => {
+  using sending = new Sending();
+  const { chunks } = sending;
+  const read = sending.read();
+  await ticks(1);
+  chunks.put("a");
+  assertEquals(await read, "a");
+  const next = sending.read();
+  sending.passSilence();
+  chunks.put("b");
+  assertEquals([await next, chunks.asked], ["b", 1]);
+  await sending.reader.cancel();
+});
+
+Deno.test("a source that has put into the stream what the client does not take is asked again when it reads on", async () => {
+  using sending = new Sending();
+  const { chunks } = sending;
+  const read = sending.read();
+  await ticks(1);
+  chunks.put("a");
+  assertEquals(await read, "a");
+  chunks.put("b");
+  await ticks(2);
+  assertEquals(chunks.asked, 1);
+  assertEquals(await sending.read(), "b");
+  const next = sending.read();
+  await ticks(1);
+  assertEquals(chunks.asked, 2);
+  chunks.put("c");
+  assertEquals(await next, "c");
   await sending.reader.cancel();
 });
 
