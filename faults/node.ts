@@ -145,8 +145,8 @@ function placeOf({ topics, isBlind }: NodePlan): TopicsLocation {
   return new KvStore({
     name: url.href,
     interval: 100,
-    open: async () => {
-      const client = await ConnectClient.open(url, topics.token);
+    open: async (signal) => {
+      const client = await ConnectClient.open(url, topics.token, signal);
       const write = client.write.bind(client);
       return Object.assign(client, { write: (asked: KvWrite) => write({ ...asked, checks: [] }) });
     },

@@ -58,10 +58,13 @@ export class ConnectClient implements KvEngine {
    *
    * @param url Its address.
    * @param token What it lets in.
+   * @param signal Closes it, also while it waits for the first answer.
    * @throws {CannotOpenError} When it does not let this token in.
    */
-  static async open(url: URL, token: string): Promise<ConnectClient> {
+  static async open(url: URL, token: string, signal?: AbortSignal): Promise<ConnectClient> {
     const client = new ConnectClient(url, token);
+    signal?.throwIfAborted();
+    signal?.addEventListener("abort", () => client.close(), { once: true });
     await client.#current();
     return client;
   }

@@ -6,8 +6,8 @@ import type { KvEngine } from "./engine.ts";
 export interface ConnectionOptions {
   /** Names the database in messages. It holds no secret. */
   readonly name: string;
-  /** Opens it. What it throws as {@linkcode CannotOpenError} is final. */
-  readonly open: () => Promise<KvEngine>;
+  /** Opens it, until the signal says that nobody wants it any more. What it throws as {@linkcode CannotOpenError} is final. */
+  readonly open: (signal: AbortSignal) => Promise<KvEngine>;
   /** How long an answer may take before the connection is opened anew, in milliseconds. */
   readonly deadline?: number;
   /** How long it is tried again, in milliseconds. */
@@ -29,12 +29,14 @@ const MAX_BUSY_PAUSE = 20;
 /** Asks the database, as often as it takes. */
 export class Connection {
   readonly #name: string;
-  readonly #open: () => Promise<KvEngine>;
+  readonly #open: (signal: AbortSignal) => Promise<KvEngine>;
   readonly #deadline: number;
   readonly #patience: number;
   readonly #closing = new AbortController();
   readonly #running = new Set<Promise<unknown>>();
   #engine: Promise<KvEngine> | undefined;
+  /** Ends what was opened last. */
+  #letGo = new AbortController();
   #isDown = false;
 
   /** Opens nothing yet. */
@@ -47,7 +49,8 @@ export class Connection {
 
   #opened(): Promise<KvEngine> {
     if (this.#engine) return this.#engine;
-    const opening = this.#engine = this.#open();
+    this.#letGo = new AbortController();
+    const opening = this.#engine = this.#open(this.#letGo.signal);
     opening.catch(() => {
       if (this.#engine === opening) this.#engine = undefined;
     });
@@ -88,6 +91,8 @@ export class Connection {
   reopen(): void {
     const engine = this.#engine;
     this.#engine = undefined;
+    // Where it is still being opened, it may never come to be there.
+    this.#letGo.abort();
     engine?.then((engine) => closeQuietly(engine), () => {});
   }
 

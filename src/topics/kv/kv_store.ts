@@ -16,16 +16,18 @@ import { Appender } from "./appender.ts";
 import { Bells } from "./bells.ts";
 import { KV_CAPABILITIES } from "./capabilities.ts";
 import { Connection, type ConnectionOptions } from "./connection.ts";
-import type { KvEngine } from "./engine.ts";
 import { Epoch } from "./epoch.ts";
 import { KvLogReader } from "./log_reader.ts";
 import { VERSION_LENGTH } from "./keys.ts";
 import { Trimmer } from "./trimmer.ts";
 
+/** How often logs are trimmed, in milliseconds. A lease that is not given back is taken within 30 s. */
+const TRIM_INTERVAL = 5_000;
+
 /** How a store is made. */
 export interface KvStoreOptions extends ConnectionOptions {
   /** Opens a second connection, where the database tells a connection what others have written. */
-  readonly openWatching?: (() => Promise<KvEngine>) | undefined;
+  readonly openWatching?: ConnectionOptions["open"];
   /** How often the database is looked at for what others have written, in milliseconds. */
   readonly interval: number;
   /** The time in milliseconds since 1970. */
@@ -51,7 +53,7 @@ export class KvStore implements TopicStore {
     this.#reader = new KvLogReader(connection, epoch, now);
     this.#appender = new Appender({ connection, epoch, bellOf: Bells.of, now });
     this.#bells = new Bells({ connection, watching, interval, epoch });
-    this.#trimmer = new Trimmer({ connection, reader: this.#reader, now });
+    this.#trimmer = new Trimmer({ connection, reader: this.#reader, interval: TRIM_INTERVAL, now });
   }
 
   /** Where a log begins and ends. */
@@ -96,7 +98,8 @@ export class KvStore implements TopicStore {
   /** Ends the connection. */
   async close(): Promise<void> {
     await Promise.all([this.#bells.close(), this.#trimmer.close()]);
-    await Promise.all([this.#connection.close(), this.#watching?.close()]);
+    // Tried once: where the database does not answer, others wait for the lease.
+    await Promise.all([this.#trimmer.release(), this.#connection.close(), this.#watching?.close()]);
     await this.#bells.ended();
   }
 }

@@ -121,9 +121,9 @@ export class KvLogReader {
    * The end of the log is read in one piece, with where it begins and ends. Otherwise that is read afterwards, so that whatever was
    * removed before the frames were read is told by the low place.
    */
-  frames(name: string, after: Cursor, count: number = FRAMES_PER_READ): Promise<FramePage> {
+  frames(name: string, after: Cursor, count?: number, signal?: AbortSignal): Promise<FramePage> {
     return this.#connection.use(async (engine) => {
-      const limit = count + 2;
+      const limit = (count ?? FRAMES_PER_READ) + 2;
       const entries = await engine.list(frameKeyAfter(name, after), logEnd(name), limit);
       const isEnd = entries.length < limit;
       const find = (key: readonly string[]) => entries.find((entry) => entry.key.at(-1) === key.at(-1));
@@ -132,7 +132,7 @@ export class KvLogReader {
       const length = framesPrefix(name).length;
       const frames = entries.filter(({ key }) => isVersion(key[length]!) && endOf(key[length]!) > ends.low);
       return { ...ends, frames, isEnd };
-    });
+    }, signal);
   }
 
   #isTooOld(time: number, { policy: { age } }: LogRef): boolean {

@@ -28,7 +28,7 @@ export function openStore(location: KvLocation, now: () => number = Date.now): K
     return new KvStore({ name: path, interval: FILE_INTERVAL, now, open: () => openFile(path) });
   }
   if ("url" in location) {
-    const open = (): Promise<KvEngine> => openDatabase(location);
+    const open = (signal: AbortSignal): Promise<KvEngine> => openDatabase(location, signal);
     return new KvStore({ name: nameOf(location.url), interval: WATCHED_INTERVAL, now, open, openWatching: open });
   }
   return new KvStore({
@@ -58,7 +58,10 @@ async function makeFolder(path: string): Promise<void> {
   }
 }
 
-async function openDatabase({ url, token = Deno.env.get(TOKEN) }: DatabaseLocation): Promise<KvEngine> {
+async function openDatabase(
+  { url, token = Deno.env.get(TOKEN) }: DatabaseLocation,
+  signal: AbortSignal,
+): Promise<KvEngine> {
   if (token === undefined) {
     throw new CannotOpenError(
       `Cannot open the store of topics "${
@@ -66,7 +69,7 @@ async function openDatabase({ url, token = Deno.env.get(TOKEN) }: DatabaseLocati
       }": it has no token, set ${TOKEN} or give topics as { url, token }`,
     );
   }
-  return await ConnectClient.open(url, token);
+  return await ConnectClient.open(url, token, signal);
 }
 
 async function openAttached(): Promise<KvEngine> {

@@ -1,15 +1,14 @@
 /** Removes what logs do not keep: one node for all, whichever holds the lease. */
-import type { LogBounds, LogPolicy, LogRef } from "../store.ts";
+import type { Cursor, LogBounds, LogPolicy, LogRef } from "../store.ts";
 import type { Connection } from "./connection.ts";
+import type { KvEngine } from "./engine.ts";
 import { decodePolicy } from "./policy.ts";
 import { endOf, framesPrefix, headKey, lowKey, POLICIES_END, POLICIES_START, TRIMMER_KEY } from "./keys.ts";
 import { measureFrame } from "./frame.ts";
-import type { KvLogReader } from "./log_reader.ts";
+import type { FramePage, KvLogReader } from "./log_reader.ts";
 import { TrimPlan } from "./trim_plan.ts";
 
-/** How often logs are trimmed, in milliseconds. */
-const INTERVAL = 5_000;
-/** For how many rounds a lease is left alone that its holder does not renew: with the next round that is within 30 s. */
+/** For how many rounds a lease is left alone that its holder does not renew. */
 const LEASE_ROUNDS = 3;
 /** How many logs are looked at with one reading. */
 const LOGS_PER_READ = 100;
@@ -22,6 +21,8 @@ export interface TrimmerOptions {
   readonly connection: Connection;
   /** Reads logs. */
   readonly reader: KvLogReader;
+  /** How often logs are trimmed, in milliseconds. */
+  readonly interval: number;
   /** The time in milliseconds since 1970. */
   readonly now: () => number;
 }
@@ -51,16 +52,20 @@ export class Trimmer {
         this.#timer = undefined;
         this.start();
       });
-    }, INTERVAL);
+    }, this.#options.interval);
     // It makes room; it must not keep a program alive.
     Deno.unrefTimer(this.#timer);
   }
 
-  /** Ends it, and gives the lease back. */
+  /** Ends it. */
   async close(): Promise<void> {
     this.#closing.abort();
     clearTimeout(this.#timer);
     await this.#round;
+  }
+
+  /** Gives the lease back, if it is held. */
+  async release(): Promise<void> {
     const { version, sightings } = this.#lease ?? { version: null, sightings: 1 };
     if (version === null || sightings > 0) return;
     const write = { checks: [{ key: TRIMMER_KEY, version }], deletes: [TRIMMER_KEY] };
@@ -89,8 +94,7 @@ export class Trimmer {
    * Two who hold it do no harm, since each removal checks where the log began.
    */
   async #holdLease(): Promise<boolean> {
-    const { connection } = this.#options;
-    const [entry] = await connection.use((engine) => engine.get([TRIMMER_KEY]));
+    const [entry] = await this.#use((engine) => engine.get([TRIMMER_KEY]));
     const version = entry?.version ?? null;
     const isOwn = this.#lease?.sightings === 0 && this.#lease.version === version;
     if (!isOwn && entry) {
@@ -99,15 +103,15 @@ export class Trimmer {
       if (sightings <= LEASE_ROUNDS) return false;
     }
     const write = { checks: [{ key: TRIMMER_KEY, version }], sets: [{ key: TRIMMER_KEY, value: this.#node }] };
-    const renewed = await connection.use((engine) => engine.write(write));
+    const renewed = await this.#use((engine) => engine.write(write));
     this.#lease = renewed === undefined ? undefined : { version: renewed, sightings: 0 };
     return renewed !== undefined;
   }
 
   async #trimAll(): Promise<void> {
-    const { connection, now } = this.#options;
+    const { now } = this.#options;
     for (let from = POLICIES_START;;) {
-      const entries = await connection.use((engine) => engine.list(from, POLICIES_END, LOGS_PER_READ));
+      const entries = await this.#use((engine) => engine.list(from, POLICIES_END, LOGS_PER_READ));
       for (const { key, value } of entries) {
         if (this.#closing.signal.aborted) return;
         const name = key.at(-1)!;
@@ -120,7 +124,7 @@ export class Trimmer {
   }
 
   async #trimIfDue(name: string, policy: LogPolicy, time: number): Promise<void> {
-    const [head] = await this.#options.connection.use((engine) => engine.get([headKey(name)]));
+    const [head] = await this.#use((engine) => engine.get([headKey(name)]));
     const known = this.#plans.get(name);
     if (known && endOf(head?.version ?? "") === known.end && known.endOfExcess(policy, time) === undefined) return;
     await this.#remove(name, (await this.#measure(name)).endOfExcess(policy, time));
@@ -130,7 +134,7 @@ export class Trimmer {
   async #measure(name: string): Promise<TrimPlan> {
     let plan = this.#plans.get(name) ?? new TrimPlan();
     for (;;) {
-      const { frames, low, head, isEnd } = await this.#options.reader.frames(name, plan.end);
+      const { frames, low, head, isEnd } = await this.#frames(name, plan.end);
       if (head < plan.end) {
         // The database is another one.
         plan = new TrimPlan();
@@ -147,14 +151,13 @@ export class Trimmer {
   /** Removes what comes up to a place. The low place moves with each write, so that no reader finds a hole that it is not told of. */
   async #remove(name: string, end: string | undefined): Promise<void> {
     if (end === undefined) return;
-    const { connection, reader } = this.#options;
     const keyBytes = framesPrefix(name).join("").length * 3 + 64;
     const perWrite = Math.max(1, Math.min(250, Math.floor(MAX_KEY_BYTES / keyBytes)));
     for (;;) {
-      const [lowEntry] = await connection.use((engine) => engine.get([lowKey(name)]));
+      const [lowEntry] = await this.#use((engine) => engine.get([lowKey(name)]));
       const low = lowEntry ? new TextDecoder().decode(lowEntry.value) : "";
       if (low >= end) break;
-      const { frames } = await reader.frames(name, low || "0".repeat(22), perWrite);
+      const { frames } = await this.#frames(name, low || "0".repeat(22), perWrite);
       const doomed = frames.filter(({ key }) => endOf(key.at(-1)!) <= end).slice(0, perWrite).map(({ key }) => key);
       if (doomed.length === 0) break;
       const value = new TextEncoder().encode(endOf(doomed.at(-1)!.at(-1)!));
@@ -163,8 +166,17 @@ export class Trimmer {
         sets: [{ key: lowKey(name), value }],
         deletes: doomed,
       };
-      await connection.use((engine) => engine.write(write));
+      await this.#use((engine) => engine.write(write));
     }
     this.#plans.get(name)?.dropUpTo(end);
+  }
+
+  /** Asks until it is closed. */
+  #use<Result>(action: (engine: KvEngine) => Promise<Result>): Promise<Result> {
+    return this.#options.connection.use(action, this.#closing.signal);
+  }
+
+  #frames(name: string, after: Cursor, count?: number): Promise<FramePage> {
+    return this.#options.reader.frames(name, after, count, this.#closing.signal);
   }
 }

@@ -1,0 +1,63 @@
+// A program that has stopped its application ends by itself, whatever has become of its database.
+
+import { assertEquals } from "@std/assert";
+import { Proxy } from "../../faults/proxy.ts";
+import { ChildProgram, CORE } from "../spec/support/child_program.ts";
+import { Denokv, hasDenokv } from "./denokv.ts";
+
+/** What a program logs of a database that does not answer. */
+const AWAY = ".*it is tried again.*";
+
+const PROGRAM = `
+  if (Deno.env.get("KV") === "without") delete Deno.openKv;
+  import { App } from "${CORE}";
+  const app = new App();
+  const topic = app.topic("news", { durable: true });
+  const stopping = new AbortController();
+  Deno.addSignalListener("SIGUSR1", () => stopping.abort());
+  const subscription = topic.subscribe({ signal: stopping.signal });
+  await subscription.cursor();
+  await topic.publish("first");
+  console.log("ready");
+  for await (const _ of subscription);
+  await app.stop();
+  console.log("stopped");
+`;
+
+function test(title: string, body: (program: ChildProgram, proxy: Proxy, server: Denokv) => Promise<void>): void {
+  for (const client of ["with", "without"]) {
+    Deno.test({
+      name: `A program that stopped its application ends ${title}, ${client} Deno's own KV`,
+      ignore: !hasDenokv,
+      fn: async () => {
+        await using server = await Denokv.start();
+        using proxy = new Proxy(server.port);
+        const env = { WEBFW_TOPICS: `http://127.0.0.1:${proxy.port}`, DENO_KV_ACCESS_TOKEN: server.token, KV: client };
+        await using program = await ChildProgram.start(PROGRAM, { env });
+        await program.printed("ready");
+        await body(program, proxy, server);
+        program.signal("SIGUSR1");
+        await program.printed("stopped");
+        const { signal, code } = await program.end();
+        assertEquals({ signal, code }, { signal: null, code: 0 });
+      },
+    });
+  }
+}
+
+test("while all is well", () => Promise.resolve());
+
+test("behind a black hole that it has noticed", async (program, proxy) => {
+  proxy.state = "black hole";
+  await program.printed(AWAY);
+});
+
+test("behind a black hole that it has not noticed", (_program, proxy) => {
+  proxy.state = "black hole";
+  return Promise.resolve();
+});
+
+test("when its database was killed", async (program, _proxy, server) => {
+  await server.kill();
+  await program.printed(AWAY);
+});
