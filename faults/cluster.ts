@@ -4,7 +4,8 @@ import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { App } from "../mod.ts";
 import type { History, Stored } from "./history.ts";
-import { type LogEntry, parseLog, type Payload } from "./log_entry.ts";
+import type { LogEntry, Payload } from "./log_entry.ts";
+import { LogFile } from "./log_file.ts";
 import type { NodePlan } from "./node.ts";
 
 /** How long a run may take after its faults have ended, in milliseconds. */
@@ -15,16 +16,23 @@ const LOOK_MS = 50;
 /** What all nodes of a run have in common. */
 export type ClusterPlan = Omit<NodePlan, "name" | "log">;
 
+/** What starts a node: nothing, or a program that runs the one whose command line follows. */
+export type Launcher = (node: string) => readonly string[];
+
 /** Some nodes. Disposing of them kills them. */
 export class Cluster implements AsyncDisposable {
   readonly #folder: string;
   readonly #plans: readonly NodePlan[];
+  readonly #launcher: Launcher;
+  readonly #logs: ReadonlyMap<string, LogFile>;
   readonly #nodes = new Map<string, Deno.ChildProcess>();
 
   /** Starts nothing yet. */
-  constructor(folder: string, plan: ClusterPlan, names: readonly string[]) {
+  constructor(folder: string, plan: ClusterPlan, names: readonly string[], launcher: Launcher = () => []) {
     this.#folder = folder;
+    this.#launcher = launcher;
     this.#plans = names.map((name) => ({ ...plan, name, log: join(folder, `${name}.log`) }));
+    this.#logs = new Map(this.#plans.map(({ name, log }) => [name, new LogFile(log)]));
   }
 
   /** Starts all nodes. */
@@ -36,8 +44,10 @@ export class Cluster implements AsyncDisposable {
   startNode(name: string): void {
     const plan = this.#plans.find((plan) => plan.name === name)!;
     const config = Deno.env.get("WEBFW_CONFIG");
-    const node = new Deno.Command(Deno.execPath(), {
+    const [program = Deno.execPath(), ...args] = [...this.#launcher(name), Deno.execPath()];
+    const node = new Deno.Command(program, {
       args: [
+        ...args,
         "run",
         "-A",
         "--quiet",
@@ -95,11 +105,9 @@ export class Cluster implements AsyncDisposable {
   }
 
   /** What the nodes have written down so far. */
-  async logs(): Promise<Map<string, LogEntry[]>> {
-    const logs = new Map<string, LogEntry[]>();
-    for (const { name, log } of this.#plans) {
-      logs.set(name, parseLog(await Deno.readTextFile(log).catch(() => "")));
-    }
+  async logs(): Promise<Map<string, readonly LogEntry[]>> {
+    const logs = new Map<string, readonly LogEntry[]>();
+    for (const [name, log] of this.#logs) logs.set(name, await log.read());
     return logs;
   }
 

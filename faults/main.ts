@@ -5,40 +5,76 @@ import { parseArgs } from "@std/cli/parse-args";
 import { readCount, readNames, refuseUnknown, runCommand, select } from "../bench/command.ts";
 import { Random } from "../tests/unit/support/random.ts";
 import { check, type History } from "./history.ts";
+import { NotAllowedError } from "./namespace.ts";
 import { NEGATIVE_CONTROL, type Scenario, SCENARIOS } from "./scenarios.ts";
 import { TAMPERINGS } from "./tampering.ts";
+import { type Outcome, Tally } from "./tally.ts";
 
 const USAGE = `Breaks nodes and stores of durable topics, and checks what the nodes saw.
 
 Options:
   --seeds <n>      runs of each kind (default 1)
-  --first <n>      the first seed (default 1)
+  --from <n>       the first seed (default 1), to go on where a run has ended
+  --jobs <n>       runs at a time (default 2 for each processor; much of a run is waiting)
   --only <a,b>     kinds: ${SCENARIOS.map(({ name }) => name).join(", ")}
   --help           print this text
 
 The environment variable FAULT_LOG=1 shows what the nodes log.`;
 
 async function main(args: string[], signal: AbortSignal): Promise<number> {
-  const parsed = parseArgs(args, { string: ["seeds", "first", "only"], boolean: ["help"], unknown: refuseUnknown });
+  const parsed = parseArgs(args, {
+    string: ["seeds", "from", "jobs", "only"],
+    boolean: ["help"],
+    unknown: refuseUnknown,
+  });
   if (parsed.help) {
     console.log(USAGE);
     return 0;
   }
-  const first = readCount(parsed.first ?? "1");
+  const first = readCount(parsed.from ?? "1");
   const last = first + readCount(parsed.seeds ?? "1") - 1;
+  const jobs = readCount(parsed.jobs ?? `${2 * navigator.hardwareConcurrency}`);
   const scenarios = select([...SCENARIOS], readNames(parsed.only));
-  let faulty = 0;
-  let runs = 0;
-  for (let seed = first; seed <= last; seed++) {
-    for (const scenario of scenarios) {
-      signal.throwIfAborted();
-      runs++;
-      if (await hasFaults(scenario, seed)) faulty++;
+  const tally = new Tally(scenarios.length * (last - first + 1));
+  const tasks = tasksOf(scenarios, first, last);
+  const work = async () => {
+    for (const { scenario, seed } of tasks) {
+      if (signal.aborted) break;
+      tally.add(scenario, seed, await outcomeOf(scenario, seed));
     }
+  };
+  await Promise.all(Array.from({ length: jobs }, work));
+  tally.tell();
+  signal.throwIfAborted();
+  const isControlFound = await controlIsFound(first);
+  return tally.isClean && isControlFound ? 0 : 1;
+}
+
+function* tasksOf(scenarios: readonly Scenario[], first: number, last: number): Generator<Task> {
+  for (let seed = first; seed <= last; seed++) {
+    for (const scenario of scenarios) yield { scenario, seed };
   }
-  if (!await controlIsFound(first)) faulty++;
-  console.log(`${runs} runs and the control, ${faulty} with faults`);
-  return faulty === 0 ? 0 : 1;
+}
+
+/** A run. */
+interface Task {
+  readonly scenario: Scenario;
+  readonly seed: number;
+}
+
+/** Runs a scenario; where the system does not allow it, or it cannot be ended, that is said. */
+async function outcomeOf(scenario: Scenario, seed: number): Promise<Outcome> {
+  try {
+    return await hasFaults(scenario, seed) ? "faulty" : "clean";
+  } catch (error) {
+    const name = `${scenario.name.padEnd(13)} seed ${seed}`;
+    if (error instanceof NotAllowedError) {
+      console.log(`${name}: SKIPPED, ${error.message}`);
+      return "skipped";
+    }
+    console.error(`${name}: FAULT the run did not come to its end:`, error);
+    return "faulty";
+  }
 }
 
 /** Runs a scenario; checks its history, and that the checker finds what is wrong in histories made of it. */

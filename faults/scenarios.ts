@@ -4,7 +4,9 @@ import { join } from "node:path";
 import { Denokv } from "../tests/denokv/denokv.ts";
 import type { Random } from "../tests/unit/support/random.ts";
 import { Cluster, type ClusterPlan } from "./cluster.ts";
+import { cutStream } from "./cut_stream.ts";
 import type { History } from "./history.ts";
+import { runPartition } from "./namespace.ts";
 import { Proxy } from "./proxy.ts";
 
 /** A kind of run. */
@@ -14,10 +16,12 @@ export interface Scenario {
   run(random: Random, tell: (injected: string) => void): Promise<History>;
 }
 
-const NODES = ["a", "b", "c"] as const;
+/** The nodes of a run. */
+export const NODES = ["a", "b", "c"] as const;
 const PUBLISHERS = 4;
 const MESSAGES = 40;
-const TOTAL = NODES.length * PUBLISHERS * MESSAGES;
+/** How many messages a run has. */
+export const TOTAL: number = NODES.length * PUBLISHERS * MESSAGES;
 
 /** More messages than a slow reader has read before the first are removed. */
 const TRIMMED = { options: { durable: true, retention: { count: 50 } }, messages: 400, rest: 3 } as const;
@@ -92,12 +96,15 @@ export const SCENARIOS: readonly Scenario[] = [
       return await cluster.finish(topics);
     },
   },
+  { name: "cut-stream", run: cutStream },
+  { name: "partition", run: runPartition },
 ];
 
 /** A run in which writes check nothing: what is written twice is there twice, and the checker has to say so. */
 export const NEGATIVE_CONTROL: Scenario = onDatabase("control", { isBlind: true }, loseReplies);
 
-const PLAN: Omit<ClusterPlan, "topics"> = {
+/** What nodes do where nothing else is said. */
+export const PLAN: Omit<ClusterPlan, "topics"> = {
   options: { durable: true },
   publishers: PUBLISHERS,
   messages: MESSAGES,

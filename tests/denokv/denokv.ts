@@ -28,20 +28,22 @@ export class Denokv implements AsyncDisposable {
   readonly #program: string;
   readonly #folder: string;
   readonly #port: number;
+  readonly #hostname: string;
   #process: Deno.ChildProcess | undefined;
 
-  private constructor(program: string, folder: string, port: number) {
+  private constructor(program: string, folder: string, port: number, hostname: string) {
     this.#program = program;
     this.#folder = folder;
     this.#port = port;
+    this.#hostname = hostname;
   }
 
-  /** Starts a server with an empty database. */
-  static async start(): Promise<Denokv> {
+  /** Starts a server with an empty database. Where it listens at more than 127.0.0.1, the hostname says so. */
+  static async start(hostname = "127.0.0.1"): Promise<Denokv> {
     const program = await findDenokv();
     if (program === undefined) throw new Error('Cannot find denokv: run "deno task denokv:install", or set DENOKV');
     const folder = await Deno.makeTempDir({ prefix: "webfw_denokv_" });
-    const server = new Denokv(program, folder, freePort());
+    const server = new Denokv(program, folder, freePort(), hostname);
     await server.startAgain();
     return server;
   }
@@ -67,7 +69,7 @@ export class Denokv implements AsyncDisposable {
   /** Starts the server that was killed, over the same data. */
   async startAgain(): Promise<void> {
     const file = join(this.#folder, "data.sqlite");
-    const address = `127.0.0.1:${this.#port}`;
+    const address = `${this.#hostname}:${this.#port}`;
     const process = this.#process = new Deno.Command(this.#program, {
       args: ["--sqlite-path", file, "serve", "--access-token", this.token, "--addr", address],
       stdin: "null",
