@@ -113,11 +113,15 @@ export class Reader<Data> implements TailReader {
     return this.#place;
   }
 
-  /** What comes next, as soon as there is something. Undefined when it is closed. One read at a time. */
-  read(): Promise<Batch<Data> | undefined> {
+  /**
+   * What is made of what comes next, as soon as there is something. One read at a time.
+   *
+   * @param toResult Called at the moment when it comes; with undefined when the reader is closed.
+   */
+  read<Result>(toResult: (batch: Batch<Data> | undefined) => Result): Promise<Result> {
     return new Promise((resolve, fail) => {
       const take = (batch: Batch<Data> | undefined) => {
-        resolve(batch);
+        resolve(toResult(batch));
         return false;
       };
       this.request({ take, fail });

@@ -6,6 +6,12 @@ import type { Batch, BatchReceiver, Reader } from "./reader.ts";
 let request: (subscription: Subscription, receiver: BatchReceiver<unknown>) => void;
 let readerOf: (subscription: Subscription) => Reader<unknown>;
 
+/** A batch that `next()` gives piece by piece. */
+interface BegunBatch<Data> {
+  readonly batch: Batch<Data>;
+  given: number;
+}
+
 /**
  * A reader of a topic, live from the moment it was made. It is an async iterable of messages and, where some are missing, of a gap.
  *
@@ -36,7 +42,7 @@ export class Subscription<Data = unknown> implements AsyncIterableIterator<Topic
   #hasBegun = false;
   #entries: AsyncGenerator<TopicEntry<Data>, void, void> | undefined;
   /** A batch of which `next()` has given a part. */
-  #begun: { readonly batch: readonly TopicEntry<Data>[]; given: number } | undefined;
+  #begun: BegunBatch<Data> | undefined;
 
   static {
     request = (subscription, receiver) => {
@@ -89,13 +95,8 @@ export class Subscription<Data = unknown> implements AsyncIterableIterator<Topic
    * @throws {TypeError} When another read is waiting.
    */
   nextBatch(): Promise<readonly TopicEntry<Data>[] | undefined> {
-    this.#hasBegun = true;
-    if (!this.#reader.isReading) {
-      const rest = this.#takeRest();
-      return rest ? Promise.resolve(rest) : this.#reader.read();
-    }
-    const message = `Cannot read the subscription to "${this.topic.name}": another read is waiting`;
-    return Promise.reject(new TypeError(message));
+    const rest = this.#reader.isReading ? undefined : this.#takeRest();
+    return rest ? Promise.resolve(rest) : this.#read((batch) => batch);
   }
 
   /** The next message or gap; it waits until there is one. */
@@ -127,14 +128,28 @@ export class Subscription<Data = unknown> implements AsyncIterableIterator<Topic
   }
 
   async *#iterate(): AsyncGenerator<TopicEntry<Data>, void, void> {
-    for (let batch = await this.nextBatch(); batch; batch = await this.nextBatch()) {
-      const begun = this.#begun = { batch, given: 0 };
+    for (let begun = await this.#begin(); begun; begun = await this.#begin()) {
+      // Its first entry was on its way before anyone closed the subscription: the place is behind it.
+      yield begun.batch[0]!;
       // Whoever asks for a batch in between gets the rest of this one.
-      while (this.#begun === begun && begun.given < batch.length) {
+      while (this.#begun === begun && begun.given < begun.batch.length) {
         if (this.#reader.isClosed) return;
-        yield batch[begun.given++]!;
+        yield begun.batch[begun.given++]!;
       }
     }
+  }
+
+  /** Reads a batch for `next()`. It is noted when it comes: before its promise is seen to, others may ask for the rest, or close. */
+  #begin(): Promise<BegunBatch<Data> | undefined> {
+    return this.#read((batch) => this.#begun = batch && { batch, given: 1 });
+  }
+
+  /** Reads a batch, and makes something of it at the moment when it comes. */
+  #read<Result>(toResult: (batch: Batch<Data> | undefined) => Result): Promise<Result> {
+    this.#hasBegun = true;
+    if (!this.#reader.isReading) return this.#reader.read(toResult);
+    const message = `Cannot read the subscription to "${this.topic.name}": another read is waiting`;
+    return Promise.reject(new TypeError(message));
   }
 
   #takeRest(): Batch<Data> | undefined {

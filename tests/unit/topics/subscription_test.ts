@@ -187,3 +187,25 @@ test("It is disposed of with its block", async (topic) => {
   }
   assertEquals(await waiting, undefined);
 });
+
+test("A message that came for next() is not skipped where the subscription is closed at that moment", async (topic) => {
+  const [first, second] = [topic.subscribe(), topic.subscribe()];
+  const closing = first.nextBatch().then(() => second.close());
+  const next = second.next();
+  const ids = await Promise.all([topic.publish(1), topic.publish(2)]);
+  await closing;
+  const { value } = await next;
+  assertEquals([value && "data" in value && value.data, await second.cursor()], [1, ids[0].id]);
+  assertEquals(await takeData(topic.subscribe({ after: await second.cursor() ?? "" }), 1), [2]);
+});
+
+test("Who asks for a batch at the moment when messages came for next() gets those after the first", async (topic) => {
+  const [first, second] = [topic.subscribe(), topic.subscribe()];
+  const rest = first.nextBatch().then(() => second.nextBatch());
+  const next = second.next();
+  await Promise.all([topic.publish(1), topic.publish(2), topic.publish(3)]);
+  const { value } = await next;
+  const batch = (await rest)?.map((entry) => "data" in entry && entry.data);
+  assertEquals([value && "data" in value && value.data, batch], [1, [2, 3]]);
+  second.close();
+});

@@ -1,0 +1,219 @@
+// Many readers, publishers, trims and closings in an order that a seed decides, against a list of what was published.
+
+import { assert, assertEquals } from "@std/assert";
+import { MemoryStore } from "../../../src/topics/memory_store.ts";
+import type { TopicEntry } from "../../../src/topics/message.ts";
+import { requestBatch, type Subscription } from "../../../src/topics/subscription.ts";
+import type { Topic } from "../../../src/topics/topic.ts";
+import { Topics } from "../../../src/topics/topics.ts";
+import { Random } from "../support/random.ts";
+
+const SEEDS = 20;
+const STEPS = 120;
+
+function tick(): Promise<void> {
+  return new Promise((resolve) => setTimeout(resolve, 0));
+}
+
+/** The world of one seed: a topic, and what was published to it. */
+class World {
+  readonly random: Random;
+  readonly topics: Topics;
+  readonly topic: Topic<number>;
+  readonly isLossless: boolean;
+  published = 0;
+  time = 1_000_000;
+
+  constructor(seed: number) {
+    this.random = new Random(seed);
+    this.isLossless = seed % 3 === 0;
+    const retention = this.isLossless ? { count: 100_000 } : {
+      count: 1 + this.random.below(40),
+      ...(this.random.oneIn(2) ? { age: 1000 } : {}),
+    };
+    this.topics = new Topics({ openStore: () => new MemoryStore({ now: () => this.time }), now: () => this.time });
+    this.topic = this.topics.topic("numbers", { retention, buffer: 1 + this.random.below(20) });
+  }
+
+  /** Publishes the next numbers, 1, 2, 3. */
+  async publish(): Promise<void> {
+    const number = ++this.published;
+    // As what is published is ordered by the calls, the numbers in the topic have no hole.
+    const { duplicate } = await this.topic.publish(number);
+    assert(!duplicate);
+  }
+}
+
+/** One who reads, and comes back after having been closed: all numbers once, in order, or a gap before those that follow it. */
+class Follower {
+  readonly #world: World;
+  #subscription: Subscription<number>;
+  /** The number that was got last, or that of the place where reading began, as soon as it is known. */
+  #last: number | undefined;
+  /** What was published before it subscribed; it may be on its way to the store. */
+  #before: number;
+  #sawGap = false;
+  readonly #closings: Set<() => void>;
+  readonly log: string[] = [];
+
+  constructor(world: World, closings: Set<() => void>) {
+    this.#world = world;
+    this.#closings = closings;
+    this.#subscription = world.topic.subscribe();
+    this.#before = world.published;
+  }
+
+  close(): void {
+    this.#subscription.close();
+  }
+
+  async run(until: number): Promise<void> {
+    const { random } = this.#world;
+    for (;;) {
+      const close = () => this.close();
+      this.#closings.add(close);
+      await this.#readSome(until);
+      this.#closings.delete(close);
+      if (this.#last === until) break;
+      const cursor = random.oneIn(2) ? await this.#subscription.cursor() : undefined;
+      this.#subscription.close();
+      const after = cursor ?? await this.#subscription.cursor();
+      if (after !== undefined) this.#begin(Number.parseInt(after.slice(9), 16));
+      this.log.push(`resume after ${after?.slice(-4)}`);
+      // It may have begun at the end.
+      if (after === undefined ? this.#world.published === until : Number.parseInt(after.slice(9), 16) === until) break;
+      if (after === undefined) {
+        // Closed before it was known where it begins: nothing was read, and there is nothing to go on after.
+        this.#last = undefined;
+        this.#before = this.#world.published;
+        this.#subscription = this.#world.topic.subscribe();
+      } else if (random.oneIn(2)) {
+        this.#subscription = this.#world.topic.subscribe({ after });
+      } else {
+        this.#subscription = this.#world.topic.subscribe();
+        if (random.oneIn(2)) void this.#subscription.cursor();
+        this.#subscription.resumeAfter(after);
+      }
+    }
+    this.close();
+  }
+
+  /** Reads in one way or another, until it is closed or has enough of it. */
+  async #readSome(until: number): Promise<void> {
+    const { random } = this.#world;
+    const way = random.below(3);
+    for (let reads = 1 + random.below(30); reads > 0 && this.#last !== until; reads--) {
+      if (random.oneIn(6)) await tick();
+      if (random.oneIn(8)) await this.#checkCursor();
+      if (way === 0) {
+        const isOver = await this.#take(until);
+        if (isOver) return;
+      } else if (way === 1 || random.oneIn(2)) {
+        const { done, value } = await this.#subscription.next();
+        if (done) return;
+        this.#see([value]);
+      } else {
+        const batch = await this.#subscription.nextBatch();
+        if (!batch) return;
+        this.#see(batch);
+      }
+      // One's reading ends that of another.
+      if (random.oneIn(20)) random.pick([...this.#closings])?.();
+    }
+  }
+
+  /** As a stream of events does: called at once, and again for as long as it says so. */
+  async #take(until: number): Promise<boolean> {
+    const { random } = this.#world;
+    const { promise, resolve, reject } = Promise.withResolvers<boolean>();
+    let more = 1 + random.below(5);
+    requestBatch(this.#subscription as Subscription, {
+      take: (batch) => {
+        if (!batch) return resolve(true), false;
+        this.#see(batch as readonly TopicEntry<number>[]);
+        if (random.oneIn(20)) this.close();
+        if (random.oneIn(20)) queueMicrotask(random.pick([...this.#closings]));
+        if (--more > 0 && this.#last !== until) return true;
+        resolve(false);
+        return false;
+      },
+      fail: reject,
+    });
+    return await promise;
+  }
+
+  async #checkCursor(): Promise<void> {
+    const cursor = await this.#subscription.cursor();
+    const number = cursor === undefined ? undefined : Number.parseInt(cursor.slice(9), 16);
+    if (number === undefined || this.#sawGap) return;
+    assertEquals(number, this.#last ?? number, "the cursor is that of what was read last");
+    this.#begin(number);
+  }
+
+  /** What was published after it subscribed must not be behind where it begins. */
+  #begin(place: number): void {
+    if (this.#last !== undefined || this.#sawGap) return;
+    assert(place <= this.#before, `it begins after ${place}, and not after ${this.#before}`);
+    this.#last = place;
+  }
+
+  #see(entries: readonly TopicEntry<number>[]): void {
+    for (const entry of entries) {
+      if ("gap" in entry) {
+        this.log.push(`gap ${entry.gap.reason}`);
+        assert(!this.#world.isLossless, `nothing was removed, and there is a gap: ${entry.gap.reason}`);
+        assertEquals(entries.length, 1);
+        this.#sawGap = true;
+        continue;
+      }
+      this.log.push(String(entry.data));
+      this.#begin(entry.data - 1);
+      if (this.#sawGap) assert(entry.data > (this.#last ?? 0), `${entry.data} after ${this.#last}`);
+      else assertEquals(entry.data, this.#last! + 1);
+      this.#sawGap = false;
+      this.#last = entry.data;
+    }
+  }
+}
+
+async function run(seed: number): Promise<void> {
+  const world = new World(seed);
+  const { random } = world;
+  const closings = new Set<() => void>();
+  const followers: Follower[] = [];
+  const running: Promise<void>[] = [];
+  const publishing: Promise<void>[] = [];
+  const until = STEPS * 3;
+  const begin = () => {
+    const follower = new Follower(world, closings);
+    followers.push(follower);
+    const done = follower.run(until).catch((cause) => {
+      throw new Error(`Seed ${seed}: ${follower.log.slice(-12).join(", ")}`, { cause });
+    });
+    // Thrown where all are awaited.
+    done.catch(() => {});
+    running.push(done);
+  };
+  begin();
+  for (let step = 0; step < STEPS; step++) {
+    const action = random.below(10);
+    if (action < 5 && world.published < until - 10) {
+      for (let n = 1 + random.below(4); n > 0; n--) publishing.push(world.publish());
+    } else if (action === 5 && followers.length < 20) begin();
+    else if (action === 6) random.pick([...closings])?.();
+    else if (action === 7) world.time += random.below(400);
+    else if (action === 8) await Promise.resolve();
+    else await tick();
+  }
+  while (world.published < until) {
+    publishing.push(world.publish());
+    if (random.oneIn(10)) await tick();
+  }
+  await Promise.all(publishing);
+  await Promise.all(running);
+  await world.topics.close();
+}
+
+Deno.test("Whatever many readers do, each gets each message once and in order, or is told of a gap", async () => {
+  for (let seed = 1; seed <= SEEDS; seed++) await run(seed);
+});
