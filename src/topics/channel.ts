@@ -44,7 +44,7 @@ export class Channel<Data> {
   readonly #reader: LogReader<Data>;
   readonly #publisher: Publisher;
   #tail: Tail<Data> | undefined;
-  /** Settles when it is known where the last subscription begins: nothing is appended before. */
+  /** Settles when it is known where each subscription begins that was made so far: nothing is appended before. */
   #finding: Promise<void> | undefined;
 
   /** Makes a channel. Nothing is asked of the store for it. */
@@ -115,7 +115,8 @@ export class Channel<Data> {
       return newest !== undefined && newest > end && isSameEpoch(newest, end) ? newest : end;
     }
     const place = end === undefined ? tail.opened.then(() => tail.end ?? this.head()) : this.head();
-    this.#finding = place.then(() => {}, () => {});
+    // The answer to an earlier one may come later.
+    this.#finding = Promise.allSettled([this.#finding, place]).then(() => {});
     return place;
   }
 }

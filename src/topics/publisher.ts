@@ -75,8 +75,10 @@ export class Publisher {
   async #drain(): Promise<void> {
     // Those who publish at the same moment share an append.
     await Promise.resolve();
+    let awaited: Promise<void> | undefined;
     while (this.#queue.size > 0) {
-      await this.#ready();
+      // While one thing is waited for, there may come another, and after it a message.
+      while (this.#ready() !== awaited) await (awaited = this.#ready());
       const batch = this.#takeBatch(this.#store().capabilities);
       if (batch.length > 0) await this.#append(batch);
     }

@@ -131,3 +131,35 @@ Deno.test("A store that cannot be opened fails whoever uses it", async () => {
   await assertRejects(() => topics.topic("a").publish(1), Error, "Cannot open the store");
   await topics.close();
 });
+
+Deno.test("Nothing is appended before it is known where each subscription begins that was made before it was published", async () => {
+  const store = new FaultyStore(new MemoryStore());
+  const topics = topicsOf({ openStore: () => store });
+  const topic = topics.topic<number>("a");
+  // Somebody who does not read keeps the tail behind, so that those who come have to look where the log ends.
+  const idle = topic.subscribe();
+  await idle.cursor();
+  await topic.publish(1);
+
+  const gates = [new Gate(), new Gate(), new Gate()] as const;
+  const held = [...gates];
+  store.faults = { beforeBounds: () => held.shift()?.pass() };
+  const first = topic.subscribe();
+  const second = topic.subscribe();
+  gates[1].open();
+  const published = [topic.publish(2)];
+  // It is waited for the first two while a third one comes.
+  await second.cursor();
+  const third = topic.subscribe();
+  published.push(topic.publish(3));
+  gates[0].open();
+  await first.cursor();
+  await new Promise((resolve) => setTimeout(resolve));
+  gates[2].open();
+  await Promise.all(published);
+
+  assertEquals(await takeData(first, 2), [2, 3]);
+  assertEquals(await takeData(second, 2), [2, 3]);
+  assertEquals(await takeData(third, 2), [2, 3]);
+  await topics.close();
+});
