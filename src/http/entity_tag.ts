@@ -12,14 +12,13 @@ export function matchesNone(headers: Headers, etag: string | undefined): boolean
 }
 
 /**
- * Whether a header names the version that there is, compared strongly.
+ * Whether `If-Match` names the version that there is, compared strongly; also where it was not sent.
  *
  * @param headers Those of the request.
- * @param name The header: `If-Match`, or `If-Range`.
  * @param etag The version that there is.
  */
-export function matches(headers: Headers, name: "if-match" | "if-range", etag: string | undefined): boolean {
-  return ifMatch(tagsOf(headers, name), etag);
+export function matches(headers: Headers, etag: string | undefined): boolean {
+  return ifMatch(tagsOf(headers, "if-match"), etag);
 }
 
 /** A long run of spaces takes std's pattern seconds, and no tag has any. */

@@ -30,7 +30,7 @@ export async function validatorsOfFile(size: number, lastModified: Date): Promis
  */
 export function outcomeOf(headers: Headers, { etag, lastModified }: Validators): "send" | "unmodified" | "failed" {
   if (headers.has("if-match")) {
-    if (!matches(headers, "if-match", etag)) return "failed";
+    if (!matches(headers, etag)) return "failed";
   } else if (lastModified && !isSince(headers, "if-unmodified-since", lastModified, true)) return "failed";
   if (headers.has("if-none-match")) return matchesNone(headers, etag) ? "send" : "unmodified";
   return lastModified && isSince(headers, "if-modified-since", lastModified, false) ? "unmodified" : "send";
@@ -39,7 +39,9 @@ export function outcomeOf(headers: Headers, { etag, lastModified }: Validators):
 /** Whether a part may be sent to a client that has the rest of a version: of this one (RFC 9110 section 13.1.5). */
 export function isSameForRange(headers: Headers, { etag, lastModified, isSettled = false }: Validators): boolean {
   const condition = headers.get("if-range");
-  if (condition === null || matches(headers, "if-range", etag)) return true;
+  if (condition === null) return true;
+  // It names one version: a list, or any, is not for it.
+  if (condition === etag) return !condition.startsWith("W/");
   return isSettled && lastModified !== undefined && condition === lastModified.toUTCString();
 }
 

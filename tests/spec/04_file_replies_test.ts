@@ -165,6 +165,9 @@ Deno.test("A broken-off transfer goes on where the version is still the same", a
     [LAST_MODIFIED, 206],
     [`W/${etag}`, 200],
     ['"other"', 200],
+    // One version or one date, and nothing else (RFC 9110 section 13.1.5).
+    ["*", 200],
+    [`"other", ${etag}`, 200],
     ["Sun, 02 Jan 2000 00:00:00 GMT", 200],
     ["garbage", 200],
   ];
