@@ -187,7 +187,9 @@ export class Tail<Data> {
         this.#isBehind = false;
         const slice = await this.#log.read(window.end);
         const begin = performance.now();
-        this.#take(window, slice);
+        // The log may have begun a new life meanwhile, in which those who wait at the end have another place.
+        if (this.#window === window) this.#take(window, slice);
+        else this.#isBehind = true;
         this.#isBusy = slice.messages.length > 1;
         await turn();
         this.#cost = performance.now() - begin;

@@ -6,6 +6,7 @@ import type { TopicEntry } from "../../../src/topics/message.ts";
 import { requestBatch, type Subscription } from "../../../src/topics/subscription.ts";
 import type { Topic } from "../../../src/topics/topic.ts";
 import { Topics } from "../../../src/topics/topics.ts";
+import { FaultyStore } from "../../contract/faulty_store.ts";
 import { Random } from "../support/random.ts";
 
 const SEEDS = 20;
@@ -31,7 +32,20 @@ class World {
       count: 1 + this.random.below(40),
       ...(this.random.oneIn(2) ? { age: 1000 } : {}),
     };
-    this.topics = new Topics({ openStore: () => new MemoryStore({ now: () => this.time }), now: () => this.time });
+    const store = new FaultyStore(new MemoryStore({ now: () => this.time }));
+    // Half of the stores take their time, before and after each thing that is asked of them.
+    const pass = () => this.random.oneIn(2) ? tick() : undefined;
+    if (this.random.oneIn(2)) {
+      store.faults = {
+        beforeAppend: pass,
+        afterAppend: pass,
+        beforeRead: pass,
+        afterRead: pass,
+        beforeBounds: pass,
+        afterBounds: pass,
+      };
+    }
+    this.topics = new Topics({ openStore: () => store, now: () => this.time });
     this.topic = this.topics.topic("numbers", { retention, buffer: 1 + this.random.below(20) });
   }
 
@@ -77,6 +91,7 @@ class Follower {
       if (this.#last === until) break;
       const cursor = random.oneIn(2) ? await this.#subscription.cursor() : undefined;
       this.#subscription.close();
+      if (random.oneIn(2)) await tick();
       const after = cursor ?? await this.#subscription.cursor();
       if (after !== undefined) this.#begin(Number.parseInt(after.slice(9), 16));
       this.log.push(`resume after ${after?.slice(-4)}`);

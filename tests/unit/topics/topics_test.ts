@@ -163,3 +163,31 @@ Deno.test("Nothing is appended before it is known where each subscription begins
   assertEquals(await takeData(third, 2), [2, 3]);
   await topics.close();
 });
+
+Deno.test("What is read late of a life of the log that has ended moves nobody who reads in the next one", async () => {
+  const store = new FaultyStore(new MemoryStore());
+  const topics = topicsOf({ openStore: () => store });
+  const topic = topics.topic<number>("a");
+  const before = topic.subscribe();
+  await before.cursor();
+  const waiting = before.nextBatch();
+  const gate = new Gate();
+  store.faults = { afterRead: gate.pass };
+  await topic.publish(1);
+  await gate.reached;
+
+  store.faults = {};
+  store.inner = new MemoryStore();
+  await topic.publish(2);
+  const after = topic.subscribe({ from: "earliest" });
+  assertEquals(await takeData(after, 1), [2]);
+  const next = after.nextBatch();
+  gate.open();
+  await new Promise((resolve) => setTimeout(resolve));
+  await topic.publish(3);
+  for (const wake of store.watchers) wake();
+
+  assertEquals((await next)?.map((entry) => "data" in entry ? entry.data : entry), [3]);
+  assertEquals((await waiting)?.map((entry) => "gap" in entry && entry.gap.reason), ["epoch"]);
+  await topics.close();
+});
