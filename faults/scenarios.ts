@@ -23,6 +23,9 @@ const MESSAGES = 40;
 /** How many messages a run has. */
 export const TOTAL: number = NODES.length * PUBLISHERS * MESSAGES;
 
+/** So many publishers that a node writes more messages with ids at once than a write can check ids one by one. */
+const CROWD = { publishers: 40, messages: 12 } as const;
+
 /** More messages than a slow reader has read before the first are removed. */
 const TRIMMED = { options: { durable: true, retention: { count: 50 } }, messages: 400, rest: 3 } as const;
 
@@ -66,6 +69,13 @@ export const SCENARIOS: readonly Scenario[] = [
     tell(`froze the store for ${ms} ms`);
   }),
   onDatabase("replies-lost", {}, loseReplies),
+  onDatabase("crowd", CROWD, async (setting) => {
+    const node = setting.random.pick(NODES);
+    await loseReplies(setting);
+    await setting.cluster.killNode(node);
+    setting.cluster.startNode(node);
+    setting.tell(`killed node ${node}`);
+  }),
   onDatabase("black-hole", {}, async ({ cluster, proxy, random, tell }) => {
     await cluster.progress(1 + random.below(TOTAL / 2));
     proxy.state = "black hole";

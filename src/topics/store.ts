@@ -142,8 +142,8 @@ export interface TopicStore {
   bounds(log: LogRef): Promise<LogBounds>;
 
   /**
-   * Appends messages in their order, all of them or none. What was appended before is before them, for whoever reads. A log is
-   * appended to by one call at a time in each process.
+   * Appends messages in their order, together or in parts: where it rejects, the first of them may be stored without the others. What
+   * was appended before is before them, for whoever reads. A log is appended to by one call at a time in each process.
    *
    * @param log The log.
    * @param messages The messages, within the capabilities.

@@ -81,6 +81,28 @@ test("a node that is always overtaken gets its batch in nevertheless, in its ord
   }
 });
 
+for (const [count, title] of [[1, "a message"], [20, "messages"]] as const) {
+  test(`${title} of the same ids that come in just before a write are not stored again`, async (setting) => {
+    const { meddled, other } = setting;
+    // Two batches: of the second one, the node knows which write with ids was the newest.
+    for (const start of [0, 100]) {
+      const ids = Array.from({ length: count }, (_, index) => start + 30 - index);
+      let quick: Promise<unknown> | undefined;
+      setting.meddle = async (_, proceed) => {
+        await (quick ??= append(other, LOG, ids.map((number) => messageOf(number, `id ${number}`))));
+        return await proceed();
+      };
+      const batch = Array.from({ length: 40 }, (_, index) => messageOf(start + index, `id ${start + index}`));
+      const { outcomes } = await append(meddled, LOG, batch);
+      const duplicates = outcomes.flatMap(({ duplicate }, index) => duplicate ? [start + index] : []);
+      assertEquals(duplicates, ids.toReversed());
+    }
+    const { messages } = await other.read(LOG, LOG_START, ALL);
+    assertEquals(new Set(dataOf(messages)).size, messages.length);
+    assertEquals(messages.length, 80);
+  });
+}
+
 test("a write whose reply is lost, and others after it, leave each message once", async (setting) => {
   const { meddled, other } = setting;
   let losses = 0;
