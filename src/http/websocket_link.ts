@@ -1,6 +1,5 @@
 /** One WebSocket as the platform has it, bounded both ways: how it opens, what comes and goes, how it ends. */
 import { Buffer } from "node:buffer";
-import { clearImmediate, setImmediate } from "node:timers";
 import { WebSocketClosedError } from "./websocket_closed_error.ts";
 import { Inbox, type MessageData } from "./websocket_inbox.ts";
 import { Outbox } from "./websocket_outbox.ts";
@@ -11,12 +10,11 @@ const HANDSHAKE_MS = 5000;
 /** How long the close waits for messages that are on their way, both ways. */
 const DRAIN_MS = 1000;
 
-/** So many turns without a message are the end of what the client has sent. */
-const QUIET_TURNS = 2;
-
-/** How often it is looked at without a pause in between, and the pause after that. */
-const TURNS_AT_ONCE = 8;
+/** How often it is looked at whether messages still come, or go. */
 const PAUSE_MS = 5;
+
+/** So many looks without a message are the end of what the client has sent: 50 ms, the way of a message from most clients. */
+const QUIET_LOOKS = 10;
 
 /** The inbox takes as much as one message of the largest size, and at least this. */
 const MIN_CAPACITY = 64 * 1024;
@@ -46,8 +44,7 @@ export class WebSocketLink {
   #controller: AbortController | undefined;
   #closed: WebSocketClosedError | null = null;
   #timer: ReturnType<typeof setTimeout>;
-  #immediate: ReturnType<typeof setImmediate> | undefined;
-  #quietTurns = 0;
+  #quietLooks = 0;
 
   /**
    * Takes a socket that is about to open.
@@ -113,17 +110,15 @@ export class WebSocketLink {
    * Closes when all messages have come and gone: Deno drops a connection that it was told to close at the next message that comes.
    * What was sent, and the close itself, would be lost, and the client not get to know why.
    */
-  #drain(close: () => void, deadline: number, turn = 0): void {
-    const isDrained = this.#quietTurns++ >= QUIET_TURNS && this.#socket.bufferedAmount === 0;
+  #drain(close: () => void, deadline: number): void {
+    const isDrained = this.#quietLooks++ >= QUIET_LOOKS && this.#socket.bufferedAmount === 0;
     clearTimeout(this.#timer);
     if (isDrained || performance.now() > deadline) {
       this.#timer = setTimeout(() => this.#finish(), HANDSHAKE_MS);
       this.#ending.resolve();
       return close();
     }
-    const next = () => this.#drain(close, deadline, turn + 1);
-    if (turn < TURNS_AT_ONCE) this.#immediate = setImmediate(next);
-    else this.#timer = setTimeout(next, PAUSE_MS);
+    this.#timer = setTimeout(() => this.#drain(close, deadline), PAUSE_MS);
   }
 
   #open(): void {
@@ -132,7 +127,7 @@ export class WebSocketLink {
   }
 
   #take(message: MessageData): void {
-    this.#quietTurns = 0;
+    this.#quietLooks = 0;
     if (this.#closed) return;
     if (isLarger(message, this.#maxMessage)) this.close(1009, `A message may have ${this.#maxMessage} bytes`);
     else if (!this.#inbox.add(message)) this.close(1008, "Messages come faster than they are read");
@@ -155,7 +150,6 @@ export class WebSocketLink {
 
   #finish(): void {
     clearTimeout(this.#timer);
-    clearImmediate(this.#immediate);
     // Deno's own timers keep the socket for a minute after it broke off; nothing of ours has to stay with it.
     this.#socket.onmessage = this.#socket.onclose = this.#socket.onerror = null;
     this.#socket.onopen = closeLate;

@@ -5,7 +5,7 @@ import { App, WebSocketClosedError } from "@webfw/core";
 import { assert, assertEquals, assertThrows } from "@std/assert";
 import * as v from "valibot";
 import { CapturedLog } from "./support/captured_log.ts";
-import { RawSocket } from "./support/raw_socket.ts";
+import { OPCODE, RawSocket } from "./support/raw_socket.ts";
 import { Serving } from "./support/serving.ts";
 import { SocketClient } from "./support/socket_client.ts";
 
@@ -173,6 +173,25 @@ Deno.test("close() tells the client why, drops what waits to be read, and can be
   assertEquals(await client.closed, [4002, "moved"]);
   await serving.stop();
   assertEquals(log.text, "");
+});
+
+Deno.test("what a client sends before it can know of the close does not keep it from learning why", async () => {
+  const app = new App();
+  const refused = Promise.withResolvers<void>();
+  app.websocket("/", { receive: Said }, async (socket) => {
+    for await (const _ of socket);
+    refused.resolve();
+  });
+  await using serving = await Serving.start(app);
+  using client = await RawSocket.open(serving.port, "/");
+  await client.send(OPCODE.text, JSON.stringify({ text: 7 }));
+  await refused.promise;
+  for (let round = 0; round < 10; round++) {
+    // So long a message may be on its way.
+    for (let turn = 0; turn < round; turn++) await new Promise<void>((resolve) => setImmediate(resolve));
+    await client.send(OPCODE.text, JSON.stringify({ text: "Anybody?" }));
+  }
+  assertEquals(await client.closeCode(), 1007);
 });
 
 Deno.test("close() takes codes that may be sent, and reasons that fit", async () => {
