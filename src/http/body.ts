@@ -67,7 +67,7 @@ export class BodyReader {
 
   /** The body as what its JSON says. */
   async json(): Promise<unknown> {
-    return parseJson(await this.text());
+    return parseJson(await this.jsonText());
   }
 
   /** The fields of the form that the body is. Its files are there until the reply has gone. */
