@@ -101,7 +101,7 @@ export class Cluster implements AsyncDisposable {
     await Promise.all([...this.#nodes.values()].map((node) => node.status));
     this.#nodes.clear();
     const { retention } = plan.options;
-    return { logs: await this.logs(), stored, isTrimmed: retention?.count !== undefined };
+    return { logs: await this.logs(), stored, keeps: retention?.count ?? Infinity };
   }
 
   /** What the nodes have written down so far. */
@@ -142,7 +142,11 @@ async function readAll(location: NodePlan["topics"], { options }: NodePlan): Pro
   const head = await topic.head();
   const stored: Stored[] = [];
   for await (const entry of topic.subscribe({ from: "earliest" })) {
-    if ("gap" in entry) continue;
+    if ("gap" in entry) {
+      // It was removed while it was read, and what came before it has been removed, too.
+      stored.length = 0;
+      continue;
+    }
     stored.push({ id: entry.id, payload: entry.data as Payload });
     if (entry.id >= head) break;
   }

@@ -32,7 +32,7 @@ export async function cutStream(random: Random, tell: (injected: string) => void
       await client.read(Infinity, stored.length);
     }
     tell(`cut a stream of ${stored.length} messages after each of its ${length} bytes`);
-    return { logs: new Map([["client", log]]), stored, isTrimmed: false };
+    return { logs: new Map([["client", log]]), stored, keeps: Infinity };
   } finally {
     await app.stop();
     await server.shutdown();

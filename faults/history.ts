@@ -14,8 +14,8 @@ export interface History {
   readonly logs: ReadonlyMap<string, readonly LogEntry[]>;
   /** What the store held at the end, in its order. */
   readonly stored: readonly Stored[];
-  /** Whether messages may be gone from the store. */
-  readonly isTrimmed: boolean;
+  /** How many of the newest messages the store keeps at least. */
+  readonly keeps: number;
 }
 
 /** What was found. */
@@ -36,7 +36,7 @@ export function check(history: History): Findings {
   const order = orderOf(history, faults);
   checkStored(history, order, faults);
   checkPublishers(order, faults);
-  for (const [node, log] of history.logs) checkReaders(node, log, order, history.isTrimmed, faults);
+  for (const [node, log] of history.logs) checkReaders(node, log, order, history.keeps < Infinity, faults);
   const count = (kind: LogEntry["kind"]) => entries.filter((entry) => entry.kind === kind).length;
   return {
     faults,
@@ -69,13 +69,16 @@ function orderOf({ logs, stored }: History, faults: string[]): Stored[] {
   return [...messages.values()].sort((a, b) => a.id < b.id ? -1 : 1);
 }
 
-function checkStored({ stored, isTrimmed }: History, order: readonly Stored[], faults: string[]): void {
+function checkStored({ stored, keeps }: History, order: readonly Stored[], faults: string[]): void {
   const ids = stored.map(({ id }) => id);
   if (ids.some((id, index) => index > 0 && id <= ids[index - 1]!)) {
     faults.push("store: it is not in the order of its ids");
   }
   const kept = new Set(ids);
-  const oldest = isTrimmed ? ids[0] ?? "" : "";
+  const oldest = keeps < Infinity ? ids[0] ?? "" : "";
+  if (ids.length < Math.min(keeps, order.length)) {
+    faults.push(`store: it has ${ids.length} of ${order.length} messages, and keeps ${keeps}`);
+  }
   for (const { id, payload } of order) {
     if (id >= oldest && !kept.has(id)) {
       faults.push(`store: ${nameOf(payload)}, which was acknowledged or read as ${id}, is lost`);
