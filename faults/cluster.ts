@@ -8,7 +8,7 @@ import type { LogEntry, Payload } from "./log_entry.ts";
 import { LogFile } from "./log_file.ts";
 import type { NodePlan } from "./node.ts";
 
-/** How long a run may take after its faults have ended, in milliseconds. */
+/** How long it is waited while no node writes anything down, in milliseconds. */
 const PATIENCE = 60_000;
 /** How often the logs are looked at. */
 const LOOK_MS = 50;
@@ -118,9 +118,12 @@ export class Cluster implements AsyncDisposable {
   }
 
   async #until(what: string, isSo: () => Promise<boolean>): Promise<void> {
-    const begin = performance.now();
+    let known = 0;
+    let since = performance.now();
     while (!await isSo()) {
-      if (performance.now() - begin > PATIENCE) throw new Error(`Cannot wait longer until ${what}`);
+      const entries = [...(await this.logs()).values()].reduce((sum, log) => sum + log.length, 0);
+      if (entries > known) [known, since] = [entries, performance.now()];
+      if (performance.now() - since > PATIENCE) throw new Error(`Cannot wait longer until ${what}`);
       await new Promise((resolve) => setTimeout(resolve, LOOK_MS));
     }
   }
