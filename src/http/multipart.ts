@@ -19,11 +19,17 @@ const MAX_HEADERS = 32;
 /** Headers beyond these are cut off without a word, so that more of them are let through than are taken. */
 const LIMITS = { maxHeaderPairs: MAX_HEADERS, maxHeaderSize: 2 * MAX_HEADER_SIZE };
 
+/** The parameters of a content type, one after another: a name, and a value that stands in quotes or does not. */
+const PARAMETERS = /;[ \t]*([^\s=;"]+)[ \t]*=[ \t]*(?:"([^"]*)"|([^\s;"]+))/g;
+
 /** The boundary that a content type names, of 70 characters at most (RFC 2046 section 5.1.1); undefined where it names none. */
 export function boundaryOf(contentType: string): string | undefined {
-  const [, quoted, token] = /;[ \t]*boundary[ \t]*=[ \t]*(?:"([^"]+)"|([^\s;"]+))/i.exec(contentType) ?? [];
-  const boundary = quoted ?? token ?? "";
-  return boundary === "" || boundary.length > 70 ? undefined : boundary;
+  for (const [, name, quoted, token] of contentType.matchAll(PARAMETERS)) {
+    if (name!.toLowerCase() !== "boundary") continue;
+    const boundary = quoted ?? token ?? "";
+    return boundary === "" || boundary.length > 70 ? undefined : boundary;
+  }
+  return undefined;
 }
 
 /** How a body is read. */

@@ -282,6 +282,8 @@ Deno.test("The boundary is read off the content type, quoted or not", () => {
     ["multipart/form-data; boundary=", undefined],
     ['multipart/form-data; boundary=""', undefined],
     ["multipart/form-data; xboundary=a", undefined],
+    ['multipart/form-data; x="; boundary=Z"; boundary=B', "B"],
+    ['multipart/form-data; charset=utf-8;boundary="a;b"', "a;b"],
   ];
   for (const [contentType, boundary] of table) assertEquals(boundaryOf(contentType), boundary, contentType);
 });
