@@ -7,7 +7,7 @@ import type { Completion } from "./completion.ts";
 import { withDeadline, withOwnDeadline } from "./deadline.ts";
 import { parseJson } from "./json.ts";
 import type { ResolvedLimits } from "./limits.ts";
-import { mediaTypeOf } from "./media_type.ts";
+import { isJson, mediaTypeOf } from "./media_type.ts";
 import { Replay } from "./replay.ts";
 
 type Bytes = Uint8Array<ArrayBuffer>;
@@ -67,7 +67,8 @@ export class BodyReader {
 
   /** The body as what its JSON says. */
   async json(): Promise<unknown> {
-    return parseJson(await this.jsonText());
+    // Whoever tries JSON first may go on with the bytes of what is said to be something else.
+    return parseJson(await (isJson(this.#raw.headers.get("content-type")) ? this.jsonText() : this.text()));
   }
 
   /** The fields of the form that the body is. Its files are there until the reply has gone. */
