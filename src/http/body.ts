@@ -7,7 +7,7 @@ import type { Completion } from "./completion.ts";
 import { withDeadline, withOwnDeadline } from "./deadline.ts";
 import { parseJson } from "./json.ts";
 import type { ResolvedLimits } from "./limits.ts";
-import { isJson, mediaTypeOf } from "./media_type.ts";
+import { mediaTypeOf } from "./media_type.ts";
 import { Replay } from "./replay.ts";
 
 type Bytes = Uint8Array<ArrayBuffer>;
@@ -62,13 +62,13 @@ export class BodyReader {
    * no JSON has, cannot be had back.
    */
   jsonText(): Promise<string> {
-    return this.#jsonText ??= this.#readText() ?? this.text();
+    if (this.#bytes !== undefined) return this.text();
+    return this.#jsonText ??= this.#readWhole(this.#limits.body, () => this.#raw.text()) ?? this.text();
   }
 
   /** The body as what its JSON says. */
   async json(): Promise<unknown> {
-    // Whoever tries JSON first may go on with the bytes of what is said to be something else.
-    return parseJson(await (isJson(this.#raw.headers.get("content-type")) ? this.jsonText() : this.text()));
+    return parseJson(await this.text());
   }
 
   /** The fields of the form that the body is. Its files are there until the reply has gone. */
@@ -118,16 +118,15 @@ export class BodyReader {
   }
 
   #replayed(): Replay | undefined {
-    const body = this.#untouched();
+    this.#refuseUsed();
+    const { body } = this.#raw;
     // More is kept of no body: one that is larger, as a form with files may be, can be read once.
     return this.#replay ??= body ? new Replay(body, this.#limits.body) : undefined;
   }
 
-  #untouched(): ReadableStream<Bytes> | null {
-    if (this.#replay === undefined && this.#raw.bodyUsed) {
-      throw new TypeError("Cannot read the body of the request: it was read through request.raw before");
-    }
-    return this.#raw.body;
+  #refuseUsed(): void {
+    if (this.#replay !== undefined || !this.#raw.bodyUsed) return;
+    throw new TypeError("Cannot read the body of the request: it was read through request.raw before");
   }
 
   /**
@@ -142,18 +141,19 @@ export class BodyReader {
     return Number(header);
   }
 
-  /** The platform's own reading, twice as fast as long as nobody has asked for the body's stream; where that can be. */
-  #readText(): Promise<string> | undefined {
-    if (this.#bytes !== undefined || this.#replay !== undefined) return undefined;
-    const { body: limit, readTimeout } = this.#limits;
-    if (this.#announced(limit) === undefined) return undefined;
-    const text = this.#wait(this.#raw.text(), readTimeout, tooSlow, cutShort);
-    return this.#isLocal ? text.then((text) => refuseLonger(text, limit)) : text;
+  /** The platform's own reading, several times as fast as long as nobody has asked for the body's stream; where that can be. */
+  #readWhole<Whole extends string | Bytes>(limit: number, read: () => Promise<Whole>): Promise<Whole> | undefined {
+    if (this.#replay !== undefined || this.#announced(limit) === undefined) return undefined;
+    const whole = this.#wait(read(), this.#limits.readTimeout, tooSlow, cutShort);
+    return this.#isLocal ? whole.then((whole) => refuseLonger(whole, limit)) : whole;
   }
 
   async #readBytes(): Promise<Bytes> {
     const isMultipart = mediaTypeOf(this.#raw.headers) === "multipart/form-data";
     const limit = isMultipart ? this.#limits.multipart : this.#limits.body;
+    this.#refuseUsed();
+    const whole = this.#readWhole(limit, () => this.#raw.bytes());
+    if (whole) return await whole;
     this.#announced(limit);
     const replay = this.#replayed();
     return replay ? await this.#inTime(collect(replay.open().getReader(), limit)) : new Uint8Array();
@@ -229,9 +229,9 @@ async function collect(reader: ReadableStreamDefaultReader<Bytes>, limit: number
 }
 
 /** A request that was made by hand can announce one length and have another. */
-function refuseLonger(text: string, limit: number): string {
-  if (text.length > limit) throw tooLarge(limit);
-  return text;
+function refuseLonger<Whole extends string | Bytes>(whole: Whole, limit: number): Whole {
+  if (whole.length > limit) throw tooLarge(limit);
+  return whole;
 }
 
 function streamOf(kept: Promise<Bytes>): ReadableStream<Bytes> {

@@ -189,8 +189,8 @@ export class HttpRequest<State = Record<string, unknown>> {
   }
 
   /**
-   * The body as bytes. Of a body that was sent, and read, as JSON they are those of its text: a byte order mark, and what is no
-   * UTF-8, are not in it, which no JSON has (RFC 8259, section 8.1).
+   * The body as bytes. Of a body that was bound as JSON they are those of its text: a byte order mark, and what is no UTF-8, are not
+   * in it, which no JSON has (RFC 8259, section 8.1).
    *
    * @throws {HTTPError} With 408 when it comes too slowly, 413 when it is too large.
    */
