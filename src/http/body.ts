@@ -58,8 +58,8 @@ export class BodyReader {
   }
 
   /**
-   * The body as text that is to be parsed: a third cheaper than {@linkcode BodyReader.text}, but bytes that are no UTF-8, which
-   * no JSON has, cannot be had back.
+   * The body as text that is to be parsed: it saves 4 % of a request beside {@linkcode BodyReader.text}, but bytes that are no UTF-8,
+   * which no JSON has, cannot be had back.
    */
   jsonText(): Promise<string> {
     if (this.#bytes !== undefined) return this.text();
