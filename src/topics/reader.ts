@@ -212,7 +212,9 @@ export class Reader<Data> implements TailReader {
   async #look(): Promise<void> {
     try {
       const place = await this.place();
-      if (place !== undefined) this.#found = await this.#find(place);
+      await this.#tail.opened;
+      // Once both are known, the tail may hold what comes after the place: the very list that all others get.
+      if (place !== undefined && !this.#held()) this.#found = await this.#find(place);
     } catch (error) {
       this.fail(error);
     }
@@ -221,7 +223,6 @@ export class Reader<Data> implements TailReader {
 
   /** Finds in the log what comes after a place. */
   async #find(place: string): Promise<Found<Data>[]> {
-    await this.#tail.opened;
     const slice = await this.#tail.read(place);
     const reason = lossBetween(place, slice, this.#lossReason);
     this.#isCertain = true;
