@@ -143,6 +143,7 @@ export class BodyReader {
 
   /** The platform's own reading, several times as fast as long as nobody has asked for the body's stream; where that can be. */
   #readWhole<Whole extends string | Bytes>(limit: number, read: () => Promise<Whole>): Promise<Whole> | undefined {
+    this.#refuseUsed();
     if (this.#replay !== undefined || this.#announced(limit) === undefined) return undefined;
     const whole = this.#wait(read(), this.#limits.readTimeout, tooSlow, cutShort);
     return this.#isLocal ? whole.then((whole) => refuseLonger(whole, limit)) : whole;
@@ -151,7 +152,6 @@ export class BodyReader {
   async #readBytes(): Promise<Bytes> {
     const isMultipart = mediaTypeOf(this.#raw.headers) === "multipart/form-data";
     const limit = isMultipart ? this.#limits.multipart : this.#limits.body;
-    this.#refuseUsed();
     const whole = this.#readWhole(limit, () => this.#raw.bytes());
     if (whole) return await whole;
     this.#announced(limit);

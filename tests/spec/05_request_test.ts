@@ -176,6 +176,29 @@ Deno.test("bytes() gives the bytes that were sent, whatever was read before", as
   }
 });
 
+Deno.test("a body that was read through request.raw is the application's mistake, and no fault of the client", async () => {
+  const app = new App();
+  app.middleware(async (request, next) => {
+    await request.raw.text();
+    return await next(request);
+  });
+  app.post("/bound", { body: v.object({ a: v.number() }) }, async () => null);
+  app.post("/read", async (request) => await request.text());
+  await using serving = await Serving.start(app);
+  using log = new CapturedLog();
+  for (const path of ["/bound", "/read"]) {
+    const response = await fetch(serving.origin + path, {
+      method: "POST",
+      body: '{"a":1}',
+      headers: { "content-type": "application/json" },
+    });
+    await response.body?.cancel();
+    assertEquals(response.status, 500, path);
+  }
+  assertEquals(log.lines.length, 2);
+  assert(log.lines.every((line) => line.includes("it was read through request.raw before")), log.text);
+});
+
 Deno.test("json() and text() spoil no bytes, over a socket either", async () => {
   const sent = new Uint8Array([0xef, 0xbb, 0xbf, 0xff, 0x00, 0xc3, 0x28, 0x0d, 0x0a]);
   const app = new App();
