@@ -12,8 +12,10 @@ export interface Contestant {
   reference: string;
   /** The file of the program, and its arguments. */
   program: string[];
+  /** Whether the file of a database stands before its arguments. */
+  hasDatabase?: boolean;
   /** How many times the first reply of the reference its own may take, and how many bytes it may hold beyond; if it is bound. */
-  bounds?: { time: number; memory: number };
+  bounds?: { time: number; memory?: number };
 }
 
 const MIB = 1024 * 1024;
@@ -50,9 +52,37 @@ export const CONTESTANTS: Contestant[] = [
     // The noise of a run.
     bounds: { time: 1.05, memory: MIB },
   },
+  {
+    name: "durable",
+    description: "an application of one route and a durable topic on a file, which is not used",
+    reference: "one",
+    program: ["durable.ts"],
+    hasDatabase: true,
+    bounds: { time: 1.5 },
+  },
+  {
+    name: "publish",
+    description: "the same, but the first reply publishes to it",
+    reference: "one",
+    program: ["durable.ts", "publish"],
+    hasDatabase: true,
+    bounds: { time: 1.5 },
+  },
+  {
+    name: "commit",
+    description: "Deno.serve with one handler that commits to Deno KV on a file",
+    reference: "bare",
+    program: ["bare_commit.ts"],
+    hasDatabase: true,
+  },
 ];
 
-/** The command that starts a contestant, with flags of Deno's. */
-export function commandOf({ program: [file = "", ...args] }: Contestant, flags: string[]): string[] {
-  return [...ownProgram(join(import.meta.dirname!, "servers", file), ...flags), ...args];
+/** The command that starts a contestant, with flags of Deno's. Databases are kept in the directory. */
+export function commandOf(
+  { name, program: [file = "", ...args], hasDatabase = false }: Contestant,
+  flags: string[],
+  directory: string,
+): string[] {
+  const database = hasDatabase ? [join(directory, `${name}.sqlite`)] : [];
+  return [...ownProgram(join(import.meta.dirname!, "servers", file), ...flags), ...database, ...args];
 }

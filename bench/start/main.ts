@@ -43,18 +43,34 @@ function withReferences(chosen: Contestant[]): Contestant[] {
   return CONTESTANTS.filter((contestant) => needed.has(contestant));
 }
 
+/** What was measured of the contestants, and the times of imports. */
+interface Measurements {
+  measured: Measured[];
+  imports: number[];
+}
+
+async function measure(contestants: Contestant[], options: Options, signal: AbortSignal): Promise<Measurements> {
+  const directory = await Deno.makeTempDir({ prefix: "bench_start_" });
+  try {
+    return await measureIn(directory, contestants, options, signal);
+  } finally {
+    await Deno.remove(directory, { recursive: true });
+  }
+}
+
 /** Starts each contestant once a round, every round beginning with another one. */
-async function measure(
+async function measureIn(
+  directory: string,
   contestants: Contestant[],
   { rounds, flags }: Options,
   signal: AbortSignal,
-): Promise<{ measured: Measured[]; imports: number[] }> {
+): Promise<Measurements> {
   const measured = contestants.map((contestant): Measured => ({ contestant, samples: [] }));
   const imports: number[] = [];
   for (let round = -WARM_ROUNDS; round < rounds; round++) {
     const first = Math.max(round, 0) % measured.length;
     for (const { contestant, samples } of [...measured.slice(first), ...measured.slice(0, first)]) {
-      const sample = await sampleStart(commandOf(contestant, flags), signal);
+      const sample = await sampleStart(commandOf(contestant, flags, directory), signal);
       if (round >= 0) samples.push(sample);
     }
     const time = await importTime(flags, signal);

@@ -1,5 +1,5 @@
 /** Where the store of durable topics is: as the application says, or the environment, or beside the program. */
-import { nodePath, nodeUrl } from "../node.ts";
+import { nodeUrl } from "../node.ts";
 import type { TopicStore } from "./store.ts";
 
 /** A database of Deno KV on the network: a self-hosted denokv, or that of Deno Deploy. */
@@ -17,6 +17,8 @@ export type TopicsLocation = string | URL | TopicsDatabase | TopicStore;
 export interface FileLocation {
   /** Its path, or `:memory:`. */
   readonly path: string;
+  /** The folder that the path begins at, unless it is absolute: that in which it was given. */
+  readonly folder: string;
 }
 
 /** A database on the network. */
@@ -37,7 +39,7 @@ export interface AttachedLocation {
 export type KvLocation = FileLocation | DatabaseLocation | AttachedLocation;
 
 /** Beside the program. */
-const DEFAULT_FILE = [".webfw", "topics.sqlite"] as const;
+const DEFAULT_FILE = ".webfw/topics.sqlite";
 
 /** Where the command line says which module the program is: the one that Deno was given is a `data:` URL there. */
 const MAIN: unique symbol = Symbol.for("webfw.main");
@@ -68,10 +70,8 @@ export function defaultLocation(): KvLocation {
   const given = Deno.env.get("WEBFW_TOPICS");
   if (given) return fromText(given, "WEBFW_TOPICS");
   if (Deno.env.get("DENO_DEPLOYMENT_ID")) return { isAttached: true };
-  const { dirname, join } = nodePath();
   const program = URL.parse(String(Reflect.get(globalThis, MAIN) ?? Deno.mainModule));
-  const folder = program?.protocol === "file:" ? dirname(nodeUrl().fileURLToPath(program)) : Deno.cwd();
-  return { path: join(folder, ...DEFAULT_FILE) };
+  return program?.protocol === "file:" ? fromUrl(new URL(DEFAULT_FILE, program), undefined) : inFolder(DEFAULT_FILE);
 }
 
 function fromText(text: string, source: string): KvLocation {
@@ -82,11 +82,16 @@ function fromText(text: string, source: string): KvLocation {
   if (text === "" || text.includes("://")) {
     throw new TypeError(`Cannot keep topics: ${source} must be the path of a file or a URL, got "${text}"`);
   }
-  return { path: text === ":memory:" ? text : nodePath().resolve(text) };
+  return inFolder(text);
+}
+
+/** Joined to a path where it is opened: what joins paths takes longer to load than many applications to start. */
+function inFolder(path: string): FileLocation {
+  return { path, folder: Deno.cwd() };
 }
 
 function fromUrl(url: URL, token: string | undefined): KvLocation {
-  if (url.protocol === "file:" && token === undefined) return { path: nodeUrl().fileURLToPath(url) };
+  if (url.protocol === "file:" && token === undefined) return inFolder(nodeUrl().fileURLToPath(url));
   if (url.protocol === "http:" || url.protocol === "https:") return { url, token };
   throw new TypeError(`Cannot keep topics: their URL must be one of https, http or file, got "${url.protocol}"`);
 }

@@ -113,6 +113,22 @@ test("WEBFW_TOPICS names the file; without it, it is .webfw/topics.sqlite beside
   await Deno.remove(join(stdout.trim(), ".."), { recursive: true });
 });
 
+test("A path begins at the folder in which the application was made, wherever it is used", async (folder) => {
+  const program = `
+    import { App } from "${CORE}";
+    Deno.chdir(${JSON.stringify(folder)});
+    await Deno.mkdir("elsewhere");
+    const app = new App({ topics: "here/topics.sqlite" });
+    Deno.chdir("elsewhere");
+    await app.topic("news", { durable: true }).publish("once");
+    await app.stop();
+  `;
+  await using child = await ChildProgram.start(program);
+  const { code, stderr } = await child.end();
+  assertEquals([code, stderr], [0, ""]);
+  assert((await Deno.stat(join(folder, "here", "topics.sqlite"))).isFile);
+});
+
 test("Where Deno brings no KV client, a file works by npm's", async (folder) => {
   const topics = join(folder, "topics.sqlite");
   await using program = await ChildProgram.start(

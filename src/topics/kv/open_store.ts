@@ -1,5 +1,5 @@
 /** Opens Deno KV: a file by the client of Deno or that of npm, a database on the network by one of the store's own. */
-import { dirname } from "node:path";
+import { dirname, resolve } from "node:path";
 import type { DatabaseLocation, KvLocation } from "../location.ts";
 import { ConnectClient } from "./connect_client.ts";
 import { CannotOpenError } from "./connection.ts";
@@ -24,7 +24,7 @@ const WATCHED_INTERVAL = 1_000;
  */
 export function openStore(location: KvLocation, now: () => number = Date.now): KvStore {
   if ("path" in location) {
-    const { path } = location;
+    const path = location.path === ":memory:" ? location.path : resolve(location.folder, location.path);
     return new KvStore({ name: path, interval: FILE_INTERVAL, now, open: () => openFile(path) });
   }
   if ("url" in location) {
