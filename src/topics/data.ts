@@ -4,6 +4,12 @@ import { toId } from "./message_id.ts";
 import type { StoredMessage } from "./store.ts";
 
 /**
+ * How many lists and objects may be inside of one another. Whoever reads a message follows it as far, with what is left of a stack:
+ * one that can be published and not be read would stop all readers of its topic.
+ */
+const MAX_DEPTH = 1_000;
+
+/**
  * The JSON of what is published.
  *
  * @param data What is published.
@@ -14,11 +20,11 @@ export function encodeData(data: unknown, topic: string): string {
   let json: string | undefined;
   let loss: Loss | undefined;
   try {
-    loss = findLoss(data);
+    loss = findLoss(data, 0);
     if (!loss) json = JSON.stringify(data);
   } catch (cause) {
     throw new TypeError(
-      `Cannot publish to the topic "${topic}": the data has no JSON form, it refers to itself or is nested too deeply`,
+      `Cannot publish to the topic "${topic}": the data has no JSON form, it refers to itself or is nested more than ${MAX_DEPTH} deep`,
       { cause },
     );
   }
@@ -57,7 +63,7 @@ interface Loss {
   readonly path: (string | number)[];
 }
 
-function findLoss(value: unknown): Loss | undefined {
+function findLoss(value: unknown, depth: number): Loss | undefined {
   switch (typeof value) {
     case "string":
     case "boolean":
@@ -65,25 +71,30 @@ function findLoss(value: unknown): Loss | undefined {
     case "number":
       return Number.isFinite(value) ? undefined : { part: `number ${value}`, path: [] };
     case "object":
-      return value === null ? undefined : Array.isArray(value) ? findLossInList(value) : findLossInObject(value);
+      return value === null ? undefined : findLossWithin(value, depth + 1);
     default:
       return { part: typeof value, path: [] };
   }
 }
 
-function findLossInList(list: readonly unknown[]): Loss | undefined {
+function findLossWithin(object: object, depth: number): Loss | undefined {
+  if (depth > MAX_DEPTH) throw new RangeError("Cannot look at all parts of the data: it is nested too deeply");
+  return Array.isArray(object) ? findLossInList(object, depth) : findLossInObject(object, depth);
+}
+
+function findLossInList(list: readonly unknown[], depth: number): Loss | undefined {
   for (let index = 0; index < list.length; index++) {
-    const loss = findLoss(list[index]);
+    const loss = findLoss(list[index], depth);
     if (loss) return lossAt(index, loss);
   }
   return undefined;
 }
 
-function findLossInObject(object: object): Loss | undefined {
+function findLossInObject(object: object, depth: number): Loss | undefined {
   if (!isPlain(object)) return { part: object.constructor?.name || "object", path: [] };
   for (const [key, value] of Object.entries(object)) {
     // A property that is undefined is as good as one that is not there.
-    const loss = value === undefined ? undefined : findLoss(value);
+    const loss = value === undefined ? undefined : findLoss(value, depth);
     if (loss) return lossAt(key, loss);
   }
   return undefined;

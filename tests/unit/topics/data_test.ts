@@ -61,12 +61,25 @@ Deno.test("What JSON would drop or change is refused, with its place", () => {
   }
 });
 
+/** A list in a list, and so on. */
+function nested(depth: number): unknown {
+  let list: unknown[] = [];
+  for (let level = 1; level < depth; level++) list = [list];
+  return list;
+}
+
 Deno.test("Data that refers to itself or is nested too deeply is refused", () => {
   const itself: Record<string, unknown> = {};
   itself.itself = itself;
-  let deep: unknown = [];
-  for (let depth = 0; depth < 100_000; depth++) deep = [deep];
-  for (const data of [itself, deep]) assertThrows(() => encodeData(data, "prices"), TypeError, "no JSON form");
+  for (const data of [itself, { list: nested(1_000) }, nested(5_000), nested(100_000)]) {
+    assertThrows(() => encodeData(data, "prices"), TypeError, "it refers to itself or is nested more than 1000 deep");
+  }
+});
+
+Deno.test("What is nested as deeply as may be published can be read, where a part of the stack is in use", () => {
+  const data = nested(1_000);
+  const readBelow = (frames: number): unknown => frames === 0 ? roundTrip(data) : readBelow(frames - 1);
+  assertEquals(JSON.stringify(readBelow(1_000)), JSON.stringify(data));
 });
 
 Deno.test("What is accepted comes back the same, whatever it is", () => {
