@@ -3,7 +3,7 @@ import { toBatchPlace } from "../batch_id.ts";
 import type { AppendOptions, AppendResult, LogRef, NewMessage } from "../store.ts";
 import { Batch, type Pending } from "./batch.ts";
 import type { Connection } from "./connection.ts";
-import type { KvCheck, KvSet, KvWrite } from "./engine.ts";
+import type { KvCheck, KvEntry, KvSet, KvWrite } from "./engine.ts";
 import type { Epoch } from "./epoch.ts";
 import { encodeFrame } from "./frame.ts";
 import { batchKey, bellKey, EPOCH_KEY, framesPrefix, headKey, idKey, idsKey, policyKey } from "./keys.ts";
@@ -48,6 +48,8 @@ export interface AppenderOptions {
 /** Appends to logs. */
 export class Appender {
   readonly #options: AppenderOptions;
+  /** The life of the database that the rest is known of. */
+  #life: KvEntry | undefined;
   /** The logs whose policy is written. */
   readonly #declared = new Set<string>();
   /** The newest write with ids, by the name of the log; there may have been newer ones by others. */
@@ -78,6 +80,7 @@ export class Appender {
   async #store(batch: Batch, signal: AbortSignal | undefined): Promise<boolean> {
     const { connection, epoch } = this.#options;
     const life = await epoch.current();
+    if (life !== this.#life) this.#startAnew(life);
     for (const pending of batch.pending) await this.#recall(batch.log, pending, signal);
     let state: BatchState = { life, version: null };
     for (let refusals = 0; batch.pending.length > 0;) {
@@ -100,6 +103,13 @@ export class Appender {
       else batch.settle(part, version);
     }
     return true;
+  }
+
+  /** What is known is of another life of the database. */
+  #startAnew(life: KvEntry): void {
+    this.#life = life;
+    this.#declared.clear();
+    this.#newest.clear();
   }
 
   /** Looks which messages of a part are stored already; the first time not for those that the write checks itself. */

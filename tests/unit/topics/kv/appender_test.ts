@@ -145,3 +145,26 @@ test("names and ids of any length fit the keys of a write", async ({ meddled, ot
   assert(writes.filter(({ append }) => append).length > 1);
   assertEquals(dataOf((await other.read(log, LOG_START, ALL)).messages), batch.map(({ data }) => JSON.parse(data)));
 });
+
+Deno.test("Appending: where the database was lost and made anew, what a log keeps is written again", async () => {
+  const databases = [await Deno.openKv(":memory:"), await Deno.openKv(":memory:")];
+  let engine = toEngine(databases[0]!);
+  const store = new KvStore({
+    name: "memory",
+    interval: 50,
+    open: () =>
+      Promise.resolve({
+        get: (keys) => engine.get(keys),
+        list: (from, to, limit) => engine.list(from, to, limit),
+        write: (write) => engine.write(write),
+        watch: (keys) => engine.watch(keys),
+        close: () => {},
+      }),
+  });
+  await append(store, LOG, [messageOf("before")]);
+  engine = toEngine(databases[1]!);
+  await append(store, LOG, [messageOf("after")]);
+  assertEquals(await store.list(), [LOG]);
+  await store.close();
+  for (const database of databases) database.close();
+});
