@@ -1,4 +1,5 @@
 /** The store of durable topics, loaded when one of them is used for the first time. */
+import { CannotOpenError } from "./cannot_open_error.ts";
 import { KV_CAPABILITIES } from "./kv/capabilities.ts";
 import type {
   AppendOptions,
@@ -80,14 +81,22 @@ class DurableStore implements TopicStore {
     return await (await this.#load()).list();
   }
 
-  /** Ends the connection. */
+  /** Ends the connection. Whoever used a store that could not be loaded was told; there is nothing to end. */
   async close(): Promise<void> {
-    await (await this.#store)?.close();
+    const store = await this.#store?.catch(() => undefined);
+    await store?.close();
   }
 
   #load(): Promise<Required<TopicStore>> {
-    return this.#store ??= import("./kv/open_store.ts").then(({ openStore }) =>
-      openStore(this.#location ?? defaultLocation())
-    );
+    return this.#store ??= this.#open();
+  }
+
+  async #open(): Promise<Required<TopicStore>> {
+    try {
+      const { openStore } = await import("./kv/open_store.ts");
+      return openStore(this.#location ?? defaultLocation());
+    } catch (cause) {
+      throw new CannotOpenError(cause instanceof Error ? cause.message : String(cause), { cause });
+    }
   }
 }

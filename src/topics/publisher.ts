@@ -1,5 +1,6 @@
 /** Brings the messages of one topic to its store: in the order of the calls, together where they wait, one append at a time. */
 import { newBatchKey, toBatchId } from "./batch_id.ts";
+import { CannotOpenError } from "./cannot_open_error.ts";
 import { countBytes } from "./data.ts";
 import { toId } from "./message_id.ts";
 import { PublishOutcomeUnknown } from "./publish_outcome_unknown.ts";
@@ -60,6 +61,8 @@ export class Publisher {
    * @param message The message.
    * @param signal Gives up. Its reason is thrown where the message has not been sent to the store.
    * @throws {RangeError} When it is larger than the store takes.
+   * @throws {Error} When too much waits for the store already.
+   * @throws {CannotOpenError} When the store cannot be opened.
    * @throws {PublishOutcomeUnknown} When it was sent, and then given up or not answered.
    */
   publish(message: NewMessage, signal?: AbortSignal): Promise<PublishResult> {
@@ -183,7 +186,8 @@ class Waiting {
   fail(cause: unknown): void {
     this.#signal?.removeEventListener("abort", this.#leave);
     const id = this.#sentId;
-    this.#answer.reject(id === undefined ? cause : new PublishOutcomeUnknown(this.#topic, id, cause));
+    const isUnknown = id !== undefined && !(cause instanceof CannotOpenError);
+    this.#answer.reject(isUnknown ? new PublishOutcomeUnknown(this.#topic, id, cause) : cause);
   }
 
   readonly #leave = (): void => {

@@ -98,11 +98,14 @@ export class Reader<Data> implements TailReader {
     this.#lossReason = "retention";
   }
 
-  /** The place after what was read last, as soon as it is known. Undefined where the reader was closed before. */
+  /**
+   * The place after what was read last, as soon as it is known. Undefined where the reader was closed before; it fails where the log
+   * could not be read.
+   */
   async place(): Promise<string | undefined> {
     if (this.#isAtEnd) return this.#tail.end;
     while (typeof this.#place !== "string") {
-      if (this.#end) return undefined;
+      if (this.#end) return await this.#end;
       const pending = this.#place;
       this.#ended ??= Promise.withResolvers();
       const place = await Promise.race([pending, this.#ended.promise]);
@@ -171,7 +174,7 @@ export class Reader<Data> implements TailReader {
     if (this.#isAtEnd) this.#leaveTail();
     this.#signal?.removeEventListener("abort", this.#close);
     this.#tail.remove(this);
-    this.#ended?.resolve(undefined);
+    this.#ended?.resolve(end);
     const receiver = this.#request;
     this.#request = undefined;
     if (receiver) giveEnd(receiver, end);

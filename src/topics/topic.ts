@@ -80,6 +80,7 @@ export class Topic<Data = unknown, Input = Data> {
    * cannot be used.
    * @throws {RangeError} When the message is too large.
    * @throws {PublishOutcomeUnknown} When the signal was aborted, or the store failed, before the store had answered.
+   * @throws {Error} When the store cannot be opened as it is configured, or too much waits for it already: nothing was stored.
    */
   async publish(data: Input, options: PublishOptions = {}): Promise<PublishResult> {
     const { id, type, signal } = options;

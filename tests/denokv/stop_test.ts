@@ -1,6 +1,6 @@
 // A program that has stopped its application ends by itself, whatever has become of its database.
 
-import { assertEquals } from "@std/assert";
+import { assert, assertEquals } from "@std/assert";
 import { Proxy } from "../../faults/proxy.ts";
 import { ChildProgram, CORE } from "../spec/support/child_program.ts";
 import { Denokv, hasDenokv } from "./denokv.ts";
@@ -38,8 +38,10 @@ function test(title: string, body: (program: ChildProgram, proxy: Proxy, server:
         await body(program, proxy, server);
         program.signal("SIGUSR1");
         await program.printed("stopped");
-        const { signal, code } = await program.end();
+        const { signal, code, stderr } = await program.end();
         assertEquals({ signal, code }, { signal: null, code: 0 });
+        // Once, however many connections to it there are.
+        assert(stderr.split("it is tried again").length <= 2, stderr);
       },
     });
   }

@@ -1,6 +1,6 @@
 // Section 8 of the contract: durable topics on a file of one machine; and what section 13 says of them.
 
-import { assert, assertEquals, assertNotEquals, assertRejects, assertThrows } from "@std/assert";
+import { assert, assertEquals, assertNotEquals, assertRejects, assertStringIncludes, assertThrows } from "@std/assert";
 import { App, PublishOutcomeUnknown, type Subscription, type TopicStore } from "@webfw/core";
 import { join } from "node:path";
 import { pathToFileURL } from "node:url";
@@ -164,7 +164,7 @@ test("Where there is no KV client at all, that is one error with its three cures
     const app = new App();
     const topic = app.topic("news", { durable: true });
     await topic.head().catch((error) => console.log(error.message));
-    await topic.publish(1).catch((error) => console.log(error.name, error.cause.message));
+    await topic.publish(1).catch((error) => console.log(error.message));
     await app.stop();
   `,
     options,
@@ -173,7 +173,72 @@ test("Where there is no KV client at all, that is one error with its three cures
   const message =
     `Cannot open the store of topics "${topics}": this Deno has no KV client, and npm's cannot be loaded, ` +
     'start the program with "webfw run", give Deno the flag --unstable-kv, or put "unstable": ["kv"] into deno.json';
-  assertEquals([stdout, stderr], [`${message}\nPublishOutcomeUnknown ${message}\n`, ""]);
+  assertEquals([stdout, stderr], [`${message}\n${message}\n`, ""]);
+});
+
+test("A place where no store can be is one error at once for all who use the topic, and names the cure", async (folder) => {
+  const text = join(folder, "notes.txt");
+  await Deno.writeTextFile(text, "These are notes, and no database of any kind. ".repeat(10));
+  const program = `
+    import { App, SSE } from "${CORE}";
+    const app = new App();
+    const topic = app.topic("news", { durable: true });
+    app.get("/news", async () => SSE(topic.subscribe()));
+    const report = (name) => (error) => console.log(name, error.message);
+    await topic.head().catch(report("head"));
+    await topic.publish(1).catch(report("publish"));
+    await topic.subscribe({ from: "earliest" }).next().catch(report("next"));
+    await topic.subscribe().cursor().catch(report("cursor"));
+    console.log("stream", (await (await app.fetch(new Request("http://localhost/news"))).text()).length);
+    await app.stop();
+    console.log("stopped");
+  `;
+  const table: { topics: string; permissions?: string[]; message: string }[] = [
+    { topics: text, message: `Cannot open the store of topics "${text}": it is no database, name another file` },
+    {
+      topics: folder,
+      message:
+        `Cannot open the store of topics "${folder}": it cannot be read and written, name a file in a folder that can`,
+    },
+    {
+      topics: join(folder, "a.sqlite"),
+      permissions: ["--allow-env", "--allow-read"],
+      message: `Cannot open the store of topics "${join(folder, "a.sqlite")}": Requires write access to ` +
+        `"${join(folder, "a.sqlite")}", run again with the --allow-write flag`,
+    },
+    {
+      topics: "http://127.0.0.1:1/",
+      permissions: ["--allow-env=WEBFW_TOPICS,WEBFW_LOG"],
+      message: 'Cannot open the store of topics "http://127.0.0.1:1/": Requires env access to ' +
+        '"DENO_KV_ACCESS_TOKEN", run again with the --allow-env flag',
+    },
+    {
+      topics: "http://127.0.0.1:1/",
+      message: 'Cannot open the store of topics "http://127.0.0.1:1/": it has no token, ' +
+        "set DENO_KV_ACCESS_TOKEN or give topics as { url, token }",
+    },
+    {
+      topics: "ftp://host/topics",
+      message: 'Cannot keep topics: their URL must be one of https, http or file, got "ftp:"',
+    },
+  ];
+  for (const clients of ["", "delete Deno.openKv;"]) {
+    for (const { topics, permissions = ["-A"], message } of table) {
+      // The addon of npm's client asks nobody for permissions.
+      if (clients !== "" && permissions[0] !== "-A") continue;
+      await using child = await ChildProgram.start(clients + program, {
+        env: { WEBFW_TOPICS: topics },
+        permissions: [...permissions, "--no-prompt"],
+      });
+      const { code, stdout, stderr } = await child.end();
+      const told = ["head", "publish", "next", "cursor"].map((name) => `${name} ${message}`);
+      assertEquals([code, stdout.trimEnd().split("\n")], [0, [...told, "stream 0", "stopped"]]);
+      // Nobody has waited for it, and whoever sent the stream has told why it ended.
+      const lines = stderr.trimEnd().split("\n");
+      assertEquals(lines.length, 1, stderr);
+      assertStringIncludes(lines[0]!, "A stream of events broke off");
+    }
+  }
 });
 
 Deno.test("topics can be a store of one's own, and must name a place", async () => {

@@ -6,7 +6,7 @@
  * acknowledgement of the head, and what was given up goes on being tried for as long as the process lives; that of npm needs half as
  * long again as the database for a write, and 12 MB.
  */
-import { CannotOpenError } from "./connection.ts";
+import { CannotOpenError } from "../cannot_open_error.ts";
 import {
   decodeReadAnswer,
   decodeWatchAnswer,
@@ -152,7 +152,9 @@ export class ConnectClient implements KvEngine {
       // Trying again would change nothing.
       if ([400, 401, 403].includes(response.status)) {
         const { origin, pathname } = this.#url;
-        throw new CannotOpenError(`Cannot open the store of topics "${origin}${pathname}": it refuses the token`);
+        throw new CannotOpenError(
+          `Cannot open the store of topics "${origin}${pathname}": it refuses the token, give the one that it was started with`,
+        );
       }
       throw new Error(`The database answered with the status ${response.status}`);
     }

@@ -1,5 +1,6 @@
 /** A connection to the database that is kept up: what hangs is given up and opened anew, what fails is tried again. */
 import { log } from "../../log.ts";
+import { CannotOpenError } from "../cannot_open_error.ts";
 import type { KvEngine } from "./engine.ts";
 
 /** How a connection is kept up. */
@@ -12,12 +13,8 @@ export interface ConnectionOptions {
   readonly deadline?: number;
   /** How long it is tried again, in milliseconds. */
   readonly patience?: number;
-}
-
-/** The database can never be opened as it is configured. */
-export class CannotOpenError extends Error {
-  /** The name of the class, for logs. */
-  override readonly name = "CannotOpenError";
+  /** Whether the log is told when the database goes away and comes back: by one of the connections to it. Unless given, it is. */
+  readonly isLogged?: boolean;
 }
 
 const DEADLINE = 3_000;
@@ -32,26 +29,30 @@ export class Connection {
   readonly #open: (signal: AbortSignal) => Promise<KvEngine>;
   readonly #deadline: number;
   readonly #patience: number;
+  readonly #isLogged: boolean;
   readonly #closing = new AbortController();
   readonly #running = new Set<Promise<unknown>>();
   #engine: Promise<KvEngine> | undefined;
   /** Ends what was opened last. */
   #letGo = new AbortController();
+  /** Whether it was open once, so that something may have been written. */
+  #wasOpen = false;
   #isDown = false;
 
   /** Opens nothing yet. */
-  constructor({ name, open, deadline = DEADLINE, patience = PATIENCE }: ConnectionOptions) {
+  constructor({ name, open, deadline = DEADLINE, patience = PATIENCE, isLogged = true }: ConnectionOptions) {
     this.#name = name;
     this.#open = open;
     this.#deadline = deadline;
     this.#patience = patience;
+    this.#isLogged = isLogged;
   }
 
   #opened(): Promise<KvEngine> {
     if (this.#engine) return this.#engine;
     this.#letGo = new AbortController();
     const opening = this.#engine = this.#open(this.#letGo.signal);
-    opening.catch(() => {
+    opening.then(() => this.#wasOpen = true, () => {
       if (this.#engine === opening) this.#engine = undefined;
     });
     return opening;
@@ -63,6 +64,7 @@ export class Connection {
    *
    * @param action What is asked.
    * @param signal Gives up.
+   * @throws {CannotOpenError} When it cannot be opened, and never was.
    */
   async use<Result>(action: (engine: KvEngine) => Promise<Result>, signal?: AbortSignal): Promise<Result> {
     const begin = performance.now();
@@ -77,7 +79,7 @@ export class Connection {
       } catch (error) {
         this.#throwIfClosed();
         signal?.throwIfAborted();
-        if (error instanceof CannotOpenError) throw error;
+        if (error instanceof CannotOpenError) throw this.#wasOpen ? new Error(error.message, { cause: error }) : error;
         const isBusy = isBusyFile(error);
         if (!isBusy && attempt === 2 && !this.#isDown) this.#tellDown(error);
         if (performance.now() - begin > this.#patience) throw this.#failure(error);
@@ -133,23 +135,34 @@ export class Connection {
 
   #failure(cause: unknown): Error {
     const seconds = Math.round(this.#patience / 1000);
-    return new Error(`Cannot use the store of topics "${this.#name}": it did not answer for ${seconds} s`, { cause });
+    const message = `Cannot use the store of topics "${this.#name}": it did not answer for ${seconds} s, ${
+      reasonOf(cause)
+    }`;
+    return new Error(message, { cause });
   }
 
   #tellDown(error: unknown): void {
     this.#isDown = true;
-    const reason = error instanceof Error ? error.message : String(error);
-    log("warn", "The store of topics does not answer, it is tried again", { store: this.#name, reason });
+    if (!this.#isLogged) return;
+    const fields = { store: this.#name, reason: reasonOf(error) };
+    log("warn", "The store of topics does not answer, it is tried again", fields);
   }
 
   #tellUp(): void {
     this.#isDown = false;
+    if (!this.#isLogged) return;
     log("info", "The store of topics answers again", { store: this.#name });
   }
 }
 
+/** Why something failed, in one line: clients of files tell the state of their stack, too. */
+export function reasonOf(error: unknown): string {
+  const [line = ""] = (error instanceof Error ? error.message : String(error)).split("\n");
+  return line;
+}
+
 /** SQLite refuses at once where another process writes between the checks of a write and its changes. */
-function isBusyFile(error: unknown): boolean {
+export function isBusyFile(error: unknown): boolean {
   return error instanceof Error && error.message.includes("database is locked");
 }
 

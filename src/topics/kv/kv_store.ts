@@ -48,7 +48,8 @@ export class KvStore implements TopicStore {
   /** Opens nothing yet. */
   constructor({ openWatching, interval, now = Date.now, ...options }: KvStoreOptions) {
     const connection = this.#connection = new Connection(options);
-    const watching = this.#watching = openWatching && new Connection({ ...options, open: openWatching });
+    const watching = this.#watching = openWatching &&
+      new Connection({ ...options, open: openWatching, isLogged: false });
     const epoch = new Epoch(connection);
     this.#reader = new KvLogReader(connection, epoch, now);
     this.#appender = new Appender({ connection, epoch, bellOf: Bells.of, now });

@@ -1,8 +1,9 @@
 /** Opens Deno KV: a file by the client of Deno or that of npm, a database on the network by one of the store's own. */
 import { dirname, resolve } from "node:path";
+import { CannotOpenError } from "../cannot_open_error.ts";
 import type { DatabaseLocation, KvLocation } from "../location.ts";
 import { ConnectClient } from "./connect_client.ts";
-import { CannotOpenError } from "./connection.ts";
+import { isBusyFile, reasonOf } from "./connection.ts";
 import { type KvEngine, toEngine } from "./engine.ts";
 import { KvStore } from "./kv_store.ts";
 import { ClientMissingError, openNpmFile } from "./npm_client.ts";
@@ -41,39 +42,45 @@ export function openStore(location: KvLocation, now: () => number = Date.now): K
 }
 
 async function openFile(path: string): Promise<KvEngine> {
-  if (path !== ":memory:") await makeFolder(path);
-  if (hasOwnClient()) return toEngine(await Deno.openKv(path));
   try {
-    return toEngine(await openNpmFile(path));
+    if (path !== ":memory:") await makeFolder(path);
+    return toEngine(await (hasOwnClient() ? Deno.openKv(path) : openNpmFile(path)));
   } catch (cause) {
-    throw cause instanceof ClientMissingError ? clientMissing(path, cause) : cause;
+    if (cause instanceof ClientMissingError) throw clientMissing(path, cause);
+    // Another process holds it for a few milliseconds. What else is wrong with a file is so the next time.
+    throw isBusyFile(cause) ? cause : cannotOpen(path, reasonOfFile(cause), cause);
   }
 }
 
 async function makeFolder(path: string): Promise<void> {
   try {
     await Deno.mkdir(dirname(path), { recursive: true });
-  } catch (cause) {
-    throw new CannotOpenError(`Cannot open the store of topics "${path}": its folder cannot be made`, { cause });
+  } catch (error) {
+    // Where the folder is there, the permission for the file alone will do.
+    if (!(error instanceof Deno.errors.NotCapable)) throw error;
   }
 }
 
-async function openDatabase(
-  { url, token = Deno.env.get(TOKEN) }: DatabaseLocation,
-  signal: AbortSignal,
-): Promise<KvEngine> {
-  if (token === undefined) {
-    throw new CannotOpenError(
-      `Cannot open the store of topics "${
-        nameOf(url)
-      }": it has no token, set ${TOKEN} or give topics as { url, token }`,
-    );
+function reasonOfFile(error: unknown): string {
+  const reason = reasonOf(error);
+  if (reason.includes("is not a database")) return "it is no database, name another file";
+  if (!reason.startsWith("unable to open database file")) return reason;
+  return "it cannot be read and written, name a file in a folder that can";
+}
+
+async function openDatabase({ url, token }: DatabaseLocation, signal: AbortSignal): Promise<KvEngine> {
+  const name = nameOf(url);
+  try {
+    const given = token ?? Deno.env.get(TOKEN);
+    if (given !== undefined) return await ConnectClient.open(url, given, signal);
+  } catch (cause) {
+    throw cause instanceof Deno.errors.NotCapable ? cannotOpen(name, cause.message, cause) : cause;
   }
-  return await ConnectClient.open(url, token, signal);
+  throw cannotOpen(name, `it has no token, set ${TOKEN} or give topics as { url, token }`);
 }
 
 async function openAttached(): Promise<KvEngine> {
-  if (!hasOwnClient()) throw clientMissing("Deno Deploy", undefined);
+  if (!hasOwnClient()) throw clientMissing("Deno Deploy");
   return toEngine(await Deno.openKv());
 }
 
@@ -82,10 +89,15 @@ function hasOwnClient(): boolean {
   return typeof Deno.openKv === "function";
 }
 
-function clientMissing(name: string, cause: unknown): CannotOpenError {
-  const message =
-    `Cannot open the store of topics "${name}": this Deno has no KV client, and npm's cannot be loaded, ${CURES}`;
-  return new CannotOpenError(message, { cause });
+function clientMissing(name: string, cause?: unknown): CannotOpenError {
+  return cannotOpen(name, `this Deno has no KV client, and npm's cannot be loaded, ${CURES}`, cause);
+}
+
+function cannotOpen(name: string, reason: string, cause?: unknown): CannotOpenError {
+  return new CannotOpenError(
+    `Cannot open the store of topics "${name}": ${reason}`,
+    cause === undefined ? {} : { cause },
+  );
 }
 
 /** Without a user, a password or a query, which may be secrets. */

@@ -1,8 +1,8 @@
 // How the client deals with servers that move, refuse, or tell in pieces; tests/denokv has it with the real one.
 
 import { assertEquals, assertRejects } from "@std/assert";
+import { CannotOpenError } from "../../../../src/topics/cannot_open_error.ts";
 import { ConnectClient } from "../../../../src/topics/kv/connect_client.ts";
-import { CannotOpenError } from "../../../../src/topics/kv/connection.ts";
 import { packKey } from "../../../../src/topics/kv/packed_key.ts";
 import { encodeMessage, type Field } from "../../../../src/topics/kv/protobuf.ts";
 

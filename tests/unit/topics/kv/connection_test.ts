@@ -1,0 +1,32 @@
+// What those who ask learn of a database that cannot be asked.
+
+import { assertEquals, assertRejects } from "@std/assert";
+import { CannotOpenError } from "../../../../src/topics/cannot_open_error.ts";
+import { Connection } from "../../../../src/topics/kv/connection.ts";
+import type { KvEngine } from "../../../../src/topics/kv/engine.ts";
+
+const ENGINE = { close: () => {} } as Partial<KvEngine> as KvEngine;
+
+Deno.test("Only of a database that was never open it is said that nothing was asked of it", async () => {
+  const refused = new CannotOpenError("It refuses the token");
+  const answers = [Promise.reject(refused), Promise.resolve(ENGINE), Promise.reject(refused)];
+  for (const answer of answers) answer.catch(() => {});
+  const connection = new Connection({ name: "a database", open: () => answers.shift()! });
+  const ask = () => connection.use(() => Promise.resolve("an answer"));
+  await assertRejects(ask, CannotOpenError, "It refuses the token");
+  assertEquals(await ask(), "an answer");
+  connection.reopen();
+  // Something may have been written before.
+  const error = await assertRejects(ask, Error, "It refuses the token");
+  assertEquals([error instanceof CannotOpenError, error.cause], [false, refused]);
+  await connection.close();
+});
+
+Deno.test("Who asked for as long as it is tried again learns in one line why there is no answer", async () => {
+  const open = () => Promise.reject(new Error("disk I/O error\n\nStack backtrace:\n   0: <unknown>"));
+  const connection = new Connection({ name: "a file", open, patience: -1, isLogged: false });
+  const error = await assertRejects(() => connection.use(() => Promise.resolve()), Error);
+  const message = 'Cannot use the store of topics "a file": it did not answer for 0 s, disk I/O error';
+  assertEquals(error.message, message);
+  await connection.close();
+});
