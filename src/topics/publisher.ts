@@ -14,8 +14,10 @@ export interface PublishResult {
   readonly duplicate: boolean;
 }
 
-/** The most bytes of data that wait for a store, so that one that hangs does not fill the memory. */
+/** The most bytes that wait for a store, so that one that hangs does not fill the memory. */
 const MAX_WAITING_BYTES = 64 * 1024 * 1024;
+/** What a message that waits takes beside its texts, rounded up: itself, its promise, and what listens to its signal. */
+const WAITING_OVERHEAD = 512;
 
 /** The queue of one topic. */
 export class Publisher {
@@ -67,10 +69,10 @@ export class Publisher {
    */
   publish(message: NewMessage, signal?: AbortSignal): Promise<PublishResult> {
     signal?.throwIfAborted();
-    this.#checkRoom(message.bytes);
+    this.#checkRoom(message);
     const waiting = new Waiting(message, signal, this.#log.name, () => this.#remove(waiting));
     this.#queue.add(waiting);
-    this.#waitingBytes += message.bytes;
+    this.#waitingBytes += roomOf(message);
     this.#draining ??= this.#drain();
     return waiting.result;
   }
@@ -127,10 +129,11 @@ export class Publisher {
   }
 
   #remove(waiting: Waiting): void {
-    if (this.#queue.delete(waiting)) this.#waitingBytes -= waiting.message.bytes;
+    if (this.#queue.delete(waiting)) this.#waitingBytes -= roomOf(waiting.message);
   }
 
-  #checkRoom(bytes: number): void {
+  #checkRoom(message: NewMessage): void {
+    const { bytes } = message;
     const { maxMessageBytes } = this.#store().capabilities;
     const action = `Cannot publish to the topic "${this.#log.name}"`;
     if (bytes > maxMessageBytes) {
@@ -138,10 +141,14 @@ export class Publisher {
         `${action}: the message has ${bytes} bytes of JSON and may have ${maxMessageBytes}, keep its data elsewhere and publish where`,
       );
     }
-    if (this.#waitingBytes + bytes > MAX_WAITING_BYTES) {
+    if (this.#waitingBytes + roomOf(message) > MAX_WAITING_BYTES) {
       throw new Error(`${action}: ${this.#waitingBytes} bytes wait to be stored already, publish more slowly`);
     }
   }
+}
+
+function roomOf({ id = "", type = "", bytes }: NewMessage): number {
+  return WAITING_OVERHEAD + id.length + type.length + bytes;
 }
 
 /** A message on its way to the store, and its publisher, who may leave before there is an answer. */
