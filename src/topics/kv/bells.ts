@@ -4,12 +4,9 @@
  */
 import type { Connection } from "./connection.ts";
 import { pause } from "./connection.ts";
-import type { KvEngine, KvEntry } from "./engine.ts";
+import { KEYS_PER_READ, type KvEngine, type KvEntry } from "./engine.ts";
 import type { Epoch } from "./epoch.ts";
 import { bellKey, BELLS, EPOCH_KEY, hashOf, headKey } from "./keys.ts";
-
-/** How many entries can be read at once. */
-const KEYS_PER_READ = 10;
 
 /** How bells are heard. */
 export interface BellsOptions {

@@ -3,6 +3,9 @@
  * both keep as they are.
  */
 
+/** How many entries a database gives at one moment by their keys. */
+export const KEYS_PER_READ = 10;
+
 /** A key: texts, in their order. */
 export type KvKey = readonly string[];
 
@@ -48,7 +51,7 @@ export interface KvWrite {
 
 /** A connection to a database. */
 export interface KvEngine {
-  /** Reads at most 10 entries at one moment, in the order of their keys. */
+  /** Reads at most {@linkcode KEYS_PER_READ} entries at one moment, in the order of their keys. */
   get(keys: readonly KvKey[]): Promise<(KvEntry | undefined)[]>;
   /** Reads at most 500 entries at one moment, in order, from a key up to but without another one. */
   list(from: KvKey, to: KvKey, limit: number): Promise<KvEntry[]>;

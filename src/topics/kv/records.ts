@@ -1,11 +1,8 @@
 /** What is remembered of messages, so that one that is published again is found. */
 import type { AppendOutcome, Cursor } from "../store.ts";
 import type { Batch, Pending } from "./batch.ts";
-import type { KvEngine, KvEntry } from "./engine.ts";
+import { KEYS_PER_READ, type KvEngine, type KvEntry } from "./engine.ts";
 import { batchKey, EPOCH_KEY, idKey, idsKey, toCursor } from "./keys.ts";
-
-/** How many entries can be read at one moment. */
-const KEYS_PER_READ = 10;
 
 /** What is remembered of an id: the batch that brought it, the index of its message in the frame, and how many that has. */
 type IdRecord = readonly [key: string, index: number, count: number];

@@ -1,7 +1,7 @@
 /** Removes what logs do not keep: one node for all, whichever holds the lease. */
 import type { Cursor, LogBounds, LogPolicy, LogRef } from "../store.ts";
 import type { Connection } from "./connection.ts";
-import type { KvEngine } from "./engine.ts";
+import { KEYS_PER_READ, type KvEngine, type KvEntry } from "./engine.ts";
 import { decodePolicy } from "./policy.ts";
 import { endOf, framesPrefix, headKey, lowKey, POLICIES_END, POLICIES_START, TRIMMER_KEY } from "./keys.ts";
 import { measureFrame } from "./frame.ts";
@@ -112,10 +112,11 @@ export class Trimmer {
     const { now } = this.#options;
     for (let from = POLICIES_START;;) {
       const entries = await this.#use((engine) => engine.list(from, POLICIES_END, LOGS_PER_READ));
-      for (const { key, value } of entries) {
+      const names = entries.map(({ key }) => key.at(-1)!);
+      const heads = await this.#headsOf(names);
+      for (const [index, name] of names.entries()) {
         if (this.#closing.signal.aborted) return;
-        const name = key.at(-1)!;
-        await this.#trimIfDue(name, decodePolicy(value), now());
+        await this.#trimIfDue(name, heads[index]!, decodePolicy(entries[index]!.value), now());
       }
       if (entries.length < LOGS_PER_READ) return;
       const last = entries.at(-1)!.key;
@@ -123,11 +124,25 @@ export class Trimmer {
     }
   }
 
-  async #trimIfDue(name: string, policy: LogPolicy, time: number): Promise<void> {
-    const [head] = await this.#use((engine) => engine.get([headKey(name)]));
+  /** The places of the newest messages of logs, in the order of their names. */
+  async #headsOf(names: readonly string[]): Promise<readonly Cursor[]> {
+    const parts: Promise<(KvEntry | undefined)[]>[] = [];
+    for (let start = 0; start < names.length; start += KEYS_PER_READ) {
+      const keys = names.slice(start, start + KEYS_PER_READ).map(headKey);
+      parts.push(this.#use((engine) => engine.get(keys)));
+    }
+    return (await Promise.all(parts)).flat().map((head) => endOf(head?.version ?? ""));
+  }
+
+  async #trimIfDue(name: string, head: Cursor, policy: LogPolicy, time: number): Promise<void> {
     const known = this.#plans.get(name);
-    if (known && endOf(head?.version ?? "") === known.end && known.endOfExcess(policy, time) === undefined) return;
-    await this.#remove(name, (await this.#measure(name)).endOfExcess(policy, time));
+    if (known && head === known.end && known.endOfExcess(policy, time) === undefined) return;
+    try {
+      await this.#remove(name, (await this.#measure(name)).endOfExcess(policy, time));
+    } catch (error) {
+      // Whoever reads the log is told of it. The others are to be trimmed all the same.
+      if (!(error instanceof TypeError)) throw error;
+    }
   }
 
   /** Reads what has come since the last time. */

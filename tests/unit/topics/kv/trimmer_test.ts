@@ -1,10 +1,14 @@
-// Trimming does not hold up whoever closes the store.
+// How much trimming asks of a database, and that nothing holds it up.
 
+import { assertEquals } from "@std/assert";
 import { Connection } from "../../../../src/topics/kv/connection.ts";
-import type { KvEngine } from "../../../../src/topics/kv/engine.ts";
+import { type KvEngine, type KvKey, type KvWrite, toEngine } from "../../../../src/topics/kv/engine.ts";
 import { Epoch } from "../../../../src/topics/kv/epoch.ts";
+import { framesPrefix, POLICIES_START } from "../../../../src/topics/kv/keys.ts";
+import { KvStore } from "../../../../src/topics/kv/kv_store.ts";
 import { KvLogReader } from "../../../../src/topics/kv/log_reader.ts";
 import { Trimmer } from "../../../../src/topics/kv/trimmer.ts";
+import { append, logOf, messageOf } from "../../../contract/store_fixture.ts";
 
 Deno.test("A round of trimming ends when it is closed, also where the database does not answer", async () => {
   const asked = Promise.withResolvers<void>();
@@ -27,4 +31,63 @@ Deno.test("A round of trimming ends when it is closed, also where the database d
   await trimmer.release();
   await connection.close();
   clearInterval(keeping);
+});
+
+/** A trimmer of an empty database, and what is asked of the database. */
+async function trimmerOf(
+  onAsked: (action: "get" | "list" | "write", argument: readonly KvKey[] | KvKey | KvWrite) => void,
+): Promise<{ store: KvStore; engine: KvEngine; trimmer: Trimmer; close: () => Promise<void> }> {
+  const kv = await Deno.openKv(":memory:");
+  const engine = { ...toEngine(kv), close: () => {} };
+  const asked: KvEngine = {
+    ...engine,
+    get: (keys) => (onAsked("get", keys), engine.get(keys)),
+    list: (from, to, limit) => (onAsked("list", from), engine.list(from, to, limit)),
+    write: (write) => (onAsked("write", write), engine.write(write)),
+  };
+  const store = new KvStore({ name: "memory", interval: 50, open: () => Promise.resolve(engine) });
+  const connection = new Connection({ name: "memory", open: () => Promise.resolve(asked) });
+  const reader = new KvLogReader(connection, new Epoch(connection), Date.now);
+  const trimmer = new Trimmer({ connection, reader, interval: 1, now: Date.now });
+  // The trimmer's own timer keeps no program alive.
+  const keeping = setInterval(() => {}, 1_000);
+  const close = async () => {
+    clearInterval(keeping);
+    await trimmer.close();
+    await connection.close();
+    await store.close();
+    kv.close();
+  };
+  return { store, engine, trimmer, close };
+}
+
+Deno.test("To find out that there is nothing to remove, the heads of ten logs are read at once", async () => {
+  const rounds: number[] = [];
+  const third = Promise.withResolvers<void>();
+  const { store, trimmer, close } = await trimmerOf((action, argument) => {
+    const isRound = action === "list" && (argument as KvKey).join() === POLICIES_START.join();
+    if (isRound && rounds.push(0) === 3) third.resolve();
+    if (action === "get" && rounds.length > 0) rounds[rounds.length - 1]!++;
+  });
+  for (let number = 0; number < 30; number++) await append(store, logOf(`log ${number}`), [messageOf(number)]);
+  trimmer.start();
+  await third.promise;
+  await close();
+  // And one for the lease of the round after it.
+  assertEquals(rounds[1], 3 + 1);
+});
+
+Deno.test("A log that cannot be read is left alone, and the others are trimmed", async () => {
+  const removed = Promise.withResolvers<void>();
+  const { store, engine, trimmer, close } = await trimmerOf((action, argument) => {
+    if (action === "write" && ((argument as KvWrite).deletes ?? []).length > 0) removed.resolve();
+  });
+  await append(store, logOf("a"), [messageOf(1)]);
+  // As a later version might write it.
+  await engine.write({ append: { prefix: framesPrefix("a"), value: new Uint8Array([2, 0, 0, 0]) } });
+  const log = logOf("b", { count: 1 });
+  for (let number = 1; number <= 3; number++) await append(store, log, [messageOf(number)]);
+  trimmer.start();
+  await removed.promise;
+  await close();
 });
