@@ -174,14 +174,28 @@ export class ConnectClient implements KvEngine {
     };
   }
 
-  #post(url: string, headers: Record<string, string>, body: string | Uint8Array<ArrayBuffer>): Promise<Response> {
-    return fetch(url, { method: "POST", headers, body, signal: this.#closing.signal });
+  async #post(url: string, headers: Record<string, string>, body: string | Uint8Array<ArrayBuffer>): Promise<Response> {
+    try {
+      return await fetch(url, { method: "POST", headers, body, signal: this.#closing.signal });
+    } catch (error) {
+      throw hasReason(error) ? new Error(withoutAddress(error.cause.message)) : error;
+    }
   }
 
   #moved(): Error {
     this.#access = undefined;
     return new Error("The database is served elsewhere");
   }
+}
+
+/** Whether it is the "fetch failed" of a request that got no answer, whose cause tells why: no such name, nobody listens, no trust. */
+function hasReason(error: unknown): error is TypeError & { readonly cause: Error } {
+  return error instanceof TypeError && error.cause instanceof Error;
+}
+
+/** What went wrong with a request without its address, whose query may be a secret: "… for url (http://…): …". */
+function withoutAddress(message: string): string {
+  return message.replace(/ for url \(.*?\)(?=: |$)/, "");
 }
 
 /** Cuts what a watch tells into messages: each comes after its length, of 4 bytes in little-endian order; one of none keeps it up. */

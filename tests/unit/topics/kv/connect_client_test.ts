@@ -1,6 +1,6 @@
 // How the client deals with servers that move, refuse, or tell in pieces; tests/denokv has it with the real one.
 
-import { assertEquals, assertRejects } from "@std/assert";
+import { assertEquals, assertMatch, assertRejects } from "@std/assert";
 import { CannotOpenError } from "../../../../src/topics/cannot_open_error.ts";
 import { ConnectClient } from "../../../../src/topics/kv/connect_client.ts";
 import { packKey } from "../../../../src/topics/kv/packed_key.ts";
@@ -174,6 +174,20 @@ for (const status of [400, 401, 403]) {
     },
   );
 }
+
+Deno.test("A client of a database tells why no server answers, and not what the address may hold", async () => {
+  const listener = Deno.listen({ hostname: "127.0.0.1", port: 0 });
+  const { port } = listener.addr;
+  listener.close();
+  const url = new URL(`http://127.0.0.1:${port}/db?secret=):%20secret for url (secret): secret`);
+  const error = await assertRejects(
+    () => ConnectClient.open(url, "token"),
+    Error,
+    "error sending request: client error",
+  );
+  assertMatch(error.message, /refused/);
+  assertEquals(error.message.includes("secret"), false);
+});
 
 test(
   "is opened when the server has come back",
