@@ -80,6 +80,8 @@ export class Subscription<Data = unknown> implements AsyncIterableIterator<Topic
   /**
    * The id to resume from: that of the last message that was read; before there was one, of the place where reading begins. It
    * waits until that is known. Undefined where the subscription was closed before.
+   *
+   * @throws {Error} When the store could not be read.
    */
   async cursor(): Promise<string | undefined> {
     const { batch, given = 0 } = this.#begun ?? {};
@@ -93,13 +95,18 @@ export class Subscription<Data = unknown> implements AsyncIterableIterator<Topic
    *
    * @returns Undefined when the subscription is closed.
    * @throws {TypeError} When another read is waiting.
+   * @throws {Error} When the store cannot be opened, or has not answered for 30 seconds: the subscription has ended.
    */
   nextBatch(): Promise<readonly TopicEntry<Data>[] | undefined> {
     const rest = this.#reader.isReading ? undefined : this.#takeRest();
     return rest ? Promise.resolve(rest) : this.#read((batch) => batch);
   }
 
-  /** The next message or gap; it waits until there is one. */
+  /**
+   * The next message or gap; it waits until there is one.
+   *
+   * @throws {Error} When the store cannot be opened, or has not answered for 30 seconds: the subscription has ended.
+   */
   next(): Promise<IteratorResult<TopicEntry<Data>, void>> {
     this.#entries ??= this.#iterate();
     return this.#entries.next();

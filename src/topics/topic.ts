@@ -126,6 +126,8 @@ export class Topic<Data = unknown, Input = Data> {
   /**
    * The id of the newest message, for a page that is made now and subscribes later: `subscribe({ after: id })` goes on where the
    * page ends. On an empty topic it is the id to resume from all the same.
+   *
+   * @throws {Error} When the store cannot be opened, or has not answered for 30 seconds.
    */
   head(): Promise<string> {
     return this.#channel.head();

@@ -82,6 +82,9 @@ export function resolveTopicOptions(options: TopicOptions, name: string): Resolv
   if (schema !== undefined && !isSchema(schema)) {
     throw new TypeError(`Cannot make ${owner}: schema must be a valibot schema`);
   }
+  if (typeof retention !== "object" || retention === null) {
+    throw new TypeError(`Cannot make ${owner}: retention must be an object of age, count or bytes`);
+  }
   const { age, count = Infinity, bytes = DEFAULT_BYTES, ...unknown } = retention;
   refuseUnknown(unknown, `set the retention of ${owner}`, "age, count or bytes");
   return {

@@ -42,6 +42,8 @@ Deno.test("A mistake in the options is an error that names the topic, the option
     [{ lasting: true }, TypeError, 'Cannot make the topic "a": the option "lasting" is unknown, use schema, durable, '],
     [{ durable: "yes" }, TypeError, 'Cannot make the topic "a": durable must be true or false'],
     [{ schema: {} }, TypeError, 'Cannot make the topic "a": schema must be a valibot schema'],
+    [{ retention: null }, TypeError, 'Cannot make the topic "a": retention must be an object of age, count or bytes'],
+    [{ retention: "7d" }, TypeError, 'Cannot make the topic "a": retention must be an object of age, count or bytes'],
     [{ retention: { size: 1 } }, TypeError, 'retention of the topic "a": the option "size" is unknown, use age, count'],
     [{ retention: { age: "1w" } }, RangeError, 'the retention.age of the topic "a"'],
     [
