@@ -103,7 +103,7 @@ async function bindAll({ fields, json, form, openStream, resolver }: Plan, reque
   const args = fields.isAsync ? await fields.bindAsync(request, issues) : fields.bind(request, issues);
   if (json) {
     const text = json.read(request);
-    const value = json.parse(text === "" ? text : await text, issues);
+    const value = json.parse(text === "" ? text : await text, request, issues);
     args[0]!.body = value instanceof Promise ? await value : value;
   }
   if (form) args[0]!.form = await form.bind(request, issues);

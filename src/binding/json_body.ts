@@ -43,13 +43,13 @@ export class JsonBody {
   /**
    * Parses and validates a text. Faults are added to the list. A promise only where the schema is async.
    *
-   * @throws {HTTPError} With 400 when it is not JSON.
+   * @throws {HTTPError} With 400 when it is not JSON, 415 when it is compressed.
    */
-  parse(text: string, issues: Issue[]): unknown {
+  parse(text: string, { raw }: HttpRequest, issues: Issue[]): unknown {
     const detail = text.length > MAX_EXPLAINED ? "first" : "all";
     let result: Dataset | Promise<Dataset>;
     try {
-      const value = text === "" ? undefined : parseJson(text);
+      const value = text === "" ? undefined : parseJson(text, raw.headers);
       const overflows = findOverflows(text, value, detail);
       if (overflows.length > 0) return void issues.push(...overflows);
       result = this.#validate(value, detail);

@@ -1,7 +1,7 @@
 /** Reads the body of a request within the limits, and keeps it so that it can be read again in another form. */
 import { HTTPError } from "../errors.ts";
 import type { FormEntry } from "../schema/form_node.ts";
-import { cutShort, tooLarge, tooSlow } from "./body_refusal.ts";
+import { cutShort, refuseCoded, tooLarge, tooSlow } from "./body_refusal.ts";
 import { boundedStream } from "./bounded_stream.ts";
 import type { Completion } from "./completion.ts";
 import { withDeadline, withOwnDeadline } from "./deadline.ts";
@@ -68,7 +68,7 @@ export class BodyReader {
 
   /** The body as what its JSON says. */
   async json(): Promise<unknown> {
-    return parseJson(await this.text());
+    return parseJson(await this.text(), this.#raw.headers);
   }
 
   /** The fields of the form that the body is. Its files are there until the reply has gone. */
@@ -161,6 +161,7 @@ export class BodyReader {
 
   async #readForm(): Promise<readonly FormEntry[]> {
     const { headers } = this.#raw;
+    refuseCoded(headers);
     switch (mediaTypeOf(headers)) {
       case "application/x-www-form-urlencoded":
         return await this.#readUrlencoded();

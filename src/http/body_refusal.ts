@@ -14,6 +14,19 @@ export function tooManyFields(limit: number): HTTPError {
   return new HTTPError(413, `The form has more than ${limit} fields`, { headers: CLOSE });
 }
 
+/**
+ * Refuses what is compressed, or coded in another way (RFC 9110, sections 8.4 and 15.5.16).
+ *
+ * @throws {HTTPError} With 415.
+ */
+export function refuseCoded(headers: Headers): void {
+  const coding = headers.get("content-encoding")?.trim() ?? "";
+  if (coding === "" || coding.toLowerCase() === "identity") return;
+  throw new HTTPError(415, "The body must be sent as it is, without a content-encoding", {
+    headers: { "accept-encoding": "identity" },
+  });
+}
+
 /** Longer on its way than is allowed. */
 export function tooSlow(): HTTPError {
   return new HTTPError(408, "The body did not arrive in time", { headers: CLOSE });

@@ -1,15 +1,20 @@
 /** JSON in and out. */
 import { HTTPError } from "../errors.ts";
+import { refuseCoded } from "./body_refusal.ts";
 
 /**
  * Parses JSON that came from a client.
  *
- * @throws {HTTPError} With 400; the parser's own message would repeat what was sent.
+ * @param text The body.
+ * @param headers Those that came with it.
+ * @throws {HTTPError} With 400; the parser's own message would repeat what was sent. With 415 where it is compressed.
  */
-export function parseJson(text: string): unknown {
+export function parseJson(text: string, headers: Headers): unknown {
   try {
     return JSON.parse(text);
   } catch {
+    // Only now, since nothing that is compressed is JSON: a look at each body's headers can be measured.
+    refuseCoded(headers);
     throw new HTTPError(400, "The body is not well-formed JSON");
   }
 }

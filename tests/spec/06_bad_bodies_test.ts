@@ -1,7 +1,7 @@
 // Section 6 and 9 of the contract over a real socket: bodies that are too large, too slow, cut short or wrongly framed.
 
 import { assert, assertEquals } from "@std/assert";
-import { App, type Limits } from "@webfw/core";
+import { App, Form, type Limits } from "@webfw/core";
 import * as v from "valibot";
 import { CapturedLog } from "./support/captured_log.ts";
 import { exchange, headerOf, RawConnection } from "./support/raw_connection.ts";
@@ -51,6 +51,39 @@ Deno.test("A content length over the limit is refused with 413 before a byte of 
   }
   assertEquals(reached(), 0);
   await assertAlive(serving.port);
+});
+
+Deno.test("A compressed body is a wrong content, and the client is told to send it as it is", async () => {
+  const app = new App();
+  app.post("/json", { body: v.object({ a: v.number() }) }, async (_request, { body }) => body);
+  app.post("/read", async (request) => await request.json());
+  app.post("/form", { form: Form(v.object({ a: v.number() })) }, async (_request, { form }) => form);
+  app.post("/bytes", async (request) => (await request.bytes()).length);
+  await using serving = await Serving.start(app);
+  const send = async (path: string, type: string, text: string, coding?: string): Promise<Response> => {
+    const plain = new Blob([text]).stream();
+    const body = coding === "gzip" ? plain.pipeThrough(new CompressionStream(coding)) : plain;
+    const headers = { "content-type": type, ...(coding !== undefined && { "content-encoding": coding }) };
+    const { port } = serving;
+    return await fetch(`http://127.0.0.1:${port}${path}`, {
+      method: "POST",
+      headers,
+      body: await new Response(body).bytes(),
+    });
+  };
+  const json = "application/json";
+  const form = "application/x-www-form-urlencoded";
+  for (const [path, type, text] of [["/json", json, '{"a":1}'], ["/read", json, '{"a":1}'], ["/form", form, "a=1"]]) {
+    const refused = await send(path!, type!, text!, "gzip");
+    assertEquals([refused.status, refused.headers.get("accept-encoding")], [415, "identity"], path);
+    assertEquals((await refused.json()).detail, "The body must be sent as it is, without a content-encoding");
+    for (const coding of [undefined, "identity", " Identity "]) {
+      assertEquals(await (await send(path!, type!, text!, coding)).json(), { a: 1 }, `${path} ${coding}`);
+    }
+  }
+  // Where the handler takes bytes, they are what was sent.
+  const bytes = await send("/bytes", "application/octet-stream", "a".repeat(1000), "gzip");
+  assert(Number(await bytes.text()) < 100);
 });
 
 Deno.test("A content length that no number can hold is a client's fault", async () => {

@@ -3,9 +3,9 @@ import { HTTPError } from "../../../src/errors.ts";
 import { parseJson, stringify } from "../../../src/http/json.ts";
 
 Deno.test("What a client sends is parsed, or refused with 400 and no word of it", () => {
-  assertEquals(parseJson('{"a":[1,null]}'), { a: [1, null] });
+  assertEquals(parseJson('{"a":[1,null]}', new Headers()), { a: [1, null] });
   for (const text of ["", "{", "SECRET", '"SECRET', "1 SECRET"]) {
-    const error = assertThrows(() => parseJson(text), HTTPError);
+    const error = assertThrows(() => parseJson(text, new Headers()), HTTPError);
     assertEquals([error.status, JSON.stringify(error.toProblem()).includes("SECRET")], [400, false]);
     assertEquals(error.cause, undefined);
   }
