@@ -112,15 +112,15 @@ async function main(): Promise<number> {
     stdout: "inherit",
     stderr: "inherit",
   });
-  const child = prepared.command.spawn();
-  // A terminal sends Ctrl-C to the child as well: this process only has to
-  // outlive it.
+  // Listened for before there is a child: a signal right after its start would end this process, and leave the child.
+  // A terminal sends Ctrl-C to the child as well: this process only has to outlive it.
   const passOn = (signal: Deno.Signal) => () => child.kill(signal);
   const onInterrupt = Deno.stdin.isTerminal() ? () => {} : passOn("SIGINT");
   Deno.addSignalListener("SIGINT", onInterrupt);
   if (Deno.build.os !== "windows") {
     Deno.addSignalListener("SIGTERM", passOn("SIGTERM"));
   }
+  const child = prepared.command.spawn();
   return (await child.status).code;
 }
 
