@@ -71,9 +71,12 @@ export const UPGRADE = "GET WebSocket";
 interface Node<Entry> {
   readonly literals: Literals<Node<Entry>>;
   name: Node<Entry> | undefined;
-  rest: Map<string, Entry> | undefined;
-  entries: Map<string, Entry> | undefined;
+  rest: Methods<Entry>;
+  entries: Methods<Entry>;
 }
+
+/** What serves each method. They are compared: the method of a request is a string of its own, and hashing it costs more. */
+type Methods<Entry> = readonly { readonly method: string; readonly entry: Entry }[];
 
 /**
  * Finds what serves a method and path.
@@ -89,12 +92,12 @@ export class RouteTree<Entry> {
     let node = this.#root;
     for (const segment of segments) {
       if (segment.kind === "rest") {
-        (node.rest ??= new Map()).set(method, entry);
+        node.rest = [...node.rest, { method, entry }];
         return;
       }
       node = segment.kind === "name" ? node.name ??= emptyNode() : node.literals.open(segment.text, emptyNode);
     }
-    (node.entries ??= new Map()).set(method, entry);
+    node.entries = [...node.entries, { method, entry }];
   }
 
   /**
@@ -132,13 +135,16 @@ export class RouteTree<Entry> {
 }
 
 function emptyNode<Entry>(): Node<Entry> {
-  return { literals: new Literals(), name: undefined, rest: undefined, entries: undefined };
+  return { literals: new Literals(), name: undefined, rest: [], entries: [] };
 }
 
-function pick<Entry>(entries: Map<string, Entry>, method: string): Entry | undefined {
-  const entry = entries.get(method);
-  if (entry !== undefined) return entry;
-  return (method === "HEAD" ? entries.get("GET") : undefined) ?? entries.get(ANY_METHOD);
+function pick<Entry>(methods: Methods<Entry>, method: string): Entry | undefined {
+  return entryOf(methods, method) ?? (method === "HEAD" ? entryOf(methods, "GET") : undefined) ??
+    entryOf(methods, ANY_METHOD);
+}
+
+function entryOf<Entry>(methods: Methods<Entry>, method: string): Entry | undefined {
+  return methods.find((known) => known.method === method)?.entry;
 }
 
 /**
@@ -169,11 +175,11 @@ function search<Entry>(
 
 /** A match whose values are filled in on the way back to the root, when there is no doubt any more. */
 function matchOf<Entry>(
-  entries: Map<string, Entry> | undefined,
+  methods: Methods<Entry>,
   method: string,
   names: number,
 ): Match<Entry> | undefined {
-  const entry = entries && pick(entries, method);
+  const entry = pick(methods, method);
   return entry === undefined ? undefined : { entry, values: new Array(names) };
 }
 
@@ -184,7 +190,7 @@ function withValue<Entry>(match: Match<Entry>, index: number, value: string): Ma
 
 /** Visits all matching shapes. */
 function collectMethods<Entry>(node: Node<Entry>, path: string, start: number, methods: Set<string>): void {
-  const add = (entries: Map<string, Entry> | undefined) => entries?.forEach((_, method) => methods.add(method));
+  const add = (entries: Methods<Entry>) => entries.forEach(({ method }) => methods.add(method));
   if (start > path.length) return add(node.entries);
   const end = segmentEnd(path, start);
   const literal = node.literals.at(path, start, end);
