@@ -16,16 +16,20 @@ export type InputDeclaration = TextInputs & Pick<RouteDeclaration, "body" | "for
 /** More faults than anyone reads; a body could hold tens of thousands. */
 const MAX_ISSUES = 1000;
 
-/** Makes a handler's arguments. */
-export interface Binder {
-  /** Whether there is something to wait for. */
-  readonly isAsync: boolean;
+/** Makes a handler's arguments: binds the input at once, or later where there is input to wait for. */
+export type Binder = BinderOf<false, readonly Args[]> | BinderOf<true, Promise<readonly Args[]>>;
+
+interface BinderOf<IsAsync extends boolean, Bound> {
+  /** Whether there is input to wait for. */
+  readonly isAsync: IsAsync;
   /**
-   * Makes them. A promise only where `isAsync`.
+   * Makes the arguments from the input, and behind them those of each dependency.
    *
    * @throws {ValidationError} With every fault that was found.
    */
-  readonly bind: (request: HttpRequest) => Args | Promise<Args>;
+  readonly bind: (request: HttpRequest) => Bound;
+  /** Makes the dependencies, where there are any. */
+  readonly resolver: Resolver | undefined;
 }
 
 /**
@@ -59,14 +63,13 @@ export function compileBinder(
   }));
   const fields = new TextFields([handler, ...owners], path);
   const isTextOnly = !fields.isAsync && !declared.body && !declared.form;
-  if (isTextOnly && deps.length > 0) {
-    return { isAsync: true, bind: (request) => resolver.resolve(request, bindText(fields, request)) };
-  }
+  const needed = deps.length > 0 ? resolver : undefined;
   if (isTextOnly) {
-    return { isAsync: false, bind: fields.isEmpty ? () => ({}) : (request) => bindText(fields, request)[0]! };
+    const isEmpty = fields.isEmpty && needed === undefined;
+    return { isAsync: false, bind: isEmpty ? () => [{}] : (request) => bindText(fields, request), resolver: needed };
   }
-  const plan: Plan = { fields, ...bodyPlan(declared, owner), resolver: deps.length > 0 ? resolver : undefined };
-  return { isAsync: true, bind: (request) => bindAll(plan, request) };
+  const plan: Plan = { fields, ...bodyPlan(declared, owner) };
+  return { isAsync: true, bind: (request) => bindAll(plan, request), resolver: needed };
 }
 
 /** What there is to bind; of the ways to take a body, one at most. */
@@ -75,10 +78,9 @@ interface Plan {
   readonly json: JsonBody | undefined;
   readonly form: FormBody | undefined;
   readonly openStream: ReturnType<typeof streamOpener> | undefined;
-  readonly resolver: Resolver | undefined;
 }
 
-function bodyPlan({ body, form, limits = {} }: InputDeclaration, owner: string): Omit<Plan, "fields" | "resolver"> {
+function bodyPlan({ body, form, limits = {} }: InputDeclaration, owner: string): Omit<Plan, "fields"> {
   const isStreamed = body !== undefined && isStream(body);
   return {
     json: body && !isStreamed ? new JsonBody(body, owner) : undefined,
@@ -98,7 +100,7 @@ function refuseFaults(issues: readonly Issue[]): void {
   if (issues.length > 0) throw new ValidationError(issues.slice(0, MAX_ISSUES));
 }
 
-async function bindAll({ fields, json, form, openStream, resolver }: Plan, request: HttpRequest): Promise<Args> {
+async function bindAll({ fields, json, form, openStream }: Plan, request: HttpRequest): Promise<readonly Args[]> {
   const issues: Issue[] = [];
   const args = fields.isAsync ? await fields.bindAsync(request, issues) : fields.bind(request, issues);
   if (json) {
@@ -108,9 +110,8 @@ async function bindAll({ fields, json, form, openStream, resolver }: Plan, reque
   }
   if (form) args[0]!.form = await form.bind(request, issues);
   refuseFaults(issues);
-  const own = args[0]!;
-  if (openStream) own.body = openStream(request);
-  return resolver ? await resolver.resolve(request, args) : own;
+  if (openStream) args[0]!.body = openStream(request);
+  return args;
 }
 
 /**

@@ -42,22 +42,20 @@ export class Resolver {
    * Makes them all.
    *
    * @param request The request.
-   * @param args The handler's arguments, which get what it wants; then those of each dependency.
-   * @returns The handler's arguments.
+   * @param args The handler's arguments; then those of each dependency.
+   * @returns What {@linkcode Resolver.supply} takes: the value itself where there is one dependency, which saves a promise.
    */
-  resolve(request: HttpRequest, args: readonly Args[]): Promise<Args> {
-    return this.#steps.length === 1 ? this.#resolveOne(request, args) : this.#resolveAll(request, args);
+  resolve(request: HttpRequest, args: readonly Args[]): Promise<unknown> {
+    return this.#steps.length === 1 ? make(this.#steps[0]!.node, request, args[1]!) : this.#resolveAll(request, args);
   }
 
-  #resolveOne(request: HttpRequest, args: readonly Args[]): Promise<Args> {
-    const own = args[0]!;
-    return make(this.#steps[0]!.node, request, args[1]!).then((value) => {
-      for (let index = 0; index < this.#wanted.length; index++) own[this.#wanted[index]![0]] = value;
-      return own;
-    });
+  /** Adds what was made to the handler's arguments. */
+  supply(own: Args, made: unknown): void {
+    const isOne = this.#steps.length === 1;
+    for (const [name, step] of this.#wanted) own[name] = isOne ? made : (made as readonly unknown[])[step];
   }
 
-  async #resolveAll(request: HttpRequest, args: readonly Args[]): Promise<Args> {
+  async #resolveAll(request: HttpRequest, args: readonly Args[]): Promise<unknown[]> {
     const values: Promise<unknown>[] = [];
     for (let index = 0; index < this.#steps.length; index++) {
       const { node, needs } = this.#steps[index]!;
@@ -66,14 +64,10 @@ export class Resolver {
     }
     // All have to be over before the reply is made: what one of them opened late would never be cleaned up.
     const results = await Promise.allSettled(values);
-    for (const result of results) {
+    return results.map((result) => {
       if (result.status === "rejected") throw result.reason;
-    }
-    const own = args[0]!;
-    for (const [name, step] of this.#wanted) {
-      own[name] = (results[step] as PromiseFulfilledResult<unknown>).value;
-    }
-    return own;
+      return result.value;
+    });
   }
 }
 

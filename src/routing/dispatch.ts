@@ -163,7 +163,7 @@ function planOf(
   prepare: ReplyStep,
   conclude: ReplyStep,
 ): Endpoint {
-  const { isAsync, bind } = binder;
+  const { isAsync, bind, resolver } = binder;
   const { response: model, status } = options;
   const reduceOne = model && reducer(toValidator(model).validate, name);
   const reduce = reduceOne && isAsyncGeneratorFunction(handler) ? eachOf(reduceOne) : reduceOne;
@@ -172,7 +172,9 @@ function planOf(
     const exchange = exchangeOf(request);
     let response: Response;
     try {
-      const args = isAsync ? await bind(request) : bind(request);
+      const bound = isAsync ? await bind(request) : bind(request);
+      const args = bound[0]!;
+      if (resolver) resolver.supply(args, await resolver.resolve(request, bound));
       let result = await handler(request, args as never);
       if (reduce && !(result instanceof Response)) {
         const reduced = reduce(result);

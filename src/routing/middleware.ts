@@ -92,6 +92,7 @@ function surround(
   conclude: ReplyStep,
 ): Endpoint {
   return (request) => {
+    const exchange = exchangeOf(request);
     let passed: Promise<Response> | undefined;
     const next: Next = (passedOn) => {
       if (passed) return Promise.reject(new TypeError("Cannot call next() again: one request has one reply"));
@@ -100,12 +101,12 @@ function surround(
     const fail = async (thrown: unknown): Promise<Response> => {
       // Nobody will read the reply from further in; a stream has to be told.
       (await passed)?.body?.cancel().catch(() => {});
-      return conclude(exchangeOf(request), await recover(thrown, request));
+      return conclude(exchange, await recover(thrown, request));
     };
     const accept = (response: Response): Response | Promise<Response> => {
       try {
         if (!(response instanceof PlatformResponse)) throw noResponse(middleware);
-        return conclude(exchangeOf(request), response);
+        return conclude(exchange, response);
       } catch (mistake) {
         return fail(mistake);
       }

@@ -23,7 +23,11 @@ export function webSocketEndpoint(route: WebSocketRoute, parts: WebSocketParts):
     const exchange = exchangeOf(request);
     try {
       const protocol = checkRequest(request, route, parts);
-      agreements.set(exchange, { protocol, args: await route.binder.bind(request) });
+      const { bind, resolver } = route.binder;
+      const bound = await bind(request);
+      const args = bound[0]!;
+      if (resolver) resolver.supply(args, await resolver.resolve(request, bound));
+      agreements.set(exchange, { protocol, args });
       // Stands in for the platform's reply. Once that is made, a server that is given another one shuts down.
       return new Response(null, { status: 101 });
     } catch (thrown) {

@@ -112,6 +112,17 @@ Deno.test("A dependency is resolved at most once a request, however many ask for
   }
 });
 
+Deno.test("The only dependency of a route is its argument under each name, whatever its value, beside text or a body", async () => {
+  let made = 0;
+  const pair = async () => ["a", ++made];
+  const app = new App();
+  app.get("/", { deps: { one: pair, other: pair } }, async (_request, args) => args);
+  app.post("/", { body: v.number(), deps: { one: pair, other: pair } }, async (_request, args) => args);
+  await using client = new TestClient(app);
+  assertEquals(await client.get("/").json(), { one: ["a", 1], other: ["a", 1] });
+  assertEquals(await client.post("/", { json: 7 }).json(), { body: 7, one: ["a", 2], other: ["a", 2] });
+});
+
 Deno.test("Independent dependencies are resolved in parallel", async () => {
   const gates = [Promise.withResolvers<void>(), Promise.withResolvers<void>()] as const;
   const first = dependency(async () => {
