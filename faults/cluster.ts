@@ -14,7 +14,7 @@ const PATIENCE = 60_000;
 const LOOK_MS = 50;
 
 /** What all nodes of a run have in common. */
-export type ClusterPlan = Omit<NodePlan, "name" | "log">;
+export type ClusterPlan = Omit<NodePlan, "name" | "life" | "log">;
 
 /** What starts a node: nothing, or a program that runs the one whose command line follows. */
 export type Launcher = (node: string) => readonly string[];
@@ -22,10 +22,12 @@ export type Launcher = (node: string) => readonly string[];
 /** Some nodes. Disposing of them kills them. */
 export class Cluster implements AsyncDisposable {
   readonly #folder: string;
-  readonly #plans: readonly NodePlan[];
+  readonly #plans: readonly Omit<NodePlan, "life">[];
   readonly #launcher: Launcher;
   readonly #logs: ReadonlyMap<string, LogFile>;
   readonly #nodes = new Map<string, Deno.ChildProcess>();
+  /** Which of its lives each node is in. */
+  readonly #lives = new Map<string, number>();
 
   /** Starts nothing yet. */
   constructor(folder: string, plan: ClusterPlan, names: readonly string[], launcher: Launcher = () => []) {
@@ -43,6 +45,8 @@ export class Cluster implements AsyncDisposable {
   /** Starts a node, again after it was killed. */
   startNode(name: string): void {
     const plan = this.#plans.find((plan) => plan.name === name)!;
+    const life = (this.#lives.get(name) ?? 0) + 1;
+    this.#lives.set(name, life);
     const config = Deno.env.get("WEBFW_CONFIG");
     const [program = Deno.execPath(), ...args] = [...this.#launcher(name), Deno.execPath()];
     const node = new Deno.Command(program, {
@@ -55,7 +59,7 @@ export class Cluster implements AsyncDisposable {
         "--no-lock",
         ...config ? ["--config", config] : [],
         fileURLToPath(new URL("node.ts", import.meta.url)),
-        JSON.stringify(plan),
+        JSON.stringify({ ...plan, life } satisfies NodePlan),
       ],
       stdin: "null",
       stdout: "null",
@@ -85,15 +89,13 @@ export class Cluster implements AsyncDisposable {
   /** Waits until all is published and read, ends the nodes, and gives what they saw. */
   async finish(location: NodePlan["topics"]): Promise<History> {
     await this.#until("all is published", async () => {
-      const logs = [...(await this.logs()).values()];
-      return logs.every((log) => log.at(-1) !== undefined && log.some(({ kind }) => kind === "published"));
+      return (await this.#presentLives()).every((life) => life.some(({ kind }) => kind === "published"));
     });
     const plan = this.#plans[0]!;
     const stored = await readAll(location, plan);
     const head = stored.at(-1)!.id;
     await this.#until("all is read", async () => {
-      const logs = [...(await this.logs()).values()];
-      return logs.every((log) => readersOf(log).every((last) => last === head));
+      return (await this.#presentLives()).every((life) => readersOf(life).every((last) => last === head));
     }).catch(() => {
       // Told as a fault of those readers.
     });
@@ -109,6 +111,14 @@ export class Cluster implements AsyncDisposable {
     const logs = new Map<string, readonly LogEntry[]>();
     for (const [name, log] of this.#logs) logs.set(name, await log.read());
     return logs;
+  }
+
+  /** What each node has written down since it was started last; nothing, where it has not begun yet. */
+  async #presentLives(): Promise<(readonly LogEntry[])[]> {
+    return [...await this.logs()].map(([name, log]) => {
+      const begin = log.findLastIndex((entry) => entry.kind === "begin" && entry.life === this.#lives.get(name));
+      return begin < 0 ? [] : log.slice(begin);
+    });
   }
 
   async [Symbol.asyncDispose](): Promise<void> {
@@ -139,7 +149,7 @@ function readersOf(log: readonly LogEntry[]): (string | undefined)[] {
   return [...last.values()];
 }
 
-async function readAll(location: NodePlan["topics"], { options }: NodePlan): Promise<Stored[]> {
+async function readAll(location: NodePlan["topics"], { options }: ClusterPlan): Promise<Stored[]> {
   const app = new App({ topics: location });
   const topic = app.topic("orders", options);
   const head = await topic.head();

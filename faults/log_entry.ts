@@ -8,6 +8,8 @@ export interface Payload {
 
 /** A step of a node. */
 export type LogEntry =
+  /** A life of the node begins; there is another one after it was killed, unless that was before it began. */
+  | { readonly kind: "begin"; readonly life: number }
   /** A publish begins. */
   | { readonly kind: "invoke"; readonly payload: Payload }
   /** It was answered. */

@@ -16,6 +16,8 @@ import { type LogEntry, parseLog, type Payload } from "./log_entry.ts";
 /** What a node does. */
 export interface NodePlan {
   readonly name: string;
+  /** Which of its lives this is, from 1. */
+  readonly life: number;
   readonly topics: string | { readonly url: string; readonly token: string };
   /** The file that it writes its log to; what is there it did in a life before. */
   readonly log: string;
@@ -55,6 +57,7 @@ class Log {
 async function main(plan: NodePlan): Promise<void> {
   const before = await readBefore(plan.log);
   const log = new Log(plan.log);
+  log.write({ kind: "begin", life: plan.life });
   const app = new App({ topics: placeOf(plan) });
   const topic = app.topic("orders", plan.options);
   const stopping = new AbortController();
