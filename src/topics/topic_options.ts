@@ -76,7 +76,7 @@ const MAX_BUFFER = 100_000;
 export function resolveTopicOptions(options: TopicOptions, name: string): ResolvedTopicOptions {
   const owner = `the topic "${name}"`;
   const { schema, durable = false, dedupe = "2m", buffer = 256, ...others } = options;
-  const { retention = durable ? DEFAULT_DURABLE_RETENTION : DEFAULT_RETENTION, ...rest } = others;
+  const { retention = {}, ...rest } = others;
   refuseUnknown(rest, `make ${owner}`, "schema, durable, retention, dedupe or buffer");
   if (typeof durable !== "boolean") throw new TypeError(`Cannot make ${owner}: durable must be true or false`);
   if (schema !== undefined && !isSchema(schema)) {
@@ -85,7 +85,9 @@ export function resolveTopicOptions(options: TopicOptions, name: string): Resolv
   if (typeof retention !== "object" || retention === null) {
     throw new TypeError(`Cannot make ${owner}: retention must be an object of age, count or bytes`);
   }
-  const { age, count = Infinity, bytes = DEFAULT_BYTES, ...unknown } = retention;
+  const isBound = Object.keys(retention).length > 0;
+  const bounds = isBound ? retention : durable ? DEFAULT_DURABLE_RETENTION : DEFAULT_RETENTION;
+  const { age, count = Infinity, bytes = DEFAULT_BYTES, ...unknown } = bounds;
   refuseUnknown(unknown, `set the retention of ${owner}`, "age, count or bytes");
   return {
     schema,
