@@ -14,7 +14,7 @@ const SERVER = fileURLToPath(new URL("server.ts", import.meta.url));
 const MEBIBYTE = 1024 * 1024;
 
 /** What the sockets of both sides hold, and what leaves before the client looks for a reply: taken by no application. */
-const ON_THE_WAY = 32 * MEBIBYTE;
+const ON_THE_WAY = 64 * MEBIBYTE;
 
 /** The limit of the route for small uploads, in bytes. */
 const SMALL = 64 * MEBIBYTE;
