@@ -76,26 +76,27 @@ export class Cluster implements AsyncDisposable {
     await node.status;
   }
 
-  /** How many publishes have been acknowledged so far. */
-  async acknowledged(): Promise<number> {
-    return [...(await this.logs()).values()].flat().filter(({ kind }) => kind === "ok").length;
-  }
-
   /** Waits until so many publishes have been acknowledged. */
   async progress(count: number): Promise<void> {
-    await this.#until(`${count} publishes are acknowledged`, async () => await this.acknowledged() >= count);
+    await this.#until(`${count} publishes are acknowledged`, () => {
+      let acknowledged = 0;
+      for (const { entries } of this.#logs.values()) {
+        for (const { kind } of entries) if (kind === "ok") acknowledged++;
+      }
+      return acknowledged >= count;
+    });
   }
 
   /** Waits until all is published and read, ends the nodes, and gives what they saw. */
   async finish(location: NodePlan["topics"]): Promise<History> {
-    await this.#until("all is published", async () => {
-      return (await this.#presentLives()).every((life) => life.some(({ kind }) => kind === "published"));
+    await this.#until("all is published", () => {
+      return this.#presentLives().every((life) => life.some(({ kind }) => kind === "published"));
     });
     const plan = this.#plans[0]!;
     const stored = await readAll(location, plan);
     const head = stored.at(-1)!.id;
-    await this.#until("all is read", async () => {
-      return (await this.#presentLives()).every((life) => readersOf(life).every((last) => last === head));
+    await this.#until("all is read", () => {
+      return this.#presentLives().every((life) => readersOf(life).every((last) => last === head));
     }).catch(() => {
       // Told as a fault of those readers.
     });
@@ -103,21 +104,16 @@ export class Cluster implements AsyncDisposable {
     await Promise.all([...this.#nodes.values()].map((node) => node.status));
     this.#nodes.clear();
     const { retention } = plan.options;
-    return { logs: await this.logs(), stored, keeps: retention?.count ?? Infinity };
-  }
-
-  /** What the nodes have written down so far. */
-  async logs(): Promise<Map<string, readonly LogEntry[]>> {
-    const logs = new Map<string, readonly LogEntry[]>();
-    for (const [name, log] of this.#logs) logs.set(name, await log.read());
-    return logs;
+    this.#look();
+    const logs = new Map([...this.#logs].map(([name, { entries }]) => [name, entries]));
+    return { logs, stored, keeps: retention?.count ?? Infinity };
   }
 
   /** What each node has written down since it was started last; nothing, where it has not begun yet. */
-  async #presentLives(): Promise<(readonly LogEntry[])[]> {
-    return [...await this.logs()].map(([name, log]) => {
-      const begin = log.findLastIndex((entry) => entry.kind === "begin" && entry.life === this.#lives.get(name));
-      return begin < 0 ? [] : log.slice(begin);
+  #presentLives(): (readonly LogEntry[])[] {
+    return [...this.#logs].map(([name, { entries }]) => {
+      const begin = entries.findLastIndex((entry) => entry.kind === "begin" && entry.life === this.#lives.get(name));
+      return begin < 0 ? [] : entries.slice(begin);
     });
   }
 
@@ -127,15 +123,20 @@ export class Cluster implements AsyncDisposable {
     await Deno.remove(this.#folder, { recursive: true });
   }
 
-  async #until(what: string, isSo: () => Promise<boolean>): Promise<void> {
-    let known = 0;
-    let since = performance.now();
-    while (!await isSo()) {
-      const entries = [...(await this.logs()).values()].reduce((sum, log) => sum + log.length, 0);
-      if (entries > known) [known, since] = [entries, performance.now()];
-      if (performance.now() - since > PATIENCE) throw new Error(`Cannot wait longer until ${what}`);
+  /** Waits for something that the logs tell; as long as they grow. */
+  async #until(what: string, isSo: () => boolean): Promise<void> {
+    let grownAt = performance.now();
+    for (let isNew = true;; isNew = this.#look()) {
+      if (isNew && isSo()) return;
+      if (isNew) grownAt = performance.now();
+      if (performance.now() - grownAt > PATIENCE) throw new Error(`Cannot wait longer until ${what}`);
       await new Promise((resolve) => setTimeout(resolve, LOOK_MS));
     }
+  }
+
+  /** Reads what the nodes have written down since the last look, and tells whether there is something. */
+  #look(): boolean {
+    return [...this.#logs.values()].map((log) => log.look()).includes(true);
   }
 }
 

@@ -15,20 +15,29 @@ export class LogFile {
     this.#path = path;
   }
 
-  /** All whole lines. */
-  async read(): Promise<readonly LogEntry[]> {
-    try {
-      using file = await Deno.open(this.#path);
-      const length = (await file.stat()).size - this.#offset;
-      const bytes = new Uint8Array(Math.max(0, length));
-      await file.seek(this.#offset, Deno.SeekMode.Start);
-      const count = await file.read(bytes) ?? 0;
-      const end = bytes.subarray(0, count).lastIndexOf(NEWLINE) + 1;
-      for (const entry of parseLog(new TextDecoder().decode(bytes.subarray(0, end)))) this.#entries.push(entry);
-      this.#offset += end;
-    } catch (error) {
-      if (!(error instanceof Deno.errors.NotFound)) throw error;
-    }
+  /** All whole lines that have been read. */
+  get entries(): readonly LogEntry[] {
     return this.#entries;
+  }
+
+  /** Reads the whole lines that are new, and tells whether there are some. Synchronous: many runs look at many logs all the time. */
+  look(): boolean {
+    const bytes = this.#readNew();
+    const end = bytes.lastIndexOf(NEWLINE) + 1;
+    for (const entry of parseLog(new TextDecoder().decode(bytes.subarray(0, end)))) this.#entries.push(entry);
+    this.#offset += end;
+    return end > 0;
+  }
+
+  #readNew(): Uint8Array {
+    try {
+      using file = Deno.openSync(this.#path);
+      const bytes = new Uint8Array(Math.max(0, file.statSync().size - this.#offset));
+      file.seekSync(this.#offset, Deno.SeekMode.Start);
+      return bytes.subarray(0, file.readSync(bytes) ?? 0);
+    } catch (error) {
+      if (error instanceof Deno.errors.NotFound) return new Uint8Array();
+      throw error;
+    }
   }
 }
