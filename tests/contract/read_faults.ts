@@ -208,9 +208,11 @@ export function testReadFaults(kind: StoreKind): void {
     await ticks(2);
     other.close();
     await waiting;
+    // One more where a hint of what was published before came while it waited.
+    const { reads } = store;
     await topic.publish(10);
     await ticks(2);
-    assertEquals(store.reads, 1);
+    assertEquals(store.reads, reads);
   });
 
   test("a log is watched for as long as it has readers", async ({ topic, store }) => {
