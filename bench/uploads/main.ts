@@ -41,13 +41,13 @@ function casesOf(size: number): Case[] {
     { name: "to disk and back", upload: { path: "/back", size, isAnnounced: true }, status: 200 },
     {
       name: "above the limit, announced",
-      upload: { path: "/small", size: size + SMALL, isAnnounced: true },
+      upload: { path: "/small", size: size + 2 * SMALL, isAnnounced: true },
       status: 413,
       sentAtMost: ON_THE_WAY,
     },
     {
       name: "above the limit, of unknown length",
-      upload: { path: "/small", size: size + SMALL, isAnnounced: false },
+      upload: { path: "/small", size: size + 2 * SMALL, isAnnounced: false },
       status: 413,
       sentAtMost: SMALL + ON_THE_WAY,
     },
