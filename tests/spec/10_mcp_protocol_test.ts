@@ -38,7 +38,9 @@ Deno.test("What HTTP refuses is a problem, and passes the application's middlewa
   assertEquals([tooLarge.status, tooLarge.body?.detail], [413, "The body is larger than 100 bytes"]);
   const foreign = await agent.send("{}", { origin: "https://attacker.example" });
   assertEquals(foreign.status, 403);
-  assertEquals(statuses, [415, 413, 403]);
+  const compressed = await agent.send("{}", { "content-encoding": "gzip" });
+  assertEquals([compressed.status, compressed.headers.get("accept-encoding")], [415, "identity"]);
+  assertEquals(statuses, [415, 413, 403, 415]);
 });
 
 Deno.test("What the protocol refuses is answered in its own form", async () => {

@@ -1,5 +1,6 @@
 /** The agent endpoint: `POST /mcp`, by which agents find and call the routes that are exposed as tools. */
 import { HTTPError } from "../../errors.ts";
+import { refuseCoded } from "../../http/body_refusal.ts";
 import { isJson } from "../../http/media_type.ts";
 import type { HttpRequest } from "../../http/request.ts";
 import type { McpApplication, McpServer } from "./server.ts";
@@ -33,6 +34,7 @@ export function mcpEndpoint(parts: McpParts): (request: HttpRequest) => Promise<
         headers: { accept: "application/json" },
       });
     }
+    refuseCoded(request.headers);
     const text = await request.text();
     // Where it cannot be loaded, the next request tries again.
     server ??= load(parts).catch((error) => {
