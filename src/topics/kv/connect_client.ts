@@ -193,9 +193,10 @@ function hasReason(error: unknown): error is TypeError & { readonly cause: Error
   return error instanceof TypeError && error.cause instanceof Error;
 }
 
-/** What went wrong with a request without its address, whose query may be a secret: "… for url (http://…): …". */
+/** What went wrong, without the address, whose query may be a secret: it ends before the first "): ", having no spaces. */
 function withoutAddress(message: string): string {
-  return message.replace(/ for url \(.*?\)(?=: |$)/, "");
+  const end = message.indexOf("): ");
+  return end < 0 ? "error sending request" : `error sending request: ${message.slice(end + 3)}`;
 }
 
 /** Cuts what a watch tells into messages: each comes after its length, of 4 bytes in little-endian order; one of none keeps it up. */

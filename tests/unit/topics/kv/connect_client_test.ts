@@ -185,6 +185,18 @@ Deno.test("A client of a database tells why no server answers, and not what the 
   assertEquals(error.message.includes("secret"), false);
 });
 
+Deno.test("A client of a database tells why a connection broke, and not what the address may hold", async () => {
+  using listener = Deno.listen({ hostname: "127.0.0.1", port: 0 });
+  const url = new URL(`http://127.0.0.1:${listener.addr.port}/db?secret=):%20secret for url (secret): secret`);
+  const opening = assertRejects(() => ConnectClient.open(url, "token"), Error);
+  const connection = await listener.accept();
+  await connection.read(new Uint8Array(1024));
+  connection.close();
+  const error = await opening;
+  assertMatch(error.message, /^error sending request: client error \(SendRequest\)/);
+  assertEquals(error.message.includes("secret"), false);
+});
+
 test(
   "is opened when the server has come back",
   () => {
