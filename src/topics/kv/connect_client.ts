@@ -23,11 +23,13 @@ import { packKey } from "./packed_key.ts";
 /** How long before the end of its time an access is exchanged for a new one, in milliseconds. */
 const RENEWAL = 5 * 60_000;
 
+/** What it is asked for. */
+type Action = "snapshot_read" | "atomic_write" | "watch";
+
 /** What the database has told of itself in exchange for the token. */
 interface Access {
-  /** Where requests go to. */
-  readonly address: string;
-  readonly headers: Record<string, string>;
+  /** The requests without their bodies: what they have in common is checked once. */
+  readonly requests: Readonly<Record<Action, Request>>;
   /** In milliseconds since 1970. */
   readonly expiresAt: number;
 }
@@ -46,7 +48,9 @@ export class ConnectClient implements KvEngine {
   readonly #url: URL;
   readonly #token: string;
   readonly #closing = new AbortController();
-  #access: Promise<Access> | undefined;
+  #access: Access | undefined;
+  /** Is on its way. */
+  #renewal: Promise<Access> | undefined;
 
   private constructor(url: URL, token: string) {
     this.#url = url;
@@ -65,7 +69,7 @@ export class ConnectClient implements KvEngine {
     const client = new ConnectClient(url, token);
     signal?.throwIfAborted();
     signal?.addEventListener("abort", () => client.close(), { once: true });
-    await client.#current();
+    await client.#renew();
     return client;
   }
 
@@ -113,13 +117,13 @@ export class ConnectClient implements KvEngine {
     return answer;
   }
 
-  async #ask(action: string, body: Uint8Array<ArrayBuffer>): Promise<Uint8Array> {
+  async #ask(action: Action, body: Uint8Array<ArrayBuffer>): Promise<Uint8Array> {
     return await (await this.#send(action, body)).bytes();
   }
 
-  async #send(action: string, body: Uint8Array<ArrayBuffer>): Promise<Response> {
-    const { address, headers } = await this.#current();
-    const response = await this.#post(`${address}/${action}`, headers, body);
+  async #send(action: Action, body: Uint8Array<ArrayBuffer>): Promise<Response> {
+    const { requests } = this.#valid() ?? await this.#renew();
+    const response = await this.#fetch(requests[action], body);
     if (response.ok) return response;
     await response.body?.cancel();
     // Where the access has ended, another one is asked for next time.
@@ -127,65 +131,89 @@ export class ConnectClient implements KvEngine {
     throw new Error(`The database answered with the status ${response.status}`);
   }
 
-  async #current(): Promise<Access> {
-    const asked = this.#access;
-    const known = await asked;
-    if (known && known.expiresAt - Date.now() > RENEWAL) return known;
-    // Of those who wait, the first asks for all.
-    if (this.#access === asked) this.#access = this.#renewed();
-    return await this.#access!;
+  #valid(): Access | undefined {
+    const access = this.#access;
+    return access && access.expiresAt - Date.now() > RENEWAL ? access : undefined;
   }
 
-  #renewed(): Promise<Access> {
-    const access = this.#exchange();
-    access.catch(() => {
-      if (this.#access === access) this.#access = undefined;
+  /** Asks for another access: of those who wait, the first does it for all. */
+  #renew(): Promise<Access> {
+    return this.#renewal ??= this.#exchange().then((access) => this.#access = access).finally(() => {
+      this.#renewal = undefined;
     });
-    return access;
   }
 
   async #exchange(): Promise<Access> {
-    const headers = { authorization: `Bearer ${this.#token}`, "content-type": "application/json" };
-    const response = await this.#post(this.#url.href, headers, JSON.stringify({ supportedVersions: [2, 3] }));
+    const response = await this.#fetch(this.#toExchange(), JSON.stringify({ supportedVersions: [2, 3] }));
     if (!response.ok) {
       await response.body?.cancel();
       // Trying again would change nothing.
-      if ([400, 401, 403].includes(response.status)) {
-        const { origin, pathname } = this.#url;
-        throw new CannotOpenError(
-          `Cannot open the store of topics "${origin}${pathname}": it refuses the token, give the one that it was started with`,
-        );
-      }
+      if ([400, 401, 403].includes(response.status)) throw this.#refused("it refuses the token");
       throw new Error(`The database answered with the status ${response.status}`);
     }
-    const { version, databaseId, endpoints, token, expiresAt } = await response.json() as Metadata;
-    const endpoint = endpoints.find(({ consistency }) => consistency === "strong");
-    if (!endpoint) throw new Error("The database names no address to write to");
-    return {
-      // A redirection may have led to another address.
-      address: new URL(endpoint.url, response.url).href.replace(/\/$/, ""),
-      headers: {
-        authorization: `Bearer ${token}`,
-        "content-type": "application/x-protobuf",
-        "x-denokv-version": `${version}`,
-        "x-denokv-database-id": databaseId,
-      },
-      expiresAt: Date.parse(expiresAt),
-    };
+    const metadata = await response.text();
+    try {
+      return toAccess(JSON.parse(metadata), response.url);
+    } catch {
+      // What was wrong may hold an address or a token.
+      throw new Error("The database does not describe itself in a way that can be used");
+    }
   }
 
-  async #post(url: string, headers: Record<string, string>, body: string | Uint8Array<ArrayBuffer>): Promise<Response> {
+  #toExchange(): Request {
+    const headers = { authorization: `Bearer ${this.#token}`, "content-type": "application/json" };
     try {
-      return await fetch(url, { method: "POST", headers, body, signal: this.#closing.signal });
-    } catch (error) {
-      throw hasReason(error) ? new Error(withoutAddress(error.cause.message)) : error;
+      return new Request(this.#url, { method: "POST", headers });
+    } catch {
+      throw this.#refused("the token cannot be sent");
     }
+  }
+
+  #refused(reason: string): CannotOpenError {
+    const { origin, pathname } = this.#url;
+    return new CannotOpenError(
+      `Cannot open the store of topics "${origin}${pathname}": ${reason}, give the one that it was started with`,
+    );
+  }
+
+  #fetch(request: Request, body: string | Uint8Array<ArrayBuffer>): Promise<Response> {
+    return fetch(request, { body, signal: this.#closing.signal }).catch((error) => {
+      throw hasReason(error) ? new Error(withoutAddress(error.cause.message)) : error;
+    });
   }
 
   #moved(): Error {
     this.#access = undefined;
     return new Error("The database is served elsewhere");
   }
+}
+
+/**
+ * How a database that describes itself so is asked.
+ *
+ * @param metadata The description.
+ * @param base Where it came from: a redirection may have led to another address.
+ */
+function toAccess({ version, databaseId, endpoints, token, expiresAt }: Metadata, base: string): Access {
+  const endpoint = endpoints.find(({ consistency }) => consistency === "strong")!;
+  const address = new URL(endpoint.url, base).href.replace(/\/$/, "");
+  const init = {
+    method: "POST",
+    headers: {
+      authorization: `Bearer ${token}`,
+      "content-type": "application/x-protobuf",
+      "x-denokv-version": `${version}`,
+      "x-denokv-database-id": databaseId,
+    },
+  };
+  return {
+    requests: {
+      snapshot_read: new Request(`${address}/snapshot_read`, init),
+      atomic_write: new Request(`${address}/atomic_write`, init),
+      watch: new Request(`${address}/watch`, init),
+    },
+    expiresAt: Date.parse(expiresAt),
+  };
 }
 
 /** Whether it is the "fetch failed" of a request that got no answer, whose cause tells why: no such name, nobody listens, no trust. */

@@ -4,7 +4,7 @@
  */
 import type { KvEntry, KvKey, KvWrite } from "./engine.ts";
 import { packKey, unpackKey } from "./packed_key.ts";
-import { decodeMessage, encodeMessage, type Field } from "./protobuf.ts";
+import { decodeMessage, encodeMessage, type NewField } from "./protobuf.ts";
 
 /** `MutationType`. */
 const SET = 1;
@@ -41,9 +41,7 @@ export function toRange(key: KvKey): ReadRange {
 
 /** Writes what is to be read. */
 export function encodeRead(ranges: readonly ReadRange[]): Uint8Array<ArrayBuffer> {
-  return encodeMessage(
-    ranges.map(({ from, to, limit }): Field => [1, encodeMessage([[1, from], [2, to], [3, limit]])]),
-  );
+  return encodeMessage(ranges.map(({ from, to, limit }) => [1, [[1, from], [2, to], [3, limit]]]));
 }
 
 /** Reads the entries of each range; undefined where the server may not give them, since another one has taken its place. */
@@ -62,22 +60,19 @@ export function decodeReadAnswer(bytes: Uint8Array): KvEntry[][] | undefined {
 
 /** Writes what is to be written. */
 export function encodeWrite({ checks = [], sets = [], deletes = [], append }: KvWrite): Uint8Array<ArrayBuffer> {
-  const fields: Field[] = [];
+  const fields: NewField[] = [];
   for (const { key, version } of checks) {
-    fields.push([
-      1,
-      encodeMessage([[1, packKey(key)], [2, version === null ? NO_VERSION : Uint8Array.fromHex(version)]]),
-    ]);
+    fields.push([1, [[1, packKey(key)], [2, version === null ? NO_VERSION : Uint8Array.fromHex(version)]]]);
   }
   const now = Date.now();
   for (const { key, value, expireIn } of sets) {
-    const expiry: Field[] = expireIn === undefined ? [] : [[4, Math.ceil(now + expireIn)]];
-    fields.push([2, encodeMessage([[1, packKey(key)], [2, encodeValue(value)], [3, SET], ...expiry])]);
+    const expiry: NewField[] = expireIn === undefined ? [] : [[4, Math.ceil(now + expireIn)]];
+    fields.push([2, [[1, packKey(key)], [2, toValue(value)], [3, SET], ...expiry]]);
   }
-  for (const key of deletes) fields.push([2, encodeMessage([[1, packKey(key)], [3, DELETE]])]);
+  for (const key of deletes) fields.push([2, [[1, packKey(key)], [3, DELETE]]]);
   if (append) {
     const { prefix, value } = append;
-    fields.push([2, encodeMessage([[1, packKey(prefix)], [2, encodeValue(value)], [3, SET_WITH_VERSION]])]);
+    fields.push([2, [[1, packKey(prefix)], [2, toValue(value)], [3, SET_WITH_VERSION]]]);
   }
   return encodeMessage(fields);
 }
@@ -99,7 +94,7 @@ export function decodeWriteAnswer(bytes: Uint8Array): WriteAnswer {
 
 /** Writes what is to be watched. */
 export function encodeWatch(keys: readonly KvKey[]): Uint8Array<ArrayBuffer> {
-  return encodeMessage(keys.map((key): Field => [1, encodeMessage([[1, packKey(key)]])]));
+  return encodeMessage(keys.map((key) => [1, [[1, packKey(key)]]]));
 }
 
 /** What a watch tells of a key. */
@@ -155,8 +150,8 @@ function decodeEntry(bytes: Uint8Array): KvEntry {
   return { key, value: data!, version: version!.toHex() };
 }
 
-function encodeValue(value: Uint8Array): Uint8Array {
-  return encodeMessage([[1, value], [2, BYTES]]);
+function toValue(value: Uint8Array): NewField[] {
+  return [[1, value], [2, BYTES]];
 }
 
 function toBytes(value: number | Uint8Array): Uint8Array {

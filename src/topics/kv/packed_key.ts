@@ -14,30 +14,34 @@ const decoder = new TextDecoder("utf-8", { ignoreBOM: true });
 
 /** Writes a key. */
 export function packKey(key: KvKey): Uint8Array<ArrayBuffer> {
+  let size = 0;
+  for (const part of key) size += part.length + 2;
+  const bytes = new Uint8Array(size);
+  let position = 0;
+  for (const part of key) {
+    bytes[position++] = TEXT;
+    for (let index = 0; index < part.length; index++) {
+      const unit = part.charCodeAt(index);
+      if (unit === END || unit > 0x7f) return packAnyKey(key);
+      bytes[position++] = unit;
+    }
+    bytes[position++] = END;
+  }
+  return bytes;
+}
+
+/** Writes a key that has more than the characters of ASCII. */
+function packAnyKey(key: KvKey): Uint8Array<ArrayBuffer> {
   const bytes: number[] = [];
   for (const part of key) {
     bytes.push(TEXT);
-    packText(part, bytes);
+    for (const byte of encoder.encode(part)) {
+      bytes.push(byte);
+      if (byte === END) bytes.push(ESCAPE);
+    }
     bytes.push(END);
   }
   return new Uint8Array(bytes);
-}
-
-function packText(text: string, bytes: number[]): void {
-  for (let index = 0; index < text.length; index++) {
-    const unit = text.charCodeAt(index);
-    if (unit > 0x7f) {
-      // The rest is no ASCII; what is costs much less by itself than by an encoder.
-      for (const byte of encoder.encode(text.slice(index))) pushEscaped(byte, bytes);
-      return;
-    }
-    pushEscaped(unit, bytes);
-  }
-}
-
-function pushEscaped(byte: number, bytes: number[]): void {
-  bytes.push(byte);
-  if (byte === END) bytes.push(ESCAPE);
 }
 
 /** Reads a key; undefined where a part of it is no text. */

@@ -5,38 +5,64 @@ const FIXED_64 = 1;
 const LENGTH_DELIMITED = 2;
 const FIXED_32 = 5;
 
-/** A field: a number up to 2^53, or bytes. */
+/** A field that was read: a number up to 2^53, or bytes. */
 export type Field = readonly [number: number, value: number | Uint8Array];
 
+/** A field to write: a number up to 2^53, bytes, or a message of such fields. */
+export type NewField = readonly [number: number, value: number | Uint8Array | readonly NewField[]];
+
+/** The most bytes that the tag of a field takes, and its number or the length of its bytes. */
+const FIELD_BYTES = 16;
+
 /**
- * Writes a message.
+ * Writes a message: from its end to its begin, so that the length of each part is known when it is its turn.
  *
  * @param fields Its fields; one that repeats comes several times.
  */
-export function encodeMessage(fields: readonly Field[]): Uint8Array<ArrayBuffer> {
-  let size = 0;
-  for (const [number, value] of fields) {
-    size += sizeOf(number << 3);
-    size += typeof value === "number" ? sizeOf(value) : sizeOf(value.length) + value.length;
+export function encodeMessage(fields: readonly NewField[]): Uint8Array<ArrayBuffer> {
+  const bytes = new Uint8Array(boundOf(fields));
+  return bytes.subarray(prependFields(bytes, bytes.length, fields));
+}
+
+function boundOf(fields: readonly NewField[]): number {
+  let bound = 0;
+  for (let index = 0; index < fields.length; index++) {
+    const value = fields[index]![1];
+    bound += FIELD_BYTES;
+    if (typeof value !== "number") bound += isBytes(value) ? value.length : boundOf(value);
   }
-  const bytes = new Uint8Array(size);
-  let position = 0;
-  const write = (value: number): void => {
-    for (; value > 0x7f; value = Math.floor(value / 128)) bytes[position++] = value % 128 | 0x80;
-    bytes[position++] = value;
-  };
-  for (const [number, value] of fields) {
+  return bound;
+}
+
+/** Writes fields up to an end, and gives where they begin. */
+function prependFields(bytes: Uint8Array, end: number, fields: readonly NewField[]): number {
+  let begin = end;
+  for (let index = fields.length - 1; index >= 0; index--) {
+    const [number, value] = fields[index]!;
     if (typeof value === "number") {
-      write(number << 3 | VARINT);
-      write(value);
-    } else {
-      write(number << 3 | LENGTH_DELIMITED);
-      write(value.length);
-      bytes.set(value, position);
-      position += value.length;
+      begin = prependNumber(bytes, begin, value);
+      begin = prependNumber(bytes, begin, number << 3 | VARINT);
+      continue;
     }
+    const valueEnd = begin;
+    if (isBytes(value)) bytes.set(value, begin -= value.length);
+    else begin = prependFields(bytes, begin, value);
+    begin = prependNumber(bytes, begin, valueEnd - begin);
+    begin = prependNumber(bytes, begin, number << 3 | LENGTH_DELIMITED);
   }
-  return bytes;
+  return begin;
+}
+
+function prependNumber(bytes: Uint8Array, end: number, value: number): number {
+  let begin = end - sizeOf(value);
+  const first = begin;
+  for (; value > 0x7f; value = Math.floor(value / 128)) bytes[begin++] = value % 128 | 0x80;
+  bytes[begin] = value;
+  return first;
+}
+
+function isBytes(value: Uint8Array | readonly NewField[]): value is Uint8Array {
+  return value instanceof Uint8Array;
 }
 
 /**

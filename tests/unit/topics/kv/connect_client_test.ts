@@ -175,6 +175,39 @@ for (const status of [400, 401, 403]) {
   );
 }
 
+for (
+  const [what, description] of [
+    ["no JSON", "secret"],
+    ["nothing", "null"],
+    ["no endpoint", JSON.stringify({ endpoints: [] })],
+    [
+      "an address that is none",
+      JSON.stringify({ endpoints: [{ url: "http://secret:secret", consistency: "strong" }] }),
+    ],
+    [
+      "a token that no header takes",
+      JSON.stringify({ endpoints: [{ url: "/", consistency: "strong" }], token: "secret\nsecret" }),
+    ],
+  ] as const
+) {
+  test(
+    `does not repeat what a server says that gives ${what} for its description`,
+    () => ({ exchange: () => new Response(description), answer: () => written(1) }),
+    async ({ open }) => {
+      await assertRejects(open, Error, "The database does not describe itself in a way that can be used");
+    },
+  );
+}
+
+Deno.test("A client of a database does not repeat a token that no header takes", async () => {
+  const url = new URL("http://127.0.0.1:1/db?secret");
+  const error = await assertRejects(() => ConnectClient.open(url, "secret\nsecret"), CannotOpenError);
+  assertEquals(
+    error.message,
+    'Cannot open the store of topics "http://127.0.0.1:1/db": the token cannot be sent, give the one that it was started with',
+  );
+});
+
 Deno.test("A client of a database tells why no server answers, and not what the address may hold", async () => {
   const listener = Deno.listen({ hostname: "127.0.0.1", port: 0 });
   const { port } = listener.addr;
