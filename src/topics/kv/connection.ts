@@ -1,6 +1,7 @@
 /** A connection to the database that is kept up: what hangs is given up and opened anew, what fails is tried again. */
 import { log } from "../../log.ts";
 import { CannotOpenError } from "../cannot_open_error.ts";
+import { Attempts } from "./attempts.ts";
 import type { KvEngine } from "./engine.ts";
 
 /** How a connection is kept up. */
@@ -31,7 +32,7 @@ export class Connection {
   readonly #patience: number;
   readonly #isLogged: boolean;
   readonly #closing = new AbortController();
-  readonly #running = new Set<Promise<unknown>>();
+  readonly #attempts: Attempts;
   #engine: Promise<KvEngine> | undefined;
   /** Ends what was opened last. */
   #letGo = new AbortController();
@@ -46,6 +47,7 @@ export class Connection {
     this.#deadline = deadline;
     this.#patience = patience;
     this.#isLogged = isLogged;
+    this.#attempts = new Attempts(deadline);
   }
 
   #opened(): Promise<KvEngine> {
@@ -68,12 +70,11 @@ export class Connection {
    */
   async use<Result>(action: (engine: KvEngine) => Promise<Result>, signal?: AbortSignal): Promise<Result> {
     const begin = performance.now();
-    const giveUp = signal ? AbortSignal.any([signal, this.#closing.signal]) : this.#closing.signal;
     for (let attempt = 1;; attempt++) {
       this.#throwIfClosed();
       signal?.throwIfAborted();
       try {
-        const result = await this.#attempt(action, giveUp);
+        const result = await this.#attempt(action, signal);
         if (this.#isDown) this.#tellUp();
         return result;
       } catch (error) {
@@ -84,6 +85,7 @@ export class Connection {
         if (!isBusy && attempt === 2 && !this.#isDown) this.#tellDown(error);
         if (performance.now() - begin > this.#patience) throw this.#failure(error);
         const longest = isBusy ? MAX_BUSY_PAUSE : Math.min(MAX_PAUSE, 10 * 2 ** attempt);
+        const giveUp = signal ? AbortSignal.any([signal, this.#closing.signal]) : this.#closing.signal;
         await pause(Math.random() * longest, giveUp);
       }
     }
@@ -102,31 +104,19 @@ export class Connection {
   async close(): Promise<void> {
     if (this.#closing.signal.aborted) return;
     const patience = new AbortController();
-    const running = Promise.allSettled([...this.#running]);
-    await Promise.race([running, pause(this.#deadline, patience.signal)]);
+    await Promise.race([this.#attempts.ended(), pause(this.#deadline, patience.signal)]);
     patience.abort();
     this.#closing.abort();
+    this.#attempts.leaveAll(this.#closing.signal.reason);
     this.reopen();
   }
 
-  async #attempt<Result>(action: (engine: KvEngine) => Promise<Result>, giveUp: AbortSignal): Promise<Result> {
+  #attempt<Result>(action: (engine: KvEngine) => Promise<Result>, signal: AbortSignal | undefined): Promise<Result> {
     const opening = this.#opened();
-    const running = opening.then(action);
-    this.#running.add(running);
-    running.catch(() => {}).finally(() => this.#running.delete(running));
-    const { promise: end, reject } = Promise.withResolvers<never>();
-    const onGiveUp = () => reject(giveUp.reason);
-    const timer = setTimeout(() => {
+    const onLate = (): void => {
       if (this.#engine === opening) this.reopen();
-      reject(new Error(`No answer within ${this.#deadline} ms`));
-    }, this.#deadline);
-    giveUp.addEventListener("abort", onGiveUp);
-    try {
-      return await Promise.race([running, end]);
-    } finally {
-      clearTimeout(timer);
-      giveUp.removeEventListener("abort", onGiveUp);
-    }
+    };
+    return this.#attempts.wait(opening.then(action), onLate, signal);
   }
 
   #throwIfClosed(): void {
