@@ -23,8 +23,8 @@ export async function findDenokv(): Promise<string | undefined> {
 
 /** A database, and the server in front of it. Disposing of it kills the server and removes the data. */
 export class Denokv implements AsyncDisposable {
-  /** What the server lets in. */
-  readonly token = "a token for tests only";
+  /** What the server lets in: nobody who knew another one that had its port before. */
+  readonly token: string = crypto.randomUUID();
   readonly #program: string;
   readonly #folder: string;
   readonly #port: number;
