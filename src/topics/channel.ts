@@ -55,7 +55,7 @@ export class Channel<Data> {
     const log: LogRef = { name, policy: options.policy };
     const store = () => context.store(options.isDurable);
     this.#reader = new LogReader(store, log);
-    this.#publisher = new Publisher(store, log, () => this.#finding);
+    this.#publisher = new Publisher({ store, log, ready: () => this.#finding, now: context.now });
   }
 
   /** Whether nobody reads or waits for a message to be stored. */

@@ -37,12 +37,14 @@ export function encodeData(data: unknown, topic: string): string {
 }
 
 /** The size of a text in UTF-8. It is counted, since encoding it would make as many bytes to collect again. */
-export function countBytes(json: string): number {
-  let bytes = json.length;
-  for (let index = 0; index < json.length; index++) {
-    const unit = json.charCodeAt(index);
-    // Of the four bytes of a surrogate pair each half has two; JSON.stringify() leaves no half alone, nor does a checked type.
-    if (unit > 0x7f) bytes += unit > 0x7ff && (unit < 0xd800 || unit > 0xdfff) ? 2 : 1;
+export function countBytes(text: string): number {
+  let bytes = text.length;
+  for (let index = 0; index < text.length; index++) {
+    const unit = text.charCodeAt(index);
+    if (unit <= 0x7f) continue;
+    bytes += unit > 0x7ff ? 2 : 1;
+    // The two halves of a pair have four bytes together; one that is alone is written as U+FFFD, which has three.
+    if ((unit & 0xfc00) === 0xd800 && (text.charCodeAt(index + 1) & 0xfc00) === 0xdc00) index++;
   }
   return bytes;
 }
@@ -92,7 +94,8 @@ function findLossInList(list: readonly unknown[], depth: number): Loss | undefin
 
 function findLossInObject(object: object, depth: number): Loss | undefined {
   if (!isPlain(object)) return { part: object.constructor?.name || "object", path: [] };
-  for (const [key, value] of Object.entries(object)) {
+  for (const key of Object.keys(object)) {
+    const value = (object as Record<string, unknown>)[key];
     // A property that is undefined is as good as one that is not there.
     const loss = value === undefined ? undefined : findLoss(value, depth);
     if (loss) return lossAt(key, loss);

@@ -46,8 +46,13 @@ export class DistantStore implements TopicStore {
   }
 
   /** Appends messages. */
-  append(log: LogRef, messages: readonly NewMessage[], { key, signal }: AppendOptions): Promise<AppendResult> {
-    const appended = this.#ask<AppendResult>({ ask: "append", log, messages, key, canGiveUp: signal !== undefined });
+  append(
+    log: LogRef,
+    messages: readonly NewMessage[],
+    { series, first, signal }: AppendOptions,
+  ): Promise<AppendResult> {
+    const canGiveUp = signal !== undefined;
+    const appended = this.#ask<AppendResult>({ ask: "append", log, messages, series, first, canGiveUp });
     return signal === undefined ? appended : orAborted(appended, signal);
   }
 

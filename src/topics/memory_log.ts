@@ -1,5 +1,5 @@
 /** The log of one topic in memory. */
-import { toBatchId } from "./batch_id.ts";
+import { toSeriesId } from "./series_id.ts";
 import type {
   AppendOptions,
   AppendResult,
@@ -71,13 +71,13 @@ export class MemoryLog {
   }
 
   /** Appends messages, but for those whose id is remembered. */
-  append(messages: readonly NewMessage[], { key, signal }: AppendOptions): AppendResult {
+  append(messages: readonly NewMessage[], { series, first, signal }: AppendOptions): AppendResult {
     // The clock may be set back; the order of the times is that of the messages all the same.
     const time = this.#newestTime = Math.max(this.#newestTime, this.#now());
     this.#forgetIds(time);
     const outcomes = messages.map((message, index) => {
       // Nobody can append a message without an id again who was told what became of it.
-      const id = message.id ?? (signal && toBatchId(key, index));
+      const id = message.id ?? (signal && toSeriesId(series, first + index));
       const known = id === undefined ? undefined : this.#ids.get(id);
       if (known) return { cursor: known.cursor, duplicate: true };
       const cursor = this.#add(message, time);

@@ -1,9 +1,10 @@
 /** Brings the messages of one topic to its store: in the order of the calls, together where they wait, one append at a time. */
-import { newBatchKey, toBatchId } from "./batch_id.ts";
 import { CannotOpenError } from "./cannot_open_error.ts";
 import { countBytes } from "./data.ts";
 import { toId } from "./message_id.ts";
 import { PublishOutcomeUnknown } from "./publish_outcome_unknown.ts";
+import { Series } from "./series.ts";
+import { toSeriesId } from "./series_id.ts";
 import type { LogRef, NewMessage, StoreCapabilities, TopicStore } from "./store.ts";
 
 /** What became of a message that was published. */
@@ -19,6 +20,18 @@ const MAX_WAITING_BYTES = 64 * 1024 * 1024;
 /** What a message that waits takes beside its texts, rounded up: itself, its promise, and what listens to its signal. */
 const WAITING_OVERHEAD = 512;
 
+/** What a queue needs. */
+export interface PublisherOptions {
+  /** Gives the store. */
+  readonly store: () => TopicStore;
+  /** Where messages go. */
+  readonly log: LogRef;
+  /** What has to be waited for before anything is appended. */
+  readonly ready: () => Promise<void> | undefined;
+  /** The time in milliseconds since 1970. */
+  readonly now: () => number;
+}
+
 /** The queue of one topic. */
 export class Publisher {
   readonly #store: () => TopicStore;
@@ -27,19 +40,15 @@ export class Publisher {
   readonly #queue = new Set<Waiting>();
   #waitingBytes = 0;
   #newest: string | undefined;
+  readonly #series: Series;
   #draining: Promise<void> | undefined;
 
-  /**
-   * Makes an empty queue.
-   *
-   * @param store Gives the store.
-   * @param log Where messages go.
-   * @param ready What has to be waited for before anything is appended.
-   */
-  constructor(store: () => TopicStore, log: LogRef, ready: () => Promise<void> | undefined) {
+  /** Makes an empty queue. */
+  constructor({ store, log, ready, now }: PublisherOptions) {
     this.#store = store;
     this.#log = log;
     this.#ready = ready;
+    this.#series = new Series(now);
   }
 
   /** The id of the message that was stored last. */
@@ -92,22 +101,25 @@ export class Publisher {
   }
 
   async #append(batch: readonly Waiting[]): Promise<void> {
-    const abandoned = new AbortController();
+    const abandoned = batch.some(({ canLeave }) => canLeave) ? new AbortController() : undefined;
     const onLeave = () => {
-      if (batch.every(({ hasLeft }) => hasLeft)) abandoned.abort();
+      if (batch.every(({ hasLeft }) => hasLeft)) abandoned!.abort();
     };
-    const key = newBatchKey();
-    for (const [index, waiting] of batch.entries()) waiting.send(toBatchId(key, index), onLeave);
+    const { series, first } = this.#series.next();
+    for (const [index, waiting] of batch.entries()) waiting.send(toSeriesId(series, first + index), onLeave);
     const messages = batch.map(({ message }) => message);
-    const signal = batch.some(({ canLeave }) => canLeave) ? abandoned.signal : undefined;
     try {
-      const { epoch, outcomes } = await this.#store().append(this.#log, messages, { key, signal });
+      const options = { series, first, signal: abandoned?.signal };
+      const { epoch, outcomes } = await this.#store().append(this.#log, messages, options);
       for (const [index, { cursor, duplicate }] of outcomes.entries()) {
         const id = toId(epoch, cursor);
         if (!duplicate) this.#newest = id;
         batch[index]!.resolve({ id, duplicate });
       }
+      if (batch.some(({ hasLeft }) => hasLeft)) this.#series.end();
+      else this.#series.continue(batch.length);
     } catch (error) {
+      this.#series.end();
       for (const waiting of batch) waiting.fail(error);
     }
   }

@@ -21,7 +21,8 @@ export type StoreRequest =
     readonly call: number;
     readonly log: LogRef;
     readonly messages: readonly NewMessage[];
-    readonly key: string;
+    readonly series: string;
+    readonly first: number;
     /** Whether the worker may give up before it has the answer. */
     readonly canGiveUp: boolean;
   }
@@ -133,8 +134,8 @@ const UNKNOWN: AbortSignal = new AbortController().signal;
 function ask(store: TopicStore, request: Extract<StoreRequest, { call: number }>): Promise<unknown> {
   switch (request.ask) {
     case "append": {
-      const { log, messages, key, canGiveUp } = request;
-      return store.append(log, messages, { key, signal: canGiveUp ? UNKNOWN : undefined });
+      const { log, messages, series, first, canGiveUp } = request;
+      return store.append(log, messages, { series, first, signal: canGiveUp ? UNKNOWN : undefined });
     }
     case "read":
       return store.read(request.log, request.after, request.limits);

@@ -53,8 +53,8 @@ export interface LogPlace {
 /** A message that is to be appended. */
 export interface NewMessage {
   /**
-   * The publisher's own id: whoever appends it again, appends nothing. Undefined where there is none: it is {@linkcode toBatchId}
-   * of the append's key and the message's index, which cannot be in the log yet.
+   * The publisher's own id: whoever appends it again, appends nothing. Undefined where there is none: it is
+   * {@linkcode toSeriesId} of the append's series and the message's number there, which cannot be in the log yet.
    */
   readonly id: string | undefined;
   /** The kind of message. */
@@ -76,10 +76,14 @@ export interface StoredMessage extends Pick<NewMessage, "type" | "data" | "bytes
 /** How a batch is appended. */
 export interface AppendOptions {
   /**
-   * Names the batch. It was made for this append, and gives an id to each message without one. These ids have to be remembered
-   * like others where the publisher may never learn the outcome: where the append has a signal, or can fail after it has stored.
+   * Names the series of batches that this one goes on with, and gives, with its number there, an id to each message without one. These
+   * ids have to be remembered like others where the publisher may never learn the outcome: where the append has a signal, or can fail
+   * after it has stored. Those of the batches before it need not: all outcomes of these are known, or the series had ended. It ends, too,
+   * when nothing was appended for a minute.
    */
-  readonly key: string;
+  readonly series: string;
+  /** The number of the batch's first message in the series. */
+  readonly first: number;
   /** Gives up: the promise rejects at once, and the messages may be stored or not. The same holds wherever it rejects. */
   readonly signal?: AbortSignal | undefined;
 }

@@ -2,6 +2,7 @@
 // store.
 
 import { assert, assertEquals, assertRejects } from "@std/assert";
+import { toId } from "../../src/topics/message_id.ts";
 import { ticks } from "../spec/support/ticks.ts";
 import { fail, faultyTopicTest, StoreFailure } from "./faulty_topic.ts";
 import { Gate } from "./gate.ts";
@@ -232,14 +233,18 @@ export function testReadFaults(kind: StoreKind): void {
     const { id } = await topic.publish(1);
     const live = topic.subscribe();
     await live.cursor();
-    store.inner = second.open();
+    const inner = second.open();
+    const { epoch, outcomes: [stored] } = await append(inner, logOf("numbers"), [messageOf(2)]);
+    store.inner = inner;
     const waiting = live.nextBatch();
     // The store calls those who watch it; here the store is another one.
-    const published = await topic.publish(2);
     store.watchers.forEach((wake) => wake());
-    const gap = { reason: "epoch", oldest: published.id } as const;
-    assertEquals(await waiting, [{ gap: { ...gap, from: id } }]);
+    const gap = { reason: "epoch", from: id, oldest: toId(epoch, stored!.cursor) } as const;
+    assertEquals(await waiting, [{ gap }]);
     assertEquals(await takeData(live, 1), [2]);
+    await topic.publish(3);
+    store.watchers.forEach((wake) => wake());
+    assertEquals(await takeData(live, 1), [3]);
     const [first, next] = await take(behind, 2);
     assert(first && "gap" in first && next && "data" in next);
     assertEquals([first.gap.reason, next.data], ["epoch", 2]);

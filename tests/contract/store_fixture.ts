@@ -1,4 +1,3 @@
-import { newBatchKey } from "../../src/topics/batch_id.ts";
 import type {
   AppendResult,
   LogPolicy,
@@ -59,7 +58,7 @@ export function messageOf(data: unknown, id?: string, type?: string): NewMessage
 
 /** Appends a batch that has not been appended before. */
 export function append(store: TopicStore, log: LogRef, messages: readonly NewMessage[]): Promise<AppendResult> {
-  return store.append(log, messages, { key: newBatchKey() });
+  return store.append(log, messages, { series: crypto.randomUUID(), first: 0 });
 }
 
 /** What messages hold. */

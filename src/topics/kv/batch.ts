@@ -1,7 +1,7 @@
 /** A batch on its way into a log, of which some messages may be stored already. */
-import { toBatchId } from "../batch_id.ts";
 import { countBytes } from "../data.ts";
-import type { AppendOutcome, LogRef, NewMessage } from "../store.ts";
+import { toSeriesId } from "../series_id.ts";
+import type { AppendOptions, AppendOutcome, LogRef, NewMessage } from "../store.ts";
 import { toCursor } from "./keys.ts";
 
 /** A message on its way, and where it turned out to be. */
@@ -23,8 +23,10 @@ const KEY_BYTES = 32;
 export class Batch {
   /** Where they go. */
   readonly log: LogRef;
-  /** Names the batch. */
-  readonly key: string;
+  /** The series that it belongs to. */
+  readonly series: string;
+  /** The number of its first message there. */
+  readonly first: number;
   readonly #all: readonly Pending[];
   /** For each message the first one of its id, which is itself but for duplicates. */
   readonly #firsts: readonly Pending[];
@@ -32,19 +34,13 @@ export class Batch {
   #isSplit = false;
 
   /** Makes a batch of which nothing is stored. */
-  constructor(log: LogRef, key: string, messages: readonly NewMessage[]) {
+  constructor(log: LogRef, messages: readonly NewMessage[], { series, first }: AppendOptions) {
     this.log = log;
-    this.key = key;
+    this.series = series;
+    this.first = first;
     this.#nameBytes = countBytes(log.name);
-    const byId = new Map<string, Pending>();
     this.#all = messages.map((message, index) => ({ message, index, outcome: undefined }));
-    this.#firsts = this.#all.map((pending) => {
-      const { id } = pending.message;
-      if (id === undefined) return pending;
-      const first = byId.get(id) ?? pending;
-      byId.set(id, first);
-      return first;
-    });
+    this.#firsts = findFirsts(this.#all);
   }
 
   /** What is not known to be stored, in its order. */
@@ -52,7 +48,7 @@ export class Batch {
     return this.#all.filter((pending, index) => this.#firsts[index] === pending && pending.outcome === undefined);
   }
 
-  /** Whether it is stored by several writes. Then the messages without an id are known by the ids that the batch gives them. */
+  /** Whether it is stored by several writes. Then the messages without an id are known by the ids that the series gives them. */
   get isSplit(): boolean {
     return this.#isSplit;
   }
@@ -67,7 +63,7 @@ export class Batch {
 
   /** The id that a message is known by. Undefined where it is known by its batch. */
   idOf({ message: { id }, index }: Pending): string | undefined {
-    return id ?? (this.#isSplit ? toBatchId(this.key, index) : undefined);
+    return id ?? (this.#isSplit ? toSeriesId(this.series, this.first + index) : undefined);
   }
 
   /** How many ids the messages have that are pending. */
@@ -107,4 +103,16 @@ export class Batch {
     }
     return pending.length;
   }
+}
+
+function findFirsts(all: readonly Pending[]): readonly Pending[] {
+  if (all.every(({ message: { id } }) => id === undefined)) return all;
+  const byId = new Map<string, Pending>();
+  return all.map((pending) => {
+    const { id } = pending.message;
+    if (id === undefined) return pending;
+    const first = byId.get(id) ?? pending;
+    byId.set(id, first);
+    return first;
+  });
 }

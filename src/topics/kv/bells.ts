@@ -2,11 +2,12 @@
  * Tells who watches a log that it has grown. Each write of a log rings one of a few bells, which many logs share; a node looks at all
  * of them at once, whatever the number of logs. The bells are hints: what has come, the log tells.
  */
+import type { AppendOutcome } from "../store.ts";
 import type { Connection } from "./connection.ts";
 import { pause } from "./connection.ts";
 import { KEYS_PER_READ, type KvEngine, type KvEntry } from "./engine.ts";
 import type { Epoch } from "./epoch.ts";
-import { bellKey, BELLS, EPOCH_KEY, hashOf, headKey } from "./keys.ts";
+import { bellKey, BELLS, EPOCH_KEY, hashOf, headKey, VERSION_LENGTH } from "./keys.ts";
 
 /** How bells are heard. */
 export interface BellsOptions {
@@ -72,9 +73,11 @@ export class Bells {
   }
 
   /** This process has written a log. */
-  ring(name: string, version: string): void {
+  ring(name: string, outcomes: readonly AppendOutcome[]): void {
     const watched = this.#watched.get(name);
-    if (watched) tell(watched, version);
+    if (!watched) return;
+    const newest = outcomes.reduce((newest, { cursor }) => cursor > newest ? cursor : newest, "");
+    tell(watched, newest.slice(0, VERSION_LENGTH));
   }
 
   /** Hears nothing any more. */

@@ -3,12 +3,16 @@ import type { Connection } from "./connection.ts";
 import type { KvEntry } from "./engine.ts";
 import { EPOCH_KEY, hashOf } from "./keys.ts";
 
-const decoder = new TextDecoder();
+/** The entry of a life, and what it holds. */
+export interface Life extends KvEntry {
+  /** Another text in each life. */
+  readonly text: string;
+}
 
 /** Knows the life of the database. */
 export class Epoch {
   readonly #connection: Connection;
-  #entry: Promise<KvEntry> | undefined;
+  #life: Promise<Life> | undefined;
 
   /** Asks for nothing yet. */
   constructor(connection: Connection) {
@@ -16,20 +20,20 @@ export class Epoch {
   }
 
   /** The life as it was read last; the first who asks makes it. */
-  current(): Promise<KvEntry> {
-    if (this.#entry) return this.#entry;
-    const entry = this.#entry = this.#connection.use(async (engine) => {
+  current(): Promise<Life> {
+    if (this.#life) return this.#life;
+    const life = this.#life = this.#connection.use(async (engine) => {
       for (;;) {
         const [known] = await engine.get([EPOCH_KEY]);
-        if (known) return known;
+        if (known) return toLife(known);
         const value = new TextEncoder().encode(crypto.randomUUID());
         await engine.write({ checks: [{ key: EPOCH_KEY, version: null }], sets: [{ key: EPOCH_KEY, value }] });
       }
     });
-    entry.catch(() => {
-      if (this.#entry === entry) this.#entry = undefined;
+    life.catch(() => {
+      if (this.#life === life) this.#life = undefined;
     });
-    return entry;
+    return life;
   }
 
   /**
@@ -39,17 +43,23 @@ export class Epoch {
    */
   async observe(entry: KvEntry | undefined): Promise<boolean> {
     const known = await this.current();
-    if (entry && known.version === entry.version && textOf(known) === textOf(entry)) return false;
-    this.#entry = entry && Promise.resolve(entry);
+    const life = entry && toLife(entry);
+    if (known.version === life?.version && known.text === life.text) return false;
+    this.#life = life && Promise.resolve(life);
     return true;
   }
 
-  /** The life of a log: 8 hexadecimal digits that are others for another log, and in another life of the database. */
+  /** The life of a log now. */
   async of(name: string): Promise<string> {
-    return hashOf(textOf(await this.current()) + name).toString(16).padStart(8, "0");
+    return epochOf(name, await this.current());
   }
 }
 
-function textOf({ value }: KvEntry): string {
-  return decoder.decode(value);
+/** The life of a log: 8 hexadecimal digits that are others for another log, and in another life of the database. */
+export function epochOf(name: string, life: Life): string {
+  return hashOf(life.text + name).toString(16).padStart(8, "0");
+}
+
+function toLife(entry: KvEntry): Life {
+  return { ...entry, text: new TextDecoder().decode(entry.value) };
 }

@@ -4,6 +4,7 @@
  * In bytes: the format (1), the time in milliseconds (8, a float), the number of messages (2), of each message the length of its
  * type (2) and of its data (4), then all types and data in UTF-8. Numbers are big-endian.
  */
+import { countBytes } from "../data.ts";
 import type { NewMessage } from "../store.ts";
 
 const FORMAT = 1;
@@ -24,25 +25,34 @@ export interface Frame {
   readonly messages: readonly FrameMessage[];
 }
 
-/** Writes a frame. */
+/**
+ * Writes a frame.
+ *
+ * @throws {TypeError} When a message has more bytes than it says.
+ */
 export function encodeFrame({ time, messages }: Frame): Uint8Array<ArrayBuffer> {
-  const texts = messages.map(({ type, data }) => ({ type: encoder.encode(type ?? ""), data: encoder.encode(data) }));
-  const size = texts.reduce((sum, { type, data }) => sum + type.length + data.length, 0);
-  const bytes = new Uint8Array(HEADER_BYTES + ENTRY_BYTES * messages.length + size);
-  const view = new DataView(bytes.buffer);
+  let text = HEADER_BYTES + ENTRY_BYTES * messages.length;
+  const size = messages.reduce(
+    (sum, { type, bytes }) => sum + bytes + (type === undefined ? 0 : countBytes(type)),
+    text,
+  );
+  const frame = new Uint8Array(size);
+  const view = new DataView(frame.buffer);
   view.setUint8(0, FORMAT);
   view.setFloat64(1, time);
   view.setUint16(9, messages.length);
-  let text = HEADER_BYTES + ENTRY_BYTES * messages.length;
-  for (const [index, { type, data }] of texts.entries()) {
+  const put = (part: string): number => {
+    const { read, written } = encoder.encodeInto(part, frame.subarray(text));
+    if (read < part.length) throw new TypeError("Cannot store a message: it has more bytes than it was said to have");
+    text += written;
+    return written;
+  };
+  for (const [index, { type, data }] of messages.entries()) {
     const entry = HEADER_BYTES + ENTRY_BYTES * index;
-    view.setUint16(entry, type.length);
-    view.setUint32(entry + 2, data.length);
-    bytes.set(type, text);
-    bytes.set(data, text + type.length);
-    text += type.length + data.length;
+    view.setUint16(entry, type === undefined ? 0 : put(type));
+    view.setUint32(entry + 2, put(data));
   }
-  return bytes;
+  return frame;
 }
 
 /**

@@ -1,20 +1,23 @@
 /**
- * The keys of the store, all under `webfw 1`:
+ * The keys of the store, all under `webfw 1`, in their order:
  *
  * | key                   | value                                                                                      |
  * | --------------------- | ------------------------------------------------------------------------------------------ |
  * | epoch                 | the life of the database                                                                   |
- * | bell n                | the name of the log of this bell's share that was appended to last                         |
- * | trimmer               | who removes what is no longer kept                                                         |
- * | policy name           | what the log keeps, for the trimmer                                                        |
+ * | id name id            | the message of an id                                                                       |
  * | log name version      | a frame: the messages of one write                                                         |
  * | log name head         | nothing; its version is that of the newest frame                                           |
+ * | log name ids          | nothing; its version is that of the newest write with ids                                  |
  * | log name low          | the place of the newest message that was removed                                           |
- * | batch name key        | the messages without an id of that batch; nothing, where it must not be stored any more    |
- * | id name id            | the message of an id                                                                       |
- * | ids name              | nothing; its version is that of the newest write with ids                                  |
+ * | log name series key   | the messages without an id of that series' last batch; or that it must not bring any more  |
+ * | log bell n            | the name of the log of this bell's share that was appended to last                         |
+ * | policy name           | what the log keeps, for the trimmer                                                        |
+ * | trimmer               | who removes what is no longer kept                                                         |
  *
  * A log's head and low come after its frames, so that one reading up to the end of a log finds them, too, as of the same moment.
+ *
+ * A database writes whole pages, each of which costs a write about 2 %. So what a write changes lies side by side: the end of its log,
+ * the newest batch, and, for the last log, the bells.
  */
 import type { Cursor } from "../store.ts";
 import type { KvKey } from "./engine.ts";
@@ -35,7 +38,7 @@ export const POLICIES_END: KvKey = [...ROOT, "policy "];
 
 /** A bell. */
 export function bellKey(bell: number): KvKey {
-  return [...ROOT, "bell", `${bell}`];
+  return [...ROOT, "log bell", `${bell}`];
 }
 
 /** What a log keeps. */
@@ -69,9 +72,9 @@ export function logEnd(name: string): KvKey {
   return [...framesPrefix(name), "low "];
 }
 
-/** The messages without an id of a batch. */
-export function batchKey(name: string, key: string): KvKey {
-  return [...ROOT, "batch", name, key];
+/** The messages without an id of the last batch of a series. */
+export function seriesKey(name: string, series: string): KvKey {
+  return [...framesPrefix(name), "series", series];
 }
 
 /** The message of an id. */
@@ -81,7 +84,7 @@ export function idKey(name: string, id: string): KvKey {
 
 /** The newest write of a log that had ids. */
 export function idsKey(name: string): KvKey {
-  return [...ROOT, "ids", name];
+  return [...framesPrefix(name), "ids"];
 }
 
 /** A version begins the place of each of its messages. */

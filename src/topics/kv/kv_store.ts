@@ -18,7 +18,6 @@ import { KV_CAPABILITIES } from "./capabilities.ts";
 import { Connection, type ConnectionOptions } from "./connection.ts";
 import { Epoch } from "./epoch.ts";
 import { KvLogReader } from "./log_reader.ts";
-import { VERSION_LENGTH } from "./keys.ts";
 import { Trimmer } from "./trimmer.ts";
 
 /** How often logs are trimmed, in milliseconds. A lease that is not given back is taken within 30 s. */
@@ -66,8 +65,7 @@ export class KvStore implements TopicStore {
   async append(log: LogRef, messages: readonly NewMessage[], options: AppendOptions): Promise<AppendResult> {
     const result = await this.#appender.append(log, messages, options);
     this.#trimmer.start();
-    const newest = result.outcomes.reduce((newest, { cursor }) => cursor > newest ? cursor : newest, "");
-    this.#bells.ring(log.name, newest.slice(0, VERSION_LENGTH));
+    this.#bells.ring(log.name, result.outcomes);
     return result;
   }
 

@@ -31,6 +31,9 @@ const LOGS_PER_READ = 100;
 /** How many frames are read at once, each of at most 64 KiB. */
 const FRAMES_PER_READ = 64;
 
+/** The head of a log, the newest write with ids, and where it begins. */
+const KEYS_AFTER_FRAMES = 3;
+
 /** Where a log begins and ends, apart from its life. */
 interface Ends {
   readonly low: Cursor;
@@ -123,7 +126,7 @@ export class KvLogReader {
    */
   frames(name: string, after: Cursor, count?: number, signal?: AbortSignal): Promise<FramePage> {
     return this.#connection.use(async (engine) => {
-      const limit = (count ?? FRAMES_PER_READ) + 2;
+      const limit = (count ?? FRAMES_PER_READ) + KEYS_AFTER_FRAMES;
       const entries = await engine.list(frameKeyAfter(name, after), logEnd(name), limit);
       const isEnd = entries.length < limit;
       const find = (key: readonly string[]) => entries.find((entry) => entry.key.at(-1) === key.at(-1));

@@ -2,16 +2,20 @@
 import type { AppendOutcome, Cursor } from "../store.ts";
 import type { Batch, Pending } from "./batch.ts";
 import { KEYS_PER_READ, type KvEngine, type KvEntry } from "./engine.ts";
-import { batchKey, EPOCH_KEY, idKey, idsKey, toCursor } from "./keys.ts";
-
-/** What is remembered of an id: the batch that brought it, the index of its message in the frame, and how many that has. */
-type IdRecord = readonly [key: string, index: number, count: number];
+import { EPOCH_KEY, idKey, idsKey, seriesKey, toCursor } from "./keys.ts";
 
 /**
- * What is remembered of a batch: how many messages its frame has, then of each message without an id its index in the batch and that in
- * the frame. Nothing, where these must not be stored by the batch's key any more.
+ * What is remembered of an id: the series and the number of the first message of the batch that brought it, the index of its message in
+ * the frame, and how many that has.
  */
-type BatchRecord = readonly number[];
+type IdRecord = readonly [series: string, first: number, index: number, count: number];
+
+/**
+ * What is remembered of the last batch of a series: the number of its first message, how many messages its frame has, the version of
+ * that, then of each message without an id its index in the batch and that in the frame. The version is null as long as it is that of
+ * the entry; otherwise somebody has made sure that the series brings no messages after these.
+ */
+type BatchRecord = readonly [first: number, count: number, version: string | null, ...indexes: number[]];
 
 /** Writes what is remembered of an id. */
 export function encodeId(...record: IdRecord): Uint8Array {
@@ -19,36 +23,47 @@ export function encodeId(...record: IdRecord): Uint8Array {
 }
 
 /** Writes what is remembered of a batch. */
-export function encodeBatch(record: BatchRecord): Uint8Array {
+export function encodeBatch(first: number, count: number, indexes: readonly number[]): Uint8Array {
+  const record: BatchRecord = [first, count, null, ...indexes];
   return encode(record);
 }
 
-/** Reads where the message of an index in a batch is. Undefined where it was not stored by the batch's key. */
-export function placeInBatch(entry: KvEntry, batchIndex: number): Cursor | undefined {
-  const [count, ...pairs] = decode<BatchRecord>(entry);
-  for (let pair = 0; pair < pairs.length; pair += 2) {
-    if (pairs[pair] === batchIndex) return toCursor(entry.version, pairs[pair + 1]!, count!);
-  }
-  return undefined;
+/** Writes what is remembered of a series when it must not bring messages any more. */
+export function encodeEnd(entry: KvEntry | undefined): Uint8Array {
+  if (!entry) return encode([0, 0, ""] satisfies BatchRecord);
+  const [first, count, , ...indexes] = decode<BatchRecord>(entry);
+  return encode([first, count, entry.version, ...indexes] satisfies BatchRecord);
 }
 
-/** What is remembered of a batch as a whole, and the life of the database. */
+/**
+ * Reads where the message of a number in a series is. Undefined where the series may bring it later; `"none"` where it cannot: it was in
+ * an earlier batch, or the series must not bring any more.
+ */
+export function placeInSeries(entry: KvEntry, number: number): Cursor | "none" | undefined {
+  const [first, count, version, ...indexes] = decode<BatchRecord>(entry);
+  for (let pair = 0; pair < indexes.length; pair += 2) {
+    if (first + indexes[pair]! === number) return toCursor(version ?? entry.version, indexes[pair + 1]!, count);
+  }
+  return number < first || version !== null ? "none" : undefined;
+}
+
+/** What is remembered of a series, and the life of the database. */
 export interface BatchState {
   /** The life of the database. */
   readonly life: KvEntry | undefined;
-  /** The version of what is remembered of the batch; null where nothing is. */
+  /** The version of what is remembered of the series; null where nothing is. */
   readonly version: string | null;
 }
 
 /** Looks whether messages without an id are stored already, and notes it in the batch. */
 export async function findBatch(batch: Batch, engine: KvEngine): Promise<BatchState> {
-  const [life, stored] = await engine.get([EPOCH_KEY, batchKey(batch.log.name, batch.key)]);
+  const [life, stored] = await engine.get([EPOCH_KEY, seriesKey(batch.log.name, batch.series)]);
   for (const waiting of stored ? batch.pending : []) {
     if (batch.idOf(waiting) !== undefined) continue;
-    const cursor = placeInBatch(stored!, waiting.index);
-    if (cursor !== undefined) waiting.outcome = { cursor, duplicate: false };
-    // Somebody has published one of them again, and made sure that the batch's key brings none.
-    else batch.split();
+    const place = placeInSeries(stored!, batch.first + waiting.index);
+    // Somebody has published one of them again, and made sure that the series brings none.
+    if (place === "none") batch.split();
+    else if (place !== undefined) waiting.outcome = { cursor: place, duplicate: false };
   }
   return { life, version: stored?.version ?? null };
 }
@@ -68,7 +83,7 @@ export async function findIds(
   engine: KvEngine,
   newest: string | undefined,
 ): Promise<string | null | undefined> {
-  const { log: { name }, key } = batch;
+  const { log: { name } } = batch;
   const guard = newest === undefined ? [idsKey(name)] : [];
   const perRead = KEYS_PER_READ - guard.length;
   const versions = new Set<string | null>(newest === undefined ? [] : [newest]);
@@ -77,7 +92,7 @@ export async function findIds(
     const entries = await engine.get([...keys, ...guard]);
     for (const [index, pending] of some.entries()) {
       const entry = entries[index];
-      if (entry) pending.outcome = decodeId(entry, key);
+      if (entry) pending.outcome = decodeId(entry, batch);
     }
     if (guard.length > 0) versions.add(entries[some.length]?.version ?? null);
   };
@@ -90,10 +105,11 @@ export async function findIds(
 }
 
 /** Reads what became of the message of an id, for the batch that looks for it. */
-function decodeId(entry: KvEntry, batchKey: string): AppendOutcome {
-  const [key, index, count] = decode<IdRecord>(entry);
+function decodeId(entry: KvEntry, batch: Batch): AppendOutcome {
+  const [series, first, index, count] = decode<IdRecord>(entry);
   // Where an earlier attempt of the same append has stored it, it is no duplicate.
-  return { cursor: toCursor(entry.version, index, count), duplicate: key !== batchKey };
+  const isOwn = series === batch.series && first === batch.first;
+  return { cursor: toCursor(entry.version, index, count), duplicate: !isOwn };
 }
 
 function encode(value: readonly unknown[]): Uint8Array {

@@ -100,9 +100,9 @@ Deno.test("What is accepted comes back the same, whatever it is", () => {
 
 Deno.test("The size of a text is that of its UTF-8", () => {
   const texts = ["", "a", "\u007f\u0080", "é€", "\u07ff\u0800", "\ud7ff\ue000\uffff", "😀a😀", "\ud800", "日本語"];
-  for (const text of texts) {
-    const json = JSON.stringify(text);
-    assertEquals(countBytes(json), new TextEncoder().encode(json).length, json);
+  const halves = ["\ud800", "a\udc00a", "\ud800\ud800\udc00", "\udc00\ud800", "\ud800a"];
+  for (const text of [...texts.map((text) => JSON.stringify(text)), ...halves]) {
+    assertEquals(countBytes(text), new TextEncoder().encode(text).length, text);
   }
 });
 

@@ -19,7 +19,7 @@ Deno.test("A report counts what is kept, and tells how far behind a reader is", 
   const store = prepared.open();
   const append = async (name: string, data: string) => {
     const message = { id: undefined, type: undefined, data, bytes: data.length };
-    const { epoch, outcomes } = await store.append(log(name), [message], { key: crypto.randomUUID() });
+    const { epoch, outcomes } = await store.append(log(name), [message], { series: crypto.randomUUID(), first: 0 });
     return toId(epoch, outcomes[0]!.cursor);
   };
   const gone = await append("b", "1");
@@ -55,7 +55,10 @@ Deno.test("More topics than are listed at once are listed", async () => {
   const store = prepared.open();
   const names = Array.from({ length: 101 }, (_, index) => `topic ${`${index}`.padStart(3, "0")}`);
   for (const name of names) {
-    await store.append(log(name), [{ id: undefined, type: undefined, data: "1", bytes: 1 }], { key: name });
+    await store.append(log(name), [{ id: undefined, type: undefined, data: "1", bytes: 1 }], {
+      series: name,
+      first: 0,
+    });
   }
   assertEquals((await reportTopics(store, undefined)).map(({ name }) => name), names);
 });

@@ -1,9 +1,9 @@
 // What becomes of batches when others write at the same time, and when replies are lost.
 
-import { assert, assertEquals } from "@std/assert";
-import { newBatchKey, toBatchId } from "../../../../src/topics/batch_id.ts";
+import { assert, assertEquals, assertNotEquals } from "@std/assert";
+import { toSeriesId } from "../../../../src/topics/series_id.ts";
 import { type KvEngine, type KvWrite, toEngine } from "../../../../src/topics/kv/engine.ts";
-import { idsKey } from "../../../../src/topics/kv/keys.ts";
+import { idsKey, seriesKey } from "../../../../src/topics/kv/keys.ts";
 import { KvStore } from "../../../../src/topics/kv/kv_store.ts";
 import { LOG_START, type TopicStore } from "../../../../src/topics/store.ts";
 import { ALL, append, dataOf, logOf, messageOf } from "../../../contract/store_fixture.ts";
@@ -15,6 +15,8 @@ interface Setting {
   readonly meddled: TopicStore;
   /** A store over the same data. */
   readonly other: TopicStore;
+  /** The data. */
+  readonly kv: Deno.Kv;
   /** What the meddled store has written, or tried to. */
   readonly writes: KvWrite[];
   meddle: (write: KvWrite, proceed: () => Promise<string | undefined>) => Promise<string | undefined>;
@@ -33,6 +35,7 @@ function test(title: string, body: (setting: Setting) => Promise<void>): void {
     const setting: Setting = {
       meddled: new KvStore({ ...options, open: () => Promise.resolve({ ...engine, write }) }),
       other: new KvStore({ ...options, open: () => Promise.resolve(engine) }),
+      kv,
       writes,
       meddle: (_, proceed) => proceed(),
     };
@@ -67,8 +70,8 @@ test("a node that is always overtaken gets its batch in nevertheless, in its ord
     if (isGuarded(write)) await append(other, LOG, [messageOf("quick", `quick ${overtaken++}`)]);
     return await proceed();
   };
-  const key = newBatchKey();
-  const { outcomes } = await meddled.append(LOG, numbers(0, 40), { key });
+  const series = crypto.randomUUID();
+  const { outcomes } = await meddled.append(LOG, numbers(0, 40), { series, first: 0 });
   assert(overtaken > 0);
   for (const { checks = [] } of writes) assert(checks.length <= 10);
   const { messages } = await other.read(LOG, LOG_START, ALL);
@@ -76,7 +79,7 @@ test("a node that is always overtaken gets its batch in nevertheless, in its ord
   assertEquals(dataOf(own), Array.from({ length: 40 }, (_, index) => index));
   assertEquals(outcomes, own.map(({ cursor }) => ({ cursor, duplicate: false })));
   for (const [index, { message }] of numbers(0, 40).map((message, index) => [index, { message }] as const)) {
-    const again = await append(other, LOG, [{ ...message, id: message.id ?? toBatchId(key, index) }]);
+    const again = await append(other, LOG, [{ ...message, id: message.id ?? toSeriesId(series, index) }]);
     assertEquals(again.outcomes, [{ cursor: outcomes[index]!.cursor, duplicate: true }]);
   }
 });
@@ -138,6 +141,59 @@ test("an attempt that is carried out when it was given up long ago has no effect
   assertEquals(dataOf((await other.read(LOG, LOG_START, ALL)).messages).length, 34);
 });
 
+test("a batch of a series is one write, and an earlier one has no effect any more", async (setting) => {
+  const { meddled, other, writes } = setting;
+  const series = crypto.randomUUID();
+  const proceedings: (() => Promise<string | undefined>)[] = [];
+  setting.meddle = (write, proceed) => {
+    if (write.append) proceedings.push(proceed);
+    return proceed();
+  };
+  for (let first = 0; first < 5; first++) await meddled.append(LOG, [messageOf(first)], { series, first });
+  assertEquals(writes.filter(({ append }) => append).length, 5);
+  for (const proceed of proceedings) assertEquals(await proceed(), undefined);
+  assertEquals(dataOf((await other.read(LOG, LOG_START, ALL)).messages), [0, 1, 2, 3, 4]);
+});
+
+test("a number that no message of a series has yet hides none that it will have, nor one whose reply is lost", async (setting) => {
+  const { meddled, other } = setting;
+  const series = crypto.randomUUID();
+  let isLost = false;
+  setting.meddle = async (write, proceed) => {
+    const version = await proceed();
+    if (isLost || !write.append) return version;
+    isLost = true;
+    await append(other, LOG, [messageOf("early", toSeriesId(series, 2))]);
+    throw new Error("The reply was lost");
+  };
+  const { outcomes } = await meddled.append(LOG, [messageOf(0), messageOf(1)], { series, first: 0 });
+  assertEquals(outcomes.map(({ duplicate }) => duplicate), [false, false]);
+  const { outcomes: [again] } = await append(other, LOG, [messageOf("again", toSeriesId(series, 1))]);
+  assertEquals(again, { cursor: outcomes[1]!.cursor, duplicate: true });
+  // Whoever makes ids up keeps no message of others from being stored.
+  const { outcomes: [own] } = await meddled.append(LOG, [messageOf(2)], { series, first: 2 });
+  assertEquals(own!.duplicate, false);
+  assertEquals(dataOf((await other.read(LOG, LOG_START, ALL)).messages), [0, 1, "early", 2]);
+});
+
+test("a series that the database has forgotten goes on", async ({ meddled, kv }) => {
+  const series = crypto.randomUUID();
+  for (const [first, numbers] of [[0, [0, 1]], [2, [2]], [3, [3, 4]]] as const) {
+    await meddled.append(LOG, numbers.map((number) => messageOf(number)), { series, first });
+    await kv.delete(seriesKey(LOG.name, series) as string[]);
+  }
+  assertEquals(dataOf((await meddled.read(LOG, LOG_START, ALL)).messages), [0, 1, 2, 3, 4]);
+});
+
+test("of a series that another node has begun it is read first what has been, and written once", async (setting) => {
+  const { meddled, other, writes } = setting;
+  const series = crypto.randomUUID();
+  await other.append(LOG, [messageOf(0)], { series, first: 0 });
+  await meddled.append(LOG, [messageOf(1)], { series, first: 1 });
+  assertEquals(writes.filter(({ append }) => append).length, 1);
+  assertEquals(dataOf((await other.read(LOG, LOG_START, ALL)).messages), [0, 1]);
+});
+
 test("names and ids of any length fit the keys of a write", async ({ meddled, other, writes }) => {
   const log = logOf("日".repeat(256), { bytes: 1e9 });
   const batch = Array.from({ length: 256 }, (_, index) => messageOf(index, "日".repeat(250) + index));
@@ -146,8 +202,8 @@ test("names and ids of any length fit the keys of a write", async ({ meddled, ot
   assertEquals(dataOf((await other.read(log, LOG_START, ALL)).messages), batch.map(({ data }) => JSON.parse(data)));
 });
 
-Deno.test("Appending: where the database was lost and made anew, what a log keeps is written again", async () => {
-  const databases = [await Deno.openKv(":memory:"), await Deno.openKv(":memory:")];
+/** A store whose database is lost and made anew when it is told so. */
+function losableStore(databases: readonly Deno.Kv[], beforeWrite: (write: KvWrite) => Promise<void>) {
   let engine = toEngine(databases[0]!);
   const store = new KvStore({
     name: "memory",
@@ -156,15 +212,71 @@ Deno.test("Appending: where the database was lost and made anew, what a log keep
       Promise.resolve({
         get: (keys) => engine.get(keys),
         list: (from, to, limit) => engine.list(from, to, limit),
-        write: (write) => engine.write(write),
+        write: async (write) => {
+          await beforeWrite(write);
+          return await engine.write(write);
+        },
         watch: (keys) => engine.watch(keys),
         close: () => {},
       }),
   });
-  await append(store, LOG, [messageOf("before")]);
-  engine = toEngine(databases[1]!);
-  await append(store, LOG, [messageOf("after")]);
+  return { store, lose: () => void (engine = toEngine(databases[1]!)) };
+}
+
+/** Two databases, of which the second one counts otherwise, so that no two of their entries have the same version. */
+async function openDatabases(): Promise<Deno.Kv[]> {
+  const databases = [await Deno.openKv(":memory:"), await Deno.openKv(":memory:")];
+  for (let write = 0; write < 10; write++) await databases[1]!.set(["other"], write);
+  return databases;
+}
+
+Deno.test("Appending: where the database was lost and made anew, what a log keeps is written again", async () => {
+  const databases = await openDatabases();
+  const { store, lose } = losableStore(databases, () => Promise.resolve());
+  const series = crypto.randomUUID();
+  const before = await store.append(LOG, [messageOf("before")], { series, first: 0 });
+  lose();
+  const after = await store.append(LOG, [messageOf("after")], { series, first: 1 });
+  assertNotEquals(after.epoch, before.epoch);
   assertEquals(await store.list(), [LOG]);
+  assertEquals(dataOf((await store.read(LOG, LOG_START, ALL)).messages), ["after"]);
   await store.close();
   for (const database of databases) database.close();
+});
+
+Deno.test("Appending: what is stored in a database made anew is of its life, whoever found out first", async () => {
+  const databases = await openDatabases();
+  const held = Promise.withResolvers<void>();
+  let isHeld = false;
+  const { store, lose } = losableStore(databases, async ({ append }) => {
+    if (isHeld && append?.prefix.at(-1) === "slow") await held.promise;
+  });
+  const [slow, quick] = [logOf("slow"), logOf("quick")];
+  const series = crypto.randomUUID();
+  await store.append(slow, [messageOf("before")], { series, first: 0 });
+  lose();
+  isHeld = true;
+  const appending = store.append(slow, [messageOf("after")], { series, first: 1 });
+  await append(store, quick, [messageOf("found out")]);
+  held.resolve();
+  const { epoch } = await appending;
+  const { epoch: current, messages } = await store.read(slow, LOG_START, ALL);
+  assertEquals([epoch, dataOf(messages)], [current, ["after"]]);
+  assertEquals((await store.list()).map(({ name }) => name), ["quick", "slow"]);
+  await store.close();
+  for (const database of databases) database.close();
+});
+
+Deno.test("Appending: a message that is found in a database made anew has its id of there", async () => {
+  const databases = await openDatabases();
+  const { store, lose } = losableStore(databases, () => Promise.resolve());
+  const elsewhere = new KvStore({ name: "memory", interval: 50, open: () => Promise.resolve(toEngine(databases[1]!)) });
+  await append(store, LOG, [messageOf("before")]);
+  const series = crypto.randomUUID();
+  const stored = await elsewhere.append(LOG, [messageOf("message")], { series, first: 0 });
+  lose();
+  const again = await append(store, LOG, [messageOf("message", toSeriesId(series, 0))]);
+  assertEquals(again, { epoch: stored.epoch, outcomes: [{ cursor: stored.outcomes[0]!.cursor, duplicate: true }] });
+  await Promise.all([store.close(), elsewhere.close()]);
+  databases[0]!.close();
 });

@@ -1,0 +1,28 @@
+// What a write of a log holds, as bytes.
+
+import { assertEquals, assertThrows } from "@std/assert";
+import { countBytes } from "../../../../src/topics/data.ts";
+import { decodeFrame, encodeFrame, measureFrame } from "../../../../src/topics/kv/frame.ts";
+
+function messageOf(data: string, type?: string) {
+  return { id: undefined, type, data, bytes: countBytes(data) };
+}
+
+Deno.test("A frame gives its messages back, whatever their texts", () => {
+  const messages = [
+    messageOf('"é€😀"', "日本"),
+    messageOf("1"),
+    messageOf('"\ud800"'),
+    messageOf(`"${"x".repeat(70_000)}"`),
+  ];
+  const bytes = encodeFrame({ time: 1.5, messages });
+  const read = messages.map(({ type, data, bytes }) => ({ type, data: data.replace("\ud800", "\ufffd"), bytes }));
+  assertEquals(decodeFrame(bytes), { time: 1.5, messages: read });
+  const sum = messages.reduce((sum, { bytes }) => sum + bytes, 0);
+  assertEquals(measureFrame(bytes), { time: 1.5, count: 4, bytes: sum });
+});
+
+Deno.test("A frame of a message that has more bytes than it says is not made: a part of another one would be cut off", () => {
+  const messages = [{ ...messageOf('"é"'), bytes: 3 }, messageOf("1")];
+  assertThrows(() => encodeFrame({ time: 0, messages }), TypeError, "more bytes than it was said to have");
+});
