@@ -11,8 +11,8 @@ import { median, ratios } from "../http/statistics.ts";
 const USAGE = `Compares durable topics with bare commits of Deno KV, on a denokv of this machine.
 
 Options:
-  --rounds <n>      interleaved rounds (default 5)
-  --messages <n>    messages of a publisher in a round (default 300)
+  --rounds <n>      rounds (default 5), in which contestants take turns in random order
+  --messages <n>    messages of a publisher in a round (default 1000)
   --quick           one round of 20 messages
   --help            print this text`;
 
@@ -21,6 +21,8 @@ const DATA = { item: "Darjeeling, second flush", note: "x".repeat(140), price: 1
 const BYTES = new TextEncoder().encode(JSON.stringify(DATA));
 const NOTHING = new Uint8Array();
 const BASELINE = "bare commits, one after another";
+/** How many messages of one publisher are one turn: short, so that what slows the machine down for a while slows all. */
+const TURN = 20;
 
 /** Something to do a number of times, by so many at once. */
 interface Contestant {
@@ -40,7 +42,7 @@ async function main(args: string[], signal: AbortSignal): Promise<number> {
     return 0;
   }
   const rounds = readCount(parsed.rounds ?? (parsed.quick ? "1" : "5"));
-  const messages = readCount(parsed.messages ?? (parsed.quick ? "20" : "300"));
+  const messages = readCount(parsed.messages ?? (parsed.quick ? "20" : "1000"));
   await using server = await Denokv.start();
   Deno.env.set("DENO_KV_ACCESS_TOKEN", server.token);
   const kv = await Deno.openKv(server.url);
@@ -70,19 +72,25 @@ function contestants(kv: Deno.Kv, topic: Topic<unknown>): Contestant[] {
   let written = 0;
   // Under new keys, as messages have: to write an entry again costs less.
   const commit = () => kv.set(["bare", written++], BYTES);
-  const commitLikeMessage = () => {
-    const batch = ["batch", crypto.randomUUID()];
-    return kv.atomic().check({ key: ["life"], versionstamp: null }, { key: batch, versionstamp: null })
-      .set(["bare", written++], BYTES).set(["head"], NOTHING).set(["bell"], NOTHING)
-      .set(batch, NOTHING, { expireIn: 120_000 }).commit();
+  let version: string | null = null;
+  const commitLikeMessage = async () => {
+    const result = await kv.atomic().check({ key: ["life"], versionstamp: null }, {
+      key: ["series"],
+      versionstamp: version,
+    })
+      .set(["like", written++], BYTES).set(["like", "head"], NOTHING).set(["like", "bell"], NOTHING)
+      .set(["series"], NOTHING, { expireIn: 120_000 }).commit();
+    if (!result.ok) throw new Error("Cannot compare: a commit was refused");
+    version = result.versionstamp;
   };
   const withId = () => topic.publish(DATA, { id: crypto.randomUUID() });
   return [
     { name: BASELINE, publishers: 1, publish: commit },
-    { name: "bare commits, 64 at once", publishers: 64, publish: commit },
+    { name: "bare commits of the data as an object", publishers: 1, publish: () => kv.set(["bare", written++], DATA) },
     { name: "bare commits of as many entries as a message", publishers: 1, publish: commitLikeMessage },
     { name: "publish, one publisher", publishers: 1, publish: () => topic.publish(DATA) },
     { name: "publish, one publisher, with ids", publishers: 1, publish: withId },
+    { name: "bare commits, 64 at once", publishers: 64, publish: commit },
     { name: "publish, 64 publishers", publishers: 64, publish: () => topic.publish(DATA) },
     { name: "publish, 64 publishers, with ids", publishers: 64, publish: withId },
   ];
@@ -97,18 +105,58 @@ async function measureRates(
   const rates = new Map<string, number[]>(all.map(({ name }) => [name, []]));
   // The first round warms up and does not count.
   for (let round = 0; round <= rounds; round++) {
-    for (const { name, publishers, publish } of all) {
-      signal.throwIfAborted();
-      const count = publishers === 1 ? messages : messages * 16;
-      let begun = 0;
-      const begin = performance.now();
-      await Promise.all(Array.from({ length: publishers }, async () => {
-        while (begun++ < count) await publish();
-      }));
-      if (round > 0) rates.get(name)!.push(count / (performance.now() - begin) * 1000);
+    const times = new Map<string, number>();
+    // What single publishers are compared by must not come after the load of many.
+    for (const contestants of [all.filter(isSingle), all.filter((contestant) => !isSingle(contestant))]) {
+      const turns = contestants.flatMap((contestant) => turnsOf(contestant, messages));
+      for (const { contestant, count } of shuffled(turns)) {
+        signal.throwIfAborted();
+        const time = await timeOf(contestant, count);
+        times.set(contestant.name, (times.get(contestant.name) ?? 0) + time);
+      }
+    }
+    if (round === 0) continue;
+    for (const contestant of all) {
+      rates.get(contestant.name)!.push(countOf(contestant, messages) / times.get(contestant.name)! * 1000);
     }
   }
   return rates;
+}
+
+function isSingle({ publishers }: Contestant): boolean {
+  return publishers === 1;
+}
+
+/** How many messages it publishes in a round. */
+function countOf(contestant: Contestant, messages: number): number {
+  return isSingle(contestant) ? messages : messages * 16;
+}
+
+/** The turns of a round: several for one publisher, one for many. */
+function turnsOf(contestant: Contestant, messages: number): { contestant: Contestant; count: number }[] {
+  const count = countOf(contestant, messages);
+  if (!isSingle(contestant)) return [{ contestant, count }];
+  const turns = Math.ceil(count / TURN);
+  return Array.from(
+    { length: turns },
+    (_, turn) => ({ contestant, count: turn < turns - 1 ? TURN : count - turn * TURN }),
+  );
+}
+
+/** How long it takes to publish so many messages, in milliseconds. */
+async function timeOf({ publishers, publish }: Contestant, count: number): Promise<number> {
+  let begun = 0;
+  const begin = performance.now();
+  await Promise.all(Array.from({ length: publishers }, async () => {
+    while (begun++ < count) await publish();
+  }));
+  return performance.now() - begin;
+}
+
+/** The same in random order. */
+function shuffled<Item>(items: readonly Item[]): Item[] {
+  const drawn = items.map((item) => ({ item, place: Math.random() }));
+  return drawn.sort((a, b) => a.place - b.place).map(({ item }) => item);
 }
 
 /** How long it takes from the call of publish until another node has the message. */
