@@ -280,3 +280,30 @@ Deno.test("Appending: a message that is found in a database made anew has its id
   await Promise.all([store.close(), elsewhere.close()]);
   databases[0]!.close();
 });
+
+for (const isFoundOut of [false, true]) {
+  const who = isFoundOut ? "another append finds out" : "nobody else finds out";
+  Deno.test(`Appending: a batch of several writes is whole in a database made anew between them, where ${who}`, async () => {
+    const databases = await openDatabases();
+    let writes = 0;
+    const { store, lose } = losableStore(databases, async ({ append: appended }) => {
+      if (appended?.prefix.at(-1) !== "long" || ++writes !== 2) return;
+      lose();
+      if (isFoundOut) await append(store, logOf("quick"), [messageOf("found out")]);
+    });
+    // Their keys do not fit one write.
+    const batch = Array.from({ length: 200 }, (_, index) => messageOf(index, "日".repeat(240) + index));
+    const { epoch } = await append(store, logOf("long"), batch);
+    assert(writes > 2);
+    const numbers: unknown[] = [];
+    for (let place = LOG_START; numbers.length < batch.length;) {
+      const page = await store.read(logOf("long"), place, ALL);
+      assertEquals([page.epoch, page.messages.length > 0], [epoch, true]);
+      numbers.push(...dataOf(page.messages));
+      place = page.messages.at(-1)!.cursor;
+    }
+    assertEquals(numbers, batch.map((_, index) => index));
+    await store.close();
+    for (const database of databases) database.close();
+  });
+}
