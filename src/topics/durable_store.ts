@@ -31,8 +31,6 @@ class DurableStore implements TopicStore {
   readonly capabilities: StoreCapabilities = KV_CAPABILITIES;
   readonly #location: KvLocation | undefined;
   #store: Promise<Required<TopicStore>> | undefined;
-  /** The same, as soon as it is there. */
-  #loaded: Required<TopicStore> | undefined;
 
   constructor(location: KvLocation | undefined) {
     this.#location = location;
@@ -44,9 +42,8 @@ class DurableStore implements TopicStore {
   }
 
   /** Appends messages. */
-  append(log: LogRef, messages: readonly NewMessage[], options: AppendOptions): Promise<AppendResult> {
-    return this.#loaded?.append(log, messages, options) ??
-      this.#load().then((store) => store.append(log, messages, options));
+  async append(log: LogRef, messages: readonly NewMessage[], options: AppendOptions): Promise<AppendResult> {
+    return await (await this.#load()).append(log, messages, options);
   }
 
   /** Reads what comes after a place. */
@@ -97,7 +94,7 @@ class DurableStore implements TopicStore {
   async #open(): Promise<Required<TopicStore>> {
     try {
       const { openStore } = await import("./kv/open_store.ts");
-      return this.#loaded = openStore(this.#location ?? defaultLocation());
+      return openStore(this.#location ?? defaultLocation());
     } catch (cause) {
       throw new CannotOpenError(cause instanceof Error ? cause.message : String(cause), { cause });
     }
