@@ -106,6 +106,8 @@ export class Appender {
         state = await connection.use((engine) => findBatch(batch, engine), signal);
         if (await this.#isOver(life, state.life)) return false;
         this.#known.noteVersion(batch.series, state.version);
+        // All may have been found: a frame of no messages would be one that readers never come to.
+        continue;
       }
       const ids = batch.countIds();
       const isGuarded = refusals < MAX_REFUSALS && ids > MAX_CHECKED_IDS;

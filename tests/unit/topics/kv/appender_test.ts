@@ -125,6 +125,25 @@ test("a write whose reply is lost, and others after it, leave each message once"
   assert(losses > 1);
 });
 
+test("a batch whose reply is lost is found, and nothing is written after it", async (setting) => {
+  const { meddled, other, writes } = setting;
+  let isLost = false;
+  setting.meddle = async (write, proceed) => {
+    const version = await proceed();
+    if (isLost || !write.append) return version;
+    isLost = true;
+    throw new Error("The reply was lost");
+  };
+  for (const ids of [[], ["one", "two"]] as const) {
+    isLost = false;
+    const messages = [0, 1].map((number) => messageOf(number, ids[number]));
+    const { outcomes } = await append(meddled, LOG, messages);
+    const { head } = await other.bounds(LOG);
+    assertEquals(outcomes[1], { cursor: head, duplicate: false });
+  }
+  assertEquals(writes.filter(({ append }) => append).length, 4);
+});
+
 test("an attempt that is carried out when it was given up long ago has no effect any more", async (setting) => {
   const { meddled, other } = setting;
   const late: (() => Promise<string | undefined>)[] = [];
