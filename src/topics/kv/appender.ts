@@ -1,6 +1,6 @@
 /** Appends batches to logs, whatever becomes of the replies. */
 import { type SeriesPlace, toSeriesPlace } from "../series_id.ts";
-import type { AppendOptions, AppendOutcome, AppendResult, LogRef, NewMessage } from "../store.ts";
+import type { AppendOptions, AppendResult, LogRef, NewMessage } from "../store.ts";
 import { Batch, type Pending } from "./batch.ts";
 import type { Connection } from "./connection.ts";
 import type { KvCheck, KvEntry, KvSet, KvWrite } from "./engine.ts";
@@ -39,10 +39,9 @@ interface Writing {
   readonly signal: AbortSignal | undefined;
 }
 
-/** What became of a message that is published again, in the life of the database in which that was read. */
-interface Recalled {
-  readonly life: KvEntry | undefined;
-  readonly outcome: AppendOutcome | undefined;
+/** A message that is published again, and its place in the series that may have brought it. */
+interface Recalled extends SeriesPlace {
+  readonly pending: Pending;
 }
 
 /** What appending needs. */
@@ -93,13 +92,10 @@ export class Appender {
   async #store(writing: Writing, life: Life): Promise<boolean> {
     const { connection } = this.#options;
     const { batch, signal } = writing;
-    for (const pending of batch.pending) {
-      const place = placeOf(pending);
-      if (!place) continue;
-      const found = await this.#recall(batch.log, place, signal);
-      if (await this.#isOver(life, found.life)) return false;
-      pending.outcome = found.outcome;
-    }
+    const lives = await Promise.all(
+      Array.from(placesOf(batch), ([series, places]) => this.#recall(batch.log, series, places, signal)),
+    );
+    for (const read of lives) if (await this.#isOver(life, read)) return false;
     let state = this.#stateOf(batch, life);
     for (let refusals = 0; batch.pending.length > 0;) {
       if (!state) {
@@ -206,22 +202,30 @@ export class Appender {
   }
 
   /**
-   * Finds a message that is published again by the id that it had in a series. Where the series has not brought it, it is ended: it must
-   * not bring the message later, when that has been appended anew.
+   * Finds messages that are published again by the ids that they had in a series, and notes it in them. Where the series has not
+   * brought one, it is ended: it must not bring the message later, when that has been appended anew.
+   *
+   * @returns The life of the database in which that was so.
    */
   #recall(
     { name, policy }: LogRef,
-    { series, number }: SeriesPlace,
+    series: string,
+    messages: readonly Recalled[],
     signal: AbortSignal | undefined,
-  ): Promise<Recalled> {
+  ): Promise<KvEntry | undefined> {
     const key = seriesKey(name, series);
     const expireIn = Math.max(policy.dedupe, MIN_MEMORY);
     return this.#options.connection.use(async (engine) => {
       for (;;) {
         const [life, entry] = await engine.get([EPOCH_KEY, key]);
-        const place = entry && placeInSeries(entry, number);
-        if (place === "none") return { life, outcome: undefined };
-        if (place !== undefined) return { life, outcome: { cursor: place, duplicate: true } };
+        const places = messages.map(({ number }) => entry && placeInSeries(entry, number));
+        if (places.every((place) => place !== undefined)) {
+          for (const [index, { pending }] of messages.entries()) {
+            const place = places[index]!;
+            if (place !== "none") pending.outcome = { cursor: place, duplicate: true };
+          }
+          return life;
+        }
         const checks = [{ key, version: entry?.version ?? null }];
         await engine.write({ checks, sets: [{ key, value: encodeEnd(entry), expireIn }] });
       }
@@ -229,7 +233,11 @@ export class Appender {
   }
 }
 
-/** The place that the id of a message names in a series. */
-function placeOf({ message: { id } }: Pending): SeriesPlace | undefined {
-  return id === undefined ? undefined : toSeriesPlace(id);
+/** The messages of a batch that are published again by the ids that they had in series, by series. */
+function placesOf({ pending }: Batch): Map<string, Recalled[]> {
+  const recalled = pending.flatMap((pending) => {
+    const place = pending.message.id === undefined ? undefined : toSeriesPlace(pending.message.id);
+    return place ? [{ pending, ...place }] : [];
+  });
+  return Map.groupBy(recalled, ({ series }) => series);
 }

@@ -2,7 +2,7 @@
 
 import { assert, assertEquals, assertNotEquals } from "@std/assert";
 import { toSeriesId } from "../../../../src/topics/series_id.ts";
-import { type KvEngine, type KvWrite, toEngine } from "../../../../src/topics/kv/engine.ts";
+import { type KvEngine, type KvKey, type KvWrite, toEngine } from "../../../../src/topics/kv/engine.ts";
 import { idsKey, seriesKey } from "../../../../src/topics/kv/keys.ts";
 import { KvStore } from "../../../../src/topics/kv/kv_store.ts";
 import { LOG_START, type TopicStore } from "../../../../src/topics/store.ts";
@@ -19,6 +19,8 @@ interface Setting {
   readonly kv: Deno.Kv;
   /** What the meddled store has written, or tried to. */
   readonly writes: KvWrite[];
+  /** How often it has read. */
+  reads: number;
   meddle: (write: KvWrite, proceed: () => Promise<string | undefined>) => Promise<string | undefined>;
 }
 
@@ -31,12 +33,17 @@ function test(title: string, body: (setting: Setting) => Promise<void>): void {
       writes.push(asked);
       return setting.meddle(asked, () => engine.write(asked));
     };
+    const get = (keys: readonly KvKey[]) => {
+      setting.reads++;
+      return engine.get(keys);
+    };
     const options = { name: "memory", interval: 50 };
     const setting: Setting = {
-      meddled: new KvStore({ ...options, open: () => Promise.resolve({ ...engine, write }) }),
+      meddled: new KvStore({ ...options, open: () => Promise.resolve({ ...engine, get, write }) }),
       other: new KvStore({ ...options, open: () => Promise.resolve(engine) }),
       kv,
       writes,
+      reads: 0,
       meddle: (_, proceed) => proceed(),
     };
     await body(setting);
@@ -211,6 +218,26 @@ test("of a series that another node has begun it is read first what has been, an
   await meddled.append(LOG, [messageOf(1)], { series, first: 1 });
   assertEquals(writes.filter(({ append }) => append).length, 1);
   assertEquals(dataOf((await other.read(LOG, LOG_START, ALL)).messages), [0, 1]);
+});
+
+test("messages of a series that are published again are looked for together", async (setting) => {
+  const { meddled, other, writes } = setting;
+  const [stored, lost] = [crypto.randomUUID(), crypto.randomUUID()];
+  const { outcomes } = await other.append(LOG, [0, 1, 2].map((number) => messageOf(number)), {
+    series: stored,
+    first: 0,
+  });
+  // The life of the database is known before.
+  await meddled.bounds(LOG);
+  const [reads, before] = [setting.reads, writes.length];
+  const again = [stored, lost].flatMap((series) =>
+    [0, 1, 2].map((number) => messageOf(number, toSeriesId(series, number)))
+  );
+  const result = await append(meddled, LOG, again);
+  assertEquals(result.outcomes.slice(0, 3), outcomes.map(({ cursor }) => ({ cursor, duplicate: true })));
+  assertEquals(result.outcomes.slice(3).map(({ duplicate }) => duplicate), [false, false, false]);
+  // One for each series, and one to see that the lost one has ended; that end, and the messages.
+  assertEquals([setting.reads - reads, writes.length - before], [3, 2]);
 });
 
 test("names and ids of any length fit the keys of a write", async ({ meddled, other, writes }) => {
