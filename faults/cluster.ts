@@ -7,6 +7,7 @@ import type { History, Stored } from "./history.ts";
 import type { LogEntry, Payload } from "./log_entry.ts";
 import { LogFile } from "./log_file.ts";
 import type { NodePlan } from "./node.ts";
+import { readersOf } from "./progress.ts";
 
 /** How long it is waited while no node writes anything down, in milliseconds. */
 const PATIENCE = 60_000;
@@ -138,16 +139,6 @@ export class Cluster implements AsyncDisposable {
   #look(): boolean {
     return [...this.#logs.values()].map((log) => log.look()).includes(true);
   }
-}
-
-/** What each reader has read last. */
-function readersOf(log: readonly LogEntry[]): (string | undefined)[] {
-  const last = new Map<string, string | undefined>();
-  for (const entry of log) {
-    if (entry.kind === "subscribe" && entry.after === null) last.set(entry.reader, undefined);
-    else if (entry.kind === "read") last.set(entry.reader, entry.id);
-  }
-  return [...last.values()];
 }
 
 async function readAll(location: NodePlan["topics"], { options }: ClusterPlan): Promise<Stored[]> {

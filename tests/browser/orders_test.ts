@@ -5,6 +5,7 @@ import type { Page } from "npm:playwright-core@^1.65.1";
 import { fileURLToPath } from "node:url";
 import { Lines } from "../cli/lines.ts";
 import { until } from "../cli/patience.ts";
+import { freePorts } from "../support/free_ports.ts";
 import { browserTest } from "./support/browser.ts";
 import { WatchedPage } from "./support/watched_page.ts";
 
@@ -65,13 +66,6 @@ class Shop implements AsyncDisposable {
     this.#child.kill("SIGTERM");
     await Promise.all([this.#child.status, this.#stdout.ended, this.#stderr.ended]);
   }
-}
-
-function freePorts(count: number): number[] {
-  const listeners = Array.from({ length: count }, () => Deno.listen({ hostname: "127.0.0.1", port: 0 }));
-  const ports = listeners.map(({ addr }) => addr.port);
-  for (const listener of listeners) listener.close();
-  return ports;
 }
 
 /** Orders one after the other, each until a node has taken it, at whichever node answers. */

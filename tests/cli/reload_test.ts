@@ -1,5 +1,6 @@
 import { assertEquals, assertMatch } from "@std/assert";
 import { join } from "node:path";
+import { freePorts } from "../support/free_ports.ts";
 import { Project } from "./project.ts";
 import { until } from "./patience.ts";
 import { Webfw } from "./webfw.ts";
@@ -9,12 +10,6 @@ const ARGS = ["run", "main.ts:app", "--reload", "--port"];
 /** An application that says what `word.ts` exports. */
 const MAIN = `import { word } from "./word.ts";
 export const app = { fetch: () => new Response(word) };`;
-
-/** A port that is free now, for servers that are to keep theirs over a restart. */
-function freePort(): string {
-  using listener = Deno.listen({ hostname: "127.0.0.1", port: 0 });
-  return String(listener.addr.port);
-}
 
 async function reply(origin: string): Promise<string | null> {
   try {
@@ -33,7 +28,7 @@ Deno.test("An edit of any module of the program is served, at the same address",
     "main.ts": MAIN,
     "word.ts": `export const word = "one";`,
   });
-  await using webfw = await Webfw.start([...ARGS, freePort()], {
+  await using webfw = await Webfw.start([...ARGS, `${freePorts(1)[0]}`], {
     cwd: project.path,
   });
   const origin = await webfw.origin();
@@ -49,7 +44,7 @@ Deno.test("An edit is seen when the editor puts a new file in the place of the o
     "main.ts": MAIN,
     "word.ts": `export const word = "one";`,
   });
-  await using webfw = await Webfw.start([...ARGS, freePort()], {
+  await using webfw = await Webfw.start([...ARGS, `${freePorts(1)[0]}`], {
     cwd: project.path,
   });
   const origin = await webfw.origin();

@@ -1,5 +1,6 @@
 /** A denokv: the server that nodes share a database by. It is the real one, in a process of its own. */
 import { join } from "node:path";
+import { freePorts } from "../support/free_ports.ts";
 
 /** Where `deno task denokv:install` puts it. */
 export const INSTALL_FOLDER: string = join(cacheFolder(), "webfw", "denokv");
@@ -43,7 +44,7 @@ export class Denokv implements AsyncDisposable {
     const program = await findDenokv();
     if (program === undefined) throw new Error('Cannot find denokv: run "deno task denokv:install", or set DENOKV');
     const folder = await Deno.makeTempDir({ prefix: "webfw_denokv_" });
-    const server = new Denokv(program, folder, freePort(), hostname);
+    const server = new Denokv(program, folder, freePorts(1)[0]!, hostname);
     await server.startAgain();
     return server;
   }
@@ -107,12 +108,6 @@ export class Denokv implements AsyncDisposable {
  * Registers a test that needs denokv. On a machine without it says so and stands back, or fails under `WEBFW_REQUIRE_ALL=1`.
  */
 export const hasDenokv: boolean = await findDenokv() !== undefined || Deno.env.get("WEBFW_REQUIRE_ALL") === "1";
-
-/** A port that nobody listens at. It is bound again soon, by a program that cannot tell which one it was given. */
-export function freePort(): number {
-  using listener = Deno.listen({ hostname: "127.0.0.1", port: 0 });
-  return listener.addr.port;
-}
 
 async function accepts(port: number): Promise<boolean> {
   try {

@@ -1,0 +1,130 @@
+// A database of keys and values in memory, as Deno KV is one: versions that grow, checks, entries that expire, its limits.
+
+import {
+  KEYS_PER_READ,
+  type KvCheck,
+  type KvEntry,
+  type KvKey,
+  type KvSet,
+  type KvWrite,
+} from "../../src/topics/kv/engine.ts";
+import type { Random } from "../../tests/unit/support/random.ts";
+
+interface Stored extends KvEntry {
+  readonly expiresAt: number;
+}
+
+const MAX_CHECKS = 10;
+const MAX_MUTATIONS = 1_000;
+const MAX_KEY_BYTES = 2_048;
+const MAX_VALUE_BYTES = 65_536;
+const MAX_WRITE_BYTES = 819_200;
+const MAX_KEYS_BYTES = 81_920;
+const MAX_ENTRIES_PER_READ = 500;
+
+/** Holds entries. All that it does is done at once. */
+export class SimulatedDatabase {
+  readonly #random: Random;
+  readonly #entries = new Map<string, Stored>();
+  /** In their order; undefined where it has to be found anew. */
+  #order: string[] | undefined;
+  readonly #watchers = new Set<() => void>();
+  #version = 0;
+
+  /**
+   * Holds nothing yet.
+   *
+   * @param random How much later than it might an entry expires, and how far apart versions are.
+   */
+  constructor(random: Random) {
+    this.#random = random;
+  }
+
+  /** Reads entries by their keys. */
+  get(keys: readonly KvKey[]): (KvEntry | undefined)[] {
+    if (keys.length > KEYS_PER_READ) throw new TypeError("Too many keys");
+    return keys.map((key) => this.#find(key));
+  }
+
+  /** Reads entries in order. */
+  list(from: KvKey, to: KvKey, limit: number): KvEntry[] {
+    if (limit > MAX_ENTRIES_PER_READ) throw new TypeError("Too many entries");
+    this.#order ??= [...this.#entries.keys()].sort();
+    const [start, end] = [textOf(from), textOf(to)];
+    const found: KvEntry[] = [];
+    for (const text of this.#order) {
+      if (found.length === limit || text >= end) break;
+      const entry = text >= start ? this.#find(this.#entries.get(text)?.key ?? []) : undefined;
+      if (entry) found.push(entry);
+    }
+    return found;
+  }
+
+  /** Writes, if all checks hold. */
+  write({ checks = [], sets = [], deletes = [], append }: KvWrite): string | undefined {
+    checkLimits({ checks, sets, deletes, ...append && { append } });
+    if (!checks.every(({ key, version }) => (this.#find(key)?.version ?? null) === version)) return undefined;
+    this.#version += 1 + this.#random.below(9);
+    const version = this.#version.toString(16).padStart(16, "0") + "0000";
+    for (const { key, value, expireIn } of sets) this.#put({ key, value, version, expiresAt: this.#endOf(expireIn) });
+    for (const key of deletes) this.#remove(textOf(key));
+    if (append) {
+      this.#put({ key: [...append.prefix, version], value: append.value, version, expiresAt: Infinity });
+    }
+    for (const wake of [...this.#watchers]) wake();
+    return version;
+  }
+
+  /** Calls back after each write, until it is ended. */
+  watch(wake: () => void): () => void {
+    this.#watchers.add(wake);
+    return () => this.#watchers.delete(wake);
+  }
+
+  #find(key: KvKey): KvEntry | undefined {
+    const text = textOf(key);
+    const entry = this.#entries.get(text);
+    if (!entry || entry.expiresAt > Date.now()) return entry;
+    this.#remove(text);
+    return undefined;
+  }
+
+  #put(entry: Stored): void {
+    const text = textOf(entry.key);
+    if (!this.#entries.has(text)) this.#order = undefined;
+    this.#entries.set(text, entry);
+  }
+
+  #remove(text: string): void {
+    if (this.#entries.delete(text)) this.#order = undefined;
+  }
+
+  /** An entry is there until its time, and for up to a minute longer. */
+  #endOf(expireIn: number | undefined): number {
+    if (expireIn === undefined) return Infinity;
+    return Date.now() + expireIn + (this.#random.oneIn(2) ? 0 : this.#random.below(60_000));
+  }
+}
+
+/** Parts of keys have no character below the separator, so that keys are in the order of their texts. */
+function textOf(key: KvKey): string {
+  return key.join("\0");
+}
+
+function checkLimits(
+  { checks, sets, deletes, append }: {
+    checks: readonly KvCheck[];
+    sets: readonly KvSet[];
+    deletes: readonly KvKey[];
+    append?: { readonly prefix: KvKey; readonly value: Uint8Array };
+  },
+): void {
+  const keys = [...sets.map(({ key }) => key), ...deletes, ...append ? [[...append.prefix, "0".repeat(20)]] : []];
+  const values = [...sets.map(({ value }) => value), ...append ? [append.value] : []];
+  const keyBytes = keys.map((key) => new TextEncoder().encode(textOf(key)).length + 2);
+  const sum = (numbers: readonly number[]) => numbers.reduce((sum, number) => sum + number, 0);
+  const isWithin = checks.length <= MAX_CHECKS && keys.length <= MAX_MUTATIONS &&
+    keyBytes.every((bytes) => bytes <= MAX_KEY_BYTES) && values.every(({ length }) => length <= MAX_VALUE_BYTES) &&
+    sum(keyBytes) <= MAX_KEYS_BYTES && sum(keyBytes) + sum(values.map(({ length }) => length)) <= MAX_WRITE_BYTES;
+  if (!isWithin) throw new TypeError("A write is beyond the limits of a database");
+}

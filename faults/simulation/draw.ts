@@ -1,0 +1,57 @@
+// What a run is like: how much is published, how nodes and network misbehave, how long the database remembers.
+
+import type { TopicOptions } from "../../mod.ts";
+import type { Random } from "../../tests/unit/support/random.ts";
+import type { Payload } from "../log_entry.ts";
+import type { WorkPlan } from "../work.ts";
+
+/** What is drawn for a run. */
+export interface Draw {
+  readonly options: TopicOptions<Payload>;
+  readonly work: Omit<WorkPlan, "name" | "life">;
+  /** For how long a publisher rests now. */
+  readonly pause: () => number;
+  /** Of so many publishes one is given up at once, or soon, whatever those do that share its batch. */
+  readonly oneInHurry: number;
+  /** Whether nodes are killed. */
+  readonly kills: boolean;
+  /** How long the network goes away, in milliseconds. */
+  readonly outages: readonly number[];
+  readonly oneInTrouble: number;
+  readonly maxLate: number;
+  readonly maxDelay: number;
+}
+
+/**
+ * Draws a run. In some the database forgets what it remembers of messages after two minutes, and publishers rest for longer: whoever
+ * publishes again must come before, and nothing that is on the way may be carried out after. In the others it has to last for all of
+ * them.
+ */
+export function draw(random: Random): Draw {
+  const isForgetful = random.oneIn(3);
+  const isCrowded = random.oneIn(4);
+  const isTrimmed = !isCrowded && random.oneIn(4);
+  const pause = random.pick([1, 2, 50]);
+  return {
+    options: {
+      durable: true,
+      dedupe: isForgetful ? random.pick(["1s", "2m"]) : "12h",
+      ...isTrimmed && { retention: { count: 50 } },
+      ...random.oneIn(3) && { buffer: 2 },
+    },
+    work: {
+      publishers: isCrowded ? 40 : 1 + random.below(6),
+      messages: isCrowded ? 12 : 40 + random.below(isTrimmed ? 200 : 40),
+      patience: random.pick([500, 2_000, 5_000]),
+      readers: 2,
+      rest: random.pick([0, 2, 20]),
+    },
+    pause: () => isForgetful && random.oneIn(100) ? random.below(200_000) : random.below(pause),
+    oneInHurry: random.pick([Infinity, 50, 5]),
+    kills: !isForgetful && random.oneIn(2),
+    outages: isForgetful ? [200, 3_000] : [200, 5_000, 20_000],
+    oneInTrouble: random.pick(isForgetful ? [Infinity, 200, 50] : [Infinity, 50, 10, 4]),
+    maxLate: isForgetful ? 30_000 : 600_000,
+    maxDelay: random.pick([1, 5, 20]),
+  };
+}

@@ -1,0 +1,209 @@
+// A run in which nodes, network, database and time are simulated: the same each time, and thousands in the time of one that is not.
+
+import type { Random } from "../../tests/unit/support/random.ts";
+import { check, type Findings, type History, type Stored } from "../history.ts";
+import type { LogEntry } from "../log_entry.ts";
+import { readersOf } from "../progress.ts";
+import type { UsedTopic } from "../work.ts";
+import { SimulatedDatabase } from "./database.ts";
+import { type Draw, draw } from "./draw.ts";
+import { Network } from "./network.ts";
+import { SimulatedNode } from "./simulated_node.ts";
+import { inVirtualTime } from "./virtual_time.ts";
+
+const NAMES = ["a", "b", "c"] as const;
+
+/** How long nothing happens at the end, in milliseconds. */
+const QUIET = 60_000;
+/**
+ * How much all nodes may ask meanwhile: each looks at the bells once a second, and asks for the lease of the trimmer every five seconds,
+ * which one of them has.
+ */
+const MAX_ASKED_IN_QUIET = 400;
+
+/** How a run is made. */
+export interface SimulationOptions {
+  /** For a negative control: whether writes check nothing. */
+  readonly isBlind?: boolean;
+}
+
+/** What a run was. */
+export interface SimulatedRun extends Findings {
+  readonly history: History;
+  /** What went wrong, and how often. */
+  readonly injected: ReadonlyMap<string, number>;
+  /** How long it took, in virtual milliseconds. */
+  readonly time: number;
+}
+
+/** Makes a run, and looks what was wrong. Nothing else must go on in this process. */
+export function simulate(random: Random, { isBlind = false }: SimulationOptions = {}): Promise<SimulatedRun> {
+  return inVirtualTime(random, async () => {
+    const begin = Date.now();
+    const simulation = new Simulation(random, isBlind);
+    const history = await simulation.run();
+    const findings = check(history);
+    const faults = [...findings.faults, ...simulation.faults];
+    return { ...findings, faults, history, injected: simulation.injected, time: Date.now() - begin };
+  });
+}
+
+class Simulation {
+  readonly #random: Random;
+  readonly #draw: Draw;
+  readonly #network: Network;
+  readonly #nodes = new Map<string, SimulatedNode>();
+  readonly #logs = new Map<string, LogEntry[]>(NAMES.map((name) => [name, []]));
+  readonly #injected = new Map<string, number>();
+  readonly #faults: string[] = [];
+  readonly #failure: PromiseWithResolvers<never> = Promise.withResolvers();
+
+  constructor(random: Random, isBlind: boolean) {
+    this.#random = random;
+    this.#draw = draw(random);
+    const database = new SimulatedDatabase(random);
+    this.#network = new Network({ database, random, isBlind, ...this.#draw });
+  }
+
+  get injected(): ReadonlyMap<string, number> {
+    return new Map([...this.#injected, ...this.#network.counts]);
+  }
+
+  /** What was wrong beside what the history tells. */
+  get faults(): readonly string[] {
+    return this.#faults;
+  }
+
+  run(): Promise<History> {
+    return Promise.race([this.#run(), this.#failure.promise]);
+  }
+
+  async #run(): Promise<History> {
+    for (const name of NAMES) this.#nodes.set(name, new SimulatedNode(name, 1, this.#draw, this.#network));
+    for (const node of this.#nodes.values()) this.#begin(node);
+    await this.#disturb();
+    this.#network.calm();
+    while (this.#network.isLate || !this.#isPublished) await rest(1_000);
+    const stored = await this.#readAll();
+    const head = stored.at(-1)!.id;
+    // A reader that does not come to the end is told of as a fault.
+    for (let waits = 0; waits < 600 && !this.#isRead(head); waits++) await rest(1_000);
+    await this.#checkQuiet();
+    await Promise.all(Array.from(this.#nodes.values(), (node) => node.end()));
+    const { retention } = this.#draw.options;
+    return { logs: this.#logs, stored, keeps: retention?.count ?? Infinity };
+  }
+
+  get #isPublished(): boolean {
+    return [...this.#nodes.values()].every(({ entries }) => entries.some(({ kind }) => kind === "published"));
+  }
+
+  #isRead(head: string): boolean {
+    return [...this.#nodes.values()].every(({ entries }) => readersOf(entries).every((last) => last === head));
+  }
+
+  /** Who waits where nothing comes asks little. */
+  async #checkQuiet(): Promise<void> {
+    const before = this.#network.asked;
+    await rest(QUIET);
+    const asked = this.#network.asked - before;
+    if (asked > MAX_ASKED_IN_QUIET) {
+      this.#faults.push(`nodes: in a minute in which nothing was published they asked ${asked} times`);
+    }
+  }
+
+  /** Takes away the network, and kills nodes, while they publish. */
+  async #disturb(): Promise<void> {
+    const { kills, outages } = this.#draw;
+    const random = this.#random;
+    while (!this.#isPublished) {
+      await rest(random.below(random.pick([50, 2_000, 20_000])));
+      if (kills && random.oneIn(3)) this.#kill(random.pick(NAMES));
+      if (random.oneIn(3)) await this.#takeAway(random.below(random.pick(outages)));
+    }
+  }
+
+  async #takeAway(ms: number): Promise<void> {
+    this.#note("outage");
+    this.#network.goDown();
+    await rest(ms);
+    this.#network.comeBack();
+  }
+
+  #kill(name: string): void {
+    const { life } = this.#nodes.get(name)!;
+    if (life > 3) return;
+    this.#note("killed node");
+    this.#nodes.get(name)!.kill();
+    const node = new SimulatedNode(name, life + 1, this.#draw, this.#network);
+    this.#nodes.set(name, node);
+    this.#begin(node);
+  }
+
+  #begin(node: SimulatedNode): void {
+    const log = this.#logs.get(node.name)!;
+    node.begin([...log], this.#wanderer(node), (entry) => log.push(entry)).catch(this.#failure.reject);
+  }
+
+  /** The topic as a node uses it: its publishers rest, or are in a hurry, and its readers go on at another node at times. */
+  #wanderer(node: SimulatedNode): UsedTopic {
+    const random = this.#random;
+    const nodes = this.#nodes;
+    const { pause, oneInHurry } = this.#draw;
+    const isInHurry = () => oneInHurry < Infinity && random.oneIn(oneInHurry);
+    return {
+      publish: async (data, options) => {
+        const signal = isInHurry() ? AbortSignal.any([options!.signal!, inHurry(random)]) : options!.signal!;
+        const result = await whileAlive(node, node.topic.publish(data, { ...options, signal }));
+        await whileAlive(node, rest(pause()));
+        return result;
+      },
+      subscribe: async function* (options) {
+        const { topic } = random.oneIn(2) ? node : nodes.get(random.pick(NAMES))!;
+        let left = random.oneIn(2) ? random.below(100) : Infinity;
+        for await (const entry of topic.subscribe(options)) {
+          yield entry;
+          if (left-- <= 0) return;
+        }
+      },
+    };
+  }
+
+  async #readAll(): Promise<Stored[]> {
+    const node = new SimulatedNode("checker", 1, this.#draw, this.#network);
+    const head = await node.topic.head();
+    const stored: Stored[] = [];
+    for await (const entry of node.topic.subscribe({ from: "earliest" })) {
+      if ("gap" in entry) {
+        // It was removed while it was read, and what came before it has been removed, too.
+        stored.length = 0;
+        continue;
+      }
+      stored.push({ id: entry.id, payload: entry.data });
+      if (entry.id >= head) break;
+    }
+    await node.end();
+    return stored;
+  }
+
+  #note(what: string): void {
+    this.#injected.set(what, (this.#injected.get(what) ?? 0) + 1);
+  }
+}
+
+/** What a node hears: nothing more, when it was killed. */
+async function whileAlive<Result>(node: SimulatedNode, result: Promise<Result>): Promise<Result> {
+  await Promise.allSettled([result]);
+  return await (node.isDead ? new Promise<never>(() => {}) : result);
+}
+
+/** Gives up at any time soon. */
+function inHurry(random: Random): AbortSignal {
+  const giveUp = new AbortController();
+  setTimeout(() => giveUp.abort(new DOMException("Not waited for", "TimeoutError")), random.below(50));
+  return giveUp.signal;
+}
+
+function rest(ms: number): Promise<void> {
+  return new Promise((resolve) => setTimeout(resolve, ms));
+}

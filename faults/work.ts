@@ -1,0 +1,109 @@
+// What a node does, whether it is a process or simulated: it publishes, reads, and writes down what it sees.
+
+import { PublishOutcomeUnknown, type SubscribeOptions, type Topic, type TopicEntry } from "../mod.ts";
+import type { LogEntry, Payload } from "./log_entry.ts";
+
+/** How much a node does. */
+export interface WorkPlan {
+  readonly name: string;
+  /** Which of its lives this is, from 1. */
+  readonly life: number;
+  /** How many publishers there are; every second one gives its messages ids. */
+  readonly publishers: number;
+  /** How many messages each publishes. */
+  readonly messages: number;
+  /** How long a publish waits before it is made again, in milliseconds. */
+  readonly patience: number;
+  /** How many readers there are. */
+  readonly readers: number;
+  /** How long each reader rests after an entry, in milliseconds; the last reader rests ten times as long. */
+  readonly rest: number;
+}
+
+/** The topic as a node uses it. */
+export interface UsedTopic extends Pick<Topic<Payload>, "publish"> {
+  subscribe(options: SubscribeOptions): AsyncIterable<TopicEntry<Payload>>;
+}
+
+/** What a node works with. */
+export interface Workplace {
+  readonly plan: WorkPlan;
+  readonly topic: UsedTopic;
+  /** What it did in its lives before. */
+  readonly before: readonly LogEntry[];
+  /** Writes down what it sees. */
+  readonly note: (entry: LogEntry) => void;
+  /** Hears why a reader had to begin again. */
+  readonly warn: (error: unknown) => void;
+  /** Ends its readers. */
+  readonly signal: AbortSignal;
+}
+
+/** Does the work of a node, until all is published and the readers are ended. */
+export async function work(workplace: Workplace): Promise<void> {
+  const { plan, before, note } = workplace;
+  note({ kind: "begin", life: plan.life });
+  const reading = Array.from({ length: plan.readers }, (_, index) => {
+    const rest = index === plan.readers - 1 && index > 0 ? plan.rest * 10 : plan.rest;
+    return readAll(workplace, `${plan.name}.${index}`, rest);
+  });
+  await Promise.all(Array.from({ length: plan.publishers }, async (_, index) => {
+    const publisher = `${plan.name}.${index}`;
+    const hasIds = index % 2 === 0;
+    // Whoever gives ids publishes all again; whoever does not cannot tell what became of the last one.
+    const first = hasIds
+      ? 0
+      : before.filter((entry) => entry.kind === "invoke" && entry.payload.publisher === publisher).length;
+    for (let number = first; number < plan.messages; number++) {
+      await publish(workplace, { publisher, number }, hasIds);
+    }
+  }));
+  note({ kind: "published" });
+  await Promise.all(reading);
+}
+
+async function publish({ plan, topic, note }: Workplace, payload: Payload, hasId: boolean): Promise<void> {
+  let id = hasId ? `${payload.publisher}-${payload.number}` : undefined;
+  note({ kind: "invoke", payload });
+  for (;;) {
+    const giveUp = new AbortController();
+    const timer = setTimeout(() => giveUp.abort(new DOMException("No answer in time", "TimeoutError")), plan.patience);
+    try {
+      const result = await topic.publish(payload, { signal: giveUp.signal, ...id !== undefined && { id } });
+      return note({ kind: "ok", payload, ...result });
+    } catch (error) {
+      if (!(error instanceof PublishOutcomeUnknown)) {
+        // It had not been sent to the store.
+        if (error instanceof DOMException) continue;
+        throw error;
+      }
+      id = error.id;
+      note({ kind: "unknown", payload });
+    } finally {
+      clearTimeout(timer);
+    }
+  }
+}
+
+async function readAll({ topic, note, warn, signal }: Workplace, reader: string, rest: number): Promise<void> {
+  let after: string | undefined;
+  while (!signal.aborted) {
+    note({ kind: "subscribe", reader, after: after ?? null });
+    const subscription = topic.subscribe(after === undefined ? { from: "earliest", signal } : { after, signal });
+    try {
+      for await (const entry of subscription) {
+        note(toLogEntry(entry, reader));
+        if ("id" in entry) after = entry.id;
+        if (rest > 0) await new Promise((resolve) => setTimeout(resolve, Math.random() * rest));
+      }
+    } catch (error) {
+      // The store was away for longer than the topic waits.
+      warn(error);
+    }
+  }
+}
+
+function toLogEntry(entry: TopicEntry<Payload>, reader: string): LogEntry {
+  if ("gap" in entry) return { kind: "gap", reader, ...entry.gap };
+  return { kind: "read", reader, id: entry.id, payload: entry.data };
+}
