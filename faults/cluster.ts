@@ -4,10 +4,11 @@ import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { App } from "../mod.ts";
 import type { History, Stored } from "./history.ts";
-import type { LogEntry, Payload } from "./log_entry.ts";
+import type { LogEntry } from "./log_entry.ts";
 import { LogFile } from "./log_file.ts";
 import type { NodePlan } from "./node.ts";
 import { readersOf } from "./progress.ts";
+import { readStored } from "./read_stored.ts";
 
 /** How long it is waited while no node writes anything down, in milliseconds. */
 const PATIENCE = 60_000;
@@ -143,18 +144,7 @@ export class Cluster implements AsyncDisposable {
 
 async function readAll(location: NodePlan["topics"], { options }: ClusterPlan): Promise<Stored[]> {
   const app = new App({ topics: location });
-  const topic = app.topic("orders", options);
-  const head = await topic.head();
-  const stored: Stored[] = [];
-  for await (const entry of topic.subscribe({ from: "earliest" })) {
-    if ("gap" in entry) {
-      // It was removed while it was read, and what came before it has been removed, too.
-      stored.length = 0;
-      continue;
-    }
-    stored.push({ id: entry.id, payload: entry.data as Payload });
-    if (entry.id >= head) break;
-  }
+  const stored = await readStored(app.topic("orders", options));
   await app.stop();
   return stored;
 }

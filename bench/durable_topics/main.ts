@@ -72,6 +72,7 @@ function contestants(kv: Deno.Kv, topic: Topic<unknown>): Contestant[] {
   let written = 0;
   // Under new keys, as messages have: to write an entry again costs less.
   const commit = () => kv.set(["bare", written++], BYTES);
+  const commitWithHead = () => kv.atomic().set(["event", written++], BYTES).set(["head"], NOTHING).commit();
   let version: string | null = null;
   const commitLikeMessage = async () => {
     const result = await kv.atomic().check({ key: ["life"], versionstamp: null }, {
@@ -86,7 +87,7 @@ function contestants(kv: Deno.Kv, topic: Topic<unknown>): Contestant[] {
   const withId = () => topic.publish(DATA, { id: crypto.randomUUID() });
   return [
     { name: BASELINE, publishers: 1, publish: commit },
-    { name: "bare commits of the data as an object", publishers: 1, publish: () => kv.set(["bare", written++], DATA) },
+    { name: "bare commits with a head, one after another", publishers: 1, publish: commitWithHead },
     { name: "bare commits of as many entries as a message", publishers: 1, publish: commitLikeMessage },
     { name: "publish, one publisher", publishers: 1, publish: () => topic.publish(DATA) },
     { name: "publish, one publisher, with ids", publishers: 1, publish: withId },

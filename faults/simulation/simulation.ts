@@ -4,6 +4,7 @@ import type { Random } from "../../tests/unit/support/random.ts";
 import { check, type Findings, type History, type Stored } from "../history.ts";
 import type { LogEntry } from "../log_entry.ts";
 import { readersOf } from "../progress.ts";
+import { readStored } from "../read_stored.ts";
 import type { UsedTopic } from "../work.ts";
 import { SimulatedDatabase } from "./database.ts";
 import { type Draw, draw } from "./draw.ts";
@@ -171,17 +172,7 @@ class Simulation {
 
   async #readAll(): Promise<Stored[]> {
     const node = new SimulatedNode("checker", 1, this.#draw, this.#network);
-    const head = await node.topic.head();
-    const stored: Stored[] = [];
-    for await (const entry of node.topic.subscribe({ from: "earliest" })) {
-      if ("gap" in entry) {
-        // It was removed while it was read, and what came before it has been removed, too.
-        stored.length = 0;
-        continue;
-      }
-      stored.push({ id: entry.id, payload: entry.data });
-      if (entry.id >= head) break;
-    }
+    const stored = await readStored(node.topic);
     await node.end();
     return stored;
   }
