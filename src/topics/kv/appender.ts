@@ -1,15 +1,15 @@
 /** Appends batches to logs, whatever becomes of the replies. */
-import { type SeriesPlace, toSeriesPlace } from "../series_id.ts";
 import type { AppendOptions, AppendResult, LogRef, NewMessage } from "../store.ts";
 import { Batch, type Pending } from "./batch.ts";
 import type { Connection } from "./connection.ts";
-import type { KvCheck, KvEntry, KvSet, KvWrite } from "./engine.ts";
+import type { KvCheck, KvEngine, KvEntry, KvSet, KvWrite } from "./engine.ts";
 import type { Epoch, Life } from "./epoch.ts";
 import { encodeFrame } from "./frame.ts";
 import { EPOCH_KEY, idKey, idsKey, policyKey, seriesKey } from "./keys.ts";
 import { Known, type KnownLog } from "./known.ts";
+import { type BatchState, findBatch, findIds, findRecalled, recalledOf } from "./lookup.ts";
 import { encodePolicy } from "./policy.ts";
-import { type BatchState, encodeBatch, encodeEnd, encodeId, findBatch, findIds, placeInSeries } from "./records.ts";
+import { encodeBatch, encodeId } from "./records.ts";
 
 /**
  * How long series and ids are remembered at least, in milliseconds: longer than an append is tried again, and than whoever is
@@ -37,11 +37,6 @@ interface Writing {
   readonly known: KnownLog;
   /** Gives up. */
   readonly signal: AbortSignal | undefined;
-}
-
-/** A message that is published again, and its place in the series that may have brought it. */
-interface Recalled extends SeriesPlace {
-  readonly pending: Pending;
 }
 
 /** What appending needs. */
@@ -92,10 +87,11 @@ export class Appender {
   async #store(writing: Writing, life: Life): Promise<boolean> {
     const { connection } = this.#options;
     const { batch, signal } = writing;
-    const lives = await Promise.all(
-      Array.from(placesOf(batch), ([series, places]) => this.#recall(batch.log, series, places, signal)),
-    );
-    for (const read of lives) if (await this.#isOver(life, read)) return false;
+    const recalled = recalledOf(batch);
+    if (recalled.size > 0) {
+      const find = (engine: KvEngine) => findRecalled(batch.log.name, recalled, engine, memoryOf(batch.log));
+      for (const read of await connection.use(find, signal)) if (await this.#isOver(life, read)) return false;
+    }
     let state = this.#stateOf(batch, life);
     for (let refusals = 0; batch.pending.length > 0;) {
       if (!state) {
@@ -169,12 +165,13 @@ export class Appender {
   }
 
   #writeOf(
-    { batch: { log: { name, policy }, series, first, isSplit }, batch, known }: Writing,
+    { batch: { log, series, first, isSplit }, batch, known }: Writing,
     part: readonly Pending[],
     { life, version }: BatchState,
     newest: string | null | undefined,
   ): KvWrite {
-    const expireIn = Math.max(policy.dedupe, MIN_MEMORY);
+    const { name, policy } = log;
+    const expireIn = memoryOf(log);
     const ids: KvSet[] = [];
     const unnamed: number[] = [];
     for (const [index, pending] of part.entries()) {
@@ -200,44 +197,9 @@ export class Appender {
     const value = encodeFrame({ time: this.#options.now(), messages: part.map(({ message }) => message) });
     return { checks, sets, append: { prefix: known.frames, value } };
   }
-
-  /**
-   * Finds messages that are published again by the ids that they had in a series, and notes it in them. Where the series has not
-   * brought one, it is ended: it must not bring the message later, when that has been appended anew.
-   *
-   * @returns The life of the database in which that was so.
-   */
-  #recall(
-    { name, policy }: LogRef,
-    series: string,
-    messages: readonly Recalled[],
-    signal: AbortSignal | undefined,
-  ): Promise<KvEntry | undefined> {
-    const key = seriesKey(name, series);
-    const expireIn = Math.max(policy.dedupe, MIN_MEMORY);
-    return this.#options.connection.use(async (engine) => {
-      for (;;) {
-        const [life, entry] = await engine.get([EPOCH_KEY, key]);
-        const places = messages.map(({ number }) => entry && placeInSeries(entry, number));
-        if (places.every((place) => place !== undefined)) {
-          for (const [index, { pending }] of messages.entries()) {
-            const place = places[index]!;
-            if (place !== "none") pending.outcome = { cursor: place, duplicate: true };
-          }
-          return life;
-        }
-        const checks = [{ key, version: entry?.version ?? null }];
-        await engine.write({ checks, sets: [{ key, value: encodeEnd(entry), expireIn }] });
-      }
-    }, signal);
-  }
 }
 
-/** The messages of a batch that are published again by the ids that they had in series, by series. */
-function placesOf({ pending }: Batch): Map<string, Recalled[]> {
-  const recalled = pending.flatMap((pending) => {
-    const place = pending.message.id === undefined ? undefined : toSeriesPlace(pending.message.id);
-    return place ? [{ pending, ...place }] : [];
-  });
-  return Map.groupBy(recalled, ({ series }) => series);
+/** How long series and ids of a log are remembered, in milliseconds. */
+function memoryOf({ policy }: LogRef): number {
+  return Math.max(policy.dedupe, MIN_MEMORY);
 }

@@ -1,8 +1,8 @@
 /** What is remembered of messages, so that one that is published again is found. */
 import type { AppendOutcome, Cursor } from "../store.ts";
-import type { Batch, Pending } from "./batch.ts";
-import { KEYS_PER_READ, type KvEngine, type KvEntry } from "./engine.ts";
-import { EPOCH_KEY, idKey, idsKey, seriesKey, toCursor } from "./keys.ts";
+import type { Batch } from "./batch.ts";
+import type { KvEntry } from "./engine.ts";
+import { toCursor } from "./keys.ts";
 
 /**
  * What is remembered of an id: the series and the number of the first message of the batch that brought it, the index of its message in
@@ -47,65 +47,8 @@ export function placeInSeries(entry: KvEntry, number: number): Cursor | "none" |
   return number < first || version !== null ? "none" : undefined;
 }
 
-/** What is remembered of a series, and the life of the database. */
-export interface BatchState {
-  /** The life of the database. */
-  readonly life: KvEntry | undefined;
-  /** The version of what is remembered of the series; null where nothing is. */
-  readonly version: string | null;
-}
-
-/** Looks whether messages without an id are stored already, and notes it in the batch. */
-export async function findBatch(batch: Batch, engine: KvEngine): Promise<BatchState> {
-  const [life, stored] = await engine.get([EPOCH_KEY, seriesKey(batch.log.name, batch.series)]);
-  for (const waiting of stored ? batch.pending : []) {
-    if (batch.idOf(waiting) !== undefined) continue;
-    const place = placeInSeries(stored!, batch.first + waiting.index);
-    // Somebody has published one of them again, and made sure that the series brings none.
-    if (place === "none") batch.split();
-    else if (place !== undefined) waiting.outcome = { cursor: place, duplicate: false };
-  }
-  return { life, version: stored?.version ?? null };
-}
-
-/**
- * Looks which messages are stored already, by their ids, and notes it in them.
- *
- * @param batch The batch.
- * @param sought Messages of it that have ids.
- * @param engine The database.
- * @param newest The version of the newest write with ids, where that is known before; it is read otherwise.
- * @returns That version as of when all were read; undefined where it changed meanwhile.
- */
-export async function findIds(
-  batch: Batch,
-  sought: readonly Pending[],
-  engine: KvEngine,
-  newest: string | undefined,
-): Promise<string | null | undefined> {
-  const { log: { name } } = batch;
-  const guard = newest === undefined ? [idsKey(name)] : [];
-  const perRead = KEYS_PER_READ - guard.length;
-  const versions = new Set<string | null>(newest === undefined ? [] : [newest]);
-  const find = async (some: readonly Pending[]): Promise<void> => {
-    const keys = some.map((pending) => idKey(name, batch.idOf(pending)!));
-    const entries = await engine.get([...keys, ...guard]);
-    for (const [index, pending] of some.entries()) {
-      const entry = entries[index];
-      if (entry) pending.outcome = decodeId(entry, batch);
-    }
-    if (guard.length > 0) versions.add(entries[some.length]?.version ?? null);
-  };
-  const reads = Math.max(1, Math.ceil(sought.length / perRead));
-  await Promise.all(
-    Array.from({ length: reads }, (_, read) => find(sought.slice(read * perRead, (read + 1) * perRead))),
-  );
-  const [version] = versions;
-  return versions.size === 1 ? version : undefined;
-}
-
 /** Reads what became of the message of an id, for the batch that looks for it. */
-function decodeId(entry: KvEntry, batch: Batch): AppendOutcome {
+export function outcomeOfId(entry: KvEntry, batch: Batch): AppendOutcome {
   const [series, first, index, count] = decode<IdRecord>(entry);
   // Where an earlier attempt of the same append has stored it, it is no duplicate.
   const isOwn = series === batch.series && first === batch.first;
