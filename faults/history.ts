@@ -8,13 +8,16 @@ export interface Stored {
   readonly payload: Payload;
 }
 
+/** Sorts after all ids. */
+const AFTER_ALL = "~";
+
 /** What happened in a run. */
 export interface History {
   /** The logs of the nodes, by their names. */
   readonly logs: ReadonlyMap<string, readonly LogEntry[]>;
   /** What the store held at the end, in its order. */
   readonly stored: readonly Stored[];
-  /** How many of the newest messages the store keeps at least. */
+  /** How many of the newest messages the store keeps at least; none where they become too old. */
   readonly keeps: number;
 }
 
@@ -36,7 +39,7 @@ export function check(history: History): Findings {
   const order = orderOf(history, faults);
   checkStored(history, order, faults);
   checkPublishers(order, faults);
-  for (const [node, log] of history.logs) checkReaders(node, log, order, history.keeps < Infinity, faults);
+  for (const [node, log] of history.logs) checkReaders(node, log, order, history.keeps, faults);
   const count = (kind: LogEntry["kind"]) => entries.filter((entry) => entry.kind === kind).length;
   return {
     faults,
@@ -75,7 +78,7 @@ function checkStored({ stored, keeps }: History, order: readonly Stored[], fault
     faults.push("store: it is not in the order of its ids");
   }
   const kept = new Set(ids);
-  const oldest = keeps < Infinity ? ids[0] ?? "" : "";
+  const oldest = keeps < Infinity ? ids[0] ?? AFTER_ALL : "";
   if (ids.length < Math.min(keeps, order.length)) {
     faults.push(`store: it has ${ids.length} of ${order.length} messages, and keeps ${keeps}`);
   }
@@ -99,9 +102,10 @@ function checkReaders(
   node: string,
   log: readonly LogEntry[],
   order: readonly Stored[],
-  isTrimmed: boolean,
+  keeps: number,
   faults: string[],
 ): void {
+  const isTrimmed = keeps < Infinity;
   const indexOf = new Map(order.map(({ id }, index) => [id, index]));
   /** The index of the message that each reader must get next; undefined where it was told that it misses some. */
   const next = new Map<string, number | undefined>();
@@ -122,7 +126,9 @@ function checkReaders(
     }
   }
   for (const [reader, index] of next) {
-    if (index === undefined ? order.length > 0 : index !== order.length) {
+    // Who was told that nothing is kept has come to the end, too.
+    const isAtEnd = index === undefined ? keeps === 0 || order.length === 0 : index === order.length;
+    if (!isAtEnd) {
       faults.push(`${node}, reader ${reader}: it came to ${index ?? 0} of ${order.length}`);
     }
   }

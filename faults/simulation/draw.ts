@@ -31,12 +31,14 @@ export function draw(random: Random): Draw {
   const isForgetful = random.oneIn(3);
   const isCrowded = random.oneIn(4);
   const isTrimmed = !isCrowded && random.oneIn(4);
+  const isAged = !isCrowded && !isTrimmed && random.oneIn(4);
   const pause = random.pick([1, 2, 50]);
   return {
     options: {
       durable: true,
       dedupe: isForgetful ? random.pick(["1s", "2m"]) : "12h",
       ...isTrimmed && { retention: { count: 50 } },
+      ...isAged && { retention: { age: "3s" } },
       ...random.oneIn(3) && { buffer: 2 },
     },
     work: {

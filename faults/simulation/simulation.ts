@@ -14,6 +14,10 @@ import { inVirtualTime } from "./virtual_time.ts";
 
 const NAMES = ["a", "b", "c"] as const;
 
+/** After how many milliseconds at most a publisher in a hurry gives up. */
+const MAX_HURRY = 50;
+/** How long the log is read at the end, in milliseconds. */
+const READING = 10_000;
 /** How long nothing happens at the end, in milliseconds. */
 const QUIET = 60_000;
 /**
@@ -86,21 +90,21 @@ class Simulation {
     this.#network.calm();
     while (this.#network.isLate || !this.#isPublished) await rest(1_000);
     const stored = await this.#readAll();
-    const head = stored.at(-1)!.id;
     // A reader that does not come to the end is told of as a fault.
-    for (let waits = 0; waits < 600 && !this.#isRead(head); waits++) await rest(1_000);
+    for (let waits = 0; waits < 600 && !this.#isRead(stored.at(-1)); waits++) await rest(1_000);
     await this.#checkQuiet();
     await Promise.all(Array.from(this.#nodes.values(), (node) => node.end()));
     const { retention } = this.#draw.options;
-    return { logs: this.#logs, stored, keeps: retention?.count ?? Infinity };
+    const keeps = retention?.age === undefined ? retention?.count ?? Infinity : 0;
+    return { logs: this.#logs, stored, keeps };
   }
 
   get #isPublished(): boolean {
     return [...this.#nodes.values()].every(({ entries }) => entries.some(({ kind }) => kind === "published"));
   }
 
-  #isRead(head: string): boolean {
-    return [...this.#nodes.values()].every(({ entries }) => readersOf(entries).every((last) => last === head));
+  #isRead(newest: Stored | undefined): boolean {
+    return [...this.#nodes.values()].every(({ entries }) => readersOf(entries).every((last) => last === newest?.id));
   }
 
   /** Who waits where nothing comes asks little. */
@@ -154,7 +158,9 @@ class Simulation {
     const isInHurry = () => oneInHurry < Infinity && random.oneIn(oneInHurry);
     return {
       publish: async (data, options) => {
-        const signal = isInHurry() ? AbortSignal.any([options!.signal!, inHurry(random)]) : options!.signal!;
+        const signal = isInHurry()
+          ? AbortSignal.any([options!.signal!, timeout(random.below(MAX_HURRY))])
+          : options!.signal!;
         const result = await whileAlive(node, node.topic.publish(data, { ...options, signal }));
         await whileAlive(node, rest(pause()));
         return result;
@@ -172,7 +178,7 @@ class Simulation {
 
   async #readAll(): Promise<Stored[]> {
     const node = new SimulatedNode("checker", 1, this.#draw, this.#network);
-    const stored = await readStored(node.topic);
+    const stored = await readStored(node.topic, timeout(READING));
     await node.end();
     return stored;
   }
@@ -188,10 +194,10 @@ async function whileAlive<Result>(node: SimulatedNode, result: Promise<Result>):
   return await (node.isDead ? new Promise<never>(() => {}) : result);
 }
 
-/** Gives up at any time soon. */
-function inHurry(random: Random): AbortSignal {
+/** `AbortSignal.timeout` in virtual time. */
+function timeout(ms: number): AbortSignal {
   const giveUp = new AbortController();
-  setTimeout(() => giveUp.abort(new DOMException("Not waited for", "TimeoutError")), random.below(50));
+  setTimeout(() => giveUp.abort(new DOMException("No answer in time", "TimeoutError")), ms);
   return giveUp.signal;
 }
 
