@@ -13,9 +13,11 @@ export interface Draw {
   readonly pause: () => number;
   /** Of so many publishes one is given up at once, or soon, whatever those do that share its batch. */
   readonly oneInHurry: number;
+  /** How far the clock of a node is ahead, in milliseconds. */
+  readonly skew: () => number;
   /** Whether nodes are killed. */
   readonly kills: boolean;
-  /** How long the network goes away, in milliseconds. */
+  /** How long nodes are out of reach at most, in milliseconds. */
   readonly outages: readonly number[];
   readonly oneInTrouble: number;
   readonly maxLate: number;
@@ -50,6 +52,7 @@ export function draw(random: Random): Draw {
     },
     pause: () => isForgetful && random.oneIn(100) ? random.below(200_000) : random.below(pause),
     oneInHurry: random.pick([Infinity, 50, 5]),
+    skew: () => random.below(2_000),
     kills: !isForgetful && random.oneIn(2),
     outages: isForgetful ? [200, 3_000] : [200, 5_000, 20_000],
     oneInTrouble: random.pick(isForgetful ? [Infinity, 200, 50] : [Infinity, 50, 10, 4]),

@@ -57,10 +57,11 @@ export interface Client {
 export class Network {
   readonly #options: NetworkOptions;
   readonly #counts = new Map<Fate, number>();
-  /** What is carried out late, by who asked for it. */
-  readonly #late = new Map<Client, number>();
+  /** How much is carried out late. */
+  #late = 0;
   #isCalm = false;
-  #isDown = false;
+  /** Who is out of reach of the database. */
+  #away: Client | "all" | undefined;
 
   /** Lies there. */
   constructor(options: NetworkOptions) {
@@ -79,23 +80,23 @@ export class Network {
 
   /** Whether something will be carried out yet. */
   get isLate(): boolean {
-    return [...this.#late.values()].some((count) => count > 0);
+    return this.#late > 0;
   }
 
-  /** Goes away; what is asked is neither carried out nor answered. */
-  goDown(): void {
-    this.#isDown = true;
+  /** Takes a node out of reach of the database, or all: what is asked is neither carried out nor answered. */
+  takeAway(client: Client | "all"): void {
+    this.#away = client;
   }
 
-  /** Comes back. */
-  comeBack(): void {
-    this.#isDown = false;
+  /** Brings them back. */
+  bringBack(): void {
+    this.#away = undefined;
   }
 
   /** From now on there is no trouble. */
   calm(): void {
     this.#isCalm = true;
-    this.#isDown = false;
+    this.#away = undefined;
   }
 
   /** Connects a node, until the signal says that nobody wants it any more. */
@@ -119,7 +120,7 @@ export class Network {
     this.#counts.set(fate, (this.#counts.get(fate) ?? 0) + 1);
     await this.#travel();
     // Whoever goes on with the work of a dead node cannot know what is on the way: it may come after what that one does.
-    if (this.#isDown || client.isDead) return await noAnswer(closing);
+    if (this.#away === "all" || this.#away === client || client.isDead) return await noAnswer(closing);
     if (fate === "refused") throw new Error("The network is in trouble");
     if (fate === "lost") return await noAnswer(closing);
     if (fate === "late" || fate === "failed and late" || fate === "doubled") this.#carryOutLate(client, carryOut);
@@ -147,15 +148,11 @@ export class Network {
 
   #carryOutLate(client: Client, carryOut: () => unknown): void {
     const { random, maxLate } = this.#options;
-    this.#note(client, 1);
+    this.#late++;
     setTimeout(() => {
-      this.#note(client, -1);
+      this.#late--;
       if (!client.isDead) carryOut();
     }, random.below(random.oneIn(2) ? 1_000 : maxLate));
-  }
-
-  #note(client: Client, change: number): void {
-    this.#late.set(client, (this.#late.get(client) ?? 0) + change);
   }
 }
 

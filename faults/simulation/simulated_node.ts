@@ -21,9 +21,17 @@ export class SimulatedNode implements Client {
   readonly #ending = new AbortController();
   #working: Promise<void> = Promise.resolve();
 
-  constructor(readonly name: string, readonly life: number, { options, work }: Draw, network: Network) {
+  constructor(readonly name: string, readonly life: number, { options, work, skew }: Draw, network: Network) {
     const open = (signal: AbortSignal) => network.connect(this, signal);
-    const store = new KvStore({ name: "simulated", interval: INTERVAL, open, openWatching: open, isLogged: false });
+    const ahead = skew();
+    const store = new KvStore({
+      name: "simulated",
+      interval: INTERVAL,
+      now: () => Date.now() + ahead,
+      open,
+      openWatching: open,
+      isLogged: false,
+    });
     this.#plan = { ...work, name, life };
     this.#app = new App({ topics: store });
     this.topic = this.#app.topic("orders", options);

@@ -117,7 +117,7 @@ class Simulation {
     }
   }
 
-  /** Takes away the network, and kills nodes, while they publish. */
+  /** Takes nodes out of reach of the database, and kills some, while they publish. */
   async #disturb(): Promise<void> {
     const { kills, outages } = this.#draw;
     const random = this.#random;
@@ -129,10 +129,11 @@ class Simulation {
   }
 
   async #takeAway(ms: number): Promise<void> {
-    this.#note("outage");
-    this.#network.goDown();
+    const node = this.#random.oneIn(2) ? this.#nodes.get(this.#random.pick(NAMES))! : "all";
+    this.#note(node === "all" ? "outage" : "partition");
+    this.#network.takeAway(node);
     await rest(ms);
-    this.#network.comeBack();
+    this.#network.bringBack();
   }
 
   #kill(name: string): void {
