@@ -118,6 +118,7 @@ export const PLAN: Omit<ClusterPlan, "topics"> = {
   options: { durable: true },
   publishers: PUBLISHERS,
   messages: MESSAGES,
+  isShared: false,
   patience: 2_000,
   readers: 2,
   rest: 0,

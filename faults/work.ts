@@ -12,6 +12,8 @@ export interface WorkPlan {
   readonly publishers: number;
   /** How many messages each publishes. */
   readonly messages: number;
+  /** Whether those who give ids publish the same messages on all nodes. */
+  readonly isShared: boolean;
   /** How long a publish waits before it is made again, in milliseconds. */
   readonly patience: number;
   /** How many readers there are. */
@@ -48,8 +50,8 @@ export async function work(workplace: Workplace): Promise<void> {
     return readAll(workplace, `${plan.name}.${index}`, rest);
   });
   await Promise.all(Array.from({ length: plan.publishers }, async (_, index) => {
-    const publisher = `${plan.name}.${index}`;
     const hasIds = index % 2 === 0;
+    const publisher = `${hasIds && plan.isShared ? "all" : plan.name}.${index}`;
     // Whoever gives ids publishes all again; whoever does not cannot tell what became of the last one.
     const first = hasIds
       ? 0

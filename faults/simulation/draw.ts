@@ -26,8 +26,8 @@ export interface Draw {
 
 /**
  * Draws a run. In some the database forgets what it remembers of messages after two minutes, and publishers rest for longer: whoever
- * publishes again must come before, and nothing that is on the way may be carried out after. In the others it has to last for all of
- * them.
+ * publishes again, here or on another node, must come before, and nothing that is on the way may be carried out after. In the others
+ * that lasts for all of the run.
  */
 export function draw(random: Random): Draw {
   const isForgetful = random.oneIn(3);
@@ -46,6 +46,7 @@ export function draw(random: Random): Draw {
     work: {
       publishers: isCrowded ? 40 : 1 + random.below(6),
       messages: isCrowded ? 12 : 40 + random.below(isTrimmed ? 200 : 40),
+      isShared: !isForgetful && random.oneIn(2),
       patience: random.pick([500, 2_000, 5_000]),
       readers: 2,
       rest: random.pick([0, 2, 20]),
