@@ -110,8 +110,10 @@ function checkReaders(
   /** The index of the message that each reader must get next; undefined where it was told that it misses some. */
   const next = new Map<string, number | undefined>();
   for (const entry of log) {
-    if (entry.kind === "subscribe" && entry.after === null) next.set(entry.reader, isTrimmed ? undefined : 0);
-    else if (entry.kind === "gap") {
+    if (entry.kind === "subscribe") {
+      const first = isTrimmed ? undefined : 0;
+      next.set(entry.reader, entry.after === null ? first : indexOf.get(entry.after)! + 1);
+    } else if (entry.kind === "gap") {
       if (!isTrimmed) faults.push(`${node}, reader ${entry.reader}: it was told of a gap where nothing is removed`);
       next.set(entry.reader, entry.oldest === null ? undefined : indexOf.get(entry.oldest));
     } else if (entry.kind === "read") {
