@@ -6,7 +6,7 @@ import { Reader } from "./reader.ts";
 import type { LogRef, NewMessage, TopicStore } from "./store.ts";
 import { checkId, Subscription } from "./subscription.ts";
 import { Tail } from "./tail.ts";
-import type { ResolvedTopicOptions } from "./topic_options.ts";
+import { refuseUnknown, type ResolvedTopicOptions } from "./topic_options.ts";
 
 /** What the topics of an application share. */
 export interface ChannelContext {
@@ -74,7 +74,8 @@ export class Channel<Data> {
   }
 
   /** Makes a reader. It is closed from the start while the application ends its streams. */
-  subscribe({ after, from = "now", signal }: SubscribeOptions): Subscription<Data> {
+  subscribe({ after, from = "now", signal, ...unknown }: SubscribeOptions): Subscription<Data> {
+    refuseUnknown(unknown, `subscribe to the topic "${this.name}"`, "after, from or signal");
     if (after !== undefined) checkId(after);
     const isDate = from instanceof Date && !Number.isNaN(from.getTime());
     if (from !== "now" && from !== "earliest" && !isDate) {

@@ -7,6 +7,7 @@ import { countBytes, encodeData } from "./data.ts";
 import { InvalidMessageError } from "./invalid_message_error.ts";
 import type { PublishResult } from "./publisher.ts";
 import type { Subscription } from "./subscription.ts";
+import { refuseUnknown } from "./topic_options.ts";
 
 /** How a message is published. */
 export interface PublishOptions {
@@ -77,13 +78,14 @@ export class Topic<Data = unknown, Input = Data> {
    * @param options Its id and type, and how long to wait.
    * @returns The id of the message. Publishing what was published before gives the id of then.
    * @throws {TypeError} When the data does not fit the schema, with its `issues`; when JSON cannot carry it; when the id or type
-   * cannot be used.
+   * cannot be used, or an option is unknown.
    * @throws {RangeError} When the message is too large.
    * @throws {PublishOutcomeUnknown} When the signal was aborted, or the store failed, before the store had answered.
    * @throws {Error} When the store cannot be opened as it is configured, or too much waits for it already: nothing was stored.
    */
   async publish(data: Input, options: PublishOptions = {}): Promise<PublishResult> {
-    const { id, type, signal } = options;
+    const { id, type, signal, ...unknown } = options;
+    refuseUnknown(unknown, `publish to the topic "${this.name}"`, "id, type or signal");
     if (id !== undefined) this.#checkText(id, "id");
     if (type !== undefined) this.#checkType(type);
     const checked = this.#validator?.validate(data);
@@ -103,7 +105,7 @@ export class Topic<Data = unknown, Input = Data> {
    *
    * @param options Where to begin, and what ends it.
    * @throws {SyntaxError} When the id to begin after is none.
-   * @throws {TypeError} When `from` is none of its values.
+   * @throws {TypeError} When `from` is none of its values, or an option is unknown.
    *
    * @example What was missed comes first
    * ```ts

@@ -130,7 +130,12 @@ function toBound(value: number, most: number, name: string): number {
   throw new RangeError(`Cannot set ${name}: it must be ${range}, got ${value}`);
 }
 
-function refuseUnknown(options: object, action: string, known: string): void {
+/**
+ * Refuses options that are left when those that are known were taken out.
+ *
+ * @throws {TypeError} When there are any.
+ */
+export function refuseUnknown(options: object, action: string, known: string): void {
   for (const key of Object.keys(options)) {
     throw new TypeError(`Cannot ${action}: the option "${key}" is unknown, use ${known}`);
   }

@@ -1,5 +1,6 @@
-import { assert, assertEquals, assertRejects } from "@std/assert";
+import { assert, assertEquals, assertRejects, assertThrows } from "@std/assert";
 import * as v from "valibot";
+import type { SubscribeOptions } from "../../../src/topics/channel.ts";
 import { InvalidMessageError } from "../../../src/topics/invalid_message_error.ts";
 import { MemoryStore } from "../../../src/topics/memory_store.ts";
 import type { PublishOptions } from "../../../src/topics/topic.ts";
@@ -94,6 +95,20 @@ Deno.test("An id is a text of 1 to 256 characters, a type one line of them and n
   }
   await topic.publish(1, { id: "x".repeat(256), type: "x".repeat(256) });
   await topic.publish(1, { id: "two\nlines", type: "webfw" });
+});
+
+Deno.test("An option that is misspelt is told of, when publishing and when subscribing", async () => {
+  const topic = topicsOf().topic("orders");
+  await assertRejects(
+    () => topic.publish(1, { Id: "order 1" } as PublishOptions),
+    TypeError,
+    'Cannot publish to the topic "orders": the option "Id" is unknown, use id, type or signal',
+  );
+  assertThrows(
+    () => topic.subscribe({ lastEventId: "x" } as SubscribeOptions),
+    TypeError,
+    'Cannot subscribe to the topic "orders": the option "lastEventId" is unknown, use after, from or signal',
+  );
 });
 
 Deno.test("Concurrent publishes of one id are one message, whatever they hold", async () => {
