@@ -1,13 +1,6 @@
 // A database of keys and values in memory, as Deno KV is one: versions that grow, checks, entries that expire, its limits.
 
-import {
-  KEYS_PER_READ,
-  type KvCheck,
-  type KvEntry,
-  type KvKey,
-  type KvSet,
-  type KvWrite,
-} from "../../src/topics/kv/engine.ts";
+import { KEYS_PER_READ, type KvEntry, type KvKey, type KvWrite } from "../../src/topics/kv/engine.ts";
 import type { Random } from "../../tests/unit/support/random.ts";
 
 interface Stored extends KvEntry {
@@ -43,7 +36,7 @@ export class SimulatedDatabase {
   /** Reads entries by their keys. */
   get(keys: readonly KvKey[]): (KvEntry | undefined)[] {
     if (keys.length > KEYS_PER_READ) throw new TypeError("Too many keys");
-    return keys.map((key) => this.#find(key));
+    return keys.map((key) => this.#find(textOf(key)));
   }
 
   /** Reads entries in order. */
@@ -54,16 +47,17 @@ export class SimulatedDatabase {
     const found: KvEntry[] = [];
     for (const text of this.#order) {
       if (found.length === limit || text >= end) break;
-      const entry = text >= start ? this.#find(this.#entries.get(text)?.key ?? []) : undefined;
+      const entry = text >= start ? this.#find(text) : undefined;
       if (entry) found.push(entry);
     }
     return found;
   }
 
   /** Writes, if all checks hold. */
-  write({ checks = [], sets = [], deletes = [], append }: KvWrite): string | undefined {
-    checkLimits({ checks, sets, deletes, ...append && { append } });
-    if (!checks.every(({ key, version }) => (this.#find(key)?.version ?? null) === version)) return undefined;
+  write(write: KvWrite): string | undefined {
+    checkLimits(write);
+    const { checks = [], sets = [], deletes = [], append } = write;
+    if (checks.some(({ key, version }) => (this.#find(textOf(key))?.version ?? null) !== version)) return undefined;
     this.#version += 1 + this.#random.below(9);
     const version = this.#version.toString(16).padStart(16, "0") + "0000";
     for (const { key, value, expireIn } of sets) this.#put({ key, value, version, expiresAt: this.#endOf(expireIn) });
@@ -81,8 +75,7 @@ export class SimulatedDatabase {
     return () => this.#watchers.delete(wake);
   }
 
-  #find(key: KvKey): KvEntry | undefined {
-    const text = textOf(key);
+  #find(text: string): KvEntry | undefined {
     const entry = this.#entries.get(text);
     if (!entry || entry.expiresAt > Date.now()) return entry;
     this.#remove(text);
@@ -111,14 +104,7 @@ function textOf(key: KvKey): string {
   return key.join("\0");
 }
 
-function checkLimits(
-  { checks, sets, deletes, append }: {
-    checks: readonly KvCheck[];
-    sets: readonly KvSet[];
-    deletes: readonly KvKey[];
-    append?: { readonly prefix: KvKey; readonly value: Uint8Array };
-  },
-): void {
+function checkLimits({ checks = [], sets = [], deletes = [], append }: KvWrite): void {
   const keys = [...sets.map(({ key }) => key), ...deletes, ...append ? [[...append.prefix, "0".repeat(20)]] : []];
   const values = [...sets.map(({ value }) => value), ...append ? [append.value] : []];
   const keyBytes = keys.map((key) => new TextEncoder().encode(textOf(key)).length + 2);

@@ -240,6 +240,17 @@ test("messages of series that are published again are looked for together", asyn
   assertEquals([setting.reads - reads, writes.length - before], [2, 2]);
 });
 
+test("of however many series ids are made up, each message is stored once, within the checks of a write", async (setting) => {
+  const { meddled, other, writes } = setting;
+  const batch = Array.from({ length: 256 }, (_, number) => messageOf(number, toSeriesId(crypto.randomUUID(), number)));
+  const { outcomes } = await append(meddled, LOG, batch);
+  assertEquals(outcomes.filter(({ duplicate }) => duplicate), []);
+  const again = await append(other, LOG, batch);
+  assertEquals(again.outcomes, outcomes.map(({ cursor }) => ({ cursor, duplicate: true })));
+  assertEquals(dataOf((await other.read(LOG, LOG_START, ALL)).messages), batch.map((_, number) => number));
+  for (const { checks = [] } of writes) assert(checks.length <= 10);
+});
+
 test("names and ids of any length fit the keys of a write", async ({ meddled, other, writes }) => {
   const log = logOf("日".repeat(256), { bytes: 1e9 });
   const batch = Array.from({ length: 256 }, (_, index) => messageOf(index, "日".repeat(250) + index));
