@@ -5,9 +5,9 @@ import type { Connection } from "./connection.ts";
 import type { KvCheck, KvEngine, KvEntry, KvSet, KvWrite } from "./engine.ts";
 import type { Epoch, Life } from "./epoch.ts";
 import { encodeFrame } from "./frame.ts";
-import { EPOCH_KEY, idKey, idsKey, policyKey, seriesKey } from "./keys.ts";
+import { idKey, idsKey, policyKey, seriesKey } from "./keys.ts";
 import { Known, type KnownLog } from "./known.ts";
-import { type BatchState, findBatch, findIds, findRecalled, recalledOf } from "./lookup.ts";
+import { findBatch, findIds, findRecalled, recalledOf } from "./lookup.ts";
 import { encodePolicy } from "./policy.ts";
 import { encodeBatch, encodeId } from "./records.ts";
 
@@ -92,12 +92,14 @@ export class Appender {
       const find = (engine: KvEngine) => findRecalled(batch.log.name, recalled, engine, memoryOf(batch.log));
       for (const read of await connection.use(find, signal)) if (await this.#isOver(life, read)) return false;
     }
-    let state = this.#stateOf(batch, life);
+    /** Of what is remembered of the series; null where nothing is. */
+    let before = this.#known.versionOf(batch.series) ?? (batch.first === 0 ? null : undefined);
     for (let refusals = 0; batch.pending.length > 0;) {
-      if (!state) {
-        state = await connection.use((engine) => findBatch(batch, engine), signal);
-        if (await this.#isOver(life, state.life)) return false;
-        this.#known.noteVersion(batch.series, state.version);
+      if (before === undefined) {
+        const found = await connection.use((engine) => findBatch(batch, engine), signal);
+        if (await this.#isOver(life, found.life)) return false;
+        before = found.version;
+        this.#known.noteVersion(batch.series, before);
         // All may have been found: a frame of no messages would be one that readers never come to.
         continue;
       }
@@ -112,21 +114,15 @@ export class Appender {
       }
       const version = isGuarded && newest === undefined
         ? undefined
-        : await this.#write(writing, part, state, isGuarded ? newest : undefined);
+        : await this.#write(writing, part, before, isGuarded ? newest : undefined);
       if (version !== undefined) {
         batch.settle(part, version);
         continue;
       }
       refusals++;
-      state = undefined;
+      before = undefined;
     }
     return true;
-  }
-
-  /** What has been before a batch; undefined where it has to be found out. */
-  #stateOf({ series, first }: Batch, life: Life): BatchState | undefined {
-    const version = this.#known.versionOf(series) ?? (first === 0 ? null : undefined);
-    return version === undefined ? undefined : { life, version };
   }
 
   /** Whether a life has ended, as somebody may have found out before. */
@@ -151,11 +147,11 @@ export class Appender {
   async #write(
     writing: Writing,
     part: readonly Pending[],
-    state: BatchState,
+    before: string | null,
     newest: string | null | undefined,
   ): Promise<string | undefined> {
     const { batch, known, signal } = writing;
-    const write = this.#writeOf(writing, part, state, newest);
+    const write = this.#writeOf(writing, part, before, newest);
     const version = await this.#options.connection.use((engine) => engine.write(write), signal);
     if (version === undefined) return undefined;
     known.isDeclared = true;
@@ -167,7 +163,7 @@ export class Appender {
   #writeOf(
     { batch: { log, series, first, isSplit }, batch, known }: Writing,
     part: readonly Pending[],
-    { life, version }: BatchState,
+    before: string | null,
     newest: string | null | undefined,
   ): KvWrite {
     const { name, policy } = log;
@@ -183,10 +179,10 @@ export class Appender {
     const sets = [...ids, ...known.sets];
     const isNumbered = isSplit || unnamed.length > 0;
     // What is remembered of a series is there in one life of the database alone.
-    if (!isNumbered || version === null) checks.push({ key: EPOCH_KEY, version: life?.version ?? null });
+    if (!isNumbered || before === null) checks.push(known.check);
     if (isNumbered) {
       const record = seriesKey(name, series);
-      checks.push({ key: record, version });
+      checks.push({ key: record, version: before });
       if (unnamed.length > 0) sets.push({ key: record, value: encodeBatch(first, part.length, unnamed), expireIn });
     }
     if (newest !== undefined) checks.push({ key: idsKey(name), version: newest });

@@ -1,7 +1,7 @@
 /** The life of the database: another one where it was lost and made anew, so that places of before mean nothing any more. */
 import type { Connection } from "./connection.ts";
-import type { KvEntry } from "./engine.ts";
-import { EPOCH_KEY, hashOf } from "./keys.ts";
+import type { KvCheck, KvEntry } from "./engine.ts";
+import { EPOCH_KEY, hashOf, lifeKey } from "./keys.ts";
 
 /** The entry of a life, and what it holds. */
 export interface Life extends KvEntry {
@@ -26,8 +26,10 @@ export class Epoch {
       for (;;) {
         const [known] = await engine.get([EPOCH_KEY]);
         if (known) return toLife(known);
-        const value = new TextEncoder().encode(crypto.randomUUID());
-        await engine.write({ checks: [{ key: EPOCH_KEY, version: null }], sets: [{ key: EPOCH_KEY, value }] });
+        const text = crypto.randomUUID();
+        const value = new TextEncoder().encode(text);
+        const sets = [{ key: EPOCH_KEY, value }, { key: lifeKey(text), value: new Uint8Array() }];
+        await engine.write({ checks: [{ key: EPOCH_KEY, version: null }], sets });
       }
     });
     life.catch(() => {
@@ -58,6 +60,11 @@ export class Epoch {
 /** The life of a log: 8 hexadecimal digits that are others for another log, and in another life of the database. */
 export function epochOf(name: string, life: Life): string {
   return hashOf(life.text + name).toString(16).padStart(8, "0");
+}
+
+/** Holds in a life alone: that of its entry does not, since a database made anew may give it the same version. */
+export function checkOf({ text, version }: Life): KvCheck {
+  return { key: lifeKey(text), version };
 }
 
 function toLife(entry: KvEntry): Life {

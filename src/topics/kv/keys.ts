@@ -4,6 +4,7 @@
  * | key                   | value                                                                                      |
  * | --------------------- | ------------------------------------------------------------------------------------------ |
  * | epoch                 | the life of the database                                                                   |
+ * | epoch life            | nothing; it is there in that life alone                                                    |
  * | id name id            | the message of an id                                                                       |
  * | log name version      | a frame: the messages of one write                                                         |
  * | log name head         | nothing; its version is that of the newest frame                                           |
@@ -35,6 +36,11 @@ export const TRIMMER_KEY: KvKey = [...ROOT, "trimmer"];
 export const POLICIES_START: KvKey = [...ROOT, "policy", ""];
 /** After the policies. */
 export const POLICIES_END: KvKey = [...ROOT, "policy "];
+
+/** What is there in one life of the database alone. */
+export function lifeKey(life: string): KvKey {
+  return [...EPOCH_KEY, life];
+}
 
 /** A bell. */
 export function bellKey(bell: number): KvKey {

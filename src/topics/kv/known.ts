@@ -1,6 +1,6 @@
 /** What a node knows of a database from what it has written there, so that it need not ask again. */
-import type { KvKey, KvSet } from "./engine.ts";
-import { epochOf, type Life } from "./epoch.ts";
+import type { KvCheck, KvKey, KvSet } from "./engine.ts";
+import { checkOf, epochOf, type Life } from "./epoch.ts";
 import { bellKey, framesPrefix, headKey } from "./keys.ts";
 
 /** Of how many logs and series something is known; of more it is found out again. */
@@ -12,6 +12,8 @@ const NOTHING: Uint8Array = new Uint8Array();
 export interface KnownLog {
   /** The life of the log. */
   readonly epoch: string;
+  /** Holds in that life alone. */
+  readonly check: KvCheck;
   /** What is set by each write. */
   readonly sets: readonly KvSet[];
   /** Where frames go. */
@@ -66,6 +68,7 @@ export class Known {
   #newLog(name: string, life: Life): KnownLog {
     return {
       epoch: epochOf(name, life),
+      check: checkOf(life),
       sets: [
         { key: headKey(name), value: NOTHING },
         { key: bellKey(this.#bellOf(name)), value: new TextEncoder().encode(name) },

@@ -1,11 +1,13 @@
 // What becomes of batches when others write at the same time, and when replies are lost.
 
 import { assert, assertEquals, assertNotEquals } from "@std/assert";
+import { SimulatedDatabase } from "../../../../faults/simulation/database.ts";
 import { toSeriesId } from "../../../../src/topics/series_id.ts";
 import { type KvEngine, type KvKey, type KvWrite, toEngine } from "../../../../src/topics/kv/engine.ts";
 import { idsKey, seriesKey } from "../../../../src/topics/kv/keys.ts";
 import { KvStore } from "../../../../src/topics/kv/kv_store.ts";
 import { LOG_START, type TopicStore } from "../../../../src/topics/store.ts";
+import { Random } from "../../support/random.ts";
 import { ALL, append, dataOf, logOf, messageOf } from "../../../contract/store_fixture.ts";
 
 const LOG = logOf("orders");
@@ -259,37 +261,42 @@ test("names and ids of any length fit the keys of a write", async ({ meddled, ot
   assertEquals(dataOf((await other.read(log, LOG_START, ALL)).messages), batch.map(({ data }) => JSON.parse(data)));
 });
 
-/** A store whose database is lost and made anew when it is told so. */
-function losableStore(databases: readonly Deno.Kv[], beforeWrite: (write: KvWrite) => Promise<void>) {
-  let engine = toEngine(databases[0]!);
+/** A store whose database is lost when it is told so, and another one over the database that is made anew, which counts as the first. */
+function losableStore(beforeWrite: (write: KvWrite) => Promise<void> = () => Promise.resolve()) {
+  const [lost, anew] = [newEngine(), newEngine()];
+  let engine = lost;
+  const options = { name: "simulated", interval: 50 };
   const store = new KvStore({
-    name: "memory",
-    interval: 50,
+    ...options,
     open: () =>
       Promise.resolve({
+        ...lost,
         get: (keys) => engine.get(keys),
         list: (from, to, limit) => engine.list(from, to, limit),
         write: async (write) => {
           await beforeWrite(write);
           return await engine.write(write);
         },
-        watch: (keys) => engine.watch(keys),
-        close: () => {},
       }),
   });
-  return { store, lose: () => void (engine = toEngine(databases[1]!)) };
+  const elsewhere = new KvStore({ ...options, open: () => Promise.resolve(anew) });
+  return { store, elsewhere, lose: () => void (engine = anew) };
 }
 
-/** Two databases, of which the second one counts otherwise, so that no two of their entries have the same version. */
-async function openDatabases(): Promise<Deno.Kv[]> {
-  const databases = [await Deno.openKv(":memory:"), await Deno.openKv(":memory:")];
-  for (let write = 0; write < 10; write++) await databases[1]!.set(["other"], write);
-  return databases;
+/** A database of which each gives the same versions. */
+function newEngine(): KvEngine {
+  const database = new SimulatedDatabase(new Random(1));
+  return {
+    get: async (keys) => await database.get(keys),
+    list: async (from, to, limit) => await database.list(from, to, limit),
+    write: async (write) => await database.write(write),
+    watch: async function* () {},
+    close: () => {},
+  };
 }
 
 Deno.test("Appending: where the database was lost and made anew, what a log keeps is written again", async () => {
-  const databases = await openDatabases();
-  const { store, lose } = losableStore(databases, () => Promise.resolve());
+  const { store, lose } = losableStore();
   const series = crypto.randomUUID();
   const before = await store.append(LOG, [messageOf("before")], { series, first: 0 });
   lose();
@@ -298,14 +305,12 @@ Deno.test("Appending: where the database was lost and made anew, what a log keep
   assertEquals(await store.list(), [LOG]);
   assertEquals(dataOf((await store.read(LOG, LOG_START, ALL)).messages), ["after"]);
   await store.close();
-  for (const database of databases) database.close();
 });
 
 Deno.test("Appending: what is stored in a database made anew is of its life, whoever found out first", async () => {
-  const databases = await openDatabases();
   const held = Promise.withResolvers<void>();
   let isHeld = false;
-  const { store, lose } = losableStore(databases, async ({ append }) => {
+  const { store, lose } = losableStore(async ({ append }) => {
     if (isHeld && append?.prefix.at(-1) === "slow") await held.promise;
   });
   const [slow, quick] = [logOf("slow"), logOf("quick")];
@@ -321,13 +326,23 @@ Deno.test("Appending: what is stored in a database made anew is of its life, who
   assertEquals([epoch, dataOf(messages)], [current, ["after"]]);
   assertEquals((await store.list()).map(({ name }) => name), ["quick", "slow"]);
   await store.close();
-  for (const database of databases) database.close();
 });
 
+for (const id of [undefined, "id"]) {
+  const what = id === undefined ? "the first batch of a series" : "a message with an id";
+  Deno.test(`Appending: ${what} is of the life of a database made anew`, async () => {
+    const { store, elsewhere, lose } = losableStore();
+    await append(store, LOG, [messageOf("before", "before")]);
+    const { epoch } = await elsewhere.bounds(LOG);
+    lose();
+    const after = await append(store, LOG, [messageOf("after", id)]);
+    assertEquals(after.epoch, epoch);
+    await Promise.all([store.close(), elsewhere.close()]);
+  });
+}
+
 Deno.test("Appending: a message that is found in a database made anew has its id of there", async () => {
-  const databases = await openDatabases();
-  const { store, lose } = losableStore(databases, () => Promise.resolve());
-  const elsewhere = new KvStore({ name: "memory", interval: 50, open: () => Promise.resolve(toEngine(databases[1]!)) });
+  const { store, elsewhere, lose } = losableStore();
   await append(store, LOG, [messageOf("before")]);
   const series = crypto.randomUUID();
   const stored = await elsewhere.append(LOG, [messageOf("message")], { series, first: 0 });
@@ -335,15 +350,13 @@ Deno.test("Appending: a message that is found in a database made anew has its id
   const again = await append(store, LOG, [messageOf("message", toSeriesId(series, 0))]);
   assertEquals(again, { epoch: stored.epoch, outcomes: [{ cursor: stored.outcomes[0]!.cursor, duplicate: true }] });
   await Promise.all([store.close(), elsewhere.close()]);
-  databases[0]!.close();
 });
 
 for (const isFoundOut of [false, true]) {
   const who = isFoundOut ? "another append finds out" : "nobody else finds out";
   Deno.test(`Appending: a batch of several writes is whole in a database made anew between them, where ${who}`, async () => {
-    const databases = await openDatabases();
     let writes = 0;
-    const { store, lose } = losableStore(databases, async ({ append: appended }) => {
+    const { store, lose } = losableStore(async ({ append: appended }) => {
       if (appended?.prefix.at(-1) !== "long" || ++writes !== 2) return;
       lose();
       if (isFoundOut) await append(store, logOf("quick"), [messageOf("found out")]);
@@ -361,6 +374,5 @@ for (const isFoundOut of [false, true]) {
     }
     assertEquals(numbers, batch.map((_, index) => index));
     await store.close();
-    for (const database of databases) database.close();
   });
 }
