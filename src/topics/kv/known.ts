@@ -6,8 +6,6 @@ import { bellKey, framesPrefix, headKey } from "./keys.ts";
 /** Of how many logs and series something is known; of more it is found out again. */
 const MAX_KNOWN = 10_000;
 
-const NOTHING: Uint8Array = new Uint8Array();
-
 /** What is known of a log. */
 export interface KnownLog {
   /** The life of the log. */
@@ -66,12 +64,14 @@ export class Known {
   }
 
   #newLog(name: string, life: Life): KnownLog {
+    const epoch = epochOf(name, life);
+    const encoder = new TextEncoder();
     return {
-      epoch: epochOf(name, life),
+      epoch,
       check: checkOf(life),
       sets: [
-        { key: headKey(name), value: NOTHING },
-        { key: bellKey(this.#bellOf(name)), value: new TextEncoder().encode(name) },
+        { key: headKey(name), value: encoder.encode(epoch) },
+        { key: bellKey(this.#bellOf(name)), value: encoder.encode(name) },
       ],
       frames: framesPrefix(name),
       isDeclared: false,

@@ -34,10 +34,10 @@ const FRAMES_PER_READ = 64;
 /** The head of a log, the newest write with ids, and where it begins. */
 const KEYS_AFTER_FRAMES = 3;
 
-/** Where a log begins and ends, apart from its life. */
-interface Ends {
-  readonly low: Cursor;
-  readonly head: Cursor;
+/** Where a log begins and ends, as it was read. */
+interface Ends extends Omit<LogBounds, "epoch"> {
+  /** The life of the log: not what is known of the database, which may have been made anew. Undefined where nothing was appended. */
+  readonly epoch: string | undefined;
 }
 
 /** Frames in order, without a hole, and the ends of the log at that moment or later. */
@@ -75,7 +75,7 @@ export class KvLogReader {
   /** Where a log begins and ends. */
   async bounds({ name }: LogRef): Promise<LogBounds> {
     const ends = await this.#connection.use(async (engine) => toEnds(await engine.get([headKey(name), lowKey(name)])));
-    return { epoch: await this.#epoch.of(name), ...ends };
+    return { ...ends, epoch: await this.#epochOf(name, ends) };
   }
 
   /** Messages after a place. What is too old is passed over, whether it has been removed or not. */
@@ -94,7 +94,8 @@ export class KvLogReader {
         } else if (!addMessages(messages, version, frame, after, limits)) break;
       }
       if (messages.length === 0 && !page.isEnd) continue;
-      return { epoch: await this.#epoch.of(log.name), low, head: page.head > low ? page.head : low, messages };
+      const epoch = await this.#epochOf(log.name, page);
+      return { epoch, low, head: page.head > low ? page.head : low, messages };
     }
   }
 
@@ -138,6 +139,10 @@ export class KvLogReader {
     }, signal);
   }
 
+  async #epochOf(name: string, { epoch }: Ends): Promise<string> {
+    return epoch ?? await this.#epoch.of(name);
+  }
+
   #isTooOld(time: number, { policy: { age } }: LogRef): boolean {
     return time < this.#now() - age;
   }
@@ -167,9 +172,10 @@ function sizeOf(messages: readonly StoredMessage[]): number {
 }
 
 function toEnds([head, low]: readonly (KvEntry | undefined)[]): Ends {
-  const lowest = low ? new TextDecoder().decode(low.value) : LOG_START;
+  const decoder = new TextDecoder();
+  const lowest = low ? decoder.decode(low.value) : LOG_START;
   const highest = head ? endOf(head.version) : LOG_START;
-  return { low: lowest, head: highest > lowest ? highest : lowest };
+  return { epoch: head && decoder.decode(head.value), low: lowest, head: highest > lowest ? highest : lowest };
 }
 
 function isVersion(text: string): boolean {

@@ -229,8 +229,8 @@ test("messages of series that are published again are looked for together", asyn
     series: stored,
     first: 0,
   });
-  // The life of the database is known before.
-  await meddled.bounds(LOG);
+  // The life of the database is known before: of a log without messages nothing else tells it.
+  await meddled.bounds(logOf("empty"));
   const [reads, before] = [setting.reads, writes.length];
   const again = [stored, lost].flatMap((series) =>
     [0, 1, 2].map((number) => messageOf(number, toSeriesId(series, number)))
@@ -340,6 +340,17 @@ for (const id of [undefined, "id"]) {
     await Promise.all([store.close(), elsewhere.close()]);
   });
 }
+
+Deno.test("Appending: what is read of a database made anew is of its life, before anybody has found out", async () => {
+  const { store, elsewhere, lose } = losableStore();
+  await append(store, LOG, [messageOf("before")]);
+  const { epoch } = await append(elsewhere, LOG, [messageOf("after")]);
+  lose();
+  const { epoch: read, messages } = await store.read(LOG, LOG_START, ALL);
+  assertEquals([read, dataOf(messages)], [epoch, ["after"]]);
+  assertEquals((await store.bounds(LOG)).epoch, epoch);
+  await Promise.all([store.close(), elsewhere.close()]);
+});
 
 Deno.test("Appending: a message that is found in a database made anew has its id of there", async () => {
   const { store, elsewhere, lose } = losableStore();
