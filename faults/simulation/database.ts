@@ -18,7 +18,7 @@ const MAX_ENTRIES_PER_READ = 500;
 /** Holds entries. All that it does is done at once. */
 export class SimulatedDatabase {
   readonly #random: Random;
-  readonly #entries = new Map<string, Stored>();
+  #entries = new Map<string, Stored>();
   /** In their order; undefined where it has to be found anew. */
   #order: string[] | undefined;
   readonly #watchers = new Set<() => void>();
@@ -73,6 +73,15 @@ export class SimulatedDatabase {
   watch(wake: () => void): () => void {
     this.#watchers.add(wake);
     return () => this.#watchers.delete(wake);
+  }
+
+  /** Is lost and made anew: it counts from the beginning. Gives the database that was. */
+  lose(): SimulatedDatabase {
+    const lost = new SimulatedDatabase(this.#random);
+    [lost.#entries, lost.#version] = [this.#entries, this.#version];
+    [this.#entries, this.#version, this.#order] = [new Map(), 0, undefined];
+    for (const wake of [...this.#watchers]) wake();
+    return lost;
   }
 
   #find(text: string): KvEntry | undefined {

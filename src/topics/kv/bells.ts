@@ -2,7 +2,7 @@
  * Tells who watches a log that it has grown. Each write of a log rings one of a few bells, which many logs share; a node looks at all
  * of them at once, whatever the number of logs. The bells are hints: what has come, the log tells.
  */
-import type { AppendOutcome } from "../store.ts";
+import type { AppendResult } from "../store.ts";
 import type { Connection } from "./connection.ts";
 import { pause } from "./connection.ts";
 import { KEYS_PER_READ, type KvEngine, type KvEntry } from "./engine.ts";
@@ -43,6 +43,8 @@ export class Bells {
   #look: Promise<void> | undefined;
   #timer: ReturnType<typeof setTimeout> | undefined;
   #following: Promise<void> | undefined;
+  /** How many lives of the database have ended. */
+  #ended = 0;
   /** How often in a row a look has found what the watch should have told. */
   #unheard = 0;
 
@@ -73,11 +75,22 @@ export class Bells {
   }
 
   /** This process has written a log. */
-  ring(name: string, outcomes: readonly AppendOutcome[]): void {
+  ring(name: string, { epoch, outcomes }: AppendResult): void {
     const watched = this.#watched.get(name);
-    if (!watched) return;
+    // What comes after a place of a life that has ended would never be told of.
+    if (!watched || !this.#options.epoch.isPresent(name, epoch)) return;
     const newest = outcomes.reduce((newest, { cursor }) => cursor > newest ? cursor : newest, "");
     tell(watched, newest.slice(0, VERSION_LENGTH));
+  }
+
+  /** The database is another one: all that was known means nothing any more. */
+  startAnew(): void {
+    this.#ended++;
+    this.#seen.fill("");
+    for (const watched of this.#watched.values()) {
+      watched.told = "";
+      for (const wake of [...watched.wakes]) wake();
+    }
   }
 
   /** Hears nothing any more. */
@@ -142,9 +155,12 @@ export class Bells {
 
   /** Takes note of the bells. Gives whether one had rung that was not known to. */
   async #hear([life, ...bells]: readonly (KvEntry | undefined)[]): Promise<boolean> {
-    if (await this.#options.epoch.observe(life)) return this.#startAnew();
+    await this.#options.epoch.observe(life);
+    const ended = this.#ended;
     let isNews = false;
     for (const [bell, entry] of bells.entries()) {
+      // What is told of a life that has ended would keep the next one from being told.
+      if (this.#ended !== ended) break;
       if (!entry || entry.version <= this.#seen[bell]!) continue;
       this.#seen[bell] = entry.version;
       isNews = true;
@@ -154,6 +170,7 @@ export class Bells {
   }
 
   async #tellOf(bell: number, { value, version }: KvEntry): Promise<void> {
+    const ended = this.#ended;
     const named = new TextDecoder().decode(value);
     const others: [name: string, watched: Watched][] = [];
     for (const [name, watched] of this.#watched) {
@@ -166,21 +183,12 @@ export class Bells {
       const part = others.slice(start, start + KEYS_PER_READ);
       const keys = part.map(([name]) => headKey(name));
       const heads = await this.#options.connection.use((engine: KvEngine) => engine.get(keys), this.#closing.signal);
+      if (this.#ended !== ended) return;
       for (const [index, [, watched]] of part.entries()) {
         const head = heads[index]?.version ?? "";
         if (head > watched.told) tell(watched, head);
       }
     }
-  }
-
-  /** The database is another one: all that was known means nothing any more. */
-  #startAnew(): boolean {
-    this.#seen.fill("");
-    for (const watched of this.#watched.values()) {
-      watched.told = "";
-      for (const wake of [...watched.wakes]) wake();
-    }
-    return true;
   }
 }
 

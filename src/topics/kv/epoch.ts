@@ -12,11 +12,20 @@ export interface Life extends KvEntry {
 /** Knows the life of the database. */
 export class Epoch {
   readonly #connection: Connection;
+  readonly #onEnd: () => void;
   #life: Promise<Life> | undefined;
+  /** As it was read last. */
+  #known: Life | undefined;
 
-  /** Asks for nothing yet. */
-  constructor(connection: Connection) {
+  /**
+   * Asks for nothing yet.
+   *
+   * @param connection The database.
+   * @param onEnd Called when it turns out that a life has ended, whoever finds out.
+   */
+  constructor(connection: Connection, onEnd: () => void) {
     this.#connection = connection;
+    this.#onEnd = onEnd;
   }
 
   /** The life as it was read last; the first who asks makes it. */
@@ -25,7 +34,7 @@ export class Epoch {
     const life = this.#life = this.#connection.use(async (engine) => {
       for (;;) {
         const [known] = await engine.get([EPOCH_KEY]);
-        if (known) return toLife(known);
+        if (known) return this.#known = toLife(known);
         const text = crypto.randomUUID();
         const value = new TextEncoder().encode(text);
         const sets = [{ key: EPOCH_KEY, value }, { key: lifeKey(text), value: new Uint8Array() }];
@@ -38,17 +47,19 @@ export class Epoch {
     return life;
   }
 
-  /**
-   * Takes note of the entry as it has been read by somebody.
-   *
-   * @returns Whether it is another life than the one that was known.
-   */
-  async observe(entry: KvEntry | undefined): Promise<boolean> {
+  /** Takes note of the entry as it has been read by somebody. */
+  async observe(entry: KvEntry | undefined): Promise<void> {
     const known = await this.current();
     const life = entry && toLife(entry);
-    if (known.version === life?.version && known.text === life.text) return false;
+    if (known.version === life?.version && known.text === life.text) return;
+    this.#known = life;
     this.#life = life && Promise.resolve(life);
-    return true;
+    this.#onEnd();
+  }
+
+  /** Whether the life of a log is the present one, as far as is known. */
+  isPresent(name: string, epoch: string): boolean {
+    return this.#known !== undefined && epochOf(name, this.#known) === epoch;
   }
 
   /** The life of a log now. */

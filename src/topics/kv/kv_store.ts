@@ -49,7 +49,7 @@ export class KvStore implements TopicStore {
     const connection = this.#connection = new Connection(options);
     const watching = this.#watching = openWatching &&
       new Connection({ ...options, open: openWatching, isLogged: false });
-    const epoch = new Epoch(connection);
+    const epoch = new Epoch(connection, () => this.#bells.startAnew());
     this.#reader = new KvLogReader(connection, epoch, now);
     this.#appender = new Appender({ connection, epoch, bellOf: Bells.of, now });
     this.#bells = new Bells({ connection, watching, interval, epoch });
@@ -65,7 +65,7 @@ export class KvStore implements TopicStore {
   async append(log: LogRef, messages: readonly NewMessage[], options: AppendOptions): Promise<AppendResult> {
     const result = await this.#appender.append(log, messages, options);
     this.#trimmer.start();
-    this.#bells.ring(log.name, result.outcomes);
+    this.#bells.ring(log.name, result);
     return result;
   }
 

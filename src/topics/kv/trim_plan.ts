@@ -17,6 +17,13 @@ export class TrimPlan {
   #segments: Segment[] = [];
   #end: Cursor = LOG_START;
 
+  /**
+   * Knows of no frame.
+   *
+   * @param epoch The life of the log; undefined where nothing was appended.
+   */
+  constructor(readonly epoch: string | undefined) {}
+
   /** The place up to which frames have been added. */
   get end(): Cursor {
     return this.#end;

@@ -1,5 +1,5 @@
 /** Removes what logs do not keep: one node for all, whichever holds the lease. */
-import type { Cursor, LogBounds, LogPolicy, LogRef } from "../store.ts";
+import { type Cursor, LOG_START, type LogBounds, type LogPolicy, type LogRef } from "../store.ts";
 import type { Connection } from "./connection.ts";
 import { KEYS_PER_READ, type KvEngine, type KvEntry } from "./engine.ts";
 import { decodePolicy } from "./policy.ts";
@@ -76,7 +76,7 @@ export class Trimmer {
   async trim(log: LogRef): Promise<LogBounds> {
     const { reader } = this.#options;
     const plan = await this.#measure(log.name);
-    await this.#remove(log.name, plan.endOfExcess(log.policy, this.#options.now()));
+    await this.#remove(log.name, plan, plan.endOfExcess(log.policy, this.#options.now()));
     return await reader.bounds(log);
   }
 
@@ -138,7 +138,8 @@ export class Trimmer {
     const known = this.#plans.get(name);
     if (known && head === known.end && known.endOfExcess(policy, time) === undefined) return;
     try {
-      await this.#remove(name, (await this.#measure(name)).endOfExcess(policy, time));
+      const plan = await this.#measure(name);
+      await this.#remove(name, plan, plan.endOfExcess(policy, time));
     } catch (error) {
       // Whoever reads the log is told of it. The others are to be trimmed all the same.
       if (!(error instanceof TypeError)) throw error;
@@ -147,14 +148,15 @@ export class Trimmer {
 
   /** Reads what has come since the last time. */
   async #measure(name: string): Promise<TrimPlan> {
-    let plan = this.#plans.get(name) ?? new TrimPlan();
+    let plan = this.#plans.get(name);
     for (;;) {
-      const { frames, low, head, isEnd } = await this.#frames(name, plan.end);
-      if (head < plan.end) {
-        // The database is another one.
-        plan = new TrimPlan();
+      const { epoch, frames, low, head, isEnd } = await this.#frames(name, plan?.end ?? LOG_START);
+      if (plan && (epoch !== plan.epoch || head < plan.end)) {
+        // The database is another one, or was set back.
+        plan = undefined;
         continue;
       }
+      plan ??= new TrimPlan(epoch);
       plan.dropUpTo(low);
       for (const { key, value } of frames) plan.add(endOf(key.at(-1)!), measureFrame(value));
       if (isEnd) break;
@@ -164,7 +166,7 @@ export class Trimmer {
   }
 
   /** Removes what comes up to a place. The low place moves with each write, so that no reader finds a hole that it is not told of. */
-  async #remove(name: string, end: string | undefined): Promise<void> {
+  async #remove(name: string, plan: TrimPlan, end: string | undefined): Promise<void> {
     if (end === undefined) return;
     const keyBytes = framesPrefix(name).join("").length * 3 + 64;
     const perWrite = Math.max(1, Math.min(250, Math.floor(MAX_KEY_BYTES / keyBytes)));
@@ -172,7 +174,8 @@ export class Trimmer {
       const [lowEntry] = await this.#use((engine) => engine.get([lowKey(name)]));
       const low = lowEntry ? new TextDecoder().decode(lowEntry.value) : "";
       if (low >= end) break;
-      const { frames } = await this.#frames(name, low || "0".repeat(22), perWrite);
+      const { epoch, frames } = await this.#frames(name, low || LOG_START, perWrite);
+      if (epoch !== plan.epoch) break;
       const doomed = frames.filter(({ key }) => endOf(key.at(-1)!) <= end).slice(0, perWrite).map(({ key }) => key);
       if (doomed.length === 0) break;
       const value = new TextEncoder().encode(endOf(doomed.at(-1)!.at(-1)!));
@@ -183,7 +186,7 @@ export class Trimmer {
       };
       await this.#use((engine) => engine.write(write));
     }
-    this.#plans.get(name)?.dropUpTo(end);
+    plan.dropUpTo(end);
   }
 
   /** Asks until it is closed. */

@@ -1,14 +1,13 @@
 // What becomes of batches when others write at the same time, and when replies are lost.
 
 import { assert, assertEquals, assertNotEquals } from "@std/assert";
-import { SimulatedDatabase } from "../../../../faults/simulation/database.ts";
 import { toSeriesId } from "../../../../src/topics/series_id.ts";
 import { type KvEngine, type KvKey, type KvWrite, toEngine } from "../../../../src/topics/kv/engine.ts";
 import { idsKey, seriesKey } from "../../../../src/topics/kv/keys.ts";
 import { KvStore } from "../../../../src/topics/kv/kv_store.ts";
 import { LOG_START, type TopicStore } from "../../../../src/topics/store.ts";
-import { Random } from "../../support/random.ts";
 import { ALL, append, dataOf, logOf, messageOf } from "../../../contract/store_fixture.ts";
+import { losableStore } from "./losable_store.ts";
 
 const LOG = logOf("orders");
 
@@ -260,40 +259,6 @@ test("names and ids of any length fit the keys of a write", async ({ meddled, ot
   assert(writes.filter(({ append }) => append).length > 1);
   assertEquals(dataOf((await other.read(log, LOG_START, ALL)).messages), batch.map(({ data }) => JSON.parse(data)));
 });
-
-/** A store whose database is lost when it is told so, and another one over the database that is made anew, which counts as the first. */
-function losableStore(beforeWrite: (write: KvWrite) => Promise<void> = () => Promise.resolve()) {
-  const [lost, anew] = [newEngine(), newEngine()];
-  let engine = lost;
-  const options = { name: "simulated", interval: 50 };
-  const store = new KvStore({
-    ...options,
-    open: () =>
-      Promise.resolve({
-        ...lost,
-        get: (keys) => engine.get(keys),
-        list: (from, to, limit) => engine.list(from, to, limit),
-        write: async (write) => {
-          await beforeWrite(write);
-          return await engine.write(write);
-        },
-      }),
-  });
-  const elsewhere = new KvStore({ ...options, open: () => Promise.resolve(anew) });
-  return { store, elsewhere, lose: () => void (engine = anew) };
-}
-
-/** A database of which each gives the same versions. */
-function newEngine(): KvEngine {
-  const database = new SimulatedDatabase(new Random(1));
-  return {
-    get: async (keys) => await database.get(keys),
-    list: async (from, to, limit) => await database.list(from, to, limit),
-    write: async (write) => await database.write(write),
-    watch: async function* () {},
-    close: () => {},
-  };
-}
 
 Deno.test("Appending: where the database was lost and made anew, what a log keeps is written again", async () => {
   const { store, lose } = losableStore();

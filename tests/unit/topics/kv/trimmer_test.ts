@@ -8,7 +8,9 @@ import { framesPrefix, POLICIES_START } from "../../../../src/topics/kv/keys.ts"
 import { KvStore } from "../../../../src/topics/kv/kv_store.ts";
 import { KvLogReader } from "../../../../src/topics/kv/log_reader.ts";
 import { Trimmer } from "../../../../src/topics/kv/trimmer.ts";
-import { append, logOf, messageOf } from "../../../contract/store_fixture.ts";
+import { LOG_START } from "../../../../src/topics/store.ts";
+import { ALL, append, dataOf, logOf, messageOf } from "../../../contract/store_fixture.ts";
+import { losableStore } from "./losable_store.ts";
 
 Deno.test("A round of trimming ends when it is closed, also where the database does not answer", async () => {
   const asked = Promise.withResolvers<void>();
@@ -21,7 +23,7 @@ Deno.test("A round of trimming ends when it is closed, also where the database d
   } as Partial<KvEngine> as KvEngine;
   const open = () => Promise.resolve(engine);
   const connection = new Connection({ name: "a silent one", open, deadline: 1, patience: Infinity });
-  const reader = new KvLogReader(connection, new Epoch(connection), Date.now);
+  const reader = new KvLogReader(connection, new Epoch(connection, () => {}), Date.now);
   const trimmer = new Trimmer({ connection, reader, interval: 1, now: Date.now });
   // The trimmer's own timer keeps no program alive.
   const keeping = setInterval(() => {}, 1_000);
@@ -47,7 +49,7 @@ async function trimmerOf(
   };
   const store = new KvStore({ name: "memory", interval: 50, open: () => Promise.resolve(engine) });
   const connection = new Connection({ name: "memory", open: () => Promise.resolve(asked) });
-  const reader = new KvLogReader(connection, new Epoch(connection), Date.now);
+  const reader = new KvLogReader(connection, new Epoch(connection, () => {}), Date.now);
   const trimmer = new Trimmer({ connection, reader, interval: 1, now: Date.now });
   // The trimmer's own timer keeps no program alive.
   const keeping = setInterval(() => {}, 1_000);
@@ -90,4 +92,24 @@ Deno.test("A log that cannot be read is left alone, and the others are trimmed",
   trimmer.start();
   await removed.promise;
   await close();
+});
+
+Deno.test("Of a database made anew nothing is removed by what was known of the one before", async () => {
+  const { lost, anew, store, elsewhere, lose } = losableStore();
+  const log = logOf("orders", { count: 3 });
+  const pass = async (engine: KvEngine) => {
+    for (let write = 0; write < 50; write++) {
+      await engine.write({ sets: [{ key: ["other"], value: new Uint8Array() }] });
+    }
+  };
+  await pass(lost);
+  for (const message of ["a", "b", "c"]) await append(store, log, [messageOf(message)]);
+  await store.trim(log);
+  for (const message of ["d", "e"]) await append(elsewhere, log, [messageOf(message)]);
+  for (let time = 0; time < 3; time++) await pass(anew);
+  await append(elsewhere, log, [messageOf("f")]);
+  lose();
+  await store.trim(log);
+  assertEquals(dataOf((await store.read(log, LOG_START, ALL)).messages), ["d", "e", "f"]);
+  await Promise.all([store.close(), elsewhere.close()]);
 });

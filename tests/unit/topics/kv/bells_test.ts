@@ -1,0 +1,31 @@
+// Who is told that a log has grown.
+
+import { assert } from "@std/assert";
+import { append, logOf, messageOf } from "../../../contract/store_fixture.ts";
+import { losableStore } from "./losable_store.ts";
+
+const LOG = logOf("orders");
+
+Deno.test("Who watches a log is told of what comes after its database was made anew, also where a publisher has found out", async () => {
+  const { anew, store, elsewhere, lose } = losableStore();
+  let isTold = false;
+  const unwatch = store.watch(LOG, () => isTold = true);
+  for (let number = 0; number < 9; number++) await append(store, LOG, [messageOf(number)]);
+  lose();
+  await append(store, logOf("others"), [messageOf("found out")]);
+  isTold = false;
+  // It is the first of its life, where the one before had nine.
+  await append(elsewhere, LOG, [messageOf("first")]);
+  // The store looks at the bells again and again.
+  const { get } = anew;
+  const looked = Promise.withResolvers<void>();
+  let looks = 0;
+  anew.get = (keys) => {
+    if (++looks === 3) looked.resolve();
+    return get(keys);
+  };
+  await looked.promise;
+  assert(isTold);
+  unwatch();
+  await Promise.all([store.close(), elsewhere.close()]);
+});
