@@ -19,6 +19,8 @@ export interface History {
   readonly stored: readonly Stored[];
   /** How many of the newest messages the store keeps at least; none where they become too old. */
   readonly keeps: number;
+  /** Whether the store was lost then, so that readers need not have come to its end. */
+  readonly isLost?: boolean;
 }
 
 /** What was found. */
@@ -39,7 +41,7 @@ export function check(history: History): Findings {
   const order = orderOf(history, faults);
   checkStored(history, order, faults);
   checkPublishers(order, faults);
-  for (const [node, log] of history.logs) checkReaders(node, log, order, history.keeps, faults);
+  for (const [node, log] of history.logs) checkReaders(node, log, order, history, faults);
   const count = (kind: LogEntry["kind"]) => entries.filter((entry) => entry.kind === kind).length;
   return {
     faults,
@@ -102,7 +104,7 @@ function checkReaders(
   node: string,
   log: readonly LogEntry[],
   order: readonly Stored[],
-  keeps: number,
+  { keeps, isLost = false }: History,
   faults: string[],
 ): void {
   const isTrimmed = keeps < Infinity;
@@ -127,7 +129,7 @@ function checkReaders(
       next.set(entry.reader, index + 1);
     }
   }
-  for (const [reader, index] of next) {
+  for (const [reader, index] of isLost ? [] : next) {
     // Who was told that nothing is kept has come to the end, too.
     const isAtEnd = index === undefined ? keeps === 0 || order.length === 0 : index === order.length;
     if (!isAtEnd) {

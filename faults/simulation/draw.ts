@@ -17,6 +17,8 @@ export interface Draw {
   readonly skew: () => number;
   /** Whether nodes are killed. */
   readonly kills: boolean;
+  /** Whether the database is lost and made anew. */
+  readonly losses: boolean;
   /** How long nodes are out of reach at most, in milliseconds. */
   readonly outages: readonly number[];
   readonly oneInTrouble: number;
@@ -27,13 +29,14 @@ export interface Draw {
 /**
  * Draws a run. In some the database forgets what it remembers of messages after two minutes, and publishers rest for longer: whoever
  * publishes again, here or on another node, must come before, and nothing that is on the way may be carried out after. In the others
- * that lasts for all of the run.
+ * that lasts for all of the run. Where the database is lost, nobody publishes once more what was acknowledged before.
  */
 export function draw(random: Random): Draw {
   const isForgetful = random.oneIn(3);
   const isCrowded = random.oneIn(4);
   const isTrimmed = !isCrowded && random.oneIn(4);
   const isAged = !isCrowded && !isTrimmed && random.oneIn(4);
+  const losses = !isAged && random.oneIn(4);
   const pause = random.pick([1, 2, 50]);
   return {
     options: {
@@ -46,7 +49,7 @@ export function draw(random: Random): Draw {
     work: {
       publishers: isCrowded ? 40 : 1 + random.below(6),
       messages: isCrowded ? 12 : 40 + random.below(isTrimmed ? 200 : 40),
-      isShared: !isForgetful && random.oneIn(2),
+      isShared: !isForgetful && !losses && random.oneIn(2),
       patience: random.pick([500, 2_000, 5_000]),
       readers: 2,
       rest: random.pick([0, 2, 20]),
@@ -54,7 +57,8 @@ export function draw(random: Random): Draw {
     pause: () => isForgetful && random.oneIn(100) ? random.below(200_000) : random.below(pause),
     oneInHurry: random.pick([Infinity, 50, 5]),
     skew: () => random.below(2_000),
-    kills: !isForgetful && random.oneIn(2),
+    kills: !isForgetful && !losses && random.oneIn(2),
+    losses,
     outages: isForgetful ? [200, 3_000] : [200, 5_000, 20_000],
     oneInTrouble: random.pick(isForgetful ? [Infinity, 200, 50] : [Infinity, 50, 10, 4]),
     maxLate: isForgetful ? 30_000 : 600_000,

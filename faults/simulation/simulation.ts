@@ -1,12 +1,14 @@
 // A run in which nodes, network, database and time are simulated: the same each time, and thousands in the time of one that is not.
 
 import type { Random } from "../../tests/unit/support/random.ts";
+import { toPlace } from "../../src/topics/message_id.ts";
 import { check, type Findings, type History, type Stored } from "../history.ts";
 import type { LogEntry } from "../log_entry.ts";
 import { readersOf } from "../progress.ts";
 import { readStored } from "../read_stored.ts";
 import type { UsedTopic } from "../work.ts";
 import { SimulatedDatabase } from "./database.ts";
+import { checkLives, type Life } from "./lives.ts";
 import { type Draw, draw } from "./draw.ts";
 import { Network } from "./network.ts";
 import { SimulatedNode } from "./simulated_node.ts";
@@ -34,7 +36,8 @@ export interface SimulationOptions {
 
 /** What a run was. */
 export interface SimulatedRun extends Findings {
-  readonly history: History;
+  /** The logs of the nodes, by their names. */
+  readonly logs: History["logs"];
   /** What went wrong, and how often. */
   readonly injected: ReadonlyMap<string, number>;
   /** How long it took, in virtual milliseconds. */
@@ -46,17 +49,19 @@ export function simulate(random: Random, { isBlind = false }: SimulationOptions 
   return inVirtualTime(random, async () => {
     const begin = Date.now();
     const simulation = new Simulation(random, isBlind);
-    const history = await simulation.run();
-    const findings = check(history);
+    const { logs, ...findings } = await simulation.run();
     const faults = [...findings.faults, ...simulation.faults];
-    return { ...findings, faults, history, injected: simulation.injected, time: Date.now() - begin };
+    return { ...findings, faults, logs, injected: simulation.injected, time: Date.now() - begin };
   });
 }
 
 class Simulation {
   readonly #random: Random;
   readonly #draw: Draw;
+  readonly #database: SimulatedDatabase;
   readonly #network: Network;
+  /** The databases that were lost. */
+  readonly #lost: SimulatedDatabase[] = [];
   readonly #nodes = new Map<string, SimulatedNode>();
   readonly #logs = new Map<string, LogEntry[]>(NAMES.map((name) => [name, []]));
   readonly #injected = new Map<string, number>();
@@ -66,8 +71,8 @@ class Simulation {
   constructor(random: Random, isBlind: boolean) {
     this.#random = random;
     this.#draw = draw(random);
-    const database = new SimulatedDatabase(random);
-    this.#network = new Network({ database, random, isBlind, ...this.#draw });
+    this.#database = new SimulatedDatabase(random);
+    this.#network = this.#networkOf(this.#database, isBlind);
   }
 
   get injected(): ReadonlyMap<string, number> {
@@ -79,24 +84,35 @@ class Simulation {
     return this.#faults;
   }
 
-  run(): Promise<History> {
+  run(): Promise<Pick<SimulatedRun, "logs" | keyof Findings>> {
     return Promise.race([this.#run(), this.#failure.promise]);
   }
 
-  async #run(): Promise<History> {
+  async #run(): Promise<Pick<SimulatedRun, "logs" | keyof Findings>> {
     for (const name of NAMES) this.#nodes.set(name, new SimulatedNode(name, 1, this.#draw, this.#network));
     for (const node of this.#nodes.values()) this.#begin(node);
     await this.#disturb();
     this.#network.calm();
     while (this.#network.isLate || !this.#isPublished) await rest(1_000);
-    const stored = await this.#readAll();
+    const present = await this.#readAll(this.#network);
     // A reader that does not come to the end is told of as a fault.
-    for (let waits = 0; waits < 600 && !this.#isRead(stored.at(-1)); waits++) await rest(1_000);
+    for (let waits = 0; waits < 600 && !this.#isRead(present.stored.at(-1)); waits++) await rest(1_000);
     await this.#checkQuiet();
     await Promise.all(Array.from(this.#nodes.values(), (node) => node.end()));
+    return { logs: this.#logs, ...await this.#check(present) };
+  }
+
+  async #check(present: Life): Promise<Findings> {
     const { retention } = this.#draw.options;
     const keeps = retention?.age === undefined ? retention?.count ?? Infinity : 0;
-    return { logs: this.#logs, stored, keeps };
+    if (this.#lost.length === 0) return check({ logs: this.#logs, stored: present.stored, keeps });
+    const lost: Life[] = [];
+    for (const database of this.#lost) lost.push(await this.#readAll(this.#networkOf(database)));
+    return checkLives(this.#logs, [...lost, present], keeps);
+  }
+
+  #networkOf(database: SimulatedDatabase, isBlind = false): Network {
+    return new Network({ database, random: this.#random, isBlind, ...this.#draw });
   }
 
   get #isPublished(): boolean {
@@ -119,11 +135,12 @@ class Simulation {
 
   /** Takes nodes out of reach of the database, and kills some, while they publish. */
   async #disturb(): Promise<void> {
-    const { kills, outages } = this.#draw;
+    const { kills, losses, outages } = this.#draw;
     const random = this.#random;
     while (!this.#isPublished) {
       await rest(random.below(random.pick([50, 2_000, 20_000])));
       if (kills && random.oneIn(3)) this.#kill(random.pick(NAMES));
+      if (losses && random.oneIn(4)) this.#lose();
       if (random.oneIn(3)) await this.#takeAway(random.below(random.pick(outages)));
     }
   }
@@ -134,6 +151,12 @@ class Simulation {
     this.#network.takeAway(node);
     await rest(ms);
     this.#network.bringBack();
+  }
+
+  #lose(): void {
+    if (this.#lost.length > 3) return;
+    this.#note("lost database");
+    this.#lost.push(this.#database.lose());
   }
 
   #kill(name: string): void {
@@ -177,11 +200,14 @@ class Simulation {
     };
   }
 
-  async #readAll(): Promise<Stored[]> {
-    const node = new SimulatedNode("checker", 1, this.#draw, this.#network);
+  /** What a database holds, and the life that it is in. */
+  async #readAll(network: Network): Promise<Life> {
+    network.calm();
+    const node = new SimulatedNode("checker", 1, this.#draw, network);
+    const epoch = toPlace(await node.topic.head()).epoch;
     const stored = await readStored(node.topic, timeout(READING));
     await node.end();
-    return stored;
+    return { epoch, stored };
   }
 
   #note(what: string): void {

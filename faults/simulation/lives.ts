@@ -1,0 +1,90 @@
+// Where a database was lost and made anew, each of its lives is held by itself against what topics promise; and nobody comes from one to
+// the next without being told.
+
+import { check, type Findings, type History, type Stored } from "../history.ts";
+import type { LogEntry } from "../log_entry.ts";
+
+/** What a database held in one of its lives. */
+export interface Life {
+  /** What the ids of its messages begin with. */
+  readonly epoch: string;
+  /** Its messages, in their order, when it ended. */
+  readonly stored: readonly Stored[];
+}
+
+/** The reasons of gaps that a lost database has. */
+const LOSSES = ["epoch", "ahead"];
+
+/**
+ * Looks what was wrong in each life, and between them.
+ *
+ * @param logs The logs of the nodes, by their names.
+ * @param lives The lives, the present one last.
+ * @param keeps How many of the newest messages the store keeps at least.
+ */
+export function checkLives(logs: History["logs"], lives: readonly Life[], keeps: number): Findings {
+  const parts = lives.map(() => new Map([...logs.keys()].map((name) => [name, [] as LogEntry[]])));
+  const faults: string[] = [];
+  for (const [node, log] of logs) {
+    const own = parts.map((part) => part.get(node)!);
+    faults.push(...share(log, own, lives).map((fault) => `${node}, ${fault}`));
+  }
+  const findings = lives.map(({ stored }, index) =>
+    check({ logs: parts[index]!, stored, keeps, isLost: index < lives.length - 1 })
+  );
+  const sum = (key: "acknowledged" | "reads" | "gaps" | "unknown") => {
+    return findings.reduce((sum, found) => sum + found[key], 0);
+  };
+  return {
+    faults: [
+      ...faults,
+      ...findings.flatMap(({ faults }, index) => faults.map((fault) => `life ${index + 1}, ${fault}`)),
+    ],
+    acknowledged: sum("acknowledged"),
+    reads: sum("reads"),
+    gaps: [...logs.values()].flat().filter(({ kind }) => kind === "gap").length,
+    unknown: sum("unknown"),
+  };
+}
+
+/** Gives each entry of a log to the life that it is of: whoever comes to another life begins there, at its first message. */
+function share(log: readonly LogEntry[], parts: readonly LogEntry[][], lives: readonly Life[]): string[] {
+  const faults: string[] = [];
+  const lifeOf = (id: string) => lives.findIndex(({ epoch }) => id.startsWith(epoch));
+  /** Which life each reader is in, and whether it was told that it misses something since. */
+  const readers = new Map<string, { readonly life: number; readonly isTold: boolean }>();
+  const begin = (reader: string, life: number): void => {
+    readers.set(reader, { life, isTold: false });
+    parts[life]!.push({ kind: "subscribe", reader, after: null });
+  };
+  for (const entry of log) {
+    if (entry.kind === "ok") parts[lifeOf(entry.id)]?.push(entry) ?? faults.push(`an id of no life: ${entry.id}`);
+    else if (entry.kind === "unknown") parts[0]!.push(entry);
+    else if (entry.kind === "subscribe") {
+      if (entry.after !== null) parts[lifeOf(entry.after)]!.push(entry);
+      else readers.set(entry.reader, { life: -1, isTold: true });
+    } else if (entry.kind === "gap" || entry.kind === "read") {
+      const { reader } = entry;
+      const { life, isTold } = readers.get(reader)!;
+      if (entry.kind === "gap") {
+        if (LOSSES.includes(entry.reason)) readers.set(reader, { life, isTold: true });
+        else parts[Math.max(life, 0)]!.push(entry);
+        continue;
+      }
+      const next = lifeOf(entry.id);
+      if (next < 0) {
+        faults.push(`reader ${reader}: got ${entry.id}, which is of no life`);
+        continue;
+      }
+      if (next < life) faults.push(`reader ${reader}: came back to a life that had ended`);
+      else if (next > life && !isTold) faults.push(`reader ${reader}: came to another life, silently`);
+      else if (next === life && isTold) faults.push(`reader ${reader}: was told of a gap where nothing was missing`);
+      if (next !== life) begin(reader, next);
+      parts[next]!.push(entry);
+    }
+  }
+  // All must come to the last one.
+  const last = lives.length - 1;
+  for (const [reader, { life }] of readers) if (life !== last) begin(reader, last);
+  return faults;
+}
