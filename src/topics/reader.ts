@@ -230,10 +230,11 @@ export class Reader<Data> implements TailReader {
     const reason = lossBetween(place, slice, this.#lossReason);
     this.#isCertain = true;
     if (reason === undefined) return slice.messages.length > 0 ? [toFound(slice.messages)] : [];
-    const { low, messages } = await this.#tail.read(slice.low);
+    const oldest = await this.#tail.read(slice.low);
+    const { low, messages } = oldest;
     // What is too old, and not removed yet, the store tells but those who come across it.
     const start = isSameEpoch(low, slice.low) && low < slice.low ? slice.low : low;
-    const gap = { reason, from: place, oldest: messages[0]?.id ?? null };
+    const gap = { reason: lossBetween(place, oldest, reason) ?? reason, from: place, oldest: messages[0]?.id ?? null };
     // The messages are taken along, whatever is removed meanwhile: a reader who is slower than that gets some all the same.
     return [{ batch: [{ gap }], place: start }, ...messages.length > 0 ? [toFound(messages)] : []];
   }

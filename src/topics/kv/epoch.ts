@@ -62,8 +62,12 @@ export class Epoch {
     return this.#known !== undefined && epochOf(name, this.#known) === epoch;
   }
 
-  /** The life of a log now. */
+  /** The life of a log now, of which nothing else tells: it is empty. */
   async of(name: string): Promise<string> {
+    if (this.#known) {
+      const [entry] = await this.#connection.use((engine) => engine.get([EPOCH_KEY]));
+      await this.observe(entry);
+    }
     return epochOf(name, await this.current());
   }
 }
@@ -78,6 +82,7 @@ export function checkOf({ text, version }: Life): KvCheck {
   return { key: lifeKey(text), version };
 }
 
-function toLife(entry: KvEntry): Life {
+/** Reads the entry of a life. */
+export function toLife(entry: KvEntry): Life {
   return { ...entry, text: new TextDecoder().decode(entry.value) };
 }

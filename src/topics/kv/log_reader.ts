@@ -90,10 +90,12 @@ export class KvLogReader {
         const frame = decodeFrame(value);
         if (messages.length === 0 && this.#isTooOld(frame.time, log)) {
           if (endOf(version) > low) low = endOf(version);
-          from = low;
         } else if (!addMessages(messages, version, frame, after, limits)) break;
       }
-      if (messages.length === 0 && !page.isEnd) continue;
+      if (messages.length === 0 && !page.isEnd) {
+        from = low;
+        continue;
+      }
       const epoch = await this.#epochOf(log.name, page);
       return { epoch, low, head: page.head > low ? page.head : low, messages };
     }

@@ -2,8 +2,9 @@
 import { type Cursor, LOG_START, type LogBounds, type LogPolicy, type LogRef } from "../store.ts";
 import type { Connection } from "./connection.ts";
 import { KEYS_PER_READ, type KvEngine, type KvEntry } from "./engine.ts";
+import { checkOf, epochOf, toLife } from "./epoch.ts";
 import { decodePolicy } from "./policy.ts";
-import { endOf, framesPrefix, headKey, lowKey, POLICIES_END, POLICIES_START, TRIMMER_KEY } from "./keys.ts";
+import { endOf, EPOCH_KEY, framesPrefix, headKey, lowKey, POLICIES_END, POLICIES_START, TRIMMER_KEY } from "./keys.ts";
 import { measureFrame } from "./frame.ts";
 import type { FramePage, KvLogReader } from "./log_reader.ts";
 import { TrimPlan } from "./trim_plan.ts";
@@ -165,22 +166,23 @@ export class Trimmer {
     return plan;
   }
 
-  /** Removes what comes up to a place. The low place moves with each write, so that no reader finds a hole that it is not told of. */
+  /** Removes what comes up to a place, in the life that was measured. The low place moves with each write, so that no reader finds a hole that it is not told of. */
   async #remove(name: string, plan: TrimPlan, end: string | undefined): Promise<void> {
     if (end === undefined) return;
     const keyBytes = framesPrefix(name).join("").length * 3 + 64;
     const perWrite = Math.max(1, Math.min(250, Math.floor(MAX_KEY_BYTES / keyBytes)));
     for (;;) {
-      const [lowEntry] = await this.#use((engine) => engine.get([lowKey(name)]));
+      const [lowEntry, lifeEntry] = await this.#use((engine) => engine.get([lowKey(name), EPOCH_KEY]));
+      const life = lifeEntry && toLife(lifeEntry);
+      if (!life || epochOf(name, life) !== plan.epoch) break;
       const low = lowEntry ? new TextDecoder().decode(lowEntry.value) : "";
       if (low >= end) break;
-      const { epoch, frames } = await this.#frames(name, low || LOG_START, perWrite);
-      if (epoch !== plan.epoch) break;
+      const { frames } = await this.#frames(name, low || LOG_START, perWrite);
       const doomed = frames.filter(({ key }) => endOf(key.at(-1)!) <= end).slice(0, perWrite).map(({ key }) => key);
       if (doomed.length === 0) break;
       const value = new TextEncoder().encode(endOf(doomed.at(-1)!.at(-1)!));
       const write = {
-        checks: [{ key: lowKey(name), version: lowEntry?.version ?? null }],
+        checks: [checkOf(life), { key: lowKey(name), version: lowEntry?.version ?? null }],
         sets: [{ key: lowKey(name), value }],
         deletes: doomed,
       };

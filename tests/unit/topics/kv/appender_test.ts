@@ -317,6 +317,15 @@ Deno.test("Appending: what is read of a database made anew is of its life, befor
   await Promise.all([store.close(), elsewhere.close()]);
 });
 
+Deno.test("Appending: a log that is empty in a database made anew is of its life, before anybody has found out", async () => {
+  const { store, elsewhere, lose } = losableStore();
+  await append(store, LOG, [messageOf("before")]);
+  const { epoch } = await elsewhere.bounds(LOG);
+  lose();
+  assertEquals([(await store.read(LOG, LOG_START, ALL)).epoch, (await store.bounds(LOG)).epoch], [epoch, epoch]);
+  await Promise.all([store.close(), elsewhere.close()]);
+});
+
 Deno.test("Appending: a message that is found in a database made anew has its id of there", async () => {
   const { store, elsewhere, lose } = losableStore();
   await append(store, LOG, [messageOf("before")]);

@@ -4,7 +4,7 @@ import { assertEquals } from "@std/assert";
 import { Connection } from "../../../../src/topics/kv/connection.ts";
 import { type KvEngine, type KvKey, type KvWrite, toEngine } from "../../../../src/topics/kv/engine.ts";
 import { Epoch } from "../../../../src/topics/kv/epoch.ts";
-import { framesPrefix, POLICIES_START } from "../../../../src/topics/kv/keys.ts";
+import { framesPrefix, lowKey, POLICIES_START } from "../../../../src/topics/kv/keys.ts";
 import { KvStore } from "../../../../src/topics/kv/kv_store.ts";
 import { KvLogReader } from "../../../../src/topics/kv/log_reader.ts";
 import { Trimmer } from "../../../../src/topics/kv/trimmer.ts";
@@ -111,5 +111,21 @@ Deno.test("Of a database made anew nothing is removed by what was known of the o
   lose();
   await store.trim(log);
   assertEquals(dataOf((await store.read(log, LOG_START, ALL)).messages), ["d", "e", "f"]);
+  await Promise.all([store.close(), elsewhere.close()]);
+});
+
+Deno.test("What was to be removed when the database was lost is not removed from the one made anew", async () => {
+  let lostAt: KvWrite | undefined;
+  const { anew, store, elsewhere, lose } = losableStore(async (write) => {
+    if (write.deletes === undefined || lostAt) return;
+    lostAt = write;
+    lose();
+    for (const message of ["d", "e"]) await append(elsewhere, log, [messageOf(message)]);
+  });
+  const log = logOf("orders", { count: 1 });
+  for (const message of ["a", "b", "c"]) await append(store, log, [messageOf(message)]);
+  await store.trim(log);
+  assertEquals([lostAt?.deletes?.length, await anew.get([lowKey("orders")])], [2, [undefined]]);
+  assertEquals(dataOf((await store.read(log, LOG_START, ALL)).messages), ["d", "e"]);
   await Promise.all([store.close(), elsewhere.close()]);
 });
