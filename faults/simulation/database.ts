@@ -23,6 +23,7 @@ export class SimulatedDatabase {
   #order: string[] | undefined;
   readonly #watchers = new Set<() => void>();
   #version = 0;
+  #losses = 0;
 
   /**
    * Holds nothing yet.
@@ -31,6 +32,11 @@ export class SimulatedDatabase {
    */
   constructor(random: Random) {
     this.#random = random;
+  }
+
+  /** How often it was lost. */
+  get losses(): number {
+    return this.#losses;
   }
 
   /** Reads entries by their keys. */
@@ -80,6 +86,7 @@ export class SimulatedDatabase {
     const lost = new SimulatedDatabase(this.#random);
     [lost.#entries, lost.#version] = [this.#entries, this.#version];
     [this.#entries, this.#version, this.#order] = [new Map(), 0, undefined];
+    this.#losses++;
     for (const wake of [...this.#watchers]) wake();
     return lost;
   }

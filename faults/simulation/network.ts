@@ -20,7 +20,7 @@ type Fate =
   | "failed and late"
   /** There is no answer, and it is carried out long afterwards. */
   | "late"
-  /** It is carried out and answered, and long afterwards it is carried out again. */
+  /** It is carried out and answered, and long afterwards it is carried out again, unless the database was lost meanwhile. */
   | "doubled";
 
 const TROUBLES = [
@@ -123,7 +123,9 @@ export class Network {
     if (this.#away === "all" || this.#away === client || client.isDead) return await noAnswer(closing);
     if (fate === "refused") throw new Error("The network is in trouble");
     if (fate === "lost") return await noAnswer(closing);
-    if (fate === "late" || fate === "failed and late" || fate === "doubled") this.#carryOutLate(client, carryOut);
+    if (fate === "late" || fate === "failed and late" || fate === "doubled") {
+      this.#carryOutLate(client, carryOut, fate === "doubled");
+    }
     if (fate === "late") return await noAnswer(closing);
     if (fate === "failed and late") throw new Error("The network is in trouble");
     const result = carryOut();
@@ -146,12 +148,14 @@ export class Network {
     await new Promise((resolve) => setTimeout(resolve, random.below(longest)));
   }
 
-  #carryOutLate(client: Client, carryOut: () => unknown): void {
-    const { random, maxLate } = this.#options;
+  #carryOutLate(client: Client, carryOut: () => unknown, isAgain: boolean): void {
+    const { database, random, maxLate } = this.#options;
+    const { losses } = database;
     this.#late++;
     setTimeout(() => {
       this.#late--;
-      if (!client.isDead) carryOut();
+      // To an empty database the beginning of a life that was is like one that never was: nobody could tell them apart.
+      if (!client.isDead && !(isAgain && database.losses > losses)) carryOut();
     }, random.below(random.oneIn(2) ? 1_000 : maxLate));
   }
 }
