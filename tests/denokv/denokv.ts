@@ -88,6 +88,12 @@ export class Denokv implements AsyncDisposable {
     }
   }
 
+  /** Takes all data from the server that was killed, as the loss of its disk would. */
+  async loseData(): Promise<void> {
+    await Deno.remove(this.#folder, { recursive: true });
+    await Deno.mkdir(this.#folder);
+  }
+
   /** Stops the server in the middle of what it does, until it is thawed. */
   freeze(): void {
     this.#process?.kill("SIGSTOP");

@@ -1,7 +1,7 @@
 // Three nodes that share a database: what the contract promises of them, with the application's own options.
 
 import { assert, assertEquals, assertRejects } from "@std/assert";
-import { App } from "@webfw/core";
+import { App, type GapReason } from "@webfw/core";
 import { takeData } from "../contract/reading.ts";
 import { ChildProgram, CORE } from "../spec/support/child_program.ts";
 import { Denokv, hasDenokv } from "./denokv.ts";
@@ -85,4 +85,26 @@ test("a token that is refused is an error at once", async (server) => {
   const error = await assertRejects(() => app.topic("news", DURABLE).head(), Error, "it refuses the token");
   assert(!error.message.includes("not the token"));
   await app.stop();
+});
+
+test("where the database is lost and made anew, the readers of all nodes are told, and go on", async (server) => {
+  const apps = [1, 2].map(() => new App({ topics: { url: server.url, token: server.token } }));
+  const nodes = apps.map((app) => app.topic<string>("orders", DURABLE));
+  const readers = nodes.map((node) => node.subscribe({ from: "earliest" }));
+  for (let number = 0; number < 20; number++) await nodes[0]!.publish(`before ${number}`);
+  await Promise.all(readers.map((reader) => takeData(reader, 20)));
+  await server.kill();
+  await server.loseData();
+  await server.startAgain();
+  const published = [await nodes[0]!.publish("anew"), await nodes[1]!.publish("then")];
+  for (const reader of readers) {
+    const gaps: GapReason[] = [];
+    const ids: string[] = [];
+    for await (const entry of reader) {
+      if ("gap" in entry) gaps.push(entry.gap.reason);
+      else if (ids.push(entry.id) === 2) break;
+    }
+    assertEquals([gaps.at(-1), ids], ["epoch", published.map(({ id }) => id)]);
+  }
+  await Promise.all(apps.map((app) => app.stop()));
 });
