@@ -1,8 +1,8 @@
 // Three nodes that share a database: what the contract promises of them, with the application's own options.
 
 import { assert, assertEquals, assertRejects } from "@std/assert";
-import { App, type GapReason } from "@webfw/core";
-import { takeData } from "../contract/reading.ts";
+import { App, type GapReason, type Subscription } from "@webfw/core";
+import { take, takeData } from "../contract/reading.ts";
 import { ChildProgram, CORE } from "../spec/support/child_program.ts";
 import { Denokv, hasDenokv } from "./denokv.ts";
 
@@ -87,6 +87,18 @@ test("a token that is refused is an error at once", async (server) => {
   await app.stop();
 });
 
+/** The ids of the next messages, and why some before them are missing. */
+async function readOn(reader: Subscription<string>, count: number): Promise<{ reasons: GapReason[]; ids: string[] }> {
+  const [reasons, ids]: [GapReason[], string[]] = [[], []];
+  while (ids.length < count) {
+    for (const entry of await take(reader, 1)) {
+      if ("gap" in entry) reasons.push(entry.gap.reason);
+      else ids.push(entry.id);
+    }
+  }
+  return { reasons, ids };
+}
+
 test("where the database is lost and made anew, the readers of all nodes are told, and go on", async (server) => {
   const apps = [1, 2].map(() => new App({ topics: { url: server.url, token: server.token } }));
   const nodes = apps.map((app) => app.topic<string>("orders", DURABLE));
@@ -98,13 +110,37 @@ test("where the database is lost and made anew, the readers of all nodes are tol
   await server.startAgain();
   const published = [await nodes[0]!.publish("anew"), await nodes[1]!.publish("then")];
   for (const reader of readers) {
-    const gaps: GapReason[] = [];
-    const ids: string[] = [];
-    for await (const entry of reader) {
-      if ("gap" in entry) gaps.push(entry.gap.reason);
-      else if (ids.push(entry.id) === 2) break;
-    }
-    assertEquals([gaps.at(-1), ids], ["epoch", published.map(({ id }) => id)]);
+    const { reasons, ids } = await readOn(reader, 2);
+    assertEquals([reasons.at(-1), ids], ["epoch", published.map(({ id }) => id)]);
   }
   await Promise.all(apps.map((app) => app.stop()));
 });
+
+for (const publishes of ["a node that had come further", "a node that comes then"]) {
+  test(`where the database is set back by a backup, and ${publishes} publishes, readers are told`, async (server) => {
+    const apps = [1, 2, 3].map(() => new App({ topics: { url: server.url, token: server.token } }));
+    const [node, other, late] = apps.map((app) => app.topic<string>("orders", DURABLE));
+    const readers = [node!, other!].map((topic) => topic.subscribe({ from: "earliest" }));
+    for (let number = 0; number < 10; number++) await node!.publish(`kept ${number}`);
+    await server.kill();
+    const setBack = await server.backUp();
+    await server.startAgain();
+    for (let number = 0; number < 10; number++) await node!.publish(`lost ${number}`);
+    await Promise.all(readers.map((reader) => takeData(reader, 20)));
+    const after = await node!.head();
+    await server.kill();
+    await setBack();
+    await server.startAgain();
+    await (publishes === "a node that comes then" ? late! : node!).publish("anew");
+    for (const reader of readers) {
+      const { reasons } = await readOn(reader, 1);
+      assert(reasons.length > 0);
+    }
+    // However far it comes now, who comes back is told, too.
+    for (let number = 0; number < 20; number++) await late!.publish(`more ${number}`);
+    const [entry] = await take(other!.subscribe({ after }), 1);
+    assert("gap" in entry!);
+    assertEquals(entry.gap.reason, "epoch");
+    await Promise.all(apps.map((app) => app.stop()));
+  });
+}

@@ -3,7 +3,7 @@ import type { AppendOptions, AppendResult, LogRef, NewMessage } from "../store.t
 import { Batch, type Pending } from "./batch.ts";
 import type { Connection } from "./connection.ts";
 import type { KvCheck, KvEngine, KvEntry, KvSet, KvWrite } from "./engine.ts";
-import type { Epoch, Life } from "./epoch.ts";
+import { type Epoch, type Life, noteVersion } from "./epoch.ts";
 import { encodeFrame } from "./frame.ts";
 import { idKey, idsKey, policyKey, seriesKey } from "./keys.ts";
 import { Known, type KnownLog } from "./known.ts";
@@ -34,6 +34,7 @@ const NOTHING: Uint8Array = new Uint8Array();
 /** A batch on its way. */
 interface Writing {
   readonly batch: Batch;
+  readonly life: Life;
   readonly known: KnownLog;
   /** Gives up. */
   readonly signal: AbortSignal | undefined;
@@ -78,15 +79,15 @@ export class Appender {
       const life = await this.#options.epoch.current();
       const known = this.#known.log(log.name, life);
       const batch = new Batch(log, messages, options);
-      const isStored = await this.#store({ batch, known, signal }, life);
+      const isStored = await this.#store({ batch, life, known, signal });
       // Where the database turns out to be another one, nothing of the batch is in it.
       if (isStored) return { epoch: known.epoch, outcomes: batch.outcomes };
     }
   }
 
-  async #store(writing: Writing, life: Life): Promise<boolean> {
+  async #store(writing: Writing): Promise<boolean> {
     const { connection } = this.#options;
-    const { batch, signal } = writing;
+    const { batch, life, signal } = writing;
     const recalled = recalledOf(batch);
     if (recalled.size > 0) {
       const find = (engine: KvEngine) => findRecalled(batch.log.name, recalled, engine, memoryOf(batch.log));
@@ -150,10 +151,14 @@ export class Appender {
     before: string | null,
     newest: string | null | undefined,
   ): Promise<string | undefined> {
-    const { batch, known, signal } = writing;
+    const { connection, epoch } = this.#options;
+    const { batch, life, known, signal } = writing;
     const write = this.#writeOf(writing, part, before, newest);
-    const version = await this.#options.connection.use((engine) => engine.write(write), signal);
+    const newestBefore = life.newest;
+    const version = await connection.use((engine) => engine.write(write), signal);
     if (version === undefined) return undefined;
+    if (version < newestBefore) await epoch.renew(life, signal);
+    noteVersion(life, version);
     known.isDeclared = true;
     if (part.some((pending) => batch.idOf(pending) !== undefined)) known.newest = version;
     if (part.some((pending) => batch.idOf(pending) === undefined)) this.#known.noteVersion(batch.series, version);

@@ -6,7 +6,7 @@ import type { AppendResult } from "../store.ts";
 import type { Connection } from "./connection.ts";
 import { pause } from "./connection.ts";
 import { KEYS_PER_READ, type KvEngine, type KvEntry } from "./engine.ts";
-import type { Epoch } from "./epoch.ts";
+import { type Epoch, noteVersion } from "./epoch.ts";
 import { bellKey, BELLS, EPOCH_KEY, hashOf, headKey, VERSION_LENGTH } from "./keys.ts";
 
 /** How bells are heard. */
@@ -126,8 +126,13 @@ export class Bells {
 
   async #lookAtAll(): Promise<void> {
     try {
-      const entries = await this.#options.connection.use((engine) => engine.get(KEYS), this.#closing.signal);
+      const { connection, epoch } = this.#options;
+      const life = await epoch.current();
+      const { newest } = life;
+      const entries = await connection.use((engine) => engine.get(KEYS), this.#closing.signal);
       const isNews = await this.#hear(entries);
+      const isSetBack = entries.slice(1).every((entry) => !entry || entry.version < newest) && newest !== "";
+      if (isSetBack && await epoch.current() === life) await epoch.renew(life, this.#closing.signal);
       this.#unheard = isNews ? this.#unheard + 1 : 0;
       // What a watch does not tell in time it will not tell at all.
       if (this.#unheard > 1) this.#options.watching?.reopen();
@@ -154,8 +159,8 @@ export class Bells {
   }
 
   /** Takes note of the bells. Gives whether one had rung that was not known to. */
-  async #hear([life, ...bells]: readonly (KvEntry | undefined)[]): Promise<boolean> {
-    await this.#options.epoch.observe(life);
+  async #hear([entry, ...bells]: readonly (KvEntry | undefined)[]): Promise<boolean> {
+    const life = await this.#options.epoch.observe(entry);
     const ended = this.#ended;
     let isNews = false;
     for (const [bell, entry] of bells.entries()) {
@@ -163,6 +168,7 @@ export class Bells {
       if (this.#ended !== ended) break;
       if (!entry || entry.version <= this.#seen[bell]!) continue;
       this.#seen[bell] = entry.version;
+      if (life) noteVersion(life, entry.version);
       isNews = true;
       await this.#tellOf(bell, entry);
     }

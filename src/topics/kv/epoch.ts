@@ -1,12 +1,17 @@
-/** The life of the database: another one where it was lost and made anew, so that places of before mean nothing any more. */
+/**
+ * The life of the database: another one where it was lost and made anew, or set back by a backup, so that places of before mean nothing
+ * any more.
+ */
 import type { Connection } from "./connection.ts";
-import type { KvCheck, KvEntry } from "./engine.ts";
+import type { KvCheck, KvEntry, KvSet } from "./engine.ts";
 import { EPOCH_KEY, hashOf, lifeKey } from "./keys.ts";
 
 /** The entry of a life, and what it holds. */
 export interface Life extends KvEntry {
   /** Another text in each life. */
   readonly text: string;
+  /** The newest version that a message is known to have: what is asked from now on tells of it, or of a newer one. */
+  newest: string;
 }
 
 /** Knows the life of the database. */
@@ -35,10 +40,7 @@ export class Epoch {
       for (;;) {
         const [known] = await engine.get([EPOCH_KEY]);
         if (known) return this.#known = toLife(known);
-        const text = crypto.randomUUID();
-        const value = new TextEncoder().encode(text);
-        const sets = [{ key: EPOCH_KEY, value }, { key: lifeKey(text), value: new Uint8Array() }];
-        await engine.write({ checks: [{ key: EPOCH_KEY, version: null }], sets });
+        await engine.write({ checks: [{ key: EPOCH_KEY, version: null }], sets: newLife() });
       }
     });
     life.catch(() => {
@@ -47,14 +49,32 @@ export class Epoch {
     return life;
   }
 
-  /** Takes note of the entry as it has been read by somebody. */
-  async observe(entry: KvEntry | undefined): Promise<void> {
+  /** Takes note of the entry as it has been read by somebody. Gives the life that it is of. */
+  async observe(entry: KvEntry | undefined): Promise<Life | undefined> {
     const known = await this.current();
     const life = entry && toLife(entry);
-    if (known.version === life?.version && known.text === life.text) return;
+    if (known.version === life?.version && known.text === life.text) return known;
     this.#known = life;
     this.#life = life && Promise.resolve(life);
     this.#onEnd();
+    return life;
+  }
+
+  /**
+   * Begins another life of a database that turns out to be set back, which would give its places once more: all who have come further
+   * are told, whenever they come again.
+   */
+  async renew(life: Life, signal?: AbortSignal): Promise<void> {
+    const write = {
+      checks: [{ key: EPOCH_KEY, version: life.version }, checkOf(life)],
+      sets: newLife(),
+      deletes: [lifeKey(life.text)],
+    };
+    const entry = await this.#connection.use(async (engine) => {
+      await engine.write(write);
+      return (await engine.get([EPOCH_KEY]))[0];
+    }, signal);
+    await this.observe(entry);
   }
 
   /** Whether the life of a log is the present one, as far as is known. */
@@ -62,7 +82,7 @@ export class Epoch {
     return this.#known !== undefined && epochOf(name, this.#known) === epoch;
   }
 
-  /** The life of a log now, of which nothing else tells: it is empty. */
+  /** The life of a log, as it is now. */
   async of(name: string): Promise<string> {
     if (this.#known) {
       const [entry] = await this.#connection.use((engine) => engine.get([EPOCH_KEY]));
@@ -82,7 +102,17 @@ export function checkOf({ text, version }: Life): KvCheck {
   return { key: lifeKey(text), version };
 }
 
+/** Takes note of the version of a message. */
+export function noteVersion(life: Life, version: string): void {
+  if (version > life.newest) life.newest = version;
+}
+
 /** Reads the entry of a life. */
 export function toLife(entry: KvEntry): Life {
-  return { ...entry, text: new TextDecoder().decode(entry.value) };
+  return { ...entry, text: new TextDecoder().decode(entry.value), newest: "" };
+}
+
+function newLife(): KvSet[] {
+  const text = crypto.randomUUID();
+  return [{ key: EPOCH_KEY, value: new TextEncoder().encode(text) }, { key: lifeKey(text), value: new Uint8Array() }];
 }

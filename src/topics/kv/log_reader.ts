@@ -36,7 +36,7 @@ const KEYS_AFTER_FRAMES = 3;
 
 /** Where a log begins and ends, as it was read. */
 interface Ends extends Omit<LogBounds, "epoch"> {
-  /** The life of the log: not what is known of the database, which may have been made anew. Undefined where nothing was appended. */
+  /** The life of the log when it was appended to last; undefined where it never was. */
   readonly epoch: string | undefined;
 }
 
@@ -141,8 +141,9 @@ export class KvLogReader {
     }, signal);
   }
 
+  /** The life of a log: it is asked for where that of the last append is not the present one, as far as is known. */
   async #epochOf(name: string, { epoch }: Ends): Promise<string> {
-    return epoch ?? await this.#epoch.of(name);
+    return epoch !== undefined && this.#epoch.isPresent(name, epoch) ? epoch : await this.#epoch.of(name);
   }
 
   #isTooOld(time: number, { policy: { age } }: LogRef): boolean {
