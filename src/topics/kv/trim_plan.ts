@@ -20,9 +20,9 @@ export class TrimPlan {
   /**
    * Knows of no frame.
    *
-   * @param epoch The life of the log; undefined where nothing was appended.
+   * @param life The life of the database.
    */
-  constructor(readonly epoch: string | undefined) {}
+  constructor(readonly life: string) {}
 
   /** The place up to which frames have been added. */
   get end(): Cursor {

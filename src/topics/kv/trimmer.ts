@@ -1,8 +1,8 @@
 /** Removes what logs do not keep: one node for all, whichever holds the lease. */
-import { type Cursor, LOG_START, type LogBounds, type LogPolicy, type LogRef } from "../store.ts";
+import { type Cursor, LOG_START, type LogBounds, type LogRef } from "../store.ts";
 import type { Connection } from "./connection.ts";
 import { KEYS_PER_READ, type KvEngine, type KvEntry } from "./engine.ts";
-import { checkOf, epochOf, toLife } from "./epoch.ts";
+import { checkOf, type Life, toLife } from "./epoch.ts";
 import { decodePolicy } from "./policy.ts";
 import { endOf, EPOCH_KEY, framesPrefix, headKey, lowKey, POLICIES_END, POLICIES_START, TRIMMER_KEY } from "./keys.ts";
 import { measureFrame } from "./frame.ts";
@@ -76,15 +76,16 @@ export class Trimmer {
   /** Removes what a log does not keep. */
   async trim(log: LogRef): Promise<LogBounds> {
     const { reader } = this.#options;
-    const plan = await this.#measure(log.name);
-    await this.#remove(log.name, plan, plan.endOfExcess(log.policy, this.#options.now()));
+    const [life] = await this.#use((engine) => engine.get([EPOCH_KEY]));
+    if (life) await this.#trimLog(log, toLife(life), this.#options.now());
     return await reader.bounds(log);
   }
 
   async #work(): Promise<void> {
     try {
-      if (!await this.#holdLease()) this.#plans.clear();
-      else await this.#trimAll();
+      const [lease, life] = await this.#use((engine) => engine.get([TRIMMER_KEY, EPOCH_KEY]));
+      if (!await this.#holdLease(lease)) this.#plans.clear();
+      else if (life) await this.#trimAll(toLife(life));
     } catch {
       // The connection has told of it; the next round tries again.
     }
@@ -94,8 +95,7 @@ export class Trimmer {
    * Takes or keeps the lease. Nobody's clock is asked for the time of another: a lease is left when it has not changed for some rounds.
    * Two who hold it do no harm, since each removal checks where the log began.
    */
-  async #holdLease(): Promise<boolean> {
-    const [entry] = await this.#use((engine) => engine.get([TRIMMER_KEY]));
+  async #holdLease(entry: KvEntry | undefined): Promise<boolean> {
     const version = entry?.version ?? null;
     const isOwn = this.#lease?.sightings === 0 && this.#lease.version === version;
     if (!isOwn && entry) {
@@ -109,7 +109,7 @@ export class Trimmer {
     return renewed !== undefined;
   }
 
-  async #trimAll(): Promise<void> {
+  async #trimAll(life: Life): Promise<void> {
     const { now } = this.#options;
     for (let from = POLICIES_START;;) {
       const entries = await this.#use((engine) => engine.list(from, POLICIES_END, LOGS_PER_READ));
@@ -117,7 +117,7 @@ export class Trimmer {
       const heads = await this.#headsOf(names);
       for (const [index, name] of names.entries()) {
         if (this.#closing.signal.aborted) return;
-        await this.#trimIfDue(name, heads[index]!, decodePolicy(entries[index]!.value), now());
+        await this.#trimIfDue({ name, policy: decodePolicy(entries[index]!.value) }, heads[index]!, life, now());
       }
       if (entries.length < LOGS_PER_READ) return;
       const last = entries.at(-1)!.key;
@@ -135,29 +135,35 @@ export class Trimmer {
     return (await Promise.all(parts)).flat().map((head) => endOf(head?.version ?? ""));
   }
 
-  async #trimIfDue(name: string, head: Cursor, policy: LogPolicy, time: number): Promise<void> {
-    const known = this.#plans.get(name);
-    if (known && head === known.end && known.endOfExcess(policy, time) === undefined) return;
+  async #trimIfDue(log: LogRef, head: Cursor, life: Life, time: number): Promise<void> {
+    const known = this.#plans.get(log.name);
+    const isKnown = known?.life === life.text && known.end === head;
+    if (isKnown && known.endOfExcess(log.policy, time) === undefined) return;
     try {
-      const plan = await this.#measure(name);
-      await this.#remove(name, plan, plan.endOfExcess(policy, time));
+      await this.#trimLog(log, life, time);
     } catch (error) {
       // Whoever reads the log is told of it. The others are to be trimmed all the same.
       if (!(error instanceof TypeError)) throw error;
     }
   }
 
-  /** Reads what has come since the last time. */
-  async #measure(name: string): Promise<TrimPlan> {
-    let plan = this.#plans.get(name);
+  async #trimLog({ name, policy }: LogRef, life: Life, time: number): Promise<void> {
+    const plan = await this.#measure(name, life);
+    const end = plan.endOfExcess(policy, time);
+    if (end !== undefined) await this.#remove(name, life, end);
+  }
+
+  /** Reads what has come since the last time in a life. */
+  async #measure(name: string, life: Life): Promise<TrimPlan> {
+    const known = this.#plans.get(name);
+    let plan = known?.life === life.text ? known : new TrimPlan(life.text);
     for (;;) {
-      const { epoch, frames, low, head, isEnd } = await this.#frames(name, plan?.end ?? LOG_START);
-      if (plan && (epoch !== plan.epoch || head < plan.end)) {
-        // The database is another one, or was set back.
-        plan = undefined;
+      const { frames, low, head, isEnd } = await this.#frames(name, plan.end);
+      if (head < plan.end) {
+        // The database was set back.
+        plan = new TrimPlan(life.text);
         continue;
       }
-      plan ??= new TrimPlan(epoch);
       plan.dropUpTo(low);
       for (const { key, value } of frames) plan.add(endOf(key.at(-1)!), measureFrame(value));
       if (isEnd) break;
@@ -166,15 +172,16 @@ export class Trimmer {
     return plan;
   }
 
-  /** Removes what comes up to a place, in the life that was measured. The low place moves with each write, so that no reader finds a hole that it is not told of. */
-  async #remove(name: string, plan: TrimPlan, end: string | undefined): Promise<void> {
-    if (end === undefined) return;
+  /**
+   * Removes what comes up to a place, in the life in which that was found out. The low place moves with each write, so that no reader
+   * finds a hole that it is not told of.
+   */
+  async #remove(name: string, life: Life, end: Cursor): Promise<void> {
     const keyBytes = framesPrefix(name).join("").length * 3 + 64;
     const perWrite = Math.max(1, Math.min(250, Math.floor(MAX_KEY_BYTES / keyBytes)));
     for (;;) {
       const [lowEntry, lifeEntry] = await this.#use((engine) => engine.get([lowKey(name), EPOCH_KEY]));
-      const life = lifeEntry && toLife(lifeEntry);
-      if (!life || epochOf(name, life) !== plan.epoch) break;
+      if (!lifeEntry || toLife(lifeEntry).text !== life.text) break;
       const low = lowEntry ? new TextDecoder().decode(lowEntry.value) : "";
       if (low >= end) break;
       const { frames } = await this.#frames(name, low || LOG_START, perWrite);
@@ -188,7 +195,7 @@ export class Trimmer {
       };
       await this.#use((engine) => engine.write(write));
     }
-    plan.dropUpTo(end);
+    this.#plans.get(name)?.dropUpTo(end);
   }
 
   /** Asks until it is closed. */
