@@ -81,15 +81,6 @@ export class Epoch {
   isPresent(name: string, epoch: string): boolean {
     return this.#known !== undefined && epochOf(name, this.#known) === epoch;
   }
-
-  /** The life of a log, as it is now. */
-  async of(name: string): Promise<string> {
-    if (this.#known) {
-      const [entry] = await this.#connection.use((engine) => engine.get([EPOCH_KEY]));
-      await this.observe(entry);
-    }
-    return epochOf(name, await this.current());
-  }
 }
 
 /** The life of a log: 8 hexadecimal digits that are others for another log, and in another life of the database. */

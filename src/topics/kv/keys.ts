@@ -7,7 +7,7 @@
  * | epoch life            | nothing; it is there in that life alone                                                    |
  * | id name id            | the message of an id                                                                       |
  * | log name version      | a frame: the messages of one write                                                         |
- * | log name head         | the life of the log; its version is that of the newest frame                               |
+ * | log name head         | the life of the log then; its version is that of the newest frame                          |
  * | log name ids          | nothing; its version is that of the newest write with ids                                  |
  * | log name low          | the place of the newest message that was removed                                           |
  * | log name series key   | the messages without an id of that series' last batch; or that it must not bring any more  |

@@ -11,10 +11,11 @@ import {
 } from "../store.ts";
 import type { Connection } from "./connection.ts";
 import type { KvEntry } from "./engine.ts";
-import type { Epoch } from "./epoch.ts";
+import { type Epoch, epochOf } from "./epoch.ts";
 import { decodeFrame, type Frame, measureFrame } from "./frame.ts";
 import {
   endOf,
+  EPOCH_KEY,
   frameKeyAfter,
   framesPrefix,
   headKey,
@@ -34,14 +35,8 @@ const FRAMES_PER_READ = 64;
 /** The head of a log, the newest write with ids, and where it begins. */
 const KEYS_AFTER_FRAMES = 3;
 
-/** Where a log begins and ends, as it was read. */
-interface Ends extends Omit<LogBounds, "epoch"> {
-  /** The life of the log when it was appended to last; undefined where it never was. */
-  readonly epoch: string | undefined;
-}
-
-/** Frames in order, without a hole, and the ends of the log at that moment or later. */
-export interface FramePage extends Ends {
+/** Frames in order, without a hole, and the ends of the log at that moment or later, in the same life. */
+export interface FramePage extends LogBounds {
   /** The frames. */
   readonly frames: readonly KvEntry[];
   /** Whether there were no more. */
@@ -73,9 +68,13 @@ export class KvLogReader {
   }
 
   /** Where a log begins and ends. */
-  async bounds({ name }: LogRef): Promise<LogBounds> {
-    const ends = await this.#connection.use(async (engine) => toEnds(await engine.get([headKey(name), lowKey(name)])));
-    return { ...ends, epoch: await this.#epochOf(name, ends) };
+  async bounds({ name }: Pick<LogRef, "name">, signal?: AbortSignal): Promise<LogBounds> {
+    const keys = [headKey(name), lowKey(name), EPOCH_KEY];
+    for (;;) {
+      const [head, low, entry] = await this.#connection.use((engine) => engine.get(keys), signal);
+      const life = await this.#epoch.observe(entry);
+      if (life) return { epoch: epochOf(name, life), ...toEnds(head, low) };
+    }
   }
 
   /** Messages after a place. What is too old is passed over, whether it has been removed or not. */
@@ -96,8 +95,7 @@ export class KvLogReader {
         from = low;
         continue;
       }
-      const epoch = await this.#epochOf(log.name, page);
-      return { epoch, low, head: page.head > low ? page.head : low, messages };
+      return { epoch: page.epoch, low, head: page.head > low ? page.head : low, messages };
     }
   }
 
@@ -124,26 +122,27 @@ export class KvLogReader {
   /**
    * Reads frames after a place.
    *
-   * The end of the log is read in one piece, with where it begins and ends. Otherwise that is read afterwards, so that whatever was
-   * removed before the frames were read is told by the low place.
+   * The end of the log is read in one piece, with where it begins and ends, and the life in which it was appended to last. Otherwise
+   * that is read afterwards, so that whatever was removed before the frames were read is told by the low place. Where the life is
+   * another one then, all is read again.
    */
-  frames(name: string, after: Cursor, count?: number, signal?: AbortSignal): Promise<FramePage> {
-    return this.#connection.use(async (engine) => {
-      const limit = (count ?? FRAMES_PER_READ) + KEYS_AFTER_FRAMES;
-      const entries = await engine.list(frameKeyAfter(name, after), logEnd(name), limit);
+  async frames(name: string, after: Cursor, count?: number, signal?: AbortSignal): Promise<FramePage> {
+    const limit = (count ?? FRAMES_PER_READ) + KEYS_AFTER_FRAMES;
+    const from = frameKeyAfter(name, after);
+    const length = framesPrefix(name).length;
+    for (;;) {
+      const epoch = epochOf(name, await this.#epoch.current());
+      const entries = await this.#connection.use((engine) => engine.list(from, logEnd(name), limit), signal);
       const isEnd = entries.length < limit;
       const find = (key: readonly string[]) => entries.find((entry) => entry.key.at(-1) === key.at(-1));
-      const keys = [headKey(name), lowKey(name)];
-      const ends = toEnds(isEnd ? keys.map(find) : await engine.get(keys));
-      const length = framesPrefix(name).length;
-      const frames = entries.filter(({ key }) => isVersion(key[length]!) && endOf(key[length]!) > ends.low);
-      return { ...ends, frames, isEnd };
-    }, signal);
-  }
-
-  /** The life of a log: it is asked for where that of the last append is not the present one, as far as is known. */
-  async #epochOf(name: string, { epoch }: Ends): Promise<string> {
-    return epoch !== undefined && this.#epoch.isPresent(name, epoch) ? epoch : await this.#epoch.of(name);
+      const head = isEnd ? find(headKey(name)) : undefined;
+      const bounds = head && new TextDecoder().decode(head.value) === epoch
+        ? { epoch, ...toEnds(head, find(lowKey(name))) }
+        : await this.bounds({ name }, signal);
+      if (bounds.epoch !== epoch) continue;
+      const frames = entries.filter(({ key }) => isVersion(key[length]!) && endOf(key[length]!) > bounds.low);
+      return { ...bounds, frames, isEnd };
+    }
   }
 
   #isTooOld(time: number, { policy: { age } }: LogRef): boolean {
@@ -174,11 +173,10 @@ function sizeOf(messages: readonly StoredMessage[]): number {
   return messages.reduce((sum, { bytes }) => sum + bytes, 0);
 }
 
-function toEnds([head, low]: readonly (KvEntry | undefined)[]): Ends {
-  const decoder = new TextDecoder();
-  const lowest = low ? decoder.decode(low.value) : LOG_START;
+function toEnds(head: KvEntry | undefined, low: KvEntry | undefined): Omit<LogBounds, "epoch"> {
+  const lowest = low ? new TextDecoder().decode(low.value) : LOG_START;
   const highest = head ? endOf(head.version) : LOG_START;
-  return { epoch: head && decoder.decode(head.value), low: lowest, head: highest > lowest ? highest : lowest };
+  return { low: lowest, head: highest > lowest ? highest : lowest };
 }
 
 function isVersion(text: string): boolean {
