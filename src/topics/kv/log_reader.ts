@@ -80,8 +80,11 @@ export class KvLogReader {
   /** Messages after a place. What is too old is passed over, whether it has been removed or not. */
   async read(log: LogRef, after: Cursor, limits: ReadLimits): Promise<LogPage> {
     let low = LOG_START;
+    let epoch: string | undefined;
     for (let from = after;;) {
       const page = await this.frames(log.name, from);
+      // Another life has begun after the pages before.
+      if (page.epoch !== (epoch ??= page.epoch)) return await this.read(log, after, limits);
       if (page.low > low) low = page.low;
       const messages: StoredMessage[] = [];
       for (const { key, value } of page.frames) {
@@ -95,7 +98,7 @@ export class KvLogReader {
         from = low;
         continue;
       }
-      return { epoch: page.epoch, low, head: page.head > low ? page.head : low, messages };
+      return { epoch, low, head: page.head > low ? page.head : low, messages };
     }
   }
 

@@ -18,3 +18,22 @@ Deno.test("However much lies before the beginning of a log and was not removed, 
   assertEquals([page.low, dataOf(page.messages)[0]], [low, messages.length]);
   await Promise.all([store.close(), elsewhere.close()]);
 });
+
+Deno.test("Where a database is lost while messages that are too old are passed over, it is read from its beginning", async () => {
+  const { lost, anew, store, elsewhere, lose } = losableStore();
+  const log = logOf("orders", { age: 1 });
+  for (let number = 0; number < 200; number++) await append(store, log, [messageOf(number)]);
+  await append(elsewhere, log, [messageOf("anew")]);
+  const { list } = lost;
+  let reads = 0;
+  lost.list = (from, to, limit) => {
+    if (++reads === 1) return list(from, to, limit);
+    lose();
+    return anew.list(from, to, limit);
+  };
+  const page = await store.read(log, LOG_START, ALL);
+  const { epoch, head } = await elsewhere.bounds(log);
+  assertEquals(reads, 2);
+  assertEquals([page.epoch, page.head], [epoch, head]);
+  await Promise.all([store.close(), elsewhere.close()]);
+});
