@@ -131,10 +131,13 @@ for (const publishes of ["a node that had come further", "a node that comes then
     await server.kill();
     await setBack();
     await server.startAgain();
-    await (publishes === "a node that comes then" ? late! : node!).publish("anew");
+    const isKnowing = publishes === "a node that had come further";
+    const { id } = await (isKnowing ? node! : late!).publish("anew");
     for (const reader of readers) {
-      const { reasons } = await readOn(reader, 1);
+      const { reasons, ids } = await readOn(reader, 11);
       assert(reasons.length > 0);
+      // Who did not know gave an id of the life that ended then.
+      if (isKnowing) assertEquals(ids.at(-1), id);
     }
     // However far it comes now, who comes back is told, too.
     for (let number = 0; number < 20; number++) await late!.publish(`more ${number}`);

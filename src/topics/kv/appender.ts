@@ -2,7 +2,7 @@
 import type { AppendOptions, AppendResult, LogRef, NewMessage } from "../store.ts";
 import { Batch, type Pending } from "./batch.ts";
 import type { Connection } from "./connection.ts";
-import type { KvCheck, KvEngine, KvEntry, KvSet, KvWrite } from "./engine.ts";
+import type { KvCheck, KvEngine, KvSet, KvWrite } from "./engine.ts";
 import { type Epoch, type Life, noteVersion } from "./epoch.ts";
 import { encodeFrame } from "./frame.ts";
 import { idKey, idsKey, policyKey, seriesKey } from "./keys.ts";
@@ -28,6 +28,9 @@ const MAX_GUARDED_IDS = 256;
  * database would else wait for as long as nearer ones are busy.
  */
 const MAX_REFUSALS = 3;
+
+/** For how long writes need not make sure that the life of the database is the present one, in milliseconds. */
+const MAX_UNCONFIRMED = 1_000;
 
 const NOTHING: Uint8Array = new Uint8Array();
 
@@ -86,19 +89,22 @@ export class Appender {
   }
 
   async #store(writing: Writing): Promise<boolean> {
-    const { connection } = this.#options;
+    const { connection, epoch } = this.#options;
     const { batch, life, signal } = writing;
+    const { newest: newestBefore } = life;
     const recalled = recalledOf(batch);
     if (recalled.size > 0) {
       const find = (engine: KvEngine) => findRecalled(batch.log.name, recalled, engine, memoryOf(batch.log));
-      for (const read of await connection.use(find, signal)) if (await this.#isOver(life, read)) return false;
+      const { changes } = epoch;
+      for (const read of await connection.use(find, signal)) if (epoch.observe(read, changes) !== life) return false;
     }
     /** Of what is remembered of the series; null where nothing is. */
     let before = this.#known.versionOf(batch.series) ?? (batch.first === 0 ? null : undefined);
     for (let refusals = 0; batch.pending.length > 0;) {
       if (before === undefined) {
+        const { changes } = epoch;
         const found = await connection.use((engine) => findBatch(batch, engine), signal);
-        if (await this.#isOver(life, found.life)) return false;
+        if (epoch.observe(found.life, changes) !== life) return false;
         before = found.version;
         this.#known.noteVersion(batch.series, before);
         // All may have been found: a frame of no messages would be one that readers never come to.
@@ -120,16 +126,13 @@ export class Appender {
         batch.settle(part, version);
         continue;
       }
-      refusals++;
       before = undefined;
+      if (++refusals > MAX_REFUSALS) await epoch.confirm(life, signal);
     }
-    return true;
-  }
-
-  /** Whether a life has ended, as somebody may have found out before. */
-  async #isOver(life: Life, read: KvEntry | undefined): Promise<boolean> {
-    await this.#options.epoch.observe(read);
-    return await this.#options.epoch.current() !== life;
+    // What is stored now, and before what was known, is in a database that was set back: its places are given once more.
+    const isSetBack = batch.outcomes.some(({ cursor, duplicate }) => !duplicate && cursor < newestBefore);
+    if (isSetBack) await epoch.renew(life, signal);
+    return !isSetBack;
   }
 
   /** Looks which messages of a part are stored already; the first time not for those that the write checks itself. */
@@ -151,14 +154,13 @@ export class Appender {
     before: string | null,
     newest: string | null | undefined,
   ): Promise<string | undefined> {
-    const { connection, epoch } = this.#options;
     const { batch, life, known, signal } = writing;
+    const begin = performance.now();
     const write = this.#writeOf(writing, part, before, newest);
-    const newestBefore = life.newest;
-    const version = await connection.use((engine) => engine.write(write), signal);
+    const version = await this.#options.connection.use((engine) => engine.write(write), signal);
     if (version === undefined) return undefined;
-    if (version < newestBefore) await epoch.renew(life, signal);
     noteVersion(life, version);
+    if (write.checks?.includes(known.check)) life.confirmedAt = begin;
     known.isDeclared = true;
     if (part.some((pending) => batch.idOf(pending) !== undefined)) known.newest = version;
     if (part.some((pending) => batch.idOf(pending) === undefined)) this.#known.noteVersion(batch.series, version);
@@ -166,7 +168,7 @@ export class Appender {
   }
 
   #writeOf(
-    { batch: { log, series, first, isSplit }, batch, known }: Writing,
+    { batch: { log, series, first, isSplit }, batch, life, known }: Writing,
     part: readonly Pending[],
     before: string | null,
     newest: string | null | undefined,
@@ -183,8 +185,9 @@ export class Appender {
     const checks: KvCheck[] = [];
     const sets = [...ids, ...known.sets];
     const isNumbered = isSplit || unnamed.length > 0;
-    // What is remembered of a series is there in one life of the database alone.
-    if (!isNumbered || before === null) checks.push(known.check);
+    // What is remembered of a series is not there in a database made anew. Where one was set back, it may be, in a life that was renewed.
+    const isConfirmed = performance.now() - life.confirmedAt < MAX_UNCONFIRMED;
+    if (!isNumbered || before === null || !isConfirmed) checks.push(known.check);
     if (isNumbered) {
       const record = seriesKey(name, series);
       checks.push({ key: record, version: before });

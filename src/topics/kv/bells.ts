@@ -33,6 +33,9 @@ interface Watched {
 
 const KEYS = [EPOCH_KEY, ...Array.from({ length: BELLS }, (_, bell) => bellKey(bell))];
 
+/** Of what is told and not asked for. */
+const NEVER = -1;
+
 /** Hears the bells while somebody watches. */
 export class Bells {
   readonly #options: BellsOptions;
@@ -127,12 +130,14 @@ export class Bells {
   async #lookAtAll(): Promise<void> {
     try {
       const { connection, epoch } = this.#options;
-      const life = await epoch.current();
-      const { newest } = life;
+      const { known, changes } = epoch;
+      const newest = known?.newest ?? "";
+      const seen = [...this.#seen];
       const entries = await connection.use((engine) => engine.get(KEYS), this.#closing.signal);
-      const isNews = await this.#hear(entries);
-      const isSetBack = entries.slice(1).every((entry) => !entry || entry.version < newest) && newest !== "";
-      if (isSetBack && await epoch.current() === life) await epoch.renew(life, this.#closing.signal);
+      const isPresent = known !== undefined && epoch.observe(entries[0], changes) === known;
+      const isSetBack = isPresent && isBefore(entries.slice(1), newest, seen);
+      const isNews = await this.#hear(entries, changes);
+      if (isSetBack) await epoch.renew(known, this.#closing.signal);
       this.#unheard = isNews ? this.#unheard + 1 : 0;
       // What a watch does not tell in time it will not tell at all.
       if (this.#unheard > 1) this.#options.watching?.reopen();
@@ -149,7 +154,8 @@ export class Bells {
         const engine = await watching.use((engine) => Promise.resolve(engine), this.#closing.signal);
         for await (const entries of engine.watch(KEYS)) {
           this.#unheard = 0;
-          await this.#hear(entries);
+          // However late it comes, it is of the life that is known; of another one a look tells.
+          await this.#hear(entries, NEVER);
         }
       } catch {
         // The bells are looked at in any case.
@@ -159,8 +165,9 @@ export class Bells {
   }
 
   /** Takes note of the bells. Gives whether one had rung that was not known to. */
-  async #hear([entry, ...bells]: readonly (KvEntry | undefined)[]): Promise<boolean> {
-    const life = await this.#options.epoch.observe(entry);
+  async #hear([entry, ...bells]: readonly (KvEntry | undefined)[], changes: number): Promise<boolean> {
+    const life = this.#options.epoch.observe(entry, changes);
+    if (!life) return false;
     const ended = this.#ended;
     let isNews = false;
     for (const [bell, entry] of bells.entries()) {
@@ -168,7 +175,7 @@ export class Bells {
       if (this.#ended !== ended) break;
       if (!entry || entry.version <= this.#seen[bell]!) continue;
       this.#seen[bell] = entry.version;
-      if (life) noteVersion(life, entry.version);
+      noteVersion(life, entry.version);
       isNews = true;
       await this.#tellOf(bell, entry);
     }
@@ -196,6 +203,12 @@ export class Bells {
       }
     }
   }
+}
+
+/** Whether bells are as they were before something that is known: one is older, or none is as new as the newest message. */
+function isBefore(bells: readonly (KvEntry | undefined)[], newest: string, seen: readonly string[]): boolean {
+  const versions = bells.map((entry) => entry?.version ?? "");
+  return versions.every((version) => version < newest) || versions.some((version, bell) => version < seen[bell]!);
 }
 
 function tell(watched: Watched, version: string): void {

@@ -6,12 +6,17 @@ import type { Connection } from "./connection.ts";
 import type { KvCheck, KvEntry, KvSet } from "./engine.ts";
 import { EPOCH_KEY, hashOf, lifeKey } from "./keys.ts";
 
+/** How many lives that have ended are known. */
+const MAX_OVER = 100;
+
 /** The entry of a life, and what it holds. */
 export interface Life extends KvEntry {
   /** Another text in each life. */
   readonly text: string;
   /** The newest version that a message is known to have: what is asked from now on tells of it, or of a newer one. */
   newest: string;
+  /** When a write was made that holds in it alone, in milliseconds of `performance.now()`. */
+  confirmedAt: number;
 }
 
 /** Knows the life of the database. */
@@ -19,8 +24,10 @@ export class Epoch {
   readonly #connection: Connection;
   readonly #onEnd: () => void;
   #life: Promise<Life> | undefined;
-  /** As it was read last. */
   #known: Life | undefined;
+  #changes = 0;
+  /** The texts of lives that have ended, the last of them. */
+  readonly #over = new Set<string>();
 
   /**
    * Asks for nothing yet.
@@ -33,14 +40,21 @@ export class Epoch {
     this.#onEnd = onEnd;
   }
 
+  /** The life as it was read last, where it was. */
+  get known(): Life | undefined {
+    return this.#known;
+  }
+
   /** The life as it was read last; the first who asks makes it. */
   current(): Promise<Life> {
     if (this.#life) return this.#life;
     const life = this.#life = this.#connection.use(async (engine) => {
       for (;;) {
-        const [known] = await engine.get([EPOCH_KEY]);
-        if (known) return this.#known = toLife(known);
-        await engine.write({ checks: [{ key: EPOCH_KEY, version: null }], sets: newLife() });
+        const changes = this.#changes;
+        const [entry] = await engine.get([EPOCH_KEY]);
+        const known = entry && this.observe(entry, changes);
+        if (known) return known;
+        if (!entry) await engine.write({ checks: [{ key: EPOCH_KEY, version: null }], sets: newLife() });
       }
     });
     life.catch(() => {
@@ -49,32 +63,63 @@ export class Epoch {
     return life;
   }
 
-  /** Takes note of the entry as it has been read by somebody. Gives the life that it is of. */
-  async observe(entry: KvEntry | undefined): Promise<Life | undefined> {
-    const known = await this.current();
+  /** How often another life has turned out to be the present one. */
+  get changes(): number {
+    return this.#changes;
+  }
+
+  /**
+   * Takes note of the entry as it has been read by somebody.
+   *
+   * @param entry The entry.
+   * @param changes Those before it was asked for: what was asked for before the last of them may be late.
+   * @returns The life that it is of; none where that is not the present one.
+   */
+  observe(entry: KvEntry | undefined, changes: number): Life | undefined {
+    const known = this.#known;
     const life = entry && toLife(entry);
-    if (known.version === life?.version && known.text === life.text) return known;
+    if (known && life && known.version === life.version && known.text === life.text) return known;
+    if (known && changes !== this.#changes) return undefined;
+    if (life && this.#over.has(life.text)) {
+      // An older backup was put back.
+      this.renew(life).catch(() => {});
+      return undefined;
+    }
+    this.#changes++;
     this.#known = life;
-    this.#life = life && Promise.resolve(life);
-    this.#onEnd();
+    if (life || known) this.#life = life && Promise.resolve(life);
+    if (known) this.#end(known);
     return life;
+  }
+
+  #end({ text }: Life): void {
+    this.#over.add(text);
+    const [first] = this.#over;
+    if (this.#over.size > MAX_OVER) this.#over.delete(first!);
+    this.#onEnd();
   }
 
   /**
    * Begins another life of a database that turns out to be set back, which would give its places once more: all who have come further
    * are told, whenever they come again.
    */
-  async renew(life: Life, signal?: AbortSignal): Promise<void> {
-    const write = {
-      checks: [{ key: EPOCH_KEY, version: life.version }, checkOf(life)],
-      sets: newLife(),
-      deletes: [lifeKey(life.text)],
-    };
+  async renew(life: Life, signal?: AbortSignal, own: KvCheck = checkOf(life)): Promise<void> {
+    const write = { checks: [{ key: EPOCH_KEY, version: life.version }, own], sets: newLife(), deletes: [own.key] };
+    const changes = this.#changes;
     const entry = await this.#connection.use(async (engine) => {
       await engine.write(write);
       return (await engine.get([EPOCH_KEY]))[0];
     }, signal);
-    await this.observe(entry);
+    this.observe(entry, changes);
+  }
+
+  /** Begins another life where nothing holds in the present one: something else has written its entries. */
+  async confirm(life: Life, signal: AbortSignal | undefined): Promise<void> {
+    const { key, version } = checkOf(life);
+    const changes = this.#changes;
+    const [entry, own] = await this.#connection.use((engine) => engine.get([EPOCH_KEY, key]), signal);
+    if (this.observe(entry, changes) !== life || own?.version === version) return;
+    await this.renew(life, signal, { key, version: own?.version ?? null });
   }
 
   /** Whether the life of a log is the present one, as far as is known. */
@@ -100,7 +145,7 @@ export function noteVersion(life: Life, version: string): void {
 
 /** Reads the entry of a life. */
 export function toLife(entry: KvEntry): Life {
-  return { ...entry, text: new TextDecoder().decode(entry.value), newest: "" };
+  return { ...entry, text: new TextDecoder().decode(entry.value), newest: "", confirmedAt: -Infinity };
 }
 
 function newLife(): KvSet[] {

@@ -71,9 +71,11 @@ export class KvLogReader {
   async bounds({ name }: Pick<LogRef, "name">, signal?: AbortSignal): Promise<LogBounds> {
     const keys = [headKey(name), lowKey(name), EPOCH_KEY];
     for (;;) {
+      const { changes } = this.#epoch;
       const [head, low, entry] = await this.#connection.use((engine) => engine.get(keys), signal);
-      const life = await this.#epoch.observe(entry);
+      const life = this.#epoch.observe(entry, changes);
       if (life) return { epoch: epochOf(name, life), ...toEnds(head, low) };
+      await this.#epoch.current();
     }
   }
 
@@ -134,7 +136,8 @@ export class KvLogReader {
     const from = frameKeyAfter(name, after);
     const length = framesPrefix(name).length;
     for (;;) {
-      const epoch = epochOf(name, await this.#epoch.current());
+      const { known } = this.#epoch;
+      const epoch = known ? epochOf(name, known) : (await this.bounds({ name }, signal)).epoch;
       const entries = await this.#connection.use((engine) => engine.list(from, logEnd(name), limit), signal);
       const isEnd = entries.length < limit;
       const find = (key: readonly string[]) => entries.find((entry) => entry.key.at(-1) === key.at(-1));

@@ -1,6 +1,8 @@
 // Who is told that a log has grown.
 
-import { assert } from "@std/assert";
+import { assert, assertRejects } from "@std/assert";
+import type { KvEngine } from "../../../../src/topics/kv/engine.ts";
+import { KvStore } from "../../../../src/topics/kv/kv_store.ts";
 import { append, logOf, messageOf } from "../../../contract/store_fixture.ts";
 import { losableStore } from "./losable_store.ts";
 
@@ -28,4 +30,20 @@ Deno.test("Who watches a log is told of what comes after its database was made a
   assert(isTold);
   unwatch();
   await Promise.all([store.close(), elsewhere.close()]);
+});
+
+Deno.test("A store that is away is closed at once, also while its bells are looked at for the first time", async () => {
+  const looked = Promise.withResolvers<void>();
+  const away = (keys: unknown[]) => {
+    if (keys.length > 3) looked.resolve();
+    return Promise.reject(new Error("away"));
+  };
+  const engine = { get: away, close: () => {} } as Partial<KvEngine> as KvEngine;
+  const store = new KvStore({ name: "away", interval: 1, isLogged: false, open: () => Promise.resolve(engine) });
+  store.watch(LOG, () => {});
+  await looked.promise;
+  // It is asked again for 30 s, unless it is closed before.
+  const reading = assertRejects(() => store.bounds(LOG), Error, "it is closed");
+  await store.close();
+  await reading;
 });

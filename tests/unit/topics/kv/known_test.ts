@@ -7,7 +7,14 @@ import { Known } from "../../../../src/topics/kv/known.ts";
 const MAX_KNOWN = 10_000;
 
 function lifeOf(text: string): Life {
-  return { key: ["epoch"], value: new TextEncoder().encode(text), version: "00000000000000000001", text, newest: "" };
+  return {
+    key: ["epoch"],
+    value: new TextEncoder().encode(text),
+    version: "00000000000000000001",
+    text,
+    newest: "",
+    confirmedAt: 0,
+  };
 }
 
 Deno.test("However many series there are, only those that were used last are known", () => {
