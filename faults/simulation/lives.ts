@@ -61,7 +61,7 @@ function share(log: readonly LogEntry[], parts: readonly LogEntry[][], lives: re
     if (entry.kind === "ok") parts[lifeOf(entry.id)]?.push(entry) ?? faults.push(`an id of no life: ${entry.id}`);
     else if (entry.kind === "unknown") parts[0]!.push(entry);
     else if (entry.kind === "subscribe") {
-      if (entry.after !== null) parts[lifeOf(entry.after)]!.push(entry);
+      if (entry.after !== null) parts[lifeOf(entry.after)]?.push(entry);
       else readers.set(entry.reader, { life: -1, isTold: true });
     } else if (entry.kind === "gap" || entry.kind === "read") {
       const { reader } = entry;

@@ -83,7 +83,7 @@ export class Appender {
       const known = this.#known.log(log.name, life);
       const batch = new Batch(log, messages, options);
       const isStored = await this.#store({ batch, life, known, signal });
-      // Where the database turns out to be another one, nothing of the batch is in it.
+      // Where another life has begun, what is stored in it already is found there.
       if (isStored) return { epoch: known.epoch, outcomes: batch.outcomes };
     }
   }

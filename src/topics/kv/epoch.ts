@@ -26,6 +26,8 @@ export class Epoch {
   #life: Promise<Life> | undefined;
   #known: Life | undefined;
   #changes = 0;
+  /** Is on its way. */
+  #renewal: Promise<void> | undefined;
   /** The texts of lives that have ended, the last of them. */
   readonly #over = new Set<string>();
 
@@ -81,8 +83,8 @@ export class Epoch {
     if (known && life && known.version === life.version && known.text === life.text) return known;
     if (known && changes !== this.#changes) return undefined;
     if (life && this.#over.has(life.text)) {
-      // An older backup was put back.
-      this.renew(life).catch(() => {});
+      // An older backup was put back. Who fails in it tries again.
+      this.#renewal ??= this.renew(life).catch(() => {}).finally(() => this.#renewal = undefined);
       return undefined;
     }
     this.#changes++;
@@ -101,13 +103,16 @@ export class Epoch {
 
   /**
    * Begins another life of a database that turns out to be set back, which would give its places once more: all who have come further
-   * are told, whenever they come again.
+   * are told, whenever they come again. Where the life is not there any more, nothing is done.
    */
-  async renew(life: Life, signal?: AbortSignal, own: KvCheck = checkOf(life)): Promise<void> {
-    const write = { checks: [{ key: EPOCH_KEY, version: life.version }, own], sets: newLife(), deletes: [own.key] };
+  async renew(life: Life, signal?: AbortSignal): Promise<void> {
+    const key = lifeKey(life.text);
     const changes = this.#changes;
     const entry = await this.#connection.use(async (engine) => {
-      await engine.write(write);
+      const [entry, own] = await engine.get([EPOCH_KEY, key]);
+      if (!entry || toLife(entry).text !== life.text) return entry;
+      const checks = [{ key: EPOCH_KEY, version: entry.version }, { key, version: own?.version ?? null }];
+      await engine.write({ checks, sets: newLife(), deletes: [key] });
       return (await engine.get([EPOCH_KEY]))[0];
     }, signal);
     this.observe(entry, changes);
@@ -118,8 +123,7 @@ export class Epoch {
     const { key, version } = checkOf(life);
     const changes = this.#changes;
     const [entry, own] = await this.#connection.use((engine) => engine.get([EPOCH_KEY, key]), signal);
-    if (this.observe(entry, changes) !== life || own?.version === version) return;
-    await this.renew(life, signal, { key, version: own?.version ?? null });
+    if (this.observe(entry, changes) === life && own?.version !== version) await this.renew(life, signal);
   }
 
   /** Whether the life of a log is the present one, as far as is known. */

@@ -13,6 +13,8 @@ import { TrimPlan } from "./trim_plan.ts";
 const LEASE_ROUNDS = 3;
 /** How many logs are looked at with one reading. */
 const LOGS_PER_READ = 100;
+/** How often a removal is tried again where somebody else removes, too; the next round goes on with it. */
+const MAX_REFUSALS = 10;
 /** The most bytes of keys of one write, of which a database takes 80 KiB. */
 const MAX_KEY_BYTES = 64 * 1024;
 
@@ -179,23 +181,22 @@ export class Trimmer {
   async #remove(name: string, life: Life, end: Cursor): Promise<void> {
     const keyBytes = framesPrefix(name).join("").length * 3 + 64;
     const perWrite = Math.max(1, Math.min(250, Math.floor(MAX_KEY_BYTES / keyBytes)));
-    for (;;) {
+    for (let refusals = 0; refusals < MAX_REFUSALS;) {
       const [lowEntry, lifeEntry] = await this.#use((engine) => engine.get([lowKey(name), EPOCH_KEY]));
-      if (!lifeEntry || toLife(lifeEntry).text !== life.text) break;
+      if (!lifeEntry || toLife(lifeEntry).text !== life.text) return;
       const low = lowEntry ? new TextDecoder().decode(lowEntry.value) : "";
-      if (low >= end) break;
+      if (low >= end) return this.#plans.get(name)?.dropUpTo(end);
       const { frames } = await this.#frames(name, low || LOG_START, perWrite);
       const doomed = frames.filter(({ key }) => endOf(key.at(-1)!) <= end).slice(0, perWrite).map(({ key }) => key);
-      if (doomed.length === 0) break;
+      if (doomed.length === 0) return this.#plans.get(name)?.dropUpTo(end);
       const value = new TextEncoder().encode(endOf(doomed.at(-1)!.at(-1)!));
       const write = {
         checks: [checkOf(life), { key: lowKey(name), version: lowEntry?.version ?? null }],
         sets: [{ key: lowKey(name), value }],
         deletes: doomed,
       };
-      await this.#use((engine) => engine.write(write));
+      if (await this.#use((engine) => engine.write(write)) === undefined) refusals++;
     }
-    this.#plans.get(name)?.dropUpTo(end);
   }
 
   /** Asks until it is closed. */

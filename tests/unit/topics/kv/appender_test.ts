@@ -3,7 +3,7 @@
 import { assert, assertEquals, assertNotEquals } from "@std/assert";
 import { toSeriesId } from "../../../../src/topics/series_id.ts";
 import { type KvEngine, type KvKey, type KvWrite, toEngine } from "../../../../src/topics/kv/engine.ts";
-import { idsKey, seriesKey } from "../../../../src/topics/kv/keys.ts";
+import { EPOCH_KEY, idsKey, lifeKey, seriesKey } from "../../../../src/topics/kv/keys.ts";
 import { KvStore } from "../../../../src/topics/kv/kv_store.ts";
 import { LOG_START, type TopicStore } from "../../../../src/topics/store.ts";
 import { ALL, append, dataOf, logOf, messageOf } from "../../../contract/store_fixture.ts";
@@ -323,6 +323,23 @@ Deno.test("Appending: a log that is empty in a database made anew is of its life
   const { epoch } = await elsewhere.bounds(LOG);
   lose();
   assertEquals([(await store.read(LOG, LOG_START, ALL)).epoch, (await store.bounds(LOG)).epoch], [epoch, epoch]);
+  await Promise.all([store.close(), elsewhere.close()]);
+});
+
+Deno.test("Appending: where the entry of the life is not there, another life begins, and trimming does not wait for it", async () => {
+  const { lost, store, elsewhere } = losableStore();
+  const log = logOf("orders", { count: 1 });
+  const before = await append(store, log, [messageOf("a"), messageOf("b")]);
+  for (const message of ["c", "d"]) await append(store, log, [messageOf(message)]);
+  // As in a copy of a database, or one of an earlier version.
+  const [life] = await lost.get([EPOCH_KEY]);
+  await lost.write({ deletes: [lifeKey(new TextDecoder().decode(life!.value))] });
+  await store.trim(log);
+  const after = await append(store, log, [messageOf("e")]);
+  assertNotEquals(after.epoch, before.epoch);
+  assertEquals(dataOf((await store.read(log, LOG_START, ALL)).messages), ["a", "b", "c", "d", "e"]);
+  await store.trim(log);
+  assertEquals(dataOf((await store.read(log, LOG_START, ALL)).messages), ["e"]);
   await Promise.all([store.close(), elsewhere.close()]);
 });
 
