@@ -7,6 +7,14 @@ interface Stored extends KvEntry {
   readonly expiresAt: number;
 }
 
+/** What a database held at a time. */
+export interface Backup {
+  readonly entries: ReadonlyMap<string, Stored>;
+  readonly version: number;
+}
+
+const EMPTY: Backup = { entries: new Map(), version: 0 };
+
 const MAX_CHECKS = 10;
 const MAX_MUTATIONS = 1_000;
 const MAX_KEY_BYTES = 2_048;
@@ -24,6 +32,7 @@ export class SimulatedDatabase {
   readonly #watchers = new Set<() => void>();
   #version = 0;
   #losses = 0;
+  #setBacks = 0;
 
   /**
    * Holds nothing yet.
@@ -34,9 +43,19 @@ export class SimulatedDatabase {
     this.#random = random;
   }
 
+  /** That of the newest write. */
+  get version(): number {
+    return this.#version;
+  }
+
   /** How often it was lost. */
   get losses(): number {
     return this.#losses;
+  }
+
+  /** How often of these it was made anew from a backup. */
+  get setBacks(): number {
+    return this.#setBacks;
   }
 
   /** Reads entries by their keys. */
@@ -81,12 +100,19 @@ export class SimulatedDatabase {
     return () => this.#watchers.delete(wake);
   }
 
-  /** Is lost and made anew: it counts from the beginning. Gives the database that was. */
-  lose(): SimulatedDatabase {
+  /** What it holds now, to be put back later. */
+  backUp(): Backup {
+    return { entries: new Map(this.#entries), version: this.#version };
+  }
+
+  /** Is lost, and made anew from a backup, or empty: it counts from there. Gives the database that was. */
+  lose(backup?: Backup): SimulatedDatabase {
+    const { entries, version } = backup ?? EMPTY;
     const lost = new SimulatedDatabase(this.#random);
     [lost.#entries, lost.#version] = [this.#entries, this.#version];
-    [this.#entries, this.#version, this.#order] = [new Map(), 0, undefined];
+    [this.#entries, this.#version, this.#order] = [new Map(entries), version, undefined];
     this.#losses++;
+    if (backup) this.#setBacks++;
     for (const wake of [...this.#watchers]) wake();
     return lost;
   }

@@ -17,8 +17,8 @@ export interface Draw {
   readonly skew: () => number;
   /** Whether nodes are killed. */
   readonly kills: boolean;
-  /** Whether the database is lost and made anew. */
-  readonly losses: boolean;
+  /** Whether the database is lost and made anew: empty, or as it was at some time. */
+  readonly losses: "none" | "empty" | "set back";
   /** How long nodes are out of reach at most, in milliseconds. */
   readonly outages: readonly number[];
   readonly oneInTrouble: number;
@@ -36,7 +36,7 @@ export function draw(random: Random): Draw {
   const isCrowded = random.oneIn(4);
   const isTrimmed = !isCrowded && random.oneIn(4);
   const isAged = !isCrowded && !isTrimmed && random.oneIn(4);
-  const losses = !isAged && random.oneIn(4);
+  const losses = isAged || !random.oneIn(4) ? "none" : isTrimmed || random.oneIn(2) ? "empty" : "set back";
   const pause = random.pick([1, 2, 50]);
   return {
     options: {
@@ -49,7 +49,7 @@ export function draw(random: Random): Draw {
     work: {
       publishers: isCrowded ? 40 : 1 + random.below(6),
       messages: isCrowded ? 12 : 40 + random.below(isTrimmed ? 200 : 40),
-      isShared: !isForgetful && !losses && random.oneIn(2),
+      isShared: !isForgetful && losses === "none" && random.oneIn(2),
       patience: random.pick([500, 2_000, 5_000]),
       readers: 2,
       rest: random.pick([0, 2, 20]),
@@ -57,7 +57,7 @@ export function draw(random: Random): Draw {
     pause: () => isForgetful && random.oneIn(100) ? random.below(200_000) : random.below(pause),
     oneInHurry: random.pick([Infinity, 50, 5]),
     skew: () => random.below(2_000),
-    kills: !isForgetful && !losses && random.oneIn(2),
+    kills: !isForgetful && losses === "none" && random.oneIn(2),
     losses,
     outages: isForgetful ? [200, 3_000] : [200, 5_000, 20_000],
     oneInTrouble: random.pick(isForgetful ? [Infinity, 200, 50] : [Infinity, 50, 10, 4]),

@@ -2,7 +2,7 @@
 // the next without being told.
 
 import { check, type Findings, type History, type Stored } from "../history.ts";
-import type { LogEntry } from "../log_entry.ts";
+import type { LogEntry, Payload } from "../log_entry.ts";
 
 /** What a database held in one of its lives. */
 export interface Life {
@@ -47,27 +47,43 @@ export function checkLives(logs: History["logs"], lives: readonly Life[], keeps:
   };
 }
 
-/** Gives each entry of a log to the life that it is of: whoever comes to another life begins there, at its first message. */
+/** Where a reader is. */
+interface Reading {
+  readonly life: number;
+  /** Whether it was told that it misses something since. */
+  readonly isTold: boolean;
+  /** Whether it has read since what is told under ids of a life that has ended. */
+  readonly hasStrayed?: boolean;
+}
+
+/**
+ * Gives each entry of a log to the life that it is of: whoever comes to another life begins there, at its first message.
+ *
+ * Until a node notices that a database was set back, and that another life of it has begun, it tells what is there under ids of the life
+ * before. Who publishes is answered by them; who reads is told of a gap before or afterwards.
+ */
 function share(log: readonly LogEntry[], parts: readonly LogEntry[][], lives: readonly Life[]): string[] {
   const faults: string[] = [];
   const lifeOf = (id: string) => lives.findIndex(({ epoch }) => id.startsWith(epoch));
-  /** Which life each reader is in, and whether it was told that it misses something since. */
-  const readers = new Map<string, { readonly life: number; readonly isTold: boolean }>();
+  const readers = new Map<string, Reading>();
   const begin = (reader: string, life: number): void => {
     readers.set(reader, { life, isTold: false });
     parts[life]!.push({ kind: "subscribe", reader, after: null });
   };
   for (const entry of log) {
-    if (entry.kind === "ok") parts[lifeOf(entry.id)]?.push(entry) ?? faults.push(`an id of no life: ${entry.id}`);
-    else if (entry.kind === "unknown") parts[0]!.push(entry);
+    if (entry.kind === "ok") {
+      const id = isOf(entry, lives) ? entry.id : idAfterwards(entry, lives) ?? entry.id;
+      parts[lifeOf(id)]?.push({ ...entry, id }) ?? faults.push(`an id of no life: ${id}`);
+    } else if (entry.kind === "unknown") parts[0]!.push(entry);
     else if (entry.kind === "subscribe") {
-      if (entry.after !== null) parts[lifeOf(entry.after)]?.push(entry);
-      else readers.set(entry.reader, { life: -1, isTold: true });
+      if (entry.after === null) readers.set(entry.reader, { life: -1, isTold: true });
+      else parts[lifeOf(entry.after)]?.push(entry);
     } else if (entry.kind === "gap" || entry.kind === "read") {
       const { reader } = entry;
-      const { life, isTold } = readers.get(reader)!;
+      const reading = readers.get(reader)!;
+      const { life, isTold, hasStrayed } = reading;
       if (entry.kind === "gap") {
-        if (LOSSES.includes(entry.reason)) readers.set(reader, { life, isTold: true });
+        if (LOSSES.includes(entry.reason)) readers.set(reader, { ...reading, isTold: true });
         else parts[Math.max(life, 0)]!.push(entry);
         continue;
       }
@@ -76,15 +92,44 @@ function share(log: readonly LogEntry[], parts: readonly LogEntry[][], lives: re
         faults.push(`reader ${reader}: got ${entry.id}, which is of no life`);
         continue;
       }
+      const mayStray = isTold ? next <= life : !isOf(entry, lives);
+      if (mayStray && idAfterwards(entry, lives) !== undefined) {
+        readers.set(reader, { life, isTold, hasStrayed: true });
+        continue;
+      }
       if (next < life) faults.push(`reader ${reader}: came back to a life that had ended`);
       else if (next > life && !isTold) faults.push(`reader ${reader}: came to another life, silently`);
-      else if (next === life && isTold) faults.push(`reader ${reader}: was told of a gap where nothing was missing`);
-      if (next !== life) begin(reader, next);
+      else if (next === life && isTold !== (hasStrayed ?? false)) {
+        faults.push(`reader ${reader}: was ${isTold ? "" : "not "}told of a gap`);
+      }
+      if (next !== life || hasStrayed) begin(reader, next);
       parts[next]!.push(entry);
     }
   }
   // All must come to the last one.
   const last = lives.length - 1;
-  for (const [reader, { life }] of readers) if (life !== last) begin(reader, last);
+  for (const [reader, { life, hasStrayed }] of readers) if (life !== last || hasStrayed) begin(reader, last);
   return faults;
+}
+
+type Named = Pick<Stored, "id" | "payload">;
+
+/** Whether a message is of the life that its id is of. */
+function isOf({ id, payload }: Named, lives: readonly Life[]): boolean {
+  const life = lives.find(({ epoch }) => id.startsWith(epoch));
+  return life !== undefined && life.stored.some((stored) => stored.id === id && isSame(stored.payload, payload));
+}
+
+/** The id of the message in a later life in which it has the same place. */
+function idAfterwards({ id, payload }: Named, lives: readonly Life[]): string | undefined {
+  const index = lives.findIndex(({ epoch }) => id.startsWith(epoch));
+  for (const { epoch, stored } of index < 0 ? [] : lives.slice(index + 1)) {
+    const idThere = epoch + id.slice(epoch.length);
+    if (stored.some(({ id, payload: found }) => id === idThere && isSame(found, payload))) return idThere;
+  }
+  return undefined;
+}
+
+function isSame(one: Payload, other: Payload): boolean {
+  return one.publisher === other.publisher && one.number === other.number;
 }

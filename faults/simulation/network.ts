@@ -114,13 +114,19 @@ export class Network {
     };
   }
 
-  /** Carries out what is asked, or not, and answers, or not. Nobody waits for an answer when the connection has been closed. */
+  /**
+   * Carries out what is asked, or not, and answers, or not. Nobody waits for an answer when the connection has been closed. What is on the
+   * way to a database while it is set back gets lost: it would be done again where it is as if it had never been done.
+   */
   async #ask<Result>(client: Client, carryOut: () => Result, closing: AbortSignal): Promise<Result> {
+    const { database } = this.#options;
+    const { setBacks } = database;
     const fate = this.#fateOf();
     this.#counts.set(fate, (this.#counts.get(fate) ?? 0) + 1);
     await this.#travel();
     // Whoever goes on with the work of a dead node cannot know what is on the way: it may come after what that one does.
     if (this.#away === "all" || this.#away === client || client.isDead) return await noAnswer(closing);
+    if (database.setBacks > setBacks) return await noAnswer(closing);
     if (fate === "refused") throw new Error("The network is in trouble");
     if (fate === "lost") return await noAnswer(closing);
     if (fate === "late" || fate === "failed and late" || fate === "doubled") {
@@ -150,12 +156,12 @@ export class Network {
 
   #carryOutLate(client: Client, carryOut: () => unknown, isAgain: boolean): void {
     const { database, random, maxLate } = this.#options;
-    const { losses } = database;
+    const { losses, setBacks } = database;
     this.#late++;
     setTimeout(() => {
       this.#late--;
       // To an empty database the beginning of a life that was is like one that never was: nobody could tell them apart.
-      if (!client.isDead && !(isAgain && database.losses > losses)) carryOut();
+      if (!client.isDead && database.setBacks === setBacks && !(isAgain && database.losses > losses)) carryOut();
     }, random.below(random.oneIn(2) ? 1_000 : maxLate));
   }
 }

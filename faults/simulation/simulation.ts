@@ -3,11 +3,12 @@
 import type { Random } from "../../tests/unit/support/random.ts";
 import { toPlace } from "../../src/topics/message_id.ts";
 import { check, type Findings, type History, type Stored } from "../history.ts";
+import { EPOCH_KEY } from "../../src/topics/kv/keys.ts";
 import type { LogEntry } from "../log_entry.ts";
 import { readersOf } from "../progress.ts";
 import { readStored } from "../read_stored.ts";
 import type { UsedTopic } from "../work.ts";
-import { SimulatedDatabase } from "./database.ts";
+import { type Backup, SimulatedDatabase } from "./database.ts";
 import { checkLives, type Life } from "./lives.ts";
 import { type Draw, draw } from "./draw.ts";
 import { Network } from "./network.ts";
@@ -18,6 +19,10 @@ const NAMES = ["a", "b", "c"] as const;
 
 /** After how many milliseconds at most a publisher in a hurry gives up. */
 const MAX_HURRY = 50;
+/** How many versions a database is set back at least: what is made up for before anybody looks, nobody notices. */
+const MIN_SET_BACK = 200;
+/** How long nodes may take to notice that a database was set back, in milliseconds. */
+const NOTICING = 2_000;
 /** How long the log is read at the end, in milliseconds. */
 const READING = 10_000;
 /** How long nothing happens at the end, in milliseconds. */
@@ -62,6 +67,9 @@ class Simulation {
   readonly #network: Network;
   /** The databases that were lost. */
   readonly #lost: SimulatedDatabase[] = [];
+  /** The texts of their lives. */
+  readonly #ended = new Set<string>();
+  readonly #backups: Backup[] = [];
   readonly #nodes = new Map<string, SimulatedNode>();
   readonly #logs = new Map<string, LogEntry[]>(NAMES.map((name) => [name, []]));
   readonly #injected = new Map<string, number>();
@@ -93,7 +101,8 @@ class Simulation {
     for (const node of this.#nodes.values()) this.#begin(node);
     await this.#disturb();
     this.#network.calm();
-    while (this.#network.isLate || !this.#isPublished) await rest(1_000);
+    // In the first of these times it is noticed that a database was set back.
+    do await rest(NOTICING); while (this.#network.isLate || !this.#isPublished);
     const present = await this.#readAll(this.#network);
     // A reader that does not come to the end is told of as a fault.
     for (let waits = 0; waits < 600 && !this.#isRead(present.stored.at(-1)); waits++) await rest(1_000);
@@ -105,10 +114,15 @@ class Simulation {
   async #check(present: Life): Promise<Findings> {
     const { retention } = this.#draw.options;
     const keeps = retention?.age === undefined ? retention?.count ?? Infinity : 0;
-    if (this.#lost.length === 0) return check({ logs: this.#logs, stored: present.stored, keeps });
-    const lost: Life[] = [];
-    for (const database of this.#lost) lost.push(await this.#readAll(this.#networkOf(database)));
-    return checkLives(this.#logs, [...lost, present], keeps);
+    const lives = [present];
+    for (const database of this.#lost.toReversed()) {
+      const life = await this.#readAll(this.#networkOf(database));
+      // Where a database was set back and nobody has noticed, nothing must be lost that anybody knew of.
+      if (life.epoch !== lives[0]!.epoch) lives.unshift(life);
+    }
+    return lives.length > 1
+      ? checkLives(this.#logs, lives, keeps)
+      : check({ logs: this.#logs, stored: present.stored, keeps });
   }
 
   #networkOf(database: SimulatedDatabase, isBlind = false): Network {
@@ -140,7 +154,8 @@ class Simulation {
     while (!this.#isPublished) {
       await rest(random.below(random.pick([50, 2_000, 20_000])));
       if (kills && random.oneIn(3)) this.#kill(random.pick(NAMES));
-      if (losses && random.oneIn(4)) this.#lose();
+      if (losses === "set back" && random.oneIn(4)) this.#backups.push(this.#database.backUp());
+      if (losses !== "none" && random.oneIn(4)) this.#lose();
       if (random.oneIn(3)) await this.#takeAway(random.below(random.pick(outages)));
     }
   }
@@ -154,9 +169,16 @@ class Simulation {
   }
 
   #lose(): void {
-    if (this.#lost.length > 3) return;
-    this.#note("lost database");
-    this.#lost.push(this.#database.lose());
+    const isSetBack = this.#draw.losses === "set back";
+    const backups = this.#backups.filter(({ version }) => version + MIN_SET_BACK < this.#database.version);
+    if (this.#lost.length > 3 || isSetBack && backups.length === 0) return;
+    const life = this.#database.get([EPOCH_KEY])[0];
+    const text = life && new TextDecoder().decode(life.value);
+    // What is lost again before anybody has noticed never was.
+    if (text !== undefined && this.#ended.has(text)) return;
+    if (text !== undefined) this.#ended.add(text);
+    this.#note(isSetBack ? "set back database" : "lost database");
+    this.#lost.push(this.#database.lose(isSetBack ? this.#random.pick(backups) : undefined));
   }
 
   #kill(name: string): void {

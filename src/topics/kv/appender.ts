@@ -39,6 +39,8 @@ interface Writing {
   readonly batch: Batch;
   readonly life: Life;
   readonly known: KnownLog;
+  /** Whether it may have been stored in a life before. */
+  readonly isAgain: boolean;
   /** Gives up. */
   readonly signal: AbortSignal | undefined;
 }
@@ -78,11 +80,11 @@ export class Appender {
    */
   async append(log: LogRef, messages: readonly NewMessage[], options: AppendOptions): Promise<AppendResult> {
     const { signal } = options;
-    for (;;) {
+    for (let isAgain = false;; isAgain = true) {
       const life = await this.#options.epoch.current();
       const known = this.#known.log(log.name, life);
       const batch = new Batch(log, messages, options);
-      const isStored = await this.#store({ batch, life, known, signal });
+      const isStored = await this.#store({ batch, life, known, isAgain, signal });
       // Where another life has begun, what is stored in it already is found there.
       if (isStored) return { epoch: known.epoch, outcomes: batch.outcomes };
     }
@@ -90,8 +92,9 @@ export class Appender {
 
   async #store(writing: Writing): Promise<boolean> {
     const { connection, epoch } = this.#options;
-    const { batch, life, signal } = writing;
-    const { newest: newestBefore } = life;
+    const { batch, life, isAgain, signal } = writing;
+    const { newest: newestAtFirst } = life;
+    let isSetBack = false;
     const recalled = recalledOf(batch);
     if (recalled.size > 0) {
       const find = (engine: KvEngine) => findRecalled(batch.log.name, recalled, engine, memoryOf(batch.log));
@@ -119,10 +122,12 @@ export class Appender {
         part = part.filter(({ outcome }) => outcome === undefined);
         if (part.length === 0) continue;
       }
+      const { newest: newestBefore } = life;
       const version = isGuarded && newest === undefined
         ? undefined
         : await this.#write(writing, part, before, isGuarded ? newest : undefined);
       if (version !== undefined) {
+        isSetBack ||= version < newestBefore;
         batch.settle(part, version);
         continue;
       }
@@ -130,7 +135,7 @@ export class Appender {
       if (++refusals > MAX_REFUSALS) await epoch.confirm(life, signal);
     }
     // What is stored now, and before what was known, is in a database that was set back: its places are given once more.
-    const isSetBack = batch.outcomes.some(({ cursor, duplicate }) => !duplicate && cursor < newestBefore);
+    if (!isAgain) isSetBack ||= batch.outcomes.some(({ cursor, duplicate }) => !duplicate && cursor < newestAtFirst);
     if (isSetBack) await epoch.renew(life, signal);
     return !isSetBack;
   }

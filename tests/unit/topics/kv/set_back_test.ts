@@ -1,0 +1,215 @@
+// What becomes of messages whose database is set back by a backup under running nodes.
+
+import { assert, assertEquals, assertNotEquals } from "@std/assert";
+import { SimulatedDatabase } from "../../../../faults/simulation/database.ts";
+import type { KvEngine, KvWrite } from "../../../../src/topics/kv/engine.ts";
+import { EPOCH_KEY } from "../../../../src/topics/kv/keys.ts";
+import { KvStore } from "../../../../src/topics/kv/kv_store.ts";
+import { LOG_START, type StoredMessage } from "../../../../src/topics/store.ts";
+import { ALL, append, dataOf, logOf, messageOf } from "../../../contract/store_fixture.ts";
+import { Random } from "../../support/random.ts";
+
+const LOG = logOf("orders");
+/** So many that the database does not come as far again before anybody looks. */
+const LOST = Array.from({ length: 30 }, (_, index) => `lost ${index}`);
+
+type Write = (write: KvWrite) => Promise<string | undefined>;
+
+/** A database, and how a store over it writes. */
+function prepare(
+  around: (write: KvWrite, carryOut: Write) => Promise<string | undefined> = (write, carryOut) => carryOut(write),
+) {
+  const database = new SimulatedDatabase(new Random(1));
+  const carryOut: Write = (write) => Promise.resolve(database.write(write));
+  const engine: KvEngine = {
+    get: (keys) => Promise.resolve(database.get(keys)),
+    list: (from, to, limit) => Promise.resolve(database.list(from, to, limit)),
+    write: (write) => around(write, carryOut),
+    watch: async function* () {},
+    close: () => {},
+  };
+  const open = () =>
+    new KvStore({ name: "simulated", interval: 50, isLogged: false, open: () => Promise.resolve(engine) });
+  return { database, engine, open };
+}
+
+async function publish(store: KvStore, ...data: string[]): Promise<string> {
+  let epoch = "";
+  for (const each of data) ({ epoch } = await append(store, LOG, [messageOf(each)]));
+  return epoch;
+}
+
+async function read(store: KvStore): Promise<{ epoch: string; data: unknown[] }> {
+  const messages: StoredMessage[] = [];
+  for (;;) {
+    const page = await store.read(LOG, messages.at(-1)?.cursor ?? LOG_START, ALL);
+    messages.push(...page.messages);
+    if (page.messages.length === 0) return { epoch: page.epoch, data: dataOf(messages) };
+  }
+}
+
+Deno.test("Set back: who publishes notices, and another life begins of which the message is, once", async () => {
+  const { database, open } = prepare();
+  const store = open();
+  await publish(store, "a", "b");
+  const backup = database.backUp();
+  const before = await publish(store, ...LOST);
+  database.lose(backup);
+  const after = await publish(store, "e");
+  assertNotEquals(after, before);
+  assertEquals(await read(store), { epoch: after, data: ["a", "b", "e"] });
+  await store.close();
+});
+
+Deno.test("Set back: a backup that is put back twice is noticed twice", async () => {
+  const { database, open } = prepare();
+  const store = open();
+  await publish(store, "a");
+  const backup = database.backUp();
+  const epochs = [await publish(store, ...LOST)];
+  for (const data of ["d", "e"]) {
+    database.lose(backup);
+    epochs.push(await publish(store, data));
+  }
+  assertEquals(new Set(epochs).size, 3);
+  assertEquals(await read(store), { epoch: epochs[2]!, data: ["a", "e"] });
+  await store.close();
+});
+
+for (const isAhead of [false, true]) {
+  const where = isAhead ? "another log has come further than that" : "nobody publishes";
+  Deno.test(`Set back: who watches a log notices, and is told of another life, where ${where}`, async () => {
+    const { database, open } = prepare();
+    const [store, elsewhere] = [open(), open()];
+    let woken = Promise.withResolvers<void>();
+    const unwatch = store.watch(LOG, () => woken.resolve());
+    await publish(elsewhere, "a");
+    await woken.promise;
+    const backup = database.backUp();
+    woken = Promise.withResolvers();
+    const before = await publish(elsewhere, ...LOST);
+    await woken.promise;
+    woken = Promise.withResolvers();
+    database.lose(backup);
+    // A node that has just begun knows of nothing that was lost.
+    const begun = open();
+    for (let number = 0; isAhead && number < 2 * LOST.length; number++) {
+      await append(begun, logOf("others"), [messageOf(number)]);
+    }
+    await woken.promise;
+    const { epoch, data } = await read(store);
+    assertNotEquals(epoch, before);
+    assertEquals(data, ["a"]);
+    unwatch();
+    await Promise.all([store.close(), elsewhere.close(), begun.close()]);
+  });
+}
+
+/** A part of that batch. */
+const LAST_PART = 4;
+for (const [what, lost] of [["what was before", LOST], ["its begin alone", []]] as const) {
+  Deno.test(`Set back: a batch of several writes is whole where ${what} is lost between them`, async () => {
+    let isCounted = false;
+    let parts = 0;
+    const { database, open } = prepare((write, carryOut) => {
+      if (write.append && isCounted && ++parts === LAST_PART) database.lose(backup);
+      return carryOut(write);
+    });
+    const store = open();
+    await publish(store, "a");
+    const backup = database.backUp();
+    await publish(store, ...lost);
+    const { epoch: before } = await store.bounds(LOG);
+    isCounted = true;
+    // Their keys do not fit one write.
+    const ids = Array.from({ length: 200 }, (_, index) => `日`.repeat(240) + index);
+    const { epoch, outcomes } = await append(store, LOG, ids.map((id, index) => messageOf(index, id)));
+    assert(parts > LAST_PART);
+    assertNotEquals(epoch, before);
+    // What was written first is in the database no more, and comes after the rest.
+    const { data, epoch: present } = await read(store);
+    assertEquals([present, new Set(data), data.length], [epoch, new Set(["a", ...ids.keys()]), 1 + ids.length]);
+    assertEquals(outcomes.filter(({ duplicate }) => duplicate), []);
+    await store.close();
+  });
+}
+
+Deno.test("Set back: a message whose reply gets lost as it happens is there once, and of another life", async () => {
+  let isNext = false;
+  const { database, open } = prepare(async (write, carryOut) => {
+    const version = await carryOut(write);
+    if (!isNext) return version;
+    isNext = false;
+    database.lose(backup);
+    await carryOut(write);
+    throw new Error("The reply is lost");
+  });
+  const store = open();
+  await publish(store, "a");
+  const backup = database.backUp();
+  const before = await publish(store, ...LOST);
+  isNext = true;
+  const after = await publish(store, "e");
+  assertNotEquals(after, before);
+  assertEquals(await read(store), { epoch: after, data: ["a", "e"] });
+  await store.close();
+});
+
+Deno.test("Set back: a message that is found in the life that began because of it begins no other", async () => {
+  let isHeld = false;
+  const held = Promise.withResolvers<void>();
+  const renewed = Promise.withResolvers<void>();
+  const { database, engine, open } = prepare(async (write, carryOut) => {
+    const version = await carryOut(write);
+    if (isHeld && write.sets?.some(({ key }) => key.join() === EPOCH_KEY.join())) {
+      renewed.resolve();
+      await held.promise;
+    }
+    return version;
+  });
+  const store = open();
+  await publish(store, "a");
+  const backup = database.backUp();
+  await publish(store, ...LOST);
+  database.lose(backup);
+  isHeld = true;
+  const found = append(store, LOG, [messageOf("e")]);
+  await renewed.promise;
+  isHeld = false;
+  // The store learns of the life, and of what comes later in it, before it looks for that message.
+  const elsewhere = new KvStore({ name: "other", interval: 50, open: () => Promise.resolve(engine) });
+  await publish(elsewhere, "f");
+  await store.bounds(LOG);
+  const later = await publish(store, "g");
+  held.resolve();
+  assertEquals((await found).epoch, later);
+  assertEquals(await read(store), { epoch: later, data: ["a", "e", "f", "g"] });
+  await Promise.all([store.close(), elsewhere.close()]);
+});
+
+Deno.test("Set back: what is answered late takes no node to a life that has ended meanwhile, and that it never knew", async () => {
+  const { database, engine, open } = prepare();
+  const [store, elsewhere] = [open(), open()];
+  await publish(store, "a");
+  const backup = database.backUp();
+  await publish(elsewhere, ...LOST);
+  database.lose(backup);
+  await publish(elsewhere, ...LOST);
+  const { get } = engine;
+  const held = Promise.withResolvers<void>();
+  engine.get = async (keys) => {
+    const entries = await get(keys);
+    await held.promise;
+    return entries;
+  };
+  const late = store.bounds(LOG);
+  await Promise.resolve();
+  engine.get = get;
+  database.lose(backup);
+  const after = await publish(elsewhere, "b");
+  assertEquals((await store.bounds(LOG)).epoch, after);
+  held.resolve();
+  assertEquals((await late).epoch, after);
+  assertEquals(await read(store), { epoch: after, data: ["a", "b"] });
+  await Promise.all([store.close(), elsewhere.close()]);
+});
