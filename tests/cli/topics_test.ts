@@ -75,6 +75,21 @@ Deno.test("webfw topics --tail prints messages of other processes as they come, 
   }
 });
 
+Deno.test("webfw topics --tail tells that nothing was published to a topic, and waits", async () => {
+  const { project } = await projectWithTopics();
+  await using _project = project;
+  const cwd = project.path;
+  await using webfw = await Webfw.start(["topics", "site/main.ts", "--tail", "ordesr"], { cwd });
+  await webfw.stderr.next(/^No message of "ordesr" has been published yet: waiting$/);
+  const app = new App({ topics: join(cwd, "site/.webfw/topics.sqlite") });
+  await app.topic<object>("ordesr", { durable: true }).publish({ n: 1 });
+  await app.stop();
+  const [line] = await webfw.stdout.next(/^{.*}$/);
+  assertEquals(JSON.parse(line).data, { n: 1 });
+  webfw.signal("SIGTERM");
+  assertEquals(await webfw.end(), 0);
+});
+
 Deno.test("webfw topics tells in one line what it cannot show", async () => {
   await using project = await Project.create({
     "main.ts": MAIN,

@@ -25,16 +25,20 @@ export interface TopicRow {
   readonly lag: { readonly messages: number; readonly gap: "retention" | "ahead" | undefined } | undefined;
 }
 
+/** A message, or where some are missing a gap. */
+export type FollowedEntry = { readonly gap: object } | {
+  readonly id: string;
+  readonly time: Date;
+  readonly type: string | undefined;
+  readonly data: unknown;
+};
+
 /** A topic that is followed. */
 export interface FollowedTopic {
-  subscribe(options: { readonly from: "now" | "earliest" } | { readonly after: string }): AsyncIterable<
-    { readonly gap: object } | {
-      readonly id: string;
-      readonly time: Date;
-      readonly type: string | undefined;
-      readonly data: unknown;
-    }
-  >;
+  head(): Promise<string>;
+  subscribe(options: { readonly from: "now" | "earliest" } | { readonly after: string }):
+    & AsyncIterable<FollowedEntry>
+    & { cursor(): Promise<string | undefined> };
 }
 
 /** An application of webfw, version 1 of the command's protocol. */

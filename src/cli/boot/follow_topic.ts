@@ -6,7 +6,11 @@ import type { TopicsPlan } from "./plan.ts";
 /** Prints each message as a line of JSON, until a signal ends the program. */
 export async function followTopic(app: Pick<WebfwApp, "topic">, { tail, from, after }: TopicsPlan): Promise<void> {
   const name = tail ?? "";
-  const subscription = openTopic(app, name).subscribe(after === null ? { from } : { after });
+  const topic = openTopic(app, name);
+  const subscription = topic.subscribe(after === null ? { from } : { after });
+  // Whoever publishes when they have read the line below is heard.
+  await subscription.cursor();
+  if (/-0+$/.test(await topic.head())) console.error(`No message of "${name}" has been published yet: waiting`);
   for await (const entry of subscription) {
     if ("gap" in entry) writeOut(`${JSON.stringify(entry)}\n`);
     else {
