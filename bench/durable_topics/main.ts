@@ -53,13 +53,14 @@ async function main(args: string[], signal: AbortSignal): Promise<number> {
   );
 
   const all = contestants(kv, topic!);
-  // What single publishers are compared by must not come after the load of many.
-  for (const group of [all.filter(isSingle), all.filter((one) => one.name === BASELINE || !isSingle(one))]) {
+  const isBaseline = ({ name }: Contestant) => name === BASELINE;
+  // Single publishers come first, not after the load of many; those are compared with bare commits between them.
+  for (const group of [all.filter(isSingle), all.filter((each) => isBaseline(each) || !isSingle(each))]) {
+    const measure = group.every(isSingle) ? "publish" : "publish at once";
     const rates = await measureRates(group, rounds, messages, signal);
     const bare = rates.get(BASELINE)!;
     for (const [name, values] of rates) {
       const [rate, ratio] = [median(values), ratios(values, bare)];
-      const measure = group.every(isSingle) ? "publish" : "publish at once";
       note({ measure, contestant: name, reference: BASELINE, value: rate, unit: "messages/s", ratio, rounds });
       console.log(
         `${name.padEnd(46)}${Math.round(rate).toLocaleString("en").padStart(9)} a second  ${ratio.median.toFixed(2)}`,

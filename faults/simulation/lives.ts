@@ -53,7 +53,7 @@ interface Reading {
   /** Whether it was told that it misses something since. */
   readonly isTold: boolean;
   /** Whether it has read since what is told under ids of a life that has ended. */
-  readonly hasStrayed?: boolean;
+  readonly hasStrayed: boolean;
 }
 
 /**
@@ -66,8 +66,10 @@ function share(log: readonly LogEntry[], parts: readonly LogEntry[][], lives: re
   const faults: string[] = [];
   const lifeOf = (id: string) => lives.findIndex(({ epoch }) => id.startsWith(epoch));
   const readers = new Map<string, Reading>();
+  /** Of which life the ids are that each reader got since it was told that it misses something. */
+  const idsOf = new Map<string, number>();
   const begin = (reader: string, life: number): void => {
-    readers.set(reader, { life, isTold: false });
+    readers.set(reader, { life, isTold: false, hasStrayed: false });
     parts[life]!.push({ kind: "subscribe", reader, after: null });
   };
   for (const entry of log) {
@@ -76,15 +78,19 @@ function share(log: readonly LogEntry[], parts: readonly LogEntry[][], lives: re
       parts[lifeOf(id)]?.push({ ...entry, id }) ?? faults.push(`an id of no life: ${id}`);
     } else if (entry.kind === "unknown") parts[0]!.push(entry);
     else if (entry.kind === "subscribe") {
-      if (entry.after === null) readers.set(entry.reader, { life: -1, isTold: true });
-      else parts[lifeOf(entry.after)]?.push(entry);
+      if (entry.after === null) {
+        readers.set(entry.reader, { life: -1, isTold: true, hasStrayed: false });
+        idsOf.delete(entry.reader);
+      } else parts[lifeOf(entry.after)]?.push(entry);
     } else if (entry.kind === "gap" || entry.kind === "read") {
       const { reader } = entry;
       const reading = readers.get(reader)!;
       const { life, isTold, hasStrayed } = reading;
       if (entry.kind === "gap") {
-        if (LOSSES.includes(entry.reason)) readers.set(reader, { ...reading, isTold: true });
-        else parts[Math.max(life, 0)]!.push(entry);
+        if (LOSSES.includes(entry.reason)) {
+          readers.set(reader, { ...reading, isTold: true });
+          idsOf.delete(reader);
+        } else parts[Math.max(life, 0)]!.push(entry);
         continue;
       }
       const next = lifeOf(entry.id);
@@ -92,6 +98,8 @@ function share(log: readonly LogEntry[], parts: readonly LogEntry[][], lives: re
         faults.push(`reader ${reader}: got ${entry.id}, which is of no life`);
         continue;
       }
+      if ((idsOf.get(reader) ?? next) !== next) faults.push(`reader ${reader}: came to ids of another life, silently`);
+      idsOf.set(reader, next);
       const mayStray = isTold ? next <= life : !isOf(entry, lives);
       if (mayStray && idAfterwards(entry, lives) !== undefined) {
         readers.set(reader, { life, isTold, hasStrayed: true });
@@ -99,7 +107,7 @@ function share(log: readonly LogEntry[], parts: readonly LogEntry[][], lives: re
       }
       if (next < life) faults.push(`reader ${reader}: came back to a life that had ended`);
       else if (next > life && !isTold) faults.push(`reader ${reader}: came to another life, silently`);
-      else if (next === life && isTold !== (hasStrayed ?? false)) {
+      else if (next === life && isTold !== hasStrayed) {
         faults.push(`reader ${reader}: was ${isTold ? "" : "not "}told of a gap`);
       }
       if (next !== life || hasStrayed) begin(reader, next);

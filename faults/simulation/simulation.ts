@@ -20,7 +20,7 @@ const NAMES = ["a", "b", "c"] as const;
 /** After how many milliseconds at most a publisher in a hurry gives up. */
 const MAX_HURRY = 50;
 /** How many versions a database is set back at least: what is made up for before anybody looks, nobody notices. */
-const MIN_SET_BACK = 200;
+const MIN_SET_BACK = 600;
 /** How long nodes may take to notice that a database was set back, in milliseconds. */
 const NOTICING = 2_000;
 /** How long the log is read at the end, in milliseconds. */
@@ -155,7 +155,11 @@ class Simulation {
       await rest(random.below(random.pick([50, 2_000, 20_000])));
       if (kills && random.oneIn(3)) this.#kill(random.pick(NAMES));
       if (losses === "set back" && random.oneIn(4)) this.#backups.push(this.#database.backUp());
-      if (losses !== "none" && random.oneIn(4)) this.#lose();
+      if (losses !== "none" && random.oneIn(4)) {
+        this.#lose();
+        // Nobody could notice while those are out of reach who know what was lost.
+        if (losses === "set back") await rest(NOTICING);
+      }
       if (random.oneIn(3)) await this.#takeAway(random.below(random.pick(outages)));
     }
   }

@@ -75,12 +75,12 @@ Deno.test("webfw topics --tail prints messages of other processes as they come, 
   }
 });
 
-Deno.test("webfw topics --tail tells that nothing was published to a topic, and waits", async () => {
+Deno.test("webfw topics --tail tells that a topic is empty, and waits", async () => {
   const { project } = await projectWithTopics();
   await using _project = project;
   const cwd = project.path;
   await using webfw = await Webfw.start(["topics", "site/main.ts", "--tail", "ordesr"], { cwd });
-  await webfw.stderr.next(/^No message of "ordesr" has been published yet: waiting$/);
+  await webfw.stderr.next(/^The topic "ordesr" is empty: waiting$/);
   const app = new App({ topics: join(cwd, "site/.webfw/topics.sqlite") });
   await app.topic<object>("ordesr", { durable: true }).publish({ n: 1 });
   await app.stop();

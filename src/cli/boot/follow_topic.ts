@@ -10,7 +10,9 @@ export async function followTopic(app: Pick<WebfwApp, "topic">, { tail, from, af
   const subscription = topic.subscribe(after === null ? { from } : { after });
   // Whoever publishes when they have read the line below is heard.
   await subscription.cursor();
-  if (/-0+$/.test(await topic.head())) console.error(`No message of "${name}" has been published yet: waiting`);
+  // The id of the place before the first message there could be.
+  const isEmpty = /-0+$/.test(await topic.head());
+  if (isEmpty) console.error(`The topic ${JSON.stringify(name)} is empty: waiting`);
   for await (const entry of subscription) {
     if ("gap" in entry) writeOut(`${JSON.stringify(entry)}\n`);
     else {

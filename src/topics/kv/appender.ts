@@ -1,5 +1,5 @@
 /** Appends batches to logs, whatever becomes of the replies. */
-import type { AppendOptions, AppendResult, LogRef, NewMessage } from "../store.ts";
+import type { AppendOptions, AppendResult, Cursor, LogRef, NewMessage } from "../store.ts";
 import { Batch, type Pending } from "./batch.ts";
 import type { Connection } from "./connection.ts";
 import type { KvCheck, KvEngine, KvSet, KvWrite } from "./engine.ts";
@@ -80,13 +80,17 @@ export class Appender {
    */
   async append(log: LogRef, messages: readonly NewMessage[], options: AppendOptions): Promise<AppendResult> {
     const { signal } = options;
+    let isSplit = false;
     for (let isAgain = false;; isAgain = true) {
       const life = await this.#options.epoch.current();
       const known = this.#known.log(log.name, life);
       const batch = new Batch(log, messages, options);
+      // What it has stored in a life that has been renewed is known by the ids of its series, too.
+      if (isSplit) batch.split();
       const isStored = await this.#store({ batch, life, known, isAgain, signal });
       // Where another life has begun, what is stored in it already is found there.
       if (isStored) return { epoch: known.epoch, outcomes: batch.outcomes };
+      ({ isSplit } = batch);
     }
   }
 
@@ -134,8 +138,9 @@ export class Appender {
       before = undefined;
       if (++refusals > MAX_REFUSALS) await epoch.confirm(life, signal);
     }
-    // What is stored now, and before what was known, is in a database that was set back: its places are given once more.
-    if (!isAgain) isSetBack ||= batch.outcomes.some(({ cursor, duplicate }) => !duplicate && cursor < newestAtFirst);
+    // What is stored now, and before what was known, is in a database that was set back: its places are given once more. What was stored
+    // in a life before may be older than what is known of this one, too.
+    if (!isAgain) isSetBack ||= !isAscending([newestAtFirst, ...placesOf(batch)]);
     if (isSetBack) await epoch.renew(life, signal);
     return !isSetBack;
   }
@@ -211,4 +216,13 @@ export class Appender {
 /** How long series and ids of a log are remembered, in milliseconds. */
 function memoryOf({ policy }: LogRef): number {
   return Math.max(policy.dedupe, MIN_MEMORY);
+}
+
+/** Where its own messages are, in their order. */
+function placesOf({ outcomes }: Batch): Cursor[] {
+  return outcomes.filter(({ duplicate }) => !duplicate).map(({ cursor }) => cursor);
+}
+
+function isAscending(places: readonly string[]): boolean {
+  return places.every((place, index) => index === 0 || place > places[index - 1]!);
 }

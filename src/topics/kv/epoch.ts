@@ -26,7 +26,7 @@ export class Epoch {
   #life: Promise<Life> | undefined;
   #known: Life | undefined;
   #changes = 0;
-  /** Is on its way. */
+  /** On its way, since a life was read that had ended. */
   #renewal: Promise<void> | undefined;
   /** The texts of lives that have ended, the last of them. */
   readonly #over = new Set<string>();
@@ -83,7 +83,7 @@ export class Epoch {
     if (known && life && known.version === life.version && known.text === life.text) return known;
     if (known && changes !== this.#changes) return undefined;
     if (life && this.#over.has(life.text)) {
-      // An older backup was put back. Who fails in it tries again.
+      // An older backup was put back. Where this fails, the next who reads it tries again.
       this.#renewal ??= this.renew(life).catch(() => {}).finally(() => this.#renewal = undefined);
       return undefined;
     }
@@ -109,9 +109,9 @@ export class Epoch {
     const key = lifeKey(life.text);
     const changes = this.#changes;
     const entry = await this.#connection.use(async (engine) => {
-      const [entry, own] = await engine.get([EPOCH_KEY, key]);
-      if (!entry || toLife(entry).text !== life.text) return entry;
-      const checks = [{ key: EPOCH_KEY, version: entry.version }, { key, version: own?.version ?? null }];
+      const [present, own] = await engine.get([EPOCH_KEY, key]);
+      if (!present || toLife(present).text !== life.text) return present;
+      const checks = [{ key: EPOCH_KEY, version: present.version }, { key, version: own?.version ?? null }];
       await engine.write({ checks, sets: newLife(), deletes: [key] });
       return (await engine.get([EPOCH_KEY]))[0];
     }, signal);

@@ -22,7 +22,7 @@ export interface BatchState {
 export async function findBatch(batch: Batch, engine: KvEngine): Promise<BatchState> {
   const [life, stored] = await engine.get([EPOCH_KEY, seriesKey(batch.log.name, batch.series)]);
   for (const waiting of stored ? batch.pending : []) {
-    if (batch.idOf(waiting) !== undefined) continue;
+    if (waiting.message.id !== undefined) continue;
     const place = placeInSeries(stored!, batch.first + waiting.index);
     // Somebody has published one of them again, and made sure that the series brings none.
     if (place === "none") batch.split();

@@ -13,7 +13,10 @@ import { TrimPlan } from "./trim_plan.ts";
 const LEASE_ROUNDS = 3;
 /** How many logs are looked at with one reading. */
 const LOGS_PER_READ = 100;
-/** How often a removal is tried again where somebody else removes, too; the next round goes on with it. */
+/**
+ * How often in all a removal may be refused, because somebody else removes, too, or because the entry of the life is not there. The next
+ * round goes on with it.
+ */
 const MAX_REFUSALS = 10;
 /** The most bytes of keys of one write, of which a database takes 80 KiB. */
 const MAX_KEY_BYTES = 64 * 1024;
@@ -167,7 +170,11 @@ export class Trimmer {
         continue;
       }
       plan.dropUpTo(low);
-      for (const { key, value } of frames) plan.add(endOf(key.at(-1)!), measureFrame(value));
+      for (const { key, value } of frames) {
+        const end = endOf(key.at(-1)!);
+        // Another round of the same log may have come further meanwhile.
+        if (end > plan.end) plan.add(end, measureFrame(value));
+      }
       if (isEnd) break;
     }
     this.#plans.set(name, plan);
@@ -186,8 +193,10 @@ export class Trimmer {
       if (!lifeEntry || toLife(lifeEntry).text !== life.text) return;
       const low = lowEntry ? new TextDecoder().decode(lowEntry.value) : "";
       if (low >= end) return this.#plans.get(name)?.dropUpTo(end);
-      const { frames } = await this.#frames(name, low || LOG_START, perWrite);
+      const { frames, low: lowAfterwards } = await this.#frames(name, low || LOG_START, perWrite);
       const doomed = frames.filter(({ key }) => endOf(key.at(-1)!) <= end).slice(0, perWrite).map(({ key }) => key);
+      // Somebody else has removed what was found.
+      if (doomed.length === 0 && lowAfterwards > low) continue;
       if (doomed.length === 0) return this.#plans.get(name)?.dropUpTo(end);
       const value = new TextEncoder().encode(endOf(doomed.at(-1)!.at(-1)!));
       const write = {

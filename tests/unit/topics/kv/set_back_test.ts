@@ -3,10 +3,12 @@
 import { assert, assertEquals, assertNotEquals } from "@std/assert";
 import { SimulatedDatabase } from "../../../../faults/simulation/database.ts";
 import type { KvEngine, KvWrite } from "../../../../src/topics/kv/engine.ts";
+import { toSeriesId } from "../../../../src/topics/series_id.ts";
 import { EPOCH_KEY } from "../../../../src/topics/kv/keys.ts";
 import { KvStore } from "../../../../src/topics/kv/kv_store.ts";
 import { LOG_START, type StoredMessage } from "../../../../src/topics/store.ts";
 import { ALL, append, dataOf, logOf, messageOf } from "../../../contract/store_fixture.ts";
+import { inVirtualTime } from "../../../../faults/simulation/virtual_time.ts";
 import { Random } from "../../support/random.ts";
 
 const LOG = logOf("orders");
@@ -105,7 +107,8 @@ for (const isAhead of [false, true]) {
   });
 }
 
-/** A part of that batch. */
+/** Ids that do not fit one write. */
+const LONG = Array.from({ length: 200 }, (_, index) => "日".repeat(240) + index);
 const LAST_PART = 4;
 for (const [what, lost] of [["what was before", LOST], ["its begin alone", []]] as const) {
   Deno.test(`Set back: a batch of several writes is whole where ${what} is lost between them`, async () => {
@@ -121,14 +124,12 @@ for (const [what, lost] of [["what was before", LOST], ["its begin alone", []]] 
     await publish(store, ...lost);
     const { epoch: before } = await store.bounds(LOG);
     isCounted = true;
-    // Their keys do not fit one write.
-    const ids = Array.from({ length: 200 }, (_, index) => `日`.repeat(240) + index);
-    const { epoch, outcomes } = await append(store, LOG, ids.map((id, index) => messageOf(index, id)));
+    const { epoch, outcomes } = await append(store, LOG, LONG.map((id, index) => messageOf(index, id)));
     assert(parts > LAST_PART);
     assertNotEquals(epoch, before);
     // What was written first is in the database no more, and comes after the rest.
     const { data, epoch: present } = await read(store);
-    assertEquals([present, new Set(data), data.length], [epoch, new Set(["a", ...ids.keys()]), 1 + ids.length]);
+    assertEquals([present, new Set(data), data.length], [epoch, new Set(["a", ...LONG.keys()]), 1 + LONG.length]);
     assertEquals(outcomes.filter(({ duplicate }) => duplicate), []);
     await store.close();
   });
@@ -211,5 +212,70 @@ Deno.test("Set back: what is answered late takes no node to a life that has ende
   held.resolve();
   assertEquals((await late).epoch, after);
   assertEquals(await read(store), { epoch: after, data: ["a", "b"] });
+  await Promise.all([store.close(), elsewhere.close()]);
+});
+
+Deno.test("Set back: who publishes only notices after a second that another life has begun, whoever began it", async () => {
+  await inVirtualTime(new Random(1), async () => {
+    const { database, open } = prepare();
+    const [store, elsewhere] = [open(), open()];
+    const series = crypto.randomUUID();
+    const { epoch: before } = await store.append(LOG, [messageOf("a")], { series, first: 0 });
+    const backup = database.backUp();
+    await publish(elsewhere, ...LOST);
+    database.lose(backup);
+    const after = await publish(elsewhere, "b");
+    assertNotEquals(after, before);
+    await new Promise((resolve) => setTimeout(resolve, 1_100));
+    assertEquals((await store.append(LOG, [messageOf("c")], { series, first: 1 })).epoch, after);
+    await Promise.all([store.close(), elsewhere.close()]);
+  });
+});
+
+Deno.test("Set back: a batch of which the last reply gets lost is whole, whatever was known before it", async () => {
+  let isCounted = false;
+  let parts = 0;
+  const { database, open } = prepare(async (write, carryOut) => {
+    if (!write.append || !isCounted || ++parts !== LAST_PART) return await carryOut(write);
+    database.lose(backup);
+    await carryOut(write);
+    throw new Error("The reply is lost");
+  });
+  const [store, elsewhere] = [open(), open()];
+  await publish(store, "a");
+  // The store does not know of these.
+  await publish(elsewhere, ...LOST);
+  const backup = database.backUp();
+  isCounted = true;
+  await append(store, LOG, LONG.map((id, index) => messageOf(index, id)));
+  assertEquals(new Set((await read(store)).data), new Set(["a", ...LOST, ...LONG.keys()]));
+  await Promise.all([store.close(), elsewhere.close()]);
+});
+
+Deno.test("Set back: messages without an id of a batch of several writes are there once", async () => {
+  const series = crypto.randomUUID();
+  let isEnded = false;
+  const { database, engine, open } = prepare(async (write, carryOut) => {
+    if (isEnded && write.append) {
+      isEnded = false;
+      database.lose(backup);
+    }
+    return await carryOut(write);
+  });
+  const [store, elsewhere] = [open(), open()];
+  await publish(store, "a");
+  const backup = database.backUp();
+  await publish(store, ...LOST);
+  const { write } = engine;
+  engine.write = async (each) => {
+    engine.write = write;
+    // Somebody publishes a message of the batch again, before it is stored, and so it is stored one by one.
+    await append(elsewhere, LOG, [messageOf("one", toSeriesId(series, 1))]);
+    const version = await write(each);
+    isEnded = true;
+    return version;
+  };
+  await store.append(LOG, ["zero", "one", "two"].map((data) => messageOf(data)), { series, first: 0 });
+  assertEquals((await read(store)).data.toSorted(), ["a", "one", "two", "zero"]);
   await Promise.all([store.close(), elsewhere.close()]);
 });
