@@ -3,8 +3,8 @@
  * https://github.com/denoland/denokv/blob/main/proto/schema/datapath.proto, and their answers.
  */
 import type { KvEntry, KvKey, KvWrite } from "./engine.ts";
-import { packKey, unpackKey } from "./packed_key.ts";
-import { decodeMessage, encodeMessage, type NewField } from "./protobuf.ts";
+import { packKey, unpackKey, writeKey } from "./packed_key.ts";
+import { decodeMessage, encodeMessage, MessageWriter } from "./protobuf.ts";
 
 /** `MutationType`. */
 const SET = 1;
@@ -58,23 +58,42 @@ export function decodeReadAnswer(bytes: Uint8Array): KvEntry[][] | undefined {
   return isConsistent && !isDisabled ? ranges : undefined;
 }
 
-/** Writes what is to be written. */
+/** Writes what is to be written: from its end to its begin, as messages are. */
 export function encodeWrite({ checks = [], sets = [], deletes = [], append }: KvWrite): Uint8Array<ArrayBuffer> {
-  const fields: NewField[] = [];
-  for (const { key, version } of checks) {
-    fields.push([1, [[1, packKey(key)], [2, version === null ? NO_VERSION : Uint8Array.fromHex(version)]]]);
-  }
+  const writer = new MessageWriter();
+  if (append) writeMutation(writer, SET_WITH_VERSION, append.prefix, append.value);
+  for (const key of deletes.toReversed()) writeMutation(writer, DELETE, key);
   const now = Date.now();
-  for (const { key, value, expireIn } of sets) {
-    const expiry: NewField[] = expireIn === undefined ? [] : [[4, Math.ceil(now + expireIn)]];
-    fields.push([2, [[1, packKey(key)], [2, toValue(value)], [3, SET], ...expiry]]);
+  for (const { key, value, expireIn } of sets.toReversed()) {
+    writeMutation(writer, SET, key, value, expireIn === undefined ? undefined : Math.ceil(now + expireIn));
   }
-  for (const key of deletes) fields.push([2, [[1, packKey(key)], [3, DELETE]]]);
-  if (append) {
-    const { prefix, value } = append;
-    fields.push([2, [[1, packKey(prefix)], [2, toValue(value)], [3, SET_WITH_VERSION]]]);
+  for (const { key, version } of checks.toReversed()) {
+    const end = writer.place;
+    writer.bytes(2, version === null ? NO_VERSION : Uint8Array.fromHex(version));
+    writeKeyField(writer, key);
+    writer.wrap(1, end);
   }
-  return encodeMessage(fields);
+  return writer.finish();
+}
+
+function writeMutation(writer: MessageWriter, type: number, key: KvKey, value?: Uint8Array, expiresAt?: number): void {
+  const end = writer.place;
+  if (expiresAt !== undefined) writer.number(4, expiresAt);
+  writer.number(3, type);
+  if (value) {
+    const valueEnd = writer.place;
+    writer.number(2, BYTES);
+    writer.bytes(1, value);
+    writer.wrap(2, valueEnd);
+  }
+  writeKeyField(writer, key);
+  writer.wrap(2, end);
+}
+
+function writeKeyField(writer: MessageWriter, key: KvKey): void {
+  const end = writer.place;
+  writeKey(writer, key);
+  writer.wrap(1, end);
 }
 
 /** What became of a write: its version, that a check did not hold, or that the server may not write, as another one has its place. */
@@ -148,10 +167,6 @@ function decodeEntry(bytes: Uint8Array): KvEntry {
     throw new TypeError(`Cannot read the store of topics: something else has written the key "${name}"`);
   }
   return { key, value: data!, version: version!.toHex() };
-}
-
-function toValue(value: Uint8Array): NewField[] {
-  return [[1, value], [2, BYTES]];
 }
 
 function toBytes(value: number | Uint8Array): Uint8Array {

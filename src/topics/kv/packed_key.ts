@@ -3,6 +3,7 @@
  * a zero byte written as 00 ff, and a zero byte.
  */
 import type { KvKey } from "./engine.ts";
+import { MessageWriter } from "./protobuf.ts";
 
 const TEXT = 0x02;
 const END = 0x00;
@@ -12,36 +13,36 @@ const ESCAPE = 0xff;
 const encoder = new TextEncoder();
 const decoder = new TextDecoder("utf-8", { ignoreBOM: true });
 
-/** Writes a key. */
+/** Gives the bytes of a key. */
 export function packKey(key: KvKey): Uint8Array<ArrayBuffer> {
-  let size = 0;
-  for (const part of key) size += part.length + 2;
-  const bytes = new Uint8Array(size);
-  let position = 0;
-  for (const part of key) {
-    bytes[position++] = TEXT;
-    for (let index = 0; index < part.length; index++) {
-      const unit = part.charCodeAt(index);
-      if (unit === END || unit > 0x7f) return packAnyKey(key);
-      bytes[position++] = unit;
-    }
-    bytes[position++] = END;
-  }
-  return bytes;
+  const writer = new MessageWriter();
+  writeKey(writer, key);
+  return writer.finish();
 }
 
-/** Writes a key that has more than the characters of ASCII. */
-function packAnyKey(key: KvKey): Uint8Array<ArrayBuffer> {
-  const bytes: number[] = [];
-  for (const part of key) {
-    bytes.push(TEXT);
-    for (const byte of encoder.encode(part)) {
-      bytes.push(byte);
-      if (byte === END) bytes.push(ESCAPE);
-    }
-    bytes.push(END);
+/** Writes a key, from its end to its begin. */
+export function writeKey(writer: MessageWriter, key: KvKey): void {
+  for (let index = key.length - 1; index >= 0; index--) {
+    writer.byte(END);
+    writeText(writer, key[index]!);
+    writer.byte(TEXT);
   }
-  return new Uint8Array(bytes);
+}
+
+function writeText(writer: MessageWriter, text: string): void {
+  for (let index = text.length - 1; index >= 0; index--) {
+    const unit = text.charCodeAt(index);
+    if (unit === END || unit > 0x7f) return writeBytes(writer, encoder.encode(text.slice(0, index + 1)));
+    writer.byte(unit);
+  }
+}
+
+/** Writes a text that has more than the characters of ASCII. */
+function writeBytes(writer: MessageWriter, bytes: Uint8Array): void {
+  for (let index = bytes.length - 1; index >= 0; index--) {
+    if (bytes[index] === END) writer.byte(ESCAPE);
+    writer.byte(bytes[index]!);
+  }
 }
 
 /** Reads a key; undefined where a part of it is no text. */

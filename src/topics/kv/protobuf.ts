@@ -11,58 +11,95 @@ export type Field = readonly [number: number, value: number | Uint8Array];
 /** A field to write: a number up to 2^53, bytes, or a message of such fields. */
 export type NewField = readonly [number: number, value: number | Uint8Array | readonly NewField[]];
 
+/** How many bytes there is room for at first. */
+const ROOM = 1_024;
 /** The most bytes that the tag of a field takes, and its number or the length of its bytes. */
-const FIELD_BYTES = 16;
+const FIELD_BYTES = 20;
 
 /**
- * Writes a message: from its end to its begin, so that the length of each part is known when it is its turn.
+ * Writes a message from its end to its begin, so that the length of each part is known when it is its turn: what comes last is to be
+ * written first.
+ */
+export class MessageWriter {
+  #bytes: Uint8Array<ArrayBuffer> = new Uint8Array(ROOM);
+  #begin = ROOM;
+
+  /** Where that begins which was written last: the end of what comes before it. */
+  get place(): number {
+    return this.#begin - this.#bytes.length;
+  }
+
+  /** Writes a field of a number up to 2^53. */
+  number(field: number, value: number): void {
+    this.#makeRoom(FIELD_BYTES);
+    this.#prepend(value);
+    this.#prepend(field << 3 | VARINT);
+  }
+
+  /** Writes a field of bytes. */
+  bytes(field: number, value: Uint8Array): void {
+    const end = this.place;
+    this.#makeRoom(value.length);
+    this.#bytes.set(value, this.#begin -= value.length);
+    this.wrap(field, end);
+  }
+
+  /** Writes a byte of a field that is wrapped afterwards. */
+  byte(value: number): void {
+    if (this.#begin === 0) this.#makeRoom(1);
+    this.#bytes[--this.#begin] = value;
+  }
+
+  /** Makes a field of what was written since a place: bytes, or a message. */
+  wrap(field: number, end: number): void {
+    const length = end - this.place;
+    this.#makeRoom(FIELD_BYTES);
+    this.#prepend(length);
+    this.#prepend(field << 3 | LENGTH_DELIMITED);
+  }
+
+  /** The message. */
+  finish(): Uint8Array<ArrayBuffer> {
+    return this.#bytes.subarray(this.#begin);
+  }
+
+  #prepend(value: number): void {
+    let position = this.#begin -= sizeOf(value);
+    for (; value > 0x7f; value = Math.floor(value / 128)) this.#bytes[position++] = value % 128 | 0x80;
+    this.#bytes[position] = value;
+  }
+
+  #makeRoom(count: number): void {
+    if (count <= this.#begin) return;
+    const { length } = this.#bytes;
+    const bytes = new Uint8Array(2 * length + count);
+    const begin = this.#begin + bytes.length - length;
+    bytes.set(this.finish(), begin);
+    [this.#bytes, this.#begin] = [bytes, begin];
+  }
+}
+
+/**
+ * Writes a message.
  *
  * @param fields Its fields; one that repeats comes several times.
  */
 export function encodeMessage(fields: readonly NewField[]): Uint8Array<ArrayBuffer> {
-  const bytes = new Uint8Array(boundOf(fields));
-  return bytes.subarray(prependFields(bytes, bytes.length, fields));
+  const writer = new MessageWriter();
+  writeFields(writer, fields);
+  return writer.finish();
 }
 
-function boundOf(fields: readonly NewField[]): number {
-  let bound = 0;
-  for (let index = 0; index < fields.length; index++) {
-    const value = fields[index]![1];
-    bound += FIELD_BYTES;
-    if (typeof value !== "number") bound += isBytes(value) ? value.length : boundOf(value);
-  }
-  return bound;
-}
-
-/** Writes fields up to an end, and gives where they begin. */
-function prependFields(bytes: Uint8Array, end: number, fields: readonly NewField[]): number {
-  let begin = end;
-  for (let index = fields.length - 1; index >= 0; index--) {
-    const [number, value] = fields[index]!;
-    if (typeof value === "number") {
-      begin = prependNumber(bytes, begin, value);
-      begin = prependNumber(bytes, begin, number << 3 | VARINT);
-      continue;
+function writeFields(writer: MessageWriter, fields: readonly NewField[]): void {
+  for (const [field, value] of fields.toReversed()) {
+    if (typeof value === "number") writer.number(field, value);
+    else if (value instanceof Uint8Array) writer.bytes(field, value);
+    else {
+      const end = writer.place;
+      writeFields(writer, value as readonly NewField[]);
+      writer.wrap(field, end);
     }
-    const valueEnd = begin;
-    if (isBytes(value)) bytes.set(value, begin -= value.length);
-    else begin = prependFields(bytes, begin, value);
-    begin = prependNumber(bytes, begin, valueEnd - begin);
-    begin = prependNumber(bytes, begin, number << 3 | LENGTH_DELIMITED);
   }
-  return begin;
-}
-
-function prependNumber(bytes: Uint8Array, end: number, value: number): number {
-  let begin = end - sizeOf(value);
-  const first = begin;
-  for (; value > 0x7f; value = Math.floor(value / 128)) bytes[begin++] = value % 128 | 0x80;
-  bytes[begin] = value;
-  return first;
-}
-
-function isBytes(value: Uint8Array | readonly NewField[]): value is Uint8Array {
-  return value instanceof Uint8Array;
 }
 
 /**

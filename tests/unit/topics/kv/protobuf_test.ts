@@ -12,6 +12,14 @@ Deno.test("fields are read as they were written, in their order, also those that
   assertEquals([...decodeMessage(encodeMessage(fields))], fields);
 });
 
+Deno.test("messages of any size are written, also where their parts are", () => {
+  const sizes = [0, 1, 1_000, 1_020, 1_024, 5_000, 60_000];
+  const fields = sizes.map((size): Field => [3, new Uint8Array(size).fill(size % 251)]);
+  assertEquals([...decodeMessage(encodeMessage(fields))], fields);
+  const [[, inner]] = [...decodeMessage(encodeMessage([[1, [...fields, [2, 7]]]]))] as [Field];
+  assertEquals([...decodeMessage(inner as Uint8Array)], [...fields, [2, 7]]);
+});
+
 Deno.test("fields of a fixed size are passed over", () => {
   const message = new Uint8Array([0x09, 1, 2, 3, 4, 5, 6, 7, 8, 0x15, 1, 2, 3, 4, 0x18, 5]);
   assertEquals([...decodeMessage(message)].map(([number]) => number), [1, 2, 3]);
