@@ -49,6 +49,8 @@ export class Epoch {
 
   /** The life as it was read last; the first who asks makes it. */
   current(): Promise<Life> {
+    // Until it has ended there is none: whoever wants to use one would ask again and again.
+    if (this.#renewal) return this.#renewal.then(() => this.current());
     if (this.#life) return this.#life;
     const life = this.#life = this.#connection.use(async (engine) => {
       for (;;) {
@@ -56,6 +58,7 @@ export class Epoch {
         const [entry] = await engine.get([EPOCH_KEY]);
         const known = entry && this.observe(entry, changes);
         if (known) return known;
+        await this.#renewal;
         if (!entry) await engine.write({ checks: [{ key: EPOCH_KEY, version: null }], sets: newLife() });
       }
     });

@@ -2,13 +2,13 @@
 
 import { assert, assertEquals, assertNotEquals } from "@std/assert";
 import { SimulatedDatabase } from "../../../../faults/simulation/database.ts";
+import { inVirtualTime } from "../../../../faults/simulation/virtual_time.ts";
 import type { KvEngine, KvWrite } from "../../../../src/topics/kv/engine.ts";
-import { toSeriesId } from "../../../../src/topics/series_id.ts";
 import { EPOCH_KEY } from "../../../../src/topics/kv/keys.ts";
 import { KvStore } from "../../../../src/topics/kv/kv_store.ts";
+import { toSeriesId } from "../../../../src/topics/series_id.ts";
 import { LOG_START, type StoredMessage } from "../../../../src/topics/store.ts";
 import { ALL, append, dataOf, logOf, messageOf } from "../../../contract/store_fixture.ts";
-import { inVirtualTime } from "../../../../faults/simulation/virtual_time.ts";
 import { Random } from "../../support/random.ts";
 
 const LOG = logOf("orders");
@@ -278,4 +278,37 @@ Deno.test("Set back: messages without an id of a batch of several writes are the
   await store.append(LOG, ["zero", "one", "two"].map((data) => messageOf(data)), { series, first: 0 });
   assertEquals((await read(store)).data.toSorted(), ["a", "one", "two", "zero"]);
   await Promise.all([store.close(), elsewhere.close()]);
+});
+
+Deno.test("Set back: while a life that has ended is being renewed, nobody asks again and again", async () => {
+  await inVirtualTime(new Random(1), async () => {
+    const rest = (ms: number) => new Promise((resolve) => setTimeout(resolve, ms));
+    let isSlow = false;
+    let asked = 0;
+    const { database, engine, open } = prepare(async (write, carryOut) => {
+      asked++;
+      const begins = write.sets?.some(({ key }) => key.join() === EPOCH_KEY.join());
+      await rest(isSlow && begins ? 1_000 : 1);
+      return await carryOut(write);
+    });
+    const { get } = engine;
+    engine.get = async (keys) => {
+      asked++;
+      await rest(1);
+      return await get(keys);
+    };
+    const store = open();
+    await publish(store, "a");
+    const backup = database.backUp();
+    await publish(store, ...LOST);
+    database.lose(backup);
+    await publish(store, "b");
+    database.lose(backup);
+    isSlow = true;
+    asked = 0;
+    await publish(store, "c");
+    assert(asked < 20, `it asked ${asked} times`);
+    assertEquals((await read(store)).data, ["a", "c"]);
+    await store.close();
+  });
 });
