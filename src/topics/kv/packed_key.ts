@@ -15,7 +15,7 @@ const decoder = new TextDecoder("utf-8", { ignoreBOM: true });
 
 /** Gives the bytes of a key. */
 export function packKey(key: KvKey): Uint8Array<ArrayBuffer> {
-  const writer = new MessageWriter();
+  const writer = new MessageWriter(key.reduce((room, part) => room + part.length + 2, 0));
   writeKey(writer, key);
   return writer.finish();
 }

@@ -14,17 +14,30 @@ export type NewField = readonly [number: number, value: number | Uint8Array | re
 /** How many bytes there is room for at first. */
 const ROOM = 1_024;
 /** The most bytes that the tag of a field takes, and its number or the length of its bytes. */
-const FIELD_BYTES = 20;
+const FIELD_BYTES = 16;
 
 /**
  * Writes a message from its end to its begin, so that the length of each part is known when it is its turn: what comes last is to be
  * written first.
  */
 export class MessageWriter {
-  #bytes: Uint8Array<ArrayBuffer> = new Uint8Array(ROOM);
-  #begin = ROOM;
+  #bytes: Uint8Array<ArrayBuffer>;
+  #begin: number;
 
-  /** Where that begins which was written last: the end of what comes before it. */
+  /**
+   * Begins with nothing.
+   *
+   * @param room For how many bytes there is room at first; more is made where it is needed.
+   */
+  constructor(room: number = ROOM) {
+    this.#bytes = new Uint8Array(room);
+    this.#begin = room;
+  }
+
+  /**
+   * Where that begins which was written last, and that ends which comes before it. It is counted from the end of the message, so that it
+   * stays where it is when room is made.
+   */
   get place(): number {
     return this.#begin - this.#bytes.length;
   }

@@ -2,7 +2,23 @@ import { assertEquals } from "@std/assert";
 import { packKey, unpackKey } from "../../../../src/topics/kv/packed_key.ts";
 
 const LONG = "a".repeat(3_000);
-const TEXTS = ["", "\0", "\0\0", "\0a", "a", "a\0", "a\0b", LONG, `${LONG}日`, "ab", "é", "日本", "\ufeff", "😀"];
+const TEXTS = [
+  "",
+  "\0",
+  "\0\0",
+  "\0a",
+  "a",
+  "a\0",
+  "a\0b",
+  LONG,
+  `${LONG}日`,
+  "ab",
+  "a😀b",
+  "é",
+  "日本",
+  "\ufeff",
+  "😀",
+];
 
 Deno.test("a key has the bytes that Deno KV keeps it by", () => {
   assertEquals(packKey(["a", "\0é"]), new Uint8Array([2, 0x61, 0, 2, 0, 0xff, 0xc3, 0xa9, 0]));
