@@ -1,16 +1,21 @@
 // How much trimming asks of a database, and that nothing holds it up.
 
 import { assertEquals } from "@std/assert";
+import { SimulatedDatabase } from "../../../../faults/simulation/database.ts";
 import { Connection } from "../../../../src/topics/kv/connection.ts";
 import { type KvEngine, type KvKey, type KvWrite, toEngine } from "../../../../src/topics/kv/engine.ts";
 import { Epoch } from "../../../../src/topics/kv/epoch.ts";
-import { framesPrefix, lowKey, POLICIES_START } from "../../../../src/topics/kv/keys.ts";
+import { endOf, framesPrefix, headKey, lowKey, POLICIES_START } from "../../../../src/topics/kv/keys.ts";
 import { KvStore } from "../../../../src/topics/kv/kv_store.ts";
 import { KvLogReader } from "../../../../src/topics/kv/log_reader.ts";
 import { Trimmer } from "../../../../src/topics/kv/trimmer.ts";
 import { LOG_START } from "../../../../src/topics/store.ts";
 import { ALL, append, dataOf, logOf, messageOf } from "../../../contract/store_fixture.ts";
+import { Random } from "../../support/random.ts";
 import { losableStore } from "./losable_store.ts";
+
+/** How many frames a write removes at most. */
+const REMOVED_AT_ONCE = 250;
 
 Deno.test("A round of trimming ends when it is closed, also where the database does not answer", async () => {
   const asked = Promise.withResolvers<void>();
@@ -129,3 +134,51 @@ Deno.test("What was to be removed when the database was lost is not removed from
   assertEquals(dataOf((await store.read(log, LOG_START, ALL)).messages), ["d", "e"]);
   await Promise.all([store.close(), elsewhere.close()]);
 });
+
+Deno.test("What another node removes meanwhile holds up no removal", async () => {
+  const database = new SimulatedDatabase(new Random(1));
+  const log = logOf("orders", { count: 1 });
+  let isMeddling = false;
+  const store = storeOf(database, () => {
+    if (!isMeddling) return;
+    isMeddling = false;
+    // More than one removal takes, after the low place was read, and before it is read again.
+    const frames = database.list([...framesPrefix(log.name), "0"], headKey(log.name), 400);
+    const value = new TextEncoder().encode(endOf(frames.at(-1)!.key.at(-1)!));
+    database.write({ sets: [{ key: lowKey(log.name), value }], deletes: frames.map(({ key }) => key) });
+  });
+  for (let number = 0; number < 450; number++) await append(store, log, [messageOf(number)]);
+  isMeddling = true;
+  await store.trim(log);
+  await store.trim(log);
+  assertEquals(dataOf((await store.read(log, LOG_START, ALL)).messages), [449]);
+  await store.close();
+});
+
+Deno.test("A log that is trimmed twice at the same time keeps what it is to keep", async () => {
+  const store = storeOf(new SimulatedDatabase(new Random(1)));
+  const log = logOf("orders", { count: 10 });
+  await append(store, log, [messageOf(0)]);
+  await store.trim(log);
+  for (let number = 1; number < 10; number++) await append(store, log, [messageOf(number)]);
+  await Promise.all([store.trim(log), store.trim(log)]);
+  await store.trim(log);
+  assertEquals((await store.read(log, LOG_START, ALL)).messages.length, 10);
+  await store.close();
+});
+
+/** A store over a database, which calls back when a part of a log has been read for a removal. */
+function storeOf(database: SimulatedDatabase, onRead: () => void = () => {}): KvStore {
+  const engine: KvEngine = {
+    get: (keys) => Promise.resolve(database.get(keys)),
+    list: (from, to, limit) => {
+      const entries = database.list(from, to, limit);
+      if (limit === REMOVED_AT_ONCE + 3) onRead();
+      return Promise.resolve(entries);
+    },
+    write: (write) => Promise.resolve(database.write(write)),
+    watch: async function* () {},
+    close: () => {},
+  };
+  return new KvStore({ name: "simulated", interval: 50, open: () => Promise.resolve(engine) });
+}
