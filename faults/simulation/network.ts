@@ -126,7 +126,7 @@ export class Network {
     await this.#travel();
     // Whoever goes on with the work of a dead node cannot know what is on the way: it may come after what that one does.
     if (this.#away === "all" || this.#away === client || client.isDead) return await noAnswer(closing);
-    if (database.setBacks > setBacks) return await noAnswer(closing);
+    if (database.setBacks !== setBacks) return await noAnswer(closing);
     if (fate === "refused") throw new Error("The network is in trouble");
     if (fate === "lost") return await noAnswer(closing);
     if (fate === "late" || fate === "failed and late" || fate === "doubled") {
@@ -160,7 +160,8 @@ export class Network {
     this.#late++;
     setTimeout(() => {
       this.#late--;
-      // To an empty database the beginning of a life that was is like one that never was: nobody could tell them apart.
+      // What was on the way is lost where the database was set back. To an empty one the beginning of a life that was is like one that
+      // never was: nobody could tell them apart.
       if (!client.isDead && database.setBacks === setBacks && !(isAgain && database.losses > losses)) carryOut();
     }, random.below(random.oneIn(2) ? 1_000 : maxLate));
   }

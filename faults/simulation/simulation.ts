@@ -1,9 +1,9 @@
 // A run in which nodes, network, database and time are simulated: the same each time, and thousands in the time of one that is not.
 
 import type { Random } from "../../tests/unit/support/random.ts";
+import { EPOCH_KEY } from "../../src/topics/kv/keys.ts";
 import { toPlace } from "../../src/topics/message_id.ts";
 import { check, type Findings, type History, type Stored } from "../history.ts";
-import { EPOCH_KEY } from "../../src/topics/kv/keys.ts";
 import type { LogEntry } from "../log_entry.ts";
 import { readersOf } from "../progress.ts";
 import { readStored } from "../read_stored.ts";

@@ -68,6 +68,7 @@ Deno.test("webfw topics --tail prints messages of other processes as they come, 
   await app.topic<object>("orders", { durable: true }).publish({ n: 4 });
   await app.stop();
   for (const webfw of [earliest, after]) {
+    assertEquals(webfw.stderr.text.includes("is empty"), false);
     const [line] = await webfw.stdout.next(/^{.*}$/);
     assertEquals(JSON.parse(line).data, { n: 4 });
     webfw.signal("SIGTERM");
