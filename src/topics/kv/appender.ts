@@ -1,5 +1,5 @@
 /** Appends batches to logs, whatever becomes of the replies. */
-import type { AppendOptions, AppendResult, Cursor, LogRef, NewMessage } from "../store.ts";
+import type { AppendOptions, AppendResult, LogRef, NewMessage } from "../store.ts";
 import { Batch, type Pending } from "./batch.ts";
 import type { Connection } from "./connection.ts";
 import type { KvCheck, KvEngine, KvSet, KvWrite } from "./engine.ts";
@@ -7,7 +7,7 @@ import { type Epoch, type Life, noteVersion } from "./epoch.ts";
 import { encodeFrame } from "./frame.ts";
 import { idKey, idsKey, policyKey, seriesKey } from "./keys.ts";
 import { Known, type KnownLog } from "./known.ts";
-import { findBatch, findIds, findRecalled, recalledOf } from "./lookup.ts";
+import { findBatch, findIds, findRecalled, type IdsState, recalledOf } from "./lookup.ts";
 import { encodePolicy } from "./policy.ts";
 import { encodeBatch, encodeId } from "./records.ts";
 
@@ -43,6 +43,17 @@ interface Writing {
   readonly isAgain: boolean;
   /** Gives up. */
   readonly signal: AbortSignal | undefined;
+}
+
+/** A write that is to be made. */
+interface Draft {
+  readonly write: KvWrite;
+  /** When it was drafted, if it holds in the life alone, in milliseconds of `performance.now()`. */
+  readonly confirmedAt: number | undefined;
+  /** Whether some of its messages are known by ids. */
+  readonly hasIds: boolean;
+  /** Whether some of its messages are known by the batch. */
+  readonly hasUnnamed: boolean;
 }
 
 /** What appending needs. */
@@ -99,11 +110,12 @@ export class Appender {
     const { batch, life, isAgain, signal } = writing;
     const { newest: newestAtFirst } = life;
     let isSetBack = false;
-    const recalled = recalledOf(batch);
-    if (recalled.size > 0) {
+    const recalled = batch.hasIds ? recalledOf(batch) : undefined;
+    if (recalled?.size) {
       const find = (engine: KvEngine) => findRecalled(batch.log.name, recalled, engine, memoryOf(batch.log));
       const { changes } = epoch;
-      for (const read of await connection.use(find, signal)) if (epoch.observe(read, changes) !== life) return false;
+      const lives = await connection.use(find, signal);
+      if (lives.some((read) => epoch.observe(read, changes) !== life)) return false;
     }
     /** Of what is remembered of the series; null where nothing is. */
     let before = this.#known.versionOf(batch.series) ?? (batch.first === 0 ? null : undefined);
@@ -122,7 +134,10 @@ export class Appender {
       let part = batch.nextPart(isGuarded ? MAX_GUARDED_IDS : MAX_CHECKED_IDS);
       let newest: string | null | undefined;
       if (isGuarded || refusals > 0 && ids > 0) {
-        newest = await this.#findIds(writing, part, refusals === 0);
+        const { changes } = epoch;
+        const found = await this.#findIds(writing, part, refusals === 0);
+        if (found.lives.some((read) => epoch.observe(read, changes) !== life)) return false;
+        ({ newest } = found);
         part = part.filter(({ outcome }) => outcome === undefined);
         if (part.length === 0) continue;
       }
@@ -140,7 +155,7 @@ export class Appender {
     }
     // What is stored now, and before what was known, is in a database that was set back: its places are given once more. What was stored
     // in a life before may be older than what is known of this one, too.
-    if (!isAgain) isSetBack ||= !isAscending([newestAtFirst, ...placesOf(batch)]);
+    if (!isAgain) isSetBack ||= !batch.isStoredAfter(newestAtFirst);
     if (isSetBack) await epoch.renew(life, signal);
     return !isSetBack;
   }
@@ -150,7 +165,7 @@ export class Appender {
     { batch, known, signal }: Writing,
     part: readonly Pending[],
     isFirst: boolean,
-  ): Promise<string | null | undefined> {
+  ): Promise<IdsState> {
     const named = part.filter((pending) => batch.idOf(pending) !== undefined);
     const sought = isFirst ? named.slice(CHECKED_BESIDE_GUARD) : named;
     const newest = isFirst ? known.newest : undefined;
@@ -165,24 +180,28 @@ export class Appender {
     newest: string | null | undefined,
   ): Promise<string | undefined> {
     const { batch, life, known, signal } = writing;
-    const begin = performance.now();
-    const write = this.#writeOf(writing, part, before, newest);
-    const version = await this.#options.connection.use((engine) => engine.write(write), signal);
+    let draft: Draft;
+    // Each attempt is another one: the life may have to be made sure of by now.
+    const version = await this.#options.connection.use((engine) => {
+      draft = this.#draft(writing, part, before, newest);
+      return engine.write(draft.write);
+    }, signal);
     if (version === undefined) return undefined;
+    const { confirmedAt, hasIds, hasUnnamed } = draft!;
     noteVersion(life, version);
-    if (write.checks?.includes(known.check)) life.confirmedAt = begin;
+    if (confirmedAt !== undefined) life.confirmedAt = confirmedAt;
     known.isDeclared = true;
-    if (part.some((pending) => batch.idOf(pending) !== undefined)) known.newest = version;
-    if (part.some((pending) => batch.idOf(pending) === undefined)) this.#known.noteVersion(batch.series, version);
+    if (hasIds) known.newest = version;
+    if (hasUnnamed) this.#known.noteVersion(batch.series, version);
     return version;
   }
 
-  #writeOf(
+  #draft(
     { batch: { log, series, first, isSplit }, batch, life, known }: Writing,
     part: readonly Pending[],
     before: string | null,
     newest: string | null | undefined,
-  ): KvWrite {
+  ): Draft {
     const { name, policy } = log;
     const expireIn = memoryOf(log);
     const ids: KvSet[] = [];
@@ -192,37 +211,31 @@ export class Appender {
       if (id === undefined) unnamed.push(pending.index, index);
       else ids.push({ key: idKey(name, id), value: encodeId(series, first, index, part.length), expireIn });
     }
+    const [hasIds, hasUnnamed] = [ids.length > 0, unnamed.length > 0];
     const checks: KvCheck[] = [];
     const sets = [...ids, ...known.sets];
-    const isNumbered = isSplit || unnamed.length > 0;
+    const isNumbered = isSplit || hasUnnamed;
+    const now = performance.now();
     // What is remembered of a series is not there in a database made anew. Where one was set back, it may be, in a life that was renewed.
-    const isConfirmed = performance.now() - life.confirmedAt < MAX_UNCONFIRMED;
-    if (!isNumbered || before === null || !isConfirmed) checks.push(known.check);
+    const isConfirming = !isNumbered || before === null || now - life.confirmedAt >= MAX_UNCONFIRMED;
+    if (isConfirming) checks.push(known.check);
     if (isNumbered) {
       const record = seriesKey(name, series);
       checks.push({ key: record, version: before });
-      if (unnamed.length > 0) sets.push({ key: record, value: encodeBatch(first, part.length, unnamed), expireIn });
+      if (hasUnnamed) sets.push({ key: record, value: encodeBatch(first, part.length, unnamed), expireIn });
     }
     if (newest !== undefined) checks.push({ key: idsKey(name), version: newest });
     const checked = newest === undefined ? ids : ids.slice(0, CHECKED_BESIDE_GUARD);
     checks.push(...checked.map(({ key }) => ({ key, version: null })));
-    if (ids.length > 0) sets.push({ key: idsKey(name), value: NOTHING });
+    if (hasIds) sets.push({ key: idsKey(name), value: NOTHING });
     if (!known.isDeclared) sets.push({ key: policyKey(name), value: encodePolicy(policy) });
     const value = encodeFrame({ time: this.#options.now(), messages: part.map(({ message }) => message) });
-    return { checks, sets, append: { prefix: known.frames, value } };
+    const write: KvWrite = { checks, sets, append: { prefix: known.frames, value } };
+    return { write, confirmedAt: isConfirming ? now : undefined, hasIds, hasUnnamed };
   }
 }
 
 /** How long series and ids of a log are remembered, in milliseconds. */
 function memoryOf({ policy }: LogRef): number {
   return Math.max(policy.dedupe, MIN_MEMORY);
-}
-
-/** Where its own messages are, in their order. */
-function placesOf({ outcomes }: Batch): Cursor[] {
-  return outcomes.filter(({ duplicate }) => !duplicate).map(({ cursor }) => cursor);
-}
-
-function isAscending(places: readonly string[]): boolean {
-  return places.every((place, index) => index === 0 || place > places[index - 1]!);
 }

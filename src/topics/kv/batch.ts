@@ -1,7 +1,7 @@
 /** A batch on its way into a log, of which some messages may be stored already. */
 import { countBytes } from "../data.ts";
 import { toSeriesId } from "../series_id.ts";
-import type { AppendOptions, AppendOutcome, LogRef, NewMessage } from "../store.ts";
+import type { AppendOptions, AppendOutcome, Cursor, LogRef, NewMessage } from "../store.ts";
 import { toCursor } from "./keys.ts";
 
 /** A message on its way, and where it turned out to be. */
@@ -30,7 +30,11 @@ export class Batch {
   readonly #all: readonly Pending[];
   /** For each message the first one of its id, which is itself but for duplicates. */
   readonly #firsts: readonly Pending[];
+  /** Those that are not duplicates of others. */
+  readonly #distinct: readonly Pending[];
   readonly #nameBytes: number;
+  #pending: readonly Pending[];
+  #hasIds: boolean;
   #isSplit = false;
 
   /** Makes a batch of which nothing is stored. */
@@ -39,13 +43,22 @@ export class Batch {
     this.series = series;
     this.first = first;
     this.#nameBytes = countBytes(log.name);
-    this.#all = messages.map((message, index) => ({ message, index, outcome: undefined }));
-    this.#firsts = findFirsts(this.#all);
+    const all = this.#all = messages.map((message, index): Pending => ({ message, index, outcome: undefined }));
+    this.#hasIds = messages.some(({ id }) => id !== undefined);
+    const firsts = this.#firsts = this.#hasIds ? findFirsts(all) : all;
+    this.#distinct = firsts === all ? all : all.filter((pending, index) => firsts[index] === pending);
+    this.#pending = this.#distinct;
   }
 
   /** What is not known to be stored, in its order. */
   get pending(): readonly Pending[] {
-    return this.#all.filter((pending, index) => this.#firsts[index] === pending && pending.outcome === undefined);
+    const isKnown = this.#pending.some(({ outcome }) => outcome !== undefined);
+    return isKnown ? this.#pending = this.#pending.filter(({ outcome }) => outcome === undefined) : this.#pending;
+  }
+
+  /** Whether some of its messages are known by ids. */
+  get hasIds(): boolean {
+    return this.#hasIds;
   }
 
   /** Whether it is stored by several writes. Then the messages without an id are known by the ids that the series gives them. */
@@ -68,12 +81,13 @@ export class Batch {
 
   /** How many ids the messages have that are pending. */
   countIds(): number {
-    return this.pending.filter((pending) => this.idOf(pending) !== undefined).length;
+    return this.#hasIds ? this.pending.filter((pending) => this.idOf(pending) !== undefined).length : 0;
   }
 
   /** From now on it is stored by several writes. */
   split(): void {
     this.#isSplit = true;
+    this.#hasIds = true;
   }
 
   /** The messages of the next write: all that are pending, if that has no more ids than allowed. */
@@ -92,7 +106,19 @@ export class Batch {
     }
   }
 
+  /** Whether what it has stored itself, which is all but duplicates, is after a place, and in its order. */
+  isStoredAfter(place: Cursor): boolean {
+    let last = place;
+    for (const { outcome } of this.#distinct) {
+      if (outcome!.duplicate) continue;
+      if (outcome!.cursor <= last) return false;
+      last = outcome!.cursor;
+    }
+    return true;
+  }
+
   #countFitting(pending: readonly Pending[], maxIds: number): number {
+    if (!this.#hasIds) return pending.length;
     let ids = 0;
     let bytes = 0;
     for (const [count, waiting] of pending.entries()) {
@@ -106,7 +132,6 @@ export class Batch {
 }
 
 function findFirsts(all: readonly Pending[]): readonly Pending[] {
-  if (all.every(({ message: { id } }) => id === undefined)) return all;
   const byId = new Map<string, Pending>();
   return all.map((pending) => {
     const { id } = pending.message;

@@ -18,6 +18,14 @@ export interface BatchState {
   readonly version: string | null;
 }
 
+/** What is known of a log's writes with ids, and the life of the database. */
+export interface IdsState {
+  /** The life of the database, as each reading has found it. */
+  readonly lives: readonly (KvEntry | undefined)[];
+  /** The version of the newest write with ids as of when all were read; null where there is none, undefined where it changed meanwhile. */
+  readonly newest: string | null | undefined;
+}
+
 /** Looks whether messages without an id are stored already, and notes it in the batch. */
 export async function findBatch(batch: Batch, engine: KvEngine): Promise<BatchState> {
   const [life, stored] = await engine.get([EPOCH_KEY, seriesKey(batch.log.name, batch.series)]);
@@ -38,30 +46,29 @@ export async function findBatch(batch: Batch, engine: KvEngine): Promise<BatchSt
  * @param sought Messages of it that have ids.
  * @param engine The database.
  * @param newest The version of the newest write with ids, where that is known before; it is read otherwise.
- * @returns That version as of when all were read; undefined where it changed meanwhile.
  */
 export async function findIds(
   batch: Batch,
   sought: readonly Pending[],
   engine: KvEngine,
   newest: string | undefined,
-): Promise<string | null | undefined> {
+): Promise<IdsState> {
   const { log: { name } } = batch;
   const guard = newest === undefined ? [idsKey(name)] : [];
-  const perRead = KEYS_PER_READ - guard.length;
+  const perRead = KEYS_PER_READ - 1 - guard.length;
   const versions = new Set<string | null>(newest === undefined ? [] : [newest]);
-  const find = async (some: readonly Pending[]): Promise<void> => {
+  const lives = await inParts(sought, perRead, async (some) => {
     const keys = some.map((pending) => idKey(name, batch.idOf(pending)!));
-    const entries = await engine.get([...keys, ...guard]);
+    const [life, ...entries] = await engine.get([EPOCH_KEY, ...keys, ...guard]);
     for (const [index, pending] of some.entries()) {
       const entry = entries[index];
       if (entry) pending.outcome = outcomeOfId(entry, batch);
     }
     if (guard.length > 0) versions.add(entries[some.length]?.version ?? null);
-  };
-  await inParts(sought, perRead, find);
+    return life;
+  });
   const [version] = versions;
-  return versions.size === 1 ? version : undefined;
+  return { lives, newest: versions.size === 1 ? version : undefined };
 }
 
 /** The messages of a batch that are published again by the ids that they had in series, by series. */

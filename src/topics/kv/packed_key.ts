@@ -58,7 +58,8 @@ export function unpackKey(bytes: Uint8Array): KvKey | undefined {
       if (byte === END) position++;
       part.push(byte);
     }
-    key.push(decoder.decode(new Uint8Array(part)));
+    const isAscii = part.every((byte) => byte <= 0x7f);
+    key.push(isAscii ? String.fromCharCode(...part) : decoder.decode(new Uint8Array(part)));
   }
   return key;
 }

@@ -4,6 +4,9 @@ import type { Batch } from "./batch.ts";
 import type { KvEntry } from "./engine.ts";
 import { toCursor } from "./keys.ts";
 
+const encoder = new TextEncoder();
+const decoder = new TextDecoder();
+
 /**
  * What is remembered of an id: the series and the number of the first message of the batch that brought it, the index of its message in
  * the frame, and how many that has.
@@ -56,9 +59,9 @@ export function outcomeOfId(entry: KvEntry, batch: Batch): AppendOutcome {
 }
 
 function encode(value: readonly unknown[]): Uint8Array {
-  return new TextEncoder().encode(JSON.stringify(value));
+  return encoder.encode(JSON.stringify(value));
 }
 
 function decode<Value>({ value }: KvEntry): Value {
-  return JSON.parse(new TextDecoder().decode(value)) as Value;
+  return JSON.parse(decoder.decode(value)) as Value;
 }

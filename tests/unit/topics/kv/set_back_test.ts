@@ -232,6 +232,28 @@ Deno.test("Set back: who publishes only notices after a second that another life
   });
 });
 
+Deno.test("Set back: a write that is tried again for longer than a second notices that another life has begun", async () => {
+  await inVirtualTime(new Random(1), async () => {
+    const { database, engine, open } = prepare();
+    const [store, elsewhere] = [open(), open()];
+    const series = crypto.randomUUID();
+    const { epoch: before } = await store.append(LOG, [messageOf("a")], { series, first: 0 });
+    const backup = database.backUp();
+    await publish(elsewhere, ...LOST);
+    database.lose(backup);
+    const after = await publish(elsewhere, "b");
+    assertNotEquals(after, before);
+    const { write } = engine;
+    engine.write = () => Promise.reject(new Error("The database is away"));
+    const again = store.append(LOG, [messageOf("c")], { series, first: 1 });
+    await new Promise((resolve) => setTimeout(resolve, 1_100));
+    engine.write = write;
+    assertEquals((await again).epoch, after);
+    assertEquals(await read(store), { epoch: after, data: ["a", "b", "c"] });
+    await Promise.all([store.close(), elsewhere.close()]);
+  });
+});
+
 Deno.test("Set back: a batch of which the last reply gets lost is whole, whatever was known before it", async () => {
   let isCounted = false;
   let parts = 0;
@@ -277,6 +299,32 @@ Deno.test("Set back: messages without an id of a batch of several writes are the
   };
   await store.append(LOG, ["zero", "one", "two"].map((data) => messageOf(data)), { series, first: 0 });
   assertEquals((await read(store)).data.toSorted(), ["a", "one", "two", "zero"]);
+  await Promise.all([store.close(), elsewhere.close()]);
+});
+
+Deno.test("Set back: messages that are found by their ids as another life begins have ids of that", async () => {
+  const { database, engine, open } = prepare();
+  const [store, elsewhere] = [open(), open()];
+  const batch = Array.from({ length: 20 }, (_, index) => messageOf(index, `${index}`));
+  const { epoch: before } = await append(elsewhere, LOG, batch);
+  await publish(store, "a");
+  const backup = database.backUp();
+  await publish(elsewhere, ...LOST);
+  const { get } = engine;
+  engine.get = async (keys) => {
+    const entries = await get(keys);
+    if (keys.some((key) => key.includes("series"))) {
+      // What comes next is to look for the ids.
+      engine.get = get;
+      database.lose(backup);
+      await publish(elsewhere, "b");
+    }
+    return entries;
+  };
+  const { epoch, outcomes } = await append(store, LOG, batch);
+  assertNotEquals(epoch, before);
+  assertEquals(outcomes.filter(({ duplicate }) => !duplicate), []);
+  assertEquals(await read(store), { epoch, data: [...batch.keys(), "a", "b"] });
   await Promise.all([store.close(), elsewhere.close()]);
 });
 
