@@ -15,6 +15,8 @@ export interface Draw {
   readonly oneInHurry: number;
   /** How far the clock of a node is ahead, in milliseconds. */
   readonly skew: () => number;
+  /** How many other topics there are, which share the bells and whoever trims. */
+  readonly others: number;
   /** Whether nodes are killed. */
   readonly kills: boolean;
   /** Whether the database is lost and made anew: empty, or as it was at some time. */
@@ -57,6 +59,8 @@ export function draw(random: Random): Draw {
     pause: () => isForgetful && random.oneIn(100) ? random.below(200_000) : random.below(pause),
     oneInHurry: random.pick([Infinity, 50, 5]),
     skew: () => random.below(2_000),
+    // Where a database is set back, what they write would make up for what was lost before anybody looks.
+    others: losses === "set back" ? 0 : random.pick([0, 0, 1, 20]),
     kills: !isForgetful && losses === "none" && random.oneIn(2),
     losses,
     outages: isForgetful ? [200, 3_000] : [200, 5_000, 20_000],

@@ -2,6 +2,8 @@
 
 import { App, type Topic } from "../../mod.ts";
 import { KvStore } from "../../src/topics/kv/kv_store.ts";
+import { toPlace } from "../../src/topics/message_id.ts";
+import { LOG_START } from "../../src/topics/store.ts";
 import type { LogEntry, Payload } from "../log_entry.ts";
 import { type UsedTopic, work, type WorkPlan } from "../work.ts";
 import type { Draw } from "./draw.ts";
@@ -10,6 +12,9 @@ import type { Client, Network } from "./network.ts";
 /** How often a node looks whether others have written, in milliseconds. */
 const INTERVAL = 1_000;
 
+/** What is kept of the other topics. */
+const ELSEWHERE = { durable: true, retention: { count: 5 } } as const;
+
 /** One life of a node. */
 export class SimulatedNode implements Client {
   isDead = false;
@@ -17,11 +22,13 @@ export class SimulatedNode implements Client {
   readonly entries: LogEntry[] = [];
   readonly topic: Topic<Payload>;
   readonly #app: App;
+  /** The others, and what was read of each last. */
+  readonly #others: readonly { readonly topic: Topic<number>; newest: string }[];
   readonly #plan: WorkPlan;
   readonly #ending = new AbortController();
   #working: Promise<void> = Promise.resolve();
 
-  constructor(readonly name: string, readonly life: number, { options, work, skew }: Draw, network: Network) {
+  constructor(readonly name: string, readonly life: number, { options, work, skew, others }: Draw, network: Network) {
     const open = (signal: AbortSignal) => network.connect(this, signal);
     const ahead = skew();
     const store = new KvStore({
@@ -35,6 +42,9 @@ export class SimulatedNode implements Client {
     this.#plan = { ...work, name, life };
     this.#app = new App({ topics: store });
     this.topic = this.#app.topic("orders", options);
+    this.#others = Array.from({ length: others }, (_, index) => {
+      return { topic: this.#app.topic<number>(`other ${index}`, ELSEWHERE), newest: "" };
+    });
   }
 
   /** Begins its work. Rejects when that fails, unless it was killed. */
@@ -45,10 +55,40 @@ export class SimulatedNode implements Client {
       note(entry);
     };
     const warn = () => {};
-    this.#working = work({ plan: this.#plan, topic, before, note: noteAlive, warn, signal: this.#ending.signal });
+    const working = work({ plan: this.#plan, topic, before, note: noteAlive, warn, signal: this.#ending.signal });
+    const following = this.#others.map((_, index) => this.#follow(index));
+    this.#working = Promise.all([working, ...following]).then(() => {});
     await this.#working.catch((error) => {
       if (!this.isDead) throw error;
     });
+  }
+
+  /** Publishes to one of the other topics, whatever becomes of it. */
+  publishElsewhere(index: number): void {
+    this.#others[index]!.topic.publish(index).catch(() => {});
+  }
+
+  /** Whether it has come to the ends of the other topics. */
+  async hasReadOthers(): Promise<boolean> {
+    const read = await Promise.all(this.#others.map(async ({ topic, newest }) => {
+      const head = await topic.head();
+      return head === newest || toPlace(head).cursor === LOG_START;
+    }));
+    return read.every(Boolean);
+  }
+
+  async #follow(index: number): Promise<void> {
+    const other = this.#others[index]!;
+    const { signal } = this.#ending;
+    while (!signal.aborted) {
+      try {
+        for await (const entry of other.topic.subscribe({ from: "earliest", signal })) {
+          if ("id" in entry) other.newest = entry.id;
+        }
+      } catch {
+        // The store was away for longer than the topic waits.
+      }
+    }
   }
 
   /** Ends its readers, and then itself. */

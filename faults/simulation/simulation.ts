@@ -32,6 +32,8 @@ const QUIET = 60_000;
  * which one of them has.
  */
 const MAX_ASKED_IN_QUIET = 400;
+/** How much more for each of the other topics, which is trimmed once or twice. */
+const MAX_ASKED_FOR_OTHER = 10;
 
 /** How a run is made. */
 export interface SimulationOptions {
@@ -106,6 +108,7 @@ class Simulation {
     const present = await this.#readAll(this.#network);
     // A reader that does not come to the end is told of as a fault.
     for (let waits = 0; waits < 600 && !this.#isRead(present.stored.at(-1)); waits++) await rest(1_000);
+    await this.#checkOthers();
     await this.#checkQuiet();
     await Promise.all(Array.from(this.#nodes.values(), (node) => node.end()));
     return { logs: this.#logs, ...await this.#check(present) };
@@ -137,12 +140,22 @@ class Simulation {
     return [...this.#nodes.values()].every(({ entries }) => readersOf(entries).every((last) => last === newest?.id));
   }
 
+  /** Whoever reads another topic comes to its end, too. */
+  async #checkOthers(): Promise<void> {
+    for (const node of this.#nodes.values()) {
+      for (let waits = 0; !await node.hasReadOthers(); waits++) {
+        if (waits === 60) return void this.#faults.push(`${node.name}: it has not come to the end of another topic`);
+        await rest(1_000);
+      }
+    }
+  }
+
   /** Who waits where nothing comes asks little. */
   async #checkQuiet(): Promise<void> {
     const before = this.#network.asked;
     await rest(QUIET);
     const asked = this.#network.asked - before;
-    if (asked > MAX_ASKED_IN_QUIET) {
+    if (asked > MAX_ASKED_IN_QUIET + this.#draw.others * MAX_ASKED_FOR_OTHER) {
       this.#faults.push(`nodes: in a minute in which nothing was published they asked ${asked} times`);
     }
   }
@@ -204,10 +217,11 @@ class Simulation {
   #wanderer(node: SimulatedNode): UsedTopic {
     const random = this.#random;
     const nodes = this.#nodes;
-    const { pause, oneInHurry } = this.#draw;
+    const { pause, oneInHurry, others } = this.#draw;
     const isInHurry = () => oneInHurry < Infinity && random.oneIn(oneInHurry);
     return {
       publish: async (data, options) => {
+        if (others > 0 && random.oneIn(2)) node.publishElsewhere(random.below(others));
         const signal = isInHurry()
           ? AbortSignal.any([options!.signal!, timeout(random.below(MAX_HURRY))])
           : options!.signal!;
