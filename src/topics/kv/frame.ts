@@ -25,6 +25,16 @@ export interface Frame {
   readonly messages: readonly FrameMessage[];
 }
 
+/** What a frame has. */
+export interface FrameSize {
+  /** When it was made, in milliseconds since 1970. */
+  readonly time: number;
+  /** How many messages. */
+  readonly count: number;
+  /** The bytes of their data. */
+  readonly bytes: number;
+}
+
 /**
  * Writes a frame.
  *
@@ -74,7 +84,7 @@ export function decodeFrame(bytes: Uint8Array): Frame {
 }
 
 /** The time, the number of messages and the bytes of data of a frame, read without its texts. */
-export function measureFrame(bytes: Uint8Array): { time: number; count: number; bytes: number } {
+export function measureFrame(bytes: Uint8Array): FrameSize {
   const { view, time, count } = readHeader(bytes);
   let sum = 0;
   for (let index = 0; index < count; index++) sum += view.getUint32(HEADER_BYTES + ENTRY_BYTES * index + 2);

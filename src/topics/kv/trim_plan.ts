@@ -1,5 +1,6 @@
 /** What is known of a log's size, so that it need not be read again to find out what is too much. */
 import { type Cursor, LOG_START, type LogPolicy } from "../store.ts";
+import type { FrameSize } from "./frame.ts";
 
 /** Frames that are kept or removed together. */
 interface Segment {
@@ -7,15 +8,25 @@ interface Segment {
   count: number;
   bytes: number;
   newest: number;
+  /** How far the time of the log had come before, and after it. Clocks differ; so it goes one way only. */
+  readonly from: number;
+  until: number;
 }
 
-/** How many segments there are at most: a log is trimmed with a precision of one in so many. */
+/** How many segments there are at most. */
 const MAX_SEGMENTS = 512;
+/**
+ * A log is trimmed with a precision of one in so many: that of what is to be kept a segment is at most, unless it is one frame. Of two
+ * neighbours that are not joined then, one bound of three is passed; so there are not more segments than six times as many, and the rest.
+ */
+const PARTS = 64;
 
 /** The sizes and times of a log's frames, in order. */
 export class TrimPlan {
   #segments: Segment[] = [];
   #end: Cursor = LOG_START;
+  /** How far the time of the log has come. */
+  #time: number | undefined;
 
   /**
    * Knows of no frame.
@@ -29,11 +40,13 @@ export class TrimPlan {
     return this.#end;
   }
 
-  /** Adds the next frame. */
-  add(end: Cursor, { count, bytes, time }: { count: number; bytes: number; time: number }): void {
-    this.#segments.push({ end, count, bytes, newest: time });
+  /** Adds the next frame of a log. */
+  add(end: Cursor, { count, bytes, time }: FrameSize, policy: LogPolicy): void {
+    const from = this.#time ?? time;
+    const until = this.#time = Math.max(from, time);
+    this.#segments.push({ end, count, bytes, newest: time, from, until });
     this.#end = end;
-    if (this.#segments.length > MAX_SEGMENTS) this.#merge();
+    if (this.#segments.length > MAX_SEGMENTS) this.#merge(policy);
   }
 
   /** Forgets what has been removed up to a place. */
@@ -65,18 +78,22 @@ export class TrimPlan {
     return excess;
   }
 
-  /** Joins neighbours, two and two. */
-  #merge(): void {
+  /** Joins neighbours that are small beside what is to be kept, and all that is not. */
+  #merge(policy: LogPolicy): void {
+    const { age, count, bytes } = policy;
+    const excess = this.endOfExcess(policy, this.#time!) ?? LOG_START;
     const merged: Segment[] = [];
-    for (let index = 0; index < this.#segments.length; index += 2) {
-      const first = this.#segments[index]!;
-      const second = this.#segments[index + 1] ?? { ...first, count: 0, bytes: 0 };
-      merged.push({
-        end: second.end,
-        count: first.count + second.count,
-        bytes: first.bytes + second.bytes,
-        newest: Math.max(first.newest, second.newest),
-      });
+    for (const segment of this.#segments) {
+      const last = merged.at(-1);
+      const isSmall = last !== undefined && (last.count + segment.count) * PARTS <= count &&
+        (last.bytes + segment.bytes) * PARTS <= bytes && (segment.until - last.from) * PARTS <= age;
+      if (last && (isSmall || segment.end <= excess)) {
+        last.end = segment.end;
+        last.count += segment.count;
+        last.bytes += segment.bytes;
+        last.newest = Math.max(last.newest, segment.newest);
+        last.until = segment.until;
+      } else merged.push(segment);
     }
     this.#segments = merged;
   }

@@ -1,0 +1,111 @@
+// How exactly a log is trimmed, however its messages come.
+
+import { assert, assertEquals } from "@std/assert";
+import { TrimPlan } from "../../../../src/topics/kv/trim_plan.ts";
+import type { LogPolicy } from "../../../../src/topics/store.ts";
+import { Random } from "../../support/random.ts";
+
+const UNBOUNDED: LogPolicy = { age: Infinity, count: Infinity, bytes: Infinity, dedupe: 0 };
+/** With which precision a log is trimmed. */
+const PRECISION = 1 / 64;
+/** How many frames come between two rounds. */
+const ROUND = 5;
+
+interface Frame {
+  readonly count: number;
+  readonly bytes: number;
+  readonly time: number;
+}
+
+function placeOf(index: number): string {
+  return index.toString(16).padStart(20, "0") + "ff";
+}
+
+/** Adds frames, and trims after each few of them, once there are as many. Gives what is kept each time. */
+function* trim(frames: Iterable<Frame>, policy: LogPolicy, from: number): Generator<readonly Frame[]> {
+  const plan = new TrimPlan("life");
+  const all: Frame[] = [];
+  let low = 0;
+  for (const frame of frames) {
+    plan.add(placeOf(all.length), frame, policy);
+    all.push(frame);
+    if (all.length < from || all.length % ROUND !== 0) continue;
+    const end = plan.endOfExcess(policy, frame.time);
+    if (end !== undefined) {
+      low = parseInt(end.slice(0, 20), 16) + 1;
+      plan.dropUpTo(end);
+    }
+    yield all.slice(low);
+  }
+}
+
+/** One message a second, or some at once, of nodes whose clocks differ. */
+function* steady(total: number, random: Random | undefined, skew = 0): Generator<Frame> {
+  for (let index = 0; index < total; index++) {
+    const count = random && random.oneIn(3) ? 1 + random.below(20) : 1;
+    yield { count, bytes: 200 * count, time: index * 1_000 + (random?.below(skew + 1) ?? 0) };
+  }
+}
+
+function sumOf(frames: readonly Frame[], what: "count" | "bytes"): number {
+  return frames.reduce((sum, frame) => sum + frame[what], 0);
+}
+
+for (
+  const [title, framesOf] of [
+    ["one by one", () => steady(30_000, undefined)],
+    ["some at once, by clocks that differ", () => steady(30_000, new Random(1), 3_000_000)],
+  ] as const
+) {
+  for (const from of [0, 25_000]) {
+    const when = from === 0 ? "from the beginning" : "after a long time";
+    Deno.test(`Of messages that come ${title}, and are trimmed ${when}, as many are kept as are to be`, () => {
+      const count = 5_000;
+      let seen = 0;
+      for (const kept of trim(framesOf(), { ...UNBOUNDED, count }, from)) {
+        const messages = sumOf(kept, "count");
+        seen += messages >= count ? 1 : 0;
+        assert(messages <= count * (1 + PRECISION) + 21, `${messages} of ${count}`);
+        assert(seen === 0 || messages >= count, `${messages} of ${count}`);
+      }
+      assert(seen > 100);
+    });
+
+    Deno.test(`Of messages that come ${title}, and are trimmed ${when}, as many bytes are kept as are to be`, () => {
+      const bytes = 1_000_000;
+      let seen = 0;
+      for (const kept of trim(framesOf(), { ...UNBOUNDED, bytes }, from)) {
+        const size = sumOf(kept, "bytes");
+        seen += size >= bytes * (1 - PRECISION) ? 1 : 0;
+        assert(size <= bytes, `${size} of ${bytes}`);
+        assert(seen === 0 || size >= bytes * (1 - PRECISION) - 4_000, `${size} of ${bytes}`);
+      }
+      assert(seen > 100);
+    });
+  }
+}
+
+for (const from of [0, 25_000]) {
+  Deno.test(`Messages go when they are too old, trimmed from frame ${from} on`, () => {
+    const age = 3_600_000;
+    let last: readonly Frame[] = [];
+    for (const kept of trim(steady(30_000, undefined), { ...UNBOUNDED, age }, from)) {
+      const now = kept.at(-1)!.time;
+      assert(kept[0]!.time >= now - age * (1 + PRECISION) - (ROUND + 2) * 1_000, `${now - kept[0]!.time} ms old`);
+      last = kept;
+    }
+    assert(last.length >= 3_600);
+  });
+}
+
+Deno.test("A clock that is far ahead keeps nothing from being removed for its number", () => {
+  function* frames(): Generator<Frame> {
+    for (const [index, frame] of steady(10_000, undefined).toArray().entries()) {
+      yield index % 100 === 0 ? { ...frame, time: 4e12 } : frame;
+    }
+  }
+  let last: readonly Frame[] = [];
+  for (last of trim(frames(), { ...UNBOUNDED, age: 3_600_000, count: 2_000 }, 0));
+  assert(last.length >= 2_000 && last.length <= 2_000 * (1 + PRECISION) + ROUND, `${last.length}`);
+  assertEquals(last.at(-1)!.time, 9_999_000);
+});
