@@ -1,8 +1,8 @@
 /** A batch on its way into a log, of which some messages may be stored already. */
-import { countBytes } from "../data.ts";
 import { toSeriesId } from "../series_id.ts";
 import type { AppendOptions, AppendOutcome, Cursor, LogRef, NewMessage } from "../store.ts";
 import { toCursor } from "./keys.ts";
+import { countKeyBytes } from "./packed_key.ts";
 
 /** A message on its way, and where it turned out to be. */
 export interface Pending {
@@ -42,7 +42,7 @@ export class Batch {
     this.log = log;
     this.series = series;
     this.first = first;
-    this.#nameBytes = countBytes(log.name);
+    this.#nameBytes = countKeyBytes(log.name);
     const all = this.#all = messages.map((message, index): Pending => ({ message, index, outcome: undefined }));
     this.#hasIds = messages.some(({ id }) => id !== undefined);
     const firsts = this.#firsts = this.#hasIds ? findFirsts(all) : all;
@@ -124,7 +124,7 @@ export class Batch {
     for (const [count, waiting] of pending.entries()) {
       const id = this.idOf(waiting);
       if (id === undefined) continue;
-      bytes += this.#nameBytes + countBytes(id) + KEY_BYTES;
+      bytes += this.#nameBytes + countKeyBytes(id) + KEY_BYTES;
       if (++ids > maxIds || ids > 1 && bytes > MAX_KEY_BYTES) return count;
     }
     return pending.length;

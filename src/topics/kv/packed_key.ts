@@ -2,6 +2,7 @@
  * Keys as bytes, in the tuple layer's order as databases of Deno KV keep them: each part is the mark of a text, the text in UTF-8 with
  * a zero byte written as 00 ff, and a zero byte.
  */
+import { countBytes } from "../data.ts";
 import type { KvKey } from "./engine.ts";
 import { MessageWriter } from "./protobuf.ts";
 
@@ -18,6 +19,13 @@ export function packKey(key: KvKey): Uint8Array<ArrayBuffer> {
   const writer = new MessageWriter(key.reduce((room, part) => room + part.length + 2, 0));
   writeKey(writer, key);
   return writer.finish();
+}
+
+/** How many bytes a text takes in a key, where zero bytes are escaped. */
+export function countKeyBytes(text: string): number {
+  let bytes = countBytes(text);
+  for (let index = text.indexOf("\0"); index >= 0; index = text.indexOf("\0", index + 1)) bytes++;
+  return bytes;
 }
 
 /** Writes a key, from its end to its begin. */

@@ -252,13 +252,16 @@ test("of however many series ids are made up, each message is stored once, withi
   for (const { checks = [] } of writes) assert(checks.length <= 10);
 });
 
-test("names and ids of any length fit the keys of a write", async ({ meddled, other, writes }) => {
-  const log = logOf("日".repeat(256), { bytes: 1e9 });
-  const batch = Array.from({ length: 256 }, (_, index) => messageOf(index, "日".repeat(250) + index));
-  await append(meddled, log, batch);
-  assert(writes.filter(({ append }) => append).length > 1);
-  assertEquals(dataOf((await other.read(log, LOG_START, ALL)).messages), batch.map(({ data }) => JSON.parse(data)));
-});
+for (const [what, character] of [["three bytes", "日"], ["a zero byte", "\0"]] as const) {
+  test(`names and ids of any length fit the keys of a write, of characters of ${what}`, async (setting) => {
+    const { meddled, other, writes } = setting;
+    const log = logOf(character.repeat(256), { bytes: 1e9 });
+    const batch = Array.from({ length: 256 }, (_, index) => messageOf(index, character.repeat(250) + index));
+    await append(meddled, log, batch);
+    assert(writes.filter(({ append }) => append).length > 1);
+    assertEquals(dataOf((await other.read(log, LOG_START, ALL)).messages), batch.map(({ data }) => JSON.parse(data)));
+  });
+}
 
 Deno.test("Appending: where the database was lost and made anew, what a log keeps is written again", async () => {
   const { store, lose } = losableStore();
