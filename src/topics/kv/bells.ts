@@ -174,10 +174,11 @@ export class Bells {
       // What is told of a life that has ended would keep the next one from being told.
       if (this.#ended !== ended) break;
       if (!entry || entry.version <= this.#seen[bell]!) continue;
-      this.#seen[bell] = entry.version;
       noteVersion(life, entry.version);
       isNews = true;
       await this.#tellOf(bell, entry);
+      // Not before: where the logs that share it cannot be looked at, they are the next time.
+      if (this.#ended === ended && entry.version > this.#seen[bell]!) this.#seen[bell] = entry.version;
     }
     return isNews;
   }

@@ -1,7 +1,9 @@
 // Who is told that a log has grown.
 
 import { assert, assertRejects } from "@std/assert";
-import type { KvEngine } from "../../../../src/topics/kv/engine.ts";
+import { Bells } from "../../../../src/topics/kv/bells.ts";
+import { type KvEngine, type KvKey, toEngine } from "../../../../src/topics/kv/engine.ts";
+import { BELLS } from "../../../../src/topics/kv/keys.ts";
 import { KvStore } from "../../../../src/topics/kv/kv_store.ts";
 import { append, logOf, messageOf } from "../../../contract/store_fixture.ts";
 import { losableStore } from "./losable_store.ts";
@@ -31,6 +33,39 @@ Deno.test("Who watches a log is told of what comes after its database was made a
   unwatch();
   await Promise.all([store.close(), elsewhere.close()]);
 });
+
+Deno.test("Who watches a log is told, also where the store went away when another log had rung the same bell", async () => {
+  const kv = await Deno.openKv(":memory:");
+  const engine: KvEngine = { ...toEngine(kv), close: () => {} };
+  let isAway = true;
+  let looks = 0;
+  const looked = Promise.withResolvers<void>();
+  const get = async (keys: readonly KvKey[]) => {
+    if (isAway) throw new Error("away");
+    if (keys.length > BELLS && ++looks === 4) looked.resolve();
+    // When the bells have been looked at first, the head is looked at of the log that they do not name.
+    if (keys.length === 1 && looks === 1) throw new Error("away");
+    return await engine.get(keys);
+  };
+  const options = { name: "memory", interval: 1, isLogged: false };
+  const watching = new KvStore({ ...options, patience: 0, open: () => Promise.resolve({ ...engine, get }) });
+  const elsewhere = new KvStore({ ...options, open: () => Promise.resolve(engine) });
+  const others = logOf(onSameBell(LOG.name));
+  let isTold = false;
+  const unwatch = [watching.watch(LOG, () => isTold = true), watching.watch(others, () => {})];
+  await append(elsewhere, LOG, [messageOf("first")]);
+  await append(elsewhere, others, [messageOf("second")]);
+  isAway = false;
+  await looked.promise;
+  assert(isTold);
+  for (const end of unwatch) end();
+  await Promise.all([watching.close(), elsewhere.close()]);
+  kv.close();
+});
+
+function onSameBell(name: string): string {
+  for (let number = 0;; number++) if (Bells.of(`log ${number}`) === Bells.of(name)) return `log ${number}`;
+}
 
 Deno.test("A store that is away is closed at once, also while its bells are looked at for the first time", async () => {
   const looked = Promise.withResolvers<void>();
