@@ -81,6 +81,8 @@ export class KvStore implements TopicStore {
 
   /** Calls back after each append, of other processes too. */
   watch({ name }: LogRef, wake: () => void): () => void {
+    // Whoever publishes may be gone before it is time.
+    this.#trimmer.start();
     return this.#bells.watch(name, wake);
   }
 

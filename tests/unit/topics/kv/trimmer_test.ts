@@ -2,6 +2,7 @@
 
 import { assertEquals } from "@std/assert";
 import { SimulatedDatabase } from "../../../../faults/simulation/database.ts";
+import { inVirtualTime } from "../../../../faults/simulation/virtual_time.ts";
 import { Connection } from "../../../../src/topics/kv/connection.ts";
 import { type KvEngine, type KvKey, type KvWrite, toEngine } from "../../../../src/topics/kv/engine.ts";
 import { Epoch } from "../../../../src/topics/kv/epoch.ts";
@@ -165,6 +166,22 @@ Deno.test("A log that is trimmed twice at the same time keeps what it is to keep
   await store.trim(log);
   assertEquals((await store.read(log, LOG_START, ALL)).messages.length, 10);
   await store.close();
+});
+
+Deno.test("What a program has published that has ended is trimmed by whoever reads", async () => {
+  await inVirtualTime(new Random(1), async () => {
+    const database = new SimulatedDatabase(new Random(1));
+    const log = logOf("orders", { count: 1 });
+    const reading = storeOf(database);
+    const unwatch = reading.watch(log, () => {});
+    const publishing = storeOf(database);
+    for (const data of ["a", "b"]) await append(publishing, log, [messageOf(data)]);
+    await publishing.close();
+    await new Promise((resolve) => setTimeout(resolve, 30_000));
+    assertEquals(dataOf((await reading.read(log, LOG_START, ALL)).messages), ["b"]);
+    unwatch();
+    await reading.close();
+  });
 });
 
 /** A store over a database, which calls back when a part of a log has been read for a removal. */
