@@ -25,6 +25,18 @@ export function testIds(test: StoreTest): void {
     assertEquals(dataOf((await one.read(log, LOG_START, ALL)).messages), [1, 2, 5]);
   });
 
+  test("names and ids may end with what stands for something elsewhere", async ({ one, other }) => {
+    for (const end of ["z".repeat(20), "head", "0".repeat(22), "\0"]) {
+      const log = logOf(`log ${end}`);
+      for (const id of [end, `order-${end}`]) {
+        const { outcomes: [first] } = await append(one, log, [messageOf(1, id)]);
+        const { outcomes } = await append(other, log, [messageOf(2, id)]);
+        assertEquals(outcomes, [{ cursor: first!.cursor, duplicate: true }]);
+      }
+      assertEquals(dataOf((await other.read(log, LOG_START, ALL)).messages), [1, 1]);
+    }
+  });
+
   test("of messages of one id that are appended at once, one is stored", async ({ one, other }) => {
     const log = logOf("race");
     for (let round = 0; round < 20; round++) {

@@ -3,8 +3,8 @@
 // Not a literal: Deno would download a literal's package, of 12 MB, with every application.
 const PACKAGE: string = "npm:@deno/kv@^0.14.0";
 
-/** Stands for the version of a write at the end of a key. It never gets to the database. */
-const VERSION_HERE = "z".repeat(20);
+/** Stands for the version of a write at the end of a key. It never gets to the database; nobody can know it, and name an id so. */
+const VERSION_HERE: string = crypto.randomUUID();
 /** How that text ends a packed key: the mark of a text, the text, the end mark. */
 const PACKED_LENGTH = 1 + VERSION_HERE.length + 1;
 
