@@ -186,7 +186,7 @@ export class App<State = Record<string, unknown>> extends RouteScope<State, ""> 
    * The topic of a name: the same one every time, here and by `request.app.topic(name)`.
    *
    * @param name The name, 1 to 256 characters. Beyond 10,000, topics that were made while the application serves, without anyone
-   * using them, are forgotten with their options.
+   * using them, are forgotten with their options: give those each time.
    * @param options What messages hold, and how long they are kept. Where they are given again, they must agree.
    * @throws {TypeError} When the name or an option cannot be used, or an option is not what it was before.
    * @throws {RangeError} When a bound cannot be kept.

@@ -1,6 +1,9 @@
 /** Lengths of time in options. */
 
-/** A length of time: milliseconds as a number, or a number with its unit, as in `"15s"`, `"2m"`, `"24h"`, `"7d"`. */
+/**
+ * A length of time: milliseconds as a number, or a number with its unit, as in `"15s"`, `"2m"`, `"24h"`, `"7d"`. It is rounded to
+ * whole milliseconds, one at least.
+ */
 export type Duration = number | `${number}${"ms" | "s" | "m" | "h" | "d"}`;
 
 const UNITS: Readonly<Record<string, number>> = { ms: 1, s: 1000, m: 60_000, h: 3_600_000, d: 86_400_000 };
@@ -15,6 +18,7 @@ const UNITS: Readonly<Record<string, number>> = { ms: 1, s: 1000, m: 60_000, h: 
 export function toMilliseconds(duration: Duration, name: string): number {
   const [, number, unit] = /^(\d+(?:\.\d+)?)(ms|s|m|h|d)$/.exec(String(duration)) ?? [];
   const ms = typeof duration === "number" ? duration : Number(number) * (UNITS[unit ?? ""] ?? NaN);
-  if (ms > 0) return ms;
+  // As numbers are, 4.1 minutes are 245999.99999999997 milliseconds.
+  if (ms > 0) return Math.max(1, Math.round(ms));
   throw new RangeError(`Cannot set ${name}: it must be milliseconds or a text such as "15s", got "${duration}"`);
 }

@@ -65,7 +65,7 @@ export function toData(data: unknown, encoding: DataEncoding): string {
  * @throws {RangeError} When it is no length of time.
  */
 export function toRetry(retry: Duration): number {
-  const ms = Math.ceil(toMilliseconds(retry, "retry"));
+  const ms = toMilliseconds(retry, "retry");
   if (Number.isSafeInteger(ms)) return ms;
   throw new RangeError(`Cannot set retry: it must be a length of time that clients can wait, got ${retry}`);
 }

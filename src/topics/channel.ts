@@ -44,7 +44,7 @@ export class Channel<Data> {
   readonly #reader: LogReader<Data>;
   readonly #publisher: Publisher;
   #tail: Tail<Data> | undefined;
-  /** Settles when it is known where each subscription begins that was made so far: nothing is appended before. */
+  /** Settles when it is known where each subscription begins that was made so far: nothing is appended before that is published now. */
   #finding: Promise<void> | undefined;
 
   /** Makes a channel. Nothing is asked of the store for it. */
@@ -115,9 +115,17 @@ export class Channel<Data> {
       // What was published here before may not have been read back yet.
       return newest !== undefined && newest > end && isSameEpoch(newest, end) ? newest : end;
     }
-    const place = end === undefined ? tail.opened.then(() => tail.end ?? this.head()) : this.head();
+    const place = end === undefined ? this.#beginOf(tail) : this.head();
     // The answer to an earlier one may come later.
-    this.#finding = Promise.allSettled([this.#finding, place]).then(() => {});
+    const finding = this.#finding = Promise.allSettled([this.#finding, place]).then(() => {
+      if (this.#finding === finding) this.#finding = undefined;
+    });
     return place;
+  }
+
+  async #beginOf(tail: Tail<Data>): Promise<string> {
+    await tail.opened;
+    if (tail.end === undefined) throw tail.failure;
+    return tail.end;
   }
 }

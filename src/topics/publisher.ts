@@ -26,7 +26,7 @@ export interface PublisherOptions {
   readonly store: () => TopicStore;
   /** Where messages go. */
   readonly log: LogRef;
-  /** What has to be waited for before anything is appended. */
+  /** What has to be waited for before that is appended which is published now; never for less than before. */
   readonly ready: () => Promise<void> | undefined;
   /** The time in milliseconds since 1970. */
   readonly now: () => number;
@@ -80,6 +80,7 @@ export class Publisher {
     signal?.throwIfAborted();
     this.#checkRoom(message);
     const waiting = new Waiting(message, signal, this.#log.name, () => this.#remove(waiting));
+    waiting.hold(this.#ready());
     this.#queue.add(waiting);
     this.#waitingBytes += roomOf(message);
     this.#draining ??= this.#drain();
@@ -89,10 +90,11 @@ export class Publisher {
   async #drain(): Promise<void> {
     // Those who publish at the same moment share an append.
     await Promise.resolve();
-    let awaited: Promise<void> | undefined;
-    while (this.#queue.size > 0) {
-      // While one thing is waited for, there may come another, and after it a message.
-      while (this.#ready() !== awaited) await (awaited = this.#ready());
+    for (;;) {
+      const [first] = this.#queue;
+      if (!first) break;
+      // Not for what those wait that come after it: there might be no end of them.
+      if (first.held) await first.held;
       const batch = this.#takeBatch(this.#store().capabilities);
       if (batch.length > 0) await this.#append(batch);
     }
@@ -129,6 +131,7 @@ export class Publisher {
     let bytes = 0;
     let ids = 0;
     for (const waiting of this.#queue) {
+      if (waiting.held) break;
       const { id, type, bytes: size } = waiting.message;
       bytes += size + countBytes(type ?? "");
       if (id !== undefined) ids++;
@@ -173,6 +176,8 @@ class Waiting {
   /** What to publish it again with; undefined until it is sent to the store. */
   #sentId: string | undefined;
   hasLeft = false;
+  /** What has to be waited for before it is sent; undefined when that is over. */
+  held: Promise<void> | undefined;
 
   constructor(message: NewMessage, signal: AbortSignal | undefined, topic: string, onLeave: () => void) {
     this.message = message;
@@ -188,6 +193,11 @@ class Waiting {
 
   get canLeave(): boolean {
     return this.#signal !== undefined;
+  }
+
+  /** It is not sent before something has been waited for, if anything. */
+  hold(ready: Promise<void> | undefined): void {
+    this.held = ready?.then(() => this.held = undefined);
   }
 
   /** From now on it may be stored, whatever the publisher does. */

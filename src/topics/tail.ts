@@ -58,6 +58,7 @@ export class Tail<Data> {
   readonly #unwatch: () => void;
   #window: Window<Data> | undefined;
   #hasEnded = false;
+  #failure: unknown;
   #isReading = false;
   #isBehind = false;
   /** Whether several messages came at once the last time: more are likely to be on their way when the next one comes. */
@@ -90,6 +91,11 @@ export class Tail<Data> {
   /** The id up to which the log has been read. Undefined until it is opened. */
   get end(): string | undefined {
     return this.#window?.end;
+  }
+
+  /** Why the log could not be read. Without it, the log has an end as soon as it is opened. */
+  get failure(): unknown {
+    return this.#failure;
   }
 
   /** Whether it has read all that it was called for, or is about to. */
@@ -259,6 +265,7 @@ export class Tail<Data> {
   }
 
   #fail(error: unknown): void {
+    this.#failure = error;
     const readers = [...this.#readers];
     this.#end();
     for (const reader of readers) reader.fail(error);

@@ -34,8 +34,8 @@ export interface TopicOptions<Data = unknown, Input = Data> {
    */
   retention?: Retention;
   /**
-   * How long the id of a message is remembered, so that publishing it again is no second message. A topic in memory remembers the
-   * last 100,000 ids.
+   * How long the id of a message is remembered, so that publishing it again is no second message; of a durable topic ten years at
+   * most. A topic in memory remembers the last 100,000 ids.
    *
    * @default {"2m"}
    */
@@ -66,6 +66,8 @@ const DEFAULT_RETENTION: Retention = { count: 1000 };
 const DEFAULT_DURABLE_RETENTION: Retention = { age: "7d" };
 const DEFAULT_BYTES = 64 * MIB;
 const MAX_BUFFER = 100_000;
+/** In milliseconds: ten years. */
+const MAX_DURABLE_DEDUPE = 10 * 365 * 24 * 60 * 60 * 1000;
 
 /**
  * Checks options and fills in what is missing.
@@ -96,7 +98,7 @@ export function resolveTopicOptions(options: TopicOptions, name: string): Resolv
       age: age === undefined ? Infinity : toMilliseconds(age, `the retention.age of ${owner}`),
       count: toBound(count, Infinity, `the retention.count of ${owner}`),
       bytes: toBound(bytes, durable ? Infinity : 4 * DEFAULT_BYTES, `the retention.bytes of ${owner}`),
-      dedupe: toMilliseconds(dedupe, `the dedupe of ${owner}`),
+      dedupe: toDedupe(dedupe, durable, `the dedupe of ${owner}`),
     },
     buffer: toBound(buffer, MAX_BUFFER, `the buffer of ${owner}`),
   };
@@ -119,9 +121,15 @@ export function checkAgreement(existing: ResolvedTopicOptions, options: TopicOpt
   for (const [option, isOther] of Object.entries(differs)) {
     if (!isOther || options[option as keyof TopicOptions] === undefined) continue;
     throw new TypeError(
-      `Cannot declare the topic "${name}" again: its ${option} is another one, give the options where it is first used, and only its name elsewhere`,
+      `Cannot declare the topic "${name}" again: its ${option} is another one, give the same options everywhere`,
     );
   }
+}
+
+function toDedupe(dedupe: Duration, isDurable: boolean, name: string): number {
+  const ms = toMilliseconds(dedupe, name);
+  if (!isDurable || ms <= MAX_DURABLE_DEDUPE) return ms;
+  throw new RangeError(`Cannot set ${name}: a store remembers ids for ten years at most, got "${dedupe}"`);
 }
 
 function toBound(value: number, most: number, name: string): number {

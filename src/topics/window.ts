@@ -15,8 +15,8 @@ export class Window<Data> {
   #bytes = 0;
   #start: string;
   #end: string;
-  /** What comes after an id, so that all who are there get the very same list. */
-  readonly #batches = new Map<string, readonly TopicMessage<Data>[]>();
+  /** What comes from an index on, so that all who are there get the very same list: no more of them than there are messages. */
+  readonly #batches = new Map<number, readonly TopicMessage<Data>[]>();
 
   /** Makes an empty window at a place in the log. */
   constructor(start: string, maxMessages: number, maxBytes: number) {
@@ -63,11 +63,12 @@ export class Window<Data> {
    * the window does not reach so far back.
    */
   after(id: string): readonly TopicMessage<Data>[] | undefined {
-    const known = this.#batches.get(id);
-    if (known) return known;
     if (!isSameEpoch(id, this.#start) || id < this.#start) return undefined;
-    const batch = Object.freeze(this.#messages.slice(this.#indexAfter(id)));
-    this.#batches.set(id, batch);
+    const index = this.#indexAfter(id);
+    const known = this.#batches.get(index);
+    if (known) return known;
+    const batch = Object.freeze(this.#messages.slice(index));
+    this.#batches.set(index, batch);
     return batch;
   }
 

@@ -1,14 +1,18 @@
 import { assertEquals, assertThrows } from "@std/assert";
 import { type Duration, toMilliseconds } from "../../src/duration.ts";
 
-Deno.test("A time is milliseconds as a number, or a number with its unit", () => {
+Deno.test("A time is whole milliseconds as a number, or a number with its unit", () => {
   const table: [duration: Duration, ms: number][] = [
     [1, 1],
-    [0.5, 0.5],
+    [0.4, 1],
+    [1.5, 2],
+    [Infinity, Infinity],
     [30_000, 30_000],
     ["15s", 15_000],
     ["1.5s", 1_500],
     ["2m", 120_000],
+    ["4.1m", 246_000],
+    ["1.1h", 3_960_000],
     ["24h", 86_400_000],
     ["7d", 604_800_000],
     ["250ms", 250],

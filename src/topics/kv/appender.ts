@@ -180,14 +180,15 @@ export class Appender {
     newest: string | null | undefined,
   ): Promise<string | undefined> {
     const { batch, life, known, signal } = writing;
-    let draft: Draft;
     // Each attempt is another one: the life may have to be made sure of by now.
-    const version = await this.#options.connection.use((engine) => {
-      draft = this.#draft(writing, part, before, newest);
-      return engine.write(draft.write);
-    }, signal);
+    const { version, draft: { confirmedAt, hasIds, hasUnnamed } } = await this.#options.connection.use(
+      async (engine) => {
+        const draft = this.#draft(writing, part, before, newest);
+        return { version: await engine.write(draft.write), draft };
+      },
+      signal,
+    );
     if (version === undefined) return undefined;
-    const { confirmedAt, hasIds, hasUnnamed } = draft!;
     noteVersion(life, version);
     if (confirmedAt !== undefined) life.confirmedAt = confirmedAt;
     known.isDeclared = true;

@@ -49,6 +49,8 @@ export class ConnectClient implements KvEngine {
   readonly #token: string;
   readonly #closing = new AbortController();
   #access: Access | undefined;
+  /** How far the clock of the database is ahead at most, in milliseconds. */
+  #ahead = 0;
   /** Is on its way. */
   #renewal: Promise<Access> | undefined;
 
@@ -86,7 +88,7 @@ export class ConnectClient implements KvEngine {
 
   /** Writes, and gives the version; undefined where a check does not hold. */
   async write(write: KvWrite): Promise<string | undefined> {
-    const answer = decodeWriteAnswer(await this.#ask("atomic_write", encodeWrite(write)));
+    const answer = decodeWriteAnswer(await this.#ask("atomic_write", encodeWrite(write, Date.now() + this.#ahead)));
     if (answer === "check failed") return undefined;
     if (answer === "refused") throw this.#moved();
     return answer.version;
@@ -144,6 +146,7 @@ export class ConnectClient implements KvEngine {
   }
 
   async #exchange(): Promise<Access> {
+    const begin = Date.now();
     const response = await this.#fetch(this.#toExchange(), JSON.stringify({ supportedVersions: [2, 3] }));
     if (!response.ok) {
       await response.body?.cancel();
@@ -151,6 +154,7 @@ export class ConnectClient implements KvEngine {
       if ([400, 401, 403].includes(response.status)) throw this.#refused("it refuses the token");
       throw new Error(`The database answered with the status ${response.status}`);
     }
+    this.#ahead = aheadOf(response, begin);
     const metadata = await response.text();
     try {
       return toAccess(JSON.parse(metadata), response.url);
@@ -186,6 +190,13 @@ export class ConnectClient implements KvEngine {
     this.#access = undefined;
     return new Error("The database is served elsewhere");
   }
+}
+
+/** How far the clock of whoever has answered is ahead at most, in milliseconds, of a clock that had a time when it was asked. */
+function aheadOf({ headers }: Response, begin: number): number {
+  const date = Date.parse(headers.get("date") ?? "");
+  // It has no parts of a second. Where it is behind, things are remembered for longer.
+  return Number.isNaN(date) ? 0 : Math.max(0, date + 1_000 - begin);
 }
 
 /**

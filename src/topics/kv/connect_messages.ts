@@ -58,12 +58,19 @@ export function decodeReadAnswer(bytes: Uint8Array): KvEntry[][] | undefined {
   return isConsistent && !isDisabled ? ranges : undefined;
 }
 
-/** Writes what is to be written: from its end to its begin, as messages are. */
-export function encodeWrite({ checks = [], sets = [], deletes = [], append }: KvWrite): Uint8Array<ArrayBuffer> {
+/**
+ * Writes what is to be written: from its end to its begin, as messages are.
+ *
+ * @param write What is to be written.
+ * @param now The time of the database, which lets go of entries by its own clock, in milliseconds since 1970.
+ */
+export function encodeWrite(
+  { checks = [], sets = [], deletes = [], append }: KvWrite,
+  now: number,
+): Uint8Array<ArrayBuffer> {
   const writer = new MessageWriter();
   if (append) writeMutation(writer, SET_WITH_VERSION, append.prefix, append.value);
   for (const key of deletes.toReversed()) writeMutation(writer, DELETE, key);
-  const now = Date.now();
   for (const { key, value, expireIn } of sets.toReversed()) {
     writeMutation(writer, SET, key, value, expireIn === undefined ? undefined : Math.ceil(now + expireIn));
   }

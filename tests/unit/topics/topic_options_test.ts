@@ -48,6 +48,8 @@ Deno.test("A mistake in the options is an error that names the topic, the option
     [{ retention: "7d" }, TypeError, 'Cannot make the topic "a": retention must be an object of age, count or bytes'],
     [{ retention: { size: 1 } }, TypeError, 'retention of the topic "a": the option "size" is unknown, use age, count'],
     [{ retention: { age: "1w" } }, RangeError, 'the retention.age of the topic "a"'],
+    [{ durable: true, dedupe: Infinity }, RangeError, "a store remembers ids for ten years at most, got "],
+    [{ durable: true, dedupe: "3651d" }, RangeError, 'the dedupe of the topic "a"'],
     [
       { retention: { count: 0 } },
       RangeError,
@@ -94,7 +96,7 @@ Deno.test("Options that are given again must agree; what is not given is taken a
   ];
   for (const [option, options] of differing) {
     const message =
-      `Cannot declare the topic "a" again: its ${option} is another one, give the options where it is first used`;
+      `Cannot declare the topic "a" again: its ${option} is another one, give the same options everywhere`;
     assertThrows(() => checkAgreement(existing, options, "a"), TypeError, message);
   }
 });

@@ -37,7 +37,7 @@ Deno.test("A topic that was used by its name alone cannot be given options later
   const topics = topicsOf();
   topics.topic("a");
   topics.topic("a", {});
-  assertThrows(() => topics.topic("a", { schema: v.string() }), TypeError, "give the options where it is first used");
+  assertThrows(() => topics.topic("a", { schema: v.string() }), TypeError, "give the same options everywhere");
 });
 
 Deno.test("Nothing opens the store but the use of a topic", async () => {
@@ -148,19 +148,39 @@ Deno.test("Nothing is appended before it is known where each subscription begins
   const second = topic.subscribe();
   gates[1].open();
   const published = [topic.publish(2)];
-  // It is waited for the first two while a third one comes.
+  // It is waited for the first two while a third one comes, and not for that.
   await second.cursor();
   const third = topic.subscribe();
-  published.push(topic.publish(3));
+  let isStored = false;
+  published.push(topic.publish(3).finally(() => isStored = true));
   gates[0].open();
-  await first.cursor();
+  await published[0];
   await new Promise((resolve) => setTimeout(resolve));
+  assert(!isStored);
   gates[2].open();
   await Promise.all(published);
 
   assertEquals(await takeData(first, 2), [2, 3]);
   assertEquals(await takeData(second, 2), [2, 3]);
-  assertEquals(await takeData(third, 2), [2, 3]);
+  assertEquals(await takeData(third, 1), [3]);
+  await topics.close();
+});
+
+Deno.test("Where a log cannot be read, it is asked once where it ends, and a publish waits for no more", async () => {
+  const store = new FaultyStore(new MemoryStore());
+  const topics = topicsOf({ openStore: () => store });
+  const topic = topics.topic<number>("a");
+  let asked = 0;
+  store.faults = {
+    beforeBounds: () => {
+      asked++;
+      throw new Error("away");
+    },
+  };
+  const subscription = topic.subscribe();
+  await topic.publish(1);
+  await assertRejects(() => subscription.next(), Error, "away");
+  assertEquals(asked, 1);
   await topics.close();
 });
 

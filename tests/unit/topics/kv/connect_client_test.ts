@@ -4,7 +4,7 @@ import { assertEquals, assertMatch, assertRejects } from "@std/assert";
 import { CannotOpenError } from "../../../../src/topics/cannot_open_error.ts";
 import { ConnectClient } from "../../../../src/topics/kv/connect_client.ts";
 import { packKey } from "../../../../src/topics/kv/packed_key.ts";
-import { encodeMessage, type Field } from "../../../../src/topics/kv/protobuf.ts";
+import { decodeMessage, encodeMessage, type Field } from "../../../../src/topics/kv/protobuf.ts";
 
 const VERSION = "00000000000000000100";
 const HOUR = 3_600_000;
@@ -13,7 +13,8 @@ const HOUR = 3_600_000;
 interface Behaviour {
   /** How long an access lasts, in milliseconds. */
   readonly lifetime?: number;
-  readonly exchange?: () => Response | undefined;
+  /** Answers in place of an access that would be given. */
+  readonly exchange?: (access: Response) => Response | undefined;
   readonly answer: (action: string, request: Request) => Response | Promise<Response>;
 }
 
@@ -26,13 +27,14 @@ function test(title: string, behaviour: () => Behaviour, body: (client: Opened) 
       if (pathname !== "/db") return await answer(pathname, request);
       const token = request.headers.get("authorization");
       accesses.count++;
-      return exchange?.() ?? Response.json({
+      const access = Response.json({
         version: 3,
         databaseId: "00000000-0000-4000-8000-000000000000",
         endpoints: [{ url: "/far", consistency: "eventual" }, { url: "/near", consistency: "strong" }],
         token: `${token} for ${accesses.count}`,
         expiresAt: new Date(Date.now() + lifetime).toISOString(),
       });
+      return exchange?.(access) ?? access;
     });
     const url = new URL(`http://127.0.0.1:${server.addr.port}/db?secret`);
     const open = () => ConnectClient.open(url, "token");
@@ -229,6 +231,31 @@ Deno.test("A client of a database tells why a connection broke, and not what the
   assertMatch(error.message, /^error sending request: client error \(SendRequest\)/);
   assertEquals(error.message.includes("secret"), false);
 });
+
+test(
+  "says by the clock of the database until when something is to be remembered, where its own is behind",
+  () => {
+    const times = [Date.now() + HOUR, Date.now() - HOUR, NaN];
+    const dates = times.map((time) => Number.isNaN(time) ? "none" : new Date(time).toUTCString());
+    return {
+      lifetime: 0,
+      exchange: (access) => new Response(access.body, { headers: { date: dates.shift()! } }),
+      answer: async (_, request) => {
+        const [, mutation] = [...decodeMessage(await request.bytes())].find(([field]) => field === 2)!;
+        const [, expiresAt] = [...decodeMessage(mutation as Uint8Array)].find(([field]) => field === 4)!;
+        const hours = Math.round((expiresAt as number - Date.now()) / HOUR);
+        return new Response(encodeMessage([[1, 1], [2, new Uint8Array([0, 0, 0, 0, 0, 0, 0, 0, 0, hours])]]));
+      },
+    };
+  },
+  async ({ open }) => {
+    const client = await open();
+    const write = { sets: [{ key: ["a"], value: new Uint8Array(), expireIn: 3 * HOUR }] };
+    const hours: number[] = [];
+    for (let round = 0; round < 3; round++) hours.push(parseInt((await client.write(write))!, 16));
+    assertEquals(hours, [4, 3, 3]);
+  },
+);
 
 test(
   "is opened when the server has come back",
