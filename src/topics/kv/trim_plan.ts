@@ -40,13 +40,22 @@ export class TrimPlan {
     return this.#end;
   }
 
-  /** Adds the next frame of a log. */
-  add(end: Cursor, { count, bytes, time }: FrameSize, policy: LogPolicy): void {
-    const from = this.#time ?? time;
-    const until = this.#time = Math.max(from, time);
+  /**
+   * Adds the next frame of a log.
+   *
+   * @param end Its place.
+   * @param size What it has.
+   * @param policy What the log keeps.
+   * @param now The time in milliseconds since 1970.
+   */
+  add(end: Cursor, { count, bytes, time }: FrameSize, policy: LogPolicy, now: number): void {
+    // A clock may be far ahead.
+    const come = Math.min(time, now);
+    const from = this.#time ?? come;
+    const until = this.#time = Math.max(from, come);
     this.#segments.push({ end, count, bytes, newest: time, from, until });
     this.#end = end;
-    if (this.#segments.length > MAX_SEGMENTS) this.#merge(policy);
+    if (this.#segments.length > MAX_SEGMENTS) this.#merge(policy, now);
   }
 
   /** Forgets what has been removed up to a place. */
@@ -79,9 +88,9 @@ export class TrimPlan {
   }
 
   /** Joins neighbours that are small beside what is to be kept, and all that is not. */
-  #merge(policy: LogPolicy): void {
+  #merge(policy: LogPolicy, now: number): void {
     const { age, count, bytes } = policy;
-    const excess = this.endOfExcess(policy, this.#time!) ?? LOG_START;
+    const excess = this.endOfExcess(policy, now) ?? LOG_START;
     const merged: Segment[] = [];
     for (const segment of this.#segments) {
       const last = merged.at(-1);

@@ -1,5 +1,5 @@
 /** Removes what logs do not keep: one node for all, whichever holds the lease. */
-import { type Cursor, LOG_START, type LogBounds, type LogPolicy, type LogRef } from "../store.ts";
+import { type Cursor, LOG_START, type LogBounds, type LogRef } from "../store.ts";
 import type { Connection } from "./connection.ts";
 import { KEYS_PER_READ, type KvEngine, type KvEntry } from "./engine.ts";
 import { checkOf, type Life, toLife } from "./epoch.ts";
@@ -153,13 +153,13 @@ export class Trimmer {
   }
 
   async #trimLog({ name, policy }: LogRef, life: Life, time: number): Promise<void> {
-    const plan = await this.#measure(name, policy, life);
+    const plan = await this.#measure({ name, policy }, life, time);
     const end = plan.endOfExcess(policy, time);
     if (end !== undefined) await this.#remove(name, life, end);
   }
 
   /** Reads what has come since the last time in a life. */
-  async #measure(name: string, policy: LogPolicy, life: Life): Promise<TrimPlan> {
+  async #measure({ name, policy }: LogRef, life: Life, time: number): Promise<TrimPlan> {
     const known = this.#plans.get(name);
     let plan = known?.life === life.text ? known : new TrimPlan(life.text);
     for (;;) {
@@ -173,7 +173,7 @@ export class Trimmer {
       for (const { key, value } of frames) {
         const end = endOf(key.at(-1)!);
         // Another round of the same log may have come further meanwhile.
-        if (end > plan.end) plan.add(end, measureFrame(value), policy);
+        if (end > plan.end) plan.add(end, measureFrame(value), policy, time);
       }
       if (isEnd) break;
     }
