@@ -48,6 +48,8 @@ export class ConnectClient implements KvEngine {
   readonly #url: URL;
   readonly #token: string;
   readonly #closing = new AbortController();
+  /** Its own: of HTTP/2 a connection that all requests share stays there when they are aborted, also where nothing comes through it. */
+  readonly #http: Deno.HttpClient = Deno.createHttpClient({});
   #access: Access | undefined;
   /** How far the clock of the database is ahead at most, in milliseconds. */
   #ahead = 0;
@@ -71,7 +73,12 @@ export class ConnectClient implements KvEngine {
     const client = new ConnectClient(url, token);
     signal?.throwIfAborted();
     signal?.addEventListener("abort", () => client.close(), { once: true });
-    await client.#renew();
+    try {
+      await client.#renew();
+    } catch (error) {
+      client.close();
+      throw error;
+    }
     return client;
   }
 
@@ -110,7 +117,9 @@ export class ConnectClient implements KvEngine {
 
   /** Gives up what is on its way, which may be written nevertheless. */
   close(): void {
+    if (this.#closing.signal.aborted) return;
     this.#closing.abort(new Error("The connection was closed"));
+    this.#http.close();
   }
 
   async #read(ranges: readonly ReadRange[]): Promise<KvEntry[][]> {
@@ -181,7 +190,7 @@ export class ConnectClient implements KvEngine {
   }
 
   #fetch(request: Request, body: string | Uint8Array<ArrayBuffer>): Promise<Response> {
-    return fetch(request, { body, signal: this.#closing.signal }).catch((error) => {
+    return fetch(request, { body, client: this.#http, signal: this.#closing.signal }).catch((error) => {
       throw hasReason(error) ? new Error(withoutAddress(error.cause.message)) : error;
     });
   }

@@ -210,6 +210,17 @@ Deno.test("A client of a database does not repeat a token that no header takes",
   );
 });
 
+Deno.test("A client of a database that is opened anew uses no connection of the one before, which may be dead", async () => {
+  const ports = new Set<number>();
+  await using server = Deno.serve({ port: 0, hostname: "127.0.0.1", onListen: () => {} }, (_, { remoteAddr }) => {
+    ports.add(remoteAddr.port);
+    return new Response(null, { status: 503 });
+  });
+  const url = new URL(`http://127.0.0.1:${server.addr.port}/db`);
+  for (let times = 0; times < 3; times++) await assertRejects(() => ConnectClient.open(url, "token"), Error, "503");
+  assertEquals(ports.size, 3);
+});
+
 Deno.test("A client of a database tells why no server answers, and not what the address may hold", async () => {
   const listener = Deno.listen({ hostname: "127.0.0.1", port: 0 });
   const { port } = listener.addr;
