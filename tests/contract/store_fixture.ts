@@ -1,11 +1,12 @@
-import type {
-  AppendResult,
-  LogPolicy,
-  LogRef,
-  NewMessage,
-  ReadLimits,
-  StoredMessage,
-  TopicStore,
+import {
+  type AppendResult,
+  LOG_START,
+  type LogPolicy,
+  type LogRef,
+  type NewMessage,
+  type ReadLimits,
+  type StoredMessage,
+  type TopicStore,
 } from "../../src/topics/store.ts";
 import type { Clock } from "./clock.ts";
 
@@ -64,4 +65,14 @@ export function append(store: TopicStore, log: LogRef, messages: readonly NewMes
 /** What messages hold. */
 export function dataOf(messages: readonly StoredMessage[]): unknown[] {
   return messages.map(({ data }) => JSON.parse(data));
+}
+
+/** All messages of a log, however many are read at once. */
+export async function readAll(store: TopicStore, log: LogRef): Promise<readonly StoredMessage[]> {
+  const messages: StoredMessage[] = [];
+  for (;;) {
+    const page = await store.read(log, messages.at(-1)?.cursor ?? LOG_START, ALL);
+    if (page.messages.length === 0) return messages;
+    messages.push(...page.messages);
+  }
 }

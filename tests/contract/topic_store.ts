@@ -4,7 +4,7 @@ import { assert, assertEquals, assertMatch, assertNotEquals, assertRejects } fro
 import { type Cursor, LOG_START, type LogRef, type ReadLimits, type TopicStore } from "../../src/topics/store.ts";
 import { Random } from "../unit/support/random.ts";
 import { Clock } from "./clock.ts";
-import { ALL, append, dataOf, logOf, messageOf, type StoreKind, type StoreTest } from "./store_fixture.ts";
+import { ALL, append, dataOf, logOf, messageOf, readAll, type StoreKind, type StoreTest } from "./store_fixture.ts";
 import { testIds } from "./topic_store_ids.ts";
 
 const MINUTE = 60_000;
@@ -110,8 +110,8 @@ export function testTopicStore(kind: StoreKind): void {
       return cursors;
     };
     const [ones, others] = await Promise.all([publish(one, "one"), publish(other, "other")]);
-    const { messages } = await one.read(log, LOG_START, ALL);
-    assertEquals((await other.read(log, LOG_START, ALL)).messages, messages);
+    const messages = await readAll(one, log);
+    assertEquals(await readAll(other, log), messages);
     assertEquals(messages.map(({ cursor }) => cursor), [...ones, ...others].sort());
     for (const [name, cursors] of [["one", ones], ["other", others]] as const) {
       const own = messages.filter(({ data }) => data.startsWith(`"${name} `));

@@ -29,8 +29,10 @@ import { decodePolicy } from "./policy.ts";
 
 /** How many logs are listed at once. */
 const LOGS_PER_READ = 100;
-/** How many frames are read at once, each of at most 64 KiB. */
-const FRAMES_PER_READ = 64;
+/** How many frames are read at once at most, each of at most 64 KiB. */
+const MAX_FRAMES_PER_READ = 32;
+/** How many bytes are read at once, about: who is behind takes no more, and an answer has to come in time by a slow line, too. */
+const BYTES_PER_READ = 1024 * 1024;
 
 /** The head of a log, the newest write with ids, and where it begins. */
 const KEYS_AFTER_FRAMES = 3;
@@ -48,6 +50,8 @@ export class KvLogReader {
   readonly #connection: Connection;
   readonly #epoch: Epoch;
   readonly #now: () => number;
+  /** How many frames come to about as many bytes as are read at once, going by those that were read last. */
+  #framesPerRead = MAX_FRAMES_PER_READ;
 
   /** Reads nothing yet. */
   constructor(connection: Connection, epoch: Epoch, now: () => number) {
@@ -132,7 +136,7 @@ export class KvLogReader {
    * another one then, all is read again.
    */
   async frames(name: string, after: Cursor, count?: number, signal?: AbortSignal): Promise<FramePage> {
-    const limit = (count ?? FRAMES_PER_READ) + KEYS_AFTER_FRAMES;
+    const limit = (count ?? this.#framesPerRead) + KEYS_AFTER_FRAMES;
     const from = frameKeyAfter(name, after);
     const length = framesPrefix(name).length;
     for (;;) {
@@ -147,6 +151,7 @@ export class KvLogReader {
         : await this.bounds({ name }, signal);
       if (bounds.epoch !== epoch) continue;
       const frames = entries.filter(({ key }) => isVersion(key[length]!) && endOf(key[length]!) > bounds.low);
+      if (frames.length > 1) this.#framesPerRead = framesInRead(frames);
       return { ...bounds, frames, isEnd };
     }
   }
@@ -173,6 +178,11 @@ function addMessages(
     messages.push({ cursor, type, data, bytes, time });
   }
   return true;
+}
+
+function framesInRead(frames: readonly KvEntry[]): number {
+  const bytes = frames.reduce((sum, { value }) => sum + value.length, 0);
+  return Math.max(1, Math.min(MAX_FRAMES_PER_READ, Math.floor(BYTES_PER_READ * frames.length / bytes)));
 }
 
 function sizeOf(messages: readonly StoredMessage[]): number {
