@@ -44,6 +44,8 @@ export class Trimmer {
   #round: Promise<void> = Promise.resolve();
   /** The lease as it was seen last, and how often it was seen so. */
   #lease: { readonly version: string | null; readonly sightings: number } | undefined;
+  /** When it was taken or kept last, in milliseconds of `performance.now()`. */
+  #heldAt = 0;
 
   /** Does nothing yet. */
   constructor(options: TrimmerOptions) {
@@ -111,7 +113,15 @@ export class Trimmer {
     const write = { checks: [{ key: TRIMMER_KEY, version }], sets: [{ key: TRIMMER_KEY, value: this.#node }] };
     const renewed = await this.#use((engine) => engine.write(write));
     this.#lease = renewed === undefined ? undefined : { version: renewed, sightings: 0 };
+    this.#heldAt = performance.now();
     return renewed !== undefined;
+  }
+
+  /** Keeps the lease in a round that takes long: another node would begin to measure all logs, and so this one after it. */
+  async #keepLease(): Promise<boolean> {
+    if (performance.now() - this.#heldAt < this.#options.interval) return true;
+    const [lease] = await this.#use((engine) => engine.get([TRIMMER_KEY]));
+    return lease?.version === this.#lease?.version && await this.#holdLease(lease);
   }
 
   async #trimAll(life: Life): Promise<void> {
@@ -121,7 +131,7 @@ export class Trimmer {
       const names = entries.map(({ key }) => key.at(-1)!);
       const heads = await this.#headsOf(names);
       for (const [index, name] of names.entries()) {
-        if (this.#closing.signal.aborted) return;
+        if (this.#closing.signal.aborted || !await this.#keepLease()) return;
         await this.#trimIfDue({ name, policy: decodePolicy(entries[index]!.value) }, heads[index]!, life, now());
       }
       if (entries.length < LOGS_PER_READ) return;

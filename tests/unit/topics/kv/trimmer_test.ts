@@ -140,14 +140,15 @@ Deno.test("What another node removes meanwhile holds up no removal", async () =>
   const database = new SimulatedDatabase(new Random(1));
   const log = logOf("orders", { count: 1 });
   let isMeddling = false;
-  const store = storeOf(database, () => {
+  const removal = () => {
     if (!isMeddling) return;
     isMeddling = false;
     // More than one removal takes, after the low place was read, and before it is read again.
     const frames = database.list([...framesPrefix(log.name), "0"], headKey(log.name), 400);
     const value = new TextEncoder().encode(endOf(frames.at(-1)!.key.at(-1)!));
     database.write({ sets: [{ key: lowKey(log.name), value }], deletes: frames.map(({ key }) => key) });
-  });
+  };
+  const store = storeOf(database, { removal });
   for (let number = 0; number < 450; number++) await append(store, log, [messageOf(number)]);
   isMeddling = true;
   await store.trim(log);
@@ -184,14 +185,44 @@ Deno.test("What a program has published that has ended is trimmed by whoever rea
   });
 });
 
-/** A store over a database, which calls back when a part of a log has been read for a removal. */
-function storeOf(database: SimulatedDatabase, onRead: () => void = () => {}): KvStore {
+Deno.test("Where it takes long to measure all logs, one node does it, once", async () => {
+  await inVirtualTime(new Random(1), async () => {
+    const database = new SimulatedDatabase(new Random(1));
+    let read = 0;
+    const nodes = [1, 2, 3].map(() => storeOf(database, { read: () => read++, delay: 1_000 }));
+    const unwatch = nodes.map((node) => node.watch(logOf("orders"), () => {}));
+    const publishing = storeOf(database);
+    // More than another node waits for whoever holds the lease.
+    for (let log = 0; log < 60; log++) await append(publishing, logOf(`log ${log}`), [messageOf(log)]);
+    await publishing.close();
+    await new Promise((resolve) => setTimeout(resolve, 600_000));
+    assertEquals(read, 60);
+    for (const end of unwatch) end();
+    await Promise.all(nodes.map((node) => node.close()));
+  });
+});
+
+/** What is done when frames of a log are read. */
+interface OnRead {
+  /** Is called for each part of a log. */
+  readonly read?: () => void;
+  /** Is called for each part of a log that is read for a removal. */
+  readonly removal?: () => void;
+  /** How long it takes, in milliseconds. */
+  readonly delay?: number;
+}
+
+/** A store over a database. */
+function storeOf(database: SimulatedDatabase, { read, removal, delay }: OnRead = {}): KvStore {
   const engine: KvEngine = {
     get: (keys) => Promise.resolve(database.get(keys)),
-    list: (from, to, limit) => {
+    list: async (from, to, limit) => {
       const entries = database.list(from, to, limit);
-      if (limit === REMOVED_AT_ONCE + 3) onRead();
-      return Promise.resolve(entries);
+      if (from[2] !== "log") return entries;
+      read?.();
+      if (limit === REMOVED_AT_ONCE + 3) removal?.();
+      if (delay !== undefined) await new Promise((resolve) => setTimeout(resolve, delay));
+      return entries;
     },
     write: (write) => Promise.resolve(database.write(write)),
     watch: async function* () {},
