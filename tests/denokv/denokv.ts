@@ -67,24 +67,37 @@ export class Denokv implements AsyncDisposable {
     await process?.status;
   }
 
-  /** Starts the server that was killed, over the same data. */
+  /** Starts the server that was killed, over the same data. It waits for its port where another server has been given that meanwhile. */
   async startAgain(): Promise<void> {
+    const begin = performance.now();
+    for (let hasEnded = true; !await this.#lets(); await new Promise((resolve) => setTimeout(resolve, LOOK_MS))) {
+      if (performance.now() - begin > PATIENCE_MS) throw new Error("Cannot start denokv: it does not listen");
+      if (!hasEnded) continue;
+      hasEnded = false;
+      this.#spawn().status.then(() => hasEnded = true);
+    }
+  }
+
+  #spawn(): Deno.ChildProcess {
     const file = join(this.#folder, "data.sqlite");
     const address = `${this.#hostname}:${this.#port}`;
-    const process = this.#process = new Deno.Command(this.#program, {
+    return this.#process = new Deno.Command(this.#program, {
       args: ["--sqlite-path", file, "serve", "--access-token", this.token, "--addr", address],
       stdin: "null",
       stdout: "null",
       stderr: "null",
     }).spawn();
-    let hasEnded = false;
-    process.status.then(() => hasEnded = true);
-    const begin = performance.now();
-    while (!await accepts(this.#port)) {
-      if (hasEnded || performance.now() - begin > PATIENCE_MS) {
-        throw new Error("Cannot start denokv: it does not listen");
-      }
-      await new Promise((resolve) => setTimeout(resolve, LOOK_MS));
+  }
+
+  /** Whether a server lets its token in at its port: no other one does. */
+  async #lets(): Promise<boolean> {
+    try {
+      const headers = { authorization: `Bearer ${this.token}`, "content-type": "application/json" };
+      const response = await fetch(this.url, { method: "POST", headers, body: '{"supportedVersions":[3]}' });
+      await response.body?.cancel();
+      return response.ok;
+    } catch {
+      return false;
     }
   }
 
@@ -125,15 +138,6 @@ export class Denokv implements AsyncDisposable {
  * Registers a test that needs denokv. On a machine without it says so and stands back, or fails under `WEBFW_REQUIRE_ALL=1`.
  */
 export const hasDenokv: boolean = await findDenokv() !== undefined || Deno.env.get("WEBFW_REQUIRE_ALL") === "1";
-
-async function accepts(port: number): Promise<boolean> {
-  try {
-    (await Deno.connect({ hostname: "127.0.0.1", port })).close();
-    return true;
-  } catch {
-    return false;
-  }
-}
 
 async function isFile(path: string): Promise<boolean> {
   try {
