@@ -11,7 +11,7 @@ import { listRoutes } from "./boot/list_routes.ts";
 import { loadApp } from "./boot/load_app.ts";
 import { failToLoad, hasRun } from "./boot/load_failure.ts";
 import { stopWithParent } from "./boot/parent.ts";
-import { followTopic, openTopic, writeOut } from "./boot/follow_topic.ts";
+import { followTopic, openTopic, toPlainJson, writeOut } from "./boot/follow_topic.ts";
 import { printTopics, showTopics, toAge, toSize } from "./boot/show_topics.ts";
 import type { Plan, ServePlan, TopicsPlan } from "./boot/plan.ts";
 import { printDocument } from "./boot/print_document.ts";
@@ -47,6 +47,7 @@ const SCOPE = [
   showTopics,
   stopWithParent,
   toAge,
+  toPlainJson,
   toSize,
   watcherIsReady,
   writeOut,

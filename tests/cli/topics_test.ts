@@ -50,6 +50,21 @@ Deno.test("webfw topics lists what the store beside the module keeps, from any f
   assertEquals(elsewhere.stdout, "TOPIC  MESSAGES  SIZE  OLDEST  NEWEST  RETENTION");
 });
 
+Deno.test("webfw topics shows names and data of clients without what a terminal obeys", async () => {
+  const { project } = await projectWithTopics();
+  await using _project = project;
+  const cwd = project.path;
+  const name = "room\u009b2J\u202e\u007f";
+  const app = new App({ topics: join(cwd, "site/.webfw/topics.sqlite") });
+  await app.topic(name, { durable: true }).publish("\u009b31m\u2066", { type: "\u009d" });
+  await app.stop();
+  const listed = await Webfw.finish(["topics", "site/main.ts"], { cwd });
+  assertMatch(listed.stdout, /^"room\\u009b2J\\u202e\\u007f" +1 /m);
+  await using tail = await Webfw.start(["topics", "site/main.ts", "--tail", name, "--from", "earliest"], { cwd });
+  const [line] = await tail.stdout.next(/"id".*/);
+  assertMatch(line, /"type":"\\u009d","data":"\\u009b31m\\u2066"/);
+});
+
 Deno.test("webfw topics --tail prints messages of other processes as they come, until it is stopped", async () => {
   const { project, ids } = await projectWithTopics();
   await using _project = project;

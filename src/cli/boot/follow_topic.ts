@@ -12,12 +12,12 @@ export async function followTopic(app: Pick<WebfwApp, "topic">, { tail, from, af
   await subscription.cursor();
   // The id of the place before the first message there could be.
   const isEmpty = /-0+$/.test(await topic.head());
-  if (isEmpty) console.error(`The topic ${JSON.stringify(name)} is empty: waiting`);
+  if (isEmpty) console.error(`The topic ${toPlainJson(name)} is empty: waiting`);
   for await (const entry of subscription) {
-    if ("gap" in entry) writeOut(`${JSON.stringify(entry)}\n`);
+    if ("gap" in entry) writeOut(`${toPlainJson(entry)}\n`);
     else {
       const { id, time, type, data } = entry;
-      writeOut(`${JSON.stringify({ id, time, type, data })}\n`);
+      writeOut(`${toPlainJson({ id, time, type, data })}\n`);
     }
   }
 }
@@ -30,6 +30,12 @@ export function openTopic(app: Pick<WebfwApp, "topic">, name: string): FollowedT
     if (!(error instanceof TypeError) || !error.message.includes("its durable is another one")) throw error;
     throw new TypeError(`Cannot follow "${name}": it is not durable, and no other process can read what is in memory`);
   }
+}
+
+/** JSON of names and data that come from clients, without what a terminal obeys or turns around. */
+export function toPlainJson(value: unknown): string {
+  const unsafe = /[\u007f-\u009f\u200e\u200f\u2028-\u202e\u2066-\u2069]/g;
+  return JSON.stringify(value).replace(unsafe, (char) => `\\u${char.charCodeAt(0).toString(16).padStart(4, "0")}`);
 }
 
 /** Writes all of a text to stdout. */

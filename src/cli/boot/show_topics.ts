@@ -5,7 +5,7 @@ import { fail, failWith } from "./failure.ts";
 import { loadApp } from "./load_app.ts";
 import { stopWithParent } from "./parent.ts";
 import type { Load, TopicsPlan } from "./plan.ts";
-import { followTopic, writeOut } from "./follow_topic.ts";
+import { followTopic, toPlainJson, writeOut } from "./follow_topic.ts";
 
 /** Lists the topics, or prints the messages of one as they come. */
 export async function showTopics(load: Load, plan: TopicsPlan): Promise<never> {
@@ -45,7 +45,7 @@ export function printTopics(topics: readonly TopicRow[], hasLag: boolean): void 
       ? ", the topic was set back"
       : "";
     rows.push([
-      /^[\w.:/-]+$/.test(name) ? name : JSON.stringify(name),
+      /^[\w.:/-]+$/.test(name) ? name : toPlainJson(name),
       `${messages}`,
       toSize(bytes),
       oldest === undefined ? "-" : toAge(now - oldest.getTime()),
