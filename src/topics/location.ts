@@ -80,7 +80,10 @@ function fromText(text: string, source: string): KvLocation {
     if (url) return fromUrl(url, undefined);
   }
   if (text === "" || text.includes("://")) {
-    throw new TypeError(`Cannot keep topics: ${source} must be the path of a file or a URL, got "${text}"`);
+    // What comes after may be a secret.
+    const begin = text.slice(0, text.indexOf("://") + 3);
+    const got = text === "" ? "nothing" : `one that begins with "${begin}" and cannot be read`;
+    throw new TypeError(`Cannot keep topics: ${source} must be the path of a file or a URL, got ${got}`);
   }
   return inFolder(text);
 }

@@ -3,6 +3,9 @@ import type { TopicMessage } from "./message.ts";
 import { isSameEpoch } from "./message_id.ts";
 import type { LogSlice } from "./log_reader.ts";
 
+/** For how many places the list of what comes after them is held at most. */
+const MAX_BATCHES = 16;
+
 /**
  * An unbroken run of messages, up to the newest that this process has read. What is beyond its bounds falls out at the old end:
  * a reader who is further behind reads from the store.
@@ -15,7 +18,7 @@ export class Window<Data> {
   #bytes = 0;
   #start: string;
   #end: string;
-  /** What comes from an index on, so that all who are there get the very same list: no more of them than there are messages. */
+  /** What comes from an index on, so that all who are there get the very same list. */
   readonly #batches = new Map<number, readonly TopicMessage<Data>[]>();
 
   /** Makes an empty window at a place in the log. */
@@ -68,6 +71,8 @@ export class Window<Data> {
     const known = this.#batches.get(index);
     if (known) return known;
     const batch = Object.freeze(this.#messages.slice(index));
+    // Any number of clients may go on after as many ids.
+    if (this.#batches.size === MAX_BATCHES) this.#batches.clear();
     this.#batches.set(index, batch);
     return batch;
   }

@@ -253,8 +253,17 @@ Deno.test("topics can be a store of one's own, and must name a place", async () 
   assertEquals(id, `${"0".repeat(8)}-${"1".repeat(22)}`);
   await app.stop();
   assertEquals(calls, ["append", "close"]);
-  for (const topics of ["", "ftp://host/x", "http://", {}, null, { url: "nonsense" }, new URL("ws://host")]) {
-    assertThrows(() => new App({ topics: topics as string }), TypeError, "Cannot keep topics: ");
+  const unusable = [
+    "https://me:secret@host:99999/",
+    "ws://me:secret@host",
+    "http://me:secret@",
+    "",
+    "ftp://host/x",
+    "http://",
+  ];
+  for (const topics of [...unusable, {}, null, { url: "nonsense" }, new URL("ws://host")]) {
+    const { message } = assertThrows(() => new App({ topics: topics as string }), TypeError, "Cannot keep topics: ");
+    assert(!message.includes("secret"), message);
   }
   new App({ topics: { url: "https://kv.example", token: "secret" } });
 });

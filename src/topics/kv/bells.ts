@@ -138,9 +138,11 @@ export class Bells {
       const isSetBack = isPresent && isBefore(entries.slice(1), newest, seen);
       const isNews = await this.#hear(entries, changes);
       if (isSetBack) await epoch.renew(known, this.#closing.signal);
-      this.#unheard = isNews ? this.#unheard + 1 : 0;
+      if (isNews) this.#unheard++;
+      if (this.#unheard <= 1) return;
       // What a watch does not tell in time it will not tell at all.
-      if (this.#unheard > 1) this.#options.watching?.reopen();
+      this.#unheard = 0;
+      this.#options.watching?.reopen();
     } catch {
       // The connection has told of it, and is tried again.
     }

@@ -14,6 +14,8 @@ const CURES =
 
 /** How often a file is looked at for what other processes have written, in milliseconds. */
 const FILE_INTERVAL = 50;
+/** The longest that a timer runs, in milliseconds: 25 days. */
+const LONGEST = 2 ** 31 - 1;
 /** How often a database is looked at, which is watched, too. */
 const WATCHED_INTERVAL = 1_000;
 
@@ -26,7 +28,9 @@ const WATCHED_INTERVAL = 1_000;
 export function openStore(location: KvLocation, now: () => number = Date.now): KvStore {
   if ("path" in location) {
     const path = location.path === ":memory:" ? location.path : resolve(location.folder, location.path);
-    return new KvStore({ name: path, interval: FILE_INTERVAL, now, open: () => openFile(path) });
+    // Another one in memory is another database.
+    const deadline = path === ":memory:" ? { deadline: LONGEST } : {};
+    return new KvStore({ name: path, interval: FILE_INTERVAL, now, open: () => openFile(path), ...deadline });
   }
   if ("url" in location) {
     const open = (signal: AbortSignal): Promise<KvEngine> => openDatabase(location, signal);

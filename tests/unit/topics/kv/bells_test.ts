@@ -1,6 +1,6 @@
 // Who is told that a log has grown.
 
-import { assert, assertRejects } from "@std/assert";
+import { assert, assertEquals, assertRejects } from "@std/assert";
 import { Bells } from "../../../../src/topics/kv/bells.ts";
 import { type KvEngine, type KvKey, toEngine } from "../../../../src/topics/kv/engine.ts";
 import { BELLS } from "../../../../src/topics/kv/keys.ts";
@@ -60,6 +60,39 @@ Deno.test("Who watches a log is told, also where the store went away when anothe
   assert(isTold);
   for (const end of unwatch) end();
   await Promise.all([watching.close(), elsewhere.close()]);
+  kv.close();
+});
+
+Deno.test("A watch that tells nothing is given up, also where there is seldom anything to tell", async () => {
+  const kv = await Deno.openKv(":memory:");
+  const engine: KvEngine = { ...toEngine(kv), close: () => {} };
+  let looked = (): void => {};
+  const get = (keys: readonly KvKey[]) => {
+    if (keys.length > BELLS) looked();
+    return engine.get(keys);
+  };
+  const looks = (count: number) => new Promise<void>((resolve) => looked = () => --count === 0 && resolve());
+  let watches = 0;
+  const openWatching = () => {
+    watches++;
+    const closed = Promise.withResolvers<void>();
+    // deno-lint-ignore require-yield
+    const watch = async function* () {
+      await closed.promise;
+    };
+    return Promise.resolve({ ...engine, watch, close: closed.resolve });
+  };
+  const options = { name: "memory", interval: 1, isLogged: false };
+  const store = new KvStore({ ...options, open: () => Promise.resolve({ ...engine, get }), openWatching });
+  const elsewhere = new KvStore({ ...options, open: () => Promise.resolve(engine) });
+  const unwatch = store.watch(LOG, () => {});
+  for (let message = 0; message < 2; message++) {
+    await append(elsewhere, LOG, [messageOf(message)]);
+    await looks(5);
+  }
+  assertEquals(watches, 2);
+  unwatch();
+  await Promise.all([store.close(), elsewhere.close()]);
   kv.close();
 });
 
