@@ -29,8 +29,8 @@ import { decodePolicy } from "./policy.ts";
 
 /** How many logs are listed at once. */
 const LOGS_PER_READ = 100;
-/** How many frames are read at once at most, each of at most 64 KiB. */
-const MAX_FRAMES_PER_READ = 32;
+/** How many frames are read at once at most, each of at most 64 KiB, unless it is said how many. */
+const FRAMES_PER_READ = 32;
 /** How many bytes are read at once, about: who is behind takes no more, and an answer has to come in time by a slow line, too. */
 const BYTES_PER_READ = 1024 * 1024;
 
@@ -51,7 +51,7 @@ export class KvLogReader {
   readonly #epoch: Epoch;
   readonly #now: () => number;
   /** How many frames come to about as many bytes as are read at once, going by those that were read last. */
-  #framesPerRead = MAX_FRAMES_PER_READ;
+  #framesInRead = FRAMES_PER_READ;
 
   /** Reads nothing yet. */
   constructor(connection: Connection, epoch: Epoch, now: () => number) {
@@ -134,9 +134,19 @@ export class KvLogReader {
    * The end of the log is read in one piece, with where it begins and ends, and the life in which it was appended to last. Otherwise
    * that is read afterwards, so that whatever was removed before the frames were read is told by the low place. Where the life is
    * another one then, all is read again.
+   *
+   * @param name The name of the log.
+   * @param after The place.
+   * @param most How many frames are read at most: of large ones there are fewer.
+   * @param signal Gives up.
    */
-  async frames(name: string, after: Cursor, count?: number, signal?: AbortSignal): Promise<FramePage> {
-    const limit = (count ?? this.#framesPerRead) + KEYS_AFTER_FRAMES;
+  async frames(
+    name: string,
+    after: Cursor,
+    most?: number,
+    signal?: AbortSignal,
+  ): Promise<FramePage> {
+    const limit = Math.min(most ?? FRAMES_PER_READ, this.#framesInRead) + KEYS_AFTER_FRAMES;
     const from = frameKeyAfter(name, after);
     const length = framesPrefix(name).length;
     for (;;) {
@@ -151,7 +161,7 @@ export class KvLogReader {
         : await this.bounds({ name }, signal);
       if (bounds.epoch !== epoch) continue;
       const frames = entries.filter(({ key }) => isVersion(key[length]!) && endOf(key[length]!) > bounds.low);
-      if (frames.length > 1) this.#framesPerRead = framesInRead(frames);
+      if (frames.length > 1) this.#framesInRead = framesInRead(frames);
       return { ...bounds, frames, isEnd };
     }
   }
@@ -182,7 +192,7 @@ function addMessages(
 
 function framesInRead(frames: readonly KvEntry[]): number {
   const bytes = frames.reduce((sum, { value }) => sum + value.length, 0);
-  return Math.max(1, Math.min(MAX_FRAMES_PER_READ, Math.floor(BYTES_PER_READ * frames.length / bytes)));
+  return Math.max(1, Math.floor(BYTES_PER_READ * frames.length / bytes));
 }
 
 function sizeOf(messages: readonly StoredMessage[]): number {

@@ -84,7 +84,7 @@ export class Trimmer {
   async trim(log: LogRef): Promise<LogBounds> {
     const { reader } = this.#options;
     const [life] = await this.#use((engine) => engine.get([EPOCH_KEY]));
-    if (life) await this.#trimLog(log, toLife(life), this.#options.now());
+    if (life) await this.#trimLog(log, toLife(life), this.#options.now(), () => Promise.resolve(true));
     return await reader.bounds(log);
   }
 
@@ -155,21 +155,26 @@ export class Trimmer {
     const isKnown = known?.life === life.text && known.end === head;
     if (isKnown && known.endOfExcess(log.policy, time) === undefined) return;
     try {
-      await this.#trimLog(log, life, time);
+      await this.#trimLog(log, life, time, () => this.#keepLease());
     } catch (error) {
       // Whoever reads the log is told of it. The others are to be trimmed all the same.
       if (!(error instanceof TypeError)) throw error;
     }
   }
 
-  async #trimLog({ name, policy }: LogRef, life: Life, time: number): Promise<void> {
-    const plan = await this.#measure({ name, policy }, life, time);
-    const end = plan.endOfExcess(policy, time);
-    if (end !== undefined) await this.#remove(name, life, end);
+  async #trimLog(log: LogRef, life: Life, time: number, mayGoOn: () => Promise<boolean>): Promise<void> {
+    const plan = await this.#measure(log, life, time, mayGoOn);
+    const end = plan.endOfExcess(log.policy, time);
+    if (end !== undefined) await this.#remove(log.name, life, end);
   }
 
-  /** Reads what has come since the last time in a life. */
-  async #measure({ name, policy }: LogRef, life: Life, time: number): Promise<TrimPlan> {
+  /** Reads what has come since the last time in a life. Of what is read in part, no more is too much than of all. */
+  async #measure(
+    { name, policy }: LogRef,
+    life: Life,
+    time: number,
+    mayGoOn: () => Promise<boolean>,
+  ): Promise<TrimPlan> {
     const known = this.#plans.get(name);
     let plan = known?.life === life.text ? known : new TrimPlan(life.text);
     for (;;) {
@@ -185,7 +190,7 @@ export class Trimmer {
         // Another round of the same log may have come further meanwhile.
         if (end > plan.end) plan.add(end, measureFrame(value), policy, time);
       }
-      if (isEnd) break;
+      if (isEnd || !await mayGoOn()) break;
     }
     this.#plans.set(name, plan);
     return plan;

@@ -70,6 +70,10 @@ Deno.test("A reading brings about as much as a reader takes, of large messages a
     }
     assert(readings.every(({ bytes }, index) => bytes <= (index === 0 ? 2.1 : 1.2) * 1024 * 1024));
     assert(readings.slice(1, -1).every((reading) => reading.frames >= frames), `${readings.map((r) => r.frames)}`);
+    readings.length = 0;
+    await store.trim({ ...log, policy: { ...log.policy, count: 10 } });
+    assert(readings.every(({ bytes }) => bytes <= 1.2 * 1024 * 1024), `${readings.map((r) => r.bytes)}`);
+    assertEquals((await store.read(log, LOG_START, READ_LIMITS)).messages.length, 10);
   }
   await store.close();
 });

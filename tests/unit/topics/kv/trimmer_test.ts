@@ -1,6 +1,6 @@
 // How much trimming asks of a database, and that nothing holds it up.
 
-import { assertEquals } from "@std/assert";
+import { assert, assertEquals } from "@std/assert";
 import { SimulatedDatabase } from "../../../../faults/simulation/database.ts";
 import { inVirtualTime } from "../../../../faults/simulation/virtual_time.ts";
 import { Connection } from "../../../../src/topics/kv/connection.ts";
@@ -11,10 +11,12 @@ import { KvStore } from "../../../../src/topics/kv/kv_store.ts";
 import { KvLogReader } from "../../../../src/topics/kv/log_reader.ts";
 import { Trimmer } from "../../../../src/topics/kv/trimmer.ts";
 import { LOG_START } from "../../../../src/topics/store.ts";
-import { ALL, append, dataOf, logOf, messageOf } from "../../../contract/store_fixture.ts";
+import { ALL, append, dataOf, logOf, messageOf, readAll } from "../../../contract/store_fixture.ts";
 import { Random } from "../../support/random.ts";
 import { losableStore } from "./losable_store.ts";
 
+/** How many frames are read at once, where the log does not end with them. */
+const FRAMES_AT_ONCE = 35;
 /** How many frames a write removes at most. */
 const REMOVED_AT_ONCE = 250;
 
@@ -185,21 +187,39 @@ Deno.test("What a program has published that has ended is trimmed by whoever rea
   });
 });
 
-Deno.test("Where it takes long to measure all logs, one node does it, once", async () => {
-  await inVirtualTime(new Random(1), async () => {
-    const database = new SimulatedDatabase(new Random(1));
-    let read = 0;
-    const nodes = [1, 2, 3].map(() => storeOf(database, { read: () => read++, delay: 1_000 }));
-    const unwatch = nodes.map((node) => node.watch(logOf("orders"), () => {}));
-    const publishing = storeOf(database);
-    // More than another node waits for whoever holds the lease.
-    for (let log = 0; log < 60; log++) await append(publishing, logOf(`log ${log}`), [messageOf(log)]);
-    await publishing.close();
-    await new Promise((resolve) => setTimeout(resolve, 600_000));
-    assertEquals(read, 60);
-    for (const end of unwatch) end();
-    await Promise.all(nodes.map((node) => node.close()));
+for (const [what, logs, frames] of [["all logs", 60, 1], ["one log", 1, 60 * FRAMES_AT_ONCE]] as const) {
+  Deno.test(`Where it takes long to measure ${what}, one node does it, once`, async () => {
+    await inVirtualTime(new Random(1), async () => {
+      const database = new SimulatedDatabase(new Random(1));
+      const publishing = storeOf(database);
+      for (let log = 0; log < logs; log++) {
+        for (let frame = 0; frame < frames; frame++) await append(publishing, logOf(`log ${log}`), [messageOf(frame)]);
+      }
+      await publishing.close();
+      let read = 0;
+      // More than another node waits for whoever holds the lease.
+      const nodes = [1, 2, 3].map(() => storeOf(database, { read: () => read++, delay: 1_000 }));
+      const unwatch = nodes.map((node) => node.watch(logOf("orders"), () => {}));
+      await new Promise((resolve) => setTimeout(resolve, 600_000));
+      // The end of a log of as many frames as are read at once is found by one more.
+      assertEquals(read, frames === 1 ? logs : frames / FRAMES_AT_ONCE + 1);
+      for (const end of unwatch) end();
+      await Promise.all(nodes.map((node) => node.close()));
+    });
   });
+}
+
+Deno.test("Of a log of many small writes as many messages are kept as are to be", async () => {
+  const store = storeOf(new SimulatedDatabase(new Random(1)));
+  const log = logOf("orders", { count: 3_000 });
+  for (let number = 0; number < 6_000; number++) {
+    await append(store, log, [messageOf(number)]);
+    if (number % 100 === 0) await store.trim(log);
+  }
+  await store.trim(log);
+  const kept = (await readAll(store, log)).length;
+  assert(kept >= 3_000 && kept <= 3_000 * (1 + 1 / 64), `${kept} are kept`);
+  await store.close();
 });
 
 /** What is done when frames of a log are read. */
