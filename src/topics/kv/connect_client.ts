@@ -70,8 +70,8 @@ export class ConnectClient implements KvEngine {
    * @throws {CannotOpenError} When it does not let this token in.
    */
   static async open(url: URL, token: string, signal?: AbortSignal): Promise<ConnectClient> {
-    const client = new ConnectClient(url, token);
     signal?.throwIfAborted();
+    const client = new ConnectClient(url, token);
     signal?.addEventListener("abort", () => client.close(), { once: true });
     try {
       await client.#renew();
