@@ -79,12 +79,10 @@ function fromText(text: string, source: string): KvLocation {
     const url = URL.parse(text);
     if (url) return fromUrl(url, undefined);
   }
-  if (text === "" || text.includes("://")) {
-    // What comes after may be a secret.
-    const begin = text.slice(0, text.indexOf("://") + 3);
-    const got = text === "" ? "nothing" : `one that begins with "${begin}" and cannot be read`;
-    throw new TypeError(`Cannot keep topics: ${source} must be the path of a file or a URL, got ${got}`);
-  }
+  const rule = `Cannot keep topics: ${source} must be the path of a file or a URL`;
+  if (text === "") throw new TypeError(`${rule}, got nothing`);
+  // It is not told, since there may be a password in it.
+  if (text.includes("://")) throw new TypeError(`${rule}, got a URL that cannot be read`);
   return inFolder(text);
 }
 

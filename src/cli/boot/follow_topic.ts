@@ -34,7 +34,7 @@ export function openTopic(app: Pick<WebfwApp, "topic">, name: string): FollowedT
 
 /** JSON of names and data that come from clients, without what a terminal obeys or turns around. */
 export function toPlainJson(value: unknown): string {
-  const unsafe = /[\u007f-\u009f\u200e\u200f\u2028-\u202e\u2066-\u2069]/g;
+  const unsafe = /[\u007f-\u009f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069]/g;
   return JSON.stringify(value).replace(unsafe, (char) => `\\u${char.charCodeAt(0).toString(16).padStart(4, "0")}`);
 }
 
