@@ -76,9 +76,9 @@ Deno.test("A watch that tells nothing is given up, also where there is seldom an
   const openWatching = () => {
     watches++;
     const closed = Promise.withResolvers<void>();
-    // deno-lint-ignore require-yield
     const watch = async function* () {
       await closed.promise;
+      yield* [];
     };
     return Promise.resolve({ ...engine, watch, close: closed.resolve });
   };

@@ -215,17 +215,22 @@ Deno.test("Set back: what is answered late takes no node to a life that has ende
   await Promise.all([store.close(), elsewhere.close()]);
 });
 
+/** A store that has published "a" in a series, and another one that has begun another life with "b". */
+async function renewElsewhere({ database, open }: ReturnType<typeof prepare>) {
+  const [store, elsewhere] = [open(), open()];
+  const series = crypto.randomUUID();
+  const { epoch: before } = await store.append(LOG, [messageOf("a")], { series, first: 0 });
+  const backup = database.backUp();
+  await publish(elsewhere, ...LOST);
+  database.lose(backup);
+  const after = await publish(elsewhere, "b");
+  assertNotEquals(after, before);
+  return { store, elsewhere, series, after };
+}
+
 Deno.test("Set back: who publishes only notices after a second that another life has begun, whoever began it", async () => {
   await inVirtualTime(new Random(1), async () => {
-    const { database, open } = prepare();
-    const [store, elsewhere] = [open(), open()];
-    const series = crypto.randomUUID();
-    const { epoch: before } = await store.append(LOG, [messageOf("a")], { series, first: 0 });
-    const backup = database.backUp();
-    await publish(elsewhere, ...LOST);
-    database.lose(backup);
-    const after = await publish(elsewhere, "b");
-    assertNotEquals(after, before);
+    const { store, elsewhere, series, after } = await renewElsewhere(prepare());
     await new Promise((resolve) => setTimeout(resolve, 1_100));
     assertEquals((await store.append(LOG, [messageOf("c")], { series, first: 1 })).epoch, after);
     await Promise.all([store.close(), elsewhere.close()]);
@@ -234,15 +239,9 @@ Deno.test("Set back: who publishes only notices after a second that another life
 
 Deno.test("Set back: a write that is tried again for longer than a second notices that another life has begun", async () => {
   await inVirtualTime(new Random(1), async () => {
-    const { database, engine, open } = prepare();
-    const [store, elsewhere] = [open(), open()];
-    const series = crypto.randomUUID();
-    const { epoch: before } = await store.append(LOG, [messageOf("a")], { series, first: 0 });
-    const backup = database.backUp();
-    await publish(elsewhere, ...LOST);
-    database.lose(backup);
-    const after = await publish(elsewhere, "b");
-    assertNotEquals(after, before);
+    const prepared = prepare();
+    const { engine } = prepared;
+    const { store, elsewhere, series, after } = await renewElsewhere(prepared);
     const { write } = engine;
     engine.write = () => Promise.reject(new Error("The database is away"));
     const again = store.append(LOG, [messageOf("c")], { series, first: 1 });
