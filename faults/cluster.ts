@@ -3,7 +3,7 @@
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { App } from "../mod.ts";
-import type { History, Stored } from "./history.ts";
+import { type History, mostKept, type Stored } from "./history.ts";
 import type { LogEntry } from "./log_entry.ts";
 import { LogFile } from "./log_file.ts";
 import type { NodePlan } from "./node.ts";
@@ -14,6 +14,8 @@ import { readStored } from "./read_stored.ts";
 const PATIENCE = 60_000;
 /** How often the logs are looked at. */
 const LOOK_MS = 50;
+/** How often it is looked whether what is too much was removed. */
+const TRIM_LOOK_MS = 1_000;
 
 /** What all nodes of a run have in common. */
 export type ClusterPlan = Omit<NodePlan, "name" | "life" | "log">;
@@ -95,20 +97,25 @@ export class Cluster implements AsyncDisposable {
       return this.#presentLives().every((life) => life.some(({ kind }) => kind === "published"));
     });
     const plan = this.#plans[0]!;
-    const stored = await readAll(location, plan);
+    let stored = await readAll(location, plan);
     const head = stored.at(-1)!.id;
     await this.#until("all is read", () => {
       return this.#presentLives().every((life) => readersOf(life).every((last) => last === head));
     }).catch(() => {
       // Told as a fault of those readers.
     });
+    const keeps = plan.options.retention?.count ?? Infinity;
+    const most = mostKept(keeps, plan.publishers);
+    for (let looks = 0; stored.length > most && looks < PATIENCE / TRIM_LOOK_MS; looks++) {
+      await rest(TRIM_LOOK_MS);
+      stored = await readAll(location, plan);
+    }
     for (const node of this.#nodes.values()) node.kill("SIGTERM");
     await Promise.all([...this.#nodes.values()].map((node) => node.status));
     this.#nodes.clear();
-    const { retention } = plan.options;
     this.#look();
     const logs = new Map([...this.#logs].map(([name, { entries }]) => [name, entries]));
-    return { logs, stored, keeps: retention?.count ?? Infinity };
+    return { logs, stored, keeps, most };
   }
 
   /** What each node has written down since it was started last; nothing, where it has not begun yet. */
@@ -132,7 +139,7 @@ export class Cluster implements AsyncDisposable {
       if (isNew && isSo()) return;
       if (isNew) grownAt = performance.now();
       if (performance.now() - grownAt > PATIENCE) throw new Error(`Cannot wait longer until ${what}`);
-      await new Promise((resolve) => setTimeout(resolve, LOOK_MS));
+      await rest(LOOK_MS);
     }
   }
 
@@ -147,4 +154,8 @@ async function readAll(location: NodePlan["topics"], { options }: ClusterPlan): 
   const stored = await readStored(app.topic("orders", options));
   await app.stop();
   return stored;
+}
+
+function rest(ms: number): Promise<void> {
+  return new Promise((resolve) => setTimeout(resolve, ms));
 }

@@ -19,6 +19,8 @@ export interface History {
   readonly stored: readonly Stored[];
   /** How many of the newest messages the store keeps at least; none where they become too old. */
   readonly keeps: number;
+  /** How many it holds at most in the end, where that was waited for. */
+  readonly most?: number;
   /** Whether the store was lost then, so that readers need not have come to its end. */
   readonly isLost?: boolean;
 }
@@ -32,6 +34,16 @@ export interface Findings {
   readonly reads: number;
   readonly gaps: number;
   readonly unknown: number;
+}
+
+/**
+ * How many messages a log holds at most when it was trimmed, since it is trimmed by a sixty-fourth of what it keeps, or by whole writes.
+ *
+ * @param keeps How many it keeps at least.
+ * @param publishers How many there are on each node. A write has not more than two messages of each: one may have been given up.
+ */
+export function mostKept(keeps: number, publishers: number): number {
+  return keeps + Math.max(Math.ceil(keeps / 64), 2 * publishers);
 }
 
 /** Looks for acknowledged messages that are lost, messages that are there twice, disorder, and holes that nobody was told of. */
@@ -74,8 +86,9 @@ function orderOf({ logs, stored }: History, faults: string[]): Stored[] {
   return [...messages.values()].sort((a, b) => a.id < b.id ? -1 : 1);
 }
 
-function checkStored({ stored, keeps }: History, order: readonly Stored[], faults: string[]): void {
+function checkStored({ stored, keeps, most = Infinity }: History, order: readonly Stored[], faults: string[]): void {
   const ids = stored.map(({ id }) => id);
+  if (ids.length > most) faults.push(`store: it has ${ids.length} messages, and should have ${most} at most`);
   if (ids.some((id, index) => index > 0 && id <= ids[index - 1]!)) {
     faults.push("store: it is not in the order of its ids");
   }

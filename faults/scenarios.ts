@@ -27,11 +27,14 @@ export const TOTAL: number = NODES.length * PUBLISHERS * MESSAGES;
 const CROWD = { publishers: 40, messages: 12 } as const;
 
 /** More messages than a slow reader has read before the first are removed. */
-const TRIMMED = { options: { durable: true, retention: { count: 50 } }, messages: 400, rest: 3 } as const;
+const TRIMMED_MESSAGES = 800;
+/** Of a small log a few are kept, of a large one so many that whoever trims does not know the size of each write. */
+const KEPT = { ofSmall: 50, ofLarge: 700 } as const;
 
 type Injection = (setting: Setting) => Promise<void>;
 
 interface Setting {
+  readonly plan: ClusterPlan;
   readonly cluster: Cluster;
   readonly server: Denokv;
   readonly proxy: Proxy;
@@ -84,8 +87,16 @@ export const SCENARIOS: readonly Scenario[] = [
     proxy.state = "whole";
     tell(`swallowed everything for ${ms} ms`);
   }),
-  onDatabase("trimming", TRIMMED, async ({ tell }) => {
-    tell(`kept ${TRIMMED.options.retention.count} of ${NODES.length * PUBLISHERS * TRIMMED.messages} messages`);
+  onDatabase("trimming", trimmed, async ({ cluster, plan, random, tell }) => {
+    if (random.oneIn(2)) {
+      await cluster.progress(1 + random.below(NODES.length * TRIMMED_MESSAGES / 2));
+      const node = random.pick(NODES);
+      await cluster.killNode(node);
+      tell(`killed node ${node}`);
+      cluster.startNode(node);
+    }
+    const { publishers, options: { retention } } = plan;
+    tell(`kept ${retention!.count} of ${NODES.length * TRIMMED_MESSAGES} messages of ${publishers} publishers each`);
   }),
   onDatabase("slow-reader", { options: { durable: true, buffer: 2 }, rest: 2 }, async ({ cluster, tell }) => {
     await cluster.progress(TOTAL);
@@ -125,7 +136,19 @@ export const PLAN: Omit<ClusterPlan, "topics"> = {
   isBlind: false,
 };
 
-function onDatabase(name: string, plan: Partial<ClusterPlan>, inject: Injection): Scenario {
+/** One publisher alone writes each of its messages by itself, so that the log is large. */
+function trimmed(random: Random): Partial<ClusterPlan> {
+  const isLarge = random.oneIn(4);
+  const publishers = isLarge ? 1 : PUBLISHERS;
+  const options = { durable: true, retention: { count: isLarge ? KEPT.ofLarge : KEPT.ofSmall } };
+  return { options, publishers, messages: TRIMMED_MESSAGES / publishers, rest: 3 };
+}
+
+function onDatabase(
+  name: string,
+  special: Partial<ClusterPlan> | ((random: Random) => Partial<ClusterPlan>),
+  inject: Injection,
+): Scenario {
   return {
     name,
     run: async (random, tell) => {
@@ -134,9 +157,10 @@ function onDatabase(name: string, plan: Partial<ClusterPlan>, inject: Injection)
       const { token } = server;
       const topics = { url: `http://127.0.0.1:${proxy.port}`, token };
       const folder = await Deno.makeTempDir({ prefix: "webfw_fault_" });
-      await using cluster = new Cluster(folder, { ...PLAN, ...plan, topics }, NODES);
+      const plan = { ...PLAN, ...typeof special === "function" ? special(random) : special, topics };
+      await using cluster = new Cluster(folder, plan, NODES);
       cluster.start();
-      await inject({ cluster, server, proxy, random, tell });
+      await inject({ plan, cluster, server, proxy, random, tell });
       return await cluster.finish({ url: server.url, token });
     },
   };
