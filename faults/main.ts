@@ -5,7 +5,7 @@ import { parseArgs } from "@std/cli/parse-args";
 import { readCount, readNames, refuseUnknown, runCommand, select } from "../bench/command.ts";
 import { Random } from "../tests/unit/support/random.ts";
 import { check, type History } from "./history.ts";
-import { NotAllowedError } from "./namespace.ts";
+import { NotAllowedError } from "./not_allowed_error.ts";
 import { NEGATIVE_CONTROL, type Scenario, SCENARIOS } from "./scenarios.ts";
 import { TAMPERINGS } from "./tampering.ts";
 import { type Outcome, Tally } from "./tally.ts";

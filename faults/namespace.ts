@@ -4,11 +4,7 @@ import { fileURLToPath } from "node:url";
 import type { Random } from "../tests/unit/support/random.ts";
 import type { History } from "./history.ts";
 import type { LogEntry } from "./log_entry.ts";
-
-/** The system does not allow what a run needs. */
-export class NotAllowedError extends Error {
-  override name = "NotAllowedError";
-}
+import { NotAllowedError } from "./not_allowed_error.ts";
 
 /** What the program prints: a history, whose logs are pairs of the node and its entries. */
 export interface PartitionReport extends Omit<History, "logs"> {

@@ -8,6 +8,7 @@ import { cutStream } from "./cut_stream.ts";
 import type { History } from "./history.ts";
 import { runPartition } from "./namespace.ts";
 import { Proxy } from "./proxy.ts";
+import { TlsFront } from "./tls_front.ts";
 
 /** A kind of run. */
 export interface Scenario {
@@ -87,6 +88,17 @@ export const SCENARIOS: readonly Scenario[] = [
     proxy.state = "whole";
     tell(`swallowed everything for ${ms} ms`);
   }),
+  onDatabase("over-tls", {}, async (setting) => {
+    const { cluster, proxy, random, tell } = setting;
+    await loseReplies(setting);
+    proxy.state = "black hole";
+    const ms = 500 + random.below(4000);
+    await rest(ms);
+    proxy.state = "whole";
+    tell(`swallowed everything for ${ms} ms`);
+    await cluster.progress(1 + random.below(TOTAL));
+    proxy.cut();
+  }, { isOverTls: true }),
   onDatabase("trimming", trimmed, async ({ cluster, plan, random, tell }) => {
     if (random.oneIn(2)) {
       await cluster.progress(1 + random.below(NODES.length * TRIMMED_MESSAGES / 2));
@@ -148,17 +160,20 @@ function onDatabase(
   name: string,
   special: Partial<ClusterPlan> | ((random: Random) => Partial<ClusterPlan>),
   inject: Injection,
+  { isOverTls = false } = {},
 ): Scenario {
   return {
     name,
     run: async (random, tell) => {
       await using server = await Denokv.start();
-      using proxy = new Proxy(server.port);
+      await using front = isOverTls ? await TlsFront.start(server.url) : undefined;
+      using proxy = new Proxy(front?.port ?? server.port);
       const { token } = server;
-      const topics = { url: `http://127.0.0.1:${proxy.port}`, token };
+      const topics = { url: `${front ? "https" : "http"}://127.0.0.1:${proxy.port}`, token };
+      const launcher = () => front ? ["env", `DENO_CERT=${front.certificate}`] : [];
       const folder = await Deno.makeTempDir({ prefix: "webfw_fault_" });
       const plan = { ...PLAN, ...typeof special === "function" ? special(random) : special, topics };
-      await using cluster = new Cluster(folder, plan, NODES);
+      await using cluster = new Cluster(folder, plan, NODES, launcher);
       cluster.start();
       await inject({ plan, cluster, server, proxy, random, tell });
       return await cluster.finish({ url: server.url, token });

@@ -3,6 +3,7 @@
 import { assert, assertEquals, assertRejects, assertStringIncludes } from "@std/assert";
 import { App, dependency, type RunOptions } from "@webfw/core";
 import * as v from "valibot";
+import { makeCertificate } from "../support/certificate.ts";
 import { CapturedLog } from "./support/captured_log.ts";
 import { exchange, RawConnection } from "./support/raw_connection.ts";
 import { Serving } from "./support/serving.ts";
@@ -304,26 +305,8 @@ Deno.test("It listens at the path of a Unix socket", { ignore: Deno.build.os ===
   await Deno.remove(folder, { recursive: true });
 });
 
-async function certificate(): Promise<{ cert: string; key: string } | undefined> {
-  const folder = await Deno.makeTempDir();
-  try {
-    const args = ["req", "-x509", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:prime256v1", "-nodes", "-days", "2"];
-    args.push("-subj", "/CN=localhost", "-addext", "subjectAltName=DNS:localhost,IP:127.0.0.1");
-    args.push("-addext", "basicConstraints=critical,CA:FALSE");
-    args.push("-keyout", `${folder}/key.pem`, "-out", `${folder}/cert.pem`);
-    const { success } = await new Deno.Command("openssl", { args, stdout: "null", stderr: "null" }).output();
-    if (!success) return undefined;
-    return { cert: await Deno.readTextFile(`${folder}/cert.pem`), key: await Deno.readTextFile(`${folder}/key.pem`) };
-  } catch (error) {
-    if (error instanceof Deno.errors.NotFound) return undefined;
-    throw error;
-  } finally {
-    await Deno.remove(folder, { recursive: true });
-  }
-}
-
 Deno.test("With a certificate and its key it serves HTTPS", async () => {
-  const pair = await certificate();
+  const pair = await makeCertificate();
   if (!pair) return console.log("left out: openssl is needed to make a certificate");
   const app = new App();
   app.get("/", async ({ url }) => url.protocol);
