@@ -27,8 +27,8 @@ const MAX_ENTRIES_PER_READ = 500;
 export class SimulatedDatabase {
   readonly #random: Random;
   #entries = new Map<string, Stored>();
-  /** In their order; undefined where it has to be found anew. */
-  #order: string[] | undefined;
+  /** The texts of their keys, in order. */
+  #order: string[] = [];
   readonly #watchers = new Set<() => void>();
   #version = 0;
   #losses = 0;
@@ -67,13 +67,13 @@ export class SimulatedDatabase {
   /** Reads entries in order. */
   list(from: KvKey, to: KvKey, limit: number): KvEntry[] {
     if (limit > MAX_ENTRIES_PER_READ) throw new TypeError("Too many entries");
-    this.#order ??= [...this.#entries.keys()].sort();
     const [start, end] = [textOf(from), textOf(to)];
     const found: KvEntry[] = [];
-    for (const text of this.#order) {
-      if (found.length === limit || text >= end) break;
-      const entry = text >= start ? this.#find(text) : undefined;
-      if (entry) found.push(entry);
+    for (let index = this.#indexOf(start); index < this.#order.length && found.length < limit; index++) {
+      const text = this.#order[index]!;
+      if (text >= end) break;
+      const entry = this.#entries.get(text)!;
+      if (entry.expiresAt > Date.now()) found.push(entry);
     }
     return found;
   }
@@ -109,8 +109,8 @@ export class SimulatedDatabase {
   lose(backup?: Backup): SimulatedDatabase {
     const { entries, version } = backup ?? EMPTY;
     const lost = new SimulatedDatabase(this.#random);
-    [lost.#entries, lost.#version] = [this.#entries, this.#version];
-    [this.#entries, this.#version, this.#order] = [new Map(entries), version, undefined];
+    [lost.#entries, lost.#version, lost.#order] = [this.#entries, this.#version, this.#order];
+    [this.#entries, this.#version, this.#order] = [new Map(entries), version, [...entries.keys()].sort()];
     this.#losses++;
     if (backup) this.#setBacks++;
     for (const wake of [...this.#watchers]) wake();
@@ -126,12 +126,23 @@ export class SimulatedDatabase {
 
   #put(entry: Stored): void {
     const text = textOf(entry.key);
-    if (!this.#entries.has(text)) this.#order = undefined;
+    if (!this.#entries.has(text)) this.#order.splice(this.#indexOf(text), 0, text);
     this.#entries.set(text, entry);
   }
 
   #remove(text: string): void {
-    if (this.#entries.delete(text)) this.#order = undefined;
+    if (this.#entries.delete(text)) this.#order.splice(this.#indexOf(text), 1);
+  }
+
+  /** The index of the first key that does not come before a text. */
+  #indexOf(text: string): number {
+    let [low, high] = [0, this.#order.length];
+    while (low < high) {
+      const middle = (low + high) >>> 1;
+      if (this.#order[middle]! < text) low = middle + 1;
+      else high = middle;
+    }
+    return low;
   }
 
   /** An entry is there until its time, and for up to a minute longer. */

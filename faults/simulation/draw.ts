@@ -38,19 +38,21 @@ export function draw(random: Random): Draw {
   const isCrowded = random.oneIn(4);
   const isTrimmed = !isCrowded && random.oneIn(4);
   const isAged = !isCrowded && !isTrimmed && random.oneIn(4);
+  // Each message is a write then, and whoever trims does not know the size of each.
+  const isLarge = isTrimmed && random.oneIn(4);
   const losses = isAged || !random.oneIn(4) ? "none" : isTrimmed || random.oneIn(2) ? "empty" : "set back";
   const pause = random.pick([1, 2, 50]);
   return {
     options: {
       durable: true,
       dedupe: isForgetful ? random.pick(["1s", "2m"]) : "12h",
-      ...isTrimmed && { retention: { count: 50 } },
+      ...isTrimmed && { retention: { count: isLarge ? 700 : 50 } },
       ...isAged && { retention: { age: "3s" } },
       ...random.oneIn(3) && { buffer: 2 },
     },
     work: {
-      publishers: isCrowded ? 40 : 1 + random.below(6),
-      messages: isCrowded ? 12 : 40 + random.below(isTrimmed ? 200 : 40),
+      publishers: isCrowded ? 40 : isLarge ? 1 : 1 + random.below(6),
+      messages: isCrowded ? 12 : isLarge ? 800 : 40 + random.below(isTrimmed ? 200 : 40),
       isShared: !isForgetful && losses === "none" && random.oneIn(2),
       patience: random.pick([500, 2_000, 5_000]),
       readers: 2,

@@ -12,6 +12,9 @@ import type { Client, Network } from "./network.ts";
 /** How often a node looks whether others have written, in milliseconds. */
 const INTERVAL = 1_000;
 
+/** The name of the topic that is checked. */
+export const TOPIC = "orders";
+
 /** What is kept of the other topics. */
 const ELSEWHERE = { durable: true, retention: { count: 5 } } as const;
 
@@ -41,7 +44,7 @@ export class SimulatedNode implements Client {
     });
     this.#plan = { ...work, name, life };
     this.#app = new App({ topics: store });
-    this.topic = this.#app.topic("orders", options);
+    this.topic = this.#app.topic(TOPIC, options);
     this.#others = Array.from({ length: others }, (_, index) => {
       return { topic: this.#app.topic<number>(`other ${index}`, ELSEWHERE), newest: "" };
     });

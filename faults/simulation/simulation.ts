@@ -1,9 +1,10 @@
 // A run in which nodes, network, database and time are simulated: the same each time, and thousands in the time of one that is not.
 
 import type { Random } from "../../tests/unit/support/random.ts";
-import { EPOCH_KEY } from "../../src/topics/kv/keys.ts";
+import { EPOCH_KEY, frameKeyAfter, headKey } from "../../src/topics/kv/keys.ts";
 import { toPlace } from "../../src/topics/message_id.ts";
-import { check, type Findings, type History, type Stored } from "../history.ts";
+import { LOG_START } from "../../src/topics/store.ts";
+import { check, type Findings, type History, mostKept, type Stored } from "../history.ts";
 import type { LogEntry } from "../log_entry.ts";
 import { readersOf } from "../progress.ts";
 import { readStored } from "../read_stored.ts";
@@ -12,7 +13,7 @@ import { type Backup, SimulatedDatabase } from "./database.ts";
 import { checkLives, type Life } from "./lives.ts";
 import { type Draw, draw } from "./draw.ts";
 import { Network } from "./network.ts";
-import { SimulatedNode } from "./simulated_node.ts";
+import { SimulatedNode, TOPIC } from "./simulated_node.ts";
 import { inVirtualTime } from "./virtual_time.ts";
 
 const NAMES = ["a", "b", "c"] as const;
@@ -110,6 +111,7 @@ class Simulation {
     for (let waits = 0; waits < 600 && !this.#isRead(present.stored.at(-1)); waits++) await rest(1_000);
     await this.#checkOthers();
     await this.#checkQuiet();
+    await this.#checkTrimmed();
     await Promise.all(Array.from(this.#nodes.values(), (node) => node.end()));
     return { logs: this.#logs, ...await this.#check(present) };
   }
@@ -157,6 +159,20 @@ class Simulation {
     const asked = this.#network.asked - before;
     if (asked > MAX_ASKED_IN_QUIET + this.#draw.others * MAX_ASKED_FOR_OTHER) {
       this.#faults.push(`nodes: in a minute in which nothing was published they asked ${asked} times`);
+    }
+  }
+
+  /** After such a time nothing is there that is not to be kept. */
+  async #checkTrimmed(): Promise<void> {
+    const { options: { retention = {} }, work } = this.#draw;
+    const [begin, end] = [frameKeyAfter(TOPIC, LOG_START), headKey(TOPIC)];
+    if (retention.age !== undefined && this.#database.list(begin, end, 1).length > 0) {
+      this.#faults.push("store: it has messages that are too old");
+    }
+    const { stored } = await this.#readAll(this.#network);
+    const most = mostKept(retention.count ?? Infinity, work.publishers);
+    if (stored.length > most) {
+      this.#faults.push(`store: it has ${stored.length} messages, and should have ${most} at most`);
     }
   }
 
