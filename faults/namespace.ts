@@ -6,8 +6,8 @@ import type { History } from "./history.ts";
 import type { LogEntry } from "./log_entry.ts";
 import { NotAllowedError } from "./not_allowed_error.ts";
 
-/** What the program prints: a history, whose logs are pairs of the node and its entries. */
-export interface PartitionReport extends Omit<History, "logs"> {
+/** What the program prints: what happened, where the logs are pairs of the node and its entries. All that is published is kept. */
+export interface PartitionReport extends Pick<History, "stored"> {
   readonly injected: readonly string[];
   readonly logs: readonly (readonly [node: string, log: readonly LogEntry[]])[];
 }
@@ -31,9 +31,9 @@ export async function runPartition(random: Random, tell: (injected: string) => v
     stderr: "inherit",
   }).output();
   if (code !== 0) throw new Error(`Cannot finish the run in network namespaces: exit code ${code}`);
-  const { injected, logs, ...history } = JSON.parse(new TextDecoder().decode(stdout)) as PartitionReport;
+  const { injected, logs, stored } = JSON.parse(new TextDecoder().decode(stdout)) as PartitionReport;
   for (const text of injected) tell(text);
-  return { ...history, logs: new Map(logs) };
+  return { logs: new Map(logs), stored, keeps: Infinity };
 }
 
 async function isAllowed(): Promise<boolean> {

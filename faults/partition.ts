@@ -31,8 +31,8 @@ async function main(seed: number): Promise<void> {
   await new Promise((resolve) => setTimeout(resolve, ms));
   for (const node of away) await ip(`link set to-${node} up`);
   injected.push(`took ${away.join(" and ")} off the store's network for ${ms} ms`);
-  const { logs, ...history } = await cluster.finish({ url, token });
-  const report: PartitionReport = { ...history, injected, logs: [...logs] };
+  const { logs, stored } = await cluster.finish({ url, token });
+  const report: PartitionReport = { injected, logs: [...logs], stored };
   console.log(JSON.stringify(report));
 }
 

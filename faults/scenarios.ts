@@ -32,6 +32,9 @@ const TRIMMED_MESSAGES = 800;
 /** Of a small log a few are kept, of a large one so many that whoever trims does not know the size of each write. */
 const KEPT = { ofSmall: 50, ofLarge: 700 } as const;
 
+/** Ids are remembered for longer than any run takes: whoever was killed publishes all of its messages again. */
+const DURABLE = { durable: true, dedupe: "12h" } as const;
+
 type Injection = (setting: Setting) => Promise<void>;
 
 interface Setting {
@@ -110,7 +113,7 @@ export const SCENARIOS: readonly Scenario[] = [
     const { publishers, options: { retention } } = plan;
     tell(`kept ${retention!.count} of ${NODES.length * TRIMMED_MESSAGES} messages of ${publishers} publishers each`);
   }),
-  onDatabase("slow-reader", { options: { durable: true, buffer: 2 }, rest: 2 }, async ({ cluster, tell }) => {
+  onDatabase("slow-reader", { options: { ...DURABLE, buffer: 2 }, rest: 2 }, async ({ cluster, tell }) => {
     await cluster.progress(TOTAL);
     tell("held 2 messages ready");
   }),
@@ -138,7 +141,7 @@ export const NEGATIVE_CONTROL: Scenario = onDatabase("control", { isBlind: true 
 
 /** What nodes do where nothing else is said. */
 export const PLAN: Omit<ClusterPlan, "topics"> = {
-  options: { durable: true },
+  options: DURABLE,
   publishers: PUBLISHERS,
   messages: MESSAGES,
   isShared: false,
@@ -152,7 +155,7 @@ export const PLAN: Omit<ClusterPlan, "topics"> = {
 function trimmed(random: Random): Partial<ClusterPlan> {
   const isLarge = random.oneIn(4);
   const publishers = isLarge ? 1 : PUBLISHERS;
-  const options = { durable: true, retention: { count: isLarge ? KEPT.ofLarge : KEPT.ofSmall } };
+  const options = { ...DURABLE, retention: { count: isLarge ? KEPT.ofLarge : KEPT.ofSmall } };
   return { options, publishers, messages: TRIMMED_MESSAGES / publishers, rest: 3 };
 }
 
