@@ -93,7 +93,7 @@ export class Appender {
     const { signal } = options;
     let isSplit = false;
     for (let isAgain = false;; isAgain = true) {
-      const life = await this.#options.epoch.current();
+      const life = await this.#options.epoch.current(signal);
       const known = this.#known.log(log.name, life);
       const batch = new Batch(log, messages, options);
       // What it has stored in a life that has been renewed is known by the ids of its series, too.
@@ -187,6 +187,7 @@ export class Appender {
         return { version: await engine.write(draft.write), draft };
       },
       signal,
+      "write",
     );
     if (version === undefined) return undefined;
     noteVersion(life, version);

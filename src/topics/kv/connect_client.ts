@@ -22,6 +22,8 @@ import { packKey } from "./packed_key.ts";
 
 /** How long before the end of its time an access is exchanged for a new one, in milliseconds. */
 const RENEWAL = 5 * 60_000;
+/** How much later than an answer tells it may be, in milliseconds: it tells whole seconds, and some servers the same for one more. */
+const CLOCK_PRECISION = 2_000;
 
 /** What it is asked for. */
 type Action = "snapshot_read" | "atomic_write" | "watch";
@@ -51,7 +53,6 @@ export class ConnectClient implements KvEngine {
   /** Its own: of HTTP/2 a connection that all requests share stays there when they are aborted, also where nothing comes through it. */
   readonly #http: Deno.HttpClient = Deno.createHttpClient({});
   #access: Access | undefined;
-  /** How far the clock of the database is ahead at most, in milliseconds. */
   #ahead = 0;
   /** Is on its way. */
   #renewal: Promise<Access> | undefined;
@@ -82,6 +83,11 @@ export class ConnectClient implements KvEngine {
     return client;
   }
 
+  /** How far the clock of the database is ahead of this machine's, in milliseconds, by what it tells with its answers. */
+  get ahead(): number {
+    return this.#ahead;
+  }
+
   /** Reads at most 10 entries at one moment, in the order of their keys. */
   async get(keys: readonly KvKey[]): Promise<(KvEntry | undefined)[]> {
     return (await this.#read(keys.map(toRange))).map(([entry]) => entry);
@@ -95,7 +101,9 @@ export class ConnectClient implements KvEngine {
 
   /** Writes, and gives the version; undefined where a check does not hold. */
   async write(write: KvWrite): Promise<string | undefined> {
-    const answer = decodeWriteAnswer(await this.#ask("atomic_write", encodeWrite(write, Date.now() + this.#ahead)));
+    const answer = decodeWriteAnswer(
+      await this.#ask("atomic_write", encodeWrite(write, Date.now() + this.#ahead + CLOCK_PRECISION)),
+    );
     if (answer === "check failed") return undefined;
     if (answer === "refused") throw this.#moved();
     return answer.version;
@@ -155,7 +163,6 @@ export class ConnectClient implements KvEngine {
   }
 
   async #exchange(): Promise<Access> {
-    const begin = Date.now();
     const response = await this.#fetch(this.#toExchange(), JSON.stringify({ supportedVersions: [2, 3] }));
     if (!response.ok) {
       await response.body?.cancel();
@@ -163,7 +170,6 @@ export class ConnectClient implements KvEngine {
       if ([400, 401, 403].includes(response.status)) throw this.#refused("it refuses the token");
       throw new Error(`The database answered with the status ${response.status}`);
     }
-    this.#ahead = aheadOf(response, begin);
     const metadata = await response.text();
     try {
       return toAccess(JSON.parse(metadata), response.url);
@@ -189,23 +195,29 @@ export class ConnectClient implements KvEngine {
     );
   }
 
-  #fetch(request: Request, body: string | Uint8Array<ArrayBuffer>): Promise<Response> {
-    return fetch(request, { body, client: this.#http, signal: this.#closing.signal }).catch((error) => {
+  async #fetch(request: Request, body: string | Uint8Array<ArrayBuffer>): Promise<Response> {
+    const begin = Date.now();
+    try {
+      const response = await fetch(request, { body, client: this.#http, signal: this.#closing.signal });
+      this.#noteTime(response, begin);
+      return response;
+    } catch (error) {
       throw hasReason(error) ? new Error(withoutAddress(error.cause.message)) : error;
-    });
+    }
+  }
+
+  /** Takes note of the time that an answer tells. It came between two times of this machine. */
+  #noteTime({ headers }: Response, begin: number): void {
+    const date = Date.parse(headers.get("date") ?? "");
+    if (Number.isNaN(date)) return;
+    // As long as both agree nothing is changed: the times of messages are as exact as those of this machine.
+    this.#ahead = Math.min(Math.max(this.#ahead, date - Date.now()), date + CLOCK_PRECISION - begin);
   }
 
   #moved(): Error {
     this.#access = undefined;
     return new Error("The database is served elsewhere");
   }
-}
-
-/** How far the clock of whoever has answered is ahead at most, in milliseconds, of a clock that had a time when it was asked. */
-function aheadOf({ headers }: Response, begin: number): number {
-  const date = Date.parse(headers.get("date") ?? "");
-  // It has no parts of a second. Where it is behind, things are remembered for longer.
-  return Number.isNaN(date) ? 0 : Math.max(0, date + 1_000 - begin);
 }
 
 /**

@@ -18,6 +18,9 @@ export interface ConnectionOptions {
   readonly isLogged?: boolean;
 }
 
+/** What is asked of a database: one may give what it has and take nothing more. */
+export type Kind = "read" | "write";
+
 const DEADLINE = 3_000;
 const PATIENCE = 30_000;
 const MAX_PAUSE = 500;
@@ -34,11 +37,12 @@ export class Connection {
   readonly #closing = new AbortController();
   readonly #attempts: Attempts;
   #engine: Promise<KvEngine> | undefined;
+  /** What was open last. */
+  #latest: KvEngine | undefined;
   /** Ends what was opened last. */
   #letGo = new AbortController();
-  /** Whether it was open once, so that something may have been written. */
-  #wasOpen = false;
-  #isDown = false;
+  /** What it does not do at present. */
+  readonly #down = new Set<Kind>();
 
   /** Opens nothing yet. */
   constructor({ name, open, deadline = DEADLINE, patience = PATIENCE, isLogged = true }: ConnectionOptions) {
@@ -50,11 +54,16 @@ export class Connection {
     this.#attempts = new Attempts(deadline);
   }
 
+  /** How far the clock of the database is ahead of this machine's, in milliseconds, as far as is known. */
+  get ahead(): number {
+    return this.#latest?.ahead ?? 0;
+  }
+
   #opened(): Promise<KvEngine> {
     if (this.#engine) return this.#engine;
     this.#letGo = new AbortController();
     const opening = this.#engine = this.#open(this.#letGo.signal);
-    opening.then(() => this.#wasOpen = true, () => {
+    opening.then((engine) => this.#latest = engine, () => {
       if (this.#engine === opening) this.#engine = undefined;
     });
     return opening;
@@ -66,24 +75,31 @@ export class Connection {
    *
    * @param action What is asked.
    * @param signal Gives up.
+   * @param kind Whether it writes.
    * @throws {CannotOpenError} When it cannot be opened, and never was.
    */
-  async use<Result>(action: (engine: KvEngine) => Promise<Result>, signal?: AbortSignal): Promise<Result> {
+  async use<Result>(
+    action: (engine: KvEngine) => Promise<Result>,
+    signal?: AbortSignal,
+    kind: Kind = "read",
+  ): Promise<Result> {
     const begin = performance.now();
     for (let attempt = 1;; attempt++) {
       this.#throwIfClosed();
       signal?.throwIfAborted();
       try {
         const result = await this.#attempt(action, signal);
-        if (this.#isDown) this.#tellUp();
+        if (this.#down.has(kind)) this.#tellUp(kind);
         return result;
       } catch (error) {
         this.#throwIfClosed();
         signal?.throwIfAborted();
-        if (error instanceof CannotOpenError) throw this.#wasOpen ? new Error(error.message, { cause: error }) : error;
+        // Of one that was open, something in front of it may say so while it is started again; and something may have been written.
+        if (error instanceof CannotOpenError && !this.#latest) throw error;
         const isBusy = isBusyFile(error);
-        if (!isBusy && attempt === 2 && !this.#isDown) this.#tellDown(error);
-        if (performance.now() - begin > this.#patience) throw this.#failure(error);
+        const time = performance.now() - begin;
+        if (isBusy ? time > this.#deadline : attempt > 1) this.#tellDown(kind, error);
+        if (time > this.#patience) throw this.#failure(error);
         const longest = isBusy ? MAX_BUSY_PAUSE : Math.min(MAX_PAUSE, 10 * 2 ** attempt);
         const giveUp = signal ? AbortSignal.any([signal, this.#closing.signal]) : this.#closing.signal;
         await pause(Math.random() * longest, giveUp);
@@ -131,16 +147,17 @@ export class Connection {
     return new Error(message, { cause });
   }
 
-  #tellDown(error: unknown): void {
-    this.#isDown = true;
-    if (!this.#isLogged) return;
+  #tellDown(kind: Kind, error: unknown): void {
+    const isKnown = this.#down.size > 0;
+    this.#down.add(kind);
+    if (isKnown || !this.#isLogged) return;
     const fields = { store: this.#name, reason: reasonOf(error) };
     log("warn", "The store of topics does not answer, it is tried again", fields);
   }
 
-  #tellUp(): void {
-    this.#isDown = false;
-    if (!this.#isLogged) return;
+  #tellUp(kind: Kind): void {
+    this.#down.delete(kind);
+    if (this.#down.size > 0 || !this.#isLogged) return;
     log("info", "The store of topics answers again", { store: this.#name });
   }
 }

@@ -47,10 +47,21 @@ export class Epoch {
     return this.#known;
   }
 
-  /** The life as it was read last; the first who asks makes it. */
-  current(): Promise<Life> {
+  /**
+   * The life as it was read last; the first who asks makes it.
+   *
+   * @param signal Gives up waiting for it.
+   */
+  async current(signal?: AbortSignal): Promise<Life> {
+    if (this.#known && !this.#renewal) return this.#known;
+    signal?.throwIfAborted();
+    // Nobody's own signal ends what all wait for.
+    return await (signal ? abortable(this.#current(), signal) : this.#current());
+  }
+
+  #current(): Promise<Life> {
     // Until it has ended there is none: whoever wants to use one would ask again and again.
-    if (this.#renewal) return this.#renewal.then(() => this.current());
+    if (this.#renewal) return this.#renewal.then(() => this.#current());
     if (this.#life) return this.#life;
     const life = this.#life = this.#connection.use(async (engine) => {
       for (;;) {
@@ -158,4 +169,11 @@ export function toLife(entry: KvEntry): Life {
 function newLife(): KvSet[] {
   const text = crypto.randomUUID();
   return [{ key: EPOCH_KEY, value: new TextEncoder().encode(text) }, { key: lifeKey(text), value: new Uint8Array() }];
+}
+
+function abortable<Result>(running: Promise<Result>, signal: AbortSignal): Promise<Result> {
+  const { promise: aborted, reject } = Promise.withResolvers<never>();
+  const leave = () => reject(signal.reason);
+  signal.addEventListener("abort", leave);
+  return Promise.race([running, aborted]).finally(() => signal.removeEventListener("abort", leave));
 }

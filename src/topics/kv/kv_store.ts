@@ -49,11 +49,13 @@ export class KvStore implements TopicStore {
     const connection = this.#connection = new Connection(options);
     const watching = this.#watching = openWatching &&
       new Connection({ ...options, open: openWatching, isLogged: false });
+    // Of nodes that share a database the clocks differ. Its own decides what is too old.
+    const time = () => now() + connection.ahead;
     const epoch = new Epoch(connection, () => this.#bells.startAnew());
-    this.#reader = new KvLogReader(connection, epoch, now);
-    this.#appender = new Appender({ connection, epoch, bellOf: Bells.of, now });
+    this.#reader = new KvLogReader(connection, epoch, time);
+    this.#appender = new Appender({ connection, epoch, bellOf: Bells.of, now: time });
     this.#bells = new Bells({ connection, watching, interval, epoch });
-    this.#trimmer = new Trimmer({ connection, reader: this.#reader, interval: TRIM_INTERVAL, now });
+    this.#trimmer = new Trimmer({ connection, reader: this.#reader, interval: TRIM_INTERVAL, now: time });
   }
 
   /** Where a log begins and ends. */

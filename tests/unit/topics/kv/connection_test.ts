@@ -4,6 +4,7 @@ import { assertEquals, assertRejects } from "@std/assert";
 import { CannotOpenError } from "../../../../src/topics/cannot_open_error.ts";
 import { Connection } from "../../../../src/topics/kv/connection.ts";
 import type { KvEngine } from "../../../../src/topics/kv/engine.ts";
+import { CapturedLog } from "../../../spec/support/captured_log.ts";
 
 const ENGINE = { close: () => {} } as Partial<KvEngine> as KvEngine;
 
@@ -11,7 +12,7 @@ Deno.test("Only of a database that was never open it is said that nothing was as
   const refused = new CannotOpenError("It refuses the token");
   const answers = [Promise.reject(refused), Promise.resolve(ENGINE), Promise.reject(refused)];
   for (const answer of answers) answer.catch(() => {});
-  const connection = new Connection({ name: "a database", open: () => answers.shift()! });
+  const connection = new Connection({ name: "a database", open: () => answers.shift()!, patience: -1 });
   const ask = () => connection.use(() => Promise.resolve("an answer"));
   await assertRejects(ask, CannotOpenError, "It refuses the token");
   assertEquals(await ask(), "an answer");
@@ -19,6 +20,40 @@ Deno.test("Only of a database that was never open it is said that nothing was as
   // Something may have been written before.
   const error = await assertRejects(ask, Error, "It refuses the token");
   assertEquals([error instanceof CannotOpenError, error.cause], [false, refused]);
+  await connection.close();
+});
+
+Deno.test("A database that was open is asked again also where it refuses: it may be in front of one that is started again", async () => {
+  const answers = [
+    Promise.resolve(ENGINE),
+    Promise.reject(new CannotOpenError("It refuses the token")),
+    Promise.resolve(ENGINE),
+  ];
+  for (const answer of answers) answer.catch(() => {});
+  const connection = new Connection({ name: "a database", open: () => answers.shift()! });
+  const ask = () => connection.use(() => Promise.resolve("an answer"));
+  await ask();
+  connection.reopen();
+  assertEquals(await ask(), "an answer");
+  await connection.close();
+});
+
+Deno.test("A database that gives what it has and takes nothing more is told of once, and once when it takes something", async () => {
+  using captured = new CapturedLog();
+  const connection = new Connection({ name: "a file", open: () => Promise.resolve(ENGINE) });
+  const full = new Error("database or disk is full");
+  const read = () => connection.use(() => Promise.resolve());
+  let refusals = 3;
+  const write = async () => {
+    await read();
+    if (refusals-- > 0) throw full;
+  };
+  await connection.use(write, undefined, "write");
+  await read();
+  assertEquals(captured.lines.map((line) => line.replace(/^\S+ /, "")), [
+    'WARN The store of topics does not answer, it is tried again store="a file" reason="database or disk is full"',
+    'INFO The store of topics answers again store="a file"',
+  ]);
   await connection.close();
 });
 
