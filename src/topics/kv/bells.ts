@@ -5,7 +5,7 @@
 import type { AppendResult } from "../store.ts";
 import type { Connection } from "./connection.ts";
 import { pause } from "./connection.ts";
-import { KEYS_PER_READ, type KvEngine, type KvEntry } from "./engine.ts";
+import { KEYS_PER_READ, type KvEntry } from "./engine.ts";
 import { type Epoch, noteVersion } from "./epoch.ts";
 import { bellKey, BELLS, EPOCH_KEY, hashOf, headKey, VERSION_LENGTH } from "./keys.ts";
 
@@ -26,6 +26,8 @@ export interface BellsOptions {
 
 /** Who watches a log. */
 interface Watched {
+  /** The bell of the log. */
+  readonly bell: number;
   readonly wakes: Set<() => void>;
   /** The newest write of the log that they have been told of. */
   told: string;
@@ -36,16 +38,22 @@ const KEYS = [EPOCH_KEY, ...Array.from({ length: BELLS }, (_, bell) => bellKey(b
 /** Of what is told and not asked for. */
 const NEVER = -1;
 
+/** How much longer than it takes to search logs they are left alone then: others may publish all the time to logs that nobody watches here. */
+const REST = 4;
+
 /** Hears the bells while somebody watches. */
 export class Bells {
   readonly #options: BellsOptions;
   readonly #watched = new Map<string, Watched>();
   /** The version of each bell as it was seen last. */
   readonly #seen: string[] = new Array(BELLS).fill("");
+  /** The version of each bell up to which all logs that share it have been searched. */
+  readonly #searched: string[] = new Array(BELLS).fill("");
   readonly #closing = new AbortController();
   #look: Promise<void> | undefined;
   #timer: ReturnType<typeof setTimeout> | undefined;
   #following: Promise<void> | undefined;
+  #searching: Promise<void> | undefined;
   /** How many lives of the database have ended. */
   #ended = 0;
   /** How often in a row a look has found what the watch should have told. */
@@ -64,7 +72,8 @@ export class Bells {
   /** Calls back when a log may have grown, until it is ended. */
   watch(name: string, wake: () => void): () => void {
     // Whoever begins to watch reads what had been written before.
-    const watched = this.#watched.get(name) ?? { wakes: new Set(), told: this.#seen[Bells.of(name)]! };
+    const bell = Bells.of(name);
+    const watched = this.#watched.get(name) ?? { bell, wakes: new Set(), told: this.#seen[bell]! };
     this.#watched.set(name, watched);
     watched.wakes.add(wake);
     this.#listen();
@@ -90,6 +99,7 @@ export class Bells {
   startAnew(): void {
     this.#ended++;
     this.#seen.fill("");
+    this.#searched.fill("");
     for (const watched of this.#watched.values()) {
       watched.told = "";
       for (const wake of [...watched.wakes]) wake();
@@ -101,7 +111,7 @@ export class Bells {
     this.#closing.abort();
     clearTimeout(this.#timer);
     this.#watched.clear();
-    await this.#look;
+    await Promise.all([this.#look, this.#searching]);
   }
 
   /** Resolves when the watch has ended; its connection has to be closed for that. */
@@ -136,7 +146,7 @@ export class Bells {
       const entries = await connection.use((engine) => engine.get(KEYS), this.#closing.signal);
       const isPresent = known !== undefined && epoch.observe(entries[0], changes) === known;
       const isSetBack = isPresent && isBefore(entries.slice(1), newest, seen);
-      const isNews = await this.#hear(entries, changes);
+      const isNews = this.#hear(entries, changes);
       if (isSetBack) await epoch.renew(known, this.#closing.signal);
       if (isNews) this.#unheard++;
       if (this.#unheard <= 1) return;
@@ -157,7 +167,7 @@ export class Bells {
         for await (const entries of engine.watch(KEYS)) {
           this.#unheard = 0;
           // However late it comes, it is of the life that is known; of another one a look tells.
-          await this.#hear(entries, NEVER);
+          this.#hear(entries, NEVER);
         }
       } catch {
         // The bells are looked at in any case.
@@ -167,44 +177,53 @@ export class Bells {
   }
 
   /** Takes note of the bells. Gives whether one had rung that was not known to. */
-  async #hear([entry, ...bells]: readonly (KvEntry | undefined)[], changes: number): Promise<boolean> {
+  #hear([entry, ...bells]: readonly (KvEntry | undefined)[], changes: number): boolean {
     const life = this.#options.epoch.observe(entry, changes);
     if (!life) return false;
-    const ended = this.#ended;
     let isNews = false;
     for (const [bell, entry] of bells.entries()) {
-      // What is told of a life that has ended would keep the next one from being told.
-      if (this.#ended !== ended) break;
       if (!entry || entry.version <= this.#seen[bell]!) continue;
       noteVersion(life, entry.version);
       isNews = true;
-      await this.#tellOf(bell, entry);
-      // Not before: where the logs that share it cannot be looked at, they are the next time.
-      if (this.#ended === ended && entry.version > this.#seen[bell]!) this.#seen[bell] = entry.version;
+      this.#seen[bell] = entry.version;
+      const named = this.#watched.get(new TextDecoder().decode(entry.value));
+      if (named) tell(named, entry.version);
     }
+    this.#searching ??= this.#search().finally(() => this.#searching = undefined);
     return isNews;
   }
 
-  async #tellOf(bell: number, { value, version }: KvEntry): Promise<void> {
-    const ended = this.#ended;
-    const named = new TextDecoder().decode(value);
-    const others: [name: string, watched: Watched][] = [];
-    for (const [name, watched] of this.#watched) {
-      if (Bells.of(name) !== bell || watched.told >= version) continue;
-      if (name === named) tell(watched, version);
-      else others.push([name, watched]);
-    }
-    // They may have been written before the one that is named.
-    for (let start = 0; start < others.length; start += KEYS_PER_READ) {
-      const part = others.slice(start, start + KEYS_PER_READ);
-      const keys = part.map(([name]) => headKey(name));
-      const heads = await this.#options.connection.use((engine: KvEngine) => engine.get(keys), this.#closing.signal);
-      if (this.#ended !== ended) return;
-      for (const [index, [, watched]] of part.entries()) {
-        const head = heads[index]?.version ?? "";
-        if (head > watched.told) tell(watched, head);
+  /** Searches the logs whose bells have rung: they may have been written before the one that is named. */
+  async #search(): Promise<void> {
+    const { signal } = this.#closing;
+    for (let rung = this.#unsearched(); rung.length > 0 && !signal.aborted; rung = this.#unsearched()) {
+      const begin = performance.now();
+      try {
+        for (const bell of rung) await this.#searchFor(bell, this.#seen[bell]!);
+      } catch {
+        // The connection has told of it; they are searched when the bells are looked at.
+        return;
       }
+      await pause(REST * (performance.now() - begin), signal);
     }
+  }
+
+  #unsearched(): number[] {
+    return [...this.#seen.keys()].filter((bell) => this.#seen[bell]! > this.#searched[bell]!);
+  }
+
+  async #searchFor(bell: number, version: string): Promise<void> {
+    const ended = this.#ended;
+    const sought = [...this.#watched].filter(([, watched]) => watched.bell === bell && watched.told < version);
+    for (let start = 0; start < sought.length; start += KEYS_PER_READ) {
+      const part = sought.slice(start, start + KEYS_PER_READ);
+      const keys = part.map(([name]) => headKey(name));
+      const heads = await this.#options.connection.use((engine) => engine.get(keys), this.#closing.signal);
+      // What is told of a life that has ended would keep the next one from being told.
+      if (this.#ended !== ended) return;
+      for (const [index, [, watched]] of part.entries()) tell(watched, heads[index]?.version ?? "");
+    }
+    this.#searched[bell] = version;
   }
 }
 
