@@ -4,7 +4,7 @@ import { assert, assertEquals } from "@std/assert";
 import { toSeriesId } from "../../src/topics/series_id.ts";
 import { type Cursor, LOG_START, type TopicStore } from "../../src/topics/store.ts";
 import { Random } from "../unit/support/random.ts";
-import { ALL, append, dataOf, logOf, messageOf, type StoreTest } from "./store_fixture.ts";
+import { ALL, append, dataOf, logOf, messageOf, readAll, type StoreTest } from "./store_fixture.ts";
 
 const MINUTE = 60_000;
 
@@ -46,7 +46,7 @@ export function testIds(test: StoreTest): void {
       assertEquals(outcomes.map(({ duplicate }) => duplicate).sort(), [false, true]);
       assertEquals(outcomes[0]!.cursor, outcomes[1]!.cursor);
     }
-    assertEquals((await one.read(log, LOG_START, ALL)).messages.length, 20);
+    assertEquals((await readAll(one, log)).length, 20);
   });
 
   test("an id is remembered for its time, whether its message is kept or not", async ({ one, clock }) => {
@@ -143,7 +143,7 @@ export function testIds(test: StoreTest): void {
     };
     await Promise.all([publish(one, "one"), publish(other, "other")]);
     stored.sort((a, b) => a.cursor < b.cursor ? -1 : 1);
-    const { messages } = await one.read(log, LOG_START, ALL);
+    const messages = await readAll(one, log);
     assertEquals(messages.map(({ cursor, data }) => ({ cursor, data: JSON.parse(data) })), stored);
     const cursors = new Set(stored.map(({ cursor }) => cursor));
     assert([...cursorOfId.values()].every((cursor) => cursors.has(cursor)));

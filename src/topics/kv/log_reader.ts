@@ -9,6 +9,7 @@ import {
   type ReadLimits,
   type StoredMessage,
 } from "../store.ts";
+import { ByteBudget } from "./byte_budget.ts";
 import type { Connection } from "./connection.ts";
 import type { KvEntry } from "./engine.ts";
 import { type Epoch, epochOf } from "./epoch.ts";
@@ -25,17 +26,18 @@ import {
   POLICIES_START,
   toCursor,
 } from "./keys.ts";
+import { type PageLimits, PageSizes } from "./page_sizes.ts";
 import { decodePolicy } from "./policy.ts";
 
 /** How many logs are listed at once. */
 const LOGS_PER_READ = 100;
-/** How many frames are read at once at most, each of at most 64 KiB, unless it is said how many. */
-const FRAMES_PER_READ = 32;
-/** How many bytes are read at once, about: who is behind takes no more, and an answer has to come in time by a slow line, too. */
-const BYTES_PER_READ = 1024 * 1024;
-
-/** The head of a log, the newest write with ids, and where it begins. */
-const KEYS_AFTER_FRAMES = 3;
+/**
+ * How many bytes are on their way at once at most, about. Of many readers who are far behind, each would else get its part so slowly that
+ * none comes in time, and nothing that is asked beside.
+ */
+const BYTES_AT_ONCE = 8 * 1024 * 1024;
+/** What takes longer to fail, in milliseconds, may have been too much. */
+const SLOW = 1_000;
 
 /** Frames in order, without a hole, and the ends of the log at that moment or later, in the same life. */
 export interface FramePage extends LogBounds {
@@ -50,8 +52,8 @@ export class KvLogReader {
   readonly #connection: Connection;
   readonly #epoch: Epoch;
   readonly #now: () => number;
-  /** How many frames come to about as many bytes as are read at once, going by those that were read last. */
-  #framesInRead = FRAMES_PER_READ;
+  readonly #sizes = new PageSizes();
+  readonly #budget = new ByteBudget(BYTES_AT_ONCE);
 
   /** Reads nothing yet. */
   constructor(connection: Connection, epoch: Epoch, now: () => number) {
@@ -79,7 +81,7 @@ export class KvLogReader {
       const [head, low, entry] = await this.#connection.use((engine) => engine.get(keys), signal);
       const life = this.#epoch.observe(entry, changes);
       if (life) return { epoch: epochOf(name, life), ...toEnds(head, low) };
-      await this.#epoch.current();
+      await this.#epoch.current(signal);
     }
   }
 
@@ -88,7 +90,7 @@ export class KvLogReader {
     let low = LOG_START;
     let epoch: string | undefined;
     for (let from = after;;) {
-      const page = await this.frames(log.name, from);
+      const page = await this.frames(log.name, from, limits);
       // Another life has begun after the pages before.
       if (page.epoch !== (epoch ??= page.epoch)) return await this.read(log, after, limits);
       if (page.low > low) low = page.low;
@@ -119,7 +121,7 @@ export class KvLogReader {
     let [before, last] = [toVersion(low), toVersion(head)];
     let probe = before;
     while (before < last) {
-      const { frames: [frame] } = await this.frames(log.name, endOf(toText(probe)), 1);
+      const { frames: [frame] } = await this.frames(log.name, endOf(toText(probe)), { maxFrames: 1 });
       const version = frame && toVersion(frame.key.at(-1)!);
       if (version === undefined || version > last || isWanted(frame!)) last = probe;
       else before = version;
@@ -137,33 +139,47 @@ export class KvLogReader {
    *
    * @param name The name of the log.
    * @param after The place.
-   * @param most How many frames are read at most: of large ones there are fewer.
+   * @param limits How much is wanted: of large frames there are fewer.
    * @param signal Gives up.
    */
-  async frames(
-    name: string,
-    after: Cursor,
-    most?: number,
-    signal?: AbortSignal,
-  ): Promise<FramePage> {
-    const limit = Math.min(most ?? FRAMES_PER_READ, this.#framesInRead) + KEYS_AFTER_FRAMES;
-    const from = frameKeyAfter(name, after);
+  async frames(name: string, after: Cursor, limits: PageLimits, signal?: AbortSignal): Promise<FramePage> {
     const length = framesPrefix(name).length;
     for (;;) {
       const { known } = this.#epoch;
       const epoch = known ? epochOf(name, known) : (await this.bounds({ name }, signal)).epoch;
-      const entries = await this.#connection.use((engine) => engine.list(from, logEnd(name), limit), signal);
-      const isEnd = entries.length < limit;
+      const bytes = this.#sizes.bytes(name, after, limits);
+      const { entries, isAll } = await this.#budget.use(bytes, () => this.#list(name, after, limits, signal), signal);
       const find = (key: readonly string[]) => entries.find((entry) => entry.key.at(-1) === key.at(-1));
-      const head = isEnd ? find(headKey(name)) : undefined;
+      const head = isAll ? find(headKey(name)) : undefined;
       const bounds = head && new TextDecoder().decode(head.value) === epoch
         ? { epoch, ...toEnds(head, find(lowKey(name))) }
         : await this.bounds({ name }, signal);
       if (bounds.epoch !== epoch) continue;
-      const frames = entries.filter(({ key }) => isVersion(key[length]!) && endOf(key[length]!) > bounds.low);
-      if (frames.length > 1) this.#framesInRead = framesInRead(frames);
-      return { ...bounds, frames, isEnd };
+      const found = entries.filter(({ key }) => isVersion(key[length]!));
+      this.#sizes.note(name, found, bounds.head);
+      const frames = found.filter(({ key }) => endOf(key[length]!) > bounds.low);
+      return { ...bounds, frames, isEnd: isAll || found.length < entries.length };
     }
+  }
+
+  /** Reads entries of a log after a place. What has not come in time is not asked for once more: less is. */
+  async #list(
+    name: string,
+    after: Cursor,
+    limits: PageLimits,
+    signal: AbortSignal | undefined,
+  ): Promise<{ readonly entries: readonly KvEntry[]; readonly isAll: boolean }> {
+    const from = frameKeyAfter(name, after);
+    let begin = Infinity;
+    let limit = 0;
+    const entries = await this.#connection.use((engine) => {
+      const now = performance.now();
+      if (now - begin > SLOW) this.#sizes.shrink(name, begin);
+      begin = now;
+      limit = this.#sizes.entries(name, limits);
+      return engine.list(from, logEnd(name), limit);
+    }, signal);
+    return { entries, isAll: entries.length < limit };
   }
 
   #isTooOld(time: number, { policy: { age } }: LogRef): boolean {
@@ -188,11 +204,6 @@ function addMessages(
     messages.push({ cursor, type, data, bytes, time });
   }
   return true;
-}
-
-function framesInRead(frames: readonly KvEntry[]): number {
-  const bytes = frames.reduce((sum, { value }) => sum + value.length, 0);
-  return Math.max(1, Math.floor(BYTES_PER_READ * frames.length / bytes));
 }
 
 function sizeOf(messages: readonly StoredMessage[]): number {

@@ -13,8 +13,8 @@ interface Segment {
   until: number;
 }
 
-/** How many segments there are at most. */
-const MAX_SEGMENTS = 512;
+/** So many segments are left as they are: a small log is trimmed to the frame. */
+const MIN_SEGMENTS = 64;
 /**
  * A log is trimmed with a precision of one in so many: that of what is to be kept a segment is at most, unless it is one frame. Of two
  * neighbours that are not joined then, one bound of three is passed; so there are not more segments than six times as many, and the rest.
@@ -24,6 +24,8 @@ const PARTS = 64;
 /** The sizes and times of a log's frames, in order. */
 export class TrimPlan {
   #segments: Segment[] = [];
+  /** Beyond so many they are joined. */
+  #limit = MIN_SEGMENTS;
   #end: Cursor = LOG_START;
   /** How far the time of the log has come. */
   #time: number | undefined;
@@ -32,12 +34,24 @@ export class TrimPlan {
    * Knows of no frame.
    *
    * @param life The life of the database.
+   * @param policy What the log keeps: where that changes, what was joined may be too large.
    */
-  constructor(readonly life: string) {}
+  constructor(readonly life: string, readonly policy: LogPolicy) {}
+
+  /** Of how many parts something is known. */
+  get size(): number {
+    return this.#segments.length;
+  }
 
   /** The place up to which frames have been added. */
   get end(): Cursor {
     return this.#end;
+  }
+
+  /** Whether it is of a life, and of what a log keeps. */
+  isOf(life: string, { age, count, bytes }: LogPolicy): boolean {
+    const { policy } = this;
+    return this.life === life && policy.age === age && policy.count === count && policy.bytes === bytes;
   }
 
   /**
@@ -45,17 +59,18 @@ export class TrimPlan {
    *
    * @param end Its place.
    * @param size What it has.
-   * @param policy What the log keeps.
    * @param now The time in milliseconds since 1970.
    */
-  add(end: Cursor, { count, bytes, time }: FrameSize, policy: LogPolicy, now: number): void {
-    // A clock may be far ahead.
-    const come = Math.min(time, now);
-    const from = this.#time ?? come;
-    const until = this.#time = Math.max(from, come);
-    this.#segments.push({ end, count, bytes, newest: time, from, until });
+  add(end: Cursor, { count, bytes, time }: FrameSize, now: number): void {
+    // The clock of who wrote it may have been far ahead: it would be kept until then, with all that comes after it.
+    const newest = Math.min(time, now);
+    const from = this.#time ?? newest;
+    const until = this.#time = Math.max(from, newest);
+    this.#segments.push({ end, count, bytes, newest, from, until });
     this.#end = end;
-    if (this.#segments.length > MAX_SEGMENTS) this.#merge(policy, now);
+    if (this.#segments.length <= this.#limit) return;
+    this.#merge(now);
+    this.#limit = Math.max(MIN_SEGMENTS, 2 * this.#segments.length);
   }
 
   /** Forgets what has been removed up to a place. */
@@ -69,7 +84,8 @@ export class TrimPlan {
    * The place up to which a log is to be removed, if at all. The newest frame is kept but for its age. Of the last messages that are
    * to be kept none is removed, though others in the same segment would be; of bytes, rather too few are kept than too many.
    */
-  endOfExcess({ age, count, bytes }: LogPolicy, time: number): Cursor | undefined {
+  endOfExcess(time: number): Cursor | undefined {
+    const { age, count, bytes } = this.policy;
     let [restCount, restBytes] = [0, 0];
     for (const segment of this.#segments) {
       restCount += segment.count;
@@ -88,9 +104,9 @@ export class TrimPlan {
   }
 
   /** Joins neighbours that are small beside what is to be kept, and all that is not. */
-  #merge(policy: LogPolicy, now: number): void {
-    const { age, count, bytes } = policy;
-    const excess = this.endOfExcess(policy, now) ?? LOG_START;
+  #merge(now: number): void {
+    const { age, count, bytes } = this.policy;
+    const excess = this.endOfExcess(now) ?? LOG_START;
     const merged: Segment[] = [];
     for (const segment of this.#segments) {
       const last = merged.at(-1);

@@ -1,12 +1,13 @@
 /** Removes what logs do not keep: one node for all, whichever holds the lease. */
 import { type Cursor, LOG_START, type LogBounds, type LogRef } from "../store.ts";
-import type { Connection } from "./connection.ts";
-import { KEYS_PER_READ, type KvEngine, type KvEntry } from "./engine.ts";
+import type { Connection, Kind } from "./connection.ts";
+import { KEYS_PER_READ, type KvEngine, type KvEntry, type KvKey } from "./engine.ts";
 import { checkOf, type Life, toLife } from "./epoch.ts";
 import { decodePolicy } from "./policy.ts";
 import { endOf, EPOCH_KEY, framesPrefix, headKey, lowKey, POLICIES_END, POLICIES_START, TRIMMER_KEY } from "./keys.ts";
 import { measureFrame } from "./frame.ts";
 import type { FramePage, KvLogReader } from "./log_reader.ts";
+import type { PageLimits } from "./page_sizes.ts";
 import { TrimPlan } from "./trim_plan.ts";
 
 /** For how many rounds a lease is left alone that its holder does not renew. */
@@ -20,6 +21,8 @@ const LOGS_PER_READ = 100;
 const MAX_REFUSALS = 10;
 /** The most bytes of keys of one write, of which a database takes 80 KiB. */
 const MAX_KEY_BYTES = 64 * 1024;
+/** The most frames that one write removes. */
+const MAX_REMOVED = 450;
 
 /** What trimming needs. */
 export interface TrimmerOptions {
@@ -31,6 +34,24 @@ export interface TrimmerOptions {
   readonly interval: number;
   /** The time in milliseconds since 1970. */
   readonly now: () => number;
+}
+
+/** A log that is trimmed. */
+interface Trimming {
+  readonly log: LogRef;
+  readonly life: Life;
+  /** The place of its newest message as this began. */
+  readonly head: Cursor;
+  /** The time then, in milliseconds since 1970. */
+  readonly time: number;
+  /** Whether it may take longer still. */
+  readonly mayGoOn: () => Promise<boolean>;
+}
+
+/** Where a log begins, and the version of the entry that says so. */
+interface LowPlace {
+  readonly place: Cursor;
+  readonly version: string | null;
 }
 
 /** Trims logs. */
@@ -77,14 +98,14 @@ export class Trimmer {
     const { version, sightings } = this.#lease ?? { version: null, sightings: 1 };
     if (version === null || sightings > 0) return;
     const write = { checks: [{ key: TRIMMER_KEY, version }], deletes: [TRIMMER_KEY] };
-    await this.#options.connection.use((engine) => engine.write(write)).catch(() => {});
+    await this.#options.connection.use((engine) => engine.write(write), undefined, "write").catch(() => {});
   }
 
   /** Removes what a log does not keep. */
   async trim(log: LogRef): Promise<LogBounds> {
-    const { reader } = this.#options;
-    const [life] = await this.#use((engine) => engine.get([EPOCH_KEY]));
-    if (life) await this.#trimLog(log, toLife(life), this.#options.now(), () => Promise.resolve(true));
+    const { reader, now } = this.#options;
+    const [life, head] = await this.#use((engine) => engine.get([EPOCH_KEY, headKey(log.name)]));
+    if (life) await this.#trimLog({ log, life: toLife(life), head: toEnd(head), time: now(), mayGoOn: always });
     return await reader.bounds(log);
   }
 
@@ -111,7 +132,7 @@ export class Trimmer {
       if (sightings <= LEASE_ROUNDS) return false;
     }
     const write = { checks: [{ key: TRIMMER_KEY, version }], sets: [{ key: TRIMMER_KEY, value: this.#node }] };
-    const renewed = await this.#use((engine) => engine.write(write));
+    const renewed = await this.#use((engine) => engine.write(write), "write");
     this.#lease = renewed === undefined ? undefined : { version: renewed, sightings: 0 };
     this.#heldAt = performance.now();
     return renewed !== undefined;
@@ -130,9 +151,9 @@ export class Trimmer {
       const entries = await this.#use((engine) => engine.list(from, POLICIES_END, LOGS_PER_READ));
       const names = entries.map(({ key }) => key.at(-1)!);
       const heads = await this.#headsOf(names);
-      for (const [index, name] of names.entries()) {
+      for (const [index, { key, value }] of entries.entries()) {
         if (this.#closing.signal.aborted || !await this.#keepLease()) return;
-        await this.#trimIfDue({ name, policy: decodePolicy(entries[index]!.value) }, heads[index]!, life, now());
+        await this.#trimIfDue(key.at(-1)!, value, heads[index]!, life, now());
       }
       if (entries.length < LOGS_PER_READ) return;
       const last = entries.at(-1)!.key;
@@ -147,50 +168,48 @@ export class Trimmer {
       const keys = names.slice(start, start + KEYS_PER_READ).map(headKey);
       parts.push(this.#use((engine) => engine.get(keys)));
     }
-    return (await Promise.all(parts)).flat().map((head) => endOf(head?.version ?? ""));
+    return (await Promise.all(parts)).flat().map(toEnd);
   }
 
-  async #trimIfDue(log: LogRef, head: Cursor, life: Life, time: number): Promise<void> {
-    const known = this.#plans.get(log.name);
-    const isKnown = known?.life === life.text && known.end === head;
-    if (isKnown && known.endOfExcess(log.policy, time) === undefined) return;
+  async #trimIfDue(name: string, policy: Uint8Array, head: Cursor, life: Life, time: number): Promise<void> {
     try {
-      await this.#trimLog(log, life, time, () => this.#keepLease());
-    } catch (error) {
-      // Whoever reads the log is told of it. The others are to be trimmed all the same.
-      if (!(error instanceof TypeError)) throw error;
+      const log = { name, policy: decodePolicy(policy) };
+      const known = this.#plans.get(name);
+      const isKnown = known !== undefined && known.isOf(life.text, log.policy) && known.end === head;
+      if (isKnown && known.endOfExcess(time) === undefined) return;
+      await this.#trimLog({ log, life, head, time, mayGoOn: () => this.#keepLease() });
+    } catch {
+      // Whoever reads the log is told of it, and of a database that is away. The others are to be trimmed all the same.
     }
   }
 
-  async #trimLog(log: LogRef, life: Life, time: number, mayGoOn: () => Promise<boolean>): Promise<void> {
-    const plan = await this.#measure(log, life, time, mayGoOn);
-    const end = plan.endOfExcess(log.policy, time);
-    if (end !== undefined) await this.#remove(log.name, life, end);
+  async #trimLog(trimming: Trimming): Promise<void> {
+    const plan = await this.#measure(trimming);
+    const end = plan.endOfExcess(trimming.time);
+    if (end !== undefined) await this.#remove(trimming, end);
   }
 
-  /** Reads what has come since the last time in a life. Of what is read in part, no more is too much than of all. */
-  async #measure(
-    { name, policy }: LogRef,
-    life: Life,
-    time: number,
-    mayGoOn: () => Promise<boolean>,
-  ): Promise<TrimPlan> {
+  /**
+   * Reads what has come since the last time in a life, up to what was the end of the log as this began: it may grow faster than it is
+   * read. Of what is read in part, no more is too much than of all.
+   */
+  async #measure({ log: { name, policy }, life, head, time, mayGoOn }: Trimming): Promise<TrimPlan> {
     const known = this.#plans.get(name);
-    let plan = known?.life === life.text ? known : new TrimPlan(life.text);
+    let plan = known?.isOf(life.text, policy) ? known : new TrimPlan(life.text, policy);
     for (;;) {
-      const { frames, low, head, isEnd } = await this.#frames(name, plan.end);
-      if (head < plan.end) {
+      const page = await this.#frames(name, plan.end, {});
+      if (page.head < plan.end) {
         // The database was set back.
-        plan = new TrimPlan(life.text);
+        plan = new TrimPlan(life.text, policy);
         continue;
       }
-      plan.dropUpTo(low);
-      for (const { key, value } of frames) {
+      plan.dropUpTo(page.low);
+      for (const { key, value } of page.frames) {
         const end = endOf(key.at(-1)!);
         // Another round of the same log may have come further meanwhile.
-        if (end > plan.end) plan.add(end, measureFrame(value), policy, time);
+        if (end > plan.end) plan.add(end, measureFrame(value), time);
       }
-      if (isEnd || !await mayGoOn()) break;
+      if (page.isEnd || plan.end >= head || !await mayGoOn()) break;
     }
     this.#plans.set(name, plan);
     return plan;
@@ -200,35 +219,62 @@ export class Trimmer {
    * Removes what comes up to a place, in the life in which that was found out. The low place moves with each write, so that no reader
    * finds a hole that it is not told of.
    */
-  async #remove(name: string, life: Life, end: Cursor): Promise<void> {
+  async #remove({ log: { name }, life, mayGoOn }: Trimming, end: Cursor): Promise<void> {
     const keyBytes = framesPrefix(name).join("").length * 3 + 64;
-    const perWrite = Math.max(1, Math.min(250, Math.floor(MAX_KEY_BYTES / keyBytes)));
-    for (let refusals = 0; refusals < MAX_REFUSALS;) {
-      const [lowEntry, lifeEntry] = await this.#use((engine) => engine.get([lowKey(name), EPOCH_KEY]));
-      if (!lifeEntry || toLife(lifeEntry).text !== life.text) return;
-      const low = lowEntry ? new TextDecoder().decode(lowEntry.value) : "";
-      if (low >= end) return this.#plans.get(name)?.dropUpTo(end);
-      const { frames, low: lowAfterwards } = await this.#frames(name, low || LOG_START, perWrite);
-      const doomed = frames.filter(({ key }) => endOf(key.at(-1)!) <= end).slice(0, perWrite).map(({ key }) => key);
-      // Somebody else has removed what was found.
-      if (doomed.length === 0 && lowAfterwards > low) continue;
-      if (doomed.length === 0) return this.#plans.get(name)?.dropUpTo(end);
-      const value = new TextEncoder().encode(endOf(doomed.at(-1)!.at(-1)!));
-      const write = {
-        checks: [checkOf(life), { key: lowKey(name), version: lowEntry?.version ?? null }],
-        sets: [{ key: lowKey(name), value }],
-        deletes: doomed,
-      };
-      if (await this.#use((engine) => engine.write(write)) === undefined) refusals++;
+    const perWrite = Math.max(1, Math.min(MAX_REMOVED, Math.floor(MAX_KEY_BYTES / keyBytes)));
+    let low = await this.#lowOf(name, life);
+    for (let refusals = 0; low && refusals < MAX_REFUSALS && await mayGoOn();) {
+      const page = await this.#frames(name, low.place, { maxFrames: perWrite });
+      const ends = page.frames.map(({ key }) => endOf(key.at(-1)!)).filter((place) => place <= end);
+      if (ends.length === 0 && page.low <= low.place) return this.#plans.get(name)?.dropUpTo(end);
+      // Where there are none, somebody else has removed what was found.
+      const doomed = page.frames.slice(0, Math.min(ends.length, perWrite)).map(({ key }) => key);
+      const next: LowPlace | undefined = doomed.length > 0
+        ? await this.#removeFrames(name, life, low, doomed)
+        : undefined;
+      if (!next) refusals++;
+      low = next ?? await this.#lowOf(name, life);
     }
   }
 
-  /** Asks until it is closed. */
-  #use<Result>(action: (engine: KvEngine) => Promise<Result>): Promise<Result> {
-    return this.#options.connection.use(action, this.#closing.signal);
+  /** Removes the first frames of a log. Gives where it begins then; undefined where a check does not hold. */
+  async #removeFrames(
+    name: string,
+    life: Life,
+    { version }: LowPlace,
+    doomed: readonly KvKey[],
+  ): Promise<LowPlace | undefined> {
+    const place = endOf(doomed.at(-1)!.at(-1)!);
+    const write = {
+      checks: [checkOf(life), { key: lowKey(name), version }],
+      sets: [{ key: lowKey(name), value: new TextEncoder().encode(place) }],
+      deletes: doomed,
+    };
+    const removed = await this.#use((engine) => engine.write(write), "write");
+    return removed === undefined ? undefined : { place, version: removed };
   }
 
-  #frames(name: string, after: Cursor, count?: number): Promise<FramePage> {
-    return this.#options.reader.frames(name, after, count, this.#closing.signal);
+  /** Where a log begins, and when that was written; undefined where the life has ended. */
+  async #lowOf(name: string, life: Life): Promise<LowPlace | undefined> {
+    const [low, entry] = await this.#use((engine) => engine.get([lowKey(name), EPOCH_KEY]));
+    if (!entry || toLife(entry).text !== life.text) return undefined;
+    return { place: low ? new TextDecoder().decode(low.value) : LOG_START, version: low?.version ?? null };
   }
+
+  /** Asks until it is closed. */
+  #use<Result>(action: (engine: KvEngine) => Promise<Result>, kind?: Kind): Promise<Result> {
+    return this.#options.connection.use(action, this.#closing.signal, kind);
+  }
+
+  #frames(name: string, after: Cursor, limits: PageLimits): Promise<FramePage> {
+    return this.#options.reader.frames(name, after, limits, this.#closing.signal);
+  }
+}
+
+function always(): Promise<boolean> {
+  return Promise.resolve(true);
+}
+
+function toEnd(head: KvEntry | undefined): Cursor {
+  return endOf(head?.version ?? "");
 }

@@ -2,11 +2,12 @@
 
 import { assert, assertEquals } from "@std/assert";
 import { SimulatedDatabase } from "../../../../faults/simulation/database.ts";
+import { inVirtualTime } from "../../../../faults/simulation/virtual_time.ts";
 import type { KvEngine } from "../../../../src/topics/kv/engine.ts";
 import { lowKey } from "../../../../src/topics/kv/keys.ts";
 import { KvStore } from "../../../../src/topics/kv/kv_store.ts";
 import { READ_LIMITS } from "../../../../src/topics/log_reader.ts";
-import { LOG_START } from "../../../../src/topics/store.ts";
+import { LOG_START, type LogRef } from "../../../../src/topics/store.ts";
 import { ALL, append, dataOf, logOf, messageOf } from "../../../contract/store_fixture.ts";
 import { Random } from "../../support/random.ts";
 import { losableStore } from "./losable_store.ts";
@@ -43,37 +44,105 @@ Deno.test("Where a database is lost while messages that are too old are passed o
   await Promise.all([store.close(), elsewhere.close()]);
 });
 
-Deno.test("A reading brings about as much as a reader takes, of large messages and of small ones", async () => {
-  const database = new SimulatedDatabase(new Random(1));
+/** A store over a database by a line, and what comes by it. */
+function storeBy(database: SimulatedDatabase, line: (bytes: number) => Promise<void>) {
   const readings: { frames: number; bytes: number }[] = [];
   const engine: KvEngine = {
     get: (keys) => Promise.resolve(database.get(keys)),
-    list: (from, to, limit) => {
+    list: async (from, to, limit) => {
       const entries = database.list(from, to, limit);
-      readings.push({ frames: entries.length, bytes: entries.reduce((sum, { value }) => sum + value.length, 0) });
-      return Promise.resolve(entries);
+      const bytes = entries.reduce((sum, { value }) => sum + value.length, 0);
+      readings.push({ frames: entries.length, bytes });
+      await line(bytes);
+      return entries;
     },
     write: (write) => Promise.resolve(database.write(write)),
     watch: async function* () {},
     close: () => {},
   };
-  const store = new KvStore({ name: "simulated", interval: 50, open: () => Promise.resolve(engine) });
-  for (const [size, frames] of [[60_000, 17], [100, 32]] as const) {
-    const log = logOf(`of ${size}`);
-    for (let number = 0; number < 200; number++) await append(store, log, [messageOf("x".repeat(size))]);
+  const options = { name: "simulated", interval: 50, isLogged: false };
+  return { store: new KvStore({ ...options, open: () => Promise.resolve(engine) }), readings };
+}
+
+/** Reads a log to its end. Gives how many messages it has. */
+async function readOn(store: KvStore, log: LogRef): Promise<number> {
+  let read = 0;
+  for (let after = LOG_START;;) {
+    const { messages } = await store.read(log, after, READ_LIMITS);
+    if (messages.length === 0) return read;
+    read += messages.length;
+    after = messages.at(-1)!.cursor;
+  }
+}
+
+Deno.test("A reading brings about as much as a reader takes, of large messages and of small ones", async () => {
+  const { store, readings } = storeBy(new SimulatedDatabase(new Random(1)), () => Promise.resolve());
+  for (const [size, together] of [[60_000, 1], [100, 1], [100, 200]] as const) {
+    const log = logOf(`of ${together} times ${size}`);
+    const messages = Array.from({ length: together }, () => messageOf("x".repeat(size)));
+    for (let frame = 0; frame < 200; frame++) await append(store, log, messages);
     readings.length = 0;
-    let read = 0;
-    for (let after = LOG_START; read < 200;) {
-      const { messages } = await store.read(log, after, READ_LIMITS);
-      read += messages.length;
-      after = messages.at(-1)!.cursor;
-    }
-    assert(readings.every(({ bytes }, index) => bytes <= (index === 0 ? 2.1 : 1.2) * 1024 * 1024));
-    assert(readings.slice(1, -1).every((reading) => reading.frames >= frames), `${readings.map((r) => r.frames)}`);
+    assertEquals(await readOn(store, log), 200 * together);
+    const sum = readings.reduce((sum, { bytes }) => sum + bytes, 0);
+    assert(readings.every(({ bytes }) => bytes <= 1.3 * 1024 * 1024), `${readings.map((r) => r.bytes)}`);
+    // Of two frames a reader takes some messages alone, and three frames more may be read, where these are small.
+    assert(sum < 5 * 200 * together * (size + 10), `${sum} bytes of ${200 * together * size}`);
+    assert(readings.length < (together === 1 ? 30 : 170), `${readings.length} readings`);
     readings.length = 0;
-    await store.trim({ ...log, policy: { ...log.policy, count: 10 } });
-    assert(readings.every(({ bytes }) => bytes <= 1.2 * 1024 * 1024), `${readings.map((r) => r.bytes)}`);
-    assertEquals((await store.read(log, LOG_START, READ_LIMITS)).messages.length, 10);
+    await store.trim({ ...log, policy: { ...log.policy, count: 10 * together } });
+    assert(readings.every(({ bytes }) => bytes <= 1.3 * 1024 * 1024), `${readings.map((r) => r.bytes)}`);
+    assertEquals(await readOn(store, log), 10 * together);
   }
   await store.close();
+});
+
+Deno.test("How much is read of one log does not depend on what another one has", async () => {
+  const { store, readings } = storeBy(new SimulatedDatabase(new Random(1)), () => Promise.resolve());
+  const [small, large] = [logOf("small"), logOf("large")];
+  for (let number = 0; number < 400; number++) await append(store, small, [messageOf(number)]);
+  for (let number = 0; number < 100; number++) await append(store, large, [messageOf("x".repeat(60_000))]);
+  readings.length = 0;
+  await readOn(store, small);
+  await readOn(store, large);
+  assert(readings.every(({ bytes }) => bytes <= 1.3 * 1024 * 1024), `${readings.map((r) => r.bytes)}`);
+  await store.close();
+});
+
+Deno.test("However many readers are far behind, a bound of bytes is on its way, and nobody at the end waits for them", async () => {
+  await inVirtualTime(new Random(1), async () => {
+    let [onItsWay, most] = [0, 0];
+    const { store } = storeBy(new SimulatedDatabase(new Random(1)), async (bytes) => {
+      most = Math.max(most, onItsWay += bytes);
+      await new Promise((resolve) => setTimeout(resolve, 100));
+      onItsWay -= bytes;
+    });
+    const log = logOf("orders", { bytes: Infinity });
+    for (let number = 0; number < 200; number++) await append(store, log, [messageOf("x".repeat(60_000))]);
+    const { head } = await store.bounds(log);
+    await readOn(store, log);
+    const begin = Date.now();
+    const behind = Promise.all(Array.from({ length: 100 }, () => store.read(log, LOG_START, READ_LIMITS)));
+    await store.read(log, head, READ_LIMITS);
+    assert(Date.now() - begin < 200);
+    const pages = await behind;
+    assert(Date.now() - begin > 1_000);
+    assert(pages.every(({ messages }) => messages.length > 10));
+    assert(most > 6 * 1024 * 1024 && most < 10 * 1024 * 1024, `${most} bytes were on their way`);
+    await store.close();
+  });
+});
+
+Deno.test("By a line that is too slow for what is asked, less is asked, until it comes in time", async () => {
+  await inVirtualTime(new Random(1), async () => {
+    let free = 0;
+    // 250 KB a second, shared by all.
+    const { store } = storeBy(new SimulatedDatabase(new Random(1)), async (bytes) => {
+      free = Math.max(free, Date.now()) + bytes / 250;
+      await new Promise((resolve) => setTimeout(resolve, free - Date.now()));
+    });
+    const log = logOf("orders", { bytes: Infinity });
+    for (let number = 0; number < 100; number++) await append(store, log, [messageOf("x".repeat(60_000))]);
+    assertEquals(await Promise.all([readOn(store, log), readOn(store, log), readOn(store, log)]), [100, 100, 100]);
+    await store.close();
+  });
 });

@@ -1,6 +1,6 @@
 // How exactly a log is trimmed, however its messages come.
 
-import { assert } from "@std/assert";
+import { assert, assertEquals } from "@std/assert";
 import { TrimPlan } from "../../../../src/topics/kv/trim_plan.ts";
 import type { LogPolicy } from "../../../../src/topics/store.ts";
 import { Random } from "../../support/random.ts";
@@ -25,15 +25,15 @@ function placeOf(index: number): string {
 
 /** Adds frames, and trims after each few of them, once there are as many. Gives what is kept each time. */
 function* trim(frames: Iterable<Frame>, policy: LogPolicy, from: number): Generator<readonly Frame[]> {
-  const plan = new TrimPlan("life");
+  const plan = new TrimPlan("life", policy);
   const all: Frame[] = [];
   let low = 0;
   for (const frame of frames) {
     const now = SECOND * all.length;
-    plan.add(placeOf(all.length), frame, policy, now);
+    plan.add(placeOf(all.length), frame, now);
     all.push(frame);
     if (all.length < from || all.length % ROUND !== 0) continue;
-    const end = plan.endOfExcess(policy, now);
+    const end = plan.endOfExcess(now);
     if (end !== undefined) {
       low = parseInt(end.slice(0, 20), 16) + 1;
       plan.dropUpTo(end);
@@ -117,3 +117,21 @@ for (const bound of [{ count: 2_000 }, { bytes: 400_000 }]) {
     assert(seen >= 2_000);
   });
 }
+
+Deno.test("A message whose time is far ahead becomes too old by the time when it was seen", () => {
+  const age = 60_000;
+  const plan = new TrimPlan("life", { ...UNBOUNDED, age });
+  plan.add(placeOf(0), { count: 1, bytes: 1, time: 1e9 }, 0);
+  plan.add(placeOf(1), { count: 1, bytes: 1, time: 30_000 }, 30_000);
+  assertEquals([plan.endOfExcess(age), plan.endOfExcess(age + 1)], [undefined, placeOf(0)]);
+});
+
+Deno.test("What is known of a log takes little memory, of a small one, too", () => {
+  for (const policy of [{ count: 1_000 }, { bytes: 200_000 }, { age: 1_000 * SECOND }]) {
+    const plan = new TrimPlan("life", { ...UNBOUNDED, ...policy });
+    for (const [index, frame] of steady(1_000, undefined).toArray().entries()) {
+      plan.add(placeOf(index), frame, index * SECOND);
+    }
+    assert(plan.size <= 192, `${plan.size} parts for ${JSON.stringify(policy)}`);
+  }
+});

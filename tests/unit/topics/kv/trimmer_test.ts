@@ -15,11 +15,6 @@ import { ALL, append, dataOf, logOf, messageOf, readAll } from "../../../contrac
 import { Random } from "../../support/random.ts";
 import { losableStore } from "./losable_store.ts";
 
-/** How many frames are read at once, where the log does not end with them. */
-const FRAMES_AT_ONCE = 35;
-/** How many frames a write removes at most. */
-const REMOVED_AT_ONCE = 250;
-
 Deno.test("A round of trimming ends when it is closed, also where the database does not answer", async () => {
   const asked = Promise.withResolvers<void>();
   const engine = {
@@ -187,7 +182,7 @@ Deno.test("What a program has published that has ended is trimmed by whoever rea
   });
 });
 
-for (const [what, logs, frames] of [["all logs", 60, 1], ["one log", 1, 60 * FRAMES_AT_ONCE]] as const) {
+for (const [what, logs, frames] of [["all logs", 60, 1], ["one log", 1, 20_000]] as const) {
   Deno.test(`Where it takes long to measure ${what}, one node does it, once`, async () => {
     await inVirtualTime(new Random(1), async () => {
       const database = new SimulatedDatabase(new Random(1));
@@ -196,18 +191,82 @@ for (const [what, logs, frames] of [["all logs", 60, 1], ["one log", 1, 60 * FRA
         for (let frame = 0; frame < frames; frame++) await append(publishing, logOf(`log ${log}`), [messageOf(frame)]);
       }
       await publishing.close();
-      let read = 0;
       // More than another node waits for whoever holds the lease.
-      const nodes = [1, 2, 3].map(() => storeOf(database, { read: () => read++, delay: 1_000 }));
-      const unwatch = nodes.map((node) => node.watch(logOf("orders"), () => {}));
-      await new Promise((resolve) => setTimeout(resolve, 600_000));
-      // The end of a log of as many frames as are read at once is found by one more.
-      assertEquals(read, frames === 1 ? logs : frames / FRAMES_AT_ONCE + 1);
-      for (const end of unwatch) end();
-      await Promise.all(nodes.map((node) => node.close()));
+      const countReadings = async (nodes: number) => {
+        let read = 0;
+        const stores = Array.from(
+          { length: nodes },
+          () => storeOf(database, { read: () => void read++, delay: 1_000 }),
+        );
+        const unwatch = stores.map((store) => store.watch(logOf("orders"), () => {}));
+        await new Promise((resolve) => setTimeout(resolve, 600_000));
+        for (const end of unwatch) end();
+        await Promise.all(stores.map((store) => store.close()));
+        return read;
+      };
+      const alone = await countReadings(1);
+      assert(alone > 40);
+      assertEquals(await countReadings(3), alone);
     });
   });
 }
+
+Deno.test("A log that grows faster than it is read is trimmed, and so are the others", async () => {
+  await inVirtualTime(new Random(1), async () => {
+    const database = new SimulatedDatabase(new Random(1));
+    const [busy, quiet] = [logOf("busy", { count: 1_000 }), logOf("quiet", { count: 10 })];
+    let isBusy = false;
+    // More than a page of a log has of which nothing is known.
+    const grow = async () => {
+      for (let number = 0; isBusy && number < 200; number++) await append(publishing, busy, [messageOf(number)]);
+    };
+    const trimming = storeOf(database, { read: grow, delay: 20 });
+    const unwatch = trimming.watch(quiet, () => {});
+    const publishing = storeOf(database);
+    for (let number = 0; number < 100; number++) await append(publishing, quiet, [messageOf(number)]);
+    // It holds the lease by then.
+    await new Promise((resolve) => setTimeout(resolve, 6_000));
+    isBusy = true;
+    await grow();
+    await new Promise((resolve) => setTimeout(resolve, 30_000));
+    isBusy = false;
+    const { low } = await trimming.bounds(busy);
+    assert(low > LOG_START);
+    assertEquals((await readAll(trimming, quiet)).length, 10);
+    unwatch();
+    await Promise.all([trimming.close(), publishing.close()]);
+  });
+});
+
+for (const [from, to] of [[{ bytes: 6_400_000 }, { bytes: 64_000 }], [{ count: 64_000 }, { count: 320 }]]) {
+  Deno.test(`A log of which less is kept from now on keeps all of that: ${JSON.stringify(to)}`, async () => {
+    const store = storeOf(new SimulatedDatabase(new Random(1)));
+    for (let number = 0; number < 1_000; number++) {
+      await append(store, logOf("orders", from), [messageOf("x".repeat(198))]);
+    }
+    await store.trim(logOf("orders", from));
+    await store.trim(logOf("orders", to));
+    const kept = (await readAll(store, logOf("orders", to))).length;
+    assert(kept >= 320 * (1 - 1 / 64) && kept <= 320 * (1 + 1 / 64), `${kept} are kept`);
+    await store.close();
+  });
+}
+
+Deno.test("A log whose messages are gone, in a way that nobody has noted, holds up no trimming", async () => {
+  const database = new SimulatedDatabase(new Random(1));
+  const log = logOf("orders", { count: 1 });
+  const store = storeOf(database, {
+    removal: () => {
+      const frames = database.list([...framesPrefix(log.name), "0"], headKey(log.name), 400);
+      database.write({ deletes: frames.map(({ key }) => key) });
+    },
+  });
+  for (let number = 0; number < 9; number++) await append(store, log, [messageOf(number)]);
+  await store.trim(log);
+  await append(store, log, [messageOf("next")]);
+  assertEquals(dataOf(await readAll(store, log)), ["next"]);
+  await store.close();
+});
 
 Deno.test("Of a log of many small writes as many messages are kept as are to be", async () => {
   const store = storeOf(new SimulatedDatabase(new Random(1)));
@@ -222,25 +281,28 @@ Deno.test("Of a log of many small writes as many messages are kept as are to be"
   await store.close();
 });
 
-/** What is done when frames of a log are read. */
+/** What is done when a log is read. */
 interface OnRead {
   /** Is called for each part of a log. */
-  readonly read?: () => void;
-  /** Is called for each part of a log that is read for a removal. */
+  readonly read?: () => void | Promise<void>;
+  /** Is called when a removal has read where a log begins. */
   readonly removal?: () => void;
-  /** How long it takes, in milliseconds. */
+  /** How long it takes to read a part, in milliseconds. */
   readonly delay?: number;
 }
 
 /** A store over a database. */
 function storeOf(database: SimulatedDatabase, { read, removal, delay }: OnRead = {}): KvStore {
   const engine: KvEngine = {
-    get: (keys) => Promise.resolve(database.get(keys)),
+    get: (keys) => {
+      const entries = database.get(keys);
+      if (keys[0]!.at(-1) === "low") removal?.();
+      return Promise.resolve(entries);
+    },
     list: async (from, to, limit) => {
       const entries = database.list(from, to, limit);
       if (from[2] !== "log") return entries;
-      read?.();
-      if (limit === REMOVED_AT_ONCE + 3) removal?.();
+      await read?.();
       if (delay !== undefined) await new Promise((resolve) => setTimeout(resolve, delay));
       return entries;
     },
