@@ -56,7 +56,8 @@ export interface AppOptions<State = Record<string, unknown>> {
   origins?: WebSocketOrigins;
   /**
    * Where durable topics are kept: the path of a file; the address of a denokv, which any number of nodes can share; a store of your
-   * own, which the application closes when it stops.
+   * own, which the application closes when it stops. A text without `https://` or `http://` is a path. An address with a user or a
+   * password is refused: a denokv lets in who has the token.
    *
    * Unless given, it is what the environment variable `WEBFW_TOPICS` names, on Deno Deploy the database of the application, and
    * otherwise the file `.webfw/topics.sqlite` beside the program.

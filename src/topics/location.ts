@@ -47,7 +47,7 @@ const MAIN: unique symbol = Symbol.for("webfw.main");
 /**
  * Reads the option `topics`.
  *
- * @throws {TypeError} When it names no place.
+ * @throws {TypeError} When it names no place, or its URL has a user or a password.
  */
 export function toLocation(option: TopicsLocation): KvLocation | TopicStore {
   if (typeof option === "string") return fromText(option, "topics");
@@ -65,7 +65,11 @@ export function toLocation(option: TopicsLocation): KvLocation | TopicStore {
   );
 }
 
-/** Where the store is unless the application says so: what `WEBFW_TOPICS` names, or a file beside the program. */
+/**
+ * Where the store is unless the application says so: what `WEBFW_TOPICS` names, or a file beside the program.
+ *
+ * @throws {TypeError} When the variable names no place, or its URL has a user or a password.
+ */
 export function defaultLocation(): KvLocation {
   const given = Deno.env.get("WEBFW_TOPICS");
   if (given) return fromText(given, "WEBFW_TOPICS");
@@ -93,6 +97,12 @@ function inFolder(path: string): FileLocation {
 
 function fromUrl(url: URL, token: string | undefined): KvLocation {
   if (url.protocol === "file:" && token === undefined) return inFolder(nodeUrl().fileURLToPath(url));
-  if (url.protocol === "http:" || url.protocol === "https:") return { url, token };
+  if (url.protocol === "http:" || url.protocol === "https:") {
+    // They would be sent in place of the token.
+    if (url.username === "" && url.password === "") return { url, token };
+    throw new TypeError(
+      "Cannot keep topics: their URL must have no user and no password, give the token by DENO_KV_ACCESS_TOKEN or topics as { url, token }",
+    );
+  }
   throw new TypeError(`Cannot keep topics: their URL must be one of https, http or file, got "${url.protocol}"`);
 }

@@ -218,6 +218,11 @@ test("A place where no store can be is one error at once for all who use the top
         "set DENO_KV_ACCESS_TOKEN or give topics as { url, token }",
     },
     {
+      topics: "http://me:secret@127.0.0.1:1/",
+      message: "Cannot keep topics: their URL must have no user and no password, " +
+        "give the token by DENO_KV_ACCESS_TOKEN or topics as { url, token }",
+    },
+    {
       topics: "ftp://host/topics",
       message: 'Cannot keep topics: their URL must be one of https, http or file, got "ftp:"',
     },
@@ -266,6 +271,17 @@ Deno.test("topics can be a store of one's own, and must name a place", async () 
     assert(!message.includes("secret"), message);
   }
   new App({ topics: { url: "https://kv.example", token: "secret" } });
+});
+
+Deno.test("topics can be no URL with a user or a password, which would be sent in place of the token", () => {
+  const cure = "their URL must have no user and no password, " +
+    "give the token by DENO_KV_ACCESS_TOKEN or topics as { url, token }";
+  const url = "https://me:secret@kv.example/";
+  const places = [url, "http://:secret@kv.example", "http://secret@kv.example", new URL(url), { url, token: "token" }];
+  for (const topics of places) {
+    const { message } = assertThrows(() => new App({ topics }), TypeError);
+    assertEquals(message, `Cannot keep topics: ${cure}`);
+  }
 });
 
 test("A large message is a RangeError; a signal that is aborted tells the id to publish again", async (folder) => {
