@@ -112,7 +112,7 @@ function lossAt(key: string | number, loss: Loss): Loss {
 function isPlain(object: object): boolean {
   const prototype = Object.getPrototypeOf(object);
   if (prototype !== null && prototype !== Object.prototype && Object.getPrototypeOf(prototype) !== null) return false;
-  return !("toJSON" in object);
+  return typeof Reflect.get(object, "toJSON") !== "function";
 }
 
 function deepFreeze<Value>(value: Value): Value {

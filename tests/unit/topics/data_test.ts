@@ -25,6 +25,7 @@ Deno.test("What JSON can carry comes back as it was", () => {
   }];
   for (const value of values) assertEquals(roundTrip(value), value);
   assertEquals(roundTrip(Object.assign(Object.create(null), { a: 1 })), { a: 1 });
+  for (const toJSON of [null, 1, "text", { a: 1 }]) assertEquals(roundTrip({ toJSON }), { toJSON });
   const own = JSON.parse('{"__proto__":{"a":1},"constructor":2}');
   assertEquals(JSON.stringify(roundTrip(own)), JSON.stringify(own));
 });
