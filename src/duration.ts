@@ -20,5 +20,7 @@ export function toMilliseconds(duration: Duration, name: string): number {
   const ms = typeof duration === "number" ? duration : Number(number) * (UNITS[unit ?? ""] ?? NaN);
   // As numbers are, 4.1 minutes are 245999.99999999997 milliseconds.
   if (ms > 0) return Math.max(1, Math.round(ms));
-  throw new RangeError(`Cannot set ${name}: it must be milliseconds or a text such as "15s", got "${duration}"`);
+  throw new RangeError(
+    `Cannot set ${name}: it must be milliseconds or a text such as "15s", above 0, got "${duration}"`,
+  );
 }

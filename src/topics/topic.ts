@@ -150,7 +150,9 @@ export class Topic<Data = unknown, Input = Data> {
     this.#checkText(type, "type");
     if (!/[\0\r\n]/.test(type) && !type.startsWith(RESERVED_TYPES)) return;
     throw new TypeError(
-      `Cannot publish to the topic "${this.name}": the type must be one line that does not begin with "${RESERVED_TYPES}", got "${type}"`,
+      `Cannot publish to the topic "${this.name}": the type must be one line that does not begin with "${RESERVED_TYPES}", got ${
+        JSON.stringify(type)
+      }`,
     );
   }
 

@@ -84,7 +84,7 @@ export function resolveTopicOptions(options: TopicOptions, name: string): Resolv
   if (schema !== undefined && !isSchema(schema)) {
     throw new TypeError(`Cannot make ${owner}: schema must be a valibot schema`);
   }
-  if (typeof retention !== "object" || retention === null) {
+  if (typeof retention !== "object" || retention === null || Array.isArray(retention)) {
     throw new TypeError(`Cannot make ${owner}: retention must be an object of age, count or bytes`);
   }
   const isBound = Object.keys(retention).length > 0;

@@ -46,6 +46,7 @@ Deno.test("A mistake in the options is an error that names the topic, the option
     [{ schema: {} }, TypeError, 'Cannot make the topic "a": schema must be a valibot schema'],
     [{ retention: null }, TypeError, 'Cannot make the topic "a": retention must be an object of age, count or bytes'],
     [{ retention: "7d" }, TypeError, 'Cannot make the topic "a": retention must be an object of age, count or bytes'],
+    [{ retention: [] }, TypeError, 'Cannot make the topic "a": retention must be an object of age, count or bytes'],
     [{ retention: { size: 1 } }, TypeError, 'retention of the topic "a": the option "size" is unknown, use age, count'],
     [{ retention: { age: "1w" } }, RangeError, 'the retention.age of the topic "a"'],
     [{ durable: true, dedupe: Infinity }, RangeError, "a store remembers ids for ten years at most, got "],

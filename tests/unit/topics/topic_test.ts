@@ -93,6 +93,7 @@ Deno.test("An id is a text of 1 to 256 characters, a type one line of them and n
     const [option] = Object.keys(options);
     await assertRejects(() => topic.publish(1, options), TypeError, `the ${option} must be`);
   }
+  await assertRejects(() => topic.publish(1, { type: "two\r\nlines" }), TypeError, 'got "two\\r\\nlines"');
   await topic.publish(1, { id: "x".repeat(256), type: "x".repeat(256) });
   await topic.publish(1, { id: "two\nlines", type: "webfw" });
 });
