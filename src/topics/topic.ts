@@ -16,7 +16,10 @@ export interface PublishOptions {
    * message. Give what names the event, such as the id of an order.
    */
   id?: string;
-  /** The kind of message, one line of 1 to 256 characters. Server-sent events have it as their event name. */
+  /**
+   * The kind of message, one line of 1 to 256 characters. Server-sent events have it as their event name: better not `open` or
+   * `error`, since an `EventSource` has events of these names itself.
+   */
   type?: string;
   /** Gives up waiting for the store, such as `AbortSignal.timeout(2_000)`. */
   signal?: AbortSignal;
@@ -103,7 +106,8 @@ export class Topic<Data = unknown, Input = Data> {
   /**
    * Subscribes. Reading is live from this call: what is published after it will be read.
    *
-   * @param options Where to begin, and what ends it.
+   * @param options Where to begin, and what ends it. A `from` that has not come yet begins at the end, with what is published
+   * next.
    * @throws {SyntaxError} When the id to begin after is none.
    * @throws {TypeError} When `from` is none of its values, or an option is unknown.
    *
