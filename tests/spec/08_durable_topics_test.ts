@@ -273,6 +273,21 @@ Deno.test("topics can be a store of one's own, and must name a place", async () 
   new App({ topics: { url: "https://kv.example", token: "secret" } });
 });
 
+Deno.test("An address where there is no database is one error at once, and nothing is said to be stored perhaps", async () => {
+  const notFound = () => new Response(null, { status: 404 });
+  await using server = Deno.serve({ port: 0, hostname: "127.0.0.1", onListen: () => {} }, notFound);
+  const url = `http://127.0.0.1:${server.addr.port}/shop`;
+  const app = new App({ topics: { url, token: "a token of a test" } });
+  const topic = app.topic("news", DURABLE);
+  const message = `Cannot open the store of topics "${url}": there is no KV Connect at this address, ` +
+    "give that of a denokv";
+  for (const use of [() => topic.publish(1), () => topic.head(), () => topic.subscribe().next()]) {
+    const error = await assertRejects(use, Error);
+    assertEquals([error.name, error.message], ["CannotOpenError", message]);
+  }
+  await app.stop();
+});
+
 Deno.test("topics can be no URL with a user or a password, which would be sent in place of the token", () => {
   const cure = "their URL must have no user and no password, " +
     "give the token by DENO_KV_ACCESS_TOKEN or topics as { url, token }";

@@ -25,6 +25,13 @@ const RENEWAL = 5 * 60_000;
 /** How much later than an answer tells it may be, in milliseconds: it tells whole seconds, and some servers the same for one more. */
 const CLOCK_PRECISION = 2_000;
 
+/** How a database says that it does not let the token in. */
+const REFUSALS: readonly number[] = [400, 401, 403];
+/** How a server says that there is nothing of the kind at the address. */
+const ABSENCES: readonly number[] = [404, 405, 410, 501];
+
+const TOKEN_CURE = "give the one that it was started with";
+
 /** What it is asked for. */
 type Action = "snapshot_read" | "atomic_write" | "watch";
 
@@ -52,14 +59,17 @@ export class ConnectClient implements KvEngine {
   readonly #closing = new AbortController();
   /** Its own: of HTTP/2 a connection that all requests share stays there when they are aborted, also where nothing comes through it. */
   readonly #http: Deno.HttpClient = Deno.createHttpClient({});
+  /** Whether there was a database at the address. */
+  #wasThere: boolean;
   #access: Access | undefined;
   #ahead = 0;
   /** Is on its way. */
   #renewal: Promise<Access> | undefined;
 
-  private constructor(url: URL, token: string) {
+  private constructor(url: URL, token: string, wasThere: boolean) {
     this.#url = url;
     this.#token = token;
+    this.#wasThere = wasThere;
   }
 
   /**
@@ -68,11 +78,12 @@ export class ConnectClient implements KvEngine {
    * @param url Its address.
    * @param token What it lets in.
    * @param signal Closes it, also while it waits for the first answer.
-   * @throws {CannotOpenError} When it does not let this token in.
+   * @param wasThere Whether there was a database at the address before.
+   * @throws {CannotOpenError} When it does not let this token in, or there is none at the address and never was.
    */
-  static async open(url: URL, token: string, signal?: AbortSignal): Promise<ConnectClient> {
+  static async open(url: URL, token: string, signal?: AbortSignal, wasThere = false): Promise<ConnectClient> {
     signal?.throwIfAborted();
-    const client = new ConnectClient(url, token);
+    const client = new ConnectClient(url, token, wasThere);
     signal?.addEventListener("abort", () => client.close(), { once: true });
     try {
       await client.#renew();
@@ -167,12 +178,18 @@ export class ConnectClient implements KvEngine {
     if (!response.ok) {
       await response.body?.cancel();
       // Trying again would change nothing.
-      if ([400, 401, 403].includes(response.status)) throw this.#refused("it refuses the token");
+      if (REFUSALS.includes(response.status)) throw this.#cannotOpen(`it refuses the token, ${TOKEN_CURE}`);
+      // A gateway may say so, too, while the database behind it starts anew.
+      if (ABSENCES.includes(response.status) && !this.#wasThere) {
+        throw this.#cannotOpen("there is no KV Connect at this address, give that of a denokv");
+      }
       throw new Error(`The database answered with the status ${response.status}`);
     }
     const metadata = await response.text();
     try {
-      return toAccess(JSON.parse(metadata), response.url);
+      const access = toAccess(JSON.parse(metadata), response.url);
+      this.#wasThere = true;
+      return access;
     } catch {
       // What was wrong may hold an address or a token.
       throw new Error("The database does not describe itself in a way that can be used");
@@ -184,15 +201,13 @@ export class ConnectClient implements KvEngine {
     try {
       return new Request(this.#url, { method: "POST", headers });
     } catch {
-      throw this.#refused("the token cannot be sent");
+      throw this.#cannotOpen(`the token cannot be sent, ${TOKEN_CURE}`);
     }
   }
 
-  #refused(reason: string): CannotOpenError {
+  #cannotOpen(reason: string): CannotOpenError {
     const { origin, pathname } = this.#url;
-    return new CannotOpenError(
-      `Cannot open the store of topics "${origin}${pathname}": ${reason}, give the one that it was started with`,
-    );
+    return new CannotOpenError(`Cannot open the store of topics "${origin}${pathname}": ${reason}`);
   }
 
   async #fetch(request: Request, body: string | Uint8Array<ArrayBuffer>): Promise<Response> {
@@ -202,7 +217,7 @@ export class ConnectClient implements KvEngine {
       this.#noteTime(response, begin);
       return response;
     } catch (error) {
-      throw hasReason(error) ? new Error(withoutAddress(error.cause.message)) : error;
+      throw hasReason(error) ? new Error(reasonOf(error.cause.message)) : error;
     }
   }
 
@@ -251,6 +266,13 @@ function toAccess({ version, databaseId, endpoints, token, expiresAt }: Metadata
 /** Whether it is the "fetch failed" of a request that got no answer, whose cause tells why: no such name, nobody listens, no trust. */
 function hasReason(error: unknown): error is TypeError & { readonly cause: Error } {
   return error instanceof TypeError && error.cause instanceof Error;
+}
+
+/** Why a request got no answer. */
+function reasonOf(message: string): string {
+  // What TLS makes of an answer that is plain text.
+  if (message.includes("InvalidContentType")) return "the server does not speak TLS, give its address with http://";
+  return withoutAddress(message);
 }
 
 /** What went wrong, without the address, whose query may be a secret: it ends before the first "): ", having no spaces. */

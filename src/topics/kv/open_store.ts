@@ -33,7 +33,12 @@ export function openStore(location: KvLocation, now: () => number = Date.now): K
     return new KvStore({ name: path, interval: FILE_INTERVAL, now, open: () => openFile(path), ...deadline });
   }
   if ("url" in location) {
-    const open = (signal: AbortSignal): Promise<KvEngine> => openDatabase(location, signal);
+    let wasThere = false;
+    const open = async (signal: AbortSignal): Promise<KvEngine> => {
+      const engine = await openDatabase(location, signal, wasThere);
+      wasThere = true;
+      return engine;
+    };
     return new KvStore({ name: nameOf(location.url), interval: WATCHED_INTERVAL, now, open, openWatching: open });
   }
   return new KvStore({
@@ -72,11 +77,15 @@ function reasonOfFile(error: unknown): string {
   return "it cannot be read and written, name a file in a folder that can";
 }
 
-async function openDatabase({ url, token }: DatabaseLocation, signal: AbortSignal): Promise<KvEngine> {
+async function openDatabase(
+  { url, token }: DatabaseLocation,
+  signal: AbortSignal,
+  wasThere: boolean,
+): Promise<KvEngine> {
   const name = nameOf(url);
   try {
     const given = token ?? Deno.env.get(TOKEN);
-    if (given !== undefined) return await ConnectClient.open(url, given, signal);
+    if (given !== undefined) return await ConnectClient.open(url, given, signal, wasThere);
   } catch (cause) {
     throw cause instanceof Deno.errors.NotCapable ? cannotOpen(name, cause.message, cause) : cause;
   }

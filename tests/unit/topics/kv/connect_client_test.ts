@@ -37,13 +37,13 @@ function test(title: string, behaviour: () => Behaviour, body: (client: Opened) 
       return exchange?.(access) ?? access;
     });
     const url = new URL(`http://127.0.0.1:${server.addr.port}/db?secret`);
-    const open = () => ConnectClient.open(url, "token");
+    const open: Opened["open"] = (before) => ConnectClient.open(url, "token", undefined, before?.wasThere);
     await body({ open, accesses });
   });
 }
 
 interface Opened {
-  readonly open: () => Promise<ConnectClient>;
+  readonly open: (before?: { readonly wasThere: boolean }) => Promise<ConnectClient>;
   readonly accesses: { readonly count: number };
 }
 
@@ -180,8 +180,40 @@ for (const status of [400, 401, 403]) {
     `cannot be opened where the token is refused with ${status}`,
     () => ({ exchange: () => new Response("secret", { status }), answer: () => written(1) }),
     async ({ open }) => {
-      const error = await assertRejects(open, CannotOpenError, "it refuses the token");
+      const error = await assertRejects(() => open(), CannotOpenError, "it refuses the token");
       assertEquals(error.message.includes("secret"), false);
+    },
+  );
+}
+
+for (const status of [404, 405, 410, 501]) {
+  const absent = () => new Response("secret", { status });
+  test(
+    `cannot be opened where a server says with ${status} that it is none`,
+    () => ({ exchange: absent, answer: () => written(1) }),
+    async ({ open }) => {
+      const error = await assertRejects(
+        () => open(),
+        CannotOpenError,
+        "there is no KV Connect at this address, give that of",
+      );
+      assertEquals(error.message.includes("secret"), false);
+    },
+  );
+
+  test(
+    `waits for a database that was there, whatever else answers with ${status}`,
+    () => {
+      const answers = [undefined, absent(), absent(), undefined];
+      return { lifetime: 0, exchange: () => answers.shift(), answer: () => written(1) };
+    },
+    async ({ open }) => {
+      const client = await open();
+      const error = await assertRejects(() => client.write({}), Error, `status ${status}`);
+      assertEquals(error instanceof CannotOpenError, false);
+      const again = await assertRejects(() => open({ wasThere: true }), Error, `status ${status}`);
+      assertEquals(again instanceof CannotOpenError, false);
+      assertEquals(await client.write({}), VERSION);
     },
   );
 }
@@ -205,7 +237,7 @@ for (
     `does not repeat what a server says that gives ${what} for its description`,
     () => ({ exchange: () => new Response(description), answer: () => written(1) }),
     async ({ open }) => {
-      await assertRejects(open, Error, "The database does not describe itself in a way that can be used");
+      await assertRejects(() => open(), Error, "The database does not describe itself in a way that can be used");
     },
   );
 }
@@ -238,6 +270,13 @@ Deno.test("A client of a database tells why no server answers, and not what the 
   const error = await assertRejects(() => ConnectClient.open(url, "token"), Error);
   assertMatch(error.message, /^error sending request: client error \(Connect\): .*refused/);
   assertEquals(error.message.includes("secret"), false);
+});
+
+Deno.test("A client of a database tells that a server does not speak TLS, and what to give", async () => {
+  await using server = Deno.serve({ port: 0, hostname: "127.0.0.1", onListen: () => {} }, () => new Response());
+  const url = new URL(`https://127.0.0.1:${server.addr.port}/db?secret`);
+  const error = await assertRejects(() => ConnectClient.open(url, "token"), Error);
+  assertEquals(error.message, "the server does not speak TLS, give its address with http://");
 });
 
 Deno.test("A client of a database tells why a connection broke, and not what the address may hold", async () => {
@@ -286,7 +325,7 @@ test(
     return { exchange: () => answers.shift(), answer: () => written(1) };
   },
   async ({ open }) => {
-    await assertRejects(open, Error, "status 503");
+    await assertRejects(() => open(), Error, "status 503");
     assertEquals(await (await open()).write({}), VERSION);
   },
 );
