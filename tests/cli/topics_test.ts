@@ -43,11 +43,40 @@ Deno.test("webfw topics lists what the store beside the module keeps, from any f
 
   const behind = await Webfw.finish(["topics", "site/main.ts", "--after", ids[0]!], { cwd });
   assertEquals(behind.stdout.split("\n").map((line) => line.split(/ {2,}/).at(-1)), ["BEHIND", "2", "-"]);
-  const elsewhere = await Webfw.finish(["topics", "site/main.ts"], {
-    cwd,
-    env: { WEBFW_TOPICS: join(cwd, "other.sqlite") },
+});
+
+Deno.test("webfw topics makes no store where there is none, and says so", async () => {
+  const imports = await frameworkImports();
+  await using project = await Project.create({ "main.ts": MAIN, "notes": "text", "deno.json": { imports } });
+  const cwd = project.path;
+  const places = ["mistyped/topics.sqlite", "notes/topics.sqlite", "mistyped.sqlite"];
+  for (const args of [[], ["--tail", "orders"]]) {
+    for (const place of places) {
+      const path = join(cwd, place);
+      const { code, stdout, stderr } = await Webfw.finish(["topics", "main.ts", ...args], {
+        cwd,
+        env: { WEBFW_TOPICS: path },
+      });
+      const message = `Cannot open the store of topics "${path}": there is none, ` +
+        "name the file of the application, which makes it when it first uses it";
+      assertEquals([code, stdout, stderr.split("\n").at(-1)], [1, "", `error: ${message}`]);
+    }
+  }
+  const names = await Array.fromAsync(Deno.readDir(cwd), ({ name }) => name);
+  assertEquals(names.filter((name) => name.startsWith("mistyped")), []);
+});
+
+Deno.test("webfw topics shows a store without topics as a table without rows", async () => {
+  await using project = await Project.create({
+    "main.ts": MAIN,
+    "deno.json": { imports: await frameworkImports() },
   });
-  assertEquals(elsewhere.stdout, "TOPIC  MESSAGES  SIZE  OLDEST  NEWEST  RETENTION");
+  const cwd = project.path;
+  const app = new App({ topics: join(cwd, ".webfw/topics.sqlite") });
+  await app.topic("orders", { durable: true }).head();
+  await app.stop();
+  const { code, stdout } = await Webfw.finish(["topics", "main.ts"], { cwd });
+  assertEquals([code, stdout], [0, "TOPIC  MESSAGES  SIZE  OLDEST  NEWEST  RETENTION"]);
 });
 
 Deno.test("webfw topics shows names and data of clients without what a terminal obeys", async () => {

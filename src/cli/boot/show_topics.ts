@@ -12,6 +12,8 @@ export async function showTopics(load: Load, plan: TopicsPlan): Promise<never> {
   stopWithParent(plan.parent);
   // What the module prints goes to stderr: stdout has the topics alone.
   for (const method of ["log", "info", "debug", "table", "dir"] as const) console[method] = console.error;
+  // A path that was mistyped must not become a store without topics.
+  Reflect.set(globalThis, Symbol.for("webfw.onlyLooks"), true);
   const app = await loadApp(load, plan);
   const { after } = plan;
   if (!isWebfwApp(app) || app.reportTopics === undefined) {

@@ -22,8 +22,8 @@ export const TOPICS: Command = {
   ],
   takesDenoFlags: true,
   details: `The store is the one that the application would use: that of its option "topics", else of WEBFW_TOPICS,
-else the file .webfw/topics.sqlite beside the module. The application is loaded, and not started.
-To list topics, all that they keep is read.
+else the file .webfw/topics.sqlite beside the module. A file that is not there is not made. The
+application is loaded, and not started. To list topics, all that they keep is read.
 
 ${TARGET_DETAILS}`,
   run(invocation) {

@@ -12,6 +12,9 @@ const TOKEN = "DENO_KV_ACCESS_TOKEN";
 const CURES =
   'start the program with "webfw run", give Deno the flag --unstable-kv, or put "unstable": ["kv"] into deno.json';
 
+/** Where the command line says that the program only looks at stores: one that is not there is not made. */
+const ONLY_LOOKS: unique symbol = Symbol.for("webfw.onlyLooks");
+
 /** How often a file is looked at for what other processes have written, in milliseconds. */
 const FILE_INTERVAL = 50;
 /** The longest that a timer runs, in milliseconds: 25 days. */
@@ -51,13 +54,28 @@ export function openStore(location: KvLocation, now: () => number = Date.now): K
 }
 
 async function openFile(path: string): Promise<KvEngine> {
+  const isFile = path !== ":memory:";
+  const onlyLooks = Reflect.get(globalThis, ONLY_LOOKS) === true;
+  if (isFile && onlyLooks && await isMissing(path)) {
+    throw cannotOpen(path, "there is none, name the file of the application, which makes it when it first uses it");
+  }
   try {
-    if (path !== ":memory:") await makeFolder(path);
+    if (isFile && !onlyLooks) await makeFolder(path);
     return toEngine(await (hasOwnClient() ? Deno.openKv(path) : openNpmFile(path)));
   } catch (cause) {
     if (cause instanceof ClientMissingError) throw clientMissing(path, cause);
     // Another process holds it for a few milliseconds. What else is wrong with a file is so the next time.
     throw isBusyFile(cause) ? cause : cannotOpen(path, reasonOfFile(cause), cause);
+  }
+}
+
+async function isMissing(path: string): Promise<boolean> {
+  try {
+    await Deno.stat(path);
+    return false;
+  } catch (error) {
+    // What else is wrong, opening it tells.
+    return error instanceof Deno.errors.NotFound || error instanceof Deno.errors.NotADirectory;
   }
 }
 
