@@ -12,7 +12,16 @@ import { loadApp } from "./boot/load_app.ts";
 import { failToLoad, hasRun } from "./boot/load_failure.ts";
 import { stopWithParent } from "./boot/parent.ts";
 import { followTopic, openTopic, toPlainJson, writeOut } from "./boot/follow_topic.ts";
-import { printTopics, showTopics, toAge, toSize } from "./boot/show_topics.ts";
+import {
+  printTopics,
+  showTopics,
+  tellUnread,
+  toAge,
+  toCells,
+  toLagCell,
+  toPlainName,
+  toSize,
+} from "./boot/show_topics.ts";
 import type { Plan, ServePlan, TopicsPlan } from "./boot/plan.ts";
 import { printDocument } from "./boot/print_document.ts";
 import { announce, findObstacle, serve } from "./boot/serve.ts";
@@ -46,8 +55,12 @@ const SCOPE = [
   serveInWorker,
   showTopics,
   stopWithParent,
+  tellUnread,
   toAge,
+  toCells,
+  toLagCell,
   toPlainJson,
+  toPlainName,
   toSize,
   watcherIsReady,
   writeOut,

@@ -21,6 +21,11 @@ export interface TopicReport {
   readonly retention: { readonly age: number; readonly count: number; readonly bytes: number };
   /** How far behind a reader is that has come to the id that was asked for, where that is one of this topic. */
   readonly lag: TopicLag | undefined;
+  /**
+   * Why not all that is kept could be read, where a later version of the framework has written it: what is counted is what comes
+   * before that, and how far behind a reader is is not known.
+   */
+  readonly failure: string | undefined;
 }
 
 /** How far behind a reader is. */
@@ -31,10 +36,22 @@ export interface TopicLag {
   readonly gap: "retention" | "ahead" | undefined;
 }
 
+/** What was counted so far. */
+interface Count {
+  messages: number;
+  bytes: number;
+  /** How many come after the place of the reader. */
+  behind: number;
+  oldest?: number;
+  newest?: number;
+  bounds?: LogBounds;
+}
+
 const LIMITS: ReadLimits = { maxMessages: 1_000, maxBytes: 1024 * 1024 };
 
 /**
- * Looks at all topics of a store, by their names. It reads all that they keep.
+ * Looks at all topics of a store, by their names. It reads all that they keep. One that cannot be read does not keep it from the
+ * others.
  *
  * @param store The store.
  * @param after The id that a reader has come to.
@@ -50,39 +67,49 @@ export async function reportTopics(store: TopicStore, after: string | undefined)
 }
 
 async function reportTopic(store: TopicStore, log: LogRef, after: string | undefined): Promise<TopicReport> {
-  const counts = { messages: 0, bytes: 0, behind: 0 };
+  const count: Count = { messages: 0, bytes: 0, behind: 0 };
   const place = after === undefined ? LOG_START : toPlace(after).cursor;
-  let [oldest, newest]: (number | undefined)[] = [];
-  let bounds: LogBounds | undefined;
+  const failure = await countKept(count, store, log, place).then(() => undefined, toFailure);
+  const bounds = count.bounds ?? await store.bounds(log);
+  const head = toId(bounds.epoch, bounds.head);
+  const hasLag = failure === undefined && after !== undefined && isSameEpoch(after, head);
+  const { age, count: most, bytes } = log.policy;
+  return {
+    name: log.name,
+    messages: count.messages,
+    bytes: count.bytes,
+    oldest: toDate(count.oldest),
+    newest: toDate(count.newest),
+    head,
+    retention: { age, count: most, bytes },
+    lag: hasLag ? { messages: count.behind, gap: gapOf(place, bounds) } : undefined,
+    failure,
+  };
+}
+
+/** Counts what is kept of a log, and what of it comes after a place. */
+async function countKept(count: Count, store: TopicStore, log: LogRef, place: Cursor): Promise<void> {
   for (let from: Cursor = LOG_START;;) {
     const page = await store.read(log, from, LIMITS);
     // What is too old is told of by the page that has passed over it.
-    const low = bounds && bounds.low > page.low ? bounds.low : page.low;
-    bounds = { epoch: page.epoch, low, head: page.head };
+    const low = count.bounds && count.bounds.low > page.low ? count.bounds.low : page.low;
+    count.bounds = { epoch: page.epoch, low, head: page.head };
     for (const { cursor, bytes, time } of page.messages) {
-      oldest ??= time;
-      newest = time;
-      counts.messages++;
-      counts.bytes += bytes;
-      if (cursor > place) counts.behind++;
+      count.oldest ??= time;
+      count.newest = time;
+      count.messages++;
+      count.bytes += bytes;
+      if (cursor > place) count.behind++;
       from = cursor;
     }
-    if (page.messages.length === 0) break;
+    if (page.messages.length === 0) return;
   }
-  const { age, count, bytes } = log.policy;
-  const head = toId(bounds.epoch, bounds.head);
-  return {
-    name: log.name,
-    messages: counts.messages,
-    bytes: counts.bytes,
-    oldest: toDate(oldest),
-    newest: toDate(newest),
-    head,
-    retention: { age, count, bytes },
-    lag: after !== undefined && isSameEpoch(after, head)
-      ? { messages: counts.behind, gap: gapOf(place, bounds) }
-      : undefined,
-  };
+}
+
+/** What is told of a log that cannot be read. What else fails is the store, for all logs. */
+function toFailure(error: unknown): string {
+  if (error instanceof TypeError) return error.message;
+  throw error;
 }
 
 function gapOf(place: Cursor, { low, head }: LogBounds): TopicLag["gap"] {

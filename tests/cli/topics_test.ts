@@ -66,6 +66,38 @@ Deno.test("webfw topics makes no store where there is none, and says so", async 
   assertEquals(names.filter((name) => name.startsWith("mistyped")), []);
 });
 
+Deno.test("webfw topics lists the other topics where a later version has written one, and tells of that one", async () => {
+  const { project, ids } = await projectWithTopics();
+  await using _project = project;
+  const cwd = project.path;
+  const kv = await Deno.openKv(join(cwd, "site/.webfw/topics.sqlite"));
+  for await (const { key, value } of kv.list<Uint8Array>({ prefix: ["webfw", "1", "log", "orders"] })) {
+    // The format comes first.
+    if (value[0] === 1) await kv.set(key, value.with(0, 2));
+  }
+  kv.close();
+  const { code, stdout, stderr } = await Webfw.finish(["topics", "site/main.ts", "--after", ids[0]!], { cwd });
+  const message = "Cannot read the store of topics: a later version of webfw has written it, use that one";
+  assertEquals([code, stderr.split("\n").at(-1)], [1, `error: Topic orders: ${message}`]);
+  const [, orders, words] = stdout.split("\n");
+  assertMatch(orders!, /^orders( +-){4} +2 d, 500 messages, 64 MiB +-$/);
+  assertMatch(words!, /^"two words" +1 +6 B +\d+ s +\d+ s +1\.5 KiB +-$/);
+});
+
+Deno.test("webfw topics gives a long name in full, and does not widen the rows of the others for it", async () => {
+  const { project } = await projectWithTopics();
+  await using _project = project;
+  const cwd = project.path;
+  const name = "x".repeat(256);
+  const app = new App({ topics: join(cwd, "site/.webfw/topics.sqlite") });
+  await app.topic(name, { durable: true, retention: { count: 5 } }).publish(1);
+  await app.stop();
+  const { stdout } = await Webfw.finish(["topics", "site/main.ts"], { cwd });
+  const [header, orders, , long] = stdout.split("\n");
+  assertEquals([header!.indexOf("MESSAGES"), orders!.indexOf("3")], ['"two words"  '.length, '"two words"  '.length]);
+  assertMatch(long!, new RegExp(`^${name}  1 +1 B `));
+});
+
 Deno.test("webfw topics shows a store without topics as a table without rows", async () => {
   await using project = await Project.create({
     "main.ts": MAIN,

@@ -23,6 +23,8 @@ export interface TopicRow {
   readonly newest: Date | undefined;
   readonly retention: { readonly age: number; readonly count: number; readonly bytes: number };
   readonly lag: { readonly messages: number; readonly gap: "retention" | "ahead" | undefined } | undefined;
+  /** Why not all of it could be read; an early version of the framework does not tell. */
+  readonly failure?: string | undefined;
 }
 
 /** A message, or where some are missing a gap. */

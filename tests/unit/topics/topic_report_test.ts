@@ -2,7 +2,7 @@
 
 import { assertEquals, assertRejects } from "@std/assert";
 import { toId, toPlace } from "../../../src/topics/message_id.ts";
-import type { LogRef } from "../../../src/topics/store.ts";
+import { LOG_START, type LogRef, type TopicStore } from "../../../src/topics/store.ts";
 import { reportTopics } from "../../../src/topics/topic_report.ts";
 import { MemoryStore } from "../../../src/topics/memory_store.ts";
 import { FILE } from "../../contract/kv/file_store.ts";
@@ -48,6 +48,29 @@ Deno.test("A report counts what is kept, and tells how far behind a reader is", 
   time += 600 * SECOND;
   const [, empty] = await reportTopics(store, first);
   assertEquals([empty!.messages, empty!.oldest, empty!.head], [0, undefined, second]);
+});
+
+Deno.test("A topic that cannot be read does not keep a report from the others; a store that fails does", async () => {
+  await using prepared = await FILE.prepare(Date.now);
+  const store = prepared.open();
+  const message = { id: undefined, type: undefined, data: "1", bytes: 1 };
+  const heads: string[] = [];
+  for (const name of ["a", "b", "c"]) {
+    const { epoch, outcomes } = await store.append(log(name), [message], { series: name, first: 0 });
+    heads.push(toId(epoch, outcomes[0]!.cursor));
+  }
+  const failing = (error: Error): TopicStore => {
+    const read: TopicStore["read"] = async (log, after, limits) => {
+      const isFailing = log.name === "a" || log.name === "b" && after !== LOG_START;
+      return isFailing ? await Promise.reject(error) : await store.read(log, after, limits);
+    };
+    return { read, bounds: (log) => store.bounds(log), list: () => store.list!() } as TopicStore;
+  };
+  const [a, b, c] = await reportTopics(failing(new TypeError("of later")), heads[1]);
+  assertEquals([a!.messages, a!.oldest, a!.head, a!.failure], [0, undefined, heads[0], "of later"]);
+  assertEquals([b!.messages, b!.bytes, b!.head, b!.lag, b!.failure], [1, 1, heads[1], undefined, "of later"]);
+  assertEquals([c!.messages, c!.failure], [1, undefined]);
+  await assertRejects(() => reportTopics(failing(new Error("away")), undefined), Error, "away");
 });
 
 Deno.test("More topics than are listed at once are listed", async () => {
