@@ -1,8 +1,11 @@
 // A page that watches orders while the nodes of the shop are killed, one after the other.
 
 import { assert, assertEquals } from "@std/assert";
+import { App, type GapReason, type ServerSentEvent, SSE } from "@webfw/core";
 import type { Page } from "npm:playwright-core@^1.65.1";
 import { fileURLToPath } from "node:url";
+import * as v from "valibot";
+import { page as pageRouter } from "../../examples/orders/page.ts";
 import { Lines } from "../cli/lines.ts";
 import { until } from "../cli/patience.ts";
 import { freePorts } from "../support/free_ports.ts";
@@ -171,3 +174,71 @@ browserTest("A page orders at another node when its own has gone, and the order 
   await backAgain;
   assertEquals(watched.complaints.filter((text) => /uncaught|dialog|Content Security/.test(text)), []);
 });
+
+/** A node whose stream of orders is what a test says: a list for each connection, of which the last is left open. */
+class ScriptedNode implements AsyncDisposable {
+  /** What connections asked to go on after. */
+  readonly asked: (string | undefined)[] = [];
+  readonly #streams: ServerSentEvent[][];
+  readonly #closing = Promise.withResolvers<void>();
+  readonly #server: Deno.HttpServer<Deno.NetAddr>;
+  #app: App | undefined;
+
+  constructor(streams: ServerSentEvent[][]) {
+    this.#streams = streams;
+    const options = { hostname: "127.0.0.1", port: 0, onListen: () => {} };
+    this.#server = Deno.serve(options, (request) => (this.#app ??= this.#makeApp()).fetch(request));
+  }
+
+  get url(): string {
+    return `http://127.0.0.1:${this.#server.addr.port}`;
+  }
+
+  #makeApp(): App {
+    const app = new App();
+    const nodes = [{ name: "one", url: this.url }];
+    app.include(pageRouter(nodes));
+    app.get("/nodes", async () => nodes);
+    const query = { lastEventId: v.optional(v.string()) };
+    app.get("/orders/events", { query }, async (_request, { lastEventId }) => {
+      this.asked.push(lastEventId);
+      return SSE(this.#nextStream());
+    });
+    return app;
+  }
+
+  async *#nextStream(): AsyncGenerator<ServerSentEvent> {
+    yield* this.#streams.shift() ?? [];
+    if (this.#streams.length === 0) await this.#closing.promise;
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    this.#closing.resolve();
+    await this.#server.shutdown();
+  }
+}
+
+const NOTE = "Some orders are no longer kept";
+const SHOWN: Readonly<Record<GapReason, string[]>> = {
+  retention: ["Tea", "Milk", NOTE, "Bread"],
+  slow: ["Tea", "Milk", NOTE, "Bread"],
+  epoch: [NOTE, "Bread"],
+  ahead: [NOTE, "Bread"],
+};
+
+for (const [reason, shown] of Object.entries(SHOWN)) {
+  browserTest(`A page that is told of a gap, ${reason}, shows and counts no order twice`, async (browser) => {
+    const order = (id: string, item: string) => ({ id, data: { item, quantity: 1, node: "one" } });
+    await using node = new ScriptedNode([
+      [order("1", "Tea"), order("2", "Milk"), { event: "webfw.gap", id: "3", data: { reason } }],
+      [order("4", "Bread")],
+    ]);
+    await using watched = await WatchedPage.open(browser, node.url);
+    const { page } = watched;
+    await page.getByText("Bread", { exact: true }).waitFor();
+    assertEquals(await shownItems(page), shown);
+    assertEquals(await page.locator("#count").textContent(), `${shown.length - 1}`);
+    // It has been told of the gap once.
+    assertEquals(node.asked, [undefined, "3"]);
+  });
+}

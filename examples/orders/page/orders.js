@@ -9,7 +9,7 @@ const PAUSE = 300;
 const nodes = await (await fetch("/nodes")).json();
 /** The one that is connected, or tried: first the one that has sent the page. */
 let node = nodes.find(({ url }) => url === location.origin) ?? nodes[0];
-/** The id of the newest order that is shown. */
+/** The id of the newest order that is shown, or of the gap after it. */
 let last;
 
 function connect() {
@@ -21,7 +21,12 @@ function connect() {
     last = lastEventId;
     add(JSON.parse(data));
   };
-  events.addEventListener("webfw.gap", () => addRow(["Some orders are no longer kept", "", ""]));
+  events.addEventListener("webfw.gap", ({ data, lastEventId }) => {
+    last = lastEventId;
+    // What comes now is all that the store has: after its loss, or a backup, also what is shown already.
+    if (["epoch", "ahead"].includes(JSON.parse(data).reason)) clear();
+    addRow(["Some orders are no longer kept", "", ""]);
+  });
   events.onerror = () => {
     // It would try the same node again, for ever.
     events.close();
@@ -45,6 +50,11 @@ function show(state, isConnected) {
 function add({ item, quantity, node }) {
   addRow([item, quantity, node]);
   $("count").textContent = Number($("count").textContent) + 1;
+}
+
+function clear() {
+  $("orders").replaceChildren();
+  $("count").textContent = 0;
 }
 
 function addRow(cells) {
