@@ -3,7 +3,7 @@ import { dirname, resolve } from "node:path";
 import { CannotOpenError } from "../cannot_open_error.ts";
 import type { DatabaseLocation, KvLocation } from "../location.ts";
 import { ConnectClient } from "./connect_client.ts";
-import { isBusyFile, reasonOf } from "./connection.ts";
+import { type ConnectionOptions, isBusyFile, reasonOf } from "./connection.ts";
 import { type KvEngine, toEngine } from "./engine.ts";
 import { KvStore } from "./kv_store.ts";
 import { ClientMissingError, openNpmFile } from "./npm_client.ts";
@@ -36,12 +36,7 @@ export function openStore(location: KvLocation, now: () => number = Date.now): K
     return new KvStore({ name: path, interval: FILE_INTERVAL, now, open: () => openFile(path), ...deadline });
   }
   if ("url" in location) {
-    let wasThere = false;
-    const open = async (signal: AbortSignal): Promise<KvEngine> => {
-      const engine = await openDatabase(location, signal, wasThere);
-      wasThere = true;
-      return engine;
-    };
+    const open = openerOf(location);
     return new KvStore({ name: nameOf(location.url), interval: WATCHED_INTERVAL, now, open, openWatching: open });
   }
   return new KvStore({
@@ -51,6 +46,16 @@ export function openStore(location: KvLocation, now: () => number = Date.now): K
     open: openAttached,
     openWatching: openAttached,
   });
+}
+
+/** Opens a database on the network as often as it takes: once it was there, it is waited for whatever else answers in its place. */
+export function openerOf(location: DatabaseLocation): ConnectionOptions["open"] {
+  let wasThere = false;
+  return async (signal) => {
+    const engine = await openDatabase(location, signal, wasThere);
+    wasThere = true;
+    return engine;
+  };
 }
 
 async function openFile(path: string): Promise<KvEngine> {
