@@ -59,17 +59,14 @@ export class ConnectClient implements KvEngine {
   readonly #closing = new AbortController();
   /** Its own: of HTTP/2 a connection that all requests share stays there when they are aborted, also where nothing comes through it. */
   readonly #http: Deno.HttpClient = Deno.createHttpClient({});
-  /** Whether there was a database at the address. */
-  #wasThere: boolean;
   #access: Access | undefined;
   #ahead = 0;
   /** Is on its way. */
   #renewal: Promise<Access> | undefined;
 
-  private constructor(url: URL, token: string, wasThere: boolean) {
+  private constructor(url: URL, token: string) {
     this.#url = url;
     this.#token = token;
-    this.#wasThere = wasThere;
   }
 
   /**
@@ -78,12 +75,11 @@ export class ConnectClient implements KvEngine {
    * @param url Its address.
    * @param token What it lets in.
    * @param signal Closes it, also while it waits for the first answer.
-   * @param wasThere Whether there was a database at the address before.
-   * @throws {CannotOpenError} When it does not let this token in, or there is none at the address and never was.
+   * @throws {CannotOpenError} When it does not let this token in, or there is none at the address.
    */
-  static async open(url: URL, token: string, signal?: AbortSignal, wasThere = false): Promise<ConnectClient> {
+  static async open(url: URL, token: string, signal?: AbortSignal): Promise<ConnectClient> {
     signal?.throwIfAborted();
-    const client = new ConnectClient(url, token, wasThere);
+    const client = new ConnectClient(url, token);
     signal?.addEventListener("abort", () => client.close(), { once: true });
     try {
       await client.#renew();
@@ -179,17 +175,14 @@ export class ConnectClient implements KvEngine {
       await response.body?.cancel();
       // Trying again would change nothing.
       if (REFUSALS.includes(response.status)) throw this.#cannotOpen(`it refuses the token, ${TOKEN_CURE}`);
-      // A gateway may say so, too, while the database behind it starts anew.
-      if (ABSENCES.includes(response.status) && !this.#wasThere) {
+      if (ABSENCES.includes(response.status)) {
         throw this.#cannotOpen("there is no KV Connect at this address, give that of a denokv");
       }
       throw new Error(`The database answered with the status ${response.status}`);
     }
     const metadata = await response.text();
     try {
-      const access = toAccess(JSON.parse(metadata), response.url);
-      this.#wasThere = true;
-      return access;
+      return toAccess(JSON.parse(metadata), response.url);
     } catch {
       // What was wrong may hold an address or a token.
       throw new Error("The database does not describe itself in a way that can be used");

@@ -3,7 +3,7 @@ import { dirname, resolve } from "node:path";
 import { CannotOpenError } from "../cannot_open_error.ts";
 import type { DatabaseLocation, KvLocation } from "../location.ts";
 import { ConnectClient } from "./connect_client.ts";
-import { type ConnectionOptions, isBusyFile, reasonOf } from "./connection.ts";
+import { isBusyFile, reasonOf } from "./connection.ts";
 import { type KvEngine, toEngine } from "./engine.ts";
 import { KvStore } from "./kv_store.ts";
 import { ClientMissingError, openNpmFile } from "./npm_client.ts";
@@ -36,7 +36,7 @@ export function openStore(location: KvLocation, now: () => number = Date.now): K
     return new KvStore({ name: path, interval: FILE_INTERVAL, now, open: () => openFile(path), ...deadline });
   }
   if ("url" in location) {
-    const open = openerOf(location);
+    const open = (signal: AbortSignal): Promise<KvEngine> => openDatabase(location, signal);
     return new KvStore({ name: nameOf(location.url), interval: WATCHED_INTERVAL, now, open, openWatching: open });
   }
   return new KvStore({
@@ -46,16 +46,6 @@ export function openStore(location: KvLocation, now: () => number = Date.now): K
     open: openAttached,
     openWatching: openAttached,
   });
-}
-
-/** Opens a database on the network as often as it takes: once it was there, it is waited for whatever else answers in its place. */
-export function openerOf(location: DatabaseLocation): ConnectionOptions["open"] {
-  let wasThere = false;
-  return async (signal) => {
-    const engine = await openDatabase(location, signal, wasThere);
-    wasThere = true;
-    return engine;
-  };
 }
 
 async function openFile(path: string): Promise<KvEngine> {
@@ -103,12 +93,11 @@ function reasonOfFile(error: unknown): string {
 async function openDatabase(
   { url, token }: DatabaseLocation,
   signal: AbortSignal,
-  wasThere: boolean,
 ): Promise<KvEngine> {
   const name = nameOf(url);
   try {
     const given = token ?? Deno.env.get(TOKEN);
-    if (given !== undefined) return await ConnectClient.open(url, given, signal, wasThere);
+    if (given !== undefined) return await ConnectClient.open(url, given, signal);
   } catch (cause) {
     throw cause instanceof Deno.errors.NotCapable ? cannotOpen(name, cause.message, cause) : cause;
   }

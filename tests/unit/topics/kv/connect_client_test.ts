@@ -37,13 +37,13 @@ function test(title: string, behaviour: () => Behaviour, body: (client: Opened) 
       return exchange?.(access) ?? access;
     });
     const url = new URL(`http://127.0.0.1:${server.addr.port}/db?secret`);
-    const open: Opened["open"] = (before) => ConnectClient.open(url, "token", undefined, before?.wasThere);
+    const open = () => ConnectClient.open(url, "token");
     await body({ open, accesses });
   });
 }
 
 interface Opened {
-  readonly open: (before?: { readonly wasThere: boolean }) => Promise<ConnectClient>;
+  readonly open: () => Promise<ConnectClient>;
   readonly accesses: { readonly count: number };
 }
 
@@ -198,22 +198,6 @@ for (const status of [404, 405, 410, 501]) {
         "there is no KV Connect at this address, give that of",
       );
       assertEquals(error.message.includes("secret"), false);
-    },
-  );
-
-  test(
-    `waits for a database that was there, whatever else answers with ${status}`,
-    () => {
-      const answers = [undefined, absent(), absent(), undefined];
-      return { lifetime: 0, exchange: () => answers.shift(), answer: () => written(1) };
-    },
-    async ({ open }) => {
-      const client = await open();
-      const error = await assertRejects(() => client.write({}), Error, `status ${status}`);
-      assertEquals(error instanceof CannotOpenError, false);
-      const again = await assertRejects(() => open({ wasThere: true }), Error, `status ${status}`);
-      assertEquals(again instanceof CannotOpenError, false);
-      assertEquals(await client.write({}), VERSION);
     },
   );
 }
