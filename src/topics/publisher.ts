@@ -19,6 +19,8 @@ export interface PublishResult {
 const MAX_WAITING_BYTES = 64 * 1024 * 1024;
 /** What a message that waits takes beside its texts, rounded up: itself, its promise, and what listens to its signal. */
 const WAITING_OVERHEAD = 512;
+/** How long a store that is away is waited for, in milliseconds: stores try what they are asked for as long. */
+const PATIENCE = 30_000;
 
 /** What a queue needs. */
 export interface PublisherOptions {
@@ -67,12 +69,14 @@ export class Publisher {
   }
 
   /**
-   * Stores a message.
+   * Stores a message. One that waits for its turn fails with those before it where it has waited for 30 seconds by then, or else is
+   * tried for as long as they were.
    *
    * @param message The message.
    * @param signal Gives up. Its reason is thrown where the message has not been sent to the store.
    * @throws {RangeError} When it is larger than the store takes.
-   * @throws {Error} When too much waits for the store already.
+   * @throws {Error} When too much waits for the store already, or when it was not sent, since the store has not answered for 30
+   * seconds: nothing is stored.
    * @throws {CannotOpenError} When the store cannot be opened.
    * @throws {PublishOutcomeUnknown} When it was sent, and then given up or not answered.
    */
@@ -123,7 +127,23 @@ export class Publisher {
     } catch (error) {
       this.#series.end();
       for (const waiting of batch) waiting.fail(error);
+      this.#failLate(error);
     }
+  }
+
+  /** Fails what has waited for as long as a store is tried again: each batch would be tried for that long by itself. */
+  #failLate(cause: unknown): void {
+    const latest = performance.now() - PATIENCE;
+    for (const waiting of this.#queue) {
+      // They are in the order in which they came.
+      if (waiting.begin > latest) return;
+      this.#drop(waiting, cause);
+    }
+  }
+
+  #drop(waiting: Waiting, cause: unknown): void {
+    this.#remove(waiting);
+    waiting.fail(cause);
   }
 
   #takeBatch({ maxBatchMessages, maxBatchIds, maxBatchBytes }: StoreCapabilities): readonly Waiting[] {
@@ -176,6 +196,8 @@ class Waiting {
   /** What to publish it again with; undefined until it is sent to the store. */
   #sentId: string | undefined;
   hasLeft = false;
+  /** When it was published, in milliseconds of `performance.now()`. */
+  readonly begin: number = performance.now();
   /** What has to be waited for before it is sent; undefined when that is over. */
   held: Promise<void> | undefined;
 
@@ -213,15 +235,28 @@ class Waiting {
 
   /** Ends it without an answer of the store. */
   fail(cause: unknown): void {
-    this.#signal?.removeEventListener("abort", this.#leave);
-    const id = this.#sentId;
-    const isUnknown = id !== undefined && !(cause instanceof CannotOpenError);
-    this.#answer.reject(isUnknown ? new PublishOutcomeUnknown(this.#topic, id, cause) : cause);
+    this.#end(cause instanceof CannotOpenError ? cause : this.#unknown(cause) ?? this.#notSent(cause));
   }
 
   readonly #leave = (): void => {
     this.hasLeft = true;
-    this.fail(this.#signal?.reason);
+    const reason = this.#signal?.reason;
+    this.#end(this.#unknown(reason) ?? reason);
     this.#onLeave();
   };
+
+  #end(error: unknown): void {
+    this.#signal?.removeEventListener("abort", this.#leave);
+    this.#answer.reject(error);
+  }
+
+  #unknown(cause: unknown): PublishOutcomeUnknown | undefined {
+    const id = this.#sentId;
+    return id === undefined ? undefined : new PublishOutcomeUnknown(this.#topic, id, cause);
+  }
+
+  #notSent(cause: unknown): Error {
+    const message = `Cannot publish to the topic "${this.#topic}": the store did not answer in time, nothing is stored`;
+    return new Error(message, { cause });
+  }
 }

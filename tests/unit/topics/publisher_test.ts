@@ -1,11 +1,15 @@
 import { assert, assertEquals, assertInstanceOf, assertRejects } from "@std/assert";
-import { MemoryStore } from "../../../src/topics/memory_store.ts";
+import { inVirtualTime } from "../../../faults/simulation/virtual_time.ts";
+import { CannotOpenError } from "../../../src/topics/cannot_open_error.ts";
+import { MEMORY_CAPABILITIES, MemoryStore } from "../../../src/topics/memory_store.ts";
 import { PublishOutcomeUnknown } from "../../../src/topics/publish_outcome_unknown.ts";
 import type { AppendOptions } from "../../../src/topics/store.ts";
 import { Topics } from "../../../src/topics/topics.ts";
 import { Clock } from "../../contract/clock.ts";
 import { FaultyStore } from "../../contract/faulty_store.ts";
 import { Gate } from "../../contract/gate.ts";
+import { takeData } from "../../contract/reading.ts";
+import { Random } from "../support/random.ts";
 
 Deno.test("Messages without much data do not fill the memory either while a store hangs", async () => {
   const store = new FaultyStore(new MemoryStore());
@@ -69,4 +73,93 @@ Deno.test("Batches are of one series as long as everybody knows what became of t
   assertEquals(appended.map(({ first }) => first), [0, 3, 4, 0, 1, 0, 0, 1]);
   assertEquals(error.id, `${appended[5]!.series}.0`);
   await topics.close();
+});
+
+/** A store that takes one message at a time, and the topics over it. */
+function oneByOne(): { store: FaultyStore; topics: Topics } {
+  const capabilities = { ...MEMORY_CAPABILITIES, maxBatchMessages: 1 };
+  const store = new FaultyStore(Object.assign(new MemoryStore(), { capabilities }));
+  return { store, topics: new Topics({ openStore: () => store }) };
+}
+
+/** Does not answer for as long as a store is tried again. */
+async function away(): Promise<never> {
+  await pass(30_001);
+  throw new Error("away");
+}
+
+function pass(ms: number): Promise<void> {
+  return new Promise((resolve) => setTimeout(resolve, ms));
+}
+
+/** How a publish ended, and when: `stored`, or the name and the message of the error and the message of its cause. */
+async function endOf(publishing: Promise<unknown>): Promise<{ at: number; end: string }> {
+  const begin = performance.now();
+  const end = await publishing.then(
+    () => "stored",
+    ({ name, message, cause }) => name === "Error" ? `${message}: ${cause.message}` : `${name}: ${cause?.message}`,
+  );
+  return { at: Math.round((performance.now() - begin) / 1_000), end };
+}
+
+const NOT_SENT = 'Cannot publish to the topic "numbers": the store did not answer in time, nothing is stored: away';
+
+Deno.test("While the store is away, nobody waits for the turns of others: whoever has waited for 30 s is told with them", async () => {
+  await inVirtualTime(new Random(1), async () => {
+    const { store, topics } = oneByOne();
+    const topic = topics.topic<number>("numbers");
+    store.faults = { beforeAppend: away };
+    const early = [0, 1, 2, 3].map((number) => endOf(topic.publish(number)));
+    await pass(10_000);
+    const late = [4, 5].map((number) => endOf(topic.publish(number)));
+    assertEquals(await Promise.all([...early, ...late]), [
+      { at: 30, end: "PublishOutcomeUnknown: away" },
+      ...[1, 2, 3].map(() => ({ at: 30, end: NOT_SENT })),
+      { at: 50, end: "PublishOutcomeUnknown: away" },
+      { at: 50, end: NOT_SENT },
+    ]);
+    const sixth = endOf(topic.publish(6));
+    await pass(10_000);
+    store.faults = {};
+    const seventh = endOf(topic.publish(7));
+    assertEquals(await Promise.all([sixth, seventh]), [
+      { at: 30, end: "PublishOutcomeUnknown: away" },
+      { at: 20, end: "stored" },
+    ]);
+    await topic.publish(8);
+    assertEquals(await takeData(topic.subscribe({ from: "earliest" }), 2), [7, 8]);
+    await topics.close();
+  });
+});
+
+Deno.test("Where the store cannot be opened, those who have waited for 30 s are told so", async () => {
+  await inVirtualTime(new Random(1), async () => {
+    const { store, topics } = oneByOne();
+    const topic = topics.topic<number>("numbers");
+    const refused = new CannotOpenError("It refuses the token");
+    store.faults = { beforeAppend: () => away().catch(() => Promise.reject(refused)) };
+    const outcomes = await Promise.allSettled([0, 1].map((number) => topic.publish(number)));
+    assertEquals(outcomes, [0, 1].map(() => ({ status: "rejected", reason: refused })));
+    assertEquals(store.batches, [1]);
+    await topics.close();
+  });
+});
+
+Deno.test("A message that is held for a subscription does not wait longer than others either", async () => {
+  await inVirtualTime(new Random(1), async () => {
+    const { store, topics } = oneByOne();
+    const topic = topics.topic<number>("numbers");
+    store.faults = { beforeAppend: away, beforeBounds: () => pass(40_000) };
+    const sent = endOf(topic.publish(0));
+    const subscription = topic.subscribe();
+    const held = endOf(topic.publish(1));
+    assertEquals(await Promise.all([sent, held]), [
+      { at: 30, end: "PublishOutcomeUnknown: away" },
+      { at: 30, end: NOT_SENT },
+    ]);
+    store.faults = {};
+    await topic.publish(2);
+    assertEquals(await takeData(subscription, 1), [2]);
+    await topics.close();
+  });
 });
