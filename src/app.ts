@@ -262,7 +262,7 @@ export class App<State = Record<string, unknown>> extends RouteScope<State, ""> 
 
   /**
    * Serves until SIGINT, SIGTERM or the signal. Then it takes no more connections, ends streams, waits for requests in flight,
-   * unwinds the lifespans, and resolves.
+   * unwinds the lifespans, and resolves. What is still being published at the end of the grace period is given up.
    *
    * @param options Where to listen, and how to stop.
    * @throws {Deno.errors.AddrInUse} When the port is taken.
@@ -278,6 +278,7 @@ export class App<State = Record<string, unknown>> extends RouteScope<State, ""> 
       start: () => this.start(),
       endStreams: () => this.#endStreams(),
       settle: async () => await this.#dispatcher?.pending.settled(),
+      giveUp: () => this.#topics.giveUp(),
       stop: () => this.#unwind(),
     };
     try {
@@ -298,8 +299,8 @@ export class App<State = Record<string, unknown>> extends RouteScope<State, ""> 
   }
 
   /**
-   * Ends streams, WebSockets and subscriptions, waits for what replies have left to do, unwinds the lifespans, and forgets what
-   * topics hold. A later request starts the lifespans again.
+   * Ends streams, WebSockets and subscriptions, waits for what replies have left to do, unwinds the lifespans, waits for what is
+   * being published, for 30 seconds at most, and forgets what topics hold. A later request starts the lifespans again.
    */
   async stop(): Promise<void> {
     await this.#endStreams();

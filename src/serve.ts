@@ -37,7 +37,7 @@ export interface RunOptions {
   /** The path of a Unix socket, in place of a port. */
   path?: string;
   /**
-   * How long requests in flight may take to end after the server was told to stop.
+   * How long requests in flight, and what is being published, may take to end after the server was told to stop.
    *
    * @default {10000} 10 s; 4 s on Deno Deploy, which kills after 5 seconds
    */
@@ -74,6 +74,8 @@ export interface Servable {
   endStreams(): Promise<void>;
   /** Waits for what replies have left to do. */
   settle(): Promise<void>;
+  /** Waits no longer for what is being published. */
+  giveUp(): void;
   /** Closes what was opened. */
   stop(): Promise<void>;
 }
@@ -81,8 +83,8 @@ export interface Servable {
 /**
  * Serves until SIGINT, SIGTERM or the signal: then takes no more connections, ends streams, waits for requests in flight, and
  * stops the application. Requests that go on beyond the grace period are left to themselves after the signal; after SIGINT or
- * SIGTERM the process ends with 1. It ends at the end of the grace period in any case, also where connections are left that cannot
- * be cut.
+ * SIGTERM the process ends with 1. What is being published is given up then. The process ends at the end of the grace period in any
+ * case, also where connections are left that cannot be cut; but for lifespans, and up to 3 seconds for a store that is away.
  *
  * @throws {Deno.errors.AddrInUse} When the port is taken.
  * @throws {RangeError} When the grace period is no length of time.
@@ -94,12 +96,18 @@ export async function serve(app: Servable, options: RunOptions): Promise<void> {
     throw new TypeError("Cannot run the App: HTTPS takes both cert and key");
   }
   const told = stopRequested(options.signal);
+  let giveUp: ReturnType<typeof setTimeout> | undefined;
+  const limit = () => giveUp ??= setTimeout(() => app.giveUp(), grace);
+  // Whatever goes on by then: a lifespan may publish, too.
+  told.promise.then(limit);
   let stop: Stop | undefined;
   try {
     await app.start();
     stop = await listen(app, options, told.promise, grace);
   } finally {
+    limit();
     await app.stop();
+    clearTimeout(giveUp);
     // Not before: a second signal would end the process while lifespans unwind.
     told.dispose();
     releaseIdleTimer();
@@ -108,15 +116,15 @@ export async function serve(app: Servable, options: RunOptions): Promise<void> {
   // Connections cannot be cut once the server shuts down, and would keep the process that was told to end.
   if (stop.isLate) Deno.exit(1);
   // Nor can a WebSocket whose client takes nothing: it has been given up, but the platform goes on with it.
-  Deno.unrefTimer(setTimeout(() => Deno.exit(), Math.max(0, grace - stop.ms)));
+  Deno.unrefTimer(setTimeout(() => Deno.exit(), Math.max(0, stop.begin + grace - performance.now())));
 }
 
 /** How a server came to stop. */
 interface Stop {
   readonly by: "system" | "program";
   readonly isLate: boolean;
-  /** How long it took, in milliseconds. */
-  readonly ms: number;
+  /** When it was told to, in milliseconds of `performance.now()`. */
+  readonly begin: number;
 }
 
 /** Serves until it is told to stop, and ends what it can in time. */
@@ -126,7 +134,7 @@ async function listen(app: Servable, options: RunOptions, told: Promise<Stop["by
   const begin = performance.now();
   // First, since the server cuts off what WebSockets have not sent, and what has not come of bodies, when it shuts down.
   const end = Promise.all([app.endStreams(), currentWaits()]).then(() => server.shutdown()).then(() => app.settle());
-  return { by, isLate: await isLate(end, grace), ms: performance.now() - begin };
+  return { by, isLate: await isLate(end, grace), begin };
 }
 
 function listenOptions(

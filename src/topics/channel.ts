@@ -95,6 +95,11 @@ export class Channel<Data> {
     return this.#publisher.settled();
   }
 
+  /** Waits no longer for what is being published. */
+  giveUp(cause: unknown): void {
+    this.#publisher.giveUp(cause);
+  }
+
   #openTail(): Tail<Data> {
     const { buffer, policy: { age } } = this.options;
     const { now, tails } = this.#context;

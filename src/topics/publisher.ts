@@ -20,7 +20,7 @@ const MAX_WAITING_BYTES = 64 * 1024 * 1024;
 /** What a message that waits takes beside its texts, rounded up: itself, its promise, and what listens to its signal. */
 const WAITING_OVERHEAD = 512;
 /** How long a store that is away is waited for, in milliseconds: stores try what they are asked for as long. */
-const PATIENCE = 30_000;
+export const PATIENCE = 30_000;
 
 /** What a queue needs. */
 export interface PublisherOptions {
@@ -44,6 +44,8 @@ export class Publisher {
   #newest: string | undefined;
   readonly #series: Series;
   #draining: Promise<void> | undefined;
+  /** Fails what the queue waits for at present. */
+  #leave: (cause: unknown) => void = () => {};
 
   /** Makes an empty queue. */
   constructor({ store, log, ready, now }: PublisherOptions) {
@@ -66,6 +68,12 @@ export class Publisher {
   /** Resolves when nothing waits to be stored. */
   async settled(): Promise<void> {
     await this.#draining;
+  }
+
+  /** Waits for the store no longer: whoever waits is told what is known of the message. The store may go on with what it has. */
+  giveUp(cause: unknown): void {
+    for (const waiting of this.#queue) this.#drop(waiting, cause);
+    this.#leave(cause);
   }
 
   /**
@@ -98,7 +106,7 @@ export class Publisher {
       const [first] = this.#queue;
       if (!first) break;
       // Not for what those wait that come after it: there might be no end of them.
-      if (first.held) await first.held;
+      if (first.held) await this.#wait(first.held).catch(() => {});
       const batch = this.#takeBatch(this.#store().capabilities);
       if (batch.length > 0) await this.#append(batch);
     }
@@ -116,7 +124,7 @@ export class Publisher {
     const messages = batch.map(({ message }) => message);
     try {
       const options = { series, first, signal: abandoned?.signal };
-      const { epoch, outcomes } = await this.#store().append(this.#log, messages, options);
+      const { epoch, outcomes } = await this.#wait(this.#store().append(this.#log, messages, options));
       for (const [index, { cursor, duplicate }] of outcomes.entries()) {
         const id = toId(epoch, cursor);
         if (!duplicate) this.#newest = id;
@@ -126,9 +134,18 @@ export class Publisher {
       else this.#series.continue(batch.length);
     } catch (error) {
       this.#series.end();
+      abandoned?.abort(error);
       for (const waiting of batch) waiting.fail(error);
       this.#failLate(error);
     }
+  }
+
+  /** Waits for something, but no longer than until the queue is given up. */
+  #wait<Result>(promise: Promise<Result>): Promise<Result> {
+    const { promise: result, resolve, reject } = Promise.withResolvers<Result>();
+    this.#leave = reject;
+    promise.then(resolve, reject);
+    return result;
   }
 
   /** Fails what has waited for as long as a store is tried again: each batch would be tried for that long by itself. */

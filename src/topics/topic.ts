@@ -86,12 +86,12 @@ export class Topic<Data = unknown, Input = Data> {
    * @throws {TypeError} When the data does not fit the schema, with its `issues`; when JSON cannot carry it; when the id or type
    * cannot be used, or an option is unknown.
    * @throws {RangeError} When the message is too large.
-   * @throws {PublishOutcomeUnknown} When the message was sent to the store, and the store failed or the signal was aborted before
-   * it had answered: it may be stored.
+   * @throws {PublishOutcomeUnknown} When the message was sent to the store, and the store failed, or the signal was aborted or the
+   * application stopped before it had answered: it may be stored.
    * @throws {DOMException} Or whatever the reason of the signal is, when that was aborted before the message was sent: nothing is
    * stored.
    * @throws {Error} When nothing is stored: the store cannot be opened as it is configured; too much waits for it already; or the
-   * message had not been sent when it had waited for 30 seconds and those before it failed.
+   * message had not been sent when it had waited for 30 seconds and those before it failed, or when the application stopped.
    */
   async publish(data: Input, options: PublishOptions = {}): Promise<PublishResult> {
     const { id, type, signal, ...unknown } = options;

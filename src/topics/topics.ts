@@ -1,5 +1,6 @@
 /** The topics of an application, by name. */
 import { Channel, type ChannelContext } from "./channel.ts";
+import { PATIENCE } from "./publisher.ts";
 import type { TopicStore } from "./store.ts";
 import type { Tail } from "./tail.ts";
 import { Topic } from "./topic.ts";
@@ -11,6 +12,9 @@ const MAX_NAME_LENGTH = 256;
 
 /** How many topics are kept at hand that were made while the application serves, and are not in use. */
 const MAX_IDLE_TOPICS = 10_000;
+
+/** How long what is published at the last moment is waited for, in milliseconds. */
+const LAST_PATIENCE = 1_000;
 
 /** A topic and its inside. */
 interface Entry {
@@ -47,6 +51,10 @@ export class Topics {
   readonly #stores = new Map<boolean, TopicStore>();
   #isServing = false;
   #isEnding = false;
+  /** Resolves when what is being published is given up; another one after each close. */
+  #givenUp = Promise.withResolvers<void>();
+  /** Gives up what is published after that; undefined until then. */
+  #givingUp: ReturnType<typeof setInterval> | undefined;
 
   /** Makes no topic yet, and opens no store. */
   constructor({ openStore, now = Date.now, maxIdle = MAX_IDLE_TOPICS }: TopicsOptions) {
@@ -109,15 +117,48 @@ export class Topics {
     for (const tail of this.#tails) tail.close();
   }
 
-  /** Waits for what is being published, and closes the stores. Topics can be used again afterwards: those in memory are empty. */
+  /**
+   * Waits no longer for what is being published: whoever publishes is told. What is published from now on until the topics are closed,
+   * such as by lifespans as they end, is waited for for a second at most: nobody is to be kept by a store that is away.
+   */
+  giveUp(): void {
+    this.#givingUp ??= setInterval(() => this.#giveUpAll(), LAST_PATIENCE);
+    this.#giveUpAll();
+    this.#givenUp.resolve();
+  }
+
+  /**
+   * Waits for what is being published, for 30 seconds at most, and closes the stores. Topics can be used again afterwards: those in
+   * memory are empty.
+   */
   async close(): Promise<void> {
     this.endSubscriptions();
-    const entries = [...this.#declared.values(), ...this.#passing.values()];
-    await Promise.all(entries.map(({ channel }) => channel.settled()));
+    await this.#settle();
+    clearInterval(this.#givingUp);
+    this.#givingUp = undefined;
+    this.#givenUp = Promise.withResolvers();
     const stores = [...this.#stores.values()];
     this.#stores.clear();
     this.#isEnding = false;
     await Promise.all(stores.map((store) => store.close()));
+  }
+
+  /** Waits for what is being published, until it is given up. */
+  async #settle(): Promise<void> {
+    if (this.#givingUp !== undefined) this.#giveUpAll();
+    const timer = setTimeout(() => this.giveUp(), PATIENCE);
+    // Whoever publishes again what was given up would keep it from being settled.
+    await Promise.race([this.#givenUp.promise, Promise.all(this.#channels().map((channel) => channel.settled()))]);
+    clearTimeout(timer);
+  }
+
+  #giveUpAll(): void {
+    const cause = new Error("Cannot wait for the store any longer: the application stops");
+    for (const channel of this.#channels()) channel.giveUp(cause);
+  }
+
+  #channels(): Channel<unknown>[] {
+    return Array.from([...this.#declared.values(), ...this.#passing.values()], ({ channel }) => channel);
   }
 
   #storeOf(isDurable: boolean): TopicStore {

@@ -63,3 +63,41 @@ test("when its database was killed", async (program, _proxy, server) => {
   await server.kill();
   await program.printed(AWAY);
 });
+
+const SERVING = `
+  if (Deno.env.get("KV") === "without") delete Deno.openKv;
+  import { App } from "${CORE}";
+  const app = new App();
+  const topic = app.topic("news", { durable: true });
+  app.post("/news", async () => {
+    topic.publish("x".repeat(50_000)).catch(({ name }) => console.log(name));
+    return "begun";
+  });
+  await topic.publish("first");
+  await app.run({ port: 0, gracePeriod: 200, onListen: ({ port }) => console.log("port " + port) });
+  console.log("stopped");
+`;
+
+for (const client of ["with", "without"]) {
+  Deno.test({
+    name: `A program that serves ends while it publishes to a frozen denokv, ${client} Deno's own KV`,
+    ignore: !hasDenokv,
+    fn: async () => {
+      await using server = await Denokv.start();
+      const env = { WEBFW_TOPICS: server.url, DENO_KV_ACCESS_TOKEN: server.token, KV: client };
+      await using program = await ChildProgram.start(SERVING, { env });
+      const port = await program.port();
+      server.freeze();
+      for (let count = 0; count < 4; count++) {
+        const response = await fetch(`http://127.0.0.1:${port}/news`, { method: "POST" });
+        assertEquals(await response.json(), "begun");
+      }
+      program.signal("SIGTERM");
+      const { signal, code, stdout } = await program.end();
+      assertEquals({ signal, code }, { signal: null, code: 0 });
+      const [, ...lines] = stdout.trimEnd().split("\n");
+      assertEquals(lines, ["Error", "Error", "Error", "PublishOutcomeUnknown", "stopped"]);
+      server.thaw();
+    },
+  });
+}

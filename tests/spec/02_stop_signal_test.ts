@@ -102,3 +102,44 @@ Deno.test("WebSockets are told, and those whose clients read nothing or do not a
   assertEquals([code, stderr], [0, ""]);
   assert(stdout.includes("lifespan ends\nrun resolved\n"), stdout);
 });
+
+/** A program that publishes to a store that never answers: by itself, and as it ends. */
+const PUBLISHING = `
+import { App } from "${CORE}";
+const store = {
+  capabilities: { durability: "disk", maxMessageBytes: 100, maxBatchMessages: 1, maxBatchIds: 1, maxBatchBytes: 100 },
+  append: () => new Promise(() => {}),
+  close: async () => console.log("closed"),
+};
+const app = new App({ topics: store });
+const news = app.topic("news", { durable: true });
+const publish = (text) => news.publish(text).catch(({ name }) => console.log(text, name));
+app.lifespan(async function* () {
+  console.log("starting");
+  if (STARTS) await publish("starts");
+  yield;
+  if (!STARTS) await publish("ends");
+});
+publish("sent");
+publish("waits");
+await app.run({ port: 0, gracePeriod: 200, onListen: ({ port }) => console.log("port " + port) });
+console.log("run resolved");
+`;
+
+Deno.test("Who publishes to a store that is away is told at the end of the grace period, and keeps the process no longer", async () => {
+  await using child = await ChildProgram.start(PUBLISHING.replaceAll("STARTS", "false"));
+  await child.port();
+  child.signal("SIGTERM");
+  const { code, stdout } = await child.end();
+  const told = ["waits Error", "ends Error", "sent PublishOutcomeUnknown", "closed", "run resolved", ""];
+  assertEquals([code, stdout.split("\n").slice(2)], [0, told]);
+});
+
+Deno.test("A lifespan that publishes to a store that is away as it starts does not keep a process that is told to stop", async () => {
+  await using child = await ChildProgram.start(PUBLISHING.replaceAll("STARTS", "true"));
+  await child.printed("starting");
+  child.signal("SIGTERM");
+  const { stdout } = await child.end();
+  assert(stdout.includes("\nwaits Error\nstarts Error\n"), stdout);
+  assert(stdout.endsWith("\nclosed\nrun resolved\n"), stdout);
+});

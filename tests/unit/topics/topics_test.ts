@@ -7,11 +7,14 @@ import {
   assertThrows,
 } from "@std/assert";
 import * as v from "valibot";
+import { inVirtualTime } from "../../../faults/simulation/virtual_time.ts";
 import { MemoryStore } from "../../../src/topics/memory_store.ts";
+import { PublishOutcomeUnknown } from "../../../src/topics/publish_outcome_unknown.ts";
 import { Topics, type TopicsOptions } from "../../../src/topics/topics.ts";
 import { FaultyStore } from "../../contract/faulty_store.ts";
 import { Gate } from "../../contract/gate.ts";
 import { take, takeData } from "../../contract/reading.ts";
+import { Random } from "../support/random.ts";
 
 function topicsOf(options: Partial<TopicsOptions> = {}): Topics {
   return new Topics({ openStore: () => new MemoryStore(), ...options });
@@ -210,4 +213,92 @@ Deno.test("What is read late of a life of the log that has ended moves nobody wh
   assertEquals((await next)?.map((entry) => "data" in entry ? entry.data : entry), [3]);
   assertEquals((await waiting)?.map((entry) => "gap" in entry && entry.gap.reason), ["epoch"]);
   await topics.close();
+});
+
+const NOT_SENT = 'Cannot publish to the topic "a": the store did not answer in time, nothing is stored';
+
+Deno.test("Who publishes is told when that is given up: what was sent may be stored, what was not is not", async () => {
+  const store = new FaultyStore(new MemoryStore());
+  const topics = topicsOf({ openStore: () => store });
+  const topic = topics.topic<number>("a");
+  const sending = new Gate();
+  const looking = new Gate();
+  store.faults = { beforeAppend: sending.pass, beforeBounds: looking.pass };
+  const sent = assertRejects(() => topic.publish(1, { id: "one" }), PublishOutcomeUnknown);
+  await sending.reached;
+  const waiting = assertRejects(() => topic.publish(2), Error, NOT_SENT);
+  const subscription = topic.subscribe();
+  const held = assertRejects(() => topic.publish(3), Error, NOT_SENT);
+  topics.giveUp();
+  const { id, cause } = await sent;
+  const reason = "Cannot wait for the store any longer: the application stops";
+  assertEquals([id, (cause as Error).message], ["one", reason]);
+  for (const error of await Promise.all([waiting, held])) assertEquals((error.cause as Error).message, reason);
+  // A store that is well again takes what is published at the last moment.
+  store.faults = {};
+  looking.open();
+  await subscription.cursor();
+  assertEquals((await topic.publish(4)).duplicate, false);
+  await topics.close();
+  sending.open();
+});
+
+Deno.test("What is published and waits for its place is given up as well", async () => {
+  const store = new FaultyStore(new MemoryStore());
+  const topics = topicsOf({ openStore: () => store });
+  const topic = topics.topic<number>("a");
+  const gate = new Gate();
+  store.faults = { beforeBounds: gate.pass };
+  const subscription = topic.subscribe();
+  const held = assertRejects(() => topic.publish(1), Error, NOT_SENT);
+  await gate.reached;
+  topics.giveUp();
+  await held;
+  // It does not wait for the subscription.
+  await topics.close();
+  gate.open();
+  assertEquals(await subscription.next(), { done: true, value: undefined });
+});
+
+Deno.test("Closing waits for 30 s at most, also for one who publishes again and again", async () => {
+  await inVirtualTime(new Random(1), async () => {
+    const stores: FaultyStore[] = [];
+    const openStore = () => {
+      const store = new FaultyStore(new MemoryStore());
+      store.faults = stores.length > 0 ? {} : { beforeAppend: () => new Promise(() => {}) };
+      stores.push(store);
+      return store;
+    };
+    const topics = topicsOf({ openStore });
+    const topic = topics.topic<number>("a");
+    const publishSurely = (id?: string): Promise<unknown> =>
+      topic.publish(1, id === undefined ? {} : { id }).catch((error: PublishOutcomeUnknown) => publishSurely(error.id));
+    const publishing = publishSurely("one");
+    const begin = performance.now();
+    await topics.close();
+    assertEquals(performance.now() - begin, 30_000);
+    // By then the application may be in use again.
+    await publishing;
+    assertEquals(await takeData(topic.subscribe({ from: "earliest" }), 1), [1]);
+    await topics.close();
+    assertEquals(performance.now() - begin, 30_000);
+  });
+});
+
+Deno.test("What is published after all was given up is waited for for a second, and no longer than until the topics are closed", async () => {
+  await inVirtualTime(new Random(1), async () => {
+    const store = new FaultyStore(new MemoryStore());
+    const topics = topicsOf({ openStore: () => store });
+    const topic = topics.topic<number>("a");
+    topics.giveUp();
+    store.faults = { beforeAppend: () => new Promise(() => {}) };
+    const begin = performance.now();
+    await assertRejects(() => topic.publish(1), PublishOutcomeUnknown);
+    assertEquals(performance.now() - begin, 1_000);
+    const last = assertRejects(() => topic.publish(2), PublishOutcomeUnknown);
+    await new Promise((resolve) => setTimeout(resolve));
+    await topics.close();
+    await last;
+    assertEquals(performance.now() - begin, 1_000);
+  });
 });
