@@ -6,7 +6,7 @@ import { Node, Order, Receipt, type TakenOrder } from "./models.ts";
 /** How long a client waits for the store before it is told to try again, in milliseconds. */
 const PATIENCE = 5_000;
 
-const NotYetKnown = v.pipe(Problem, v.description("The order may be taken or not: send it again with the same id."));
+const SendAgain = v.pipe(Problem, v.description("The order may be taken or not: send it again with the same id."));
 
 /** What the routes need. */
 export interface ShopOptions {
@@ -26,7 +26,7 @@ export function shop({ node, nodes, topic }: ShopOptions): Router {
     body: Order,
     response: Receipt,
     status: 201,
-    responses: { 503: NotYetKnown },
+    responses: { 503: SendAgain },
   }, async function takeOrder(_request, { body }) {
     "Take an order.";
     try {
@@ -34,8 +34,11 @@ export function shop({ node, nodes, topic }: ShopOptions): Router {
       const { id: place, duplicate } = await topic.publish({ ...body, node }, { id: body.id, signal });
       return { place, duplicate };
     } catch (error) {
-      if (!(error instanceof PublishOutcomeUnknown)) throw error;
-      throw new HTTPError(503, "The order may be taken or not: send it again", { headers: { "retry-after": "1" } });
+      // What does not fit the topic does not fit it later either.
+      if (error instanceof TypeError || error instanceof RangeError) throw error;
+      const isUnknown = error instanceof PublishOutcomeUnknown;
+      const detail = `The order ${isUnknown ? "may be taken or not" : "is not taken"}: send it again`;
+      throw new HTTPError(503, detail, { headers: { "retry-after": "1" }, cause: error });
     }
   });
 

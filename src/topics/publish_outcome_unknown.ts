@@ -10,13 +10,14 @@
  *
  * async function publishForSure(topic: Topic<string>, data: string): Promise<string> {
  *   for (let id: string | undefined;;) {
+ *     const signal = AbortSignal.timeout(2_000);
  *     try {
- *       const signal = AbortSignal.timeout(2_000);
  *       const published = await topic.publish(data, id === undefined ? { signal } : { id, signal });
  *       return published.id;
  *     } catch (error) {
- *       if (!(error instanceof PublishOutcomeUnknown)) throw error;
- *       id = error.id;
+ *       if (error instanceof PublishOutcomeUnknown) id = error.id;
+ *       // The signal's reason: it was not even sent.
+ *       else if (error !== signal.reason) throw error;
  *     }
  *   }
  * }

@@ -1,0 +1,133 @@
+/** What clients of the shop whose nodes share a store are told while that is away. */
+import { assertEquals, assertStringIncludes } from "@std/assert";
+import { App } from "@webfw/core";
+import { TestClient } from "@webfw/core/testing";
+import { TakenOrder } from "../../examples/orders/models.ts";
+import { shop } from "../../examples/orders/shop.ts";
+import { MemoryStore } from "../../src/topics/memory_store.ts";
+import { FaultyStore } from "../contract/faulty_store.ts";
+import { Gate } from "../contract/gate.ts";
+import { CapturedLog } from "../spec/support/captured_log.ts";
+import { ticks } from "../spec/support/ticks.ts";
+
+const MAYBE_TAKEN = "The order may be taken or not: send it again";
+const NOT_TAKEN = "The order is not taken: send it again";
+
+/** A node of the shop, and the store that it uses. */
+class Shop implements AsyncDisposable {
+  readonly store = new FaultyStore(new MemoryStore());
+  readonly #client: TestClient;
+  readonly #log = new CapturedLog();
+
+  constructor() {
+    const app = new App({ topics: this.store });
+    const topic = app.topic("orders", { schema: TakenOrder, durable: true });
+    app.include(shop({ node: "one", nodes: [], topic }));
+    this.#client = new TestClient(app);
+  }
+
+  /** What the node has logged. */
+  get log(): string {
+    return this.#log.text;
+  }
+
+  /** Orders something. */
+  async order(id: string): Promise<{ status: number; detail?: string; duplicate?: boolean }> {
+    const response = await this.#client.post("/orders", { json: { id, item: "Tea", quantity: 1 } });
+    const { detail, duplicate } = await response.json();
+    return { status: response.status, ...detail && { detail }, ...duplicate !== undefined && { duplicate } };
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    await this.#client[Symbol.asyncDispose]();
+    this.#log[Symbol.dispose]();
+  }
+}
+
+/** Stands in for time: signals are aborted, and 30 seconds pass, when the test says so. */
+class Time implements Disposable {
+  readonly #controllers: AbortController[] = [];
+  readonly #timeout = AbortSignal.timeout;
+  readonly #now = performance.now;
+
+  constructor() {
+    AbortSignal.timeout = () => {
+      const controller = new AbortController();
+      this.#controllers.push(controller);
+      return controller.signal;
+    };
+  }
+
+  /** Waits until so many have begun to wait for the store. */
+  async begun(count: number): Promise<void> {
+    while (this.#controllers.length < count) await ticks(1);
+  }
+
+  /** All signals are over their time. */
+  abortSignals(): void {
+    for (const controller of this.#controllers) {
+      controller.abort(new DOMException("Signal timed out.", "TimeoutError"));
+    }
+  }
+
+  /** A little more than 30 seconds pass. */
+  pass(): void {
+    performance.now = () => this.#now.call(performance) + 30_001;
+  }
+
+  [Symbol.dispose](): void {
+    AbortSignal.timeout = this.#timeout;
+    performance.now = this.#now;
+  }
+}
+
+Deno.test("an order that the store does not take in time is to be sent again, whether it was sent to the store or not", async () => {
+  using time = new Time();
+  await using node = new Shop();
+  const gate = new Gate();
+  const [first, second] = [crypto.randomUUID(), crypto.randomUUID()];
+  node.store.faults = { beforeAppend: gate.pass };
+  const sent = node.order(first);
+  await gate.reached;
+  const waiting = node.order(second);
+  await time.begun(2);
+  time.abortSignals();
+  assertEquals(await Promise.all([sent, waiting]), [
+    { status: 503, detail: MAYBE_TAKEN },
+    { status: 503, detail: NOT_TAKEN },
+  ]);
+  node.store.faults = {};
+  gate.open();
+  assertEquals(await node.order(first), { status: 201, duplicate: true });
+  assertEquals(await node.order(second), { status: 201, duplicate: false });
+});
+
+Deno.test("an order that waits behind others which the store does not take is to be sent again", async () => {
+  using time = new Time();
+  await using node = new Shop();
+  const gate = new Gate();
+  node.store.faults = {
+    beforeAppend: async () => {
+      await gate.pass();
+      throw new Error("The store is away");
+    },
+  };
+  const sent = node.order(crypto.randomUUID());
+  await gate.reached;
+  const waiting = node.order(crypto.randomUUID());
+  await time.begun(2);
+  time.pass();
+  gate.open();
+  assertEquals(await Promise.all([sent, waiting]), [
+    { status: 503, detail: MAYBE_TAKEN },
+    { status: 503, detail: NOT_TAKEN },
+  ]);
+  assertStringIncludes(node.log, "The store is away");
+});
+
+Deno.test("an order is taken once", async () => {
+  await using node = new Shop();
+  const id = crypto.randomUUID();
+  assertEquals(await node.order(id), { status: 201, duplicate: false });
+  assertEquals(await node.order(id), { status: 201, duplicate: true });
+});
