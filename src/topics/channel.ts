@@ -112,8 +112,9 @@ export class Channel<Data> {
   }
 
   #placeOf(from: "now" | "earliest" | Date, tail: Tail<Data>): string | Promise<string> {
-    if (from instanceof Date) return this.#reader.seek(from);
     if (from === "earliest") return this.#reader.seek(new Date(0));
+    // Of a time to come nothing is there yet: what is published next must not be missed.
+    if (from instanceof Date && from.getTime() <= this.#context.now()) return this.#reader.seek(from);
     const { end } = tail;
     if (end !== undefined && tail.isCurrent) {
       const { newest } = this.#publisher;

@@ -131,3 +131,23 @@ Deno.test("Readers of two topics are strangers to one another", async () => {
   assertEquals(await takeData(readsB, 1), [2]);
   assertEquals((await takeMessages(readsA, 1))[0]?.id, id);
 });
+
+Deno.test("Who reads from a time to come gets what is published right after", async () => {
+  const appended = Promise.withResolvers<void>();
+  class LateStore extends MemoryStore {
+    override async append(...asked: Parameters<MemoryStore["append"]>) {
+      const result = await super.append(...asked);
+      appended.resolve();
+      return result;
+    }
+
+    override async seek(...asked: Parameters<MemoryStore["seek"]>) {
+      await appended.promise;
+      return await super.seek(...asked);
+    }
+  }
+  const topic = new Topics({ openStore: () => new LateStore() }).topic<string>("prices");
+  const subscription = topic.subscribe({ from: new Date(Date.now() + 3_600_000) });
+  await topic.publish("next");
+  assertEquals(await takeData(subscription, 1), ["next"]);
+});
