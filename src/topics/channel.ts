@@ -60,7 +60,12 @@ export class Channel<Data> {
 
   /** Whether nobody reads or waits for a message to be stored. */
   get isIdle(): boolean {
-    return this.#tail === undefined && this.#publisher.isIdle;
+    return this.#tail === undefined && !this.isPublishing;
+  }
+
+  /** Whether something waits to be stored. */
+  get isPublishing(): boolean {
+    return !this.#publisher.isIdle;
   }
 
   /** Stores a message. */

@@ -146,9 +146,11 @@ export class Topics {
   /** Waits for what is being published, until it is given up. */
   async #settle(): Promise<void> {
     if (this.#givingUp !== undefined) this.#giveUpAll();
+    const publishing = this.#channels().filter(({ isPublishing }) => isPublishing);
+    if (publishing.length === 0) return;
     const timer = setTimeout(() => this.giveUp(), PATIENCE);
     // Whoever publishes again what was given up would keep it from being settled.
-    await Promise.race([this.#givenUp.promise, Promise.all(this.#channels().map((channel) => channel.settled()))]);
+    await Promise.race([this.#givenUp.promise, Promise.all(publishing.map((channel) => channel.settled()))]);
     clearTimeout(timer);
   }
 

@@ -1,6 +1,6 @@
 // What becomes of batches when others write at the same time, and when replies are lost.
 
-import { assert, assertEquals, assertNotEquals, assertRejects } from "@std/assert";
+import { assert, assertEquals, assertNotEquals } from "@std/assert";
 import { toSeriesId } from "../../../../src/topics/series_id.ts";
 import { type KvEngine, type KvKey, type KvWrite, toEngine } from "../../../../src/topics/kv/engine.ts";
 import { EPOCH_KEY, idsKey, lifeKey, seriesKey } from "../../../../src/topics/kv/keys.ts";
@@ -381,21 +381,3 @@ for (const isFoundOut of [false, true]) {
     await store.close();
   });
 }
-
-Deno.test("Appending: who gives up is told at once, also before anything is known of the database", async () => {
-  const asked = Promise.withResolvers<void>();
-  const get = () => {
-    asked.resolve();
-    return new Promise<never>(() => {});
-  };
-  const engine = { get, close: () => {} } as Partial<KvEngine> as KvEngine;
-  const store = new KvStore({ name: "silent", interval: 50, deadline: 10, open: () => Promise.resolve(engine) });
-  const giveUp = new AbortController();
-  const options = { series: "a", first: 0, signal: giveUp.signal };
-  const appending = store.append(LOG, [messageOf(1)], options);
-  await asked.promise;
-  const reason = new Error("enough");
-  giveUp.abort(reason);
-  assertEquals(await assertRejects(() => appending), reason);
-  await store.close();
-});

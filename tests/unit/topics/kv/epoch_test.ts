@@ -1,0 +1,24 @@
+// Who waits for what is known of a database.
+
+import { assertEquals, assertRejects } from "@std/assert";
+import type { KvEngine } from "../../../../src/topics/kv/engine.ts";
+import { KvStore } from "../../../../src/topics/kv/kv_store.ts";
+import { logOf, messageOf } from "../../../contract/store_fixture.ts";
+
+Deno.test("Who gives up an append is told at once, also before anything is known of the database", async () => {
+  const asked = Promise.withResolvers<void>();
+  const get = () => {
+    asked.resolve();
+    return new Promise<never>(() => {});
+  };
+  const engine = { get, close: () => {} } as Partial<KvEngine> as KvEngine;
+  const store = new KvStore({ name: "silent", interval: 50, deadline: 10, open: () => Promise.resolve(engine) });
+  const giveUp = new AbortController();
+  const options = { series: "a", first: 0, signal: giveUp.signal };
+  const appending = store.append(logOf("orders"), [messageOf(1)], options);
+  await asked.promise;
+  const reason = new Error("enough");
+  giveUp.abort(reason);
+  assertEquals(await assertRejects(() => appending), reason);
+  await store.close();
+});
