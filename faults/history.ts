@@ -8,6 +8,8 @@ export interface Stored {
   readonly payload: Payload;
 }
 
+type Gap = Extract<LogEntry, { kind: "gap" }>;
+
 /** Sorts after all ids. */
 const AFTER_ALL = "~";
 
@@ -124,14 +126,24 @@ function checkReaders(
   const indexOf = new Map(order.map(({ id }, index) => [id, index]));
   /** The index of the message that each reader must get next; undefined where it was told that it misses some. */
   const next = new Map<string, number | undefined>();
+  /** The places ahead of all messages that readers go on at, until they are told so. */
+  const ahead = new Map<string, string>();
+  const first = isTrimmed ? undefined : 0;
   for (const entry of log) {
     if (entry.kind === "subscribe") {
-      const first = isTrimmed ? undefined : 0;
-      next.set(entry.reader, entry.after === null ? first : indexOf.get(entry.after)! + 1);
+      ahead.delete(entry.reader);
+      if (entry.isAhead) ahead.set(entry.reader, entry.after!);
+      const index = entry.isAhead ? undefined : indexOf.get(entry.after!)! + 1;
+      next.set(entry.reader, entry.after === null ? first : index);
     } else if (entry.kind === "gap") {
-      if (!isTrimmed) faults.push(`${node}, reader ${entry.reader}: it was told of a gap where nothing is removed`);
-      next.set(entry.reader, entry.oldest === null ? undefined : indexOf.get(entry.oldest));
+      const place = ahead.get(entry.reader);
+      const isAhead = ahead.delete(entry.reader);
+      const wrong = wrongIn(entry, place, isTrimmed);
+      if (wrong !== undefined) faults.push(`${node}, reader ${entry.reader}: it was told ${wrong}`);
+      const oldest = entry.oldest === null ? undefined : indexOf.get(entry.oldest);
+      next.set(entry.reader, isAhead ? first ?? oldest : oldest);
     } else if (entry.kind === "read") {
+      if (ahead.delete(entry.reader)) faults.push(`${node}, reader ${entry.reader}: it was not told that it is ahead`);
       const index = indexOf.get(entry.id)!;
       const expected = next.get(entry.reader);
       if (expected !== undefined && index !== expected) {
@@ -143,12 +155,21 @@ function checkReaders(
     }
   }
   for (const [reader, index] of isLost ? [] : next) {
+    if (ahead.has(reader)) faults.push(`${node}, reader ${reader}: it was not told that it is ahead`);
     // Who was told that nothing is kept has come to the end, too.
     const isAtEnd = index === undefined ? keeps === 0 || order.length === 0 : index === order.length;
     if (!isAtEnd) {
       faults.push(`${node}, reader ${reader}: it came to ${index ?? 0} of ${order.length}`);
     }
   }
+}
+
+/** What is wrong in a gap, if something is: one that tells that a place is ahead must be told where one is, and nowhere else. */
+function wrongIn({ reason, from }: Gap, ahead: string | undefined, isTrimmed: boolean): string | undefined {
+  if (ahead === undefined && !isTrimmed) return "of a gap where nothing is removed";
+  if (ahead === undefined) return reason === "ahead" ? "that it is ahead, and is not" : undefined;
+  if (reason !== "ahead") return `of the gap "${reason}" where it is ahead`;
+  return from === ahead ? undefined : `of a gap from ${from}, and went on after ${ahead}`;
 }
 
 function nameOf({ publisher, number }: Payload): string {

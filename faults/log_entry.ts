@@ -18,8 +18,8 @@ export type LogEntry =
   | { readonly kind: "unknown"; readonly payload: Payload }
   /** All was published. */
   | { readonly kind: "published" }
-  /** A reader begins, after what it has read last; in another life of its node it begins anew. */
-  | { readonly kind: "subscribe"; readonly reader: string; readonly after: string | null }
+  /** A reader begins, after what it has read last, or ahead of all messages; in another life of its node it begins anew. */
+  | { readonly kind: "subscribe"; readonly reader: string; readonly after: string | null; readonly isAhead?: true }
   /** A reader got a message. */
   | { readonly kind: "read"; readonly reader: string; readonly id: string; readonly payload: Payload }
   /** A reader was told that it misses some. */

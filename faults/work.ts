@@ -25,6 +25,8 @@ export interface WorkPlan {
 /** The topic as a node uses it. */
 export interface UsedTopic extends Pick<Topic<Payload>, "publish"> {
   subscribe(options: SubscribeOptions): AsyncIterable<TopicEntry<Payload>>;
+  /** Where a reader goes on that has come to an id, if not there: at a place that the topic has not come to. */
+  placeAhead?(id: string): string | undefined;
 }
 
 /** What a node works with. */
@@ -90,8 +92,10 @@ async function publish({ plan, topic, note }: Workplace, payload: Payload, hasId
 async function readAll({ topic, note, warn, signal }: Workplace, reader: string, rest: number): Promise<void> {
   let after: string | undefined;
   while (!signal.aborted) {
-    note({ kind: "subscribe", reader, after: after ?? null });
-    const subscription = topic.subscribe(after === undefined ? { from: "earliest", signal } : { after, signal });
+    const ahead = after === undefined ? undefined : topic.placeAhead?.(after);
+    const place = ahead ?? after;
+    note({ kind: "subscribe", reader, after: place ?? null, ...ahead !== undefined && { isAhead: true } });
+    const subscription = topic.subscribe(place === undefined ? { from: "earliest", signal } : { after: place, signal });
     try {
       for await (const entry of subscription) {
         note(toLogEntry(entry, reader));

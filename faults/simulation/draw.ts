@@ -13,6 +13,8 @@ export interface Draw {
   readonly pause: () => number;
   /** Of so many publishes one is given up at once, or soon, whatever those do that share its batch. */
   readonly oneInHurry: number;
+  /** Of so many times that a reader goes on it does once at a place that the topic has not come to. */
+  readonly oneInAhead: number;
   /** How far the clock of a node is ahead, in milliseconds. */
   readonly skew: () => number;
   /** How many other topics there are, which share the bells and whoever trims. */
@@ -60,6 +62,8 @@ export function draw(random: Random): Draw {
     },
     pause: () => isForgetful && random.oneIn(100) ? random.below(200_000) : random.below(pause),
     oneInHurry: random.pick([Infinity, 50, 5]),
+    // Where a database is set back, those who have read what was lost are at such places by themselves.
+    oneInAhead: losses === "set back" ? Infinity : random.pick([Infinity, 10, 2]),
     skew: () => random.below(2_000),
     // Where a database is set back, what they write would make up for what was lost before anybody looks.
     others: losses === "set back" ? 0 : random.pick([0, 0, 1, 20]),

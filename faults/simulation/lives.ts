@@ -68,6 +68,8 @@ function share(log: readonly LogEntry[], parts: readonly LogEntry[][], lives: re
   const readers = new Map<string, Reading>();
   /** Of which life the ids are that each reader got since it was told that it misses something. */
   const idsOf = new Map<string, number>();
+  /** Who went on at a place that is ahead in its life, and was not told so yet. */
+  const ahead = new Set<string>();
   const begin = (reader: string, life: number): void => {
     readers.set(reader, { life, isTold: false, hasStrayed: false });
     parts[life]!.push({ kind: "subscribe", reader, after: null });
@@ -78,6 +80,8 @@ function share(log: readonly LogEntry[], parts: readonly LogEntry[][], lives: re
       parts[lifeOf(id)]?.push({ ...entry, id }) ?? faults.push(`an id of no life: ${id}`);
     } else if (entry.kind === "unknown") parts[0]!.push(entry);
     else if (entry.kind === "subscribe") {
+      ahead.delete(entry.reader);
+      if (entry.isAhead) ahead.add(entry.reader);
       if (entry.after === null) {
         readers.set(entry.reader, { life: -1, isTold: true, hasStrayed: false });
         idsOf.delete(entry.reader);
@@ -86,8 +90,9 @@ function share(log: readonly LogEntry[], parts: readonly LogEntry[][], lives: re
       const { reader } = entry;
       const reading = readers.get(reader)!;
       const { life, isTold, hasStrayed } = reading;
+      const isAhead = ahead.delete(reader);
       if (entry.kind === "gap") {
-        if (LOSSES.includes(entry.reason)) {
+        if (LOSSES.includes(entry.reason) && !(isAhead && entry.reason === "ahead")) {
           readers.set(reader, { ...reading, isTold: true });
           idsOf.delete(reader);
         } else parts[Math.max(life, 0)]!.push(entry);

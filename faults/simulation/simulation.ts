@@ -2,7 +2,7 @@
 
 import type { Random } from "../../tests/unit/support/random.ts";
 import { EPOCH_KEY, frameKeyAfter, headKey } from "../../src/topics/kv/keys.ts";
-import { toPlace } from "../../src/topics/message_id.ts";
+import { toId, toPlace } from "../../src/topics/message_id.ts";
 import { LOG_START } from "../../src/topics/store.ts";
 import { check, type Findings, type History, mostKept, type Stored } from "../history.ts";
 import type { LogEntry } from "../log_entry.ts";
@@ -35,6 +35,9 @@ const QUIET = 60_000;
 const MAX_ASKED_IN_QUIET = 400;
 /** How much more for each of the other topics, which is trimmed once or twice. */
 const MAX_ASKED_FOR_OTHER = 10;
+
+/** With how many zeros the places of all messages begin: versions have 16 digits, and no run has so many writes. */
+const ZEROS = 8;
 
 /** How a run is made. */
 export interface SimulationOptions {
@@ -233,8 +236,9 @@ class Simulation {
   #wanderer(node: SimulatedNode): UsedTopic {
     const random = this.#random;
     const nodes = this.#nodes;
-    const { pause, oneInHurry, others } = this.#draw;
+    const { pause, oneInHurry, oneInAhead, others } = this.#draw;
     const isInHurry = () => oneInHurry < Infinity && random.oneIn(oneInHurry);
+    const isAhead = () => oneInAhead < Infinity && random.oneIn(oneInAhead);
     return {
       publish: async (data, options) => {
         if (others > 0 && random.oneIn(2)) node.publishElsewhere(random.below(others));
@@ -253,7 +257,17 @@ class Simulation {
           if (left-- <= 0) return;
         }
       },
+      // It reads all of the log once more then: at the end nobody would wait for that.
+      placeAhead: (id) => !this.#isPublished && isAhead() ? this.#toAhead(id) : undefined,
     };
+  }
+
+  /** An id of the same life after all that are given in a run: these begin with more digits that are 0. */
+  #toAhead(id: string): string {
+    const { epoch, cursor } = toPlace(id);
+    const digit = this.#random.below(ZEROS);
+    this.#note("reader ahead");
+    return toId(epoch, `${cursor.slice(0, digit)}f${cursor.slice(digit + 1)}`);
   }
 
   /** What a database holds, and the life that it is in. */

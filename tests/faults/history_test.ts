@@ -3,6 +3,7 @@
 import { assertEquals } from "@std/assert";
 import { check, type History, mostKept, type Stored } from "../../faults/history.ts";
 import type { LogEntry } from "../../faults/log_entry.ts";
+import { readersOf } from "../../faults/progress.ts";
 
 const PUBLISHER = "a.0";
 const READER = "b.0";
@@ -25,6 +26,13 @@ function subscribe(after: number | null = null): LogEntry {
 
 function gap(oldest: number | null): LogEntry {
   return { kind: "gap", reader: READER, reason: "trimmed", from: "", oldest: oldest === null ? null : `id${oldest}` };
+}
+
+/** A reader goes on where the topic has not come to. */
+const AHEAD: LogEntry = { kind: "subscribe", reader: READER, after: "id9", isAhead: true };
+
+function gapAhead(oldest: number | null, from = "id9", reason = "ahead"): LogEntry {
+  return { kind: "gap", reader: READER, reason, from, oldest: oldest === null ? null : `id${oldest}` };
 }
 
 /** Three messages that are published on one node, and read on another one. */
@@ -101,6 +109,46 @@ Deno.test("Where nothing is removed no reader is told of a gap", () => {
   assertEquals(faultsOf({ reads: [subscribe(), ...read(0), gap(1), ...read(1, 2)] }), [
     "b, reader b.0: it was told of a gap where nothing is removed",
   ]);
+});
+
+Deno.test("A reader that goes on ahead of all messages is told so, and begins anew", () => {
+  const begun = [subscribe(), ...read(0), AHEAD];
+  const ahead = "b, reader b.0: it was not told that it is ahead";
+  assertEquals(faultsOf({ reads: [...begun, gapAhead(0), ...read(0, 1, 2)] }), []);
+  assertEquals(faultsOf({ reads: [...begun, gapAhead(0), subscribe(0), ...read(1, 2)] }), []);
+  assertEquals(faultsOf({ reads: [...begun, subscribe(0), ...read(1, 2)] }), []);
+  assertEquals(faultsOf({ reads: [...begun, ...read(0, 1, 2)] }), [ahead]);
+  assertEquals(faultsOf({ reads: [...begun, ...read(1, 2)] }), [ahead]);
+  assertEquals(faultsOf({ reads: [subscribe(), ...read(0, 1, 2), AHEAD] })[0], ahead);
+  assertEquals(faultsOf({ reads: begun, isLost: true }), []);
+  assertEquals(faultsOf({ reads: begun, stored: [], keeps: 0 }), [ahead]);
+  assertEquals(faultsOf({ reads: [...begun, gapAhead(1), ...read(1, 2)] }), [
+    "b, reader b.0: got message 1 of a.0 in place of message 0 of a.0, silently",
+  ]);
+});
+
+Deno.test("Of being ahead nobody is told who is not, or with another gap", () => {
+  const reads = (...entries: LogEntry[]) => [subscribe(), ...read(0), ...entries, ...read(0, 1, 2)];
+  assertEquals(faultsOf({ reads: reads(AHEAD, gapAhead(0, "id0")) }), [
+    "b, reader b.0: it was told of a gap from id0, and went on after id9",
+  ]);
+  assertEquals(faultsOf({ reads: reads(AHEAD, gapAhead(0, "id9", "retention")) }), [
+    'b, reader b.0: it was told of the gap "retention" where it is ahead',
+  ]);
+  assertEquals(faultsOf({ reads: reads(AHEAD, gapAhead(0), gapAhead(0)) }), [
+    "b, reader b.0: it was told of a gap where nothing is removed",
+  ]);
+  assertEquals(faultsOf({ keeps: 3, reads: reads(gapAhead(0)) }), [
+    "b, reader b.0: it was told that it is ahead, and is not",
+  ]);
+  assertEquals(faultsOf({ keeps: 3, reads: reads(AHEAD, gapAhead(0)) }), []);
+});
+
+Deno.test("A reader has come to where it goes on, or to what it has read last", () => {
+  assertEquals(readersOf([subscribe(), ...read(0, 1)]), ["id1"]);
+  assertEquals(readersOf([subscribe(), ...read(0, 1), subscribe(1)]), ["id1"]);
+  assertEquals(readersOf([subscribe(), ...read(0, 1), AHEAD]), ["id9"]);
+  assertEquals(readersOf([subscribe(), ...read(0, 1), subscribe()]), [undefined]);
 });
 
 Deno.test("Of a log that is trimmed the newest messages are kept, and a reader is told of what it misses", () => {

@@ -56,6 +56,23 @@ Deno.test("Within a life nothing is missed, also where another one follows", () 
   ]);
 });
 
+Deno.test("Who goes on ahead in a life is told so there, or that another one has begun", () => {
+  const [ahead, told] = [{ ...BEGIN, after: "x9", isAhead: true }, {
+    ...GAP,
+    reason: "ahead",
+    from: "x9",
+  }] as LogEntry[];
+  const [first, rest] = [[read("x1", 1), read("x2", 2)], [GAP, read("y1", 1), read("y2", 4)]];
+  assertEquals(faultsOf([...first, ahead!, told!, ...first, ...rest]), []);
+  assertEquals(faultsOf([...first, ahead!, ...rest]), []);
+  assertEquals(faultsOf([...first, ahead!, read("x3", 3), ...rest]), [
+    "life 1, b, reader b.0: it was not told that it is ahead",
+  ]);
+  assertArrayIncludes(faultsOf([...first, ahead!, told!, read("y1", 1), read("y2", 4)]), [
+    "b, reader b.0: came to another life, silently",
+  ]);
+});
+
 Deno.test("All come to the end of the last life", () => {
   assertEquals(faultsOf([read("x1", 1)]), ["life 2, b, reader b.0: it came to 0 of 2"]);
   assertEquals(faultsOf([read("x1", 1), GAP, read("y1", 1)]), ["life 2, b, reader b.0: it came to 1 of 2"]);
