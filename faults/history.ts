@@ -1,5 +1,6 @@
 // Holds what all nodes have seen against what topics promise.
 
+import { surePublishesOf } from "./calls.ts";
 import type { LogEntry, Payload } from "./log_entry.ts";
 
 /** A message that is stored. */
@@ -55,7 +56,10 @@ export function check(history: History): Findings {
   const order = orderOf(history, faults);
   checkStored(history, order, faults);
   checkPublishers(order, faults);
-  for (const [node, log] of history.logs) checkReaders(node, log, order, history, faults);
+  for (const [node, log] of history.logs) {
+    checkCalls(node, log, faults);
+    checkReaders(node, log, order, history, faults);
+  }
   const count = (kind: LogEntry["kind"]) => entries.filter((entry) => entry.kind === kind).length;
   return {
     faults,
@@ -106,12 +110,26 @@ function checkStored({ stored, keeps, most = Infinity }: History, order: readonl
   }
 }
 
+/** Who waits for each has them in their order, whoever reads or repeats them. */
 function checkPublishers(order: readonly Stored[], faults: string[]): void {
   const last = new Map<string, number>();
   for (const { payload } of order) {
-    const { publisher, number } = payload;
+    const { publisher, number, isHasty } = payload;
+    if (isHasty) continue;
     if (number <= (last.get(publisher) ?? -1)) faults.push(`store: ${nameOf(payload)} is not in its publisher's order`);
     last.set(publisher, number);
+  }
+}
+
+/** What a node has published is in the order of its calls, also of those that were under way at once. */
+function checkCalls(node: string, log: readonly LogEntry[], faults: string[]): void {
+  const [first, ...others] = surePublishesOf(log);
+  let last = first;
+  for (const next of others) {
+    if (next.id > last!.id) last = next;
+    else {faults.push(
+        `${node}: ${nameOf(next.payload)} is stored before ${nameOf(last!.payload)}, and was published after it`,
+      );}
   }
 }
 

@@ -4,6 +4,8 @@
 export interface Payload {
   readonly publisher: string;
   readonly number: number;
+  /** Whether its publisher does not wait for each: those that it repeats come after later ones. */
+  readonly isHasty?: true;
 }
 
 /** A step of a node. */
@@ -16,6 +18,8 @@ export type LogEntry =
   | { readonly kind: "ok"; readonly payload: Payload; readonly id: string; readonly duplicate: boolean }
   /** It was not, and is made again. */
   | { readonly kind: "unknown"; readonly payload: Payload }
+  /** It had not been sent to the store, and is made again. */
+  | { readonly kind: "unsent"; readonly payload: Payload }
   /** All was published. */
   | { readonly kind: "published" }
   /** A reader begins, after what it has read last, or ahead of all messages; in another life of its node it begins anew. */

@@ -145,6 +145,7 @@ export const PLAN: Omit<ClusterPlan, "topics"> = {
   publishers: PUBLISHERS,
   messages: MESSAGES,
   isShared: false,
+  atOnce: 3,
   patience: 2_000,
   readers: 2,
   rest: 0,
@@ -156,7 +157,7 @@ function trimmed(random: Random): Partial<ClusterPlan> {
   const isLarge = random.oneIn(4);
   const publishers = isLarge ? 1 : PUBLISHERS;
   const options = { ...DURABLE, retention: { count: isLarge ? KEPT.ofLarge : KEPT.ofSmall } };
-  return { options, publishers, messages: TRIMMED_MESSAGES / publishers, rest: 3 };
+  return { options, publishers, messages: TRIMMED_MESSAGES / publishers, atOnce: 1, rest: 3 };
 }
 
 function onDatabase(

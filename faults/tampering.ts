@@ -1,8 +1,9 @@
 // Histories that are wrong, made of one that is right: the checker has to find each.
 
 import type { Random } from "../tests/unit/support/random.ts";
-import type { History } from "./history.ts";
-import type { LogEntry } from "./log_entry.ts";
+import { surePublishesOf } from "./calls.ts";
+import type { History, Stored } from "./history.ts";
+import type { LogEntry, Payload } from "./log_entry.ts";
 
 /** Ways to make a history wrong. Each changes one thing; undefined where there is nothing to change. */
 export const TAMPERINGS: Readonly<Record<string, (history: History, random: Random) => History | undefined>> = {
@@ -31,7 +32,33 @@ export const TAMPERINGS: Readonly<Record<string, (history: History, random: Rand
     }),
   "a reader stops before the end": (history, random) =>
     changeReads(history, random, (reads, place) => reads.slice(0, place)),
+  "two messages of a node are stored in the wrong order": (history, random) => {
+    const [, log] = random.pick([...history.logs]);
+    const sure = surePublishesOf(log);
+    if (sure.length < 2) return undefined;
+    const place = random.below(sure.length - 1);
+    return exchange(history, sure[place]!, sure[place + 1]!);
+  },
 };
+
+/** Lets two messages change places, for all who have seen them. */
+function exchange(history: History, one: Stored, other: Stored): History {
+  const { payload: { publisher, number } } = one;
+  const isOne = (payload: Payload) => payload.publisher === publisher && payload.number === number;
+  const place = <Message extends Stored>(message: Message): Message => {
+    if (message.id !== one.id && message.id !== other.id) return message;
+    return { ...message, payload: message.id === one.id ? other.payload : one.payload };
+  };
+  const logs = [...history.logs].map(([node, log]) => {
+    const changed = log.map((entry) => {
+      if (entry.kind === "read") return place(entry);
+      if (entry.kind !== "ok" || place(entry) === entry) return entry;
+      return { ...entry, id: isOne(entry.payload) ? other.id : one.id };
+    });
+    return [node, changed] as const;
+  });
+  return { ...history, logs: new Map(logs), stored: history.stored.map(place) };
+}
 
 /** Changes the reads of a reader's last life at a place that is not its last. */
 function changeReads(

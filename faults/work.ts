@@ -14,6 +14,8 @@ export interface WorkPlan {
   readonly messages: number;
   /** Whether those who give ids publish the same messages on all nodes. */
   readonly isShared: boolean;
+  /** How many publishes some publishers have under way at once; the others wait for each. */
+  readonly atOnce: number;
   /** How long a publish waits before it is made again, in milliseconds. */
   readonly patience: number;
   /** How many readers there are. */
@@ -45,25 +47,44 @@ export interface Workplace {
 
 /** Does the work of a node, until all is published and the readers are ended. */
 export async function work(workplace: Workplace): Promise<void> {
-  const { plan, before, note } = workplace;
+  const { plan, note } = workplace;
   note({ kind: "begin", life: plan.life });
   const reading = Array.from({ length: plan.readers }, (_, index) => {
     const rest = index === plan.readers - 1 && index > 0 ? plan.rest * 10 : plan.rest;
     return readAll(workplace, `${plan.name}.${index}`, rest);
   });
-  await Promise.all(Array.from({ length: plan.publishers }, async (_, index) => {
-    const hasIds = index % 2 === 0;
-    const publisher = `${hasIds && plan.isShared ? "all" : plan.name}.${index}`;
-    // Whoever gives ids publishes all again; whoever does not cannot tell what became of the last one.
-    const first = hasIds
-      ? 0
-      : before.filter((entry) => entry.kind === "invoke" && entry.payload.publisher === publisher).length;
-    for (let number = first; number < plan.messages; number++) {
-      await publish(workplace, { publisher, number }, hasIds);
-    }
-  }));
+  await Promise.all(publishersOf(plan).map((publisher) => publishAll(workplace, publisher)));
   note({ kind: "published" });
   await Promise.all(reading);
+}
+
+interface Publisher {
+  readonly name: string;
+  readonly hasIds: boolean;
+  /** How many publishes it has under way at once. */
+  readonly atOnce: number;
+}
+
+function publishersOf(plan: WorkPlan): Publisher[] {
+  return Array.from({ length: plan.publishers }, (_, index): Publisher => {
+    const hasIds = index % 2 === 0;
+    const isShared = plan.isShared && hasIds;
+    const name = `${isShared ? "all" : plan.name}.${index}`;
+    return { name, hasIds, atOnce: index % 4 < 2 ? 1 : plan.atOnce };
+  });
+}
+
+async function publishAll(workplace: Workplace, { name, hasIds, atOnce }: Publisher): Promise<void> {
+  const { plan: { messages }, before } = workplace;
+  const isHasty = atOnce > 1;
+  // Whoever gives ids publishes all again; whoever does not cannot tell what became of the last ones.
+  let next = hasIds ? 0 : before.filter((entry) => entry.kind === "invoke" && entry.payload.publisher === name).length;
+  await Promise.all(Array.from({ length: atOnce }, async () => {
+    while (next < messages) {
+      const payload = { publisher: name, number: next++, ...isHasty && { isHasty } };
+      await publish(workplace, payload, hasIds);
+    }
+  }));
 }
 
 async function publish({ plan, topic, note }: Workplace, payload: Payload, hasId: boolean): Promise<void> {
@@ -78,8 +99,9 @@ async function publish({ plan, topic, note }: Workplace, payload: Payload, hasId
     } catch (error) {
       if (!(error instanceof PublishOutcomeUnknown)) {
         // It had not been sent to the store.
-        if (error instanceof DOMException) continue;
-        throw error;
+        if (!(error instanceof DOMException)) throw error;
+        note({ kind: "unsent", payload });
+        continue;
       }
       id = error.id;
       note({ kind: "unknown", payload });

@@ -56,6 +56,8 @@ export function draw(random: Random): Draw {
       publishers: isCrowded ? 40 : isLarge ? 1 : 1 + random.below(6),
       messages: isCrowded ? 12 : isLarge ? 800 : 40 + random.below(isTrimmed ? 200 : 40),
       isShared: !isForgetful && losses === "none" && random.oneIn(2),
+      // Of a log that is trimmed it is known how large its writes are.
+      atOnce: isTrimmed ? 1 : random.pick([1, 3, 10]),
       patience: random.pick([500, 2_000, 5_000]),
       readers: 2,
       rest: random.pick([0, 2, 20]),

@@ -32,9 +32,8 @@ export function checkLives(logs: History["logs"], lives: readonly Life[], keeps:
   const findings = lives.map(({ stored }, index) =>
     check({ logs: parts[index]!, stored, keeps, isLost: index < lives.length - 1 })
   );
-  const sum = (key: "acknowledged" | "reads" | "gaps" | "unknown") => {
-    return findings.reduce((sum, found) => sum + found[key], 0);
-  };
+  const sum = (key: "acknowledged" | "reads") => findings.reduce((sum, found) => sum + found[key], 0);
+  const all = [...logs.values()].flat();
   return {
     faults: [
       ...faults,
@@ -42,8 +41,8 @@ export function checkLives(logs: History["logs"], lives: readonly Life[], keeps:
     ],
     acknowledged: sum("acknowledged"),
     reads: sum("reads"),
-    gaps: [...logs.values()].flat().filter(({ kind }) => kind === "gap").length,
-    unknown: sum("unknown"),
+    gaps: all.filter(({ kind }) => kind === "gap").length,
+    unknown: all.filter(({ kind }) => kind === "unknown").length,
   };
 }
 
@@ -78,8 +77,10 @@ function share(log: readonly LogEntry[], parts: readonly LogEntry[][], lives: re
     if (entry.kind === "ok") {
       const id = isOf(entry, lives) ? entry.id : idAfterwards(entry, lives) ?? entry.id;
       parts[lifeOf(id)]?.push({ ...entry, id }) ?? faults.push(`an id of no life: ${id}`);
-    } else if (entry.kind === "unknown") parts[0]!.push(entry);
-    else if (entry.kind === "subscribe") {
+    } else if (entry.kind === "invoke" || entry.kind === "unknown" || entry.kind === "unsent") {
+      // Of which life the answer will be nobody knows yet.
+      for (const part of parts) part.push(entry);
+    } else if (entry.kind === "subscribe") {
       ahead.delete(entry.reader);
       if (entry.isAhead) ahead.add(entry.reader);
       if (entry.after === null) {

@@ -1,6 +1,7 @@
 // The checker of fault runs over histories that are made up: it finds what is wrong in each, and nothing in what is right.
 
 import { assertEquals } from "@std/assert";
+import { surePublishesOf } from "../../faults/calls.ts";
 import { check, type History, mostKept, type Stored } from "../../faults/history.ts";
 import type { LogEntry } from "../../faults/log_entry.ts";
 import { readersOf } from "../../faults/progress.ts";
@@ -18,6 +19,12 @@ function ok(number: number, id?: string): LogEntry {
 
 function read(...numbers: number[]): LogEntry[] {
   return numbers.map((number) => ({ kind: "read", reader: READER, ...message(number) }));
+}
+
+/** A publish, and what it is answered. */
+function publish(number: number, ...answers: LogEntry["kind"][]): LogEntry[] {
+  const { payload } = message(number);
+  return (["invoke", ...answers] as const).map((kind) => kind === "ok" ? ok(number) : { kind, payload } as LogEntry);
 }
 
 function subscribe(after: number | null = null): LogEntry {
@@ -86,6 +93,49 @@ Deno.test("A store that is not in order is found, of one publisher and of all", 
   assertEquals(faultsOf({ published: [], stored: [message(1, "id0"), message(0, "id1")], reads: [] }), [
     "store: message 0 of a.0 is not in its publisher's order",
   ]);
+});
+
+Deno.test("Publishers that do not wait for each have their messages in the order of the calls", () => {
+  const hasty = ({ id, payload }: Stored): Stored => ({ id, payload: { ...payload, isHasty: true } });
+  const stored = [message(1, "id0"), message(0, "id1")].map(hasty);
+  const called = (...numbers: number[]): LogEntry[] => [
+    ...numbers.map((number): LogEntry => ({ kind: "invoke", payload: stored[1 - number]!.payload })),
+    ...stored.map((message): LogEntry => ({ kind: "ok", duplicate: false, ...message })),
+  ];
+  assertEquals(faultsOf({ published: [], stored, reads: [] }), []);
+  assertEquals(faultsOf({ published: called(1, 0), stored, reads: [] }), []);
+  assertEquals(faultsOf({ published: called(0, 1), stored, reads: [] }), [
+    "a: message 1 of a.0 is stored before message 0 of a.0, and was published after it",
+  ]);
+});
+
+Deno.test("The messages of one node are in the order of its calls, whoever publishes them", () => {
+  const other = (number: number, id: string): Stored => ({ id, payload: { publisher: "a.1", number } });
+  const stored = [message(0), other(0, "id1")];
+  const called = (...messages: Stored[]): LogEntry[] => [
+    ...messages.map(({ payload }): LogEntry => ({ kind: "invoke", payload })),
+    ...messages.map((message): LogEntry => ({ kind: "ok", duplicate: false, ...message })),
+  ];
+  assertEquals(faultsOf({ published: called(stored[0]!, stored[1]!), stored, reads: [] }), []);
+  assertEquals(faultsOf({ published: called(stored[1]!, stored[0]!), stored, reads: [] }), [
+    "a: message 0 of a.0 is stored before message 0 of a.1, and was published after it",
+  ]);
+});
+
+Deno.test("By which call a message was stored is known of the first one that was sent, and of none that another has repeated", () => {
+  const numbersOf = (...log: LogEntry[]) => surePublishesOf(log).map(({ payload }) => payload.number);
+  const [again, repeated, [invoke]] = [publish(0, "ok"), publish(0, "unknown", "ok"), publish(0)];
+  assertEquals(numbersOf(...again, ...publish(1, "ok")), [0, 1]);
+  assertEquals(numbersOf(...repeated, ...publish(1, "ok")), [1]);
+  assertEquals(numbersOf(...publish(0, "unsent", "unknown", "ok"), ...publish(1, "ok")), [1]);
+  // It was killed, or has published all again.
+  assertEquals(numbersOf(invoke!, { kind: "begin", life: 2 }, ...again, ...publish(1, "ok")), [1]);
+  assertEquals(numbersOf(...again, { kind: "begin", life: 2 }, ...again), [0]);
+  // Another node has stored it.
+  assertEquals(numbersOf(invoke!, { kind: "ok", duplicate: true, ...message(0) }, ...publish(1, "ok")), [1]);
+  // What was not sent is called later than it was at first.
+  const [, unsent, , answered] = publish(0, "unsent", "unknown", "ok");
+  assertEquals(numbersOf(invoke!, ...publish(1), unsent!, ok(1), answered!), [1, 0]);
 });
 
 Deno.test("A reader that misses a message, gets one twice or in the wrong order is found", () => {

@@ -73,6 +73,13 @@ Deno.test("Who goes on ahead in a life is told so there, or that another one has
   ]);
 });
 
+Deno.test("Within each life the messages of a node are in the order of its calls", () => {
+  const calls = [4, 1, 3, 2].map((number): LogEntry => ({ kind: "invoke", payload: { publisher: "a.0", number } }));
+  assertEquals(faultsOf([read("y1", 1), read("y2", 4)], [...calls, ...PUBLISHED]), [
+    "life 1, a: message 2 of a.0 is stored before message 3 of a.0, and was published after it",
+  ]);
+});
+
 Deno.test("All come to the end of the last life", () => {
   assertEquals(faultsOf([read("x1", 1)]), ["life 2, b, reader b.0: it came to 0 of 2"]);
   assertEquals(faultsOf([read("x1", 1), GAP, read("y1", 1)]), ["life 2, b, reader b.0: it came to 1 of 2"]);

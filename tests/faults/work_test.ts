@@ -1,0 +1,70 @@
+// What the nodes of fault runs publish: who waits for each, and what is published again.
+
+import { assertEquals } from "@std/assert";
+import type { LogEntry, Payload } from "../../faults/log_entry.ts";
+import { work, type WorkPlan } from "../../faults/work.ts";
+
+const PLAN: WorkPlan = {
+  name: "a",
+  life: 1,
+  publishers: 8,
+  messages: 6,
+  isShared: false,
+  atOnce: 3,
+  patience: 60_000,
+  readers: 0,
+  rest: 0,
+};
+
+/** What a node publishes, in the order of the calls, and how much each publisher had under way at once. */
+async function publishedBy(plan: WorkPlan, before: readonly LogEntry[] = []) {
+  const calls: Payload[] = [];
+  const [present, most] = [new Map<string, number>(), new Map<string, number>()];
+  await work({
+    plan,
+    before,
+    topic: {
+      publish: async (payload) => {
+        const { publisher } = payload;
+        calls.push(payload);
+        const count = (present.get(publisher) ?? 0) + 1;
+        present.set(publisher, count);
+        most.set(publisher, Math.max(count, most.get(publisher) ?? 0));
+        await Promise.resolve();
+        present.set(publisher, present.get(publisher)! - 1);
+        return { id: `${calls.length}`, duplicate: false };
+      },
+      subscribe: async function* () {},
+    },
+    note: () => {},
+    warn: () => {},
+    signal: new AbortController().signal,
+  });
+  return { calls, most };
+}
+
+Deno.test("Some publishers wait for each publish, and others have several under way, in their order", async () => {
+  const { calls, most } = await publishedBy(PLAN);
+  assertEquals([...most].map(([publisher, count]) => `${publisher}: ${count}`), [
+    "a.0: 1",
+    "a.1: 1",
+    "a.2: 3",
+    "a.3: 3",
+    "a.4: 1",
+    "a.5: 1",
+    "a.6: 3",
+    "a.7: 3",
+  ]);
+  const byPublisher = Map.groupBy(calls, ({ publisher }) => publisher);
+  for (const [publisher, own] of byPublisher) {
+    assertEquals(own.map(({ number }) => number), [0, 1, 2, 3, 4, 5]);
+    assertEquals(own.every(({ isHasty }) => isHasty === true), most.get(publisher)! > 1);
+  }
+});
+
+Deno.test("What was published in a life before is published again where it has ids, and only there", async () => {
+  const before = ["a.2", "a.3"].map((publisher): LogEntry => ({ kind: "invoke", payload: { publisher, number: 0 } }));
+  const { calls } = await publishedBy({ ...PLAN, publishers: 4 }, before);
+  const countOf = (name: string) => calls.filter(({ publisher }) => publisher === name).length;
+  assertEquals(["a.0", "a.1", "a.2", "a.3"].map(countOf), [6, 6, 6, 5]);
+});
