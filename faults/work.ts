@@ -12,7 +12,7 @@ export interface WorkPlan {
   readonly publishers: number;
   /** How many messages each publishes. */
   readonly messages: number;
-  /** Whether those who give ids publish the same messages on all nodes. */
+  /** Whether those who give ids publish the same messages on all nodes, but for a few, and in another order on each. */
   readonly isShared: boolean;
   /** How many publishes some publishers have under way at once; the others wait for each. */
   readonly atOnce: number;
@@ -61,30 +61,47 @@ export async function work(workplace: Workplace): Promise<void> {
 interface Publisher {
   readonly name: string;
   readonly hasIds: boolean;
+  /** Whether other nodes publish the same messages. */
+  readonly isShared: boolean;
   /** How many publishes it has under way at once. */
   readonly atOnce: number;
 }
 
+/**
+ * The publishers of a node, in the order in which they begin. Where nodes share messages, that is another one on each, and at times the
+ * node's own come first: a write that has many ids makes sure of the first few in another way than of the others.
+ */
 function publishersOf(plan: WorkPlan): Publisher[] {
-  return Array.from({ length: plan.publishers }, (_, index): Publisher => {
+  const publishers = Array.from({ length: plan.publishers }, (_, index): Publisher => {
     const hasIds = index % 2 === 0;
-    const isShared = plan.isShared && hasIds;
+    const isShared = plan.isShared && hasIds && index % 3 !== 2;
     const name = `${isShared ? "all" : plan.name}.${index}`;
-    return { name, hasIds, atOnce: index % 4 < 2 ? 1 : plan.atOnce };
+    return { name, hasIds, isShared, atOnce: index % 4 < 2 ? 1 : plan.atOnce };
   });
+  if (!plan.isShared) return publishers;
+  const shuffled = shuffle(publishers);
+  return Math.random() < 0.5 ? shuffled : shuffled.sort((one, other) => Number(one.isShared) - Number(other.isShared));
 }
 
-async function publishAll(workplace: Workplace, { name, hasIds, atOnce }: Publisher): Promise<void> {
+async function publishAll(workplace: Workplace, { name, hasIds, isShared, atOnce }: Publisher): Promise<void> {
   const { plan: { messages }, before } = workplace;
   const isHasty = atOnce > 1;
+  const inOrder = Array.from({ length: messages }, (_, number) => number);
+  // Of a publisher that does not wait nothing says that another node has to publish the same in the same order.
+  const numbers = isHasty && isShared ? shuffle(inOrder) : inOrder;
   // Whoever gives ids publishes all again; whoever does not cannot tell what became of the last ones.
   let next = hasIds ? 0 : before.filter((entry) => entry.kind === "invoke" && entry.payload.publisher === name).length;
   await Promise.all(Array.from({ length: atOnce }, async () => {
     while (next < messages) {
-      const payload = { publisher: name, number: next++, ...isHasty && { isHasty } };
+      const payload = { publisher: name, number: numbers[next++]!, ...isHasty && { isHasty } };
       await publish(workplace, payload, hasIds);
     }
   }));
+}
+
+function shuffle<Item>(items: readonly Item[]): Item[] {
+  const places = items.map((item) => ({ item, place: Math.random() }));
+  return places.sort((one, other) => one.place - other.place).map(({ item }) => item);
 }
 
 async function publish({ plan, topic, note }: Workplace, payload: Payload, hasId: boolean): Promise<void> {

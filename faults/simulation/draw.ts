@@ -43,7 +43,7 @@ export function draw(random: Random): Draw {
   // Each message is a write then, and whoever trims does not know the size of each.
   const isLarge = isTrimmed && random.oneIn(4);
   const losses = isAged || !random.oneIn(4) ? "none" : isTrimmed || random.oneIn(2) ? "empty" : "set back";
-  const pause = random.pick([1, 2, 50]);
+  const pause = random.pick(isCrowded ? [1, 1, 2, 50] : [1, 2, 50]);
   return {
     options: {
       durable: true,
@@ -55,9 +55,9 @@ export function draw(random: Random): Draw {
     work: {
       publishers: isCrowded ? 40 : isLarge ? 1 : 1 + random.below(6),
       messages: isCrowded ? 12 : isLarge ? 800 : 40 + random.below(isTrimmed ? 200 : 40),
-      isShared: !isForgetful && losses === "none" && random.oneIn(2),
+      isShared: !isForgetful && losses === "none" && !random.oneIn(isCrowded ? 4 : 2),
       // Of a log that is trimmed it is known how large its writes are.
-      atOnce: isTrimmed ? 1 : random.pick([1, 3, 10]),
+      atOnce: isTrimmed ? 1 : random.pick(isCrowded ? [1, 3, 3, 5] : [1, 3, 10, 10]),
       patience: random.pick([500, 2_000, 5_000]),
       readers: 2,
       rest: random.pick([0, 2, 20]),

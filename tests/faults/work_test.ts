@@ -1,6 +1,6 @@
-// What the nodes of fault runs publish: who waits for each, and what is published again.
+// What the nodes of fault runs publish: who waits for each, and what nodes have in common.
 
-import { assertEquals } from "@std/assert";
+import { assert, assertEquals } from "@std/assert";
 import type { LogEntry, Payload } from "../../faults/log_entry.ts";
 import { work, type WorkPlan } from "../../faults/work.ts";
 
@@ -67,4 +67,16 @@ Deno.test("What was published in a life before is published again where it has i
   const { calls } = await publishedBy({ ...PLAN, publishers: 4 }, before);
   const countOf = (name: string) => calls.filter(({ publisher }) => publisher === name).length;
   assertEquals(["a.0", "a.1", "a.2", "a.3"].map(countOf), [6, 6, 6, 5]);
+});
+
+Deno.test("Where nodes share ids each has some of its own, and no two publish in one order", async () => {
+  const plan = { ...PLAN, publishers: 40, isShared: true };
+  const [one, other] = [await publishedBy(plan), await publishedBy({ ...plan, name: "b" })];
+  const namesOf = ({ calls }: typeof one) => calls.map(({ publisher, number }) => `${publisher}-${number}`);
+  const [ofOne, ofOther] = [namesOf(one), namesOf(other)];
+  const shared = ofOne.filter((name) => name.startsWith("all."));
+  assertEquals(shared.toSorted(), ofOther.filter((name) => name.startsWith("all.")).sort());
+  assertEquals(shared.length, 13 * PLAN.messages);
+  assert(ofOne.includes("a.2-0") && ofOther.includes("b.2-0"));
+  assert(shared.join() !== ofOther.filter((name) => name.startsWith("all.")).join());
 });
