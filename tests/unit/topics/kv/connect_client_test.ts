@@ -278,6 +278,7 @@ Deno.test("A client of a database tells why a connection broke, and not what the
 test(
   "says by the clock of the database until when something is to be remembered",
   () => ({
+    lifetime: 0,
     exchange: (access) => told(access),
     answer: async (_, request) => {
       const [, mutation] = [...decodeMessage(await request.bytes())].find(([field]) => field === 2)!;
