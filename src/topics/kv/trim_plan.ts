@@ -62,11 +62,11 @@ export class TrimPlan {
    * @param now The time in milliseconds since 1970.
    */
   add(end: Cursor, { count, bytes, time }: FrameSize, now: number): void {
-    // The clock of who wrote it may have been far ahead: it would be kept until then, with all that comes after it.
-    const newest = Math.min(time, now);
-    const from = this.#time ?? newest;
-    const until = this.#time = Math.max(from, newest);
-    this.#segments.push({ end, count, bytes, newest, from, until });
+    // A clock may be far ahead.
+    const come = Math.min(time, now);
+    const from = this.#time ?? come;
+    const until = this.#time = Math.max(from, come);
+    this.#segments.push({ end, count, bytes, newest: time, from, until });
     this.#end = end;
     if (this.#segments.length <= this.#limit) return;
     this.#merge(now);
@@ -95,12 +95,21 @@ export class TrimPlan {
     for (const [index, segment] of this.#segments.entries()) {
       const isNewest = index === this.#segments.length - 1;
       const isTooMuch = !isNewest && (restCount - segment.count >= count || restBytes > bytes);
-      if (!isTooMuch && segment.newest >= time - age) break;
+      if (!isTooMuch && this.#timeOf(index, time) >= time - age) break;
       excess = segment.end;
       restCount -= segment.count;
       restBytes -= segment.bytes;
     }
     return excess;
+  }
+
+  /**
+   * The time of the newest message of a segment. Where that is to come, the clock of who wrote it was ahead, or the one here is behind:
+   * it is as old as what was written after it.
+   */
+  #timeOf(index: number, now: number): number {
+    for (const { newest } of this.#segments.slice(index)) if (newest <= now) return newest;
+    return now;
   }
 
   /** Joins neighbours that are small beside what is to be kept, and all that is not. */

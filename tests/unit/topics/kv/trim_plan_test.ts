@@ -118,12 +118,21 @@ for (const bound of [{ count: 2_000 }, { bytes: 400_000 }]) {
   });
 }
 
-Deno.test("A message whose time is far ahead becomes too old by the time when it was seen", () => {
+Deno.test("A message whose time is far ahead becomes too old with the one after it", () => {
   const age = 60_000;
   const plan = new TrimPlan("life", { ...UNBOUNDED, age });
   plan.add(placeOf(0), { count: 1, bytes: 1, time: 1e9 }, 0);
   plan.add(placeOf(1), { count: 1, bytes: 1, time: 30_000 }, 30_000);
-  assertEquals([plan.endOfExcess(age), plan.endOfExcess(age + 1)], [undefined, placeOf(0)]);
+  plan.add(placeOf(2), { count: 1, bytes: 1, time: 50_000 }, 50_000);
+  assertEquals([plan.endOfExcess(30_000 + age), plan.endOfExcess(30_001 + age)], [undefined, placeOf(1)]);
+});
+
+Deno.test("A clock that was behind for a while has nothing removed when it is right again", () => {
+  const now = 1e12;
+  const plan = new TrimPlan("life", { ...UNBOUNDED, age: 60_000 });
+  for (let index = 0; index < 300; index++) plan.add(placeOf(index), { count: 1, bytes: 1, time: now + index }, index);
+  assertEquals([plan.endOfExcess(300), plan.endOfExcess(now + 300)], [undefined, undefined]);
+  assertEquals(plan.endOfExcess(now + 90_000), placeOf(299));
 });
 
 Deno.test("What is known of a log takes little memory, of a small one, too", () => {
