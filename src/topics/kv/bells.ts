@@ -40,6 +40,8 @@ const NEVER = -1;
 
 /** How much longer than it takes to search logs they are left alone then: others may publish all the time to logs that nobody watches here. */
 const REST = 4;
+/** How long they are left alone at most, in milliseconds: it also takes long where the database was away, or this process. */
+const MAX_REST = 1_000;
 
 /** Hears the bells while somebody watches. */
 export class Bells {
@@ -204,7 +206,7 @@ export class Bells {
         // The connection has told of it; they are searched when the bells are looked at.
         return;
       }
-      await pause(REST * (performance.now() - begin), signal);
+      await pause(Math.min(REST * (performance.now() - begin), MAX_REST), signal);
     }
   }
 

@@ -135,6 +135,43 @@ Deno.test("What others publish to logs that nobody watches here costs few readin
   });
 });
 
+Deno.test("A search of the logs of a bell that took long, as the database was away, keeps nobody waiting for long", async () => {
+  await inVirtualTime(new Random(1), async () => {
+    const database = new SimulatedDatabase(new Random(1));
+    let isAway = false;
+    const engineOf = (isMeddled: boolean): KvEngine => ({
+      get: async (keys) => {
+        while (isMeddled && isAway && keys[0]!.at(-1) === "head") {
+          await new Promise((resolve) => setTimeout(resolve, 10));
+        }
+        return database.get(keys);
+      },
+      list: (from, to, limit) => Promise.resolve(database.list(from, to, limit)),
+      write: (write) => Promise.resolve(database.write(write)),
+      watch: async function* () {},
+      close: () => {},
+    });
+    const options = { name: "simulated", interval: 50, isLogged: false };
+    const watching = new KvStore({ ...options, open: () => Promise.resolve(engineOf(true)) });
+    const elsewhere = new KvStore({ ...options, open: () => Promise.resolve(engineOf(false)) });
+    const other = logOf(onSameBell(LOG.name));
+    let told = 0;
+    const unwatch = [watching.watch(LOG, () => told = Date.now()), watching.watch(other, () => {})];
+    isAway = true;
+    await append(elsewhere, other, [messageOf("begins a search")]);
+    await new Promise((resolve) => setTimeout(resolve, 20_000));
+    isAway = false;
+    await new Promise((resolve) => setTimeout(resolve, 600));
+    await append(elsewhere, LOG, [messageOf("not named")]);
+    await append(elsewhere, other, [messageOf("named")]);
+    const begin = Date.now();
+    await new Promise((resolve) => setTimeout(resolve, 60_000));
+    assert(told >= begin && told - begin < 2_000, `it took ${told - begin} ms`);
+    for (const end of unwatch) end();
+    await Promise.all([watching.close(), elsewhere.close()]);
+  });
+});
+
 function onSameBell(name: string): string {
   for (let number = 0;; number++) if (Bells.of(`log ${number}`) === Bells.of(name)) return `log ${number}`;
 }
