@@ -106,11 +106,14 @@ export async function serve(app: Servable, options: RunOptions): Promise<void> {
     stop = await listen(app, options, told.promise, grace);
   } finally {
     limit();
-    await app.stop();
-    clearTimeout(giveUp);
-    // Not before: a second signal would end the process while lifespans unwind.
-    told.dispose();
-    releaseIdleTimer();
+    try {
+      await app.stop();
+    } finally {
+      clearTimeout(giveUp);
+      // Not before: a second signal would end the process while lifespans unwind.
+      told.dispose();
+      releaseIdleTimer();
+    }
   }
   if (stop.by === "program") return;
   // Connections cannot be cut once the server shuts down, and would keep the process that was told to end.

@@ -143,3 +143,19 @@ Deno.test("A lifespan that publishes to a store that is away as it starts does n
   assert(stdout.includes("\nwaits Error\nstarts Error\n"), stdout);
   assert(stdout.endsWith("\nclosed\nrun resolved\n"), stdout);
 });
+
+Deno.test("A store that cannot be closed keeps no process", async () => {
+  await using child = await ChildProgram.start(`
+    import { App } from "${CORE}";
+    const append = () => {};
+    const app = new App({ topics: { capabilities: {}, append, close: () => Promise.reject("cannot close") } });
+    app.lifespan(async function* () {
+      yield app.topic("news", { durable: true }).head().catch(() => {});
+    });
+    await app.run({ port: 0, gracePeriod: 200, onListen: ({ port }) => console.log("port " + port) }).catch(console.log);
+  `);
+  await child.port();
+  child.signal("SIGTERM");
+  const { code, stdout } = await child.end();
+  assertEquals([code, stdout.split("\n").slice(1)], [0, ["cannot close", ""]]);
+});
