@@ -3,18 +3,28 @@
 /** Who waits. */
 interface Turn {
   readonly bytes: number;
+  /** Since when, in milliseconds of `performance.now()`. */
+  readonly since: number;
   readonly begin: () => void;
+  readonly fail: (error: unknown) => void;
 }
 
 /** A number of bytes, of which parts are taken and given back. */
 export class ByteBudget {
   readonly #bytes: number;
+  readonly #patience: number;
   readonly #waiting = new Set<Turn>();
   #free: number;
 
-  /** Has all of the bytes. */
-  constructor(bytes: number) {
+  /**
+   * Has all of the bytes.
+   *
+   * @param bytes How many.
+   * @param patience How long is waited where others fail, in milliseconds: as long as these have tried.
+   */
+  constructor(bytes: number, patience: number) {
     this.#bytes = this.#free = bytes;
+    this.#patience = patience;
   }
 
   /**
@@ -30,6 +40,9 @@ export class ByteBudget {
     else this.#free -= bytes;
     try {
       return await action();
+    } catch (error) {
+      if (!signal?.aborted) this.#failLate(error);
+      throw error;
     } finally {
       this.#free += bytes;
       this.#beginNext();
@@ -39,7 +52,7 @@ export class ByteBudget {
   async #wait(bytes: number, signal: AbortSignal | undefined): Promise<void> {
     signal?.throwIfAborted();
     const { promise, resolve, reject } = Promise.withResolvers<void>();
-    const turn: Turn = { bytes, begin: resolve };
+    const turn: Turn = { bytes, since: performance.now(), begin: resolve, fail: reject };
     const leave = () => {
       if (!this.#waiting.delete(turn)) return;
       reject(signal!.reason);
@@ -49,6 +62,16 @@ export class ByteBudget {
     this.#waiting.add(turn);
     signal?.addEventListener("abort", leave);
     await promise.finally(() => signal?.removeEventListener("abort", leave));
+  }
+
+  /** Fails who has waited for as long as what has failed was tried: all of them would be, one after the other. */
+  #failLate(error: unknown): void {
+    const latest = performance.now() - this.#patience;
+    for (const turn of this.#waiting) {
+      if (turn.since > latest) return;
+      this.#waiting.delete(turn);
+      turn.fail(error);
+    }
   }
 
   #beginNext(): void {

@@ -24,6 +24,8 @@ export type Kind = "read" | "write";
 const DEADLINE = 3_000;
 const PATIENCE = 30_000;
 const MAX_PAUSE = 500;
+/** For how long a database is taken not to do what was not tried since, in milliseconds. */
+const LAPSE = 60_000;
 /** A process that holds the lock of a file holds it for a few milliseconds. */
 const MAX_BUSY_PAUSE = 20;
 
@@ -41,8 +43,8 @@ export class Connection {
   #latest: KvEngine | undefined;
   /** Ends what was opened last. */
   #letGo = new AbortController();
-  /** What it does not do at present. */
-  readonly #down = new Set<Kind>();
+  /** What it does not do at present, and when it was tried last, in milliseconds of `performance.now()`. */
+  readonly #down = new Map<Kind, number>();
 
   /** Opens nothing yet. */
   constructor({ name, open, deadline = DEADLINE, patience = PATIENCE, isLogged = true }: ConnectionOptions) {
@@ -52,6 +54,11 @@ export class Connection {
     this.#patience = patience;
     this.#isLogged = isLogged;
     this.#attempts = new Attempts(deadline);
+  }
+
+  /** How long it is tried again, in milliseconds. */
+  get patience(): number {
+    return this.#patience;
   }
 
   /** How far the clock of the database is ahead of this machine's, in milliseconds, as far as is known. */
@@ -89,7 +96,7 @@ export class Connection {
       signal?.throwIfAborted();
       try {
         const result = await this.#attempt(action, signal);
-        if (this.#down.has(kind)) this.#tellUp(kind);
+        if (this.#down.size > 0) this.#tellUp(kind);
         return result;
       } catch (error) {
         this.#throwIfClosed();
@@ -149,14 +156,17 @@ export class Connection {
 
   #tellDown(kind: Kind, error: unknown): void {
     const isKnown = this.#down.size > 0;
-    this.#down.add(kind);
+    this.#down.set(kind, performance.now());
     if (isKnown || !this.#isLogged) return;
     const fields = { store: this.#name, reason: reasonOf(error) };
     log("warn", "The store of topics does not answer, it is tried again", fields);
   }
 
   #tellUp(kind: Kind): void {
-    this.#down.delete(kind);
+    for (const [down, time] of this.#down) {
+      // Nobody may ever try again what it did not do.
+      if (down === kind || performance.now() - time > LAPSE) this.#down.delete(down);
+    }
     if (this.#down.size > 0 || !this.#isLogged) return;
     log("info", "The store of topics answers again", { store: this.#name });
   }

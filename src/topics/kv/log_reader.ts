@@ -36,6 +36,8 @@ const LOGS_PER_READ = 100;
  * none comes in time, and nothing that is asked beside.
  */
 const BYTES_AT_ONCE = 8 * 1024 * 1024;
+/** How many frames a reader gets at once at most: what comes may be much larger than what was read before. */
+const MAX_FRAMES = 64;
 /** What takes longer to fail, in milliseconds, may have been too much. */
 const SLOW = 1_000;
 
@@ -53,13 +55,14 @@ export class KvLogReader {
   readonly #epoch: Epoch;
   readonly #now: () => number;
   readonly #sizes = new PageSizes();
-  readonly #budget = new ByteBudget(BYTES_AT_ONCE);
+  readonly #budget: ByteBudget;
 
   /** Reads nothing yet. */
   constructor(connection: Connection, epoch: Epoch, now: () => number) {
     this.#connection = connection;
     this.#epoch = epoch;
     this.#now = now;
+    this.#budget = new ByteBudget(BYTES_AT_ONCE, connection.patience);
   }
 
   /** All logs that were ever appended to, by their names. */
@@ -80,7 +83,11 @@ export class KvLogReader {
       const { changes } = this.#epoch;
       const [head, low, entry] = await this.#connection.use((engine) => engine.get(keys), signal);
       const life = this.#epoch.observe(entry, changes);
-      if (life) return { epoch: epochOf(name, life), ...toEnds(head, low) };
+      if (life) {
+        const ends = toEnds(head, low);
+        this.#sizes.noteHead(name, ends.head);
+        return { epoch: epochOf(name, life), ...ends };
+      }
       await this.#epoch.current(signal);
     }
   }
@@ -90,7 +97,7 @@ export class KvLogReader {
     let low = LOG_START;
     let epoch: string | undefined;
     for (let from = after;;) {
-      const page = await this.frames(log.name, from, limits);
+      const page = await this.frames(log.name, from, { ...limits, maxFrames: MAX_FRAMES });
       // Another life has begun after the pages before.
       if (page.epoch !== (epoch ??= page.epoch)) return await this.read(log, after, limits);
       if (page.low > low) low = page.low;
@@ -171,15 +178,14 @@ export class KvLogReader {
   ): Promise<{ readonly entries: readonly KvEntry[]; readonly isAll: boolean }> {
     const from = frameKeyAfter(name, after);
     let begin = Infinity;
-    let limit = 0;
-    const entries = await this.#connection.use((engine) => {
+    return await this.#connection.use(async (engine) => {
       const now = performance.now();
       if (now - begin > SLOW) this.#sizes.shrink(name, begin);
       begin = now;
-      limit = this.#sizes.entries(name, limits);
-      return engine.list(from, logEnd(name), limit);
+      const limit = this.#sizes.entries(name, limits);
+      const entries = await engine.list(from, logEnd(name), limit);
+      return { entries, isAll: entries.length < limit };
     }, signal);
-    return { entries, isAll: entries.length < limit };
   }
 
   #isTooOld(time: number, { policy: { age } }: LogRef): boolean {

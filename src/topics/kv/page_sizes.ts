@@ -15,8 +15,8 @@ const MAX_BYTES = 1024 * 1024;
 const MIN_BYTES = 64 * 1024;
 /** How much more is tried where they come. */
 const GROWTH = 1.05;
-/** Sorts after all places. */
-const AFTER_ALL: Cursor = "~";
+/** For how long who has come to the end of a log is taken to be there, in milliseconds, though others have read on since. */
+const MOMENT = 1_000;
 /** Of how many logs something is known. */
 const MAX_LOGS = 10_000;
 
@@ -32,15 +32,32 @@ export interface PageLimits {
 
 /** What is known of a log by the page that was read of it last. */
 interface Known {
+  /** Whether there was one. */
+  readonly isRead: boolean;
   /** How many frames may be read next. There are not many more each time: what comes next may be larger. */
   readonly frames: number;
   /** How many bytes a frame had. */
   readonly bytes: number;
   /** How many messages a frame had. */
   readonly messages: number;
-  /** Where it ended. */
+  /** Where it ended at a time. */
   readonly head: Cursor;
+  /** The time, in milliseconds of `performance.now()`. */
+  readonly notedAt: number;
+  /** Where it ended a moment before, or longer. */
+  readonly earlierHead: Cursor;
 }
+
+/** What is taken to be known of a log of which nothing is. */
+const UNKNOWN: Known = {
+  isRead: false,
+  frames: FRAMES_AT_FIRST,
+  bytes: MIN_BYTES,
+  messages: 1,
+  head: "",
+  notedAt: 0,
+  earlierHead: "",
+};
 
 /** Decides how much is read at once. */
 export class PageSizes {
@@ -53,24 +70,41 @@ export class PageSizes {
    * last of them.
    */
   entries(name: string, limits: PageLimits): number {
-    const { bytes } = this.#logs.get(name) ?? this.#unknown();
+    const { bytes } = this.#logs.get(name) ?? UNKNOWN;
     return this.#frames(name, limits) + (KEYS_AFTER_FRAMES * bytes <= MIN_BYTES ? KEYS_AFTER_FRAMES : 0);
   }
 
-  /** How many bytes they may have. None of a log that had no more: what has come since is little, and somebody waits for it. */
+  /**
+   * How many bytes they may have. None for who has come to the end of a log, as it was a moment ago: what has come since is little, and
+   * somebody waits for it.
+   */
   bytes(name: string, after: Cursor, limits: PageLimits): number {
-    const known = this.#logs.get(name) ?? this.#unknown();
-    return after >= known.head ? 0 : Math.min(this.#bytes, this.#frames(name, limits) * known.bytes);
+    const known = this.#logs.get(name);
+    if (known && after >= known.earlierHead) return 0;
+    // Most logs are small: these do not wait for one another.
+    return known?.isRead ? Math.min(this.#bytes, this.#frames(name, limits) * known.bytes) : MIN_BYTES;
   }
 
   /** Takes note of what was read of a log. */
   note(name: string, frames: readonly KvEntry[], head: Cursor): void {
-    const known = this.#logs.get(name) ?? this.#unknown();
+    this.noteHead(name, head);
+    if (frames.length === 0) return;
+    const mean = meanOf(frames);
+    const most = Math.max(FRAMES_AT_FIRST, 2 * frames.length);
+    this.#logs.set(name, { ...this.#logs.get(name)!, ...mean, isRead: true, frames: most });
+    if (2 * mean.bytes * frames.length >= this.#bytes) this.#bytes = Math.min(MAX_BYTES, GROWTH * this.#bytes);
+  }
+
+  /** Takes note of where a log ends. */
+  noteHead(name: string, head: Cursor): void {
+    const known = this.#logs.get(name) ?? { ...UNKNOWN, head, earlierHead: head };
+    const now = performance.now();
+    const isNew = now - known.notedAt > MOMENT;
+    // What is used is at the end: the others are forgotten.
     this.#logs.delete(name);
-    this.#logs.set(name, frames.length > 0 ? knownOf(frames, head) : { ...known, head });
+    this.#logs.set(name, isNew ? { ...known, head, notedAt: now, earlierHead: known.head } : known);
     const [oldest] = this.#logs.keys();
     if (this.#logs.size > MAX_LOGS) this.#logs.delete(oldest!);
-    if (frames.length > 1) this.#bytes = Math.min(MAX_BYTES, GROWTH * this.#bytes);
   }
 
   /**
@@ -86,23 +120,18 @@ export class PageSizes {
   }
 
   #frames(name: string, { maxFrames = MAX_FRAMES, maxMessages = Infinity, maxBytes = Infinity }: PageLimits): number {
-    const known = this.#logs.get(name) ?? this.#unknown();
+    const known = this.#logs.get(name) ?? UNKNOWN;
     // Of the first frame a part may have been read, and of the last a part may be wanted.
     const wanted = Math.min(maxMessages / known.messages, maxBytes / known.bytes) + 1;
     return Math.max(1, Math.floor(Math.min(known.frames, this.#bytes / known.bytes, wanted, maxFrames)));
   }
-
-  #unknown(): Known {
-    return { frames: FRAMES_AT_FIRST, bytes: MIN_BYTES, messages: 1, head: AFTER_ALL };
-  }
 }
 
-function knownOf(frames: readonly KvEntry[], head: Cursor): Known {
+function meanOf(frames: readonly KvEntry[]): Pick<Known, "bytes" | "messages"> {
   let [bytes, messages] = [0, 0];
   for (const { value } of frames) {
     bytes += value.length;
     messages += measureFrame(value).count;
   }
-  const most = Math.max(FRAMES_AT_FIRST, 2 * frames.length);
-  return { frames: most, bytes: bytes / frames.length, messages: messages / frames.length, head };
+  return { bytes: bytes / frames.length, messages: messages / frames.length };
 }

@@ -1,10 +1,12 @@
 // What those who ask learn of a database that cannot be asked.
 
 import { assertEquals, assertRejects } from "@std/assert";
+import { inVirtualTime } from "../../../../faults/simulation/virtual_time.ts";
 import { CannotOpenError } from "../../../../src/topics/cannot_open_error.ts";
 import { Connection } from "../../../../src/topics/kv/connection.ts";
 import type { KvEngine } from "../../../../src/topics/kv/engine.ts";
 import { CapturedLog } from "../../../spec/support/captured_log.ts";
+import { Random } from "../../support/random.ts";
 
 const ENGINE = { close: () => {} } as Partial<KvEngine> as KvEngine;
 
@@ -55,6 +57,24 @@ Deno.test("A database that gives what it has and takes nothing more is told of o
     'INFO The store of topics answers again store="a file"',
   ]);
   await connection.close();
+});
+
+Deno.test("A database that did not take something, which nobody has tried since, is told of when it answers, and when it goes away again", async () => {
+  using captured = new CapturedLog();
+  await inVirtualTime(new Random(1), async () => {
+    const connection = new Connection({ name: "a file", open: () => Promise.resolve(ENGINE) });
+    const ask = (failures: number) => async () => {
+      if (failures-- > 0) throw new Error("away");
+    };
+    await assertRejects(() => connection.use(ask(Infinity), undefined, "write"));
+    await connection.use(ask(0));
+    await new Promise((resolve) => setTimeout(resolve, 61_000));
+    await connection.use(ask(0));
+    await connection.use(ask(3));
+    await connection.close();
+  });
+  const levels = captured.lines.map((line) => line.split(" ")[1]);
+  assertEquals(levels, ["WARN", "INFO", "WARN", "INFO"]);
 });
 
 Deno.test("Who asked for as long as it is tried again learns in one line why there is no answer", async () => {

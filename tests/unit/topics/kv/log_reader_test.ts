@@ -132,6 +132,52 @@ Deno.test("However many readers are far behind, a bound of bytes is on its way, 
   });
 });
 
+Deno.test("Who reads on at the end waits for nobody, though others who are behind have seen what has come since", async () => {
+  await inVirtualTime(new Random(1), async () => {
+    const { store } = storeBy(
+      new SimulatedDatabase(new Random(1)),
+      () => new Promise((resolve) => setTimeout(resolve, 200)),
+    );
+    const [log, other] = [logOf("orders", { bytes: Infinity }), logOf("other")];
+    for (let number = 0; number < 200; number++) await append(store, log, [messageOf("x".repeat(60_000))]);
+    await append(store, other, [messageOf("first")]);
+    let { head } = await store.bounds(log);
+    let { head: otherHead } = await store.bounds(other);
+    await readOn(store, log);
+    let isOver = false;
+    const behind = Promise.all(Array.from({ length: 200 }, async () => {
+      while (!isOver) await store.read(log, LOG_START, READ_LIMITS);
+    }));
+    for (let number = 0; number < 10; number++) {
+      await append(store, log, [messageOf(number)]);
+      await append(store, other, [messageOf(number)]);
+      const begin = Date.now();
+      head = (await store.read(log, head, READ_LIMITS)).messages.at(-1)!.cursor;
+      otherHead = (await store.read(other, otherHead, READ_LIMITS)).messages.at(-1)!.cursor;
+      assert(Date.now() - begin < 500, `it took ${Date.now() - begin} ms`);
+    }
+    isOver = true;
+    await behind;
+    await store.close();
+  });
+});
+
+Deno.test("Where the database is away all who wait to read are told at about the same time", async () => {
+  await inVirtualTime(new Random(1), async () => {
+    let isAway = false;
+    const line = () => isAway ? new Promise<never>(() => {}) : Promise.resolve();
+    const { store } = storeBy(new SimulatedDatabase(new Random(1)), line);
+    const logs = Array.from({ length: 500 }, (_, number) => logOf(`orders ${number}`));
+    for (const log of logs) await append(store, log, [messageOf("first")]);
+    isAway = true;
+    const begin = Date.now();
+    const outcomes = await Promise.allSettled(logs.map((log) => store.read(log, LOG_START, READ_LIMITS)));
+    assert(outcomes.every(({ status }) => status === "rejected"));
+    assert(Date.now() - begin < 70_000, `it took ${Date.now() - begin} ms`);
+    await store.close();
+  });
+});
+
 Deno.test("By a line that is too slow for what is asked, less is asked, until it comes in time", async () => {
   await inVirtualTime(new Random(1), async () => {
     let free = 0;
@@ -143,6 +189,23 @@ Deno.test("By a line that is too slow for what is asked, less is asked, until it
     const log = logOf("orders", { bytes: Infinity });
     for (let number = 0; number < 100; number++) await append(store, log, [messageOf("x".repeat(60_000))]);
     assertEquals(await Promise.all([readOn(store, log), readOn(store, log), readOn(store, log)]), [100, 100, 100]);
+    await store.close();
+  });
+});
+
+Deno.test("When a slow line has become fast again, as much is read at once as before", async () => {
+  await inVirtualTime(new Random(1), async () => {
+    let isSlow = true;
+    const line = () => new Promise<void>((resolve) => setTimeout(resolve, isSlow ? 5_000 : 1));
+    const { store, readings } = storeBy(new SimulatedDatabase(new Random(1)), line);
+    const log = logOf("orders", { bytes: Infinity });
+    for (let number = 0; number < 100; number++) await append(store, log, [messageOf("x".repeat(40_000))]);
+    await store.read(log, LOG_START, READ_LIMITS).catch(() => {});
+    isSlow = false;
+    for (let round = 0; round < 5; round++) await readOn(store, log);
+    readings.length = 0;
+    await readOn(store, log);
+    assert(readings.length < 10, `${readings.length} readings`);
     await store.close();
   });
 });
