@@ -1,5 +1,6 @@
 import {
   type AppendResult,
+  type Cursor,
   LOG_START,
   type LogPolicy,
   type LogRef,
@@ -68,10 +69,14 @@ export function dataOf(messages: readonly StoredMessage[]): unknown[] {
 }
 
 /** All messages of a log, however many are read at once. */
-export async function readAll(store: TopicStore, log: LogRef): Promise<readonly StoredMessage[]> {
+export async function readAll(
+  store: TopicStore,
+  log: LogRef,
+  { after = LOG_START, limits = ALL }: { readonly after?: Cursor; readonly limits?: ReadLimits } = {},
+): Promise<readonly StoredMessage[]> {
   const messages: StoredMessage[] = [];
   for (;;) {
-    const page = await store.read(log, messages.at(-1)?.cursor ?? LOG_START, ALL);
+    const page = await store.read(log, messages.at(-1)?.cursor ?? after, limits);
     if (page.messages.length === 0) return messages;
     messages.push(...page.messages);
   }

@@ -24,7 +24,6 @@ import { packKey } from "./packed_key.ts";
 const RENEWAL = 5 * 60_000;
 /** How much later than an answer tells it may be, in milliseconds: it tells whole seconds, and some servers the same for one more. */
 const CLOCK_PRECISION = 2_000;
-
 /** How often the time is noted that an answer tells, in milliseconds. */
 const NOTING = 1_000;
 

@@ -90,10 +90,7 @@ function reasonOfFile(error: unknown): string {
   return "it cannot be read and written, name a file in a folder that can";
 }
 
-async function openDatabase(
-  { url, token }: DatabaseLocation,
-  signal: AbortSignal,
-): Promise<KvEngine> {
+async function openDatabase({ url, token }: DatabaseLocation, signal: AbortSignal): Promise<KvEngine> {
   const name = nameOf(url);
   try {
     const given = token ?? Deno.env.get(TOKEN);

@@ -8,7 +8,7 @@ import { lowKey } from "../../../../src/topics/kv/keys.ts";
 import { KvStore } from "../../../../src/topics/kv/kv_store.ts";
 import { READ_LIMITS } from "../../../../src/topics/log_reader.ts";
 import { LOG_START, type LogRef } from "../../../../src/topics/store.ts";
-import { ALL, append, dataOf, logOf, messageOf } from "../../../contract/store_fixture.ts";
+import { ALL, append, dataOf, logOf, messageOf, readAll } from "../../../contract/store_fixture.ts";
 import { Random } from "../../support/random.ts";
 import { losableStore } from "./losable_store.ts";
 
@@ -64,15 +64,9 @@ function storeBy(database: SimulatedDatabase, line: (bytes: number) => Promise<v
   return { store: new KvStore({ ...options, open: () => Promise.resolve(engine) }), readings };
 }
 
-/** Reads a log to its end. Gives how many messages it has. */
+/** Reads a log to its end, as readers do. Gives how many messages it has. */
 async function readOn(store: KvStore, log: LogRef): Promise<number> {
-  let read = 0;
-  for (let after = LOG_START;;) {
-    const { messages } = await store.read(log, after, READ_LIMITS);
-    if (messages.length === 0) return read;
-    read += messages.length;
-    after = messages.at(-1)!.cursor;
-  }
+  return (await readAll(store, log, { limits: READ_LIMITS })).length;
 }
 
 Deno.test("A reading brings about as much as a reader takes, of large messages and of small ones", async () => {
