@@ -28,14 +28,13 @@ export class Denokv implements AsyncDisposable {
   readonly token: string = crypto.randomUUID();
   readonly #program: string;
   readonly #folder: string;
-  readonly #port: number;
   readonly #hostname: string;
+  #port = 0;
   #process: Deno.ChildProcess | undefined;
 
-  private constructor(program: string, folder: string, port: number, hostname: string) {
+  private constructor(program: string, folder: string, hostname: string) {
     this.#program = program;
     this.#folder = folder;
-    this.#port = port;
     this.#hostname = hostname;
   }
 
@@ -44,8 +43,8 @@ export class Denokv implements AsyncDisposable {
     const program = await findDenokv();
     if (program === undefined) throw new Error('Cannot find denokv: run "deno task denokv:install", or set DENOKV');
     const folder = await Deno.makeTempDir({ prefix: "webfw_denokv_" });
-    const server = new Denokv(program, folder, freePorts(1)[0]!, hostname);
-    await server.startAgain();
+    const server = new Denokv(program, folder, hostname);
+    await server.#start(() => freePorts(1)[0]!);
     return server;
   }
 
@@ -69,12 +68,27 @@ export class Denokv implements AsyncDisposable {
 
   /** Starts the server that was killed, over the same data. It waits for its port where another server has been given that meanwhile. */
   async startAgain(): Promise<void> {
+    await this.#start(() => this.#port);
+  }
+
+  /** Starts the server, and again where it has ended: its port may have been taken. */
+  async #start(choosePort: () => number): Promise<void> {
     const begin = performance.now();
-    for (let hasEnded = true; !await this.#lets(); await new Promise((resolve) => setTimeout(resolve, LOOK_MS))) {
-      if (performance.now() - begin > PATIENCE_MS) throw new Error("Cannot start denokv: it does not listen");
-      if (!hasEnded) continue;
-      hasEnded = false;
-      this.#spawn().status.then(() => hasEnded = true);
+    let status: Deno.CommandStatus | undefined;
+    for (let hasEnded = true;; await new Promise((resolve) => setTimeout(resolve, LOOK_MS))) {
+      if (hasEnded) {
+        hasEnded = false;
+        this.#port = choosePort();
+        this.#spawn().status.then((ended) => {
+          hasEnded = true;
+          status = ended;
+        });
+      }
+      if (await this.#lets()) return;
+      if (performance.now() - begin > PATIENCE_MS) {
+        const ending = status ? `, it ended with code ${status.code}` : "";
+        throw new Error(`Cannot start denokv: it does not listen${ending}`);
+      }
     }
   }
 
