@@ -25,7 +25,7 @@ export interface SubscribeOptions {
   /** The id of the message to go on after: what is kept of those that followed it comes first. It wins over `from`. */
   after?: string;
   /**
-   * Where to begin: at the messages to come, at the oldest that is kept, or at the first of a time.
+   * Where to begin: at the messages to come, at the oldest that is kept, or at the first of a time by the clock of the store.
    *
    * @default {"now"}
    */
@@ -118,8 +118,16 @@ export class Channel<Data> {
 
   #placeOf(from: "now" | "earliest" | Date, tail: Tail<Data>): string | Promise<string> {
     if (from === "earliest") return this.#reader.seek(new Date(0));
-    // Of a time to come nothing is there yet: what is published next must not be missed.
-    if (from instanceof Date && from.getTime() <= this.#context.now()) return this.#reader.seek(from);
+    const end = this.#endOf(tail);
+    if (from === "now") return end;
+    // Which messages are of that time is by the clock of the store. What is published next must not be missed, whichever time it is then.
+    return Promise.all([this.#reader.seek(from), end]).then(([place, end]) => {
+      return isSameEpoch(place, end) && end < place ? end : place;
+    });
+  }
+
+  /** Where the topic ends now: what is published here next comes after it. */
+  #endOf(tail: Tail<Data>): string | Promise<string> {
     const { end } = tail;
     if (end !== undefined && tail.isCurrent) {
       const { newest } = this.#publisher;

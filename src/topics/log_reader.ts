@@ -45,9 +45,13 @@ export class LogReader<Data> {
     return toBounds(await this.#store().bounds(this.#log));
   }
 
-  /** What comes after an id. It sees all that was appended before the call. */
-  async read(after: string): Promise<LogSlice<Data>> {
-    const { messages, ...bounds } = await this.#store().read(this.#log, toPlace(after).cursor, READ_LIMITS);
+  /** What comes after an id, for all who wait at the end. It sees all that was appended before the call. */
+  readEnd(after: string): Promise<LogSlice<Data>> {
+    return this.#read(after, { ...READ_LIMITS, isUrgent: true });
+  }
+
+  async #read(after: string, limits: ReadLimits): Promise<LogSlice<Data>> {
+    const { messages, ...bounds } = await this.#store().read(this.#log, toPlace(after).cursor, limits);
     return {
       ...toBounds(bounds),
       messages: Object.freeze(messages.map((message) => decodeMessage<Data>(message, bounds.epoch))),
@@ -62,7 +66,7 @@ export class LogReader<Data> {
   readShared(after: string): Promise<LogSlice<Data>> {
     let running = this.#running.get(after);
     if (!running) {
-      running = this.read(after).finally(() => this.#running.delete(after));
+      running = this.#read(after, READ_LIMITS).finally(() => this.#running.delete(after));
       this.#running.set(after, running);
     }
     return running;

@@ -110,6 +110,12 @@ export interface ReadLimits {
   readonly maxMessages: number;
   /** The most bytes of data. */
   readonly maxBytes: number;
+  /**
+   * Whether all who wait for the newest messages in this process wait for this: it should not wait for those who are behind.
+   *
+   * @default {false}
+   */
+  readonly isUrgent?: boolean;
 }
 
 /** A part of a log, and its bounds at the same moment. */

@@ -191,7 +191,7 @@ export class Tail<Data> {
         if (this.#hasEnded) return;
         const window = this.#window;
         this.#isBehind = false;
-        const slice = await this.#log.read(window.end);
+        const slice = await this.#log.readEnd(window.end);
         const begin = performance.now();
         // The log may have begun a new life meanwhile, in which those who wait at the end have another place.
         if (this.#window === window) this.#take(window, slice);

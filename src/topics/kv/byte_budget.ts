@@ -9,77 +9,97 @@ interface Turn {
   readonly fail: (error: unknown) => void;
 }
 
+/** How a part is taken. */
+export interface TakeOptions {
+  /** Whether it was taken before, in vain: it comes before those who have had none. */
+  readonly isAgain?: boolean;
+  /** Gives up waiting. */
+  readonly signal?: AbortSignal | undefined;
+}
+
 /** A number of bytes, of which parts are taken and given back. */
 export class ByteBudget {
-  readonly #bytes: number;
-  readonly #patience: number;
+  readonly #limit: () => number;
+  readonly #waitingAgain = new Set<Turn>();
   readonly #waiting = new Set<Turn>();
-  #free: number;
+  #taken = 0;
 
   /**
    * Has all of the bytes.
    *
-   * @param bytes How many.
-   * @param patience How long is waited where others fail, in milliseconds: as long as these have tried.
+   * @param limit How many there are; it may change.
    */
-  constructor(bytes: number, patience: number) {
-    this.#bytes = this.#free = bytes;
-    this.#patience = patience;
+  constructor(limit: () => number) {
+    this.#limit = limit;
   }
 
   /**
    * Does something as soon as there is room for it.
    *
-   * @param wanted How many bytes it takes. What takes more than there are takes all of them; what takes none waits for nobody.
+   * @param bytes How many bytes it takes. What takes more than there are is done alone.
    * @param action What is done.
-   * @param signal Gives up waiting.
    */
-  async use<Result>(wanted: number, action: () => Promise<Result>, signal?: AbortSignal): Promise<Result> {
-    const bytes = Math.min(wanted, this.#bytes);
-    if (bytes > 0 && (this.#waiting.size > 0 || bytes > this.#free)) await this.#wait(bytes, signal);
-    else this.#free -= bytes;
+  async use<Result>(
+    bytes: number,
+    action: () => Promise<Result>,
+    { isAgain = false, signal }: TakeOptions = {},
+  ): Promise<Result> {
+    const queue = isAgain ? this.#waitingAgain : this.#waiting;
+    const isNext = queue.size === 0 && this.#waitingAgain.size === 0;
+    if (isNext && this.#hasRoom(bytes)) this.#taken += bytes;
+    else await this.#wait(queue, bytes, signal);
     try {
       return await action();
-    } catch (error) {
-      if (!signal?.aborted) this.#failLate(error);
-      throw error;
     } finally {
-      this.#free += bytes;
+      this.#taken -= bytes;
       this.#beginNext();
     }
   }
 
-  async #wait(bytes: number, signal: AbortSignal | undefined): Promise<void> {
+  /**
+   * Fails who has waited for long.
+   *
+   * @param error Why.
+   * @param patience How long that is, in milliseconds.
+   */
+  failLate(error: unknown, patience: number): void {
+    const latest = performance.now() - patience;
+    for (const queue of [this.#waitingAgain, this.#waiting]) {
+      for (const turn of queue) {
+        if (turn.since > latest) break;
+        queue.delete(turn);
+        turn.fail(error);
+      }
+    }
+  }
+
+  #hasRoom(bytes: number): boolean {
+    return this.#taken === 0 || this.#taken + bytes <= this.#limit();
+  }
+
+  async #wait(queue: Set<Turn>, bytes: number, signal: AbortSignal | undefined): Promise<void> {
     signal?.throwIfAborted();
     const { promise, resolve, reject } = Promise.withResolvers<void>();
     const turn: Turn = { bytes, since: performance.now(), begin: resolve, fail: reject };
     const leave = () => {
-      if (!this.#waiting.delete(turn)) return;
+      if (!queue.delete(turn)) return;
       reject(signal!.reason);
       // It may have been the first, and too large for what is free.
       this.#beginNext();
     };
-    this.#waiting.add(turn);
+    queue.add(turn);
     signal?.addEventListener("abort", leave);
     await promise.finally(() => signal?.removeEventListener("abort", leave));
   }
 
-  /** Fails who has waited for as long as what has failed was tried: all of them would be, one after the other. */
-  #failLate(error: unknown): void {
-    const latest = performance.now() - this.#patience;
-    for (const turn of this.#waiting) {
-      if (turn.since > latest) return;
-      this.#waiting.delete(turn);
-      turn.fail(error);
-    }
-  }
-
   #beginNext(): void {
-    for (const turn of this.#waiting) {
-      if (turn.bytes > this.#free) return;
-      this.#waiting.delete(turn);
-      this.#free -= turn.bytes;
-      turn.begin();
+    for (const queue of [this.#waitingAgain, this.#waiting]) {
+      for (const turn of queue) {
+        if (!this.#hasRoom(turn.bytes)) return;
+        queue.delete(turn);
+        this.#taken += turn.bytes;
+        turn.begin();
+      }
     }
   }
 }

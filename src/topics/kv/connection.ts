@@ -21,6 +21,9 @@ export interface ConnectionOptions {
 /** What is asked of a database: one may give what it has and take nothing more. */
 export type Kind = "read" | "write";
 
+/** Has each attempt wait for its turn, the first of which has the number 1. */
+export type Turns = <Result>(attempt: () => Promise<Result>, number: number) => Promise<Result>;
+
 const DEADLINE = 3_000;
 const PATIENCE = 30_000;
 const MAX_PAUSE = 500;
@@ -83,19 +86,26 @@ export class Connection {
    * @param action What is asked.
    * @param signal Gives up.
    * @param kind Whether it writes.
+   * @param turns When it is asked. How long the first turn is waited for does not count.
    * @throws {CannotOpenError} When it cannot be opened, and never was.
    */
   async use<Result>(
     action: (engine: KvEngine) => Promise<Result>,
     signal?: AbortSignal,
     kind: Kind = "read",
+    turns: Turns = atOnce,
   ): Promise<Result> {
-    const begin = performance.now();
+    let begin: number | undefined;
     for (let attempt = 1;; attempt++) {
       this.#throwIfClosed();
       signal?.throwIfAborted();
+      let hasBegun = false;
       try {
-        const result = await this.#attempt(action, signal);
+        const result = await turns(() => {
+          hasBegun = true;
+          begin ??= performance.now();
+          return this.#attempt(action, signal);
+        }, attempt);
         if (this.#down.size > 0) this.#tellUp(kind);
         return result;
       } catch (error) {
@@ -103,8 +113,9 @@ export class Connection {
         signal?.throwIfAborted();
         // Of one that was open, something in front of it may say so while it is started again; and something may have been written.
         if (error instanceof CannotOpenError && !this.#latest) throw error;
+        if (!hasBegun) throw error;
         const isBusy = isBusyFile(error);
-        const time = performance.now() - begin;
+        const time = performance.now() - begin!;
         if (isBusy ? time > this.#deadline : attempt > 1) this.#tellDown(kind, error);
         if (time > this.#patience) throw this.#failure(error);
         const longest = isBusy ? MAX_BUSY_PAUSE : Math.min(MAX_PAUSE, 10 * 2 ** attempt);
@@ -181,6 +192,10 @@ export function reasonOf(error: unknown): string {
 /** SQLite refuses at once where another process writes between the checks of a write and its changes. */
 export function isBusyFile(error: unknown): boolean {
   return error instanceof Error && error.message.includes("database is locked");
+}
+
+function atOnce<Result>(attempt: () => Promise<Result>): Promise<Result> {
+  return attempt();
 }
 
 function closeQuietly(engine: KvEngine): void {

@@ -40,6 +40,8 @@ export class KvStore implements TopicStore {
   readonly #connection: Connection;
   readonly #watching: Connection | undefined;
   readonly #reader: KvLogReader;
+  /** Reads for those who wait for the newest messages. */
+  readonly #endReader: KvLogReader;
   readonly #appender: Appender;
   readonly #bells: Bells;
   readonly #trimmer: Trimmer;
@@ -52,10 +54,13 @@ export class KvStore implements TopicStore {
     // Of nodes that share a database the clocks differ. Its own decides what is too old.
     const time = () => now() + connection.ahead;
     const epoch = new Epoch(connection, () => this.#bells.startAnew());
+    // What each reads at once is by what it reads: some messages as they come, many that came before, or all.
     this.#reader = new KvLogReader(connection, epoch, time);
+    this.#endReader = new KvLogReader(connection, epoch, time);
+    const reader = new KvLogReader(connection, epoch, time);
     this.#appender = new Appender({ connection, epoch, bellOf: Bells.of, now: time });
     this.#bells = new Bells({ connection, watching, interval, epoch });
-    this.#trimmer = new Trimmer({ connection, reader: this.#reader, interval: TRIM_INTERVAL, now: time });
+    this.#trimmer = new Trimmer({ connection, reader, interval: TRIM_INTERVAL, now: time });
   }
 
   /** Where a log begins and ends. */
@@ -73,7 +78,7 @@ export class KvStore implements TopicStore {
 
   /** Reads what comes after a place. */
   read(log: LogRef, after: Cursor, limits: ReadLimits): Promise<LogPage> {
-    return this.#reader.read(log, after, limits);
+    return (limits.isUrgent ? this.#endReader : this.#reader).read(log, after, limits);
   }
 
   /** The place before the first message of a time. */

@@ -10,8 +10,8 @@ import {
   type StoredMessage,
 } from "../store.ts";
 import { ByteBudget } from "./byte_budget.ts";
-import type { Connection } from "./connection.ts";
-import type { KvEntry } from "./engine.ts";
+import type { Connection, Turns } from "./connection.ts";
+import type { KvEngine, KvEntry } from "./engine.ts";
 import { type Epoch, epochOf } from "./epoch.ts";
 import { decodeFrame, type Frame, measureFrame } from "./frame.ts";
 import {
@@ -31,15 +31,6 @@ import { decodePolicy } from "./policy.ts";
 
 /** How many logs are listed at once. */
 const LOGS_PER_READ = 100;
-/**
- * How many bytes are on their way at once at most, about. Of many readers who are far behind, each would else get its part so slowly that
- * none comes in time, and nothing that is asked beside.
- */
-const BYTES_AT_ONCE = 8 * 1024 * 1024;
-/** How many frames a reader gets at once at most: what comes may be much larger than what was read before. */
-const MAX_FRAMES = 64;
-/** What takes longer to fail, in milliseconds, may have been too much. */
-const SLOW = 1_000;
 
 /** Frames in order, without a hole, and the ends of the log at that moment or later, in the same life. */
 export interface FramePage extends LogBounds {
@@ -49,7 +40,16 @@ export interface FramePage extends LogBounds {
   readonly isEnd: boolean;
 }
 
-/** Reads logs. */
+/** What has been read of a log. */
+interface Listing {
+  readonly entries: readonly KvEntry[];
+  /** How many there could have been. */
+  readonly limit: number;
+  /** When they were asked for, in milliseconds of `performance.now()`. */
+  readonly begin: number;
+}
+
+/** Reads logs. What one reads waits for what the same one reads, where that is much, and for nobody else. */
 export class KvLogReader {
   readonly #connection: Connection;
   readonly #epoch: Epoch;
@@ -62,7 +62,7 @@ export class KvLogReader {
     this.#connection = connection;
     this.#epoch = epoch;
     this.#now = now;
-    this.#budget = new ByteBudget(BYTES_AT_ONCE, connection.patience);
+    this.#budget = new ByteBudget(() => this.#sizes.bytesAtOnce);
   }
 
   /** All logs that were ever appended to, by their names. */
@@ -83,11 +83,7 @@ export class KvLogReader {
       const { changes } = this.#epoch;
       const [head, low, entry] = await this.#connection.use((engine) => engine.get(keys), signal);
       const life = this.#epoch.observe(entry, changes);
-      if (life) {
-        const ends = toEnds(head, low);
-        this.#sizes.noteHead(name, ends.head);
-        return { epoch: epochOf(name, life), ...ends };
-      }
+      if (life) return { epoch: epochOf(name, life), ...toEnds(head, low) };
       await this.#epoch.current(signal);
     }
   }
@@ -97,7 +93,7 @@ export class KvLogReader {
     let low = LOG_START;
     let epoch: string | undefined;
     for (let from = after;;) {
-      const page = await this.frames(log.name, from, { ...limits, maxFrames: MAX_FRAMES });
+      const page = await this.frames(log.name, from, limits);
       // Another life has begun after the pages before.
       if (page.epoch !== (epoch ??= page.epoch)) return await this.read(log, after, limits);
       if (page.low > low) low = page.low;
@@ -154,38 +150,41 @@ export class KvLogReader {
     for (;;) {
       const { known } = this.#epoch;
       const epoch = known ? epochOf(name, known) : (await this.bounds({ name }, signal)).epoch;
-      const bytes = this.#sizes.bytes(name, after, limits);
-      const { entries, isAll } = await this.#budget.use(bytes, () => this.#list(name, after, limits, signal), signal);
+      const { entries, limit, begin } = await this.#list(name, after, limits, signal);
+      const found = entries.filter(({ key }) => isVersion(key[length]!));
+      this.#sizes.note(name, found, begin);
+      const isAll = entries.length < limit;
       const find = (key: readonly string[]) => entries.find((entry) => entry.key.at(-1) === key.at(-1));
       const head = isAll ? find(headKey(name)) : undefined;
       const bounds = head && new TextDecoder().decode(head.value) === epoch
         ? { epoch, ...toEnds(head, find(lowKey(name))) }
         : await this.bounds({ name }, signal);
       if (bounds.epoch !== epoch) continue;
-      const found = entries.filter(({ key }) => isVersion(key[length]!));
-      this.#sizes.note(name, found, bounds.head);
       const frames = found.filter(({ key }) => endOf(key[length]!) > bounds.low);
       return { ...bounds, frames, isEnd: isAll || found.length < entries.length };
     }
   }
 
   /** Reads entries of a log after a place. What has not come in time is not asked for once more: less is. */
-  async #list(
-    name: string,
-    after: Cursor,
-    limits: PageLimits,
-    signal: AbortSignal | undefined,
-  ): Promise<{ readonly entries: readonly KvEntry[]; readonly isAll: boolean }> {
+  async #list(name: string, after: Cursor, limits: PageLimits, signal: AbortSignal | undefined): Promise<Listing> {
     const from = frameKeyAfter(name, after);
-    let begin = Infinity;
-    return await this.#connection.use(async (engine) => {
-      const now = performance.now();
-      if (now - begin > SLOW) this.#sizes.shrink(name, begin);
-      begin = now;
+    let begin: number | undefined;
+    const turns: Turns = (attempt, number) => {
+      if (begin !== undefined) this.#sizes.noteFailure(name, begin);
+      return this.#budget.use(this.#sizes.bytes(name, limits), attempt, { isAgain: number > 1, signal });
+    };
+    const list = async (engine: KvEngine): Promise<Listing> => {
+      begin = performance.now();
       const limit = this.#sizes.entries(name, limits);
-      const entries = await engine.list(from, logEnd(name), limit);
-      return { entries, isAll: entries.length < limit };
-    }, signal);
+      return { entries: await engine.list(from, logEnd(name), limit), limit, begin };
+    };
+    try {
+      return await this.#connection.use(list, signal, "read", turns);
+    } catch (error) {
+      // All who have waited as long would fail, too, one after the other.
+      if (!signal?.aborted) this.#budget.failLate(error, this.#connection.patience);
+      throw error;
+    }
   }
 
   #isTooOld(time: number, { policy: { age } }: LogRef): boolean {

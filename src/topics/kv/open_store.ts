@@ -5,6 +5,7 @@ import type { DatabaseLocation, KvLocation } from "../location.ts";
 import { ConnectClient } from "./connect_client.ts";
 import { isBusyFile, reasonOf } from "./connection.ts";
 import { type KvEngine, toEngine } from "./engine.ts";
+import { EPOCH_KEY } from "./keys.ts";
 import { KvStore } from "./kv_store.ts";
 import { ClientMissingError, openNpmFile } from "./npm_client.ts";
 
@@ -56,11 +57,22 @@ async function openFile(path: string): Promise<KvEngine> {
   }
   try {
     if (isFile && !onlyLooks) await makeFolder(path);
-    return toEngine(await (hasOwnClient() ? Deno.openKv(path) : openNpmFile(path)));
+    return await firstRead(toEngine(await (hasOwnClient() ? Deno.openKv(path) : openNpmFile(path))));
   } catch (cause) {
     if (cause instanceof ClientMissingError) throw clientMissing(path, cause);
     // Another process holds it for a few milliseconds. What else is wrong with a file is so the next time.
     throw isBusyFile(cause) ? cause : cannotOpen(path, reasonOfFile(cause), cause);
+  }
+}
+
+/** Reads something: what is wrong with a file, npm's client tells only then. */
+async function firstRead(engine: KvEngine): Promise<KvEngine> {
+  try {
+    await engine.get([EPOCH_KEY]);
+    return engine;
+  } catch (error) {
+    engine.close();
+    throw error;
   }
 }
 

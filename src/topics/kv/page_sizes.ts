@@ -1,5 +1,4 @@
 /** How much of a log is read at once: about what is wanted of it, and no more than comes in time. */
-import type { Cursor } from "../store.ts";
 import type { KvEntry } from "./engine.ts";
 import { measureFrame } from "./frame.ts";
 
@@ -11,12 +10,14 @@ const FRAMES_AT_FIRST = 16;
 const MAX_FRAMES = 490;
 /** How many bytes are read at once at most, about. */
 const MAX_BYTES = 1024 * 1024;
-/** How many they become where they do not come in time: as many as a frame may have. */
+/** How many they become where they come slowly: as many as a frame may have. */
 const MIN_BYTES = 64 * 1024;
-/** How much more is tried where they come. */
-const GROWTH = 1.05;
-/** For how long who has come to the end of a log is taken to be there, in milliseconds, though others have read on since. */
-const MOMENT = 1_000;
+/** What comes later than this is too much, in milliseconds. It has to be well below the time after which it would not come at all. */
+const SLOW = 1_000;
+/** Of what comes in good time, so much more is tried. */
+const GROWTH = 1 / 32;
+/** How many pages of the most bytes are on their way at once. */
+const PAGES_AT_ONCE = 8;
 /** Of how many logs something is known. */
 const MAX_LOGS = 10_000;
 
@@ -30,40 +31,29 @@ export interface PageLimits {
   readonly maxBytes?: number;
 }
 
-/** What is known of a log by the page that was read of it last. */
+/** What is known of a log by the pages that were read of it. */
 interface Known {
-  /** Whether there was one. */
-  readonly isRead: boolean;
   /** How many frames may be read next. There are not many more each time: what comes next may be larger. */
   readonly frames: number;
-  /** How many bytes a frame had. */
+  /** How many bytes a frame had. What was large lately may be so again. */
   readonly bytes: number;
   /** How many messages a frame had. */
   readonly messages: number;
-  /** Where it ended at a time. */
-  readonly head: Cursor;
-  /** The time, in milliseconds of `performance.now()`. */
-  readonly notedAt: number;
-  /** Where it ended a moment before, or longer. */
-  readonly earlierHead: Cursor;
 }
 
-/** What is taken to be known of a log of which nothing is. */
-const UNKNOWN: Known = {
-  isRead: false,
-  frames: FRAMES_AT_FIRST,
-  bytes: MIN_BYTES,
-  messages: 1,
-  head: "",
-  notedAt: 0,
-  earlierHead: "",
-};
+/** What is taken to be known of a log of which nothing is. Most logs are small, and do not wait for one another long. */
+const UNKNOWN: Known = { frames: FRAMES_AT_FIRST, bytes: MIN_BYTES, messages: 1 };
 
 /** Decides how much is read at once. */
 export class PageSizes {
   readonly #logs = new Map<string, Known>();
   #bytes = MAX_BYTES;
   #shrunkAt = -Infinity;
+
+  /** How many bytes should be on their way at once at most. */
+  get bytesAtOnce(): number {
+    return PAGES_AT_ONCE * this.#bytes;
+  }
 
   /**
    * How many entries of a log are to be read: where its frames are small, some more than are wanted, so that its end is found with the
@@ -74,46 +64,48 @@ export class PageSizes {
     return this.#frames(name, limits) + (KEYS_AFTER_FRAMES * bytes <= MIN_BYTES ? KEYS_AFTER_FRAMES : 0);
   }
 
-  /**
-   * How many bytes they may have. None for who has come to the end of a log, as it was a moment ago: what has come since is little, and
-   * somebody waits for it.
-   */
-  bytes(name: string, after: Cursor, limits: PageLimits): number {
+  /** How many bytes they may have. */
+  bytes(name: string, limits: PageLimits): number {
     const known = this.#logs.get(name);
-    if (known && after >= known.earlierHead) return 0;
-    // Most logs are small: these do not wait for one another.
-    return known?.isRead ? Math.min(this.#bytes, this.#frames(name, limits) * known.bytes) : MIN_BYTES;
+    return known ? this.#frames(name, limits) * known.bytes : MIN_BYTES;
   }
 
-  /** Takes note of what was read of a log. */
-  note(name: string, frames: readonly KvEntry[], head: Cursor): void {
-    this.noteHead(name, head);
-    if (frames.length === 0) return;
-    const mean = meanOf(frames);
-    const most = Math.max(FRAMES_AT_FIRST, 2 * frames.length);
-    this.#logs.set(name, { ...this.#logs.get(name)!, ...mean, isRead: true, frames: most });
-    if (2 * mean.bytes * frames.length >= this.#bytes) this.#bytes = Math.min(MAX_BYTES, GROWTH * this.#bytes);
+  /**
+   * Takes note of what has come.
+   *
+   * @param name The name of the log.
+   * @param frames What has been read of it.
+   * @param begin When that was asked for, in milliseconds of `performance.now()`.
+   */
+  note(name: string, frames: readonly KvEntry[], begin: number): void {
+    const known = this.#logs.get(name);
+    const sum = sumOf(frames);
+    if (frames.length > 0) {
+      const bytes = Math.max(sum.bytes / frames.length, known ? known.bytes / 2 : 0);
+      const most = Math.max(known?.frames ?? FRAMES_AT_FIRST, 2 * frames.length);
+      this.#know(name, { frames: most, bytes, messages: sum.messages / frames.length });
+    }
+    if (performance.now() - begin > SLOW) this.#shrink(begin);
+    else this.#bytes = Math.min(MAX_BYTES, this.#bytes + GROWTH * sum.bytes);
   }
 
-  /** Takes note of where a log ends. */
-  noteHead(name: string, head: Cursor): void {
-    const known = this.#logs.get(name) ?? { ...UNKNOWN, head, earlierHead: head };
-    const now = performance.now();
-    const isNew = now - known.notedAt > MOMENT;
+  /** Takes note that nothing has come of a log, perhaps because it was too much. Its frames may be as large as they can be. */
+  noteFailure(name: string, begin: number): void {
+    if (performance.now() - begin <= SLOW) return;
+    this.#know(name, { ...(this.#logs.get(name) ?? UNKNOWN), bytes: MIN_BYTES });
+    this.#shrink(begin);
+  }
+
+  #know(name: string, known: Known): void {
     // What is used is at the end: the others are forgotten.
     this.#logs.delete(name);
-    this.#logs.set(name, isNew ? { ...known, head, notedAt: now, earlierHead: known.head } : known);
+    this.#logs.set(name, known);
     const [oldest] = this.#logs.keys();
     if (this.#logs.size > MAX_LOGS) this.#logs.delete(oldest!);
   }
 
-  /**
-   * Takes note that a page of a log has not come in time.
-   *
-   * @param begin When it was asked for, in milliseconds of `performance.now()`. Of those that were asked for together, one counts.
-   */
-  shrink(name: string, begin: number): void {
-    this.#logs.delete(name);
+  /** Less is to be asked for. Of what was asked for together, one counts. */
+  #shrink(begin: number): void {
     if (begin < this.#shrunkAt) return;
     this.#shrunkAt = performance.now();
     this.#bytes = Math.max(MIN_BYTES, this.#bytes / 2);
@@ -127,11 +119,11 @@ export class PageSizes {
   }
 }
 
-function meanOf(frames: readonly KvEntry[]): Pick<Known, "bytes" | "messages"> {
+function sumOf(frames: readonly KvEntry[]): { readonly bytes: number; readonly messages: number } {
   let [bytes, messages] = [0, 0];
   for (const { value } of frames) {
     bytes += value.length;
     messages += measureFrame(value).count;
   }
-  return { bytes: bytes / frames.length, messages: messages / frames.length };
+  return { bytes, messages };
 }

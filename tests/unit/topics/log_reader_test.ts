@@ -11,7 +11,7 @@ Deno.test("Readings of the same place at the same time are one, and later ones s
   const reader = new LogReader<number>(() => store, LOG);
   const { low } = await reader.bounds();
   await append(store, LOG, [messageOf(1)]);
-  const [first, same, own] = await Promise.all([reader.readShared(low), reader.readShared(low), reader.read(low)]);
+  const [first, same, own] = await Promise.all([reader.readShared(low), reader.readShared(low), reader.readEnd(low)]);
   assertStrictEquals(first, same);
   assertEquals([own, store.reads], [first, 2]);
   await append(store, LOG, [messageOf(2)]);

@@ -151,3 +151,13 @@ Deno.test("Who reads from a time to come gets what is published right after", as
   await topic.publish("next");
   assertEquals(await takeData(subscription, 1), ["next"]);
 });
+
+Deno.test("Who reads from the time of a message gets it, though the clock of the store is ahead of the one here", async () => {
+  const openStore = () => new MemoryStore({ now: () => Date.now() + 20_000 });
+  const topic = new Topics({ openStore }).topic<string>("prices");
+  await topic.publish("first");
+  const [first] = await takeMessages(topic.subscribe({ from: "earliest" }), 1);
+  const subscription = topic.subscribe({ from: first!.time });
+  await topic.publish("second");
+  assertEquals(await takeData(subscription, 2), ["first", "second"]);
+});

@@ -7,12 +7,13 @@ import type { KvEngine } from "../../../../src/topics/kv/engine.ts";
 import { lowKey } from "../../../../src/topics/kv/keys.ts";
 import { KvStore } from "../../../../src/topics/kv/kv_store.ts";
 import { READ_LIMITS } from "../../../../src/topics/log_reader.ts";
-import { LOG_START, type LogRef } from "../../../../src/topics/store.ts";
+import { LOG_START, type LogRef, type ReadLimits } from "../../../../src/topics/store.ts";
 import { ALL, append, dataOf, logOf, messageOf, readAll } from "../../../contract/store_fixture.ts";
 import { Random } from "../../support/random.ts";
 import { losableStore } from "./losable_store.ts";
 
 const LOG = logOf("orders");
+const AT_END: ReadLimits = { ...READ_LIMITS, isUrgent: true };
 
 Deno.test("However much lies before the beginning of a log and was not removed, what comes after it is read", async () => {
   const { lost, store, elsewhere } = losableStore();
@@ -44,8 +45,8 @@ Deno.test("Where a database is lost while messages that are too old are passed o
   await Promise.all([store.close(), elsewhere.close()]);
 });
 
-/** A store over a database by a line, and what comes by it. */
-function storeBy(database: SimulatedDatabase, line: (bytes: number) => Promise<void>) {
+/** A store over a database by a line, and what comes by it. What is on its way is let go of with the connection. */
+function storeBy(database: SimulatedDatabase, line: (bytes: number) => Promise<void>, letGo = () => {}) {
   const readings: { frames: number; bytes: number }[] = [];
   const engine: KvEngine = {
     get: (keys) => Promise.resolve(database.get(keys)),
@@ -58,7 +59,7 @@ function storeBy(database: SimulatedDatabase, line: (bytes: number) => Promise<v
     },
     write: (write) => Promise.resolve(database.write(write)),
     watch: async function* () {},
-    close: () => {},
+    close: letGo,
   };
   const options = { name: "simulated", interval: 50, isLogged: false };
   return { store: new KvStore({ ...options, open: () => Promise.resolve(engine) }), readings };
@@ -116,7 +117,7 @@ Deno.test("However many readers are far behind, a bound of bytes is on its way, 
     await readOn(store, log);
     const begin = Date.now();
     const behind = Promise.all(Array.from({ length: 100 }, () => store.read(log, LOG_START, READ_LIMITS)));
-    await store.read(log, head, READ_LIMITS);
+    await store.read(log, head, AT_END);
     assert(Date.now() - begin < 200);
     const pages = await behind;
     assert(Date.now() - begin > 1_000);
@@ -146,8 +147,8 @@ Deno.test("Who reads on at the end waits for nobody, though others who are behin
       await append(store, log, [messageOf(number)]);
       await append(store, other, [messageOf(number)]);
       const begin = Date.now();
-      head = (await store.read(log, head, READ_LIMITS)).messages.at(-1)!.cursor;
-      otherHead = (await store.read(other, otherHead, READ_LIMITS)).messages.at(-1)!.cursor;
+      head = (await store.read(log, head, AT_END)).messages.at(-1)!.cursor;
+      otherHead = (await store.read(other, otherHead, AT_END)).messages.at(-1)!.cursor;
       assert(Date.now() - begin < 500, `it took ${Date.now() - begin} ms`);
     }
     isOver = true;
@@ -202,4 +203,57 @@ Deno.test("When a slow line has become fast again, as much is read at once as be
     assert(readings.length < 10, `${readings.length} readings`);
     await store.close();
   });
+});
+
+Deno.test("However many come to read what they have missed, by a line that is slow, none fails, nor who publishes", async () => {
+  await inVirtualTime(new Random(1), async () => {
+    let free = 0;
+    // 2 MB a second, shared by all.
+    const line = async (bytes: number) => {
+      free = Math.max(free, Date.now()) + bytes / 2_000;
+      await new Promise((resolve) => setTimeout(resolve, free - Date.now()));
+    };
+    const { store } = storeBy(new SimulatedDatabase(new Random(1)), line, () => free = 0);
+    const log = logOf("orders", { bytes: Infinity });
+    const { outcomes: [first] } = await append(store, log, [messageOf("first")]);
+    // Somebody was at the end here once.
+    await store.read(log, first!.cursor, AT_END);
+    for (let number = 0; number < 400; number++) await append(store, log, [messageOf("x".repeat(20_000))]);
+    await new Promise((resolve) => setTimeout(resolve, 60_000));
+    let slowest = 0;
+    let isOver = false;
+    const publishing = (async () => {
+      while (!isOver) {
+        const begin = Date.now();
+        await store.read(log, (await append(store, log, [messageOf("next")])).outcomes[0]!.cursor, AT_END);
+        slowest = Math.max(slowest, Date.now() - begin);
+        await new Promise((resolve) => setTimeout(resolve, 100));
+      }
+    })();
+    await Promise.all(Array.from({ length: 300 }, () => store.read(log, first!.cursor, READ_LIMITS)));
+    isOver = true;
+    await publishing;
+    assert(slowest < 10_000, `it took ${slowest} ms`);
+    await store.close();
+  });
+});
+
+Deno.test("Of a log that somebody reads on as it comes, as much is read to trim it as of any other", async () => {
+  const { store, readings } = storeBy(new SimulatedDatabase(new Random(1)), () => Promise.resolve());
+  const log = logOf("orders", { count: 100 });
+  for (let number = 0; number < 3_000; number++) await append(store, log, [messageOf(number)]);
+  let { head } = await store.bounds(log);
+  let isOver = false;
+  readings.length = 0;
+  const trimming = store.trim(log).then(() => isOver = true);
+  let readingsOfEnd = 0;
+  while (!isOver) {
+    await append(store, log, [messageOf("next")]);
+    head = (await store.read(log, head, AT_END)).messages.at(-1)!.cursor;
+    readingsOfEnd++;
+  }
+  await trimming;
+  // To measure and to remove, each some hundred frames at a time.
+  assert(readings.length - readingsOfEnd < 30, `${readings.length - readingsOfEnd} readings`);
+  await store.close();
 });
