@@ -2,8 +2,16 @@
 
 import type { TopicOptions } from "../../mod.ts";
 import type { Random } from "../../tests/unit/support/random.ts";
+import { mostKept } from "../history.ts";
 import type { Payload } from "../log_entry.ts";
 import type { WorkPlan } from "../work.ts";
+
+/** How many bytes of data a message has: the name of a publisher, and a number. */
+const [MIN_BYTES, MAX_BYTES] = [30, 35];
+/** How old messages become, in milliseconds; in a run there is a minute at the end in which nothing happens. */
+const AGES = [3_000, 20_000] as const;
+/** How far the clock of a node is ahead at most, in milliseconds. */
+export const MAX_SKEW = 2_000;
 
 /** What is drawn for a run. */
 export interface Draw {
@@ -48,8 +56,8 @@ export function draw(random: Random): Draw {
     options: {
       durable: true,
       dedupe: isForgetful ? random.pick(["1s", "2m"]) : "12h",
-      ...isTrimmed && { retention: { count: isLarge ? 700 : 50 } },
-      ...isAged && { retention: { age: "3s" } },
+      ...isTrimmed && { retention: boundOf(isLarge ? 700 : 50, random) },
+      ...isAged && { retention: { age: random.pick(AGES) } },
       ...random.oneIn(3) && { buffer: 2 },
     },
     work: {
@@ -66,7 +74,7 @@ export function draw(random: Random): Draw {
     oneInHurry: random.pick([Infinity, 50, 5]),
     // Where a database is set back, those who have read what was lost are at such places by themselves.
     oneInAhead: losses === "set back" ? Infinity : random.pick([Infinity, 10, 2]),
-    skew: () => random.below(2_000),
+    skew: () => random.below(MAX_SKEW),
     // Where a database is set back, what they write would make up for what was lost before anybody looks.
     others: losses === "set back" ? 0 : random.pick([0, 0, 1, 20]),
     kills: !isForgetful && losses === "none" && random.oneIn(2),
@@ -76,4 +84,18 @@ export function draw(random: Random): Draw {
     maxLate: isForgetful ? 30_000 : 600_000,
     maxDelay: random.pick([1, 5, 20]),
   };
+}
+
+/** How many messages the topic of a run keeps at least, whatever their age; and at most, where that is told by their number or bytes. */
+export function keptBy({ options: { retention = {} }, work: { publishers } }: Draw): { keeps: number; most: number } {
+  const { age, bytes, count = bytes === undefined ? Infinity : Math.floor(bytes / MAX_BYTES) } = retention;
+  const most = mostKept(count, publishers);
+  // Of bytes rather too few are kept than too many.
+  if (bytes !== undefined) return { keeps: 2 * count - most, most: Math.floor(bytes / MIN_BYTES) };
+  return { keeps: age === undefined ? count : 0, most };
+}
+
+/** Keeps some messages: by their number, or by their bytes. */
+function boundOf(messages: number, random: Random): { readonly count: number } | { readonly bytes: number } {
+  return random.oneIn(2) ? { count: messages } : { bytes: messages * MAX_BYTES };
 }

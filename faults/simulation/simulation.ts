@@ -1,17 +1,18 @@
 // A run in which nodes, network, database and time are simulated: the same each time, and thousands in the time of one that is not.
 
 import type { Random } from "../../tests/unit/support/random.ts";
-import { EPOCH_KEY, frameKeyAfter, headKey } from "../../src/topics/kv/keys.ts";
+import { EPOCH_KEY, frameKeyAfter, headKey, lowKey } from "../../src/topics/kv/keys.ts";
 import { toId, toPlace } from "../../src/topics/message_id.ts";
 import { LOG_START } from "../../src/topics/store.ts";
-import { check, type Findings, type History, mostKept, type Stored } from "../history.ts";
+import { check, type Findings, type History, type Stored } from "../history.ts";
 import type { LogEntry } from "../log_entry.ts";
 import { readersOf } from "../progress.ts";
 import { readStored } from "../read_stored.ts";
 import type { UsedTopic } from "../work.ts";
+import { Ages } from "./ages.ts";
 import { type Backup, SimulatedDatabase } from "./database.ts";
 import { checkLives, type Life } from "./lives.ts";
-import { type Draw, draw } from "./draw.ts";
+import { type Draw, draw, keptBy, MAX_SKEW } from "./draw.ts";
 import { Network } from "./network.ts";
 import { SimulatedNode, TOPIC } from "./simulated_node.ts";
 import { inVirtualTime } from "./virtual_time.ts";
@@ -80,6 +81,7 @@ class Simulation {
   readonly #logs = new Map<string, LogEntry[]>(NAMES.map((name) => [name, []]));
   readonly #injected = new Map<string, number>();
   readonly #faults: string[] = [];
+  readonly #ages = new Ages();
   readonly #failure: PromiseWithResolvers<never> = Promise.withResolvers();
 
   constructor(random: Random, isBlind: boolean) {
@@ -120,8 +122,7 @@ class Simulation {
   }
 
   async #check(present: Life): Promise<Findings> {
-    const { retention } = this.#draw.options;
-    const keeps = retention?.age === undefined ? retention?.count ?? Infinity : 0;
+    const { keeps } = keptBy(this.#draw);
     const lives = [present];
     for (const database of this.#lost.toReversed()) {
       const life = await this.#readAll(this.#networkOf(database));
@@ -167,15 +168,26 @@ class Simulation {
 
   /** After such a time nothing is there that is not to be kept. */
   async #checkTrimmed(): Promise<void> {
-    const { options: { retention = {} }, work } = this.#draw;
+    const { retention = {} } = this.#draw.options;
     const [begin, end] = [frameKeyAfter(TOPIC, LOG_START), headKey(TOPIC)];
     if (retention.age !== undefined && this.#database.list(begin, end, 1).length > 0) {
       this.#faults.push("store: it has messages that are too old");
     }
     const { stored } = await this.#readAll(this.#network);
-    const most = mostKept(retention.count ?? Infinity, work.publishers);
+    const { most } = keptBy(this.#draw);
     if (stored.length > most) {
       this.#faults.push(`store: it has ${stored.length} messages, and should have ${most} at most`);
+    }
+  }
+
+  /** Whichever clock they go by, nothing is removed before its time. */
+  #checkYoung(): void {
+    const { age } = this.#draw.options.retention ?? {};
+    const [low] = this.#database.get([lowKey(TOPIC)]);
+    if (age === undefined || !low) return;
+    const youngest = this.#ages.youngestUpTo(new TextDecoder().decode(low.value));
+    if (youngest < Number(age) - MAX_SKEW) {
+      this.#faults.push(`store: a message was removed within ${youngest} ms, and is to be kept for ${age}`);
     }
   }
 
@@ -185,6 +197,7 @@ class Simulation {
     const random = this.#random;
     while (!this.#isPublished) {
       await rest(random.below(random.pick([50, 2_000, 20_000])));
+      this.#checkYoung();
       if (kills && random.oneIn(3)) this.#kill(random.pick(NAMES));
       if (losses === "set back" && random.oneIn(4)) this.#backups.push(this.#database.backUp());
       if (losses !== "none" && random.oneIn(4)) {
@@ -229,7 +242,10 @@ class Simulation {
 
   #begin(node: SimulatedNode): void {
     const log = this.#logs.get(node.name)!;
-    node.begin([...log], this.#wanderer(node), (entry) => log.push(entry)).catch(this.#failure.reject);
+    node.begin([...log], this.#wanderer(node), (entry) => {
+      log.push(entry);
+      this.#ages.note(node.name, entry);
+    }).catch(this.#failure.reject);
   }
 
   /** The topic as a node uses it: its publishers rest, or are in a hurry, and its readers go on at another node at times. */
