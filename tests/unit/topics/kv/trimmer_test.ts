@@ -154,6 +154,21 @@ Deno.test("What another node removes meanwhile holds up no removal", async () =>
   await store.close();
 });
 
+Deno.test("A removal that comes after one that went further does not have the log begin earlier, where nothing is any more", async () => {
+  const { lost, store } = losableStore(async ({ deletes }) => {
+    // What is asked last is done first.
+    if (deletes?.length === 2) await ahead.trim({ ...log, policy: { ...log.policy, count: 1 } });
+  });
+  const ahead = new KvStore({ name: "ahead", interval: 50, open: () => Promise.resolve(lost) });
+  const log = logOf("orders", { count: 8 });
+  for (let number = 0; number < 10; number++) await append(store, log, [messageOf(number)]);
+  const { messages } = await store.read(log, LOG_START, ALL);
+  await store.trim(log);
+  const page = await store.read(log, LOG_START, ALL);
+  assertEquals([dataOf(page.messages), page.low], [[9], messages[8]!.cursor]);
+  await Promise.all([store.close(), ahead.close()]);
+});
+
 Deno.test("A log that is trimmed twice at the same time keeps what it is to keep", async () => {
   const store = storeOf(new SimulatedDatabase(new Random(1)));
   const log = logOf("orders", { count: 10 });
