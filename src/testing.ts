@@ -134,7 +134,8 @@ export class TestReply implements PromiseLike<Response> {
 /**
  * Sends requests to an application and keeps its lifespans: they start with the first request and end with the client.
  *
- * Use it with `await using`, or call `close()`.
+ * Use it with `await using`, or call `close()`. It gives replies as a whole: of a stream without an end, the `signal` of the request
+ * is what ends waiting for it, and `app.fetch(request)` gives the stream itself.
  */
 export class TestClient implements AsyncDisposable {
   readonly #app: Testable;
@@ -236,8 +237,9 @@ export class TestClient implements AsyncDisposable {
     await this.#app.start?.();
     const response = await this.#app.fetch(request);
     if (response.body === null || response.status === 101) return response;
-    const bytes = await response.bytes();
-    return new Response(bytes, response);
+    const { signal } = request;
+    const body = response.body.pipeThrough(new TransformStream(), { signal });
+    return new Response(await new Response(body).bytes(), response);
   }
 }
 

@@ -1,5 +1,5 @@
 import { assert, assertEquals, assertRejects } from "@std/assert";
-import { App, HTTPError } from "@webfw/core";
+import { App, HTTPError, SSE } from "@webfw/core";
 import { TestClient } from "@webfw/core/testing";
 import * as v from "valibot";
 
@@ -123,4 +123,25 @@ Deno.test("The body of a reply is whole when it is awaited, and can be read", as
   assertEquals(parts, 3);
   assertEquals(await response.text(), "0\n1\n2\n");
   assert(response.headers.has("content-type"));
+});
+
+Deno.test("A reply without an end is given up by the signal of its request, and its source ends", async () => {
+  const leaving = new AbortController();
+  const { promise: ended, resolve: end } = Promise.withResolvers<void>();
+  const app = new App();
+  app.get("/events", async () => {
+    return SSE(async function* () {
+      try {
+        yield "first";
+        leaving.abort();
+        yield "second";
+        await new Promise(() => {});
+      } finally {
+        end();
+      }
+    }());
+  });
+  await using client = new TestClient(app);
+  await assertRejects(async () => await client.get("/events", { signal: leaving.signal }), DOMException, "aborted");
+  await ended;
 });
