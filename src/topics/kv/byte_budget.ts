@@ -23,6 +23,8 @@ export class ByteBudget {
   readonly #waitingAgain = new Set<Turn>();
   readonly #waiting = new Set<Turn>();
   #taken = 0;
+  /** How many have a part. Means of bytes are no whole numbers, so that those that are taken need not come to be 0 again. */
+  #users = 0;
 
   /**
    * Has all of the bytes.
@@ -46,12 +48,13 @@ export class ByteBudget {
   ): Promise<Result> {
     const queue = isAgain ? this.#waitingAgain : this.#waiting;
     const isNext = queue.size === 0 && this.#waitingAgain.size === 0;
-    if (isNext && this.#hasRoom(bytes)) this.#taken += bytes;
+    if (isNext && this.#hasRoom(bytes)) this.#take(bytes);
     else await this.#wait(queue, bytes, signal);
     try {
       return await action();
     } finally {
       this.#taken -= bytes;
+      this.#users--;
       this.#beginNext();
     }
   }
@@ -73,8 +76,13 @@ export class ByteBudget {
     }
   }
 
+  #take(bytes: number): void {
+    this.#taken += bytes;
+    this.#users++;
+  }
+
   #hasRoom(bytes: number): boolean {
-    return this.#taken === 0 || this.#taken + bytes <= this.#limit();
+    return this.#users === 0 || this.#taken + bytes <= this.#limit();
   }
 
   async #wait(queue: Set<Turn>, bytes: number, signal: AbortSignal | undefined): Promise<void> {
@@ -97,7 +105,7 @@ export class ByteBudget {
       for (const turn of queue) {
         if (!this.#hasRoom(turn.bytes)) return;
         queue.delete(turn);
-        this.#taken += turn.bytes;
+        this.#take(turn.bytes);
         turn.begin();
       }
     }

@@ -102,6 +102,7 @@ export class Connection {
       let hasBegun = false;
       try {
         const result = await turns(() => {
+          this.#throwIfClosed();
           hasBegun = true;
           begin ??= performance.now();
           return this.#attempt(action, signal);

@@ -31,6 +31,8 @@ import { decodePolicy } from "./policy.ts";
 
 /** How many logs are listed at once. */
 const LOGS_PER_READ = 100;
+/** How many frames a reader gets at once at most: what comes may be much larger than what was read before. */
+const MAX_FRAMES = 128;
 
 /** Frames in order, without a hole, and the ends of the log at that moment or later, in the same life. */
 export interface FramePage extends LogBounds {
@@ -93,7 +95,7 @@ export class KvLogReader {
     let low = LOG_START;
     let epoch: string | undefined;
     for (let from = after;;) {
-      const page = await this.frames(log.name, from, limits);
+      const page = await this.frames(log.name, from, { ...limits, maxFrames: MAX_FRAMES });
       // Another life has begun after the pages before.
       if (page.epoch !== (epoch ??= page.epoch)) return await this.read(log, after, limits);
       if (page.low > low) low = page.low;

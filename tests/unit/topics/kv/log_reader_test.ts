@@ -205,36 +205,57 @@ Deno.test("When a slow line has become fast again, as much is read at once as be
   });
 });
 
-Deno.test("However many come to read what they have missed, by a line that is slow, none fails, nor who publishes", async () => {
-  await inVirtualTime(new Random(1), async () => {
-    let free = 0;
-    // 2 MB a second, shared by all.
-    const line = async (bytes: number) => {
-      free = Math.max(free, Date.now()) + bytes / 2_000;
-      await new Promise((resolve) => setTimeout(resolve, free - Date.now()));
-    };
-    const { store } = storeBy(new SimulatedDatabase(new Random(1)), line, () => free = 0);
-    const log = logOf("orders", { bytes: Infinity });
-    const { outcomes: [first] } = await append(store, log, [messageOf("first")]);
-    // Somebody was at the end here once.
-    await store.read(log, first!.cursor, AT_END);
-    for (let number = 0; number < 400; number++) await append(store, log, [messageOf("x".repeat(20_000))]);
-    await new Promise((resolve) => setTimeout(resolve, 60_000));
-    let slowest = 0;
-    let isOver = false;
-    const publishing = (async () => {
-      while (!isOver) {
-        const begin = Date.now();
-        await store.read(log, (await append(store, log, [messageOf("next")])).outcomes[0]!.cursor, AT_END);
-        slowest = Math.max(slowest, Date.now() - begin);
-        await new Promise((resolve) => setTimeout(resolve, 100));
+for (const [rate, readers] of [[2_000, 300], [250, 60]] as const) {
+  const who = `However many come to read what they have missed, by a line of ${rate} bytes a millisecond`;
+  Deno.test(`${who}, none fails, nor who publishes`, async () => {
+    const random = new Random(1);
+    await inVirtualTime(random, async () => {
+      let free = 0;
+      const line = async (bytes: number) => {
+        free = Math.max(free, Date.now()) + bytes / rate;
+        await new Promise((resolve) => setTimeout(resolve, free - Date.now()));
+      };
+      const { store } = storeBy(new SimulatedDatabase(random), line, () => free = 0);
+      const log = logOf("orders", { bytes: Infinity });
+      const { outcomes: [first] } = await append(store, log, [messageOf("first")]);
+      // Somebody was at the end here once.
+      await store.read(log, first!.cursor, AT_END);
+      for (let number = 0; number < 400; number++) {
+        await append(store, log, [messageOf("x".repeat(10_000 + random.below(20_000)))]);
       }
-    })();
-    await Promise.all(Array.from({ length: 300 }, () => store.read(log, first!.cursor, READ_LIMITS)));
-    isOver = true;
-    await publishing;
-    assert(slowest < 10_000, `it took ${slowest} ms`);
+      await new Promise((resolve) => setTimeout(resolve, 60_000));
+      let slowest = 0;
+      let isOver = false;
+      const publishing = (async () => {
+        while (!isOver) {
+          const begin = Date.now();
+          await store.read(log, (await append(store, log, [messageOf("next")])).outcomes[0]!.cursor, AT_END);
+          slowest = Math.max(slowest, Date.now() - begin);
+          await new Promise((resolve) => setTimeout(resolve, 100));
+        }
+      })();
+      await Promise.all(Array.from({ length: readers }, () => store.read(log, first!.cursor, READ_LIMITS)));
+      isOver = true;
+      await publishing;
+      assert(slowest < 10_000, `it took ${slowest} ms`);
+      await store.close();
+    });
+  });
+}
+
+Deno.test("Who waits for a turn when the store is closed is told, and asks for nothing more", async () => {
+  await inVirtualTime(new Random(1), async () => {
+    const line = () => new Promise<void>((resolve) => setTimeout(resolve, 2_000));
+    const { store, readings } = storeBy(new SimulatedDatabase(new Random(1)), line);
+    const log = logOf("orders", { bytes: Infinity });
+    for (let number = 0; number < 100; number++) await append(store, log, [messageOf("x".repeat(60_000))]);
+    const reading = Promise.allSettled(Array.from({ length: 100 }, () => store.read(log, LOG_START, READ_LIMITS)));
+    await new Promise((resolve) => setTimeout(resolve, 1_000));
     await store.close();
+    const { length } = readings;
+    const outcomes = await reading;
+    assert(outcomes.some(({ status }) => status === "rejected"));
+    assertEquals(readings.length, length);
   });
 });
 
