@@ -5,7 +5,9 @@ import { measureFrame } from "./frame.ts";
 /** The head of a log, the newest write with ids, and where it begins. */
 const KEYS_AFTER_FRAMES = 3;
 /** How many frames are read at once of a log of which nothing is known. */
-const FRAMES_AT_FIRST = 4;
+const FRAMES_AT_FIRST = 16;
+/** How many bytes these are taken to have: most logs are small, and should not wait for one another long. */
+const BYTES_AT_FIRST = 256 * 1024;
 /** The most frames that are read at once: a database gives 500 entries. */
 const MAX_FRAMES = 490;
 /** How many bytes are read at once at most, about. */
@@ -41,7 +43,7 @@ interface Known {
   readonly messages: number;
 }
 
-/** What is taken to be known of a log of which nothing is: its frames may be as large as they can be. */
+/** What else is taken to be known of a log of which nothing is. */
 const UNKNOWN: Known = { frames: FRAMES_AT_FIRST, bytes: MIN_BYTES, messages: 1 };
 
 /** Decides how much is read at once. */
@@ -66,8 +68,8 @@ export class PageSizes {
 
   /** How many bytes they may have. */
   bytes(name: string, limits: PageLimits): number {
-    const { bytes } = this.#logs.get(name) ?? UNKNOWN;
-    return this.#frames(name, limits) * bytes;
+    const known = this.#logs.get(name);
+    return known ? this.#frames(name, limits) * known.bytes : BYTES_AT_FIRST;
   }
 
   /**
