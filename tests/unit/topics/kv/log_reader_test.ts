@@ -65,6 +65,16 @@ function storeBy(database: SimulatedDatabase, line: (bytes: number) => Promise<v
   return { store: new KvStore({ ...options, open: () => Promise.resolve(engine) }), readings };
 }
 
+/** A line that carries so many bytes a millisecond, for all together. */
+function slowLine(rate: number) {
+  let free = 0;
+  const carry = async (bytes: number) => {
+    free = Math.max(free, Date.now()) + bytes / rate;
+    await new Promise((resolve) => setTimeout(resolve, free - Date.now()));
+  };
+  return { carry, letGo: () => void (free = 0) };
+}
+
 /** Reads a log to its end, as readers do. Gives how many messages it has. */
 async function readOn(store: KvStore, log: LogRef): Promise<number> {
   return (await readAll(store, log, { limits: READ_LIMITS })).length;
@@ -175,15 +185,23 @@ Deno.test("Where the database is away all who wait to read are told at about the
 
 Deno.test("By a line that is too slow for what is asked, less is asked, until it comes in time", async () => {
   await inVirtualTime(new Random(1), async () => {
-    let free = 0;
-    // 250 KB a second, shared by all.
-    const { store } = storeBy(new SimulatedDatabase(new Random(1)), async (bytes) => {
-      free = Math.max(free, Date.now()) + bytes / 250;
-      await new Promise((resolve) => setTimeout(resolve, free - Date.now()));
-    });
+    const { carry, letGo } = slowLine(250);
+    const { store } = storeBy(new SimulatedDatabase(new Random(1)), carry, letGo);
     const log = logOf("orders", { bytes: Infinity });
     for (let number = 0; number < 100; number++) await append(store, log, [messageOf("x".repeat(60_000))]);
     assertEquals(await Promise.all([readOn(store, log), readOn(store, log), readOn(store, log)]), [100, 100, 100]);
+    await store.close();
+  });
+});
+
+Deno.test("Large messages that follow on small ones are read by a slow line, too", async () => {
+  await inVirtualTime(new Random(1), async () => {
+    const { carry, letGo } = slowLine(250);
+    const { store } = storeBy(new SimulatedDatabase(new Random(1)), carry, letGo);
+    const log = logOf("orders", { bytes: Infinity });
+    for (let number = 0; number < 500; number++) await append(store, log, [messageOf(number)]);
+    for (let number = 0; number < 200; number++) await append(store, log, [messageOf("x".repeat(60_000))]);
+    assertEquals(await readOn(store, log), 700);
     await store.close();
   });
 });
@@ -210,12 +228,8 @@ for (const [rate, readers] of [[2_000, 300], [250, 60]] as const) {
   Deno.test(`${who}, none fails, nor who publishes`, async () => {
     const random = new Random(1);
     await inVirtualTime(random, async () => {
-      let free = 0;
-      const line = async (bytes: number) => {
-        free = Math.max(free, Date.now()) + bytes / rate;
-        await new Promise((resolve) => setTimeout(resolve, free - Date.now()));
-      };
-      const { store } = storeBy(new SimulatedDatabase(random), line, () => free = 0);
+      const { carry, letGo } = slowLine(rate);
+      const { store } = storeBy(new SimulatedDatabase(random), carry, letGo);
       const log = logOf("orders", { bytes: Infinity });
       const { outcomes: [first] } = await append(store, log, [messageOf("first")]);
       // Somebody was at the end here once.
