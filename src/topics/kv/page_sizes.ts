@@ -18,7 +18,7 @@ const MIN_BYTES = 64 * 1024;
 const SLOW = 1_000;
 /** Of what comes in good time, so much more is tried. */
 const GROWTH = 1 / 32;
-/** How many pages of the most bytes are on their way at once. */
+/** How many pages of the most bytes are on their way at once: of all that many readers want, each would come too late. */
 const PAGES_AT_ONCE = 8;
 /** Of how many logs something is known. */
 const MAX_LOGS = 10_000;
