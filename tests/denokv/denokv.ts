@@ -44,8 +44,13 @@ export class Denokv implements AsyncDisposable {
     if (program === undefined) throw new Error('Cannot find denokv: run "deno task denokv:install", or set DENOKV');
     const folder = await Deno.makeTempDir({ prefix: "webfw_denokv_" });
     const server = new Denokv(program, folder, hostname);
-    await server.#start(() => freePorts(1)[0]!);
-    return server;
+    try {
+      await server.#start(() => freePorts(1)[0]!);
+      return server;
+    } catch (error) {
+      await server[Symbol.asyncDispose]();
+      throw error;
+    }
   }
 
   /** The address of the server. */

@@ -45,8 +45,41 @@ Deno.test("Where a database is lost while messages that are too old are passed o
   await Promise.all([store.close(), elsewhere.close()]);
 });
 
-/** A store over a database by a line, and what comes by it. What is on its way is let go of with the connection. */
-function storeBy(database: SimulatedDatabase, line: (bytes: number) => Promise<void>, letGo = () => {}) {
+Deno.test("Where a database is lost between the two reads of a page, nothing of it is given for the one made anew", async () => {
+  const { lost, store, elsewhere, lose } = losableStore();
+  for (let number = 0; number < 200; number++) await append(store, LOG, [messageOf(number)]);
+  await append(elsewhere, LOG, [messageOf("anew")]);
+  const { list } = lost;
+  lost.list = async (from, to, limit) => {
+    const entries = await list(from, to, limit);
+    lose();
+    return entries;
+  };
+  const page = await store.read(LOG, LOG_START, ALL);
+  assertEquals([dataOf(page.messages), page.epoch], [["anew"], (await elsewhere.bounds(LOG)).epoch]);
+  await Promise.all([store.close(), elsewhere.close()]);
+});
+
+Deno.test("Messages have the time of the database, and are too old by it, whatever the clock is here", async () => {
+  await inVirtualTime(new Random(1), async () => {
+    const ahead = 3_600_000;
+    const { store } = storeBy(new SimulatedDatabase(new Random(1)), () => Promise.resolve(), () => {}, ahead);
+    const log = logOf("orders", { age: 10_000 });
+    await store.bounds(log);
+    await append(store, log, [messageOf("first")]);
+    const { messages } = await store.read(log, LOG_START, ALL);
+    assertEquals(messages.map(({ time }) => time), [Date.now() + ahead]);
+    await new Promise((resolve) => setTimeout(resolve, 11_000));
+    assertEquals((await store.read(log, LOG_START, ALL)).messages, []);
+    await store.close();
+  });
+});
+
+/**
+ * A store over a database by a line, and what comes by it. What is on its way is let go of with the connection; the clock of the database
+ * is ahead by as many milliseconds.
+ */
+function storeBy(database: SimulatedDatabase, line: (bytes: number) => Promise<void>, letGo = () => {}, ahead = 0) {
   const readings: { frames: number; bytes: number }[] = [];
   const engine: KvEngine = {
     get: (keys) => Promise.resolve(database.get(keys)),
@@ -60,6 +93,7 @@ function storeBy(database: SimulatedDatabase, line: (bytes: number) => Promise<v
     write: (write) => Promise.resolve(database.write(write)),
     watch: async function* () {},
     close: letGo,
+    ahead,
   };
   const options = { name: "simulated", interval: 50, isLogged: false };
   return { store: new KvStore({ ...options, open: () => Promise.resolve(engine) }), readings };
