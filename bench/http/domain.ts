@@ -38,6 +38,43 @@ export const ORDER_BOUNDS = {
   price: 100_000,
 } as const;
 
+/** A book as the replies carry it. */
+export interface Book {
+  isbn: string;
+  title: string;
+  author: string;
+  /** In cents. */
+  price: number;
+  stock: number;
+}
+
+/** The orders in which books can be listed. */
+export const SORT_KEYS = ["title", "price"] as const;
+
+/** One of these orders. */
+export type SortKey = typeof SORT_KEYS[number];
+
+/** The largest `offset` of a list of books. */
+export const MAX_OFFSET = 10_000;
+
+const SHELF: readonly Book[] = Array.from({ length: 100 }, (_, index) => ({
+  isbn: `978014143${String(9000 + index)}`,
+  title: `The Collected Letters, volume ${index + 1}`,
+  author: index % 2 === 0 ? "Mary Shelley" : "George Eliot",
+  price: 699 + (index * 37) % 1000,
+  stock: index % 7,
+}));
+
+const SORTED: Readonly<Record<SortKey, readonly Book[]>> = {
+  title: SHELF.toSorted((one, other) => one.title < other.title ? -1 : 1),
+  price: SHELF.toSorted((one, other) => one.price - other.price),
+};
+
+/** A page of the books. */
+export function listBooks(sort: SortKey, limit: number, offset: number): Book[] {
+  return SORTED[sort].slice(offset, offset + limit);
+}
+
 /** The bounds of `limit` in a search. */
 export const SEARCH_LIMIT = { min: 1, max: 100 } as const;
 

@@ -8,7 +8,7 @@ import { type Contestant, measure } from "./measurement.ts";
 import { type Options, readOptions, USAGE } from "./options.ts";
 import { noteComparisons } from "./noting.ts";
 import { report } from "./report.ts";
-import { BASELINE, prepareServers, usualNames } from "./servers.ts";
+import { BASELINE, prepareServers } from "./servers.ts";
 import { WORKLOADS } from "./workloads.ts";
 
 async function main(args: string[], signal: AbortSignal): Promise<number> {
@@ -23,10 +23,7 @@ async function main(args: string[], signal: AbortSignal): Promise<number> {
     const cores = await chooseCores();
     const load = await chooseLoadGenerator(cores.client, directory);
     const all = await prepareServers(directory);
-    const servers = select(all, [
-      BASELINE,
-      ...(options.servers.length > 0 ? options.servers : usualNames(all)),
-    ]);
+    const servers = select(all, options.servers.length > 0 ? [BASELINE, ...options.servers] : []);
     console.log(heading(options, load.name, cores.description));
     const results: Record<string, Contestant[]> = {};
     for (const workload of workloads) {
@@ -67,7 +64,7 @@ function heading(
 load by ${load}, ${connections} connections; ${cores}
 ${rounds} interleaved rounds of ${duration} ms; medians, in parentheses the lowest and the highest round
 "deno" is the handler written by hand; all handlers are async functions, as those of webfw are, except
-those of "-sync"; all replies carry x-content-type-options, as those of webfw do, except those of "-bare";
+those of "-sync"; no server sends a header that a workload does not ask for, unless it says so below;
 "deno-bounded" holds bodies to a size and a time, as webfw does, and the others do not
 `;
 }

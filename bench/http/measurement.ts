@@ -68,12 +68,8 @@ export async function measure(
             conditions.signal,
           ),
         );
-        contestant.faults = await check(workload, process.port, server.headers);
-        contestant.headers = await remarkableHeaders(
-          workload,
-          process.port,
-          server.headers,
-        );
+        contestant.faults = await check(workload, process.port);
+        contestant.headers = await remarkableHeaders(workload, process.port);
         if (contestant.faults.length === 0) {
           running.push({ contestant, process });
         }

@@ -13,7 +13,7 @@ export interface Options {
   connections: number;
   /** Names of the workloads; empty means all. */
   workloads: string[];
-  /** Names of the servers; empty means the usual ones. */
+  /** Names of the servers; empty means all. */
   servers: string[];
   /** Where the samples are written as JSON. */
   json: string | undefined;
@@ -30,8 +30,7 @@ Options:
   --connections <n>      open connections (default 48)
   --only <a,b>           workloads
   --servers <a,b>        servers; "deno", the handler written by hand, is always among
-                         them; "hono-bare" is Hono without the header that webfw adds
-                         to every reply, "hono-sync" with sync functions for handlers,
+                         them; "hono-sync" is Hono with sync functions for handlers,
                          "deno-bounded" is "deno" with bounds for bodies
   --quick                check every server and workload, one round of 300ms
   --json <file>          write the samples

@@ -10,8 +10,6 @@ const PEERS = join(HERE, "..", "peers");
 /** A server under comparison. */
 export interface Server {
   name: string;
-  /** The headers that its replies have to carry beyond those of the workload. */
-  headers: Record<string, string>;
   /** The only workload in which it differs from the server that it is a kind of; undefined where it differs in all. */
   workload?: string;
   /** The program and its arguments, for a number of filler routes. */
@@ -21,7 +19,6 @@ export interface Server {
 /** The name of the server to which all others are compared. */
 export const BASELINE = "deno";
 
-const BARE = "-bare";
 const SYNC = "-sync";
 const BOUNDED = "-bounded";
 
@@ -64,51 +61,25 @@ export async function prepareServers(directory: string): Promise<Server[]> {
     ...servers,
     ...servers.filter(({ name }) => CAN_BE_SYNC.includes(name)).map(withSyncHandlers),
     ...servers.filter(({ name }) => name === BASELINE).map(withBounds),
-    ...servers.filter(({ name }) => name !== "webfw").map(withoutHeaders),
   ];
 }
 
-/**
- * The names of those measured unless others are asked for: all but the bare peers, which only tell what a peer gains
- * by sending less than webfw.
- */
-export function usualNames(servers: Server[]): string[] {
-  return servers.map(({ name }) => name)
-    .filter((name) => !name.endsWith(BARE) || name === BASELINE + BARE);
-}
-
-/** A server whose replies carry what webfw sends with every reply. */
 function server(name: string, command: string[]): Server {
-  return {
-    name,
-    headers: { "x-content-type-options": "nosniff" },
-    command: (fillerRoutes) => [...command, `${fillerRoutes}`],
-  };
-}
-
-/** The same server without the headers that a workload does not ask for. */
-function withoutHeaders({ name, command }: Server): Server {
-  return {
-    name: name + BARE,
-    headers: {},
-    command: (fillerRoutes) => [...command(fillerRoutes), "bare"],
-  };
+  return { name, command: (fillerRoutes) => [...command, `${fillerRoutes}`] };
 }
 
 /** The same server with sync functions for handlers, which webfw takes none of: what they save is part of the picture. */
-function withSyncHandlers({ name, headers, command }: Server): Server {
+function withSyncHandlers({ name, command }: Server): Server {
   return {
     name: name + SYNC,
-    headers,
     command: (fillerRoutes) => [...command(fillerRoutes), "sync"],
   };
 }
 
 /** The same server with bounds for the size and the time of bodies, which webfw always has. */
-function withBounds({ name, headers, command }: Server): Server {
+function withBounds({ name, command }: Server): Server {
   return {
     name: name + BOUNDED,
-    headers,
     workload: "body",
     command: (fillerRoutes) => [...command(fillerRoutes), "bounded"],
   };

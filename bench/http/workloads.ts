@@ -1,5 +1,7 @@
 // The workloads: the request each sends under load, the reply every server has to give, and what it has to refuse.
 
+import { listBooks, MAX_OFFSET, type SortKey } from "./domain.ts";
+
 /** A request as plain data, so that the load generators and `fetch` send the same. */
 export interface WorkloadRequest {
   method: "GET" | "POST";
@@ -101,6 +103,14 @@ function search(q: string, limit: string, tags: string[]): WorkloadRequest {
   return get(`/search?${query}`);
 }
 
+function page(sort: string, limit: string, offset: string): WorkloadRequest {
+  return get(`/books?${new URLSearchParams({ sort, limit, offset })}`);
+}
+
+function books(sort: SortKey, limit: number, offset: number): Exchange {
+  return { request: page(sort, `${limit}`, `${offset}`), reply: json(listBooks(sort, limit, offset)) };
+}
+
 /** The measured order with some parts of it replaced, as a request. */
 function orderWith(changes: {
   customer?: Record<string, unknown>;
@@ -168,6 +178,23 @@ export const WORKLOADS: Workload[] = [
       search("x", "10", []),
       get("/search?limit=10&tags=a"),
       get("/search?q=x&tags=a"),
+    ],
+    fillerRoutes: [0],
+  },
+  {
+    name: "list",
+    title: "typed query, reply of 10 objects: GET /books?sort=&limit=&offset=",
+    measured: books("price", 10, 20),
+    accepted: [books("title", 100, 0), books("price", 1, MAX_OFFSET)],
+    refused: [
+      page("colour", "10", "20"),
+      page("price", "0", "20"),
+      page("price", "101", "20"),
+      page("price", "ten", "20"),
+      page("price", "10", "-1"),
+      page("price", "10", "0.5"),
+      page("price", "10", `${MAX_OFFSET + 1}`),
+      get("/books?sort=price&limit=10"),
     ],
     fillerRoutes: [0],
   },

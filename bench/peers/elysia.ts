@@ -6,12 +6,15 @@ import {
   describeUser,
   fillerSegment,
   GREETING,
+  listBooks,
+  MAX_OFFSET,
   ORDER_BOUNDS,
   receiptFor,
   SEARCH_LIMIT,
+  SORT_KEYS,
   Timing,
 } from "../http/domain.ts";
-import { fillerRoutes, listen, replyHeaders } from "../http/servers/listen.ts";
+import { fillerRoutes, listen } from "../http/servers/listen.ts";
 
 const text = (maximum: number) => t.String({ minLength: 1, maxLength: maximum });
 
@@ -39,7 +42,6 @@ const Order = t.Object({
 const timing = new Timing();
 
 const app = new Elysia();
-if (replyHeaders) app.headers(replyHeaders);
 for (let index = 0; index < fillerRoutes; index++) {
   app.get(
     `/${fillerSegment(index)}/:id`,
@@ -55,6 +57,13 @@ app.get("/search", async ({ query: { q, limit, tags } }) => ({ q, limit, tags })
     q: t.String({ minLength: 1 }),
     limit: t.Integer({ minimum: SEARCH_LIMIT.min, maximum: SEARCH_LIMIT.max }),
     tags: t.Array(t.String()),
+  }),
+});
+app.get("/books", async ({ query: { sort, limit, offset } }) => listBooks(sort, limit, offset), {
+  query: t.Object({
+    sort: t.UnionEnum(SORT_KEYS),
+    limit: t.Integer({ minimum: SEARCH_LIMIT.min, maximum: SEARCH_LIMIT.max }),
+    offset: t.Integer({ minimum: 0, maximum: MAX_OFFSET }),
   }),
 });
 app.post(

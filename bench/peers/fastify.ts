@@ -6,14 +6,18 @@ import {
   describeUser,
   fillerSegment,
   GREETING,
+  listBooks,
+  MAX_OFFSET,
   type Order,
   ORDER_BOUNDS,
   receiptFor,
   SEARCH_LIMIT,
+  SORT_KEYS,
+  type SortKey,
   Timing,
   type User,
 } from "../http/domain.ts";
-import { announce, fillerRoutes, replyHeaders } from "../http/servers/listen.ts";
+import { announce, fillerRoutes } from "../http/servers/listen.ts";
 
 declare module "fastify" {
   interface FastifyRequest {
@@ -40,6 +44,15 @@ const search = object({
   },
   tags: { type: "array", items: string },
 });
+const page = object({
+  sort: { enum: SORT_KEYS },
+  limit: { ...integer, minimum: SEARCH_LIMIT.min, maximum: SEARCH_LIMIT.max },
+  offset: { ...integer, minimum: 0, maximum: MAX_OFFSET },
+});
+const books = {
+  type: "array",
+  items: object({ isbn: string, title: string, author: string, price: integer, stock: integer }),
+};
 const order = object({
   customer: object({
     name: text(ORDER_BOUNDS.name),
@@ -70,13 +83,6 @@ const receipt = object({
 });
 
 const app = Fastify();
-if (replyHeaders) {
-  const headers = replyHeaders;
-  app.addHook("onRequest", (_request, reply, next) => {
-    reply.headers(headers);
-    next();
-  });
-}
 for (let index = 0; index < fillerRoutes; index++) {
   app.get(
     `/${fillerSegment(index)}/:id`,
@@ -112,6 +118,12 @@ app.get<{ Querystring: { q: string; limit: number; tags: string[] } }>(
     return { q, limit, tags };
   },
 );
+app.get<{ Querystring: { sort: SortKey; limit: number; offset: number } }>("/books", {
+  schema: { querystring: page, response: { 200: books } },
+}, async (request) => {
+  const { sort, limit, offset } = request.query;
+  return listBooks(sort, limit, offset);
+});
 app.post<{ Body: Order }>("/orders", {
   schema: { body: order, response: { 201: receipt } },
 }, async (request, reply) => {

@@ -4,15 +4,23 @@ import {
   getValidatedQuery,
   getValidatedRouterParams,
   H3,
-  type H3Event,
   HTTPError,
   type Middleware,
   readValidatedBody,
   requireContentType,
 } from "h3";
-import { authenticate, describeUser, fillerSegment, GREETING, receiptFor, Timing, type User } from "../http/domain.ts";
-import { fillerRoutes, listen, replyHeaders } from "../http/servers/listen.ts";
-import { Order, Search, UserPath } from "./valibot_schemas.ts";
+import {
+  authenticate,
+  describeUser,
+  fillerSegment,
+  GREETING,
+  listBooks,
+  receiptFor,
+  Timing,
+  type User,
+} from "../http/domain.ts";
+import { fillerRoutes, listen } from "../http/servers/listen.ts";
+import { Order, Page, Search, UserPath } from "./valibot_schemas.ts";
 
 const timing = new Timing();
 const time: Middleware = async (_event, next) => {
@@ -41,45 +49,37 @@ const currentUser: Middleware = async (event, next) => {
   return next();
 };
 
-function finish(event: H3Event): void {
-  if (replyHeaders) {
-    event.res.headers.set("x-content-type-options", "nosniff");
-  }
-}
-
 const app = new H3();
 for (let index = 0; index < fillerRoutes; index++) {
   app.get(
     `/${fillerSegment(index)}/:id`,
     async (event) => {
-      finish(event);
       return { resource: index, id: event.context.params?.id };
     },
   );
 }
 app.get("/text", async (event) => {
-  finish(event);
   return GREETING;
 });
 app.get("/users/:id", async (event) => {
   const { id } = await getValidatedRouterParams(event, UserPath);
-  finish(event);
   return describeUser(id);
 });
 app.get("/search", async (event) => {
   const { q, limit, tags } = await getValidatedQuery(event, Search);
-  finish(event);
   return { q, limit, tags };
+});
+app.get("/books", async (event) => {
+  const { sort, limit, offset } = await getValidatedQuery(event, Page);
+  return listBooks(sort, limit, offset);
 });
 app.post("/orders", async (event) => {
   requireContentType(event, "application/json");
   const order = await readValidatedBody(event, Order);
-  finish(event);
   event.res.status = 201;
   return receiptFor(order);
 });
 app.get("/profile", async (event) => {
-  finish(event);
   return event.context.user as User;
 }, {
   middleware: [time, protect, requireClient, currentUser],

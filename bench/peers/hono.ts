@@ -2,32 +2,36 @@
 
 import { Hono } from "hono";
 import { vValidator } from "@hono/valibot-validator";
-import { describeUser, fillerSegment, GREETING, receiptFor } from "../http/domain.ts";
-import { fillerRoutes, finish, isSync, listen } from "../http/servers/listen.ts";
+import { describeUser, fillerSegment, GREETING, listBooks, receiptFor } from "../http/domain.ts";
+import { fillerRoutes, isSync, listen } from "../http/servers/listen.ts";
 import { currentUser, protect, requireClient, time } from "./hono_middleware.ts";
-import { Order, Search, UserPath } from "./valibot_schemas.ts";
+import { Order, Page, Search, UserPath } from "./valibot_schemas.ts";
 
 const app = new Hono();
 for (let index = 0; index < fillerRoutes; index++) {
   app.get(
     `/${fillerSegment(index)}/:id`,
-    async (c) => finish(c.json({ resource: index, id: c.req.param("id") })),
+    async (c) => c.json({ resource: index, id: c.req.param("id") }),
   );
 }
-app.get("/text", isSync ? (c) => finish(c.text(GREETING)) : async (c) => finish(c.text(GREETING)));
+app.get("/text", isSync ? (c) => c.text(GREETING) : async (c) => c.text(GREETING));
 app.get(
   "/users/:id",
   vValidator("param", UserPath),
-  async (c) => finish(c.json(describeUser(c.req.valid("param").id))),
+  async (c) => c.json(describeUser(c.req.valid("param").id)),
 );
 app.get("/search", vValidator("query", Search), async (c) => {
   const { q, limit, tags } = c.req.valid("query");
-  return finish(c.json({ q, limit, tags }));
+  return c.json({ q, limit, tags });
+});
+app.get("/books", vValidator("query", Page), async (c) => {
+  const { sort, limit, offset } = c.req.valid("query");
+  return c.json(listBooks(sort, limit, offset));
 });
 app.post(
   "/orders",
   vValidator("json", Order),
-  async (c) => finish(c.json(receiptFor(c.req.valid("json")), 201)),
+  async (c) => c.json(receiptFor(c.req.valid("json")), 201),
 );
 app.get(
   "/profile",
@@ -35,7 +39,7 @@ app.get(
   protect,
   requireClient,
   currentUser,
-  async (c) => finish(c.json(c.get("user"))),
+  async (c) => c.json(c.get("user")),
 );
 
 listen(app.fetch);

@@ -1,7 +1,7 @@
 // The inputs of the workloads as valibot schemas, written for servers that hand over text values as they came.
 
 import * as v from "valibot";
-import { ORDER_BOUNDS, SEARCH_LIMIT } from "../http/domain.ts";
+import { MAX_OFFSET, ORDER_BOUNDS, SEARCH_LIMIT, SORT_KEYS } from "../http/domain.ts";
 
 const IntegerText = v.pipe(
   v.string(),
@@ -25,6 +25,13 @@ export const Search = v.object({
     v.array(v.string()),
     v.pipe(v.string(), v.transform((tag) => [tag])),
   ]),
+});
+
+/** The query of `GET /books`. */
+export const Page = v.object({
+  sort: v.picklist(SORT_KEYS),
+  limit: v.pipe(IntegerText, v.minValue(SEARCH_LIMIT.min), v.maxValue(SEARCH_LIMIT.max)),
+  offset: v.pipe(IntegerText, v.minValue(0), v.maxValue(MAX_OFFSET)),
 });
 
 const text = (maximum: number) => v.pipe(v.string(), v.minLength(1), v.maxLength(maximum));

@@ -1,8 +1,18 @@
 // The workloads on Hono with @hono/zod-openapi: routes that are also documented, validated by zod.
 
 import { createRoute, OpenAPIHono, z } from "@hono/zod-openapi";
-import { describeUser, fillerSegment, GREETING, ORDER_BOUNDS, receiptFor, SEARCH_LIMIT } from "../http/domain.ts";
-import { fillerRoutes, finish, listen } from "../http/servers/listen.ts";
+import {
+  describeUser,
+  fillerSegment,
+  GREETING,
+  listBooks,
+  MAX_OFFSET,
+  ORDER_BOUNDS,
+  receiptFor,
+  SEARCH_LIMIT,
+  SORT_KEYS,
+} from "../http/domain.ts";
+import { fillerRoutes, listen } from "../http/servers/listen.ts";
 import { currentUser, protect, requireClient, time } from "./hono_middleware.ts";
 
 const User = z.object({ id: z.number().int(), name: z.string() })
@@ -15,6 +25,20 @@ const Search = z.object({
     z.string().transform((tag) => [tag]),
   ]),
 });
+const Page = z.object({
+  sort: z.enum(SORT_KEYS),
+  limit: z.coerce.number().int().min(SEARCH_LIMIT.min).max(SEARCH_LIMIT.max),
+  offset: z.coerce.number().int().min(0).max(MAX_OFFSET),
+});
+const Books = z.array(
+  z.object({
+    isbn: z.string(),
+    title: z.string(),
+    author: z.string(),
+    price: z.number().int(),
+    stock: z.number().int(),
+  }).openapi("Book"),
+);
 const Found = z.object({
   q: z.string(),
   limit: z.number().int(),
@@ -59,7 +83,7 @@ for (let index = 0; index < fillerRoutes; index++) {
       request: { params: z.object({ id: z.string() }) },
       responses: { 200: json(z.object({}), "The resource") },
     }),
-    async (c) => finish(c.json({ resource: index, id: c.req.valid("param").id }, 200)),
+    async (c) => c.json({ resource: index, id: c.req.valid("param").id }, 200),
   );
 }
 app.openapi(
@@ -73,7 +97,7 @@ app.openapi(
       },
     },
   }),
-  async (c) => finish(c.text(GREETING, 200)),
+  async (c) => c.text(GREETING, 200),
 );
 app.openapi(
   createRoute({
@@ -82,7 +106,7 @@ app.openapi(
     request: { params: z.object({ id: z.coerce.number().int().min(1) }) },
     responses: { 200: json(User, "The user") },
   }),
-  async (c) => finish(c.json(describeUser(c.req.valid("param").id), 200)),
+  async (c) => c.json(describeUser(c.req.valid("param").id), 200),
 );
 app.openapi(
   createRoute({
@@ -93,7 +117,19 @@ app.openapi(
   }),
   async (c) => {
     const { q, limit, tags } = c.req.valid("query");
-    return finish(c.json({ q, limit, tags }, 200));
+    return c.json({ q, limit, tags }, 200);
+  },
+);
+app.openapi(
+  createRoute({
+    method: "get",
+    path: "/books",
+    request: { query: Page },
+    responses: { 200: json(Books, "A page of books") },
+  }),
+  async (c) => {
+    const { sort, limit, offset } = c.req.valid("query");
+    return c.json(listBooks(sort, limit, offset), 200);
   },
 );
 app.openapi(
@@ -108,7 +144,7 @@ app.openapi(
     },
     responses: { 201: json(Receipt, "The receipt") },
   }),
-  async (c) => finish(c.json(receiptFor(c.req.valid("json")), 201)),
+  async (c) => c.json(receiptFor(c.req.valid("json")), 201),
 );
 app.openapi(
   createRoute({
@@ -117,7 +153,7 @@ app.openapi(
     middleware: [time, protect, requireClient, currentUser] as const,
     responses: { 200: json(User, "The current user") },
   }),
-  async (c) => finish(c.json(c.get("user"), 200)),
+  async (c) => c.json(c.get("user"), 200),
 );
 
 listen(app.fetch);

@@ -10,7 +10,6 @@ const { Response: PlatformResponse, Blob: PlatformBlob } = globalThis;
 /** As the platform names the type of a string: a reply that gets it from there is on its fastest path. */
 const TEXT = "text/plain;charset=UTF-8";
 const HTML = "text/html;charset=UTF-8";
-const NOSNIFF = { "x-content-type-options": "nosniff" };
 const PROBLEM = { "content-type": "application/problem+json" };
 
 /** The statuses whose replies have no body: the platform makes no `Response` with both. */
@@ -43,7 +42,7 @@ export function toReply(
       return import("./blob_reply.ts").then(({ blobReply }) => blobReply(result, status ?? 200, request));
     }
   }
-  if (result === undefined) return withNosniff(new Response(null, { status: status ?? 204 }));
+  if (result === undefined) return new PlatformResponse(null, { status: status ?? 204 });
   return jsonReply(result, status ?? 200);
 }
 
@@ -65,7 +64,7 @@ export function toReply(
  * ```
  */
 export function text(body: string, init?: ResponseInit): Response {
-  return init === undefined ? withNosniff(new PlatformResponse(body)) : textual(body, TEXT, init);
+  return init === undefined ? new PlatformResponse(body) : textual(body, TEXT, init);
 }
 
 /**
@@ -113,13 +112,13 @@ export function redirect(location: string | URL, status = 303): Response {
   }
   // A header carries only ASCII; what is already escaped stays as it is.
   const ascii = String(location).toWellFormed().replace(/[^\x21-\x7e]+/g, encodeURIComponent);
-  return withNosniff(new Response(null, { status, headers: { location: ascii } }));
+  return new Response(null, { status, headers: { location: ascii } });
 }
 
 /** The reply of an error, as RFC 9457 describes it. */
 export function problemReply(error: HTTPError): Response {
   const init = { status: error.status, headers: PROBLEM };
-  const response = withNosniff(new Response(stringify(error.toProblem()), init));
+  const response = new Response(stringify(error.toProblem()), init);
   return error.headers ? withHeaders(response, new Headers(error.headers)) : response;
 }
 
@@ -155,21 +154,14 @@ export function withOpenHeaders(response: Response): Response {
   }
 }
 
-/** Keeps a browser from taking a reply for something else than its content type says. */
-function withNosniff(response: Response): Response {
-  response.headers.append("x-content-type-options", "nosniff");
-  return response;
-}
-
 function jsonReply(value: unknown, status: number): Response {
   try {
-    // Each status has another fast path: one takes a header later, the other takes all of them at once.
-    if (status === 200) return withNosniff(PlatformResponse.json(value));
-    return PlatformResponse.json(value, { status, headers: NOSNIFF });
+    // Without options Deno takes its fastest path.
+    return status === 200 ? PlatformResponse.json(value) : PlatformResponse.json(value, { status });
   } catch {
     // A bigint, or no JSON at all: stringify knows the one, and says the other clearly.
     const init = { status, headers: { "content-type": "application/json" } };
-    return withNosniff(new Response(stringify(value), init));
+    return new Response(stringify(value), init);
   }
 }
 
@@ -181,13 +173,12 @@ async function streamReply(
   stopping: Stopping,
 ): Promise<Response> {
   const { byteStreamReply, iterableReply } = await import("./stream_reply.ts");
-  if (source instanceof ReadableStream) return withNosniff(byteStreamReply(source, status, request, stopping));
-  return withNosniff(await iterableReply(source, status, request, stopping));
+  if (source instanceof ReadableStream) return byteStreamReply(source, status, request, stopping);
+  return await iterableReply(source, status, request, stopping);
 }
 
 function textual(body: string, type: string, init: ResponseInit = {}): Response {
   const headers = new Headers(init.headers);
   if (!headers.has("content-type")) headers.set("content-type", type);
-  headers.set("x-content-type-options", "nosniff");
   return new Response(body, { ...init, headers });
 }

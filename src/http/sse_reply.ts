@@ -10,7 +10,6 @@ const HEADERS = {
   "content-type": "text/event-stream",
   "cache-control": "no-store",
   "x-accel-buffering": "no",
-  "x-content-type-options": "nosniff",
 };
 
 /**

@@ -87,7 +87,10 @@ export function valuesOf(source: ReadableStream<unknown>): ValueSource {
 }
 
 function replyOf(stream: ReplyStream, status: number, type: string): Response {
-  return new Response(new ReadableStream(stream, { highWaterMark: 0 }), { status, headers: { "content-type": type } });
+  const headers = new Headers({ "content-type": type });
+  // Browsers look into bytes of an unknown type, and may run them as a page.
+  if (type === BYTES) headers.set("x-content-type-options", "nosniff");
+  return new Response(new ReadableStream(stream, { highWaterMark: 0 }), { status, headers });
 }
 
 /** What was made for the source is cleaned up after it has ended, and it ends also where a middleware sends another reply. */

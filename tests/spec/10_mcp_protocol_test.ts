@@ -66,19 +66,6 @@ Deno.test("What the protocol refuses is answered in its own form", async () => {
   ]);
 });
 
-Deno.test("Every reply carries X-Content-Type-Options: nosniff", async () => {
-  const agent = new Agent(new App());
-  const replies = [
-    await agent.send("{"),
-    await agent.send("{}"),
-    await agent.send("{}", { "content-type": "text/plain" }),
-    await agent.post({ jsonrpc: "2.0", id: 1, method: "ping" }),
-    await agent.post({ jsonrpc: "2.0", method: "notifications/initialized" }),
-    await agent.askModern("server/discover"),
-  ];
-  for (const { headers } of replies) assertEquals(headers.get("x-content-type-options"), "nosniff");
-});
-
 Deno.test("A handshake agrees on a revision, and is remembered by nobody", async () => {
   const app = new App({ title: "Books", version: "1.2.3", description: "Sells books." });
   const agent = new Agent(app);

@@ -6,13 +6,17 @@ import {
   describeUser,
   fillerSegment,
   GREETING,
+  listBooks,
+  MAX_OFFSET,
   type Order,
   ORDER_BOUNDS,
   receiptFor,
   SEARCH_LIMIT,
+  SORT_KEYS,
+  type SortKey,
   Timing,
 } from "../domain.ts";
-import { fillerRoutes, finish, isBounded, isSync, listen } from "./listen.ts";
+import { fillerRoutes, isBounded, isSync, listen } from "./listen.ts";
 
 const MAX_BODY = 1024 * 1024;
 const MAX_TIME = 30_000;
@@ -41,6 +45,8 @@ function answer(request: Request): Response | Promise<Response> {
       return text(GREETING);
     case "/search":
       return search(new URLSearchParams(query < 0 ? "" : url.slice(query + 1)));
+    case "/books":
+      return books(new URLSearchParams(query < 0 ? "" : url.slice(query + 1)));
     case "/profile":
       return profile(request);
   }
@@ -64,6 +70,17 @@ function search(query: URLSearchParams): Response {
     limit > SEARCH_LIMIT.max || tags.length === 0
   ) return refuse(422);
   return json({ q, limit, tags });
+}
+
+function books(query: URLSearchParams): Response {
+  const sort = query.get("sort");
+  const limit = integer(query.get("limit") ?? "");
+  const offset = integer(query.get("offset") ?? "");
+  if (
+    !SORT_KEYS.includes(sort as SortKey) || limit === undefined || limit < SEARCH_LIMIT.min ||
+    limit > SEARCH_LIMIT.max || offset === undefined || offset < 0 || offset > MAX_OFFSET
+  ) return refuse(422);
+  return json(listBooks(sort as SortKey, limit, offset));
 }
 
 async function order(request: Request): Promise<Response> {
@@ -146,13 +163,11 @@ function isBetween(value: unknown, minimum: number, maximum: number): boolean {
 }
 
 function json(value: unknown, status = 200): Response {
-  return finish(
-    status === 200 ? Response.json(value) : Response.json(value, { status }),
-  );
+  return status === 200 ? Response.json(value) : Response.json(value, { status });
 }
 
 function text(value: string): Response {
-  return finish(new Response(value));
+  return new Response(value);
 }
 
 function refuse(status: number): Response {

@@ -7,9 +7,12 @@ import {
   describeUser,
   fillerSegment,
   GREETING,
+  listBooks,
+  MAX_OFFSET,
   ORDER_BOUNDS,
   receiptFor,
   SEARCH_LIMIT,
+  SORT_KEYS,
   Timing,
 } from "../domain.ts";
 import { announce, fillerRoutes } from "./listen.ts";
@@ -71,6 +74,13 @@ app.get("/search", {
     tags: v.array(v.string()),
   },
 }, async (_request, { q, limit, tags }) => ({ q, limit, tags }));
+app.get("/books", {
+  query: {
+    sort: v.picklist(SORT_KEYS),
+    limit: v.pipe(integer, v.minValue(SEARCH_LIMIT.min), v.maxValue(SEARCH_LIMIT.max)),
+    offset: v.pipe(integer, v.minValue(0), v.maxValue(MAX_OFFSET)),
+  },
+}, async (_request, { sort, limit, offset }) => listBooks(sort, limit, offset));
 app.post(
   "/orders",
   { body: Order, status: 201 },

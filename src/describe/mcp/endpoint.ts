@@ -41,9 +41,7 @@ export function mcpEndpoint(parts: McpParts): (request: HttpRequest) => Promise<
       server = undefined;
       throw error;
     });
-    const response = await (await server).answer(text, request);
-    response.headers.set("x-content-type-options", "nosniff");
-    return response;
+    return await (await server).answer(text, request);
   };
 }
 
