@@ -342,6 +342,10 @@ export class App<State = Record<string, unknown>> extends RouteScope<State, ""> 
         const state = this.#state;
         return state === undefined ? this.fetch(request, info) : this.#dispatcher!.dispatch(request, state, info);
       },
+      refuse: (request, refusal, info) => {
+        if (this.#state === undefined) throw new HTTPError(503, "The server stops");
+        return this.#dispatcher!.refuse(request, refusal, this.#state, info);
+      },
       find: (method, path) => (this.#dispatcher ??= this.#prepare()).routeOf(method, path),
     });
   }

@@ -1,5 +1,5 @@
 /** Who sends a request, and what they may do. */
-import { dependency, HTTPError } from "@webfw/core";
+import { dependency, HTTPError, type SecurityRequirement } from "@webfw/core";
 import * as v from "valibot";
 import { connection, state } from "./database.ts";
 import { currentShop } from "./shops.ts";
@@ -13,18 +13,20 @@ export interface User {
   readonly shop_id: number | null;
 }
 
+const security: SecurityRequirement = {
+  bearer: {
+    type: "http",
+    scheme: "bearer",
+    description: "The token of a user: `ada` is a customer, `grace` a clerk.",
+  },
+};
+
 /** The owner of the bearer token; 401 where there is none. */
 export const currentUser = dependency(
   {
     state,
     headers: { authorization: v.optional(v.string(), "") },
-    security: {
-      bearer: {
-        type: "http",
-        scheme: "bearer",
-        description: "The token of a user: `ada` is a customer, `grace` a clerk.",
-      },
-    },
+    security,
     deps: { db: connection },
   },
   async (_request, { headers, db }) => {
@@ -37,7 +39,7 @@ export const currentUser = dependency(
 
 /** The same, as a clerk of the shop in the path; 403 for everyone else. */
 export const clerk = dependency(
-  { state, deps: { user: currentUser, shop: currentShop } },
+  { state, security, deps: { user: currentUser, shop: currentShop } },
   async (_request, { user, shop }) => {
     if (user.shop_id === shop.id) return user;
     throw new HTTPError(403, `Only clerks of ${shop.name} may do this`);

@@ -5,7 +5,7 @@ import type { RouteDeclaration } from "../http/route_info.ts";
 import { checkInputs, dependencyNodeOf, type TextInputs } from "./dependency.ts";
 import { FormBody } from "./form_body.ts";
 import { JsonBody } from "./json_body.ts";
-import { Resolver } from "./resolver.ts";
+import { Resolver, type Stage } from "./resolver.ts";
 import { claim, type InputOwner, type PathNames } from "./field.ts";
 import { isStream, streamOpener } from "./stream_body.ts";
 import { type Args, TextFields } from "./text_fields.ts";
@@ -20,10 +20,18 @@ const MAX_ISSUES = 1000;
 export type Binder = BinderOf<false, readonly Args[]> | BinderOf<true, Promise<readonly Args[]>>;
 
 interface BinderOf<IsAsync extends boolean, Bound> {
+  /**
+   * Makes the guards, before anything else is validated and before the body is read. Undefined
+   * where there are none.
+   *
+   * @returns What {@linkcode Resolver.rest} and {@linkcode Resolver.supply} take.
+   * @throws {ValidationError} With every fault of the input of the guards of one stage.
+   */
+  readonly guard: ((request: HttpRequest) => Promise<unknown>) | undefined;
   /** Whether there is input to wait for. */
   readonly isAsync: IsAsync;
   /**
-   * Makes the arguments from the input, and behind them those of each dependency.
+   * Makes the arguments from the input, and behind them those of each dependency that is no guard.
    *
    * @throws {ValidationError} With every fault that was found.
    */
@@ -52,24 +60,50 @@ export function compileBinder(
   );
   const resolver = new Resolver(new Map(deps));
   const handler: InputOwner = {
+    isHandler: true,
     name: owner,
     inputs: checkInputs({ params, query, headers, cookies }, owner),
     taken: takenNames(declared, deps.map(([name]) => name), owner),
   };
-  const owners = resolver.nodes.map((node): InputOwner => ({
+  const fields = new TextFields([handler, ...ownersOf(resolver.rest, owner)], path);
+  const needed = deps.length > 0 ? resolver : undefined;
+  const common = { guard: compileGuard(resolver.guards, path, owner), resolver: needed };
+  const isTextOnly = !fields.isAsync && !declared.body && !declared.form;
+  if (isTextOnly) {
+    const isEmpty = fields.isEmpty && resolver.rest.isEmpty;
+    return { ...common, isAsync: false, bind: isEmpty ? () => [{}] : (request) => bindText(fields, request) };
+  }
+  const plan: Plan = { fields, ...bodyPlan(declared, owner) };
+  return { ...common, isAsync: true, bind: (request) => bindAll(plan, request) };
+}
+
+/** The dependencies of a stage, as those whose inputs are bound. */
+function ownersOf(stage: Stage, owner: string): InputOwner[] {
+  return stage.nodes.map((node): InputOwner => ({
+    isHandler: false,
     name: `${node.name} in ${owner}`,
     inputs: node.inputs,
     taken: takenNames(node.inputs, [...node.deps.keys()], node.name),
   }));
-  const fields = new TextFields([handler, ...owners], path);
-  const isTextOnly = !fields.isAsync && !declared.body && !declared.form;
-  const needed = deps.length > 0 ? resolver : undefined;
-  if (isTextOnly) {
-    const isEmpty = fields.isEmpty && needed === undefined;
-    return { isAsync: false, bind: isEmpty ? () => [{}] : (request) => bindText(fields, request), resolver: needed };
+}
+
+function compileGuard(stages: readonly Stage[], path: PathNames, owner: string): Binder["guard"] {
+  const plans = stages.map((stage) => ({ stage, fields: new TextFields(ownersOf(stage, owner), path) }));
+  const [first, ...others] = plans;
+  if (first === undefined) return undefined;
+  const { stage, fields } = first;
+  // The most frequent case: no promise of its own.
+  if (others.length === 0 && !fields.isAsync) {
+    return (request) => stage.make(request, bindText(fields, request), 0, undefined);
   }
-  const plan: Plan = { fields, ...bodyPlan(declared, owner) };
-  return { isAsync: true, bind: (request) => bindAll(plan, request), resolver: needed };
+  return async (request) => {
+    let made: unknown;
+    for (const { stage, fields } of plans) {
+      const args = fields.isAsync ? await bindTextAsync(fields, request) : bindText(fields, request);
+      made = await stage.make(request, args, 0, made);
+    }
+    return made;
+  };
 }
 
 /** What there is to bind; of the ways to take a body, one at most. */
@@ -92,6 +126,13 @@ function bodyPlan({ body, form, limits = {} }: InputDeclaration, owner: string):
 function bindText(fields: TextFields, request: HttpRequest): readonly Args[] {
   const issues: Issue[] = [];
   const args = fields.bind(request, issues);
+  refuseFaults(issues);
+  return args;
+}
+
+async function bindTextAsync(fields: TextFields, request: HttpRequest): Promise<readonly Args[]> {
+  const issues: Issue[] = [];
+  const args = await fields.bindAsync(request, issues);
   refuseFaults(issues);
   return args;
 }

@@ -64,8 +64,13 @@ export interface DependencyOptions<
   /** Other dependencies that it needs. */
   deps?: Dependencies & Readonly<Record<string, AnyDependency>>;
   /**
-   * How clients prove who they are, for the document: security schemes by their names, all of which are needed, or what
-   * {@linkcode anySecurity} gives. To read the credentials, and to refuse those that are wrong, is the work of the function.
+   * How clients prove who they are: security schemes by their names, all of which are needed, or
+   * what {@linkcode anySecurity} gives. The document says so. The function has to read the
+   * credentials, and to refuse those that are wrong.
+   *
+   * It makes the dependency a guard. Guards run first, with what they need: no other input of the
+   * request is validated before, and nothing of the body is read. Their refusal is then all that a
+   * stranger is told.
    */
   security?: SecurityRequirement;
 }
@@ -153,8 +158,13 @@ const OPTIONS = new Set([
 ]);
 
 /**
- * Declares a dependency: a value that is made for a request, before the handler runs and after the input has been validated. It
- * is made once a request, however many ask for it; what does not depend on one another is made in parallel.
+ * Declares a dependency: a value that is made for a request before the handler runs. It is made
+ * once a request, however many ask for it; what does not depend on one another is made in parallel.
+ *
+ * A dependency that declares `security`, at any depth, is a guard. The guards of a route run before
+ * anything else of the request is validated and before its body is read; their own invalid inputs
+ * are a 422 that lists no others. Then all other inputs are validated together, and then the other
+ * dependencies run.
  *
  * An `async function*` yields the value and cleans up after the last byte of the reply, whatever became of the request; of
  * several, the one that was made last is the first to clean up.
@@ -162,7 +172,7 @@ const OPTIONS = new Set([
  * @param resolve Makes the value.
  * @throws {TypeError} When the function is not async.
  *
- * @example A user by a token, over another dependency
+ * @example A guard, over another dependency
  * ```ts
  * import { App, dependency, HTTPError } from "@webfw/core";
  * import { assertEquals } from "@std/assert";
@@ -174,20 +184,26 @@ const OPTIONS = new Set([
  *   log.push("closed");
  * });
  * const currentUser = dependency(
- *   { headers: { "x-token": v.string() }, deps: { connection } },
+ *   {
+ *     headers: { "x-token": v.optional(v.string(), "") },
+ *     security: { token: { type: "apiKey", in: "header", name: "x-token" } },
+ *     deps: { connection },
+ *   },
  *   async (_request, { headers, connection }) => {
  *     const user = connection.userOf(headers["x-token"]);
- *     if (!user) throw new HTTPError(403, "Unknown token");
+ *     if (!user) throw new HTTPError(401, "Send the token of a user");
  *     return user;
  *   },
  * );
  *
  * const app = new App();
- * app.get("/me", { deps: { user: currentUser } }, async (_request, { user }) => ({ user }));
- * const request = new Request("http://localhost/me", { headers: { "x-token": "secret" } });
- * const response = await app.fetch(request);
- * assertEquals(await response.json(), { user: "Ada" });
+ * app.get("/pages/{page}", { params: { page: v.number() }, deps: { user: currentUser } }, async (_request, args) => args);
+ * const ask = (path: string, token: string) =>
+ *   app.fetch(new Request(`http://localhost${path}`, { headers: { "x-token": token } }));
+ * assertEquals(await (await ask("/pages/1", "secret")).json(), { page: 1, user: "Ada" });
  * assertEquals(log, ["closed"]);
+ * assertEquals((await ask("/pages/one", "wrong")).status, 401);
+ * assertEquals((await ask("/pages/one", "secret")).status, 422);
  * ```
  */
 export function dependency<Value, State = Record<string, unknown>>(

@@ -5,8 +5,10 @@ import { toTextForm } from "../schema/text_form.ts";
 import { toValidator, type Validator } from "../schema/validator.ts";
 import type { TextInputs } from "./dependency.ts";
 
-/** Whose inputs are bound: the handler is the first, its dependencies follow. */
+/** Whose inputs are bound: a handler, or a dependency. */
 export interface InputOwner {
+  /** Whether it is the handler, which gets all values of the path. */
+  readonly isHandler: boolean;
   /** What it is called in messages. */
   readonly name: string;
   /** What it declares. */
@@ -41,7 +43,7 @@ export interface Field {
  * Reads the fields off a declaration.
  *
  * @param owner Whose they are.
- * @param index The place of the owner; the handler is the first.
+ * @param index The place of the owner among those whose inputs are bound together.
  * @param path The names in the route's path.
  * @param slots Gets a place for each key of the query, shared by all owners.
  * @throws {RouteError} When a name is bound twice, or the path does not hold a parameter.
@@ -90,11 +92,11 @@ export function fieldsOf(
     }
   }
   path.all.forEach((name, place) => {
-    const schema = own(params, name) ?? (isRebound(name, index, path) ? own(query, name) : undefined);
-    if (index === 0 || schema) add("path", name, place, schema);
+    const schema = own(params, name) ?? (isRebound(name, owner, path) ? own(query, name) : undefined);
+    if (owner.isHandler || schema) add("path", name, place, schema);
   });
   for (const [name, schema] of Object.entries(query)) {
-    if (path.all.includes(name) && isRebound(name, index, path)) continue;
+    if (path.all.includes(name) && isRebound(name, owner, path)) continue;
     const slot = slots.get(name) ?? slots.size;
     slots.set(name, slot);
     add("query", name, slot, schema);
@@ -115,8 +117,8 @@ function own(schemas: Readonly<Record<string, Schema>>, name: string): Schema | 
 }
 
 /** A name under `query` becomes the path's where the owner could not know the path: by an include, or in a dependency. */
-function isRebound(name: string, owner: number, path: PathNames): boolean {
-  return owner > 0 || !path.own.has(name);
+function isRebound(name: string, { isHandler }: InputOwner, path: PathNames): boolean {
+  return !isHandler || !path.own.has(name);
 }
 
 /**

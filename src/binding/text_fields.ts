@@ -26,7 +26,7 @@ export class TextFields {
   /**
    * Prepares the plan.
    *
-   * @param owners Whose inputs to bind; the handler first.
+   * @param owners Whose inputs to bind.
    * @param path The names in the route's path.
    * @throws {RouteError} When a name is bound twice, or the path does not hold a parameter.
    * @throws {TypeError} When no text can satisfy a schema.

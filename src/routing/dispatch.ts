@@ -1,6 +1,6 @@
 /** Takes a request from the server to its reply: finds the route, runs its prepared plan, guards the boundaries. */
 import { isAsyncGeneratorFunction } from "../binding/async_function.ts";
-import { HTTPError } from "../errors.ts";
+import { HTTPError, type Issue, ValidationError } from "../errors.ts";
 import type { AppHandle } from "../http/app_handle.ts";
 import { completeAfter, PendingWork } from "../http/completion.ts";
 import type { ResolvedLimits } from "../http/limits.ts";
@@ -49,6 +49,18 @@ export interface BuiltInRoute {
   readonly handler: (request: HttpRequest) => Promise<Response>;
 }
 
+/** A request to a route, whose input was found to be faulty before it came to the route. */
+export interface Refusal {
+  readonly route: Route;
+  /**
+   * The values of the path's parameters, decoded, in their order; none where there is nothing
+   * valid.
+   */
+  readonly values: readonly string[];
+  /** The faults. */
+  readonly issues: readonly Issue[];
+}
+
 interface Served {
   readonly matched: MatchedRoute;
   readonly endpoint: Endpoint;
@@ -74,11 +86,7 @@ export class Dispatcher {
     for (const route of parts.routes) {
       const method = route instanceof WebSocketRoute ? UPGRADE : route.method;
       this.#tree.add(method, route.template.segments, {
-        matched: {
-          info: route,
-          names: route.template.names,
-          limits: route.limitsOver(parts.limits),
-        },
+        matched: matchedBy(route, parts.limits),
         endpoint: route instanceof WebSocketRoute
           ? webSocketEndpoint(route, { ...parts, pending, links, conclude: concluding(pending) })
           : endpointOf(route, parts, pending),
@@ -124,6 +132,32 @@ export class Dispatcher {
     return method === "HEAD" && info === undefined ? reply.then(withoutBody) : reply;
   }
 
+  /**
+   * Answers a request with the faults of its input, when the middlewares and guards of its route
+   * have let it in. It never rejects.
+   */
+  refuse(
+    raw: Request,
+    { route, values, issues }: Refusal,
+    state: Readonly<Record<string, unknown>>,
+    info: ConnectionInfo | undefined,
+  ): Promise<Response> {
+    const { app, limits } = this.#parts;
+    const exchange = new Exchange(
+      raw,
+      app,
+      matchedBy(route, limits),
+      values,
+      pathEnd(raw.url, pathStart(raw.url)),
+      info,
+    );
+    const tellFaults = async (request: HttpRequest): Promise<never> => {
+      await route.binder.guard?.(request);
+      throw new ValidationError(issues);
+    };
+    return this.#surround(tellFaults, middlewaresOf(route))(new HttpRequest(exchange, state));
+  }
+
   async #refuse(refusal: unknown, request: HttpRequest): Promise<Response> {
     const response = await this.#surround(() => Promise.reject(refusal))(request);
     const isLocal = exchangeOf(request).connection === undefined;
@@ -131,8 +165,8 @@ export class Dispatcher {
   }
 
   /** The application's middlewares see what no route serves, too. */
-  #surround(handler: BuiltInRoute["handler"]): Endpoint {
-    const { middlewares, recover } = this.#parts;
+  #surround(handler: BuiltInRoute["handler"], middlewares: readonly Middleware[] = this.#parts.middlewares): Endpoint {
+    const { recover } = this.#parts;
     const conclude = concluding(this.pending);
     const guarded: Endpoint = async (request) => {
       const exchange = exchangeOf(request);
@@ -148,9 +182,17 @@ export class Dispatcher {
   }
 }
 
+function matchedBy(route: AnyRoute, limits: ResolvedLimits): MatchedRoute {
+  return { info: route, names: route.template.names, limits: route.limitsOver(limits) };
+}
+
+function middlewaresOf({ scopes }: Route): readonly Middleware[] {
+  return scopes.flatMap((scope) => scope.middlewares);
+}
+
 function endpointOf(route: Route, { recover, stopping }: DispatcherParts, pending: PendingWork): Endpoint {
   const conclude = concluding(pending);
-  const middlewares = route.scopes.flatMap((scope) => scope.middlewares);
+  const middlewares = middlewaresOf(route);
   if (middlewares.length === 0) return planOf(route, recover, stopping, asItIs, conclude);
   return compose(middlewares, planOf(route, recover, stopping, openReply, asItIs), recover, conclude);
 }
@@ -163,7 +205,8 @@ function planOf(
   prepare: ReplyStep,
   conclude: ReplyStep,
 ): Endpoint {
-  const { isAsync, bind, resolver } = binder;
+  const { guard, isAsync, bind, resolver } = binder;
+  const rest = resolver && !resolver.rest.isEmpty ? resolver.rest : undefined;
   const { response: model, status } = options;
   const reduceOne = model && reducer(toValidator(model).validate, name);
   const reduce = reduceOne && isAsyncGeneratorFunction(handler) ? eachOf(reduceOne) : reduceOne;
@@ -172,9 +215,11 @@ function planOf(
     const exchange = exchangeOf(request);
     let response: Response;
     try {
+      let made = guard && await guard(request);
       const bound = isAsync ? await bind(request) : bind(request);
       const args = bound[0]!;
-      if (resolver) resolver.supply(args, await resolver.resolve(request, bound));
+      if (rest) made = await rest.make(request, bound, 1, made);
+      if (resolver) resolver.supply(args, made);
       let result = await handler(request, args as never);
       if (reduce && !(result instanceof Response)) {
         const reduced = reduce(result);

@@ -23,10 +23,12 @@ export function webSocketEndpoint(route: WebSocketRoute, parts: WebSocketParts):
     const exchange = exchangeOf(request);
     try {
       const protocol = checkRequest(request, route, parts);
-      const { bind, resolver } = route.binder;
+      const { guard, bind, resolver } = route.binder;
+      let made = guard && await guard(request);
       const bound = await bind(request);
       const args = bound[0]!;
-      if (resolver) resolver.supply(args, await resolver.resolve(request, bound));
+      if (resolver && !resolver.rest.isEmpty) made = await resolver.rest.make(request, bound, 1, made);
+      if (resolver) resolver.supply(args, made);
       agreements.set(exchange, { protocol, args });
       // Stands in for the platform's reply. Once that is made, a server that is given another one shuts down.
       return new Response(null, { status: 101 });

@@ -7,6 +7,7 @@ import { exchangeOf, type HttpRequest } from "../../http/request.ts";
 import type { RouteInfo } from "../../http/route_info.ts";
 import { pathEnd, pathStart } from "../../http/target.ts";
 import { describeError, log } from "../../log.ts";
+import type { Refusal } from "../../routing/dispatch.ts";
 import type { Tool } from "./tool.ts";
 import { failed, problemText } from "./tool_failure.ts";
 import { type CallArguments, toRequest } from "./tool_request.ts";
@@ -22,11 +23,18 @@ export interface Callable {
    * @throws {HTTPError} When none does.
    */
   readonly find: (method: string, path: string) => RouteInfo | null;
+  /**
+   * Tells the faults of a request, as the route does where it finds them by itself: middlewares and
+   * guards run before.
+   *
+   * @throws {HTTPError} With 503, when the application has stopped.
+   */
+  readonly refuse: (request: Request, refusal: Refusal, info?: ConnectionInfo) => Promise<Response>;
 }
 
 /**
- * Calls a tool. Middleware, validation, dependencies, handler and response model all run, for the caller's headers and address.
- * It never rejects: what goes wrong is a result that says so.
+ * Calls a tool. Middleware, guards, validation, dependencies, handler and response model all run,
+ * for the caller's headers and address. It never rejects: what goes wrong is a result that says so.
  *
  * @param tool The tool.
  * @param args What the agent gave.
@@ -40,9 +48,14 @@ export async function callTool(
   app: Callable,
 ): Promise<CallToolResult> {
   try {
-    const request = toRequest(tool, args, caller);
+    const { request, values, issues } = toRequest(tool, args, caller);
+    const { connection } = exchangeOf(caller);
+    if (issues.length > 0) {
+      const refusal = await app.refuse(request, { route: tool.route, values, issues }, connection);
+      return await toResult(refusal, tool.form, request.url);
+    }
     checkDestination(request, tool, app);
-    const response = await app.fetch(request, exchangeOf(caller).connection);
+    const response = await app.fetch(request, connection);
     return await toResult(response, tool.form, request.url);
   } catch (thrown) {
     if (!isHTTPError(thrown)) {

@@ -1,5 +1,5 @@
 /** Makes the request that a call of a tool stands for. */
-import { type InputSource, type Issue, ValidationError } from "../../errors.ts";
+import type { InputSource, Issue } from "../../errors.ts";
 import type { HttpRequest } from "../../http/request.ts";
 import { pathStart } from "../../http/target.ts";
 import type { Route } from "../../routing/route.ts";
@@ -39,16 +39,31 @@ export interface RequestPlan {
   readonly checks: ReadonlyMap<string, ArgumentCheck>;
 }
 
+/** The request that a call stands for. */
+export interface CallRequest {
+  /** The request. What cannot be written into it is left out. */
+  readonly request: Request;
+  /** The values of the path's parameters, in their order; none for one that cannot be written. */
+  readonly values: readonly string[];
+  /**
+   * The faults of the arguments. The faults of a JSON body are the route's to find, unless there
+   * are others.
+   */
+  readonly issues: readonly Issue[];
+}
+
 /**
  * Makes the request of a call: the arguments in its path, query and body, all else from whoever calls.
+ *
+ * An argument is at fault where it is unknown, is another one in the path or query than the agent
+ * was told of, or cannot be written there. The caller may be told of it when the guards of the
+ * route have let them in.
  *
  * @param plan The tool.
  * @param args What the agent gave.
  * @param caller The request that brought the call.
- * @throws {ValidationError} When an argument is unknown, is another one in the path or query than the agent was told of, or cannot
- *   be written there.
  */
-export function toRequest(plan: RequestPlan, args: CallArguments, caller: HttpRequest): Request {
+export function toRequest(plan: RequestPlan, args: CallArguments, caller: HttpRequest): CallRequest {
   const issues = unknownArguments(plan, args);
   const path = new Map<string, string>();
   const query = new URLSearchParams();
@@ -60,19 +75,30 @@ export function toRequest(plan: RequestPlan, args: CallArguments, caller: HttpRe
       continue;
     }
     const told = issues.length;
-    if (input.in === "path") path.set(name, pathText(name, value, issues));
-    else for (const text of queryTexts(name, value, issues)) query.append(name, text);
+    if (input.in === "path") {
+      const text = pathText(name, value, issues);
+      if (issues.length === told) path.set(name, text);
+    } else for (const text of queryTexts(name, value, issues)) query.append(name, text);
     if (issues.length === told) issues.push(...plan.checks.get(name)!(value));
   }
   // Of a JSON body the route tells by itself, where a request goes out. In a form, `5` and `"5"` are the same.
   if (issues.length > 0 || body?.type === FORM) issues.push(...bodyFaults(plan, args));
-  if (issues.length > 0) throw new ValidationError(issues);
   const origin = caller.raw.url.slice(0, pathStart(caller.raw.url));
   const url = origin + pathOf(plan.route, path) + (query.size > 0 ? `?${query}` : "");
   const { method } = plan.route;
   const request = new Request(url, { method, headers: headersOf(caller, body), body: body?.text ?? null });
   // Asking a server's request for its signal costs a listener, and a warning of Deno's: only a handler that asks for it pays.
-  return Object.defineProperty(request, "signal", { get: () => caller.signal });
+  Object.defineProperty(request, "signal", { get: () => caller.signal });
+  return { request, values: valuesOf(plan.route, path), issues };
+}
+
+function valuesOf({ template }: Route, texts: ReadonlyMap<string, string>): string[] {
+  const values: string[] = [];
+  template.names.forEach((name, place) => {
+    const text = texts.get(name);
+    if (text !== undefined) values[place] = text;
+  });
+  return values;
 }
 
 /** An agent that misspells a name should hear of it, rather than get the answer to another question. */

@@ -32,6 +32,7 @@ export function faultsOf(
   const issues = issuesOf(received);
   const reasoned = issues.filter((issue) => isChoice(issue, choosy[operation.name] ?? {}));
   if (expectation.verdict === "invalid") {
+    if (isOfGuard(status, operation)) return [];
     if (status !== expectation.status) return [`invalid input got ${status} instead of ${expectation.status}`];
     return expectation.fault ? faultsOfRefusal(issues, expectation.fault, reasoned) : [];
   }
@@ -43,6 +44,17 @@ export function faultsOf(
   }
   // A range says that something may happen, not that it is to be expected.
   return status in operation.replies ? [] : [`valid input got ${status}, which is not documented by itself`];
+}
+
+/** The statuses by which guards refuse: nobody, not that one, and not where there is nothing. */
+const GUARDED: readonly number[] = [401, 403, 404];
+
+/**
+ * Whether a guard refused the request before its input was looked at, as the document says that it
+ * may.
+ */
+function isOfGuard(status: number, { security, replies }: Operation): boolean {
+  return security.length > 0 && GUARDED.includes(status) && status in replies;
 }
 
 /** Whether an issue is one that no document can tell of. */

@@ -36,7 +36,10 @@ const price: number | undefined = added.data?.price;
 assert(added.response.status === 201 && price === 1499, `Not added: ${JSON.stringify(added.error)}`);
 
 // Errors have types, too.
-const invalid = await bookshop.GET("/shops/{slug}/orders/{id}", { params: { path: { slug: "corner", id: 0 } } });
+const invalid = await bookshop.GET("/shops/{slug}/orders/{id}", {
+  params: { path: { slug: "corner", id: 0 } },
+  headers: { authorization: "Bearer grace" },
+});
 assert(invalid.error !== undefined, "An invalid id was taken");
 const status: number = invalid.error.status;
 assert(status === 422, `Wrong status: ${status}`);

@@ -12,6 +12,7 @@ import { Random } from "../support/random.ts";
 const integer = v.pipe(v.number(), v.integer());
 const FIELDS = new TextFields([
   {
+    isHandler: true,
     name: "the handler",
     inputs: {
       params: { id: integer },
@@ -26,7 +27,12 @@ const FIELDS = new TextFields([
     },
     taken: new Map(),
   },
-  { name: "a dependency", inputs: { query: { limit: v.optional(v.string()) }, headers: {} }, taken: new Map() },
+  {
+    isHandler: false,
+    name: "a dependency",
+    inputs: { query: { limit: v.optional(v.string()) }, headers: {} },
+    taken: new Map(),
+  },
 ], { all: ["shop", "id"], own: new Set(["shop", "id"]) });
 
 const TEXTS = [

@@ -1,0 +1,106 @@
+// Sections 4 and 10 of the contract: a call of a tool runs what a request by HTTP would run, in the
+// same order: middlewares, guards, the validation of all arguments, the other dependencies, the
+// handler.
+
+import { assertEquals } from "@std/assert";
+import { App, dependency, Form, HTTPError, Router, type SecurityRequirement } from "@webfw/core";
+import * as v from "valibot";
+import { Agent } from "../agents/agent.ts";
+
+const security: SecurityRequirement = { bearer: { type: "http", scheme: "bearer" } };
+const user = dependency(
+  { headers: { authorization: v.optional(v.string()) }, security },
+  async (_request, { headers }) => {
+    if (headers.authorization !== undefined) return headers.authorization;
+    throw new HTTPError(401, "Sign in");
+  },
+);
+const URL = "http://localhost/mcp";
+
+/** Asks as a stranger, and as one who is known. */
+function agents(app: App): { stranger: Agent; known: Agent } {
+  return { stranger: new Agent(app), known: new Agent(app, URL, { authorization: "ada" }) };
+}
+
+Deno.test("A stranger's faulty call is told of the refusal, and not of its faults", async () => {
+  const app = new App();
+  const order: string[] = [];
+  const plain = dependency(async () => order.push("plain"));
+  app.post("/items/{id}", {
+    params: { id: v.number() },
+    query: { page: v.number(), tags: v.optional(v.array(v.string())) },
+    body: v.object({ name: v.string() }),
+    deps: { plain, user },
+    tool: true,
+  }, async function change(_request, { id, user }) {
+    return { id, user };
+  });
+  app.post("/forms", { form: Form(v.object({ name: v.string() })), deps: { user }, tool: true }, async function fill() {
+    return "filled";
+  });
+  const { stranger, known } = agents(app);
+  const faulty: Record<string, unknown>[] = [
+    {},
+    { id: "x", page: [{}], body: { name: 1 }, other: 1 },
+    { id: "../x", page: "2", body: null },
+    { id: 1, page: 2, body: { name: 1 } },
+  ];
+  for (const given of faulty) {
+    assertEquals(await stranger.failure("change", given), "401 Unauthorized: Sign in");
+    assertEquals(
+      (await known.failure("change", given))?.split("\n")[0],
+      "422 Invalid input: The request does not fit its description",
+    );
+  }
+  assertEquals(await stranger.failure("fill", { form: { name: 1 } }), "401 Unauthorized: Sign in");
+  assertEquals((await known.failure("fill", { form: { name: 1 } }))?.includes("form.name"), true);
+  assertEquals(order, []);
+  assertEquals(await known.result("change", { id: 1, page: 2, body: { name: "a" } }), { id: 1, user: "ada" });
+});
+
+Deno.test("The inputs of a guard are told before it runs where they are missing, and it runs where others are", async () => {
+  const app = new App();
+  const seen: unknown[] = [];
+  const member = dependency(
+    { params: { club: v.string() }, query: { as: v.optional(v.string()) }, security },
+    async (_request, args) => {
+      seen.push({ ...args });
+      throw new HTTPError(403, "No member");
+    },
+  );
+  app.get(
+    "/clubs/{club}/{page...}",
+    { query: { n: v.number() }, deps: { member }, tool: true },
+    async function read() {},
+  );
+  const agent = new Agent(app);
+  const missing = "422 Invalid input: The request does not fit its description\n- club: Missing value";
+  assertEquals(await agent.failure("read", { n: "x" }), missing);
+  assertEquals(await agent.failure("read", { n: "x", club: ".." }), missing);
+  assertEquals(seen, []);
+  assertEquals(await agent.failure("read", { club: "a/b", n: "x", as: "me" }), "403 Forbidden: No member");
+  assertEquals(seen, [{ club: "a/b", as: "me" }]);
+});
+
+Deno.test("Middlewares see a faulty call as they see a faulty request, and onError shapes what is told", async () => {
+  const app = new App();
+  const seen: unknown[] = [];
+  app.middleware(async (request, next) => {
+    const response = await next(request);
+    seen.push([request.path, request.route?.path ?? null, response.status]);
+    return response;
+  });
+  app.onError((error) => new Response(`shaped ${error.status}`, { status: error.status }));
+  const router = new Router();
+  router.middleware(async (request, next) =>
+    request.headers.has("x-key") ? await next(request) : new Response(null, { status: 403 })
+  );
+  router.get("/items/{id}", { params: { id: v.number() }, tool: true }, async function item() {});
+  app.include(router);
+  assertEquals(await new Agent(app).failure("item", { id: "x" }), "Status 403");
+  assertEquals(await new Agent(app, URL, { "x-key": "k" }).failure("item", { id: "x" }), "Status 422: shaped 422");
+  assertEquals(seen.filter((_, index) => index % 2 === 0), [
+    ["/items/x", "/items/{id}", 403],
+    ["/items/x", "/items/{id}", 422],
+  ]);
+});
