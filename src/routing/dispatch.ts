@@ -3,6 +3,7 @@ import { isAsyncGeneratorFunction } from "../binding/async_function.ts";
 import { HTTPError, type Issue, ValidationError } from "../errors.ts";
 import type { AppHandle } from "../http/app_handle.ts";
 import { completeAfter, PendingWork } from "../http/completion.ts";
+import { HostCheck } from "../http/host.ts";
 import type { ResolvedLimits } from "../http/limits.ts";
 import { toReply, withHeaders, withoutBody } from "../http/reply.ts";
 import { EventStream } from "../http/sse.ts";
@@ -72,6 +73,7 @@ export class Dispatcher {
   readonly #tree: RouteTree<Served> = new RouteTree();
   readonly #unmatched: MatchedRoute;
   readonly #hasWebSockets: boolean;
+  readonly #host: HostCheck = new HostCheck();
   /** What replies have left to do. */
   readonly pending: PendingWork = new PendingWork();
   /** The WebSockets that are open. */
@@ -120,6 +122,7 @@ export class Dispatcher {
     let match: Match<Served>;
     try {
       if (end < start) throw new HTTPError(400, "The request target has no path");
+      this.#host.check(raw, start);
       // Only where it can matter: to ask for a header costs as much as to find a route.
       const isUpgrade = this.#hasWebSockets && method === "GET" && asksForWebSocket(raw);
       match = this.#tree.find(isUpgrade ? UPGRADE : method, url.slice(start, end));
