@@ -1,4 +1,5 @@
 /** Lengths of time in options. */
+import { quote } from "./quote.ts";
 
 /**
  * A length of time: milliseconds as a number, or a number with its unit, as in `"15s"`, `"2m"`, `"24h"`, `"7d"`. It is rounded to
@@ -21,6 +22,6 @@ export function toMilliseconds(duration: Duration, name: string): number {
   // As numbers are, 4.1 minutes are 245999.99999999997 milliseconds.
   if (ms > 0) return Math.max(1, Math.round(ms));
   throw new RangeError(
-    `Cannot set ${name}: it must be milliseconds or a text such as "15s", above 0, got "${duration}"`,
+    `Cannot set ${name}: it must be milliseconds or a text such as "15s", above 0, got ${quote(duration)}`,
   );
 }

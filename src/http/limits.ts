@@ -1,6 +1,7 @@
 /** The bounds of a request, on by default. */
 
 import { type Duration, toMilliseconds } from "../duration.ts";
+import { quote } from "../quote.ts";
 
 /** Bounds of what a client can send. Each can be set on the application and on a route. */
 export interface Limits {
@@ -87,8 +88,10 @@ export function resolveLimits(
     }
     if (value === undefined) continue;
     if (key === "readTimeout") resolved[key] = toMilliseconds(value, `the readTimeout of ${owner}`);
-    else if (value > 0) resolved[key] = value;
-    else throw new RangeError(`Cannot set the limits of ${owner}: "${key}" must be a positive number, got ${value}`);
+    else if (typeof value === "number" && value > 0) resolved[key] = value;
+    else {throw new RangeError(
+        `Cannot set the limits of ${owner}: "${key}" must be a positive number, got ${quote(value)}`,
+      );}
   }
   return resolved;
 }

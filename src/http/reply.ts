@@ -1,5 +1,6 @@
 /** Makes replies: of handlers' results, of errors, and by the helpers that handlers use. */
 import { HTTPError, isHTTPError } from "../errors.ts";
+import { quote } from "../quote.ts";
 import { stringify } from "./json.ts";
 import type { HttpRequest } from "./request.ts";
 import type { Stopping } from "./stream_reply.ts";
@@ -107,7 +108,7 @@ export function html(body: string, init?: ResponseInit): Response {
 export function redirect(location: string | URL, status = 303): Response {
   if (![301, 302, 303, 307, 308].includes(status)) {
     throw new RangeError(
-      `Cannot redirect: the status must be 301, 302, 303, 307 or 308, got ${status}`,
+      `Cannot redirect: the status must be 301, 302, 303, 307 or 308, got ${quote(status)}`,
     );
   }
   // A header carries only ASCII; what is already escaped stays as it is.

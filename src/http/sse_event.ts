@@ -1,5 +1,6 @@
 /** What an application sends as an event, and how it is told from data. */
 import { type Duration, toMilliseconds } from "../duration.ts";
+import { quote } from "../quote.ts";
 import type { Mistake } from "../schema/declared.ts";
 import { stringify } from "./json.ts";
 import { toFrame } from "./sse_frame.ts";
@@ -67,7 +68,7 @@ export function toData(data: unknown, encoding: DataEncoding): string {
 export function toRetry(retry: Duration): number {
   const ms = toMilliseconds(retry, "retry");
   if (Number.isSafeInteger(ms)) return ms;
-  throw new RangeError(`Cannot set retry: it must be a length of time that clients can wait, got ${retry}`);
+  throw new RangeError(`Cannot set retry: it must be a length of time that clients can wait, got ${quote(retry)}`);
 }
 
 function isEvent(item: unknown): item is ServerSentEvent {

@@ -1,4 +1,5 @@
 /** What the handler of a WebSocket has of it: validated messages in, validated messages out. */
+import { quote } from "../quote.ts";
 import type { HttpRequest } from "./request.ts";
 import type { WebSocketClosedError } from "./websocket_closed_error.ts";
 import { MAX_REASON, type WebSocketLink } from "./websocket_link.ts";
@@ -122,7 +123,9 @@ export class WebSocketConnection<
   close(code = 1000, reason = ""): void {
     if (!isSendable(code)) {
       throw new RangeError(
-        `Cannot close the WebSocket: the code must be 1000 to 1014 but 1004 to 1006, or 3000 to 4999, got ${code}`,
+        `Cannot close the WebSocket: the code must be 1000 to 1014 but 1004 to 1006, or 3000 to 4999, got ${
+          quote(code)
+        }`,
       );
     }
     if (new TextEncoder().encode(reason).length > MAX_REASON) {

@@ -3,6 +3,7 @@ import { isAsyncFunction, isAsyncGeneratorFunction } from "../binding/async_func
 import { WITHOUT_BODY } from "../http/reply.ts";
 import type { HttpRequest } from "../http/request.ts";
 import type { RouteDeclaration } from "../http/route_info.ts";
+import { quote } from "../quote.ts";
 import { isForm } from "../schema/form_schema.ts";
 import { isSchema } from "../schema/schema.ts";
 import type { PathTemplate } from "./path.ts";
@@ -134,7 +135,9 @@ function checkBody({ body, form }: RouteDeclaration, name: string): void {
 function checkStatus({ status, response }: RouteDeclaration, handler: AnyHandler, name: string): void {
   if (status === undefined) return;
   if (!Number.isInteger(status) || status < 200 || status > 399) {
-    throw new RangeError(`Cannot register ${name}: the status of a success must be from 200 to 399, got ${status}`);
+    throw new RangeError(
+      `Cannot register ${name}: the status of a success must be from 200 to 399, got ${quote(status)}`,
+    );
   }
   if (!WITHOUT_BODY.has(status)) return;
   const refusal = `Cannot register ${name}: a reply with status ${status} has no body`;

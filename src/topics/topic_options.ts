@@ -1,5 +1,6 @@
 /** What a topic is declared with, checked and filled in. */
 import { type Duration, toMilliseconds } from "../duration.ts";
+import { quote } from "../quote.ts";
 import { isSchema, type Schema } from "../schema/schema.ts";
 import type { LogPolicy } from "./store.ts";
 
@@ -129,13 +130,13 @@ export function checkAgreement(existing: ResolvedTopicOptions, options: TopicOpt
 function toDedupe(dedupe: Duration, isDurable: boolean, name: string): number {
   const ms = toMilliseconds(dedupe, name);
   if (!isDurable || ms <= MAX_DURABLE_DEDUPE) return ms;
-  throw new RangeError(`Cannot set ${name}: a store remembers ids for ten years at most, got "${dedupe}"`);
+  throw new RangeError(`Cannot set ${name}: a store remembers ids for ten years at most, got ${quote(dedupe)}`);
 }
 
 function toBound(value: number, most: number, name: string): number {
   if ((Number.isInteger(value) || value === Infinity) && value > 0 && value <= most) return value;
   const range = most === Infinity ? "a whole number above 0" : `a whole number from 1 to ${most}`;
-  throw new RangeError(`Cannot set ${name}: it must be ${range}, got ${value}`);
+  throw new RangeError(`Cannot set ${name}: it must be ${range}, got ${quote(value)}`);
 }
 
 /**

@@ -1,4 +1,5 @@
-import { assert, assertEquals, assertFalse } from "@std/assert";
+import { assert, assertEquals, assertFalse, assertThrows } from "@std/assert";
+import { App, redirect } from "@webfw/core";
 import { HTTPError, isHTTPError, RouteError, ValidationError } from "../../src/errors.ts";
 
 Deno.test("A problem has the standard members first, then the extensions, which replace none of them", () => {
@@ -32,4 +33,19 @@ Deno.test("An HTTPError of any copy of the package is told from other errors, wh
   const brand = { [Symbol.for("webfw.HTTPError")]: true };
   const others = [new Error("x"), new RouteError("path", "x"), brand, { status: 400 }, null, undefined, "x", 400];
   for (const other of others) assertFalse(isHTTPError(other));
+});
+
+Deno.test("A message tells a number from a text that looks like one", () => {
+  const mistakes: [make: () => unknown, message: string][] = [
+    [() => new HTTPError("404" as unknown as number), 'the status must be from 400 to 599, got "404"'],
+    [() => new HTTPError(200), "the status must be from 400 to 599, got 200"],
+    [() => new HTTPError({} as unknown as number), "the status must be from 400 to 599, got object"],
+    [() => redirect("/", "303" as unknown as number), 'must be 301, 302, 303, 307 or 308, got "303"'],
+    [() => new App({ limits: { body: "10" as unknown as number } }), '"body" must be a positive number, got "10"'],
+    [
+      () => new App().get("/", { status: "201" as unknown as number }, async () => 1),
+      'the status of a success must be from 200 to 399, got "201"',
+    ],
+  ];
+  for (const [make, message] of mistakes) assertThrows(make, RangeError, message);
 });

@@ -14,6 +14,7 @@ const ROOT = join(import.meta.dirname!, "..", "..");
  */
 const TOWERS: readonly (readonly (readonly string[])[])[] = [
   [
+    ["src/quote.ts"],
     ["src/errors.ts", "src/log.ts", "src/duration.ts", "src/node.ts"],
     ["src/schema/"],
     ["src/topics/"],
