@@ -1,6 +1,6 @@
 // Section 6 and 13 of the contract: app.onError() shapes error replies in one place.
 
-import { assert, assertEquals, assertFalse, assertInstanceOf, assertThrows } from "@std/assert";
+import { assert, assertEquals, assertFalse, assertInstanceOf, assertStringIncludes, assertThrows } from "@std/assert";
 import { App, HTTPError, type HttpRequest, RouteError, Router, ValidationError } from "@webfw/core";
 import { TestClient } from "@webfw/core/testing";
 import * as v from "valibot";
@@ -115,4 +115,26 @@ Deno.test("onError shapes HEAD replies without a body", async () => {
   await using client = new TestClient(app);
   const response = await client.head("/x");
   assertEquals([response.status, await response.text()], [404, ""]);
+});
+
+Deno.test("What is described of error replies says RFC 9457 only of the framework's own", () => {
+  const describe = (shape: (app: App) => void): string[] => {
+    const app = new App();
+    app.get("/", { query: { a: v.number() } }, async () => 1);
+    shape(app);
+    return Object.values(app.openapi().components?.responses ?? {}).map(({ description }) => description);
+  };
+  const [own, invalid] = describe(() => {});
+  assertStringIncludes(own!, "RFC 9457");
+  assertStringIncludes(invalid!, "RFC 9457");
+  const schema = v.object({ error: v.string() });
+  for (
+    const described of [
+      describe((app) => app.onError(async () => {}, { schema })),
+      describe((app) => app.onError(() => {})),
+    ]
+  ) {
+    assertEquals(described.length, 2);
+    assertFalse(described.join().includes("RFC"));
+  }
 });

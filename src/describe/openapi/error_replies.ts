@@ -35,7 +35,7 @@ export function checkErrorShape({ schema, contentType, ...unknown }: ErrorShape)
 
 /** The names of the replies under `components/responses`, and what they hold unless an application says otherwise. */
 const REPLIES = {
-  Problem: { description: "The request was refused, or failed (RFC 9457).", model: Problem },
+  Problem: { description: "The request was refused, or failed.", model: Problem },
   ValidationProblem: {
     description: "The input does not fit what is described here. All faults are told.",
     model: ValidationProblem,
@@ -98,9 +98,12 @@ export class ErrorReplies {
    */
   definitions(models: Models): Record<string, OpenAPIResponse> {
     const used = (Object.keys(REPLIES) as ReplyName[]).filter((name) => this.#used.has(name));
-    return Object.fromEntries(
-      used.map((name) => [name, { description: REPLIES[name].description, content: this.#contentOf(name, models) }]),
-    );
+    // Only the framework's own replies are sure to be as RFC 9457 has them.
+    const standard = this.#shaping === "default" ? " The body is as RFC 9457 describes it." : "";
+    return Object.fromEntries(used.map((name) => {
+      const description = REPLIES[name].description + standard;
+      return [name, { description, content: this.#contentOf(name, models) }];
+    }));
   }
 
   /**
