@@ -144,6 +144,7 @@ export {
   type HTTPErrorOptions,
   type InputSource,
   type Issue,
+  type IssueCode,
   type ProblemDetails,
   RouteError,
   type RouteErrorCode,

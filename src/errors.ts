@@ -3,6 +3,7 @@
  * mistake in a declaration (`RouteError`).
  */
 import { STATUS_TEXT } from "@std/http/status";
+import { quote } from "./quote.ts";
 
 /** What an {@linkcode HTTPError} can carry besides its status and detail. All of it reaches the client, but `cause`. */
 export interface HTTPErrorOptions extends ErrorOptions {
@@ -87,7 +88,7 @@ export class HTTPError extends Error {
   constructor(status: number, detail?: string, options: HTTPErrorOptions = {}) {
     if (!Number.isInteger(status) || status < 400 || status > 599) {
       throw new RangeError(
-        `Cannot make an HTTPError: the status must be from 400 to 599, got ${status}`,
+        `Cannot make an HTTPError: the status must be from 400 to 599, got ${quote(status)}`,
       );
     }
     const title = options.title ??
@@ -134,15 +135,23 @@ export type InputSource =
   | "body"
   | "form";
 
+/**
+ * The kind of a fault: `missing`, a required value was not sent; `invalid`, a value was sent and does not fit, or is not
+ * allowed there.
+ */
+export type IssueCode = "missing" | "invalid";
+
 /** One fault in a client's input. It never holds the value that was sent. */
 export interface Issue {
   /** Where the value was read from. */
   in: InputSource;
   /** The way to the value: the parameter's name, or the keys from the root of the body. */
   path: (string | number)[];
+  /** Whether the value is missing or wrong. */
+  code: IssueCode;
   /** What is wrong, as the schema says it. */
   message: string;
-  /** What was expected, where the schema tells. */
+  /** What was expected, where the schema says it: for a missing value its kind, such as `string`. */
   expected?: string;
 }
 
@@ -172,9 +181,12 @@ export class ValidationError extends HTTPError {
   /**
    * Makes a 422 from a list of faults.
    *
-   * @param issues All faults that were found.
+   * @param found All faults that were found. A fault without a code is `invalid`.
    */
-  constructor(issues: readonly Issue[]) {
+  constructor(found: readonly (Omit<Issue, "code"> & Partial<Pick<Issue, "code">>)[]) {
+    const issues = found.map(({ in: source, path, code = "invalid", ...words }): Issue => {
+      return { in: source, path, code, ...words };
+    });
     super(422, "The request does not fit its description", {
       title: "Invalid input",
       extensions: { errors: issues },

@@ -56,7 +56,12 @@ function sell(db: Connection, shop: ShopRow, user: User, { lines, address }: New
     const book = db.first<Book>`
       UPDATE books SET stock = stock - ${quantity} WHERE shop_id = ${shop.id} AND isbn = ${isbn} RETURNING *`;
     if (!book) {
-      issues.push({ in: "body", path: ["lines", index, "isbn"], message: "The shop has no such book" });
+      issues.push({
+        in: "body",
+        path: ["lines", index, "isbn"],
+        code: "invalid",
+        message: "The shop has no such book",
+      });
       continue;
     }
     if (book.stock < 0) throw new HTTPError(409, `The shop has too few copies of "${book.title}"`);

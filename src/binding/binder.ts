@@ -7,14 +7,12 @@ import { FormBody } from "./form_body.ts";
 import { JsonBody } from "./json_body.ts";
 import { Resolver, type Stage } from "./resolver.ts";
 import { claim, type InputOwner, type PathNames } from "./field.ts";
+import { boundIssues } from "../schema/issues.ts";
 import { isStream, streamOpener } from "./stream_body.ts";
 import { type Args, TextFields } from "./text_fields.ts";
 
 /** What a route declares of its input. */
 export type InputDeclaration = TextInputs & Pick<RouteDeclaration, "body" | "form" | "deps" | "limits">;
-
-/** More faults than anyone reads; a body could hold tens of thousands. */
-const MAX_ISSUES = 1000;
 
 /** Makes a handler's arguments: binds the input at once, or later where there is input to wait for. */
 export type Binder = BinderOf<false, readonly Args[]> | BinderOf<true, Promise<readonly Args[]>>;
@@ -138,7 +136,7 @@ async function bindTextAsync(fields: TextFields, request: HttpRequest): Promise<
 }
 
 function refuseFaults(issues: readonly Issue[]): void {
-  if (issues.length > 0) throw new ValidationError(issues.slice(0, MAX_ISSUES));
+  if (issues.length > 0) throw new ValidationError(boundIssues(issues));
 }
 
 async function bindAll({ fields, json, form, openStream }: Plan, request: HttpRequest): Promise<readonly Args[]> {

@@ -9,12 +9,6 @@ import type { Dataset, Schema } from "../schema/schema.ts";
 import { toValidator, type Validator } from "../schema/validator.ts";
 import { findOverflows } from "./json_number.ts";
 
-/**
- * The length up to which all faults of a body are told. A fault takes a hundred times the memory of what causes it: a megabyte of
- * them would take a gigabyte, and seconds in which nothing else is served.
- */
-const MAX_EXPLAINED = 64 * 1024;
-
 /** A prepared body. */
 export class JsonBody {
   readonly #validate: Validator["validate"];
@@ -46,13 +40,15 @@ export class JsonBody {
    * @throws {HTTPError} With 400 when it is not JSON, 415 when it is compressed.
    */
   parse(text: string, { raw }: HttpRequest, issues: Issue[]): unknown {
-    const detail = text.length > MAX_EXPLAINED ? "first" : "all";
     let result: Dataset | Promise<Dataset>;
     try {
       const value = text === "" ? undefined : parseJson(text, raw.headers);
-      const overflows = findOverflows(text, value, detail);
-      if (overflows.length > 0) return void issues.push(...overflows);
-      result = this.#validate(value, detail);
+      const overflows = findOverflows(text, value);
+      if (overflows.length > 0) {
+        for (const issue of overflows) issues.push(issue);
+        return undefined;
+      }
+      result = this.#validate(value);
     } catch (error) {
       refuseDepth(error);
     }

@@ -3,24 +3,55 @@
  * numbers, and which would be sent back as null.
  */
 import type { Issue } from "../errors.ts";
-import type { Detail } from "../schema/schema.ts";
+import { isExplainable } from "../schema/run_config.ts";
 
 const LARGE_EXPONENT = /[eE]\+?\d{3}/;
 /** Fewer digits make no such number, with an exponent of two digits neither. */
 const MANY_DIGITS = 200;
 
 /**
- * Tells the numbers that are too large.
+ * Finds the numbers that are too large: all of them where the value is small, else the first one.
  *
  * @param text The body.
  * @param value What it was parsed to.
- * @param detail Whether all are told, or the first one.
+ * @throws {RangeError} When the value is nested more deeply than the stack holds.
  */
-export function findOverflows(text: string, value: unknown, detail: Detail): Issue[] {
+export function findOverflows(text: string, value: unknown): Issue[] {
+  // A search of the text takes a fraction of the time to parse it, a visit of each value as long again.
+  if (!LARGE_EXPONENT.test(text) && !hasManyDigits(text)) return [];
   const issues: Issue[] = [];
-  // A look at the text takes a fraction of the time to parse it, a look at each value as long again.
-  if (LARGE_EXPONENT.test(text) || hasManyDigits(text)) addOverflows(value, [], issues);
-  return detail === "all" ? issues : issues.slice(0, 1);
+  // One path for the whole walk: a copy for each value would cost the depth each time.
+  const path: (string | number)[] = [];
+  let stopsAtFirst: boolean | undefined;
+  /** Returns true when the search is over. */
+  const visit = (part: unknown): boolean => {
+    if (part === Infinity || part === -Infinity) {
+      issues.push(overflowAt(path));
+      return stopsAtFirst ??= !isExplainable(value);
+    }
+    if (typeof part !== "object" || part === null) return false;
+    if (Array.isArray(part)) {
+      for (let index = 0; index < part.length; index++) {
+        path.push(index);
+        if (visit(part[index])) return true;
+        path.pop();
+      }
+      return false;
+    }
+    for (const key of Object.keys(part)) {
+      path.push(key);
+      if (visit((part as Record<string, unknown>)[key])) return true;
+      path.pop();
+    }
+    return false;
+  };
+  visit(value);
+  return issues;
+}
+
+function overflowAt(path: readonly (string | number)[]): Issue {
+  const message = "Invalid number: too large";
+  return { in: "body", path: [...path], code: "invalid", message, expected: "a finite number" };
 }
 
 /** Whether there may be so many digits in a row; one of them stands at a multiple of their number. */
@@ -31,14 +62,4 @@ function hasManyDigits(text: string): boolean {
     if (isDigit && /\d{200}/.test(text.slice(index - MANY_DIGITS, index + MANY_DIGITS))) return true;
   }
   return false;
-}
-
-function addOverflows(value: unknown, path: readonly (string | number)[], issues: Issue[]): void {
-  if (value === Infinity || value === -Infinity) {
-    issues.push({ in: "body", path: [...path], message: "Invalid number: too large", expected: "a finite number" });
-  } else if (Array.isArray(value)) {
-    value.forEach((item, index) => addOverflows(item, [...path, index], issues));
-  } else if (typeof value === "object" && value !== null) {
-    for (const [key, part] of Object.entries(value)) addOverflows(part, [...path, key], issues);
-  }
 }

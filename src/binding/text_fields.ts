@@ -151,6 +151,7 @@ function repeated({ source, name }: Field): Issue {
   return {
     in: source,
     path: [name],
+    code: "invalid",
     message: "Sent more than once",
     expected: "a single value",
   };

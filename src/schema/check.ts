@@ -1,6 +1,6 @@
 /**
  * Checks compiled from schemas: they give what valibot gives for a valid value, several times faster, and nothing for an invalid
- * one, whose faults valibot then finds.
+ * one, whose faults valibot then finds. Like valibot that is asked for one fault, they end at the first.
  *
  * Only what runs by valibot's own code, of the version that webfw knows, is compiled; any other part is run as it is. Where a
  * program may not make code from text (V8's `--disallow-code-generation-from-strings`), valibot runs all of it.
@@ -36,7 +36,7 @@ export function compileCheck(schema: Schema): Check {
 export function makeCheck({ body, values }: ReturnType<typeof CheckSource.of>): Check {
   // All that is written into the source are numbers, the names of kinds, and keys as JSON.
   const make = new Function(...NAMES, `return (input) => {\n${body}\n};`);
-  return make(values, INVALID, runSchema, runAction, (part: SchemaNode, value: unknown) => compileCheck(part)(value));
+  return make(values, INVALID, runFirst, runAction, (part: SchemaNode, value: unknown) => compileCheck(part)(value));
 }
 
 function generate(node: SchemaNode): Check | undefined {
@@ -50,7 +50,12 @@ function generate(node: SchemaNode): Check | undefined {
 
 function asItIs(node: SchemaNode): Check {
   return (value) => {
-    const dataset = runSchema(node, value) as Dataset;
+    const dataset = runFirst(node, value);
     return dataset.issues ? INVALID : dataset.value;
   };
+}
+
+/** A check only tells whether a value is valid, so it never makes valibot look for a second fault. */
+function runFirst(node: SchemaNode, value: unknown): Dataset {
+  return runSchema(node, value, "first") as Dataset;
 }

@@ -11,29 +11,18 @@ const MAX_DEPTH = 6;
 
 const FAIL = "return INVALID;";
 
-/** Kinds whose values every bound can be compared with. */
-const COMPARABLE = new Set(["string", "number", "bigint", "boolean", "picklist", "enum", "array"]);
-
 /** A source in the making. Values that cannot be written down are kept beside it. */
 export class CheckSource {
   /** What `values[n]` stands for. */
   readonly values: unknown[] = [];
   #lines: string[] = [];
   #names = 0;
-  #canThrow = false;
 
   /** The body of a function of `input` that returns the schema's output, or INVALID. */
   static of(node: SchemaNode): { body: string; values: readonly unknown[] } {
     const source = new CheckSource();
     const output = source.#schema(node, "input", 0);
     return { body: `${source.#lines.join("\n")}\nreturn ${output};`, values: source.values };
-  }
-
-  /** Whether a value can make the schema throw, by code that is not valibot's own. */
-  static #throws(node: SchemaNode): boolean {
-    const source = new CheckSource();
-    source.#schema(node, "input", 0);
-    return source.#canThrow;
   }
 
   /** Writes the check of one schema; gives the expression of its output. */
@@ -81,15 +70,13 @@ export class CheckSource {
   }
 
   #asItIs(part: SchemaNode | ActionNode, input: string): string {
-    this.#canThrow = true;
     const run = part.kind === "schema" ? "runSchema" : "runAction";
     const dataset = this.#let(`${run}(${this.#value(part)}, ${input})`);
     return `${this.#unless(`!${dataset}.issues`, dataset)}.value`;
   }
 
-  #pipe({ type, pipe = [] }: SchemaNode, input: string, depth: number): string {
+  #pipe({ pipe = [] }: SchemaNode, input: string, depth: number): string {
     let output = input;
-    if (!COMPARABLE.has(type)) this.#canThrow = true;
     for (const step of pipe) {
       if (step.kind === "schema") output = this.#schema(step as SchemaNode, output, depth);
       else if (step.kind !== "metadata") output = this.#action(step as ActionNode, output);
@@ -145,7 +132,6 @@ export class CheckSource {
   }
 
   #default({ default: given }: SchemaNode): string {
-    if (typeof given === "function") this.#canThrow = true;
     return this.#value(given) + (typeof given === "function" ? "()" : "");
   }
 
@@ -161,16 +147,12 @@ export class CheckSource {
     return output;
   }
 
-  /** The first option that takes the value. A check ends at the first fault, where valibot goes on, and may throw. */
+  /** The first option that takes the value. */
   #union(node: SchemaNode, input: string): string {
-    const options = node.options as SchemaNode[];
-    const throwing = options.findIndex(CheckSource.#throws);
-    if (throwing >= 0 && throwing < options.length - 1) return this.#asItIs(node, input);
     const output = this.#let("INVALID");
-    for (const option of options) {
+    for (const option of node.options as SchemaNode[]) {
       this.#write(`if (${output} === INVALID) ${output} = check(${this.#value(option)}, ${input});`);
     }
-    if (throwing >= 0) this.#canThrow = true;
     return this.#unless(`${output} !== INVALID`, output);
   }
 
@@ -189,7 +171,6 @@ export class CheckSource {
   }
 
   #call(node: SchemaNode, input: string): string {
-    if (CheckSource.#throws(node)) this.#canThrow = true;
     const output = this.#let(`check(${this.#value(node)}, ${input})`);
     return this.#unless(`${output} !== INVALID`, output);
   }

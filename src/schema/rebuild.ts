@@ -1,6 +1,7 @@
 /** Makes a schema again from other parts: the one way in which webfw adapts a schema to text or to JSON. */
 import * as v from "valibot";
-import { fallsBack, type PipeAction, type SchemaNode } from "./schema.ts";
+import { describeMissingKeys } from "./missing_key.ts";
+import { type Dataset, fallsBack, type PipeAction, type SchemaNode } from "./schema.ts";
 
 /** Maps a part of a schema. */
 export type MapPart = (part: SchemaNode) => SchemaNode;
@@ -25,13 +26,16 @@ export interface Conversion {
 // Beside the schemas, not in them: valibot's pipes copy the properties of their first step.
 const conversions = new WeakMap<SchemaNode, Conversion>();
 
-/** A schema that converts its input first. */
+/** A schema that converts its input first. An object schema lets its keys speak for themselves where they are missing. */
 export function withInput(node: SchemaNode, convert: Conversion["convert"]): SchemaNode {
+  const describe = (dataset: Dataset): Dataset => describeMissingKeys(node, dataset);
   const converting: SchemaNode = {
     ...node,
     "~run"(dataset, config) {
       dataset.value = convert(dataset.value);
-      return node["~run"](dataset, config);
+      const result = node["~run"](dataset, config);
+      if (node.entries === undefined) return result;
+      return result instanceof Promise ? result.then(describe) : describe(result);
     },
   };
   conversions.set(converting, { node, convert });

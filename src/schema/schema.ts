@@ -1,4 +1,5 @@
 /** What webfw asks of a valibot schema, and how it runs one. */
+import { explaining, FIRST_FAULT, type RunConfig } from "./run_config.ts";
 
 /**
  * Any valibot schema, sync or async: the part of it that webfw's types read.
@@ -36,7 +37,14 @@ export interface SchemaIssue {
   readonly expected: string | null;
   readonly received: string;
   readonly message: string;
-  readonly path?: readonly { readonly key?: unknown }[] | undefined;
+  readonly path?: readonly IssuePathItem[] | undefined;
+}
+
+/** A step on the way to a fault. */
+export interface IssuePathItem {
+  readonly key?: unknown;
+  /** `key` where the fault is that of a key, such as one that is missing. */
+  readonly origin?: string;
 }
 
 /** A value on its way through a schema. */
@@ -60,6 +68,8 @@ export interface SchemaNode extends Schema {
     config: RunConfig,
   ) => Dataset | Promise<Dataset>;
   readonly message?: unknown;
+  /** What messages say was expected. */
+  readonly expects?: string | null;
   readonly pipe?: readonly (SchemaNode | PipeAction)[];
   readonly entries?: Readonly<Record<string, SchemaNode>>;
   readonly rest?: SchemaNode;
@@ -75,25 +85,8 @@ export interface SchemaNode extends Schema {
   readonly literal?: unknown;
 }
 
-/** How a schema is run. */
-export interface RunConfig {
-  readonly lang: undefined;
-  readonly message: undefined;
-  readonly abortEarly: boolean;
-  readonly abortPipeEarly: undefined;
-}
-
-/** How many faults are told. */
+/** Which faults are listed: all of them while the value and the work are small, or the first one. */
 export type Detail = "all" | "first";
-
-/** The application's global configuration of valibot has no say. */
-const ALL: RunConfig = {
-  lang: undefined,
-  message: undefined,
-  abortEarly: false,
-  abortPipeEarly: undefined,
-};
-const FIRST: RunConfig = { ...ALL, abortEarly: true };
 
 /** Tells whether a value is a schema. */
 export function isSchema(value: unknown): value is Schema {
@@ -113,12 +106,12 @@ export function fallsBack(node: SchemaNode): boolean {
   return "fallback" in node && !(first && "fallback" in first && first.fallback === node.fallback);
 }
 
-/** Runs a step of a pipe over a value that the steps before have taken. */
+/** Runs a step of a pipe over a value that the steps before have taken, up to the first fault. */
 export function runAction(action: PipeAction, value: unknown): Dataset {
-  return (action as unknown as Pick<SchemaNode, "~run">)["~run"]({ typed: true, value }, ALL) as Dataset;
+  return (action as unknown as Pick<SchemaNode, "~run">)["~run"]({ typed: true, value }, FIRST_FAULT) as Dataset;
 }
 
 /** Runs a schema over a value. The result is a promise only where the schema is async. */
 export function runSchema(schema: Schema, value: unknown, detail: Detail = "all"): Dataset | Promise<Dataset> {
-  return (schema as SchemaNode)["~run"]({ value }, detail === "all" ? ALL : FIRST);
+  return (schema as SchemaNode)["~run"]({ value }, detail === "all" ? explaining(value) : FIRST_FAULT);
 }

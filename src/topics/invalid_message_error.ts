@@ -1,7 +1,7 @@
 /** The error of data that does not fit its topic. */
 import type { Issue } from "../errors.ts";
 
-/** One fault in data: the way to the value, what is wrong with it, and what was expected. */
+/** One fault in data: the way to the value, whether it is missing, what is wrong with it, and what was expected. */
 export type DataIssue = Omit<Issue, "in">;
 
 /**
@@ -15,7 +15,8 @@ export type DataIssue = Omit<Issue, "in">;
  *
  * const topic = new App().topic("prices", { schema: v.object({ price: v.number() }) });
  * const error = await assertRejects(() => topic.publish({ price: "3" as unknown as number }), InvalidMessageError);
- * assertEquals(error.issues, [{ path: ["price"], message: "Invalid type: expected number", expected: "number" }]);
+ * const [issue] = error.issues;
+ * assertEquals([issue?.path, issue?.code, issue?.message], [["price"], "invalid", "Invalid type: expected number"]);
  * ```
  */
 export class InvalidMessageError extends TypeError {

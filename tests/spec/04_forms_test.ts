@@ -74,6 +74,7 @@ Deno.test("Every fault of a form is told in one 422, without the values that wer
     assertEquals(errors[1], {
       in: "form",
       path: ["title"],
+      code: "invalid",
       message: "Sent more than once",
       expected: "a single value",
     });

@@ -288,6 +288,7 @@ Deno.test("A number that no double can hold is 422, wherever it stands", async (
     assertEquals((await reply.json()).errors, [{
       in: "body",
       path,
+      code: "invalid",
       message: "Invalid number: too large",
       expected: "a finite number",
     }]);

@@ -215,12 +215,15 @@ Deno.test("HTTPError and ValidationError are Errors with a name, a message and a
 });
 
 Deno.test("A ValidationError that a handler raises is a 422 with its issues", async () => {
-  const issues = [{ in: "body" as const, path: ["isbn"], message: "Already in the catalogue" }];
-  await using client = new TestClient(throwing(new ValidationError(issues)));
-  assertEquals((await client.get("/").problem(422)).errors, issues);
+  const wrong = { in: "body" as const, path: ["isbn"], message: "Already in the catalogue" };
+  const missing = { ...wrong, code: "missing" as const, message: "The shop needs it" };
+  await using client = new TestClient(throwing(new ValidationError([wrong, missing])));
+  const { errors } = await client.get("/").problem(422);
+  assertEquals(errors, [{ ...wrong, code: "invalid" }, missing]);
+  assertEquals(Object.keys(errors[0]!), ["in", "path", "code", "message"]);
 });
 
-Deno.test("The 422 adds errors: in, path, message and expected of each fault", async () => {
+Deno.test("The 422 adds errors: in, path, code, message and expected of each fault", async () => {
   const app = new App();
   app.get("/", { query: { limit: v.pipe(v.number(), v.maxValue(10)) } }, async () => 1);
   await using client = new TestClient(app);
@@ -229,7 +232,7 @@ Deno.test("The 422 adds errors: in, path, message and expected of each fault", a
   assert(problem.title !== "" && problem.detail !== "");
   assertEquals(problem.errors.length, 1);
   const { message, ...issue } = problem.errors[0]!;
-  assertEquals(issue, { in: "query", path: ["limit"], expected: "number" });
+  assertEquals(issue, { in: "query", path: ["limit"], code: "invalid", expected: "number" });
   assert(message !== "");
   assertEquals((await client.get("/?limit=11").problem(422)).errors[0]!.expected, "<=10");
 });

@@ -21,7 +21,7 @@ export function toFormText(form: unknown, issues: Issue[]): string {
   const addEntries = (object: object, nameOf: (key: string) => string): void => {
     for (const [key, value] of Object.entries(object)) {
       if (!NO_NAME.test(key)) add(nameOf(key), value);
-      else issues.push({ in: "form", path: [key], message: "Must be a name without brackets" });
+      else issues.push({ in: "form", path: [key], code: "invalid", message: "Must be a name without brackets" });
     }
   };
   if (isNested(form) && !Array.isArray(form)) addEntries(form, (key) => key);

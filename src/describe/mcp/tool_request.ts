@@ -138,7 +138,7 @@ function queryTexts(name: string, value: unknown, issues: Issue[]): string[] {
 function pathText(name: string, value: unknown, issues: Issue[]): string {
   const text = String(value);
   const refuse = (message: string) => issues.push(issueOf("path", name, message));
-  if (value === undefined) refuse("Missing value");
+  if (value === undefined) issues.push({ ...issueOf("path", name, "Missing value"), code: "missing" });
   else if (typeof value === "object" && value !== null) refuse("Must be a value without parts");
   else if (text === "") refuse("Must not be empty");
   // A URL has them resolved before it is sent: they would lead to another place.
@@ -147,7 +147,7 @@ function pathText(name: string, value: unknown, issues: Issue[]): string {
 }
 
 function issueOf(source: InputSource, name: string, message: string): Issue {
-  return { in: source, path: [name], message };
+  return { in: source, path: [name], code: "invalid", message };
 }
 
 function pathOf({ template }: Route, texts: ReadonlyMap<string, string>): string {

@@ -1,9 +1,10 @@
 /** The schemas of error replies. */
 import * as v from "valibot";
-import type { InputSource, Issue, ProblemDetails } from "../../errors.ts";
+import type { InputSource, Issue, IssueCode, ProblemDetails } from "../../errors.ts";
 import type { Schema } from "../../schema/schema.ts";
 
 const SOURCES = ["path", "query", "header", "cookie", "body", "form"] as const satisfies readonly InputSource[];
+const CODES = ["missing", "invalid"] as const satisfies readonly IssueCode[];
 
 const IssueModel: v.GenericSchema<unknown, Issue> = v.pipe(
   v.object({
@@ -12,8 +13,12 @@ const IssueModel: v.GenericSchema<unknown, Issue> = v.pipe(
       v.array(v.union([v.string(), v.number()])),
       v.description("The way to the value: the name of the parameter, or the keys from the root of the body."),
     ),
+    code: v.pipe(
+      v.picklist(CODES),
+      v.description("`missing`: a required value was not sent. `invalid`: a value was sent and does not fit."),
+    ),
     message: v.pipe(v.string(), v.description("What is wrong.")),
-    expected: v.exactOptional(v.pipe(v.string(), v.description("What was expected."))),
+    expected: v.exactOptional(v.pipe(v.string(), v.description("What was expected, such as the kind of the value."))),
   }),
   v.title("ValidationIssue"),
 );

@@ -1,8 +1,8 @@
-import { assertEquals } from "@std/assert";
+import { assert, assertEquals } from "@std/assert";
 import { findOverflows } from "../../../src/binding/json_number.ts";
 
 function pathsIn(text: string): unknown[] {
-  return findOverflows(text, JSON.parse(text), "all").map(({ path }) => path.join("."));
+  return findOverflows(text, JSON.parse(text)).map(({ path }) => path.join("."));
 }
 
 Deno.test("A number that no double can hold is found, however it is written", () => {
@@ -25,7 +25,23 @@ Deno.test("What only looks like such a number is none", () => {
   for (const text of texts) assertEquals(pathsIn(text), []);
 });
 
-Deno.test("Of many such numbers the first is told where that is asked", () => {
-  const text = "[1e999,1e999]";
-  assertEquals(findOverflows(text, JSON.parse(text), "first").map(({ path }) => path), [[0]]);
+Deno.test("Of many such numbers in a large or deep value only the first is listed", () => {
+  assertEquals(pathsIn("[1e999,1e999]"), ["0", "1"]);
+  assertEquals(pathsIn(`["${"x".repeat(70_000)}",1e999,1e999]`), ["1"]);
+  assertEquals(pathsIn(`${"[".repeat(40)}1e999,1e999${"]".repeat(40)}`), [Array(40).fill("0").join(".")]);
+});
+
+Deno.test("The search costs no more for a value that is nested deeply", () => {
+  const zeros = "0,".repeat(200_000);
+  const quickest = (depth: number): number => {
+    const text = `${"[".repeat(depth)}${zeros}1e999${"]".repeat(depth)}`;
+    const value = JSON.parse(text);
+    return Math.min(...Array.from({ length: 5 }, () => {
+      const began = performance.now();
+      assertEquals(findOverflows(text, value).map(({ path }) => path.length), [depth]);
+      return performance.now() - began;
+    }));
+  };
+  const [flat, deep] = [quickest(1), quickest(1_000)];
+  assert(deep < 20 * flat + 5, `${flat} ms flat, ${deep} ms deep`);
 });

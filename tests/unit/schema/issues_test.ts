@@ -1,5 +1,5 @@
 import { assert, assertEquals, assertFalse } from "@std/assert";
-import { toIssue } from "../../../src/schema/issues.ts";
+import { boundIssues, expectationsOf, toIssue } from "../../../src/schema/issues.ts";
 import { runSchema, type Schema } from "../../../src/schema/schema.ts";
 import * as v from "valibot";
 
@@ -21,17 +21,23 @@ Deno.test("An issue tells where, what and what was expected, never what was sent
 });
 
 Deno.test("A missing value is told as missing", async () => {
-  const table: [schema: Schema, value: unknown][] = [
-    [v.string(), undefined],
+  const table: [schema: Schema, value: unknown, expected?: string][] = [
+    [v.string(), undefined, "string"],
     [v.object({ a: v.string() }), {}],
     [v.object({ a: v.object({}) }), {}],
+    [v.strictObject({ a: v.string() }), {}],
+    [v.objectWithRest({ a: v.string() }, v.number()), {}],
     [v.object({ a: v.union([v.string(), v.number()]) }), {}],
-    [v.object({ a: v.literal(1) }), { a: undefined }],
-    [v.array(v.string()), undefined],
+    [v.object({ a: v.literal(1) }), { a: undefined }, "1"],
+    [v.array(v.string()), undefined, "Array"],
+    [v.tuple([v.string()]), [], "string"],
+    [v.variant("k", [v.object({ k: v.literal("a") })]), {}, '"a"'],
+    [v.nonOptional(v.optional(v.string())), undefined],
+    [v.nonNullish(v.nullish(v.string())), undefined],
   ];
-  for (const [schema, value] of table) {
+  for (const [schema, value, expected] of table) {
     const [issue] = await issuesOf(schema, value);
-    assertEquals(issue?.message, "Missing value", schema.type);
+    assertEquals([issue?.code, issue?.message, issue?.expected], ["missing", "Missing value", expected], schema.type);
   }
 });
 
@@ -39,7 +45,7 @@ Deno.test("An author's message stays as it is, also where it speaks of what was 
   assertEquals((await issuesOf(v.string("I received nothing of use"), 5))[0]!.message, "I received nothing of use");
   assertEquals((await issuesOf(v.string("Say something"), undefined))[0]!.message, "Say something");
   const [own] = await issuesOf(v.pipe(v.string(), v.rawCheck(({ addIssue }) => addIssue({ message: "Own: 5" }))), "x");
-  assertEquals(own, { in: "body", path: ["root"], message: "Own: 5" });
+  assertEquals(own, { in: "body", path: ["root"], code: "invalid", message: "Own: 5" });
 });
 
 Deno.test("A message says what was expected where valibot's own does", async () => {
@@ -58,6 +64,64 @@ Deno.test("A message says what was expected where valibot's own does", async () 
       assert(message.length > 3 && message.startsWith("Invalid"), message);
     }
   }
+});
+
+Deno.test("What was sent and does not fit is invalid, also a key that is not allowed", async () => {
+  const table: [schema: Schema, value: unknown][] = [
+    [v.string(), null],
+    [v.strictObject({}), { a: 1 }],
+    [v.strictTuple([]), [1]],
+    [v.never(), undefined],
+    [v.pipe(v.string(), v.nonEmpty()), ""],
+    [v.nonNullable(v.nullable(v.string())), null],
+    [v.pipe(v.optional(v.string()), v.check((text) => text !== undefined)), undefined],
+  ];
+  for (const [schema, value] of table) {
+    const [issue] = await issuesOf(schema, value);
+    assertEquals(issue?.code, "invalid", schema.type);
+  }
+});
+
+Deno.test("What was expected is said in words where valibot has a sign for it", async () => {
+  const table: [schema: Schema, value: unknown, expected: string, message: string, demand: string][] = [
+    [v.pipe(v.string(), v.nonEmpty()), "", "not empty", "Invalid length: expected not empty", "should not be empty"],
+    [v.pipe(v.number(), v.notValue(5)), 5, "not 5", "Invalid value: expected not 5", "should be not 5"],
+    [
+      v.pipe(v.string(), v.excludes("!")),
+      "!",
+      'not "!"',
+      'Invalid content: expected not "!"',
+      'should be of content not "!"',
+    ],
+    [v.nonNullable(v.any()), null, "not null", "Invalid type: expected not null", "should be not null"],
+    [v.nonNullish(v.any()), null, "not null", "Invalid type: expected not null", "should be not null"],
+    [v.literal("!a"), "b", '"!a"', 'Invalid type: expected "!a"', 'should be "!a"'],
+    [v.pipe(v.string(), v.minLength(3)), "a", ">=3", "Invalid length: expected >=3", "should be of length >=3"],
+  ];
+  for (const [schema, value, expected, message, demand] of table) {
+    const { issues = [] } = await runSchema(schema, value);
+    const issue = toIssue(issues[0]!, "body", []);
+    assertEquals([issue.expected, issue.message], [expected, message]);
+    assertEquals(expectationsOf(issues, "it"), `it ${demand}`);
+  }
+});
+
+Deno.test("What a value of the application's own lacks is told without its content, and not without end", async () => {
+  const { issues = [] } = await runSchema(
+    v.object({ title: v.pipe(v.string(), v.email()), isbn: v.string(), lines: v.array(v.number()) }),
+    { title: "SECRET", lines: Array(100).fill("SECRET") },
+  );
+  const text = expectationsOf(issues, "the result");
+  assert(text.startsWith('"title" should be a valid email, "isbn" is missing, "lines.0" should be number, '), text);
+  assert(text.endsWith('"lines.17" should be number, and 82 more'), text);
+});
+
+Deno.test("A list of faults is cut where it is too long for a reply", () => {
+  const issue = (key: string) => ({ in: "body" as const, path: [key], code: "invalid" as const, message: "Wrong" });
+  assertEquals(boundIssues(Array(999).fill(issue("a"))).length, 999);
+  assertEquals(boundIssues(Array(5_000).fill(issue("a"))).length, 1_000);
+  assertEquals(boundIssues(Array(100).fill(issue("a".repeat(100_000)))).length, 10);
+  assertEquals(boundIssues(Array(100).fill(issue("a".repeat(2_000_000)))).length, 1);
 });
 
 Deno.test("Keys that are no texts are written as texts", async () => {

@@ -8,7 +8,11 @@ import { randomSchema, randomValue } from "../support/schemas.ts";
 async function outcome(schema: Schema, value: unknown): Promise<unknown> {
   const dataset = await runSchema(schema, value);
   if (!dataset.issues) return { value: dataset.value };
-  return dataset.issues.map(({ message, path }) => [message, path?.map(({ key }) => key)]);
+  return dataset.issues.map(({ message, path, input }) => {
+    // The form has the words of the key's own schema.
+    const isMissing = path?.at(-1)?.origin === "key" && input === undefined;
+    return [isMissing ? "missing" : message, path?.map(({ key }) => key)];
+  });
 }
 
 async function accepts(schema: Schema, value: unknown): Promise<boolean> {

@@ -26,8 +26,8 @@ Deno.test("What does not fit the schema is a TypeError with all issues, and with
   const error = await assertRejects(() => topic.publish(data), InvalidMessageError);
   assert(error instanceof TypeError);
   assertEquals(error.issues, [
-    { path: ["item"], message: "Invalid type: expected string", expected: "string" },
-    { path: ["lines", 1, "count"], message: "Invalid value: expected >=1", expected: ">=1" },
+    { path: ["item"], code: "invalid", message: "Invalid type: expected string", expected: "string" },
+    { path: ["lines", 1, "count"], code: "invalid", message: "Invalid value: expected >=1", expected: ">=1" },
   ]);
   assertEquals(
     error.message,
