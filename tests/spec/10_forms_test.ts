@@ -27,10 +27,11 @@ Deno.test("A form without files is documented as urlencoded, its fields as what 
     content: {
       "application/x-www-form-urlencoded": {
         schema: {
+          title: "SendForm",
           type: "object",
           properties: {
             title: { type: "string" },
-            copies: { type: "integer", default: 1 },
+            copies: { type: "integer", format: "int64", default: 1 },
             gift: { type: "boolean" },
           },
           required: ["title"],
@@ -69,9 +70,9 @@ Deno.test("A file is documented as a binary string, with the media types that it
   const Any = v.pipe(UploadFile as unknown as v.GenericSchema<File>, v.mimeType(["image/png", "image/jpeg"]));
   const { content } = formOf(v.object({ picture: Picture, others: v.optional(v.array(Any)), file: UploadFile }));
   const { schema, encoding } = content["multipart/form-data"]!;
-  const bytes = { type: "string" as const, contentMediaType: "application/octet-stream" };
+  const bytes = { type: "string" as const, format: "binary", contentMediaType: "application/octet-stream" };
   assertEquals(schema!.properties, {
-    picture: { type: "string", contentMediaType: "image/png" },
+    picture: { type: "string", format: "binary", contentMediaType: "image/png" },
     others: { type: "array", items: bytes },
     file: bytes,
   });
@@ -118,8 +119,11 @@ Deno.test("A stream is documented as application/octet-stream, of which nothing 
   const app = new App();
   app.put("/", { body: Stream() }, answer);
   const { requestBody, responses } = operationAt(app.openapi(), "put", "/");
-  assertEquals(requestBody, { required: false, content: { "application/octet-stream": {} } });
-  assertEquals(Object.keys(responses), ["200", "204", "4XX", "5XX"]);
+  assertEquals(requestBody, {
+    required: false,
+    content: { "application/octet-stream": { schema: { type: "string", format: "binary" } } },
+  });
+  assertEquals(Object.keys(responses), ["200", "4XX", "5XX"]);
 });
 
 Deno.test("A form without files is the argument form of a tool, which reaches the handler as other clients' does", async () => {

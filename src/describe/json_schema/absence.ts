@@ -1,7 +1,7 @@
 /** Tells where a value may be left out: in what is accepted, and in what is sent. */
 import { fallsBack, nodeOf, type Schema, type SchemaNode } from "../../schema/schema.ts";
 import { lazyTarget } from "./lazy_schema.ts";
-import { isOpaque, isSchemaStep, keepsValue, type Step } from "./transformation.ts";
+import { isSchemaStep, keepsValue, mayFindNothing, type Step } from "./transformation.ts";
 
 /**
  * Whether a parameter or a body has to be sent.
@@ -84,7 +84,7 @@ function gives(node: SchemaNode, seen: Set<SchemaNode>): boolean {
   if (fallsBack(node) && node.fallback === undefined) return true;
   if (node.pipe) {
     return (node.pipe as readonly (SchemaNode | Step)[]).reduce(
-      (given, step) => isSchemaStep(step) ? gives(step, seen) : (given && keepsValue(step)) || isOpaque(step),
+      (given, step) => isSchemaStep(step) ? gives(step, seen) : (given && keepsValue(step)) || mayFindNothing(step),
       false,
     );
   }

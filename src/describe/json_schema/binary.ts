@@ -4,8 +4,11 @@ import { partsOf } from "../../schema/parts.ts";
 import type { JsonSchema } from "./json_schema.ts";
 import { lazyTarget } from "./lazy_schema.ts";
 
-/** Bytes, as a field of a form or as a whole reply. */
-export const BINARY: JsonSchema = { type: "string", contentMediaType: "application/octet-stream" };
+/** A stream of bytes. Generators know it by the format, which is a word of OpenAPI 3.0. */
+export const BYTES: JsonSchema = { type: "string", format: "binary" };
+
+/** A file: a field of a form, or a whole reply. */
+export const BINARY: JsonSchema = { ...BYTES, contentMediaType: "application/octet-stream" };
 
 /** Whether values of a schema are bytes. */
 export function isBinary(schema: Schema): boolean {

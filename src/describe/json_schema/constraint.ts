@@ -12,8 +12,10 @@ import { literalPattern, patternOf } from "./pattern.ts";
 import type { Step } from "./transformation.ts";
 
 /**
- * Formats, which hint at what a pattern spells out. One that would refuse what the check accepts as a rule is not given: a
- * `time` has an offset, which the check of that name refuses.
+ * Formats, which stand in place of patterns.
+ *
+ * A format that would refuse what the check accepts is left out: a `time` has an offset, which the
+ * check of that name refuses.
  */
 const FORMATS: ReadonlyMap<string, JsonSchema> = new Map<string, JsonSchema>([
   ["base64", { contentEncoding: "base64" }],
@@ -84,13 +86,11 @@ export function constraintOf(check: Step, schema: JsonSchema): JsonSchema {
 function find(check: Step, types: readonly JsonType[]): JsonSchema {
   const { type, requirement } = check;
   const format = FORMATS.get(type) ?? {};
-  if (requirement instanceof RegExp) {
-    const pattern = patternOf(requirement);
-    return pattern === undefined ? format : { ...format, pattern };
-  }
-  const pattern = PATTERNS.get(type);
+  // A format says enough: what is made by the pattern of an e-mail address is hardly one.
+  if (format.format !== undefined) return format;
+  const pattern = requirement instanceof RegExp ? patternOf(requirement) : PATTERNS.get(type);
   if (pattern !== undefined) return { ...format, pattern };
-  if (FORMATS.has(type)) return format;
+  if (requirement instanceof RegExp || FORMATS.has(type)) return format;
   const count = COUNTS.get(type);
   if (count) return count(requirement as number);
   const isText = types.includes("string") && !types.includes("array");
@@ -103,13 +103,18 @@ function find(check: Step, types: readonly JsonType[]): JsonSchema {
   return types.map((name) => fromLibrary(check, name === "integer" ? "number" : name)).reduce(restrict, {});
 }
 
-/** What of a check of a text still holds for the text that another was made of. */
-export function hintOf(check: Step, isTrimmed: boolean): JsonSchema {
-  const { minLength, format, contentEncoding } = constraintOf(check, { type: "string" });
+/**
+ * What a check of a rewritten text says of the text before and after.
+ *
+ * The pattern may hold only for the text after: capitals are accepted where they are made small.
+ */
+export function hintOf(check: Step): JsonSchema {
+  const { minLength, maxLength, format, contentEncoding } = constraintOf(check, { type: "string" });
   return {
     ...(format !== undefined ? { format } : {}),
     ...(contentEncoding !== undefined ? { contentEncoding } : {}),
-    ...(minLength !== undefined && isTrimmed ? { minLength } : {}),
+    ...(minLength !== undefined ? { minLength } : {}),
+    ...(maxLength !== undefined ? { maxLength } : {}),
   };
 }
 

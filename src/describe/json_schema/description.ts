@@ -11,7 +11,17 @@ import { fallsBack, type SchemaNode } from "../../schema/schema.ts";
 import { givesUndefined, isRequired, mayBeMissing, mayBeUnsent } from "./absence.ts";
 import { foreignKind } from "./foreign_kind.ts";
 import { oneOfValues, orValue, toJson } from "./json_constant.ts";
-import { allOf, annotate, anyOf, type JsonSchema, nothing, orNull, withoutNull } from "./json_schema.ts";
+import {
+  allOf,
+  annotate,
+  anyOf,
+  type JsonSchema,
+  nothing,
+  orNull,
+  withNumberFormat,
+  withoutNull,
+  withoutNumberFormat,
+} from "./json_schema.ts";
 import { lazyTarget } from "./lazy_schema.ts";
 import { type Form, type ModelScope, type Place, subjectAt } from "./model_scope.ts";
 import { describePipe, type Pipe } from "./pipe.ts";
@@ -44,12 +54,18 @@ export class Description {
    * @throws {TypeError} When JSON cannot carry its values.
    */
   of(node: SchemaNode, place: Place): JsonSchema {
-    return this.#scope.part(this.#form, node, place, (place) => this.#body(node, place));
+    return this.#scope.part(this.#form, node, place, (place) => {
+      const body = this.#body(node, place);
+      return this.#scope.isForGenerators ? withNumberFormat(body) : body;
+    });
   }
 
   #body(node: SchemaNode, place: Place): JsonSchema {
     if (fallsBack(node)) return this.#fallback(node, place);
-    if (node.pipe) return describePipe(node.pipe as Pipe, this.#form, (part) => this.of(part, place));
+    if (node.pipe) {
+      // The format depends on the bounds, which later steps add.
+      return describePipe(node.pipe as Pipe, this.#form, (part) => withoutNumberFormat(this.of(part, place)));
+    }
     return this.#kind(node, place);
   }
 
@@ -72,7 +88,7 @@ export class Description {
       case "union":
         return anyOf(this.#options(node, place));
       case "intersect":
-        return node.options!.length === 0 ? nothing() : allOf(this.#options(node, place));
+        return node.options!.length === 0 ? nothing() : allOf(this.#options(node, place), typeOfIntersection(node));
       case "variant":
         return describeVariant(node, place, this.#scope, (option) => this.of(option, place));
       case "optional":
@@ -144,9 +160,10 @@ export class Description {
     return {
       type: "array",
       ...(prefixItems.length > 0 ? { prefixItems } : {}),
-      ...(type === "strict_tuple" ? { items: false } : {}),
       ...(rest ? { items: this.#item(rest, place) } : {}),
       ...(needed > 0 ? { minItems: needed } : {}),
+      // Not "items: false", which many generators cannot read.
+      ...(type === "strict_tuple" ? { maxItems: items!.length } : {}),
     };
   }
 
@@ -205,6 +222,19 @@ function stringOptions(key: SchemaNode): string[] | undefined {
   if (key.type !== "literal" && key.type !== "picklist" && key.type !== "enum") return undefined;
   const values = key.type === "literal" ? [key.literal] : key.options!;
   return values.filter((value) => typeof value === "string");
+}
+
+/**
+ * The type of all parts of an intersection: if one of them is an object, all are. The description
+ * of a union or a reference does not tell its type.
+ */
+function typeOfIntersection({ options }: SchemaNode): "object" | undefined {
+  return (options as readonly SchemaNode[]).some(isObject) ? "object" : undefined;
+}
+
+function isObject({ type, entries, options }: SchemaNode): boolean {
+  if (entries || type === "record" || type === "variant") return true;
+  return type === "union" && (options as readonly SchemaNode[]).every(isObject);
 }
 
 function withoutDefault(schema: JsonSchema): JsonSchema {

@@ -1,5 +1,5 @@
 /** Constants as JSON carries them: the values of literals, defaults and examples. */
-import { anyOf, type JsonSchema, type JsonType, nothing } from "./json_schema.ts";
+import { anyOf, type JsonSchema, type JsonType, nothing, withoutNumberFormat } from "./json_schema.ts";
 
 /** The value in JSON; undefined where JSON has none that says the same. */
 export function toJson(value: unknown): unknown {
@@ -22,7 +22,7 @@ export function toJson(value: unknown): unknown {
 export function oneOfValues(values: readonly unknown[]): JsonSchema {
   const known = [...new Set(values.map(toJson))].filter((value) => value !== undefined);
   if (known.length === 0) return nothing();
-  const types = [...new Set(known.map(typeOf))];
+  const types = typesOfAll(known);
   const type = types.length === 1 ? types[0]! : types;
   return { type, ...(known.length === 1 ? { const: known[0] } : { enum: known }) };
 }
@@ -45,15 +45,24 @@ function objectToJson(value: object): unknown {
   return entries.some(([, part]) => part === undefined) ? undefined : Object.fromEntries(entries);
 }
 
+/** The types of values: integers are numbers where one of the values is no integer. */
+function typesOfAll(values: readonly unknown[]): JsonType[] {
+  const types = new Set(values.map(typeOf));
+  if (types.has("number")) types.delete("integer");
+  return [...types];
+}
+
 function typeOf(json: unknown): JsonType {
   if (json === null) return "null";
+  if (Number.isSafeInteger(json)) return "integer";
   return Array.isArray(json) ? "array" : typeof json as JsonType;
 }
 
 /** Whether a schema is seen to take a value at one look. */
 function admits(schema: JsonSchema, value: unknown): boolean {
-  const { type, const: constant, enum: values, ...others } = schema;
+  const { type, const: constant, enum: values, ...others } = withoutNumberFormat(schema);
   if (Object.keys(others).length > 0) return false;
   if (values) return values.includes(value);
-  return constant !== undefined ? constant === value : type === undefined || type === typeOf(value);
+  if (constant !== undefined) return constant === value;
+  return type === undefined || type === typeOf(value) || (type === "number" && typeof value === "number");
 }

@@ -136,10 +136,19 @@ export function anyOf(schemas: readonly JsonSchema[]): JsonSchema {
   return options.length === 1 ? options[0]! : { anyOf: options };
 }
 
-/** What fits all of the schemas. */
-export function allOf(schemas: readonly JsonSchema[]): JsonSchema {
+/**
+ * What fits all of the schemas.
+ *
+ * Each of them gets a type where one is known, since generators merge only members that have one.
+ *
+ * @param schemas The schemas.
+ * @param type A type that all of them have, where the caller knows one.
+ */
+export function allOf(schemas: readonly JsonSchema[], type?: JsonType): JsonSchema {
+  const common = type ?? schemas.map((schema) => schema.type).find((one) => typeof one === "string");
   const parts = schemas.reduce<JsonSchema[]>(
-    (parts, schema, index) => isImplied(schema, [...parts, ...schemas.slice(index + 1)]) ? parts : [...parts, schema],
+    (parts, schema, index) =>
+      isImplied(schema, [...parts, ...schemas.slice(index + 1)]) ? parts : [...parts, withType(schema, common)],
     [],
   );
   if (parts.length === 0) return {};
@@ -185,7 +194,7 @@ export function restrict(schema: JsonSchema, keywords: JsonSchema): JsonSchema {
     else if (REPLACED.has(keyword)) restricted[keyword] = value;
     else if (present !== value) apart[keyword] = value;
   }
-  if (Object.keys(apart).length > 0) restricted.allOf = [...restricted.allOf ?? [], apart];
+  if (Object.keys(apart).length > 0) restricted.allOf = [...restricted.allOf ?? [], withType(apart, restricted.type)];
   return restricted;
 }
 
@@ -194,6 +203,37 @@ export function annotate(schema: JsonSchema, annotations: JsonSchema): JsonSchem
   if (Object.keys(annotations).length === 0) return schema;
   // Many readers overlook what stands beside a reference.
   return { ...annotations, ...(schema.$ref === undefined ? schema : { allOf: [schema] }), ...annotations };
+}
+
+/**
+ * The schema with a format for its numbers: `double`, for integers `int32` if their bounds fit,
+ * else `int64`.
+ *
+ * Without one, generators take integers of 32 bits, and numbers of single precision.
+ */
+export function withNumberFormat(schema: JsonSchema): JsonSchema {
+  if (schema.format !== undefined) return schema;
+  const types = [schema.type ?? []].flat().filter((type) => type !== "null");
+  if (types.length !== 1) return schema;
+  if (types[0] === "number") return { ...schema, format: "double" };
+  return types[0] === "integer" ? { ...schema, format: isInt32(schema) ? "int32" : "int64" } : schema;
+}
+
+/** The schema without a format that {@linkcode withNumberFormat} gave it. */
+export function withoutNumberFormat(schema: JsonSchema): JsonSchema {
+  const { format, ...others } = schema;
+  return format === "double" || format === "int32" || format === "int64" ? others : schema;
+}
+
+function isInt32(schema: JsonSchema): boolean {
+  const { minimum = schema.exclusiveMinimum, maximum = schema.exclusiveMaximum, const: constant } = schema;
+  const values = schema.enum ?? (constant === undefined ? [minimum, maximum] : [constant]);
+  return values.every((value) => value === null || (typeof value === "number" && value === (value | 0)));
+}
+
+function withType(schema: JsonSchema, type: JsonSchema["type"]): JsonSchema {
+  if (type === undefined || schema.type !== undefined || schema.$ref !== undefined) return schema;
+  return { type, ...schema };
 }
 
 /** Whether a schema says nothing, or nothing but the type that another one says. */

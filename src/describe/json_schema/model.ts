@@ -5,6 +5,8 @@ import type { Form } from "./model_scope.ts";
 /** A schema in one of its forms, as a model. */
 export interface Model {
   readonly form: Form;
+  /** Whether its name is a title, rather than made of its use. */
+  readonly isTitled: boolean;
   /** Its name, as far as nobody else wants the same. */
   readonly base: string;
   /** The same schema in the other form, if that is a model too. */

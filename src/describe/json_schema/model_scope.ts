@@ -10,8 +10,11 @@ export type Place = readonly string[];
 
 /** Decides for each schema whether it is described where it stands, or as a model of its own. */
 export interface ModelScope {
-  /** Whether the options of variants are models, so that a discriminator can name them. */
-  readonly namesOptions: boolean;
+  /**
+   * Whether generators of code read the description. If so, numbers have formats, and the options
+   * of variants are models, so that a discriminator can name them.
+   */
+  readonly isForGenerators: boolean;
   /** Gives what the body describes, or a reference to it. */
   part(form: Form, node: SchemaNode, place: Place, body: (place: Place) => JsonSchema): JsonSchema;
   /** Makes a schema a model, of a name made of words, unless it has a name. */

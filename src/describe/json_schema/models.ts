@@ -3,8 +3,8 @@ import { fallsBack, nodeOf, type Schema, type SchemaNode } from "../../schema/sc
 import { ownTitle } from "./annotation.ts";
 import { Description } from "./description.ts";
 import { BINARY, isBinary } from "./binary.ts";
-import type { JsonSchema } from "./json_schema.ts";
-import { componentName, nameModels } from "./model_names.ts";
+import { annotate, type JsonSchema } from "./json_schema.ts";
+import { componentName, nameModels, pascalCase } from "./model_names.ts";
 import type { Model, Reference } from "./model.ts";
 import type { Form, ModelScope, Place } from "./model_scope.ts";
 
@@ -50,6 +50,7 @@ const COMPONENTS = "#/components/schemas/";
  */
 export class Models {
   readonly #base: string;
+  readonly #isForGenerators: boolean;
   readonly #scope: Scope;
 
   /**
@@ -59,7 +60,8 @@ export class Models {
    */
   constructor(base: string) {
     this.#base = base;
-    this.#scope = new Scope(base === COMPONENTS);
+    this.#isForGenerators = base === COMPONENTS;
+    this.#scope = new Scope(this.#isForGenerators);
   }
 
   /**
@@ -98,10 +100,14 @@ export class Models {
   definitions(): Record<string, JsonSchema> {
     const models = reachable(this.#scope.references);
     const names = nameModels(models);
-    const named = new Map<string, JsonSchema>();
-    for (const model of models) named.set(names.get(model)!, model.body);
     for (const { references } of [this.#scope, ...models]) {
       for (const { model, settle } of references) settle(this.#base + names.get(model));
+    }
+    const named = new Map<string, JsonSchema>();
+    for (const model of models) {
+      const name = names.get(model)!;
+      // Some generators take the title for the name.
+      named.set(name, this.#isForGenerators ? annotate(model.body, { title: name }) : model.body);
     }
     return Object.fromEntries([...named].sort(([one], [other]) => one < other ? -1 : 1));
   }
@@ -109,7 +115,7 @@ export class Models {
 
 /** Decides what is a model. */
 class Scope implements ModelScope {
-  readonly namesOptions: boolean;
+  readonly isForGenerators: boolean;
   /** The references outside of all models, and of what is being described. */
   references: Reference[] = [];
   readonly #models: Readonly<Record<Form, Map<unknown, Model>>> = { input: new Map(), output: new Map() };
@@ -117,8 +123,8 @@ class Scope implements ModelScope {
   readonly #open = new Map<unknown, Place>();
   readonly #referred = new WeakMap<JsonSchema, Model>();
 
-  constructor(namesOptions: boolean) {
-    this.namesOptions = namesOptions;
+  constructor(isForGenerators: boolean) {
+    this.isForGenerators = isForGenerators;
   }
 
   describe(form: Form, node: SchemaNode, name: string | undefined): JsonSchema {
@@ -134,8 +140,9 @@ class Scope implements ModelScope {
     if (known) return this.#referTo(known);
     const opened = this.#open.get(key);
     if (opened) return this.#referTo(this.#add(form, key, nameOf(opened)));
-    const name = this.#names.get(key) ?? titleOf(node);
-    if (name !== undefined) this.#add(form, key, name);
+    const title = titleOf(node);
+    const name = title ?? this.#names.get(key);
+    if (name !== undefined) this.#add(form, key, name, title !== undefined);
     const start = this.references.length;
     this.#open.set(key, place);
     const schema = body(name === undefined ? place : [name]);
@@ -156,11 +163,12 @@ class Scope implements ModelScope {
     this.references.push({ model: this.#referred.get(reference)!, settle });
   }
 
-  #add(form: Form, key: unknown, name: string): Model {
+  #add(form: Form, key: unknown, name: string, isTitled = false): Model {
     if (!this.#names.has(key)) this.#names.set(key, name);
     const other = this.#models[form === "input" ? "output" : "input"];
     const model: Model = {
       form,
+      isTitled,
       base: this.#names.get(key)!,
       other: () => other.get(key),
       body: {},
@@ -200,10 +208,10 @@ function isPlain({ type, wrapped }: SchemaNode): boolean {
   return wrapped ? isPlain(wrapped) : PLAIN.has(type);
 }
 
-/** A name made of words: the first as it is, the others with a capital. */
+/** A name made of words: the first as it is, since it is a name by itself. */
 function nameOf(words: readonly string[]): string {
-  const [first = "Model", ...others] = words.map(componentName);
-  return first + others.map((word) => word.charAt(0).toUpperCase() + word.slice(1)).join("");
+  const [first = "Model", ...others] = words;
+  return componentName(first) + others.map(pascalCase).join("");
 }
 
 /** The models that references lead to, in the order in which they are met. */

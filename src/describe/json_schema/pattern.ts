@@ -24,10 +24,6 @@ const KEPT = /^\\(?:[dDsSnrtvf0^$\\.*+?()[\]{}|]|c[a-zA-Z])$/;
 const IDENTITY = /^\\(?:\W|[aeghijloqyzA-CE-OQRT-VX-Z_])$/;
 const SYNTAX = /^\\[\^$\\.*+?()[\]{}|]$/;
 
-/** In Unicode mode, the other case of an ASCII letter may lie beyond ASCII. */
-const FAR_K = "\u212a";
-const FAR_S = "\u017f";
-
 /** Stands for the end of what can be carried over. */
 class Untold extends Error {}
 
@@ -106,8 +102,7 @@ class PatternWriter {
   /** An escape that stands for more than one character, or for none. */
   #escape(piece: string): string {
     if (KEPT.test(piece) || !this.#ignoresCase) return piece;
-    if (piece === "\\w") return this.#isUnicode ? `[\\w${FAR_S}${FAR_K}]` : piece;
-    if (/^\\[bBW]$/.test(piece) && !this.#isUnicode) return piece;
+    if (/^\\[bBwW]$/.test(piece) && !this.#isUnicode) return piece;
     throw new Untold();
   }
 
@@ -117,7 +112,7 @@ class PatternWriter {
       const piece = pieces[index]!;
       const low = charOf(piece);
       if (index === 0 && piece === "^") written += "^";
-      else if (low === undefined) written += this.#escape(piece).replace(/^\[(.*)\]$/, "$1");
+      else if (low === undefined) written += this.#escape(piece);
       else if (pieces[index + 1] === "-" && pieces[index + 2] !== undefined) {
         const high = charOf(pieces[index + 2]!);
         // A class beside a hyphen makes no range, but only outside of Unicode mode.
@@ -136,8 +131,8 @@ class PatternWriter {
   #casesOf(char: string): string[] {
     if (!this.#ignoresCase) return [char];
     if (/^[a-zA-Z]$/.test(char)) {
-      const isLower = char === char.toLowerCase();
-      return [char, isLower ? char.toUpperCase() : char.toLowerCase(), ...this.#farCase(char)];
+      this.#refuseFarCase(char, char);
+      return [char, char === char.toLowerCase() ? char.toUpperCase() : char.toLowerCase()];
     }
     if (char.toLowerCase() !== char || char.toUpperCase() !== char) throw new Untold();
     return [char];
@@ -152,15 +147,13 @@ class PatternWriter {
       const until = high < last ? high : last;
       if (from <= until) cases += `${from[to]()}-${until[to]()}`;
     }
-    const far = [..."kKsS"].filter((char) => char >= low && char <= high).flatMap((char) => this.#farCase(char));
-    return cases + [...new Set(far)].join("");
+    this.#refuseFarCase(low, high);
+    return cases;
   }
 
-  /** The letters beyond ASCII whose other case is an ASCII letter. */
-  #farCase(char: string): string[] {
-    if (!this.#isUnicode) return [];
-    if (/[kK]/.test(char)) return [FAR_K];
-    return /[sS]/.test(char) ? [FAR_S] : [];
+  /** In Unicode mode, K and S have another case beyond ASCII, which readers do not expect. */
+  #refuseFarCase(low: string, high: string): void {
+    if (this.#isUnicode && [..."kKsS"].some((char) => char >= low && char <= high)) throw new Untold();
   }
 }
 

@@ -1,5 +1,5 @@
 /** Describes pipes: what of their steps tells of the value that goes in, and of the one that comes out. */
-import type { SchemaNode } from "../../schema/schema.ts";
+import { fallsBack, type SchemaNode } from "../../schema/schema.ts";
 import { annotationsOf, lastingAnnotations } from "./annotation.ts";
 import { constraintOf, hintOf } from "./constraint.ts";
 import { converts, sentOf, survivorsOf } from "./conversion.ts";
@@ -19,8 +19,16 @@ import {
 /** The steps of a pipe, the first of which is a schema. */
 export type Pipe = readonly [SchemaNode, ...(Step | SchemaNode)[]];
 
-/** What a later step still sees of the value that went in: all of it, a text without its ends, a text made of it, or nothing. */
-type Sight = "all" | "trimmed" | "rewritten" | "nothing";
+/**
+ * What a later step still sees of the value that went in: all of it, a text without its ends, a
+ * text made of it, or nothing.
+ *
+ * A trimmed text is described in both forms as a text without blanks around it. Most clients send
+ * such texts, and one model serves both forms.
+ */
+const SIGHTS = ["all", "trimmed", "rewritten", "nothing"] as const;
+
+type Sight = typeof SIGHTS[number];
 
 /**
  * Describes a pipe.
@@ -35,11 +43,11 @@ export function describePipe(pipe: Pipe, form: Form, describe: (part: SchemaNode
 
 function acceptedBy([first, ...steps]: Pipe, describe: (part: SchemaNode) => JsonSchema): JsonSchema {
   let schema = describe(first);
-  let sight: Sight = converts(first) ? "nothing" : "all";
+  let sight = sightOf(first);
   let seeing = 0;
   for (const step of steps) {
     schema = narrowed(schema, step, sight, first, describe);
-    sight = sightAfter(step, sight);
+    sight = sightAfter(sight, step);
     if (sight !== "nothing") seeing++;
   }
   return annotate(schema, {
@@ -56,21 +64,31 @@ function narrowed(
   first: SchemaNode,
   describe: (part: SchemaNode) => JsonSchema,
 ): JsonSchema {
-  if (sight === "nothing") return schema;
-  if (isSchemaStep(step)) return sight === "all" ? allOf([schema, describe(step)]) : schema;
+  if (sight === "nothing" || step.kind === "metadata") return schema;
+  if (isSchemaStep(step)) return sight === "rewritten" ? schema : allOf([schema, describe(step)]);
   if (step.kind === "transformation") return restrict(schema, beforeTransformation(step));
-  if (step.kind === "metadata") return schema;
-  const told = sight === "all"
-    ? pick(constraintOf(step, schema), survivorsOf(first))
-    : hintOf(step, sight === "trimmed");
-  return restrict(schema, told);
+  if (sight === "rewritten") return restrict(schema, hintOf(step));
+  const told = constraintOf(step, schema);
+  return restrict(schema, sight === "all" ? pick(told, survivorsOf(first)) : told);
 }
 
-function sightAfter(step: Step | SchemaNode, sight: Sight): Sight {
-  if (isSchemaStep(step)) return sight === "all" && !converts(step) ? "all" : "nothing";
-  if (keepsValue(step) || sight === "nothing") return sight;
+/** What is seen of a value behind a schema that it went into. */
+function sightOf(node: SchemaNode): Sight {
+  if (!converts(node)) return "all";
+  if (!node.pipe || fallsBack(node)) return "nothing";
+  const [first, ...steps] = node.pipe as Pipe;
+  return steps.reduce<Sight>(sightAfter, sightOf(first));
+}
+
+function sightAfter(sight: Sight, step: Step | SchemaNode): Sight {
+  if (isSchemaStep(step)) return worse(sight, sightOf(step));
+  if (keepsValue(step)) return sight;
   if (!rewritesText(step)) return "nothing";
-  return trimsText(step) && sight !== "rewritten" ? "trimmed" : "rewritten";
+  return worse(sight, trimsText(step) ? "trimmed" : "rewritten");
+}
+
+function worse(one: Sight, other: Sight): Sight {
+  return SIGHTS[Math.max(SIGHTS.indexOf(one), SIGHTS.indexOf(other))]!;
 }
 
 function sentBy(pipe: Pipe, describe: (part: SchemaNode) => JsonSchema): JsonSchema {
@@ -78,9 +96,11 @@ function sentBy(pipe: Pipe, describe: (part: SchemaNode) => JsonSchema): JsonSch
   const [first, ...steps] = pipe.slice(start) as [Step | SchemaNode, ...Step[]];
   let schema = isSchemaStep(first) ? describe(first) : afterTransformation({}, first);
   let since = 0;
+  // Both forms say the same of a rewritten text, so that one model serves.
+  const isRewritten = pipe.slice(1, start + 1).reduce<Sight>(sightAfter, sightOf(pipe[0])) === "rewritten";
   for (const [index, step] of steps.entries()) {
     if (step.kind === "validation") {
-      const told = constraintOf(step, schema);
+      const told = isRewritten ? hintOf(step) : constraintOf(step, schema);
       schema = restrict(schema, isSchemaStep(first) ? pick(told, sentOf(first)) : told);
     } else if (!keepsValue(step)) {
       schema = afterTransformation(schema, step);

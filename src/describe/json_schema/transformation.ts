@@ -34,7 +34,7 @@ const REWRITES = [
 ];
 
 /** What gives some of the value that it takes. */
-const ADAPTING = new Set(["filter_items", "sort_items", "to_max_value", "to_min_value"]);
+const ADAPTING = new Set(["filter_items", "find_item", "sort_items", "to_max_value", "to_min_value"]);
 
 type Result = (before: JsonSchema, step: Step) => JsonSchema;
 
@@ -53,6 +53,7 @@ const RESULTS: ReadonlyMap<string, Result> = new Map<string, Result>([
   ["filter_items", reordered],
   ["sort_items", reordered],
   ["map_items", () => ({ type: "array" })],
+  ["find_item", itemOf],
 ]);
 
 /** Whether a step of a pipe is a further schema. */
@@ -70,9 +71,14 @@ export function replacesValue(step: Step): boolean {
   return !keepsValue(step) && !ADAPTING.has(step.type);
 }
 
-/** Whether nothing is known of what a step of a pipe gives, not even that it gives something. */
-export function isOpaque(step: Step): boolean {
-  return !keepsValue(step) && !RESULTS.has(step.type);
+/**
+ * Whether a step of a pipe may give `undefined`.
+ *
+ * A function of the application is assumed to give a value. Where it may not, a schema behind it
+ * says so.
+ */
+export function mayFindNothing({ type }: Step): boolean {
+  return type === "find_item";
 }
 
 /** Whether a transformation gives a text for a text. */
@@ -102,6 +108,10 @@ function bounded({ type }: JsonSchema, keyword: "minimum" | "maximum", requireme
   const bound = toJson(requirement);
   if (typeof bound !== "number") return type === "string" ? { type } : {};
   return { type: type === "integer" && Number.isInteger(bound) ? "integer" : "number", [keyword]: bound };
+}
+
+function itemOf({ items, prefixItems }: JsonSchema): JsonSchema {
+  return typeof items !== "object" || prefixItems ? {} : items;
 }
 
 function reordered({ items, prefixItems }: JsonSchema): JsonSchema {

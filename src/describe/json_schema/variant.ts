@@ -20,7 +20,7 @@ export function describeVariant(
   const values = options.map((option) => valuesOf(option, key));
   const all = values.flatMap((known) => known ?? []);
   const isTold = !values.includes(undefined) && new Set(all).size === all.length;
-  const isMapped = isTold && scope.namesOptions && all.every((value) => typeof value === "string");
+  const isMapped = isTold && scope.isForGenerators && all.every((value) => typeof value === "string");
   const schemas = options.map((option, index) => {
     if (isMapped) scope.name(option, [...place, String(values[index]![0])]);
     return describe(option);

@@ -11,9 +11,9 @@ const ANNOTATIONS = new Set(["default", "deprecated", "description", "examples",
 /**
  * The same schema in words that all clients know.
  *
- * The first generation of clients validates results by draft-07, which has no `prefixItems` and takes `items`, which is about what
- * follows these, to be about all: what follows is left open, unless nothing does. And some providers of models know one type for a
- * schema, not a list of them.
+ * The first generation of clients validates results by draft-07. It has no `prefixItems`, and takes
+ * `items`, which is about later items, to be about all: later items are left open. And some
+ * providers of models know one type for a schema, not a list of them.
  */
 export function toPortable(schema: JsonSchema): JsonSchema {
   return withSingleTypes(withoutRest(mapSchemas(schema)));
@@ -37,9 +37,8 @@ function mapParts(value: unknown): unknown {
 }
 
 function withoutRest(schema: JsonSchema): JsonSchema {
-  const { items, ...others } = schema;
-  if (!schema.prefixItems) return schema;
-  return items === false ? { ...others, maxItems: schema.prefixItems.length } : others;
+  const { items: _, ...others } = schema;
+  return schema.prefixItems ? others : schema;
 }
 
 function withSingleTypes(schema: JsonSchema): JsonSchema {

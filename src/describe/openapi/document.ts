@@ -37,8 +37,12 @@ export type OpenAPIMethod = "get" | "put" | "post" | "delete" | "options" | "hea
 
 /** The operations of a path, by method. */
 export interface OpenAPIPathItem extends Partial<Record<OpenAPIMethod, OpenAPIOperation>> {
-  /** Operations of methods that OpenAPI has no place for before 3.2, in the extension that is registered for them. */
-  "x-oai-additionalOperations"?: Record<string, OpenAPIOperation>;
+  /**
+   * Operations of methods that OpenAPI has no place for before 3.2.
+   *
+   * The name is not the registered one, which begins with `x-oai-`: openapi-generator refuses it.
+   */
+  "x-additionalOperations"?: Record<string, OpenAPIOperation>;
 }
 
 /** What a route takes and gives. */
@@ -105,8 +109,8 @@ export interface OpenAPIResponse {
 export interface OpenAPIMediaType {
   /** What the body is; anything, where nothing is said. */
   schema?: JsonSchema;
-  /** What each element of a stream is, in the extension that is registered for it before OpenAPI 3.2. */
-  "x-oai-itemSchema"?: JsonSchema;
+  /** What each element of a stream is, which OpenAPI has no word for before 3.2. */
+  "x-itemSchema"?: JsonSchema;
   /** How the fields of a form are written, by their names. */
   encoding?: Record<string, OpenAPIEncoding>;
 }

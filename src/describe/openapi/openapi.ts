@@ -36,7 +36,7 @@ export function openapiDocument(
     const operation = operationOf(route, names, components);
     const method = route.method.toLowerCase();
     if (METHODS.has(method)) item[method as OpenAPIMethod] = operation;
-    else (item["x-oai-additionalOperations"] ??= {})[route.method] = operation;
+    else (item["x-additionalOperations"] ??= {})[route.method] = operation;
     return operation;
   });
   const tags = new Set(operations.flatMap((operation) => operation.tags ?? []));

@@ -1,7 +1,7 @@
 /** Parameters of the document: what a route takes from the path, the query, headers and cookies. */
 import type { Schema } from "../../schema/schema.ts";
 import type { ParameterInput } from "../route/inputs.ts";
-import type { JsonSchema } from "../json_schema/json_schema.ts";
+import { allOf, type JsonSchema } from "../json_schema/json_schema.ts";
 import type { Models } from "../json_schema/models.ts";
 import type { OpenAPIParameter } from "./document.ts";
 
@@ -70,7 +70,7 @@ export function parameterOf(input: ParameterInput, name: string, models: Models)
 function schemaOf({ in: source, schemas }: ParameterInput, models: Models): JsonSchema {
   const described = schemas.map((schema) => models.textInput(schema));
   const [first = SEGMENT, ...others] = described.length < 2 ? described : distinct(described);
-  if (others.length > 0) return { allOf: [first, ...others] };
+  if (others.length > 0) return allOf([first, ...others]);
   const isFree = first.type === "string" && first.enum === undefined && first.const === undefined;
   return source === "path" && isFree ? { ...SEGMENT, ...first } : first;
 }

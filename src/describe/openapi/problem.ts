@@ -10,7 +10,7 @@ const IssueModel: v.GenericSchema<unknown, Issue> = v.pipe(
   v.object({
     in: v.pipe(v.picklist(SOURCES), v.description("Where the value was read from.")),
     path: v.pipe(
-      v.array(v.union([v.string(), v.number()])),
+      v.array(v.union([v.string(), v.pipe(v.number(), v.integer())])),
       v.description("The way to the value: the name of the parameter, or the keys from the root of the body."),
     ),
     code: v.pipe(
@@ -26,7 +26,7 @@ const IssueModel: v.GenericSchema<unknown, Issue> = v.pipe(
 const MEMBERS = {
   type: v.pipe(v.string(), v.description("A URI that names the kind of problem.")),
   title: v.pipe(v.string(), v.description("The kind of problem in a few words.")),
-  status: v.pipe(v.number(), v.integer(), v.description("The status of the reply.")),
+  status: v.pipe(v.number(), v.integer(), v.minValue(400), v.maxValue(599), v.description("The status of the reply.")),
   detail: v.pipe(v.string(), v.description("What went wrong this time.")),
   instance: v.exactOptional(v.pipe(v.string(), v.description("A URI of this very occurrence."))),
 };

@@ -7,7 +7,8 @@ import type { Route } from "../../routing/route.ts";
 import { nodeOf, type Schema } from "../../schema/schema.ts";
 import { isAlwaysSent } from "../json_schema/absence.ts";
 import type { ErrorReplies } from "./error_replies.ts";
-import { isBinary, mediaTypesOf } from "../json_schema/binary.ts";
+import { BYTES, isBinary, mediaTypesOf } from "../json_schema/binary.ts";
+import { pascalCase } from "../json_schema/model_names.ts";
 import type { Models } from "../json_schema/models.ts";
 import type { OpenAPIMediaType, OpenAPIOperation, OpenAPIReference, OpenAPIResponse } from "./document.ts";
 
@@ -39,7 +40,7 @@ export function repliesOf(
     const status = Number(code);
     if (success.some(([known]) => known === status)) continue;
     const type = status < 400 ? "application/json" : errors.contentType;
-    const content = contentOf(schema, type, `${operationId}Response${code}`, models);
+    const content = contentOf(schema, type, `${pascalCase(operationId)}Result${code}`, models);
     replies.push([status, reply(status, content, schema)]);
   }
   return byStatus(replies);
@@ -71,29 +72,33 @@ function successOf({ handler, operationId, options }: AnsweringRoute, models: Mo
 
 /** The values of a generator, each of which is a line. Without a model they may be bytes, which are sent as they are. */
 function streamed(status: number, item: Schema | undefined, operationId: string, models: Models): Replies {
-  const line = item && { "x-oai-itemSchema": models.jsonOutput(item, `${operationId}Item`) };
+  const line = item && { "x-itemSchema": models.jsonOutput(item, `${pascalCase(operationId)}Item`) };
   const mayBeBytes = !item || item.type === "instance";
-  const content: Content = { "application/jsonl": line ?? {}, ...(mayBeBytes && { "application/octet-stream": {} }) };
+  const content: Content = {
+    "application/jsonl": line ?? {},
+    ...(mayBeBytes && { "application/octet-stream": { schema: BYTES } }),
+  };
   return [[status, reply(status, content, item)]];
 }
 
 /** A result that is reduced to its model. Where that is `undefined`, there is nothing to send. */
 function modelled(model: Schema, status: number | undefined, operationId: string, models: Models): Replies {
-  const content = contentOf(model, "application/json", `${operationId}Response`, models);
+  const content = contentOf(model, "application/json", `${pascalCase(operationId)}Result`, models);
   if (!content) return [[status ?? 204, reply(status ?? 204, content, model)]];
   const sent = [status ?? 200, reply(status ?? 200, content, model)] as const;
   return status === undefined && !isAlwaysSent(model) ? [sent, [204, reply(204)]] : [sent];
 }
 
 /**
- * A result of which nothing is declared: anything, be it JSON, nothing, or a `Response` of the handler's own. Statuses that the
- * route declares by themselves are taken to be all that it has.
+ * The reply of a route that declares no model: JSON, which most handlers return. What a handler
+ * returns besides is not known here. If the route declares a success among its `responses`, that is
+ * its only one.
  */
 function unmodelled(status: number | undefined, declared: Readonly<Record<number, Schema>>): Replies {
-  const anything: Content = { "*/*": {} };
-  if (status !== undefined) return status in declared ? [] : [[status, reply(status, anything)]];
-  if (Object.keys(declared).some((code) => Number(code) < 400)) return [];
-  return [[200, reply(200, anything)], [204, reply(204)]];
+  const isDeclared = status === undefined
+    ? Object.keys(declared).some((code) => Number(code) < 400)
+    : status in declared;
+  return isDeclared ? [] : [[status ?? 200, reply(status ?? 200, { "application/json": {} })]];
 }
 
 function reply(status: number, content?: Content, schema?: Schema): OpenAPIResponse {
@@ -104,10 +109,10 @@ function reply(status: number, content?: Content, schema?: Schema): OpenAPIRespo
 
 function contentOf(schema: Schema, type: string, name: string, models: Models): Content | undefined {
   if (schema.type === "void" || schema.type === "undefined") return undefined;
-  // A file, or an instance of what may be a stream, is sent as it is. OpenAPI 3.1 describes bytes by no schema.
+  // A file, or an instance of what may be a stream, is sent as it is.
   if (isBinary(schema) || schema.type === "instance") {
     const types = mediaTypesOf(nodeOf(schema));
-    return Object.fromEntries((types.length > 0 ? types : ["*/*"]).map((mediaType) => [mediaType, {}]));
+    return Object.fromEntries((types.length > 0 ? types : ["*/*"]).map((mediaType) => [mediaType, { schema: BYTES }]));
   }
   return { [type]: { schema: models.jsonOutput(schema, name) } };
 }

@@ -1,5 +1,7 @@
 /** Bodies of requests in the document. */
+import { BYTES } from "../json_schema/binary.ts";
 import type { BodyInput } from "../route/inputs.ts";
+import { pascalCase } from "../json_schema/model_names.ts";
 import type { Models } from "../json_schema/models.ts";
 import type { OpenAPIRequestBody } from "./document.ts";
 import { fieldsOf } from "./form_field.ts";
@@ -14,11 +16,13 @@ import { fieldsOf } from "./form_field.ts";
 export function requestBodyOf(input: BodyInput, operationId: string, models: Models): OpenAPIRequestBody {
   const { mediaType, schema, isRequired: required } = input;
   switch (mediaType) {
-    // OpenAPI 3.1 describes bytes by no schema.
     case "application/octet-stream":
-      return { required, content: { [mediaType]: {} } };
+      return { required, content: { [mediaType]: { schema: BYTES } } };
     case "application/json":
-      return { required, content: { [mediaType]: { schema: models.jsonInput(schema, `${operationId}Body`) } } };
+      return {
+        required,
+        content: { [mediaType]: { schema: models.jsonInput(schema, `${pascalCase(operationId)}Body`) } },
+      };
   }
   const { encoding, nested } = fieldsOf(schema);
   return {
@@ -26,7 +30,7 @@ export function requestBodyOf(input: BodyInput, operationId: string, models: Mod
     required,
     content: {
       [mediaType]: {
-        schema: models.jsonInput(schema, `${operationId}Form`),
+        schema: models.jsonInput(schema, `${pascalCase(operationId)}Form`),
         ...(Object.keys(encoding).length > 0 && { encoding }),
       },
     },

@@ -3,7 +3,7 @@
 import type { Issue } from "../../../src/errors.ts";
 import type { Operation } from "./operations.ts";
 import { type Fault, faultsOfRefusal, issuesOf } from "./refusals.ts";
-import type { Received } from "./replies.ts";
+import { isUnmodelled, type Received } from "./replies.ts";
 import type { Subject } from "./subject.ts";
 
 /** What the document says of a request. */
@@ -43,7 +43,9 @@ export function faultsOf(
     return issues.length > 0 && issues.length === reasoned.length ? [] : [`valid input got ${status}`];
   }
   // A range says that something may happen, not that it is to be expected.
-  return status in operation.replies ? [] : [`valid input got ${status}, which is not documented by itself`];
+  return status in operation.replies || isUnmodelled(operation)
+    ? []
+    : [`valid input got ${status}, which is not documented by itself`];
 }
 
 /** The statuses by which guards refuse: nobody, not that one, and not where there is nothing. */

@@ -60,7 +60,7 @@ export function operationsOf(schemas: Schemas): Map<string, Operation[]> {
 }
 
 function methodsOf(item: OpenAPIPathItem): Record<string, OpenAPIOperation> {
-  const methods: Record<string, OpenAPIOperation> = { ...item["x-oai-additionalOperations"] };
+  const methods: Record<string, OpenAPIOperation> = { ...item["x-additionalOperations"] };
   for (const method of METHODS) {
     const operation = item[method];
     if (operation) methods[method.toUpperCase()] = operation;

@@ -7,7 +7,11 @@ import type { JsonSchema } from "../../../src/describe/json_schema/json_schema.t
 /** A schema as it stands in a document. */
 export type Schema = JsonSchema | boolean;
 
-/** What a document says of a value. It leaves open what only a format speaks against: that is a hint (JSON Schema, section 7). */
+/**
+ * What a document says of a value. It leaves open what only a format speaks against, since a format
+ * is a hint (JSON Schema, section 7), and what only blanks around texts speak against, since a text
+ * that is trimmed is described without them.
+ */
 export type Verdict = "valid" | "invalid" | "open";
 
 const BASE = "http://document/";
@@ -65,7 +69,7 @@ export class Schemas {
     let validate = this.#validators.get(schema);
     if (!validate) this.#validators.set(schema, validate = this.#ajv.compile(schema));
     this.#isDoubtful = false;
-    if (!validate(value)) return "invalid";
+    if (!validate(value)) return validate(trimmed(value)) ? "open" : "invalid";
     return this.#isDoubtful ? "open" : "valid";
   }
 
@@ -82,6 +86,13 @@ export class Schemas {
     const { $ref } = part as { readonly $ref?: unknown };
     return typeof $ref === "string" ? this.settle(this.resolve($ref) as Part) : part as Part;
   }
+}
+
+function trimmed(value: unknown): unknown {
+  if (typeof value === "string") return value.trim();
+  if (typeof value !== "object" || value === null) return value;
+  if (Array.isArray(value)) return value.map(trimmed);
+  return Object.fromEntries(Object.entries(value).map(([key, part]) => [key, trimmed(part)]));
 }
 
 /** Stricter than the validator's own: the offset has minutes (RFC 3339 section 5.6), and the time is one that JavaScript reads. */

@@ -65,5 +65,5 @@ Deno.test("A lazy schema may give what is not there yet when the route is regist
   const app = new App();
   app.post("/books", { response: v.object({ author: v.lazy(() => Author) }) }, answer);
   const Author = v.pipe(v.object({ name: v.string() }), v.title("Author"));
-  assertEquals(Object.keys(app.openapi().components.schemas!), ["Author", "answerResponse", "Problem"].toSorted());
+  assertEquals(Object.keys(app.openapi().components.schemas!), ["AnswerResult", "Author", "Problem"]);
 });

@@ -160,9 +160,23 @@ Deno.test("What is converted is not sent: only the result is described, and may 
   assertEquals(models.definitions(), {});
 });
 
-Deno.test("A check of a trimmed text says the least length of the text as it is sent, and nothing of its end", () => {
-  const schema = v.pipe(v.string(), v.trim(), v.email(), v.minLength(6), v.maxLength(20), v.startsWith("a"));
-  assertEquals(accepted(schema), { ...text, format: "email", minLength: 6 });
+Deno.test("A text that is trimmed is described as one without blanks around it, as accepted and as sent", () => {
+  const Name = v.pipe(v.string(), v.trim(), v.minLength(6));
+  const described = { ...text, minLength: 6, maxLength: 20, pattern: "^a" };
+  const checks = [v.maxLength<string, 20>(20), v.startsWith<string, "a">("a")] as const;
+  for (const schema of [v.pipe(v.string(), v.trim(), v.minLength(6), ...checks), v.pipe(Name, ...checks)]) {
+    assertEquals([accepted(schema), sent(schema)], [described, described]);
+  }
+  const Choice = v.pipe(v.string(), v.trim(), v.picklist(["a", "b"]));
+  assertEquals(accepted(Choice), sent(Choice));
+});
+
+Deno.test("The pattern of a text that is rewritten is told in neither form, since it need not hold for what is sent in", () => {
+  const Code = v.pipe(v.string(), v.toUpperCase());
+  const described = { ...text, maxLength: 3 };
+  for (const pipe of [v.pipe(Code, v.regex(/^[A-Z]+$/), v.maxLength(3)), v.pipe(Code, v.trim(), v.maxLength(3))]) {
+    assertEquals([accepted(pipe), sent(pipe)], [described, described]);
+  }
 });
 
 Deno.test("Keys are counted before those are dropped that no schema names", () => {

@@ -73,7 +73,7 @@ Deno.test("Equal models that refer to different ones of one title are different"
   const given = [make(v.string()), make(v.number()), make(v.string())].map((schema) => models.jsonOutput(schema));
   const definitions = models.definitions();
   assertEquals(given, [ref("Outer"), ref("Outer2"), ref("Outer")]);
-  assertEquals(definitions.Outer2, { title: "Outer", ...object({ inner: ref("Inner2") }) });
+  assertEquals(definitions.Outer2, { title: "Outer2", ...object({ inner: ref("Inner2") }) });
 });
 
 Deno.test("The forms of one model share its number, and no number takes the name of another model", () => {
@@ -114,7 +114,7 @@ Deno.test("The title of what is no model of its own captions it", () => {
   const captioned = models.jsonInput(v.object({ name: v.pipe(v.string(), v.title("Name")) }));
   const optional = models.jsonInput(v.pipe(v.optional(v.nullable(v.number())), v.title("Count")));
   assertEquals(captioned, object({ name: { title: "Name", ...text } }));
-  assertEquals(optional, { title: "Count", type: ["number", "null"] });
+  assertEquals(optional, { title: "Count", type: ["number", "null"], format: "double" });
   const color = models.textInput(v.pipe(v.picklist(["red", "blue"]), v.title("Color")));
   assertEquals(models.definitions(), { Color: { title: "Color", type: "string", enum: ["red", "blue"] } });
   assertEquals(color, ref("Color"));
@@ -124,12 +124,12 @@ Deno.test("Titles become names that OpenAPI takes", () => {
   const titles = ["Book of the month", "Größe", "書籍", "a.b-c_d", "/x/", "_", "書", "__proto__"];
   const models = new Models(BASE);
   for (const [index, title] of titles.entries()) {
-    models.jsonInput(v.pipe(v.object({ [`key${index}`]: v.string() }), v.title(title)));
+    models.jsonInput(v.pipe(v.object({ [`key${index}`]: v.string() }), v.title(title), v.description(title)));
   }
   const names = Object.entries(models.definitions());
   for (const [name] of names) assertMatch(name, /^[a-zA-Z0-9._-]+$/);
   assertEquals(
-    Object.fromEntries(names.map(([name, { title }]) => [title, name])),
+    Object.fromEntries(names.map(([name, { description }]) => [description, name])),
     {
       "Book of the month": "Book_of_the_month",
       "Größe": "Gro_e",
@@ -151,11 +151,13 @@ Deno.test("An object without a title is named by its use, others stand where the
   const within = models.jsonOutput(v.object({ plain: Plain }));
   const list = models.jsonOutput(v.array(v.object({ id: v.string() })), "listResponse");
   const count = models.jsonOutput(v.number(), "countResponse");
-  assertEquals(models.definitions(), { getBookResponse: object({ id: number }) });
+  assertEquals(models.definitions(), {
+    getBookResponse: { title: "getBookResponse", ...object({ id: { ...number, format: "double" } }) },
+  });
   assertEquals([named, again], [ref("getBookResponse"), ref("getBookResponse")]);
   assertEquals(within, object({ plain: ref("getBookResponse") }));
   assertEquals(list, { type: "array", items: object({ id: text }) });
-  assertEquals(count, number);
+  assertEquals(count, { ...number, format: "double" });
 });
 
 Deno.test("A schema that holds itself is a model, with a title or without", () => {
@@ -168,9 +170,9 @@ Deno.test("A schema that holds itself is a model, with a title or without", () =
     models.jsonOutput(list),
   ];
   assertEquals(models.definitions(), {
-    getForest: object({ "first-tree": ref("getTree"), list: ref("getForestList") }),
-    getForestList: { anyOf: [object({ next: ref("getForestList") }), { type: "null" }] },
-    getTree: object({ children: { type: "array", items: ref("getTree") } }),
+    getForest: { title: "getForest", ...object({ "first-tree": ref("getTree"), list: ref("getForestList") }) },
+    getForestList: { title: "getForestList", anyOf: [object({ next: ref("getForestList") }), { type: "null" }] },
+    getTree: { title: "getTree", ...object({ children: { type: "array", items: ref("getTree") } }) },
   });
   assertEquals(given, [ref("getTree"), ref("getForest"), ref("getForestList")]);
 });
@@ -210,7 +212,7 @@ Deno.test("The options of a variant are models that its discriminator maps to, i
       },
     },
   });
-  assertEquals(definitions.PetDog, { description: "Barks", allOf: [ref("Dog")] });
+  assertEquals(definitions.PetDog, { title: "PetDog", description: "Barks", allOf: [ref("Dog")] });
   assertEquals(definitions.PetBird?.discriminator?.mapping, {
     yes: `${BASE}PetBirdYes`,
     no: `${BASE}PetBirdNo`,

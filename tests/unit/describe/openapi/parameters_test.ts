@@ -64,8 +64,10 @@ Deno.test("The description of a schema, and that it is deprecated, are said of t
 Deno.test("What several schemas ask of a value is asked once each", () => {
   const long = v.pipe(text, v.minLength(3));
   assertEquals(describe({ schemas: [v.string(), v.string()] }).schema, { type: "string" });
-  assertEquals(describe({ schemas: [text, long, v.string()] }).schema, {
-    allOf: [{ type: "string" }, { type: "string", minLength: 3 }],
+  assertEquals(describe({ schemas: [text, long, v.string()] }).schema, { type: "string", minLength: 3 });
+  const short = v.pipe(text, v.maxLength(5));
+  assertEquals(describe({ schemas: [short, long] }).schema, {
+    allOf: [{ type: "string", maxLength: 5 }, { type: "string", minLength: 3 }],
   });
 });
 

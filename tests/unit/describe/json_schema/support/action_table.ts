@@ -1,6 +1,5 @@
 // Every action, by its name in valibot.
 
-import { patternOf } from "../../../../../src/describe/json_schema/pattern.ts";
 import { bigint, bytes, type Described, matching, number, object, text, texts } from "./described.ts";
 import * as v from "valibot";
 
@@ -20,7 +19,7 @@ export const ACTIONS: Readonly<Record<string, Described>> = {
     { title: "Name", format: "password", deprecated: true, type: "string" },
     { title: "Name", deprecated: true, format: "password", type: "string" },
   ],
-  base64: [v.pipe(v.string(), v.base64()), { ...matching(patternOf(v.BASE64_REGEX)), contentEncoding: "base64" }],
+  base64: [v.pipe(v.string(), v.base64()), { type: "string", contentEncoding: "base64" }],
   bic: [v.pipe(v.string(), v.bic()), matching(v.BIC_REGEX.source)],
   bytes: [v.pipe(v.string(), v.bytes(8)), { type: "string", minLength: 2, maxLength: 8 }],
   check: [v.pipe(v.string(), v.check(() => true)), text],
@@ -32,8 +31,8 @@ export const ACTIONS: Readonly<Record<string, Described>> = {
   cuid2: [v.pipe(v.string(), v.cuid2()), matching(v.CUID2_REGEX.source)],
   decimal: [v.pipe(v.string(), v.decimal()), matching(v.DECIMAL_REGEX.source)],
   digits: [v.pipe(v.string(), v.digits()), matching(v.DIGITS_REGEX.source)],
-  domain: [v.pipe(v.string(), v.domain()), matching(v.DOMAIN_REGEX.source, "hostname")],
-  email: [v.pipe(v.string(), v.email()), matching(v.EMAIL_REGEX.source, "email")],
+  domain: [v.pipe(v.string(), v.domain()), { type: "string", format: "hostname" }],
+  email: [v.pipe(v.string(), v.email()), { type: "string", format: "email" }],
   emoji: [v.pipe(v.string(), v.emoji()), matching(v.EMOJI_REGEX.source)],
   empty: [v.pipe(v.array(v.string()), v.empty()), { type: "array", items: text, maxItems: 0 }],
   endsWith: [v.pipe(v.string(), v.endsWith(".a")), matching("\\.a$")],
@@ -54,16 +53,16 @@ export const ACTIONS: Readonly<Record<string, Described>> = {
   imei: [v.pipe(v.string(), v.imei()), matching("^[\\d-]+$")],
   includes: [v.pipe(v.array(v.string()), v.includes("a")), { type: "array", items: text, contains: { const: "a" } }],
   integer: [v.pipe(v.number(), v.integer()), { type: "integer" }],
-  ip: [v.pipe(v.string(), v.ip()), matching(patternOf(v.IP_REGEX))],
-  ipv4: [v.pipe(v.string(), v.ipv4()), matching(v.IPV4_REGEX.source, "ipv4")],
-  ipv6: [v.pipe(v.string(), v.ipv6()), matching(patternOf(v.IPV6_REGEX), "ipv6")],
+  ip: [v.pipe(v.string(), v.ip()), text],
+  ipv4: [v.pipe(v.string(), v.ipv4()), { type: "string", format: "ipv4" }],
+  ipv6: [v.pipe(v.string(), v.ipv6()), { type: "string", format: "ipv6" }],
   isbn: [v.pipe(v.string(), v.isbn()), matching("^[\\dX -]+$")],
-  isoDate: [v.pipe(v.string(), v.isoDate()), matching(v.ISO_DATE_REGEX.source, "date")],
+  isoDate: [v.pipe(v.string(), v.isoDate()), { type: "string", format: "date" }],
   isoDateTime: [v.pipe(v.string(), v.isoDateTime()), matching(v.ISO_DATE_TIME_REGEX.source)],
   isoDateTimeSecond: [v.pipe(v.string(), v.isoDateTimeSecond()), matching(v.ISO_DATE_TIME_SECOND_REGEX.source)],
   isoTime: [v.pipe(v.string(), v.isoTime()), matching(v.ISO_TIME_REGEX.source)],
   isoTimeSecond: [v.pipe(v.string(), v.isoTimeSecond()), matching(v.ISO_TIME_SECOND_REGEX.source)],
-  isoTimestamp: [v.pipe(v.string(), v.isoTimestamp()), matching(v.ISO_TIMESTAMP_REGEX.source, "date-time")],
+  isoTimestamp: [v.pipe(v.string(), v.isoTimestamp()), { type: "string", format: "date-time" }],
   isoWeek: [v.pipe(v.string(), v.isoWeek()), matching(v.ISO_WEEK_REGEX.source)],
   isrc: [v.pipe(v.string(), v.isrc()), matching(v.ISRC_REGEX.source)],
   jwsCompact: [v.pipe(v.string(), v.jwsCompact()), matching(v.JWS_COMPACT_REGEX.source)],
@@ -90,7 +89,7 @@ export const ACTIONS: Readonly<Record<string, Described>> = {
   maxSize: [v.pipe(v.blob(), v.maxSize(8)), bytes],
   maxValue: [v.pipe(v.union([v.number(), v.string()]), v.maxValue(8)), { anyOf: [number, text], maximum: 8 }],
   maxWords: [v.pipe(v.string(), v.maxWords("en", 8)), text],
-  mimeType: [v.pipe(v.blob(), v.mimeType(["image/png"])), { type: "string", contentMediaType: "image/png" }, bytes],
+  mimeType: [v.pipe(v.blob(), v.mimeType(["image/png"])), { ...bytes, contentMediaType: "image/png" }, bytes],
   minBytes: [v.pipe(v.string(), v.minBytes(8)), { type: "string", minLength: 2 }],
   minCodePoints: [v.pipe(v.string(), v.minCodePoints(8)), { type: "string", minLength: 8 }],
   minEntries: [
@@ -99,11 +98,7 @@ export const ACTIONS: Readonly<Record<string, Described>> = {
     object({ "a?": text, "b?": text }),
   ],
   minGraphemes: [v.pipe(v.string(), v.minGraphemes(8)), { type: "string", minLength: 8 }],
-  minLength: [v.pipe(v.string(), v.trim(), v.minLength(1), v.maxLength(8)), { type: "string", minLength: 1 }, {
-    type: "string",
-    minLength: 1,
-    maxLength: 8,
-  }],
+  minLength: [v.pipe(v.string(), v.minLength(1), v.maxLength(8)), { type: "string", minLength: 1, maxLength: 8 }],
   minSize: [v.pipe(v.blob(), v.minSize(8)), bytes],
   minValue: [v.pipe(v.bigint(), v.minValue(8n)), bigint],
   minWords: [v.pipe(v.string(), v.minWords("en", 8)), { type: "string", minLength: 8 }],
@@ -122,7 +117,7 @@ export const ACTIONS: Readonly<Record<string, Described>> = {
   notValue: [v.pipe(v.string(), v.notValue("a"), v.notValue("b")), {
     type: "string",
     not: { const: "a" },
-    allOf: [{ not: { const: "b" } }],
+    allOf: [{ type: "string", not: { const: "b" } }],
   }],
   notValues: [v.pipe(v.string(), v.notValues(["a", "b"])), { type: "string", not: { enum: ["a", "b"] } }],
   notWords: [v.pipe(v.string(), v.notWords("en", 8)), text],
@@ -135,7 +130,7 @@ export const ACTIONS: Readonly<Record<string, Described>> = {
   rawCheck: [v.pipe(v.string(), v.rawCheck(() => {})), text],
   rawCheckAsync: [v.pipeAsync(v.string(), v.rawCheckAsync(async () => {})), text],
   regex: [v.pipe(v.string(), v.regex(/^a\-[b-z]+$/i), v.regex(/é/i)), matching("^[aA]-[b-zB-Z]+$")],
-  rfcEmail: [v.pipe(v.string(), v.rfcEmail()), matching(patternOf(v.RFC_EMAIL_REGEX), "email")],
+  rfcEmail: [v.pipe(v.string(), v.rfcEmail()), { type: "string", format: "email" }],
   safeInteger: [v.pipe(v.number(), v.safeInteger()), {
     type: "integer",
     minimum: -9007199254740991,
@@ -147,7 +142,7 @@ export const ACTIONS: Readonly<Record<string, Described>> = {
   startsWith: [v.pipe(v.string(), v.startsWith("a.b")), matching("^a\\.b")],
   ulid: [v.pipe(v.string(), v.ulid()), matching(v.ULID_REGEX.source)],
   url: [v.pipe(v.string(), v.url()), { type: "string", format: "uri" }],
-  uuid: [v.pipe(v.string(), v.uuid()), matching(patternOf(v.UUID_REGEX), "uuid")],
+  uuid: [v.pipe(v.string(), v.uuid()), { type: "string", format: "uuid" }],
   value: [v.pipe(v.number(), v.value(5)), { type: "number", const: 5 }],
   values: [v.pipe(v.number(), v.values([5, 6])), { type: "number", enum: [5, 6] }],
   words: [v.pipe(v.string(), v.words("en", 8)), { type: "string", minLength: 8 }],
@@ -171,7 +166,7 @@ export const ACTIONS: Readonly<Record<string, Described>> = {
   findItem: [
     v.object({ a: v.pipe(v.array(v.string()), v.findItem(() => true)) }),
     object({ a: texts }),
-    object({ "a?": {} }),
+    object({ "a?": text }),
   ],
   flavor: [v.pipe(v.string(), v.flavor("Isbn"), v.minLength(1)), { type: "string", minLength: 1 }],
   guard: [v.pipe(v.string(), v.guard((text): text is "a" => text === "a"), v.minLength(1)), {
@@ -216,7 +211,7 @@ export const ACTIONS: Readonly<Record<string, Described>> = {
   toBigint: [v.pipe(v.string(), v.toBigint()), text, bigint],
   toBoolean: [v.pipe(v.string(), v.toBoolean()), text, { type: "boolean" }],
   toCamelCase: [v.pipe(v.string(), v.toCamelCase()), text],
-  toDate: [v.pipe(v.string(), v.isoDate(), v.toDate()), matching(v.ISO_DATE_REGEX.source, "date"), {
+  toDate: [v.pipe(v.string(), v.isoDate(), v.toDate()), { type: "string", format: "date" }, {
     type: "string",
     format: "date-time",
   }],
@@ -224,7 +219,6 @@ export const ACTIONS: Readonly<Record<string, Described>> = {
   toLowerCase: [
     v.pipe(v.string(), v.toLowerCase(), v.email()),
     { type: "string", format: "email" },
-    matching(v.EMAIL_REGEX.source, "email"),
   ],
   toMaxValue: [v.pipe(v.number(), v.integer(), v.toMaxValue(5)), { type: "integer" }, { type: "integer", maximum: 5 }],
   toMinValue: [v.pipe(v.bigint(), v.toMinValue(5n)), bigint],
@@ -232,18 +226,18 @@ export const ACTIONS: Readonly<Record<string, Described>> = {
   toPascalCase: [v.pipe(v.string(), v.toPascalCase()), text],
   toSnakeCase: [v.pipe(v.string(), v.toSnakeCase()), text],
   toString: [v.pipe(v.number(), v.toString()), number, text] as Described,
-  toUpperCase: [v.pipe(v.string(), v.toUpperCase()), text],
+  toUpperCase: [v.pipe(v.string(), v.toUpperCase(), v.length(3), v.regex(/^[A-Z]+$/)), {
+    type: "string",
+    minLength: 3,
+    maxLength: 3,
+  }],
   transform: [
     v.object({ a: v.pipe(v.string(), v.transform(() => 1)), b: v.pipe(v.string(), v.transform(() => 1), v.number()) }),
     object({ a: text, b: text }),
-    object({ "a?": {}, b: number }),
+    object({ a: {}, b: number }),
   ],
   transformAsync: [v.pipeAsync(v.string(), v.transformAsync(async () => 1)), text, {}],
-  trim: [v.pipe(v.string(), v.trim(), v.minLength(1), v.maxLength(8)), { type: "string", minLength: 1 }, {
-    type: "string",
-    minLength: 1,
-    maxLength: 8,
-  }],
-  trimEnd: [v.pipe(v.string(), v.trimEnd(), v.toLowerCase(), v.minLength(1)), text, { type: "string", minLength: 1 }],
+  trim: [v.pipe(v.string(), v.trim(), v.minLength(1), v.maxLength(8)), { type: "string", minLength: 1, maxLength: 8 }],
+  trimEnd: [v.pipe(v.string(), v.trimEnd(), v.toLowerCase(), v.minLength(1)), { type: "string", minLength: 1 }],
   trimStart: [v.pipe(v.string(), v.trimStart()), text],
 };

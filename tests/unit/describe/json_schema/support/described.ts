@@ -9,7 +9,7 @@ export type Described = readonly [schema: Schema, accepted: JsonSchema | string,
 export const text: JsonSchema = { type: "string" };
 export const number: JsonSchema = { type: "number" };
 export const texts: JsonSchema = { type: "array", items: text };
-export const bytes: JsonSchema = { type: "string", contentMediaType: "application/octet-stream" };
+export const bytes: JsonSchema = { type: "string", format: "binary", contentMediaType: "application/octet-stream" };
 export const bigint: JsonSchema = matching("^-?(?:0|[1-9]\\d*)$");
 
 /** A text that matches a pattern. */

@@ -17,7 +17,7 @@ export const KINDS: Readonly<Record<string, Described>> = {
     type: "string",
     format: "date-time",
   }],
-  enum: [v.enum({ A: "a", One: 1 }), { type: ["string", "number"], enum: ["a", 1] }],
+  enum: [v.enum({ A: "a", One: 1 }), { type: ["string", "integer"], enum: ["a", 1] }],
   exactOptional: [
     v.object({ a: v.exactOptional(v.string(), "b") }),
     object({ "a?": { default: "b", type: "string" } }),
@@ -89,7 +89,7 @@ export const KINDS: Readonly<Record<string, Described>> = {
     object({ a: bigint, b: number }),
   ],
   optionalAsync: [v.objectAsync({ a: v.optionalAsync(v.string()) }), object({ "a?": text })],
-  picklist: [v.picklist(["a", 1, 5n]), { type: ["string", "number"], enum: ["a", 1, "5"] }],
+  picklist: [v.picklist(["a", 1, 5n]), { type: ["string", "integer"], enum: ["a", 1, "5"] }],
   promise: [
     v.promise(),
     "cannot be read from JSON, leave it out",
@@ -119,10 +119,10 @@ export const KINDS: Readonly<Record<string, Described>> = {
   strictTuple: [v.strictTuple([v.string(), v.number()]), {
     type: "array",
     prefixItems: [text, number],
-    items: false,
     minItems: 2,
+    maxItems: 2,
   }],
-  strictTupleAsync: [v.strictTupleAsync([]), { type: "array", items: false }],
+  strictTupleAsync: [v.strictTupleAsync([]), { type: "array", maxItems: 0 }],
   string: [v.string(), text],
   symbol: [v.symbol(), "cannot be read from JSON, leave it out", "cannot be written to JSON, leave it out"],
   tuple: [v.tuple([v.optional(v.string()), v.undefinedable(v.number())]), {
@@ -153,7 +153,7 @@ export const KINDS: Readonly<Record<string, Described>> = {
   unionAsync: [v.unionAsync([v.string(), v.number()]), { anyOf: [text, number] }],
   unknown: [v.unknown(), {}],
   variant: [v.variant("a", [v.object({ a: v.literal("b") }), v.object({ a: v.literal(1) })]), {
-    oneOf: [object({ a: { type: "string", const: "b" } }), object({ a: { type: "number", const: 1 } })],
+    oneOf: [object({ a: { type: "string", const: "b" } }), object({ a: { type: "integer", const: 1 } })],
   }],
   variantAsync: [
     v.variantAsync("a", [v.objectAsync({ a: v.literal("b") }), v.objectAsync({ a: v.picklist(["b", "c"]) })]),

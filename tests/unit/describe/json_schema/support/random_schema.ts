@@ -103,7 +103,7 @@ export class RandomSchemas {
       () => of(v.pipe(v.number(), v.toMaxValue(3)), number),
       () => of(v.pipe(v.boolean(), v.toString()), () => true),
       () => of(v.pipe(v.string(), v.parseBoolean()), () => random.pick(["yes", "off", "perhaps"]), false),
-      () => of(v.pipe(v.string(), v.isoDate(), v.toDate()), () => "2026-01-31"),
+      () => of(v.pipe(v.string(), v.isoDate(), v.toDate()), () => "2026-01-31", false),
       () => of(v.pipe(v.number(), v.toBigint()), number, false),
     ];
     if (!this.#isClient) {
