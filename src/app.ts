@@ -13,12 +13,13 @@ import type { ConnectionInfo } from "./http/exchange.ts";
 import type { RouteInfo } from "./http/route_info.ts";
 import { type Lifespan, Lifespans } from "./lifespan.ts";
 import { describeError, log } from "./log.ts";
+import { checkOptions } from "./options.ts";
 import { registryOf, RouteScope } from "./router.ts";
 import { Dispatcher } from "./routing/dispatch.ts";
 import { errorBoundary, type ErrorHandler } from "./routing/error_handler.ts";
 import type { ExtraKeys } from "./routing/route_options.ts";
 import type { Mistake } from "./schema/declared.ts";
-import { type RunOptions, type Servable, serve } from "./serve.ts";
+import { checkRunOptions, type RunOptions, type Servable, serve } from "./serve.ts";
 import { openDurableStore } from "./topics/durable_store.ts";
 import { MemoryStore } from "./topics/memory_store.ts";
 import type { Topic } from "./topics/topic.ts";
@@ -201,10 +202,11 @@ export class App<State = Record<string, unknown>> extends RouteScope<State, ""> 
    *
    * @param options The id that a reader has come to: the topic that it belongs to tells how far behind the reader is.
    * @throws {SyntaxError} When the id is none.
-   * @throws {TypeError} When the store is one of the application's own that cannot list its logs.
+   * @throws {TypeError} When the store is one of the application's own that cannot list its logs, or an option is unknown.
    */
-  reportTopics(options: { after?: string } = {}): Promise<TopicReport[]> {
-    return this.#topics.report(options.after);
+  async reportTopics(options: { after?: string } = {}): Promise<TopicReport[]> {
+    checkOptions(options, { after: true }, "report the topics");
+    return await this.#topics.report(options.after);
   }
 
   /**
@@ -265,9 +267,11 @@ export class App<State = Record<string, unknown>> extends RouteScope<State, ""> 
    * unwinds the lifespans, and resolves. What is still being published at the end of the grace period is given up.
    *
    * @param options Where to listen, and how to stop.
+   * @throws {TypeError} When an option is unknown.
    * @throws {Deno.errors.AddrInUse} When the port is taken.
    */
   async run(options: RunOptions = {}): Promise<void> {
+    checkRunOptions(options);
     this.#dispatcher ??= this.#prepare();
     if (options.workers) {
       const { openWorkerStore } = await import("./topics/worker_store.ts");

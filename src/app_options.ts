@@ -1,10 +1,11 @@
 /** The options of an application: what they are unless given, and what they must not be. */
 import type { StateType } from "./binding/dependency.ts";
 import { type BuiltInUrls, checkUrls } from "./built_in.ts";
-import type { McpTrust } from "./describe/mcp/trust.ts";
+import { checkTrust, type McpTrust } from "./describe/mcp/trust.ts";
 import type { WebSocketOrigins } from "./http/route_info.ts";
 import { readOrigins } from "./http/websocket_handshake.ts";
 import { DEFAULT_LIMITS, type Limits, type ResolvedLimits, resolveLimits } from "./http/limits.ts";
+import { checkOptions, type OptionNames } from "./options.ts";
 import { toLocation } from "./topics/location.ts";
 import type { KvLocation, TopicsLocation } from "./topics/location.ts";
 import type { TopicStore } from "./topics/store.ts";
@@ -67,6 +68,20 @@ export interface AppOptions<State = Record<string, unknown>> {
   state?: StateType<State>;
 }
 
+const OPTIONS: OptionNames<AppOptions> = {
+  title: true,
+  version: true,
+  description: true,
+  openapiUrl: true,
+  docsUrl: true,
+  mcpUrl: true,
+  mcp: true,
+  limits: true,
+  origins: true,
+  topics: true,
+  state: true,
+};
+
 /** Options with everything filled in. */
 export interface ResolvedAppOptions {
   readonly title: string;
@@ -87,6 +102,7 @@ export interface ResolvedAppOptions {
  * @throws {RangeError} When a bound is not a positive number.
  */
 export function resolveAppOptions<State>(options: AppOptions<State>): ResolvedAppOptions {
+  checkOptions(options, OPTIONS, "make the App");
   const {
     title = "webfw",
     version = "0.1.0",
@@ -98,20 +114,13 @@ export function resolveAppOptions<State>(options: AppOptions<State>): ResolvedAp
     limits,
     origins = [],
     topics,
-    state: _,
-    ...unknown
   } = options;
-  for (const key of Object.keys(unknown)) {
-    throw new TypeError(
-      `Cannot make the App: the option "${key}" is unknown, use title, version, description, openapiUrl, docsUrl, mcpUrl, mcp, limits, origins, topics or state`,
-    );
-  }
   return {
     title,
     version,
     description,
     urls: checkUrls({ openapiUrl, docsUrl, mcpUrl }),
-    trust: mcp,
+    trust: checkTrust(mcp),
     limits: resolveLimits(limits, DEFAULT_LIMITS, "the App"),
     origins: readOrigins(origins, "the App"),
     topics: topics === undefined ? undefined : toLocation(topics),

@@ -3,6 +3,7 @@
  * mistake in a declaration (`RouteError`).
  */
 import { STATUS_TEXT } from "@std/http/status";
+import { checkOptions, type OptionNames } from "./options.ts";
 import { quote } from "./quote.ts";
 
 /** What an {@linkcode HTTPError} can carry besides its status and detail. All of it reaches the client, but `cause`. */
@@ -36,6 +37,14 @@ export interface ProblemDetails {
   /** Members that the application added. */
   [extension: string]: unknown;
 }
+
+const HTTP_ERROR_OPTIONS: OptionNames<HTTPErrorOptions> = {
+  headers: true,
+  type: true,
+  title: true,
+  extensions: true,
+  cause: true,
+};
 
 const HTTP_ERROR = Symbol.for("webfw.HTTPError");
 
@@ -83,9 +92,11 @@ export class HTTPError extends Error {
    * @param status The status of the reply, 400 to 599.
    * @param detail What went wrong, for the client to read. The title unless given.
    * @param options What else the reply carries.
+   * @throws {TypeError} When an option is unknown.
    * @throws {RangeError} When the status is not that of an error.
    */
   constructor(status: number, detail?: string, options: HTTPErrorOptions = {}) {
+    checkOptions(options, HTTP_ERROR_OPTIONS, "make an HTTPError");
     if (!Number.isInteger(status) || status < 400 || status > 599) {
       throw new RangeError(
         `Cannot make an HTTPError: the status must be from 400 to 599, got ${quote(status)}`,

@@ -1,8 +1,10 @@
 /** Where routes are declared: the verbs, include and middleware that applications and routers share, and the Router. */
 import type { RequiredState, StateType } from "./binding/dependency.ts";
 import { checkRoute } from "./describe/route_check.ts";
+import { checkOptions, type OptionNames, readOptions } from "./options.ts";
 import type { Middleware } from "./routing/middleware.ts";
 import { Registry } from "./routing/registry.ts";
+import { ROUTE_OPTIONS } from "./routing/route.ts";
 import type { RouteDeclaration, WebSocketDeclaration } from "./http/route_info.ts";
 import type { RegisterDeclared, RegisterRoute } from "./routing/route_options.ts";
 import type { RegisterWebSocket } from "./routing/websocket_options.ts";
@@ -28,6 +30,9 @@ export interface Includable<State> {
   /** Carries the type; never there at run time. A router that says nothing of the state can go everywhere. */
   readonly "~state"?: ((state: RequiredState<State>) => void) | undefined;
 }
+
+const METHODS_OPTIONS: OptionNames<RouteDeclaration & MethodsOption> = { ...ROUTE_OPTIONS, methods: true };
+const INCLUDE_OPTIONS: OptionNames<IncludeOptions> = { prefix: true };
 
 let getRegistry: (scope: object) => Registry;
 
@@ -70,6 +75,7 @@ export abstract class RouteScope<State, Prefix extends string> {
    *
    * @param router The router; it can be included elsewhere as well.
    * @param options Where to put its routes.
+   * @throws {TypeError} When it is no router, or an option is unknown.
    * @throws {RouteError} With code `conflict` when a method and shape is taken; nothing was added then, and the router stays
    * open. With code `path` when the prefix or a full path cannot be read. With code `frozen` when it is too late.
    */
@@ -77,6 +83,7 @@ export abstract class RouteScope<State, Prefix extends string> {
     if (!(router instanceof Router)) {
       throw new TypeError("Cannot include: the argument must be a Router");
     }
+    checkOptions(options, INCLUDE_OPTIONS, "include the router");
     this.#registry.include(registryOf(router), options.prefix ?? "");
   }
 
@@ -118,7 +125,7 @@ export abstract class RouteScope<State, Prefix extends string> {
       options: RouteDeclaration & MethodsOption,
       handler: unknown,
     ): void => {
-      const { methods, ...declared } = options;
+      const { methods, ...declared } = readOptions(options, METHODS_OPTIONS, `register a route at "${path}"`);
       if (!Array.isArray(methods) || methods.length === 0) {
         throw new TypeError(
           `Cannot register a route at "${path}": methods must be a list of at least one`,
@@ -151,6 +158,8 @@ export interface RouterOptions<State, Prefix extends string> {
   state?: StateType<State>;
 }
 
+const ROUTER_OPTIONS: OptionNames<RouterOptions<unknown, string>> = { prefix: true, state: true };
+
 /**
  * A group of routes, to be included in an application or another router.
  *
@@ -182,9 +191,11 @@ export class Router<
    * Makes an empty router.
    *
    * @param options Its prefix and the type of the state.
+   * @throws {TypeError} When an option is unknown.
    * @throws {RouteError} With code `path`, when the prefix cannot be read.
    */
   constructor(options: RouterOptions<State, Prefix> = {}) {
+    checkOptions(options, ROUTER_OPTIONS, "make a router");
     super(options.prefix ?? "", false);
   }
 }

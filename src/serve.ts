@@ -4,6 +4,7 @@ import { currentWaits, releaseIdleTimer } from "./http/deadline.ts";
 import type { ConnectionInfo } from "./http/exchange.ts";
 import { pathStart } from "./http/target.ts";
 import { log } from "./log.ts";
+import { checkOptions, type OptionNames } from "./options.ts";
 import type { WorkerPorts } from "./topics/worker_store.ts";
 
 /** Where a server listens. */
@@ -59,6 +60,29 @@ export interface RunOptions {
    * @default {false}
    */
   accessLog?: boolean;
+}
+
+const RUN_OPTIONS: OptionNames<RunOptions> = {
+  port: true,
+  hostname: true,
+  signal: true,
+  cert: true,
+  key: true,
+  path: true,
+  gracePeriod: true,
+  onListen: true,
+  reusePort: true,
+  workers: true,
+  accessLog: true,
+};
+
+/**
+ * Checks how an application is to be served.
+ *
+ * @throws {TypeError} When an option is unknown.
+ */
+export function checkRunOptions(options: RunOptions): void {
+  checkOptions(options, RUN_OPTIONS, "run the App");
 }
 
 /** What can be served. */

@@ -19,6 +19,7 @@
  * @module
  */
 import type { Issue, ProblemDetails } from "./errors.ts";
+import { type OptionNames, readOptions } from "./options.ts";
 
 /** An application, or anything else that answers requests. */
 export interface Testable {
@@ -43,6 +44,25 @@ export interface TestRequestInit extends Omit<RequestInit, "method" | "body"> {
   /** Cookies to send. */
   cookies?: Readonly<Record<string, string>>;
 }
+
+const REQUEST_OPTIONS: OptionNames<TestRequestInit> = {
+  query: true,
+  json: true,
+  body: true,
+  cookies: true,
+  headers: true,
+  signal: true,
+  cache: true,
+  credentials: true,
+  integrity: true,
+  keepalive: true,
+  mode: true,
+  redirect: true,
+  referrer: true,
+  referrerPolicy: true,
+  window: true,
+  priority: true,
+};
 
 /** A value that can be written into a query. */
 export type QueryPart = string | number | boolean | bigint | null;
@@ -188,6 +208,7 @@ export class TestClient implements AsyncDisposable {
    * @param method The method.
    * @param path The path, with or without a query.
    * @param init The query, headers and body.
+   * @throws {TypeError} When an option is unknown.
    */
   request(method: string, path: string, init: TestRequestInit = {}): TestReply {
     return new TestReply(this.#send(this.#requestOf(method, path, init)));
@@ -204,7 +225,8 @@ export class TestClient implements AsyncDisposable {
   }
 
   #requestOf(method: string, path: string, init: TestRequestInit): Request {
-    const { query = {}, json, body, cookies, ...rest } = init;
+    const given = readOptions(init, REQUEST_OPTIONS, `send ${method} ${path}`);
+    const { query = {}, json, body, cookies, ...rest } = given;
     const url = new URL(this.#base + path);
     for (const [name, parts] of Object.entries(query)) {
       for (const part of Array.isArray(parts) ? parts : [parts]) {

@@ -1,6 +1,7 @@
 /** Dependencies: values that the server supplies to handlers and to one another. */
 import type { HttpRequest } from "../http/request.ts";
 import type { RouteDeclaration } from "../http/route_info.ts";
+import { checkOptions, type OptionNames } from "../options.ts";
 import type { NotSchemas, OutputOf, Schemas } from "../schema/declared.ts";
 import { isSchema } from "../schema/schema.ts";
 import { isAsyncFunction, isAsyncGeneratorFunction } from "./async_function.ts";
@@ -147,15 +148,15 @@ export interface DependencyNode extends Dependency<unknown> {
   readonly cleansUp: boolean;
 }
 
-const OPTIONS = new Set([
-  "state",
-  "params",
-  "query",
-  "headers",
-  "cookies",
-  "deps",
-  "security",
-]);
+const OPTIONS: OptionNames<AnyOptions> = {
+  state: true,
+  params: true,
+  query: true,
+  headers: true,
+  cookies: true,
+  deps: true,
+  security: true,
+};
 
 /**
  * Declares a dependency: a value that is made for a request before the handler runs. It is made
@@ -291,13 +292,7 @@ function makeNode(
     );
   }
   const name = resolve.name === "" ? "dependency" : resolve.name;
-  for (const key of Object.keys(options)) {
-    if (!OPTIONS.has(key)) {
-      throw new TypeError(
-        `Cannot declare ${name}: the option "${key}" is unknown, use ${[...OPTIONS].join(", ")}`,
-      );
-    }
-  }
+  checkOptions(options, OPTIONS, `declare ${name}`);
   const { params, query, headers, cookies } = options;
   const deps = Object.entries(options.deps ?? {}).map(([key, given]) => [key, dependencyNodeOf(given, key)] as const);
   return {

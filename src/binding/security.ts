@@ -1,5 +1,7 @@
 /** Reads what a dependency says of the credentials that it takes. */
 import * as v from "valibot";
+import { nearest } from "../options.ts";
+import { nodeOf, type SchemaNode } from "../schema/schema.ts";
 import type {
   OAuth2Flow,
   OAuth2Flows,
@@ -96,7 +98,7 @@ function readScheme(given: unknown, name: string, owner: string): ReadScheme {
   };
   if (!NAME.test(name)) fail('has a name that the document cannot hold, use letters, digits, ".", "-" and "_"');
   const { success, output, issues } = v.safeParse(SCHEME, given);
-  if (!success) return fail(faultOf(issues[0]));
+  if (!success) return fail(faultOf(issues[0], given));
   if (!("scopes" in output)) return { scheme: output, scopes: [] };
   const { scopes = [], ...scheme } = output;
   const unknown = scheme.type === "oauth2" && scopes.find((scope) => !offers(scheme.flows, scope));
@@ -104,12 +106,28 @@ function readScheme(given: unknown, name: string, owner: string): ReadScheme {
   return { scheme, scopes };
 }
 
-function faultOf({ path, expected }: v.BaseIssue<unknown>): string {
+function faultOf({ path, expected }: v.BaseIssue<unknown>, given: unknown): string {
   if (!path) return "must be an object";
   const place = path.map(({ key }) => String(key)).join(".");
-  if (expected === "never") return `has the unknown member "${place}"`;
+  if (expected === "never") {
+    const keys = path.map(({ key }) => String(key));
+    return `has the unknown member "${place}", the nearest is "${nearest(keys.at(-1)!, membersBeside(keys, given))}"`;
+  }
   // valibot names the key itself where it is missing.
   return expected === JSON.stringify(path.at(-1)?.key) ? `must have "${place}"` : `must have ${expected} as "${place}"`;
+}
+
+/** The members that may stand in the place of an unknown one. */
+function membersBeside(keys: readonly string[], given: unknown): string[] {
+  const { type } = given as { readonly type: unknown };
+  let node = nodeOf(SCHEME).options!.map((kind) => kind as SchemaNode).find(({ entries }) =>
+    entries!.type!.literal === type
+  )!;
+  for (const key of keys.slice(0, -1)) {
+    const member = node.entries![key]!;
+    node = member.wrapped ?? member;
+  }
+  return Object.keys(node.entries!);
 }
 
 function offers(flows: OAuth2Flows, scope: string): boolean {

@@ -4,7 +4,7 @@ import { parseArgs } from "@std/cli/parse-args";
 import { type Command, HELP, type Invocation, type Option } from "./command.ts";
 import { CommandError, USAGE_EXIT_CODE } from "./command_error.ts";
 import { isPermissionFlag } from "./deno_flags.ts";
-import { nearest } from "./nearest.ts";
+import { nearest } from "../options.ts";
 
 /**
  * Parses what follows a command's name. Gives `null` if the help was asked for.

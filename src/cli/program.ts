@@ -9,7 +9,7 @@ import { ROUTES } from "./commands/routes.ts";
 import { RUN } from "./commands/run.ts";
 import { TOPICS } from "./commands/topics.ts";
 import { commandHelp, programHelp } from "./help.ts";
-import { nearest } from "./nearest.ts";
+import { nearest } from "../options.ts";
 import { parseInvocation, unknownOption } from "./parse.ts";
 
 const VERSION: Option = {

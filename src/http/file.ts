@@ -1,6 +1,7 @@
 /** Files on disk as replies. */
 import { HTTPError } from "../errors.ts";
 import { nodePath, nodeUrl } from "../node.ts";
+import { checkOptions, type OptionNames } from "../options.ts";
 import { partOf } from "./blob_part.ts";
 import { DiskBlob } from "./disk_blob.ts";
 import { pathWithin, unlessAbsent } from "./path_within.ts";
@@ -14,6 +15,8 @@ export interface FileOptions {
   /** Makes browsers save the file, under this name, where they would show it otherwise. */
   filename?: string;
 }
+
+const OPTIONS: OptionNames<FileOptions> = { root: true, type: true, filename: true };
 
 /** A file on disk, as a reply has it. */
 export class ServedFile extends File {
@@ -51,6 +54,7 @@ export class ServedFile extends File {
  *
  * @param path Where the file is.
  * @param options How it is sent.
+ * @throws {TypeError} When an option is unknown.
  * @throws {HTTPError} With 404, when there is no such file, or what is there is none, as a folder.
  * @throws {Deno.errors.NotFound} When the root does not exist.
  *
@@ -75,6 +79,7 @@ export class ServedFile extends File {
  * ```
  */
 export async function file(path: string | URL, options: FileOptions = {}): Promise<File> {
+  checkOptions(options, OPTIONS, "send the file");
   const { root, type, filename } = options;
   const place = root === undefined ? toPath(path) : await pathWithin(toPath(root), String(path));
   const info = place === undefined ? undefined : await Deno.stat(place).catch(unlessAbsent);

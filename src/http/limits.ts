@@ -1,6 +1,7 @@
 /** The bounds of a request, on by default. */
 
 import { type Duration, toMilliseconds } from "../duration.ts";
+import { readOptions } from "../options.ts";
 import { quote } from "../quote.ts";
 
 /** Bounds of what a client can send. Each can be set on the application and on a route. */
@@ -81,12 +82,8 @@ export function resolveLimits(
 ): ResolvedLimits {
   if (given === undefined) return base;
   const resolved = { ...base };
-  for (const [key, value] of Object.entries(given)) {
-    if (!isLimit(key)) {
-      const known = Object.keys(DEFAULT_LIMITS).join(", ");
-      throw new TypeError(`Cannot set the limits of ${owner}: "${key}" is unknown, use ${known}`);
-    }
-    if (value === undefined) continue;
+  const limits = readOptions<Limits>(given, DEFAULT_LIMITS, `set the limits of ${owner}`);
+  for (const [key, value] of Object.entries(limits) as [keyof Limits, number][]) {
     if (key === "readTimeout") resolved[key] = toMilliseconds(value, `the readTimeout of ${owner}`);
     else if (typeof value === "number" && value > 0) resolved[key] = value;
     else {throw new RangeError(
@@ -94,8 +91,4 @@ export function resolveLimits(
       );}
   }
   return resolved;
-}
-
-function isLimit(key: string): key is keyof Limits {
-  return Object.hasOwn(DEFAULT_LIMITS, key);
 }

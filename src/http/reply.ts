@@ -1,5 +1,6 @@
 /** Makes replies: of handlers' results, of errors, and by the helpers that handlers use. */
 import { HTTPError, isHTTPError } from "../errors.ts";
+import { checkOptions, type OptionNames } from "../options.ts";
 import { quote } from "../quote.ts";
 import { stringify } from "./json.ts";
 import type { HttpRequest } from "./request.ts";
@@ -12,6 +13,8 @@ const { Response: PlatformResponse, Blob: PlatformBlob } = globalThis;
 const TEXT = "text/plain;charset=UTF-8";
 const HTML = "text/html;charset=UTF-8";
 const PROBLEM = { "content-type": "application/problem+json" };
+
+const RESPONSE_OPTIONS: OptionNames<ResponseInit> = { status: true, statusText: true, headers: true };
 
 /** The statuses whose replies have no body: the platform makes no `Response` with both. */
 export const WITHOUT_BODY: ReadonlySet<number> = new Set([204, 205, 304]);
@@ -52,6 +55,7 @@ export function toReply(
  *
  * @param body The text.
  * @param init The status and further headers.
+ * @throws {TypeError} When an option is unknown.
  *
  * @example Plain text
  * ```ts
@@ -73,6 +77,7 @@ export function text(body: string, init?: ResponseInit): Response {
  *
  * @param body The markup.
  * @param init The status and further headers.
+ * @throws {TypeError} When an option is unknown.
  *
  * @example A page
  * ```ts
@@ -179,7 +184,9 @@ async function streamReply(
 }
 
 function textual(body: string, type: string, init: ResponseInit = {}): Response {
+  // Another reply may be given, too, as the platform has it.
+  if (!(init instanceof PlatformResponse)) checkOptions(init, RESPONSE_OPTIONS, "make the reply");
   const headers = new Headers(init.headers);
   if (!headers.has("content-type")) headers.set("content-type", type);
-  return new Response(body, { ...init, headers });
+  return new Response(body, { status: init.status ?? 200, statusText: init.statusText ?? "", headers });
 }

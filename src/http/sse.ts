@@ -1,5 +1,6 @@
 /** What a handler returns to send events: `SSE()`. */
 import { type Duration, toMilliseconds } from "../duration.ts";
+import { checkOptions, type OptionNames } from "../options.ts";
 import { Subscription } from "../topics/subscription.ts";
 import type { ChunkOptions, EventChunks } from "./sse_chunks.ts";
 import { type DataEncoding, type Misread, toRetry } from "./sse_event.ts";
@@ -27,6 +28,8 @@ export interface SSEOptions {
   encode?: DataEncoding;
 }
 
+const OPTIONS: OptionNames<SSEOptions> = { retry: true, heartbeat: true, encode: true };
+
 let take: (stream: EventStream) => EventChunks;
 
 /** Events on their way to one client: what {@linkcode SSE} makes, for a handler to return. */
@@ -45,10 +48,8 @@ export class EventStream {
    * @ignore
    */
   constructor(source: unknown, options: SSEOptions) {
-    const { retry, heartbeat = "15s", encode = "json", ...unknown } = options;
-    for (const key of Object.keys(unknown)) {
-      throw new TypeError(`Cannot send events: the option "${key}" is unknown, use retry, heartbeat or encode`);
-    }
+    checkOptions(options, OPTIONS, "send events");
+    const { retry, heartbeat = "15s", encode = "json" } = options;
     if (encode !== "json" && encode !== "text") {
       throw new TypeError(`Cannot send events: encode must be "json" or "text", got "${encode}"`);
     }

@@ -1,13 +1,14 @@
 /** What was declared in one place: routes, middlewares, and whether it is too late to add any. */
 import { RouteError } from "../errors.ts";
+import { readOptions } from "../options.ts";
 import { checkMiddleware, type Middleware } from "./middleware.ts";
 import { assignOperationIds } from "./operation_id.ts";
 import { parsePath, parsePrefix } from "./path.ts";
 import type { RouteDeclaration, WebSocketDeclaration } from "../http/route_info.ts";
-import { Route } from "./route.ts";
+import { Route, ROUTE_OPTIONS } from "./route.ts";
 import type { MiddlewareScope } from "./route_record.ts";
 import { RouteList } from "./table.ts";
-import { WebSocketRoute } from "./websocket_route.ts";
+import { WEBSOCKET_OPTIONS, WebSocketRoute } from "./websocket_route.ts";
 
 const METHOD = /^[A-Z][A-Z-]*$/;
 
@@ -111,8 +112,9 @@ export class Registry implements MiddlewareScope {
         `Cannot register a route at "${full}": "${wrong}" is no method that can be served`,
       );
     }
+    const declared = readOptions(options, ROUTE_OPTIONS, `register ${methods.join(", ")} ${full}`);
     const routes = methods.map((method, index) =>
-      Route.declare(method, full, index === 0 ? options : withoutNames(options), handler, this)
+      Route.declare(method, full, index === 0 ? declared : withoutNames(declared), handler, this)
     );
     this.#add(routes);
   }
@@ -125,7 +127,14 @@ export class Registry implements MiddlewareScope {
    */
   registerWebSocket(path: string, options: WebSocketDeclaration, handler: unknown): void {
     const full = this.#place(path, "WEBSOCKET");
-    this.#add([WebSocketRoute.declare(full, options, handler, this)]);
+    if (typeof options === "object" && options !== null && "tool" in options) {
+      throw new RouteError(
+        "tool",
+        `Cannot expose WEBSOCKET ${full} as a tool: agents cannot converse over a WebSocket, leave out "tool"`,
+      );
+    }
+    const declared = readOptions(options, WEBSOCKET_OPTIONS, `register WEBSOCKET ${full}`);
+    this.#add([WebSocketRoute.declare(full, declared, handler, this)]);
   }
 
   /**
@@ -203,6 +212,7 @@ export class Registry implements MiddlewareScope {
 /** A name is that of one operation, and of one tool: the further methods of a route get names of their own. */
 function withoutNames({ operationId: _, ...options }: RouteDeclaration): RouteDeclaration {
   if (typeof options.tool !== "object" || options.tool === null) return options;
-  const { name: __, ...tool } = options.tool;
+  // A copy would lose what is inherited.
+  const tool = Object.create(options.tool, { name: { value: undefined } });
   return { ...options, tool };
 }

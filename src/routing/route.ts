@@ -3,6 +3,7 @@ import { isAsyncFunction, isAsyncGeneratorFunction } from "../binding/async_func
 import { WITHOUT_BODY } from "../http/reply.ts";
 import type { HttpRequest } from "../http/request.ts";
 import type { RouteDeclaration } from "../http/route_info.ts";
+import type { OptionNames } from "../options.ts";
 import { quote } from "../quote.ts";
 import { isForm } from "../schema/form_schema.ts";
 import { isSchema } from "../schema/schema.ts";
@@ -15,26 +16,27 @@ export type AnyHandler = (
   args: never,
 ) => Promise<unknown> | AsyncGenerator<unknown>;
 
-const OPTIONS = new Set([
-  "params",
-  "query",
-  "headers",
-  "cookies",
-  "body",
-  "form",
-  "deps",
-  "response",
-  "responses",
-  "status",
-  "summary",
-  "description",
-  "doc",
-  "tags",
-  "operationId",
-  "deprecated",
-  "tool",
-  "limits",
-]);
+/** The options of a route. */
+export const ROUTE_OPTIONS: OptionNames<RouteDeclaration> = {
+  params: true,
+  query: true,
+  headers: true,
+  cookies: true,
+  body: true,
+  form: true,
+  deps: true,
+  response: true,
+  responses: true,
+  status: true,
+  summary: true,
+  description: true,
+  doc: true,
+  tags: true,
+  operationId: true,
+  deprecated: true,
+  tool: true,
+  limits: true,
+};
 
 /** A route that answers requests. */
 export class Route extends RouteRecord {
@@ -65,7 +67,7 @@ export class Route extends RouteRecord {
   ): Route {
     const name = `${method} ${path}`;
     checkHandler(handler, name);
-    checkOptions(options, name);
+    checkDeclaration(options, name);
     checkStatus(options, handler, name);
     return new Route(declaredParts(method, path, options, handler.name, scope), handler);
   }
@@ -86,19 +88,7 @@ function checkHandler(
   );
 }
 
-function checkOptions(options: RouteDeclaration, name: string): void {
-  if (typeof options !== "object" || options === null) {
-    throw new TypeError(
-      `Cannot register ${name}: the options must be an object, got ${typeof options}`,
-    );
-  }
-  for (const key of Object.keys(options)) {
-    if (!OPTIONS.has(key)) {
-      throw new TypeError(
-        `Cannot register ${name}: the option "${key}" is unknown, use ${[...OPTIONS].join(", ")}`,
-      );
-    }
-  }
+function checkDeclaration(options: RouteDeclaration, name: string): void {
   const { response, body } = options;
   for (
     const [key, schema] of Object.entries({

@@ -5,6 +5,7 @@ import type { WebSocketDeclaration } from "../http/route_info.ts";
 import type { MessageCodec, WebSocketConnection } from "../http/websocket_connection.ts";
 import { readOrigins } from "../http/websocket_handshake.ts";
 import { compileDecoding, compileEncoding } from "../http/websocket_messages.ts";
+import type { OptionNames } from "../options.ts";
 import { isSchema } from "../schema/schema.ts";
 import type { PathTemplate } from "./path.ts";
 import { declaredParts, type MiddlewareScope, type RecordParts, RouteRecord } from "./route_record.ts";
@@ -14,19 +15,20 @@ const METHOD = "WEBSOCKET";
 
 const DEFAULT_IDLE_TIMEOUT: Duration = "120s";
 
-const OPTIONS = new Set([
-  "params",
-  "query",
-  "headers",
-  "cookies",
-  "deps",
-  "receive",
-  "send",
-  "origins",
-  "protocols",
-  "idleTimeout",
-  "limits",
-]);
+/** The options of a WebSocket route. */
+export const WEBSOCKET_OPTIONS: OptionNames<WebSocketDeclaration> = {
+  params: true,
+  query: true,
+  headers: true,
+  cookies: true,
+  deps: true,
+  receive: true,
+  send: true,
+  origins: true,
+  protocols: true,
+  idleTimeout: true,
+  limits: true,
+};
 
 /** The names of subprotocols, as those of headers: RFC 9110, section 5.6.2. */
 const TOKEN = /^[!#$%&'*+.^_`|~\w-]+$/;
@@ -74,7 +76,7 @@ export class WebSocketRoute extends RouteRecord {
   ): WebSocketRoute {
     const name = `${METHOD} ${path}`;
     checkHandler(handler, name);
-    checkOptions(options, name);
+    checkDeclaration(options, name);
     const { receive, send, origins, protocols = [], idleTimeout = DEFAULT_IDLE_TIMEOUT } = options;
     checkProtocols(protocols, name);
     const plan: WebSocketPlan = {
@@ -100,16 +102,7 @@ function checkHandler(handler: unknown, name: string): asserts handler is WebSoc
   );
 }
 
-function checkOptions(options: WebSocketDeclaration, name: string): void {
-  if (typeof options !== "object" || options === null) {
-    throw new TypeError(`Cannot register ${name}: the options must be an object, got ${typeof options}`);
-  }
-  for (const key of Object.keys(options)) {
-    if (OPTIONS.has(key)) continue;
-    throw new TypeError(
-      `Cannot register ${name}: the option "${key}" is unknown to a WebSocket, use ${[...OPTIONS].join(", ")}`,
-    );
-  }
+function checkDeclaration(options: WebSocketDeclaration, name: string): void {
   const { receive, send } = options;
   for (const [key, schema] of Object.entries({ receive, send })) {
     if (schema === undefined || isSchema(schema)) continue;

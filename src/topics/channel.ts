@@ -1,4 +1,5 @@
 /** The inside of a topic in this process: what publishes to its log, and what follows it while somebody reads. */
+import { checkOptions, type OptionNames } from "../options.ts";
 import { LogReader } from "./log_reader.ts";
 import { isSameEpoch } from "./message_id.ts";
 import { Publisher, type PublishResult } from "./publisher.ts";
@@ -6,7 +7,7 @@ import { Reader } from "./reader.ts";
 import type { LogRef, NewMessage, TopicStore } from "./store.ts";
 import { checkId, Subscription } from "./subscription.ts";
 import { Tail } from "./tail.ts";
-import { refuseUnknown, type ResolvedTopicOptions } from "./topic_options.ts";
+import type { ResolvedTopicOptions } from "./topic_options.ts";
 
 /** What the topics of an application share. */
 export interface ChannelContext {
@@ -33,6 +34,8 @@ export interface SubscribeOptions {
   /** Closes the subscription when it is aborted. */
   signal?: AbortSignal;
 }
+
+const SUBSCRIBE_OPTIONS: OptionNames<SubscribeOptions> = { after: true, from: true, signal: true };
 
 /** Publishes to a log, and reads it. */
 export class Channel<Data> {
@@ -79,8 +82,9 @@ export class Channel<Data> {
   }
 
   /** Makes a reader. It is closed from the start while the application ends its streams. */
-  subscribe({ after, from = "now", signal, ...unknown }: SubscribeOptions): Subscription<Data> {
-    refuseUnknown(unknown, `subscribe to the topic "${this.name}"`, "after, from or signal");
+  subscribe(options: SubscribeOptions): Subscription<Data> {
+    checkOptions(options, SUBSCRIBE_OPTIONS, `subscribe to the topic "${this.name}"`);
+    const { after, from = "now", signal } = options;
     if (after !== undefined) checkId(after);
     const isDate = from instanceof Date && !Number.isNaN(from.getTime());
     if (from !== "now" && from !== "earliest" && !isDate) {

@@ -1,5 +1,6 @@
 /** Where the store of durable topics is: as the application says, or the environment, or beside the program. */
 import { nodeUrl } from "../node.ts";
+import { checkOptions, type OptionNames } from "../options.ts";
 import type { TopicStore } from "./store.ts";
 
 /** A database of Deno KV on the network: a self-hosted denokv, or that of Deno Deploy. */
@@ -38,6 +39,8 @@ export interface AttachedLocation {
 /** Where a store in Deno KV is. */
 export type KvLocation = FileLocation | DatabaseLocation | AttachedLocation;
 
+const DATABASE_OPTIONS: OptionNames<TopicsDatabase> = { url: true, token: true };
+
 /** Beside the program. */
 const DEFAULT_FILE = ".webfw/topics.sqlite";
 
@@ -55,6 +58,7 @@ export function toLocation(option: TopicsLocation): KvLocation | TopicStore {
   if (typeof option === "object" && option !== null) {
     if ("append" in option && typeof option.append === "function") return option;
     if ("url" in option) {
+      checkOptions(option, DATABASE_OPTIONS, "keep topics");
       const { url, token } = option;
       const address = URL.parse(url);
       if (address && (token === undefined || typeof token === "string")) return fromUrl(address, token);

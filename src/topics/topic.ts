@@ -1,4 +1,5 @@
 /** A topic as applications use it. */
+import { checkOptions, type OptionNames } from "../options.ts";
 import { toIssue } from "../schema/issues.ts";
 import type { Dataset } from "../schema/schema.ts";
 import { toValidator, type Validator } from "../schema/validator.ts";
@@ -7,7 +8,6 @@ import { countBytes, encodeData } from "./data.ts";
 import { InvalidMessageError } from "./invalid_message_error.ts";
 import type { PublishResult } from "./publisher.ts";
 import type { Subscription } from "./subscription.ts";
-import { refuseUnknown } from "./topic_options.ts";
 
 /** How a message is published. */
 export interface PublishOptions {
@@ -27,6 +27,8 @@ export interface PublishOptions {
    */
   signal?: AbortSignal;
 }
+
+const PUBLISH_OPTIONS: OptionNames<PublishOptions> = { id: true, type: true, signal: true };
 
 /** In UTF-16 units. The id is a part of a key, whose length stores limit. */
 const MAX_TEXT_LENGTH = 256;
@@ -94,8 +96,8 @@ export class Topic<Data = unknown, Input = Data> {
    * message had not been sent when it had waited for 30 seconds and those before it failed, or when the application stopped.
    */
   async publish(data: Input, options: PublishOptions = {}): Promise<PublishResult> {
-    const { id, type, signal, ...unknown } = options;
-    refuseUnknown(unknown, `publish to the topic "${this.name}"`, "id, type or signal");
+    checkOptions(options, PUBLISH_OPTIONS, `publish to the topic "${this.name}"`);
+    const { id, type, signal } = options;
     if (id !== undefined) this.#checkText(id, "id");
     if (type !== undefined) this.#checkType(type);
     const checked = this.#validator?.validate(data);

@@ -1,5 +1,6 @@
 /** What a topic is declared with, checked and filled in. */
 import { type Duration, toMilliseconds } from "../duration.ts";
+import { checkOptions, type OptionNames, readOptions } from "../options.ts";
 import { quote } from "../quote.ts";
 import { isSchema, type Schema } from "../schema/schema.ts";
 import type { LogPolicy } from "./store.ts";
@@ -62,6 +63,9 @@ export interface ResolvedTopicOptions {
   readonly buffer: number;
 }
 
+const OPTIONS: OptionNames<TopicOptions> = { schema: true, durable: true, retention: true, dedupe: true, buffer: true };
+const RETENTION_OPTIONS: OptionNames<Retention> = { age: true, count: true, bytes: true };
+
 const MIB = 1024 * 1024;
 const DEFAULT_RETENTION: Retention = { count: 1000 };
 const DEFAULT_DURABLE_RETENTION: Retention = { age: "7d" };
@@ -78,20 +82,16 @@ const MAX_DURABLE_DEDUPE = 10 * 365 * 24 * 60 * 60 * 1000;
  */
 export function resolveTopicOptions(options: TopicOptions, name: string): ResolvedTopicOptions {
   const owner = `the topic "${name}"`;
-  const { schema, durable = false, dedupe = "2m", buffer = 256, ...others } = options;
-  const { retention = {}, ...rest } = others;
-  refuseUnknown(rest, `make ${owner}`, "schema, durable, retention, dedupe or buffer");
+  checkOptions(options, OPTIONS, `make ${owner}`);
+  const { schema, durable = false, retention: given = {}, dedupe = "2m", buffer = 256 } = options;
+  const retention = readOptions(given, RETENTION_OPTIONS, `set the retention of ${owner}`);
   if (typeof durable !== "boolean") throw new TypeError(`Cannot make ${owner}: durable must be true or false`);
   if (schema !== undefined && !isSchema(schema)) {
     throw new TypeError(`Cannot make ${owner}: schema must be a valibot schema`);
   }
-  if (typeof retention !== "object" || retention === null || Array.isArray(retention)) {
-    throw new TypeError(`Cannot make ${owner}: retention must be an object of age, count or bytes`);
-  }
   const isBound = Object.keys(retention).length > 0;
   const bounds = isBound ? retention : durable ? DEFAULT_DURABLE_RETENTION : DEFAULT_RETENTION;
-  const { age, count = Infinity, bytes = DEFAULT_BYTES, ...unknown } = bounds;
-  refuseUnknown(unknown, `set the retention of ${owner}`, "age, count or bytes");
+  const { age, count = Infinity, bytes = DEFAULT_BYTES } = bounds;
   return {
     schema,
     isDurable: durable,
@@ -137,15 +137,4 @@ function toBound(value: number, most: number, name: string): number {
   if ((Number.isInteger(value) || value === Infinity) && value > 0 && value <= most) return value;
   const range = most === Infinity ? "a whole number above 0" : `a whole number from 1 to ${most}`;
   throw new RangeError(`Cannot set ${name}: it must be ${range}, got ${quote(value)}`);
-}
-
-/**
- * Refuses options that are left when those that are known were taken out.
- *
- * @throws {TypeError} When there are any.
- */
-export function refuseUnknown(options: object, action: string, known: string): void {
-  for (const key of Object.keys(options)) {
-    throw new TypeError(`Cannot ${action}: the option "${key}" is unknown, use ${known}`);
-  }
 }

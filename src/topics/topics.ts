@@ -78,9 +78,9 @@ export class Topics {
    */
   topic<Data = unknown, Input = Data>(name: string, options?: TopicOptions<Data, Input>): Topic<Data, Input> {
     const entry = this.#find(name);
-    if (entry && options) checkAgreement(entry.channel.options, options, name);
+    if (entry && options !== undefined) checkAgreement(entry.channel.options, options, name);
     // The topic of a name is what it was declared as; checked where the options are given again.
-    return (entry ?? this.#add(name, options ?? {})).topic as Topic<Data, Input>;
+    return (entry ?? this.#add(name, options)).topic as Topic<Data, Input>;
   }
 
   /**
@@ -177,7 +177,7 @@ export class Topics {
     return entry;
   }
 
-  #add(name: string, options: TopicOptions): Entry {
+  #add(name: string, options: TopicOptions = {}): Entry {
     checkName(name);
     const channel = new Channel(name, resolveTopicOptions(options, name), this.#context);
     const entry: Entry = { topic: new Topic(channel), channel };

@@ -157,7 +157,7 @@ Deno.test("A mistake in SSE() is an error where it is made", () => {
   );
   assertThrows(make([]), TypeError, "at least one");
   assertThrows(make([each()]), TypeError, "a list must hold subscriptions");
-  assertThrows(make(each(), { beat: 1 }), TypeError, '"beat" is unknown, use retry, heartbeat or encode');
+  assertThrows(make(each(), { beat: 1 }), TypeError, '"beat" is unknown, the nearest is "heartbeat"');
   assertThrows(make(each(), { encode: "xml" }), TypeError, 'encode must be "json" or "text", got "xml"');
   for (const time of [-1, NaN, "soon"]) assertThrows(make(each(), { heartbeat: time }));
   const topic = new App().topic("a");

@@ -18,6 +18,25 @@ Deno.test("a WebSocket is in the table of routes, and neither in the document no
   assertEquals(app.openapi().paths["/chat"]?.get?.operationId, "chat");
 });
 
+Deno.test("tool on a WebSocket is RouteError code tool, below a prefix too, and nothing is registered", () => {
+  const app = new App();
+  const router = new Router({ prefix: "/v1" });
+  const options = { tool: true } as Record<never, never>;
+  const table = [
+    [() => app.websocket("/chat", options, async () => {}), "/chat"],
+    [() => router.websocket("/chat", options, async () => {}), "/v1/chat"],
+  ] as const;
+  for (const [declare, path] of table) {
+    const error = assertThrows(declare, RouteError);
+    assertEquals(error.code, "tool");
+    assertEquals(
+      error.message,
+      `Cannot expose WEBSOCKET ${path} as a tool: agents cannot converse over a WebSocket, leave out "tool"`,
+    );
+  }
+  assertEquals(app.routes, []);
+});
+
 Deno.test("what cannot be served throws where it is declared", () => {
   const app = new App();
   const handler = async (): Promise<void> => {};
@@ -31,8 +50,7 @@ Deno.test("what cannot be served throws where it is declared", () => {
       ],
       [declare({}, async function* () {}), "the handler must be an async function"],
       [declare({}, "chat"), "the handler must be an async function, got string"],
-      [declare({ response: v.string() }), 'the option "response" is unknown to a WebSocket, use params, query'],
-      [declare({ tool: true }), 'the option "tool" is unknown to a WebSocket'],
+      [declare({ response: v.string() }), 'Cannot register WEBSOCKET /: the option "response" is unknown'],
       [declare({ receive: "text" }), '"receive" must be a valibot schema'],
       [declare({ send: {} }), '"send" must be a valibot schema'],
       [declare({ receive: v.object({ on: v.date() }) }), 'a schema of kind "date" cannot be read from JSON'],

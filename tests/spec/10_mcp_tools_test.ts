@@ -156,7 +156,7 @@ Deno.test("Wrong options of a tool are refused when the route is registered", ()
   assertEquals(register("yes"), 'Cannot register GET /x: "tool" must be true, or its options');
   assertEquals(
     register({ title: "x" }),
-    'Cannot register GET /x: the option "tool.title" is unknown, use name, description, annotations',
+    'Cannot register GET /x: the option "tool.title" is unknown, the nearest is "tool.name"; there are name, description, annotations',
   );
   assertEquals(register({ name: 1 }), 'Cannot register GET /x: "tool.name" must be of type string');
   assertEquals(

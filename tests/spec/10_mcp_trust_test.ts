@@ -87,7 +87,10 @@ Deno.test("A rebound name is refused, although Origin and Host agree", async () 
 
 Deno.test("Whom to trust is checked when the application is made", () => {
   const refused = (mcp: unknown) => assertThrows(() => new App({ mcp: mcp as McpTrust }), TypeError).message;
-  assertEquals(refused({ host: [] }), 'Cannot set the option mcp: "host" is unknown, use hosts and origins');
+  assertEquals(
+    refused({ host: [] }),
+    'Cannot set mcp: the option "host" is unknown, the nearest is "hosts"; there are hosts, origins',
+  );
   for (const host of ["https://books.example", "books.example:443", "books.example/", "*"]) {
     const message = `Cannot set mcp.hosts: "${host}" is no name of a host, write it like "books.example"`;
     assertEquals(refused({ hosts: [host] }), message);

@@ -12,7 +12,7 @@ const TYPESCRIPT = "6.0.";
 
 const DECLARATIONS = `
 import {
-  anySecurity, App, dependency, HTTPError, type Middleware, Router, stateType, ValidationError,
+  anySecurity, App, dependency, file, HTTPError, type Middleware, Router, SSE, stateType, text, ValidationError,
 } from "@webfw/core";
 import { TestClient } from "@webfw/core/testing";
 import * as v from "valibot";

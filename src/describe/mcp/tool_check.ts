@@ -2,14 +2,16 @@
 import { isAsyncGeneratorFunction } from "../../binding/async_function.ts";
 import { isStream } from "../../binding/stream_body.ts";
 import { RouteError } from "../../errors.ts";
+import type { ToolAnnotations, ToolOptions } from "../../http/route_info.ts";
+import { checkOptions, type OptionNames } from "../../options.ts";
 import type { Route } from "../../routing/route.ts";
 import { holdsBinary, isBinary } from "../json_schema/binary.ts";
 import { argumentsOf } from "./tool_arguments.ts";
 import { isTool } from "./tool_options.ts";
 
 /** What a tool's options may hold, and of which type. */
-const OPTIONS = { name: "string", description: "string", annotations: "object" };
-const ANNOTATIONS = {
+const OPTIONS: Record<keyof ToolOptions, string> = { name: "string", description: "string", annotations: "object" };
+const ANNOTATIONS: Record<keyof ToolAnnotations, string> = {
   title: "string",
   readOnlyHint: "boolean",
   destructiveHint: "boolean",
@@ -31,7 +33,7 @@ export function checkTool(route: Route): void {
   const { tool } = route.options;
   if (typeof tool === "object" && tool !== null) {
     checkMembers(tool, OPTIONS, "tool", route);
-    checkMembers(tool.annotations ?? {}, ANNOTATIONS, "tool.annotations", route);
+    checkMembers(tool.annotations === undefined ? {} : tool.annotations, ANNOTATIONS, "tool.annotations", route);
     if (tool.name !== undefined && !NAME.test(tool.name)) {
       throw toolRefusal(route, `the name "${tool.name}" must be 1 to 64 letters, digits, "_" and "-"`);
     }
@@ -73,12 +75,10 @@ function checkNames(route: Route): void {
   if (deps && (body || form)) argumentsOf(route);
 }
 
-function checkMembers(given: object, known: Readonly<Record<string, string>>, name: string, route: Route): void {
-  for (const [key, value] of Object.entries(given)) {
-    if (!Object.hasOwn(known, key)) {
-      const names = Object.keys(known).join(", ");
-      throw new TypeError(`Cannot register ${route.name}: the option "${name}.${key}" is unknown, use ${names}`);
-    }
+function checkMembers<Given extends object>(given: Given, known: OptionNames<Given>, name: string, route: Route): void {
+  checkOptions(given, known, `register ${route.name}`, `${name}.`);
+  for (const key of Object.keys(known) as (keyof Given & string)[]) {
+    const value = given[key];
     if (value !== undefined && typeof value !== known[key]) {
       throw new TypeError(`Cannot register ${route.name}: "${name}.${key}" must be of type ${known[key]}`);
     }

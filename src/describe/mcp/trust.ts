@@ -7,6 +7,7 @@
  */
 import { HTTPError } from "../../errors.ts";
 import type { HttpRequest } from "../../http/request.ts";
+import { checkOptions, type OptionNames } from "../../options.ts";
 
 /**
  * Whom the agent endpoint answers, beside clients that are no browsers.
@@ -44,6 +45,8 @@ export interface McpTrust {
   origins?: readonly string[];
 }
 
+const OPTIONS: OptionNames<McpTrust> = { hosts: true, origins: true };
+
 /** What a proxy on the same machine says of whom it speaks for. A page can say it, too, but cannot hide its `Origin`. */
 const FORWARDING = ["forwarded", "x-forwarded-for", "x-forwarded-host"];
 
@@ -54,11 +57,9 @@ const ORIGIN = /^[a-z][a-z\d+.-]*:\/\/[^\s/?#]+$/;
 /**
  * Makes what refuses requests that may come from a page without the right to ask: it throws an `HTTPError` with 403.
  *
- * @param trust Whom to answer.
- * @throws {TypeError} When an option is unknown, or no request could ever fit it.
+ * @param trust Whom to answer, as checked.
  */
 export function compileTrust(trust: McpTrust): (request: HttpRequest) => void {
-  checkTrust(trust);
   const hosts = trust.hosts && new Set(trust.hosts.map((host) => host.toLowerCase()));
   const origins = new Set(trust.origins);
   return (request) => {
@@ -76,10 +77,14 @@ export function compileTrust(trust: McpTrust): (request: HttpRequest) => void {
   };
 }
 
-function checkTrust({ hosts = [], origins = [], ...unknown }: McpTrust): void {
-  for (const key of Object.keys(unknown)) {
-    throw new TypeError(`Cannot set the option mcp: "${key}" is unknown, use hosts and origins`);
-  }
+/**
+ * Checks the option `mcp`.
+ *
+ * @throws {TypeError} When an option in it is unknown, or no request could ever fit it.
+ */
+export function checkTrust(trust: McpTrust): McpTrust {
+  checkOptions(trust, OPTIONS, "set mcp");
+  const { hosts = [], origins = [] } = trust;
   for (const host of hosts) {
     if (HOST.test(host)) continue;
     throw new TypeError(`Cannot set mcp.hosts: "${host}" is no name of a host, write it like "books.example"`);
@@ -88,6 +93,7 @@ function checkTrust({ hosts = [], origins = [], ...unknown }: McpTrust): void {
     if (origin === "*" || ORIGIN.test(origin)) continue;
     throw new TypeError(`Cannot set mcp.origins: "${origin}" is no origin, write it like "https://assistant.example"`);
   }
+  return trust;
 }
 
 /** Whether the client is on this machine and speaks for itself, as a browser under attack would. */

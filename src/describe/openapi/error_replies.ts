@@ -1,4 +1,5 @@
 /** The replies of errors, which all operations share. */
+import { checkOptions, type OptionNames } from "../../options.ts";
 import { isSchema, type Schema } from "../../schema/schema.ts";
 import { checkJson } from "../json_schema/json_check.ts";
 import type { Models } from "../json_schema/models.ts";
@@ -17,15 +18,16 @@ export interface ErrorShape {
   readonly contentType?: string;
 }
 
+const SHAPE_OPTIONS: OptionNames<ErrorShape> = { schema: true, contentType: true };
+
 /**
  * Checks what an application says of its error replies.
  *
  * @throws {TypeError} When it is no shape, or JSON cannot carry its schema.
  */
-export function checkErrorShape({ schema, contentType, ...unknown }: ErrorShape): void {
-  for (const key of Object.keys(unknown)) {
-    throw new TypeError(`Cannot set the error handler: the option "${key}" is unknown, use schema or contentType`);
-  }
+export function checkErrorShape(shape: ErrorShape): void {
+  checkOptions(shape, SHAPE_OPTIONS, "set the error handler");
+  const { schema, contentType } = shape;
   if (!isSchema(schema)) throw new TypeError('Cannot set the error handler: "schema" must be a valibot schema');
   if (contentType !== undefined && typeof contentType !== "string") {
     throw new TypeError(`Cannot set the error handler: "contentType" must be a string, got ${typeof contentType}`);

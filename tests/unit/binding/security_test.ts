@@ -69,7 +69,7 @@ Deno.test("What is no security scheme is refused, with its place", () => {
   assertEquals(refusal({ type: "http" }), 'the security scheme "it" must have "scheme"');
   assertEquals(refusal({ type: "http", scheme: 1 }), 'the security scheme "it" must have string as "scheme"');
   const inHeader = { type: "http", scheme: "bearer", in: "header" };
-  assertEquals(refusal(inHeader), 'the security scheme "it" has the unknown member "in"');
+  assertEquals(refusal(inHeader), 'the security scheme "it" has the unknown member "in", the nearest is "type"');
   const noUrl = { type: "oauth2", flows: { password: { scopes: {} } } };
   assertEquals(refusal(noUrl), 'the security scheme "it" must have "flows.password.tokenUrl"');
   const unknownScope = { ...oauth, scopes: ["read", "admin"] };

@@ -41,13 +41,13 @@ Deno.test("Where a retention is given, only its bounds hold, besides that of the
 
 Deno.test("A mistake in the options is an error that names the topic, the option and the cure", () => {
   const table: [options: Untyped, error: typeof TypeError | typeof RangeError, message: string][] = [
-    [{ lasting: true }, TypeError, 'Cannot make the topic "a": the option "lasting" is unknown, use schema, durable, '],
+    [{ lasting: true }, TypeError, 'Cannot make the topic "a": the option "lasting" is unknown, the nearest is '],
     [{ durable: "yes" }, TypeError, 'Cannot make the topic "a": durable must be true or false'],
     [{ schema: {} }, TypeError, 'Cannot make the topic "a": schema must be a valibot schema'],
-    [{ retention: null }, TypeError, 'Cannot make the topic "a": retention must be an object of age, count or bytes'],
-    [{ retention: "7d" }, TypeError, 'Cannot make the topic "a": retention must be an object of age, count or bytes'],
-    [{ retention: [] }, TypeError, 'Cannot make the topic "a": retention must be an object of age, count or bytes'],
-    [{ retention: { size: 1 } }, TypeError, 'retention of the topic "a": the option "size" is unknown, use age, count'],
+    [{ retention: null }, TypeError, 'the retention of the topic "a": the options must be an object, got null'],
+    [{ retention: "7d" }, TypeError, 'the retention of the topic "a": the options must be an object, got string'],
+    [{ retention: [] }, TypeError, 'the retention of the topic "a": the options must be an object, got a list'],
+    [{ retention: { size: 1 } }, TypeError, 'retention of the topic "a": the option "size" is unknown, the nearest is'],
     [{ retention: { age: "1w" } }, RangeError, 'the retention.age of the topic "a"'],
     [{ durable: true, dedupe: Infinity }, RangeError, "a store remembers ids for ten years at most, got "],
     [{ durable: true, dedupe: "3651d" }, RangeError, 'the dedupe of the topic "a"'],

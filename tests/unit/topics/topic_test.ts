@@ -103,12 +103,12 @@ Deno.test("An option that is misspelt is told of, when publishing and when subsc
   await assertRejects(
     () => topic.publish(1, { Id: "order 1" } as PublishOptions),
     TypeError,
-    'Cannot publish to the topic "orders": the option "Id" is unknown, use id, type or signal',
+    'Cannot publish to the topic "orders": the option "Id" is unknown, the nearest is "id"; there are id, type, signal',
   );
   assertThrows(
     () => topic.subscribe({ lastEventId: "x" } as SubscribeOptions),
     TypeError,
-    'Cannot subscribe to the topic "orders": the option "lastEventId" is unknown, use after, from or signal',
+    'Cannot subscribe to the topic "orders": the option "lastEventId" is unknown',
   );
 });
 
