@@ -4,6 +4,7 @@ import type { App } from "@webfw/core";
 import { join } from "node:path";
 import { bookshop } from "../../examples/bookshop/bookshop.ts";
 import { hostileApp } from "./hostile_app.ts";
+import { museumApp } from "./museum_app.ts";
 
 /** Documents as files, in a folder that is removed when this is disposed of. */
 export class Documents implements AsyncDisposable {
@@ -11,18 +12,21 @@ export class Documents implements AsyncDisposable {
   readonly folder: string;
   readonly bookshop: ReturnType<typeof bookshop>;
   readonly hostile: App;
+  readonly museum: App;
 
   private constructor(folder: string) {
     this.folder = folder;
     this.bookshop = bookshop(join(folder, "bookshop.sqlite"));
     this.hostile = hostileApp();
+    this.museum = museumApp();
   }
 
-  /** Writes those of the example and of the hostile application. */
+  /** Writes those of the example, of the hostile application and of the usual one. */
   static async write(): Promise<Documents> {
     const documents = new Documents(await Deno.makeTempDir({ prefix: "webfw_describe_" }));
     await documents.add("bookshop", documents.bookshop.openapi());
     await documents.add("hostile", documents.hostile.openapi());
+    await documents.add("museum", documents.museum.openapi());
     return documents;
   }
 
