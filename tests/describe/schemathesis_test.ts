@@ -1,0 +1,44 @@
+// schemathesis makes requests of the documents, valid ones and others, and looks at what comes back.
+//
+// Longer: `deno task fuzz:document`; another run: `WEBFW_SEED=7`, or `WEBFW_EXAMPLES=1000`.
+
+import { assertRejects } from "@std/assert";
+import { App } from "@webfw/core";
+import { join } from "node:path";
+import * as v from "valibot";
+import { CapturedLog } from "../spec/support/captured_log.ts";
+import { Serving } from "../spec/support/serving.ts";
+import { Documents } from "./documents.ts";
+import { isMissing, PYTHON_FOLDER, Toolbox } from "./toolbox.ts";
+
+const toolbox = await Toolbox.python();
+const ignore = await isMissing(toolbox);
+/** How many requests are made up for each operation, beside those that walk through what its schemas say. */
+const EXAMPLES = Deno.env.get("WEBFW_EXAMPLES") ?? "5";
+const SEED = Deno.env.get("WEBFW_SEED") ?? "1";
+
+/** Has requests made of an application, with the headers in each of them. */
+async function attack<State>(app: App<State>, headers: readonly string[], folder: string): Promise<void> {
+  using _log = new CapturedLog();
+  await using serving = await Serving.start(app);
+  const amount = ["--max-examples", EXAMPLES, "--seed", SEED];
+  const options = [...amount, ...headers.flatMap((header) => ["--header", header])];
+  const config = join(PYTHON_FOLDER, "schemathesis.toml");
+  const args = ["--config-file", config, "run", `${serving.origin}/openapi.json`, ...options];
+  await toolbox.run("schemathesis", args, folder, { PYTHONPATH: PYTHON_FOLDER });
+}
+
+Deno.test("schemathesis finds nothing wrong with the bookshop", { ignore }, async () => {
+  await using documents = await Documents.write();
+  await attack(documents.bookshop, ["Authorization: Bearer grace"], documents.folder);
+});
+
+Deno.test("schemathesis is awake: it finds a reply that is not as the document says", { ignore }, async () => {
+  await using documents = await Documents.write();
+  const app = new App();
+  app.get("/numbers", { response: v.object({ number: v.number() }) }, async () => ({ number: 1 }));
+  app.middleware(async (request, next) => {
+    return request.path === "/numbers" ? Response.json({ number: "1" }) : await next(request);
+  });
+  await assertRejects(() => attack(app, [], documents.folder), Error, "Response violates schema");
+});
