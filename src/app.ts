@@ -336,6 +336,7 @@ export class App<State = Record<string, unknown>> extends RouteScope<State, ""> 
       version,
       description,
       trust,
+      limits: this.#limits,
       get routes() {
         registry.nameOperations();
         return registry.httpRoutes;

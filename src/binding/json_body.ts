@@ -6,6 +6,7 @@ import { exchangeOf, type HttpRequest } from "../http/request.ts";
 import { toIssue } from "../schema/issues.ts";
 import { toJsonForm } from "../schema/json_form.ts";
 import type { Dataset, Schema } from "../schema/schema.ts";
+import { isStackOverflow } from "../schema/stack.ts";
 import { toValidator, type Validator } from "../schema/validator.ts";
 import { findOverflows } from "./json_number.ts";
 
@@ -71,8 +72,6 @@ function refuseUnlessEmpty(request: HttpRequest): "" {
   });
 }
 
-/** A recursive schema follows the nesting of the body, which the stack may not hold. */
 function refuseDepth(error: unknown): never {
-  const isDepth = error instanceof RangeError && /call stack/i.test(error.message);
-  throw isDepth ? new HTTPError(400, "The body is nested too deeply") : error;
+  throw isStackOverflow(error) ? new HTTPError(400, "The body is nested too deeply") : error;
 }

@@ -2,6 +2,7 @@
 import { expectationsOf, toIssue } from "../schema/issues.ts";
 import { toJsonForm } from "../schema/json_form.ts";
 import type { Dataset, Schema } from "../schema/schema.ts";
+import { isStackOverflow } from "../schema/stack.ts";
 import { toValidator, type Validator } from "../schema/validator.ts";
 import { stringify } from "./json.ts";
 import type { MessageData } from "./websocket_inbox.ts";
@@ -74,7 +75,6 @@ function parse(text: string): unknown {
   }
 }
 
-/** A recursive schema follows the nesting of the message, which the stack may not hold. */
 function validateDeep(validate: Validator["validate"], value: unknown): Dataset | Promise<Dataset> {
   try {
     const result = validate(value, "first");
@@ -85,8 +85,7 @@ function validateDeep(validate: Validator["validate"], value: unknown): Dataset 
 }
 
 function refuseDepth(error: unknown): never {
-  const isDepth = error instanceof RangeError && /call stack/i.test(error.message);
-  throw isDepth ? new UnreadableMessage(1007, "A message is nested too deeply") : error;
+  throw isStackOverflow(error) ? new UnreadableMessage(1007, "A message is nested too deeply") : error;
 }
 
 function readValue({ value, issues }: Dataset): unknown {

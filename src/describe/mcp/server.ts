@@ -7,9 +7,11 @@ import type {
   ServerOptions,
   Transport,
 } from "@modelcontextprotocol/server";
+import type { ResolvedLimits } from "../../http/limits.ts";
 import type { HttpRequest } from "../../http/request.ts";
 import { describeError, log } from "../../log.ts";
 import type { Route } from "../../routing/route.ts";
+import { ReplyBudget } from "./reply_budget.ts";
 import { type Tool, toTool } from "./tool.ts";
 import { isTool } from "./tool_options.ts";
 import { type Callable, callTool } from "./tool_call.ts";
@@ -22,6 +24,7 @@ export interface McpApplication extends Callable {
   readonly description: string | undefined;
   /** All routes, their operations named. */
   readonly routes: readonly Route[];
+  readonly limits: ResolvedLimits;
 }
 
 type Sdk = typeof import("@modelcontextprotocol/server");
@@ -33,6 +36,8 @@ const LEGACY_VERSIONS = ["2025-11-25", "2025-06-18", "2025-03-26"];
 /** The only revision whose requests come in batches. */
 const BATCH_VERSION = "2025-03-26";
 const MAX_BATCH = 100;
+/** How many requests of a batch are answered at a time. */
+const BATCH_CONCURRENCY = 4;
 
 /** How long a client may keep the list of tools, in milliseconds. It changes with the next deployment only. */
 const LIST_TTL = 60_000;
@@ -43,14 +48,17 @@ export class McpServer {
   readonly #app: McpApplication;
   readonly #tools: ReadonlyMap<string, Tool>;
   readonly #list: ListToolsResult;
+  /** About how many bytes the list has. */
+  readonly #listSize: number;
   readonly #options: ServerOptions;
 
   private constructor(sdk: Sdk, app: McpApplication) {
     this.#sdk = sdk;
     this.#app = app;
-    this.#tools = toolsOf(app.routes);
+    this.#tools = toolsOf(app);
     // A schema is JSON, although its type leaves open what further keywords hold.
     this.#list = { tools: [...this.#tools.values()].map(({ definition }) => definition) } as ListToolsResult;
+    this.#listSize = JSON.stringify(this.#list).length;
     this.#options = {
       capabilities: { tools: {} },
       supportedProtocolVersions: LEGACY_VERSIONS,
@@ -88,7 +96,8 @@ export class McpServer {
   /** Answers a request of the revisions that carry their version in each message, and what is of no revision. */
   async #answerModern(message: unknown, caller: HttpRequest): Promise<Response> {
     let failure: unknown;
-    const { fetch } = this.#sdk.createMcpHandler(() => this.#open(caller), {
+    const budget = new ReplyBudget(false);
+    const { fetch } = this.#sdk.createMcpHandler(() => this.#open(caller, budget), {
       legacy: "reject",
       onerror: (error) => failure = error,
     });
@@ -106,14 +115,30 @@ export class McpServer {
     const version = caller.headers.get("mcp-protocol-version") ?? BATCH_VERSION;
     if (!LEGACY_VERSIONS.includes(version) && !isInitializeRequest(message)) return this.#refuseVersion(version);
     if (!Array.isArray(message)) {
-      return isJSONRPCRequest(message) ? Response.json(await this.#exchange(message, caller)) : accepted();
+      if (!isJSONRPCRequest(message)) return accepted();
+      return Response.json(await this.#exchange(message, caller, new ReplyBudget(false)));
     }
     if (version !== BATCH_VERSION) return errorReply(INVALID_REQUEST, `Revision ${version} has no batches`);
     if (message.some(isInitializeRequest)) return errorReply(INVALID_REQUEST, "A batch cannot initialize");
     // What a client tells the server, or answers it, has no use where nothing is kept and nothing asked.
     const requests = message.filter(isJSONRPCRequest);
     if (requests.length === 0) return accepted();
-    return Response.json(await Promise.all(requests.map((request) => this.#exchange(request, caller))));
+    return Response.json(await this.#exchangeBatch(requests, caller));
+  }
+
+  /** Answers a few requests at a time, the replies in their order. */
+  async #exchangeBatch(requests: readonly JSONRPCRequest[], caller: HttpRequest): Promise<JSONRPCMessage[]> {
+    const budget = new ReplyBudget(true);
+    const replies: JSONRPCMessage[] = [];
+    let next = 0;
+    const work = async (): Promise<void> => {
+      while (next < requests.length) {
+        const place = next++;
+        replies[place] = await this.#exchange(requests[place]!, caller, budget);
+      }
+    };
+    await Promise.all(Array.from({ length: BATCH_CONCURRENCY }, work));
+    return replies;
   }
 
   #refuseVersion(requested: string): Response {
@@ -124,36 +149,39 @@ export class McpServer {
   }
 
   /** Has a server of its own answer one request: it serves one connection only. */
-  async #exchange(request: JSONRPCRequest, caller: HttpRequest): Promise<JSONRPCMessage> {
+  async #exchange(request: JSONRPCRequest, caller: HttpRequest, budget: ReplyBudget): Promise<JSONRPCMessage> {
     const { promise: answer, resolve } = Promise.withResolvers<JSONRPCMessage>();
     const transport: Transport = {
       start: async () => {},
       send: async (message) => resolve(message),
       close: async () => {},
     };
-    await this.#open(caller).connect(transport);
+    await this.#open(caller, budget).connect(transport);
     transport.onmessage?.(request);
     return await answer;
   }
 
-  #open(caller: HttpRequest): Server {
-    const { ProtocolError, INVALID_PARAMS } = this.#sdk;
+  #open(caller: HttpRequest, budget: ReplyBudget): Server {
+    const { ProtocolError, INVALID_PARAMS, INVALID_REQUEST } = this.#sdk;
     // The low-level server: the other one takes up every tool anew for each request.
     const server = new this.#sdk.Server({ name: this.#app.title, version: this.#app.version }, this.#options);
-    server.setRequestHandler("tools/list", () => this.#list);
+    server.setRequestHandler("tools/list", () => {
+      if (budget.takeList(this.#listSize)) return this.#list;
+      throw new ProtocolError(INVALID_REQUEST, budget.refusal);
+    });
     server.setRequestHandler("tools/call", ({ params }) => {
       const tool = this.#tools.get(params.name);
       if (!tool) throw new ProtocolError(INVALID_PARAMS, "The tool is unknown");
-      return callTool(tool, params.arguments ?? {}, caller, this.#app);
+      return callTool(tool, params.arguments ?? {}, caller, this.#app, budget);
     });
     return server;
   }
 }
 
 /** The tools by name, in the order of their routes. */
-function toolsOf(routes: readonly Route[]): ReadonlyMap<string, Tool> {
+function toolsOf({ routes, limits }: McpApplication): ReadonlyMap<string, Tool> {
   const names = assignToolNames(routes.filter(isTool));
-  return new Map([...names].map(([route, name]) => [name, toTool(route, name)]));
+  return new Map([...names].map(([route, name]) => [name, toTool(route, name, limits)]));
 }
 
 function accepted(): Response {

@@ -1,4 +1,5 @@
 /** A route as an agent sees and calls it. */
+import type { ResolvedLimits } from "../../http/limits.ts";
 import type { ToolAnnotations } from "../../http/route_info.ts";
 import type { Route } from "../../routing/route.ts";
 import { documentationOf } from "../route/docstring.ts";
@@ -33,8 +34,9 @@ export interface Tool extends RequestPlan {
  *
  * @param route The route.
  * @param name The name of the tool, unique in the application.
+ * @param limits Those of the application.
  */
-export function toTool(route: Route, name: string): Tool {
+export function toTool(route: Route, name: string, limits: ResolvedLimits): Tool {
   const { summary, description } = documentationOf(route);
   const { annotations, ...options } = toolOptionsOf(route);
   const args = argumentsOf(route);
@@ -53,6 +55,7 @@ export function toTool(route: Route, name: string): Tool {
   return {
     route,
     arguments: args,
+    maxBody: route.limitsOver(limits).body,
     nullable: nullableOf(inputSchema),
     checks: new Map(args.map((argument) => [argument.name, checkOf(argument)])),
     definition,

@@ -8,9 +8,11 @@ import type { RouteInfo } from "../../http/route_info.ts";
 import { pathEnd, pathStart } from "../../http/target.ts";
 import { describeError, log } from "../../log.ts";
 import type { Refusal } from "../../routing/dispatch.ts";
+import { isStackOverflow } from "../../schema/stack.ts";
+import type { ReplyBudget } from "./reply_budget.ts";
 import type { Tool } from "./tool.ts";
 import { failed, problemText } from "./tool_failure.ts";
-import { type CallArguments, toRequest } from "./tool_request.ts";
+import { type CallArguments, type CallRequest, toRequest } from "./tool_request.ts";
 import { toResult } from "./tool_result.ts";
 
 /** The application, as far as a call needs it. */
@@ -40,28 +42,40 @@ export interface Callable {
  * @param args What the agent gave.
  * @param caller The request that brought the call.
  * @param app What serves it.
+ * @param budget Bounds its reply. Where it is spent, nothing is called.
  */
 export async function callTool(
   tool: Tool,
   args: CallArguments,
   caller: HttpRequest,
   app: Callable,
+  budget: ReplyBudget,
 ): Promise<CallToolResult> {
+  if (budget.isSpent) return failed(`Not called: ${budget.refusal}`);
   try {
-    const { request, values, issues } = toRequest(tool, args, caller);
+    const { request, values, issues } = requestOf(tool, args, caller);
     const { connection } = exchangeOf(caller);
     if (issues.length > 0) {
       const refusal = await app.refuse(request, { route: tool.route, values, issues }, connection);
-      return await toResult(refusal, tool.form, request.url);
+      return await toResult(refusal, tool.form, budget, request.url);
     }
     checkDestination(request, tool, app);
     const response = await app.fetch(request, connection);
-    return await toResult(response, tool.form, request.url);
+    return await toResult(response, tool.form, budget, request.url);
   } catch (thrown) {
     if (!isHTTPError(thrown)) {
       log("error", "A tool failed", { tool: tool.definition.name, error: describeError(thrown) });
     }
-    return failed(problemText(toHTTPError(thrown).toProblem()));
+    const text = problemText(toHTTPError(thrown).toProblem());
+    return failed(budget.take(text.length) ? text : budget.refusal);
+  }
+}
+
+function requestOf(tool: Tool, args: CallArguments, caller: HttpRequest): CallRequest {
+  try {
+    return toRequest(tool, args, caller);
+  } catch (error) {
+    throw isStackOverflow(error) ? new HTTPError(400, "The arguments are nested too deeply") : error;
   }
 }
 

@@ -3,6 +3,7 @@ import type { InputSource, Issue } from "../../errors.ts";
 import type { HttpRequest } from "../../http/request.ts";
 import { pathStart } from "../../http/target.ts";
 import type { Route } from "../../routing/route.ts";
+import { boundIssues } from "../../schema/issues.ts";
 import type { BodyInput } from "../route/inputs.ts";
 import type { ArgumentCheck } from "./argument_check.ts";
 import { toFormText } from "./form_text.ts";
@@ -33,6 +34,8 @@ interface Body {
 export interface RequestPlan {
   readonly route: Route;
   readonly arguments: readonly ToolArgument[];
+  /** The size of a body that the route takes, in bytes. */
+  readonly maxBody: number;
   /** The names of the arguments that may be null. */
   readonly nullable: ReadonlySet<string>;
   /** The checks of the arguments, by their names. */
@@ -62,6 +65,8 @@ export interface CallRequest {
  * @param plan The tool.
  * @param args What the agent gave.
  * @param caller The request that brought the call.
+ * @throws {HTTPError} With 413, when a form is larger than the route takes.
+ * @throws {RangeError} When an argument is nested more deeply than the stack holds.
  */
 export function toRequest(plan: RequestPlan, args: CallArguments, caller: HttpRequest): CallRequest {
   const issues = unknownArguments(plan, args);
@@ -71,7 +76,7 @@ export function toRequest(plan: RequestPlan, args: CallArguments, caller: HttpRe
   for (const { name, input } of plan.arguments) {
     const value = valueOf(name, plan, args);
     if (!("in" in input)) {
-      body = bodyOf(input, value, issues);
+      body = bodyOf(input, value, plan, issues);
       continue;
     }
     const told = issues.length;
@@ -79,17 +84,17 @@ export function toRequest(plan: RequestPlan, args: CallArguments, caller: HttpRe
       const text = pathText(name, value, issues);
       if (issues.length === told) path.set(name, text);
     } else for (const text of queryTexts(name, value, issues)) query.append(name, text);
-    if (issues.length === told) issues.push(...plan.checks.get(name)!(value));
+    if (issues.length === told) addAll(issues, plan.checks.get(name)!(value));
   }
   // Of a JSON body the route tells by itself, where a request goes out. In a form, `5` and `"5"` are the same.
-  if (issues.length > 0 || body?.type === FORM) issues.push(...bodyFaults(plan, args));
+  if (issues.length > 0 || body?.type === FORM) addAll(issues, bodyFaults(plan, args));
   const origin = caller.raw.url.slice(0, pathStart(caller.raw.url));
   const url = origin + pathOf(plan.route, path) + (query.size > 0 ? `?${query}` : "");
   const { method } = plan.route;
   const request = new Request(url, { method, headers: headersOf(caller, body), body: body?.text ?? null });
   // Asking a server's request for its signal costs a listener, and a warning of Deno's: only a handler that asks for it pays.
   Object.defineProperty(request, "signal", { get: () => caller.signal });
-  return { request, values: valuesOf(plan.route, path), issues };
+  return { request, values: valuesOf(plan.route, path), issues: boundIssues(issues) };
 }
 
 function valuesOf({ template }: Route, texts: ReadonlyMap<string, string>): string[] {
@@ -99,6 +104,11 @@ function valuesOf({ template }: Route, texts: ReadonlyMap<string, string>): stri
     if (text !== undefined) values[place] = text;
   });
   return values;
+}
+
+/** There can be more faults than a call may have arguments. */
+function addAll(issues: Issue[], found: readonly Issue[]): void {
+  for (const issue of found) issues.push(issue);
 }
 
 /** An agent that misspells a name should hear of it, rather than get the answer to another question. */
@@ -121,18 +131,18 @@ function valueOf(name: string, { nullable }: RequestPlan, args: CallArguments): 
   return value === null && !nullable.has(name) ? undefined : value;
 }
 
-function bodyOf({ mediaType: type }: BodyInput, value: unknown, issues: Issue[]): Body | undefined {
+function bodyOf(input: BodyInput, value: unknown, { maxBody }: RequestPlan, issues: Issue[]): Body | undefined {
   if (value === undefined) return undefined;
-  return { type, text: type === FORM ? toFormText(value, issues) : JSON.stringify(value) };
+  const { mediaType: type } = input;
+  return { type, text: type === FORM ? toFormText(value, maxBody, issues) : JSON.stringify(value) };
 }
 
 function queryTexts(name: string, value: unknown, issues: Issue[]): string[] {
   if (value === undefined) return [];
-  return (Array.isArray(value) ? value : [value]).flatMap((part) => {
-    if (typeof part !== "object" || part === null) return String(part);
-    issues.push(issueOf("query", name, "Must be a value without parts, or a list of them"));
-    return [];
-  });
+  const parts = Array.isArray(value) ? value : [value];
+  if (!parts.some((part) => typeof part === "object" && part !== null)) return parts.map(String);
+  issues.push(issueOf("query", name, "Must be a value without parts, or a list of them"));
+  return [];
 }
 
 function pathText(name: string, value: unknown, issues: Issue[]): string {

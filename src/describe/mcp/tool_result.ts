@@ -3,13 +3,12 @@ import type { CallToolResult, ContentBlock } from "@modelcontextprotocol/server"
 import { HTTPError } from "../../errors.ts";
 import { withOwnDeadline } from "../../http/deadline.ts";
 import { isJson, mediaTypeOf } from "../../http/media_type.ts";
-import { failed, problemText } from "./tool_failure.ts";
+import type { ReplyBudget } from "./reply_budget.ts";
+import { failed, MAX_FAILURE, problemText } from "./tool_failure.ts";
 
 /** What a tool declares of its results: nothing, that they are objects, or that the `result` of an object holds them. */
 export type OutputForm = "open" | "object" | "wrapped";
 
-/** More than an agent can read; a reply may have no end at all. */
-const MAX_BYTES = 4 * 1024 * 1024;
 /** How long a reply may take once it has begun, in milliseconds. */
 const MAX_TIME = 30_000;
 
@@ -21,13 +20,20 @@ const TEXTUAL = /^(?:.+\+(?:json|xml|yaml)|application\/(?:json|jsonl|xml|yaml|j
  *
  * @param response The reply; its body is read, or cancelled.
  * @param form What the tool declares of its results.
+ * @param budget Bounds the reply, which may have no end at all.
  * @param url Where the reply came from, by which a client can refer to a file.
  * @throws {HTTPError} When the reply is too large, or never ends.
  * @throws {TypeError} When it is not what the tool declares. Only a handler that makes its own `Response` comes to that.
  */
-export async function toResult(response: Response, form: OutputForm, url: string): Promise<CallToolResult> {
+export async function toResult(
+  response: Response,
+  form: OutputForm,
+  budget: ReplyBudget,
+  url: string,
+): Promise<CallToolResult> {
   const type = mediaTypeOf(response.headers);
-  const bytes = await read(response, type);
+  const bytes = await read(response, type, budget);
+  if (bytes === undefined) return failed(`Status ${response.status}: its text is larger than ${MAX_FAILURE} bytes`);
   if (!response.ok) return failed(failureText(response, type, bytes));
   if (isJson(response.headers.get("content-type"))) return jsonResult(decode(bytes), form);
   if (bytes.length === 0 && form === "wrapped") return structured({}, "{}");
@@ -81,7 +87,8 @@ function decode(bytes: Uint8Array): string {
   return new TextDecoder().decode(bytes);
 }
 
-async function read(response: Response, type: string): Promise<Uint8Array> {
+/** The body; undefined where it is that of a failure and too large. */
+async function read(response: Response, type: string, budget: ReplyBudget): Promise<Uint8Array | undefined> {
   if (response.body === null) return new Uint8Array();
   const reader = response.body.getReader();
   const tooSlow = () => new HTTPError(500, "The reply does not end in time");
@@ -89,21 +96,27 @@ async function read(response: Response, type: string): Promise<Uint8Array> {
     if (type === "text/event-stream") {
       throw new HTTPError(500, "The reply is a stream of events, which a tool cannot give");
     }
-    return await withOwnDeadline(collect(reader), MAX_TIME, tooSlow, (cause) => cause);
+    const most = response.ok ? Infinity : MAX_FAILURE;
+    return await withOwnDeadline(collect(reader, budget, most), MAX_TIME, tooSlow, (cause) => cause);
   } finally {
     // Nobody reads on, and a stream has to be told.
     await reader.cancel().catch(() => {});
   }
 }
 
-async function collect(reader: ReadableStreamDefaultReader<Uint8Array>): Promise<Uint8Array> {
+async function collect(
+  reader: ReadableStreamDefaultReader<Uint8Array>,
+  budget: ReplyBudget,
+  most: number,
+): Promise<Uint8Array | undefined> {
   const chunks: Uint8Array[] = [];
   let size = 0;
   for (;;) {
     const { done, value } = await reader.read();
     if (done) return await new Blob(chunks as Uint8Array<ArrayBuffer>[]).bytes();
     size += value.byteLength;
-    if (size > MAX_BYTES) throw new HTTPError(500, `The reply is larger than ${MAX_BYTES} bytes, ask for less`);
+    if (size > most) return undefined;
+    if (!budget.take(value.byteLength)) throw new HTTPError(500, budget.refusal);
     chunks.push(value);
   }
 }

@@ -2,6 +2,7 @@
 
 import { assert, assertEquals, assertRejects } from "@std/assert";
 import { toResult } from "../../../../src/describe/mcp/tool_result.ts";
+import { ReplyBudget } from "../../../../src/describe/mcp/reply_budget.ts";
 import { HTTPError } from "../../../../src/errors.ts";
 
 const URL = "http://localhost/x";
@@ -21,43 +22,43 @@ function endless(chunk: Uint8Array<ArrayBuffer>, type: string): { response: Resp
 
 Deno.test("A reply that is too large is given up, and its stream is told", async () => {
   const { response, wasCancelled } = endless(new Uint8Array(64 * 1024), "text/plain");
-  const error = await assertRejects(() => toResult(response, "open", URL), HTTPError);
+  const error = await assertRejects(() => toResult(response, "open", new ReplyBudget(false), URL), HTTPError);
   assertEquals(error.detail, `The reply is larger than ${MAX_BYTES} bytes, ask for less`);
   assert(wasCancelled());
 });
 
 Deno.test("A reply as large as it may be is told", async () => {
-  const { content } = await toResult(new Response("x".repeat(MAX_BYTES)), "open", URL);
+  const { content } = await toResult(new Response("x".repeat(MAX_BYTES)), "open", new ReplyBudget(false), URL);
   assertEquals(content.map((block) => block.type === "text" && block.text.length), [MAX_BYTES]);
 });
 
 Deno.test("A stream of events is refused before it is read", async () => {
   const { response, wasCancelled } = endless(new Uint8Array(1), "text/event-stream; charset=utf-8");
-  await assertRejects(() => toResult(response, "open", URL), HTTPError, "stream of events");
+  await assertRejects(() => toResult(response, "open", new ReplyBudget(false), URL), HTTPError, "stream of events");
   assert(wasCancelled());
 });
 
 Deno.test("A reply that breaks off is no result", async () => {
   const body = new ReadableStream({ pull: (controller) => controller.error(new Error("broken")) });
-  await assertRejects(() => toResult(new Response(body), "open", URL), Error, "broken");
+  await assertRejects(() => toResult(new Response(body), "open", new ReplyBudget(false), URL), Error, "broken");
 });
 
 Deno.test("JSON that is none is no result", async () => {
   const response = new Response("{", { headers: { "content-type": "application/json" } });
-  await assertRejects(() => toResult(response, "open", URL), SyntaxError);
+  await assertRejects(() => toResult(response, "open", new ReplyBudget(false), URL), SyntaxError);
 });
 
 Deno.test("The text of a result is that of the reply, digit by digit", async () => {
   const text = '{"n":12345678901234567890.10}';
   const response = () => new Response(text, { headers: { "content-type": "application/json" } });
-  const open = await toResult(response(), "open", URL);
+  const open = await toResult(response(), "open", new ReplyBudget(false), URL);
   assertEquals(open.content, [{ type: "text", text }]);
-  const wrapped = await toResult(response(), "wrapped", URL);
+  const wrapped = await toResult(response(), "wrapped", new ReplyBudget(false), URL);
   assertEquals(wrapped.content, [{ type: "text", text: `{"result":${text}}` }]);
 });
 
 Deno.test("A reply of no known type is bytes that a client can refer to", async () => {
-  const { content } = await toResult(new Response(Uint8Array.of(0)), "open", URL);
+  const { content } = await toResult(new Response(Uint8Array.of(0)), "open", new ReplyBudget(false), URL);
   assertEquals(content, [{
     type: "resource",
     resource: { uri: URL, mimeType: "application/octet-stream", blob: "AA==" },
@@ -65,6 +66,11 @@ Deno.test("A reply of no known type is bytes that a client can refer to", async 
 });
 
 Deno.test("A failure without words is told by its status", async () => {
-  const { content, isError } = await toResult(new Response(null, { status: 418 }), "object", URL);
+  const { content, isError } = await toResult(
+    new Response(null, { status: 418 }),
+    "object",
+    new ReplyBudget(false),
+    URL,
+  );
   assertEquals([content, isError], [[{ type: "text", text: "Status 418" }], true]);
 });
