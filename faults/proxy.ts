@@ -1,5 +1,7 @@
 // A wire between the nodes and their database that can be cut.
 
+import type { Certificate } from "../tests/support/certificate.ts";
+
 /** What happens to what is sent. */
 export type WireState =
   /** It arrives. */
@@ -15,20 +17,30 @@ export class Proxy implements Disposable {
   state: WireState = "whole";
   /** How many replies were lost. */
   lost = 0;
-  readonly #listener: Deno.TcpListener;
+  /** What each client over TLS chose to speak, in the order in which they connected. */
+  readonly protocols: (string | null)[] = [];
+  readonly #listener: Deno.TcpListener | Deno.TlsListener;
   readonly #target: number;
-  readonly #connections = new Set<Deno.TcpConn>();
+  readonly #connections = new Set<Deno.Conn>();
 
-  /** Listens. */
-  constructor(target: number) {
+  /**
+   * Listens.
+   *
+   * @param target The port that connections are passed on to.
+   * @param certificate Has clients speak TLS, and lets them choose between HTTP/2 and HTTP/1.1.
+   */
+  constructor(target: number, certificate?: Certificate) {
     this.#target = target;
-    this.#listener = Deno.listen({ hostname: "127.0.0.1", port: 0 });
+    const address = { hostname: "127.0.0.1", port: 0 };
+    this.#listener = certificate
+      ? Deno.listenTls({ ...address, ...certificate, alpnProtocols: ["h2", "http/1.1"] })
+      : Deno.listen(address);
     this.#accept();
   }
 
   /** Where it listens. */
   get port(): number {
-    return this.#listener.addr.port;
+    return (this.#listener.addr as Deno.NetAddr).port;
   }
 
   /** Cuts all connections. */
@@ -50,12 +62,13 @@ export class Proxy implements Disposable {
     }
   }
 
-  async #join(client: Deno.TcpConn): Promise<void> {
+  async #join(client: Deno.TcpConn | Deno.TlsConn): Promise<void> {
     this.#connections.add(client);
     try {
+      if ("handshake" in client) this.protocols.push((await client.handshake()).alpnProtocol);
       const server = await Deno.connect({ hostname: "127.0.0.1", port: this.#target });
       this.#connections.add(server);
-      client.setNoDelay(true);
+      if ("setNoDelay" in client) client.setNoDelay(true);
       server.setNoDelay(true);
       this.#pass(client, server, false);
       this.#pass(server, client, true);
@@ -64,7 +77,7 @@ export class Proxy implements Disposable {
     }
   }
 
-  async #pass(from: Deno.TcpConn, to: Deno.TcpConn, isReply: boolean): Promise<void> {
+  async #pass(from: Deno.Conn, to: Deno.Conn, isReply: boolean): Promise<void> {
     const buffer = new Uint8Array(64 * 1024);
     try {
       for (let count = await from.read(buffer); count !== null; count = await from.read(buffer)) {
@@ -85,7 +98,7 @@ export class Proxy implements Disposable {
   }
 }
 
-function close(connection: Deno.TcpConn): void {
+function close(connection: Deno.Conn): void {
   try {
     connection.close();
   } catch {

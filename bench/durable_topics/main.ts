@@ -1,4 +1,5 @@
-// `deno task bench:durable`: durable topics on a real denokv beside bare commits of Deno KV, and how soon another node has a message.
+// `deno task bench:durable`: durable topics on a real denokv beside bare commits of Deno KV, over TLS beside plain HTTP, and
+// how soon another node has a message.
 // Figures never decide the exit code; a message that is missing does.
 
 import { parseArgs } from "@std/cli/parse-args";
@@ -7,6 +8,7 @@ import { Denokv } from "../../tests/denokv/denokv.ts";
 import { readCount, refuseUnknown, runCommand } from "../command.ts";
 import { note } from "../figure.ts";
 import { median, ratios } from "../http/statistics.ts";
+import { measureOverTls } from "./over_tls.ts";
 
 const USAGE = `Compares durable topics with bare commits of Deno KV, on a denokv of this machine.
 
@@ -68,6 +70,9 @@ async function main(args: string[], signal: AbortSignal): Promise<number> {
     }
     console.log();
   }
+  // A tenth does: each takes as long as the disk, and there are six kinds of them.
+  await measureOverTls(server, rounds, Math.ceil(messages / 10), signal);
+  console.log();
   const fault = await measureDelivery(topic!, elsewhere!, messages);
   await Promise.all([one!.stop(), other!.stop()]);
   kv.close();

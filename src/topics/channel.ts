@@ -111,7 +111,9 @@ export class Channel<Data> {
 
   #openTail(): Tail<Data> {
     const { buffer, policy: { age } } = this.options;
-    const { now, tails } = this.#context;
+    const { store, tails } = this.#context;
+    // Messages have their times by the clock of the store.
+    const now = () => store(this.options.isDurable).now?.() ?? this.#context.now();
     const tail: Tail<Data> = new Tail(this.#reader, { buffer, age, now }, () => {
       tails.delete(tail);
       if (this.#tail === tail) this.#tail = undefined;

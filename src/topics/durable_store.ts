@@ -31,6 +31,7 @@ class DurableStore implements TopicStore {
   readonly capabilities: StoreCapabilities = KV_CAPABILITIES;
   readonly #location: KvLocation | undefined;
   #store: Promise<Required<TopicStore>> | undefined;
+  #loaded: Required<TopicStore> | undefined;
 
   constructor(location: KvLocation | undefined) {
     this.#location = location;
@@ -76,6 +77,11 @@ class DurableStore implements TopicStore {
     return await (await this.#load()).trim(log);
   }
 
+  /** The time in milliseconds since 1970 by the clock of the store, as soon as that is there. */
+  now(): number {
+    return this.#loaded?.now() ?? Date.now();
+  }
+
   /** All logs. */
   async list(): Promise<readonly LogRef[]> {
     return await (await this.#load()).list();
@@ -94,7 +100,7 @@ class DurableStore implements TopicStore {
   async #open(): Promise<Required<TopicStore>> {
     try {
       const { openStore } = await import("./kv/open_store.ts");
-      return openStore(this.#location ?? defaultLocation());
+      return this.#loaded = openStore(this.#location ?? defaultLocation());
     } catch (cause) {
       throw new CannotOpenError(cause instanceof Error ? cause.message : String(cause), { cause });
     }

@@ -1,6 +1,9 @@
 /** The series that the batches of one publisher make: `series_id.ts` tells what it is for. */
 
-/** After how many milliseconds it is not gone on with: a store may have forgotten it after twice as long. */
+/**
+ * After how many milliseconds it is not gone on with, by either clock of this machine: a store may have forgotten it after twice as
+ * long. The wall clock may be set back, and `performance.now()` may stand still while the machine sleeps.
+ */
 const MAX_IDLE = 60_000;
 
 /** Counts what a publisher appends. */
@@ -9,6 +12,8 @@ export class Series {
   #key: string | undefined;
   #count = 0;
   #continuedAt = 0;
+  /** The same in milliseconds of `performance.now()`. */
+  #steadyAt = 0;
 
   /**
    * Begins with the first batch.
@@ -21,7 +26,8 @@ export class Series {
 
   /** What the next batch goes on with, and the number of its first message there. */
   next(): { readonly series: string; readonly first: number } {
-    if (this.#now() - this.#continuedAt > MAX_IDLE) this.end();
+    const idle = Math.max(this.#now() - this.#continuedAt, performance.now() - this.#steadyAt);
+    if (idle > MAX_IDLE) this.end();
     this.#key ??= crypto.randomUUID();
     return { series: this.#key, first: this.#count };
   }
@@ -30,6 +36,7 @@ export class Series {
   continue(count: number): void {
     this.#count += count;
     this.#continuedAt = this.#now();
+    this.#steadyAt = performance.now();
   }
 
   /** Somebody does not know, and may ask by the message's number: so no later batch may take this one's place. */

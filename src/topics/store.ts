@@ -185,6 +185,9 @@ export interface TopicStore {
   /** Removes what the policy does not keep. The store does it by itself within 30 seconds. */
   trim(log: LogRef): Promise<LogBounds>;
 
+  /** The time in milliseconds since 1970 by the clock that messages have their times from. Without it, that is this machine's. */
+  now?(): number;
+
   /** All logs that were ever appended to, for operators. A store without it cannot be listed. */
   list?(): Promise<readonly LogRef[]>;
 

@@ -17,15 +17,12 @@ import {
   type ReadRange,
   toRange,
 } from "./connect_messages.ts";
+import { CLOCK_PRECISION, DatabaseClock } from "./database_clock.ts";
 import type { KvEngine, KvEntry, KvKey, KvWrite } from "./engine.ts";
 import { packKey } from "./packed_key.ts";
 
 /** How long before the end of its time an access is exchanged for a new one, in milliseconds. */
 const RENEWAL = 5 * 60_000;
-/** How much later than an answer tells it may be, in milliseconds: it tells whole seconds, and some servers the same for one more. */
-const CLOCK_PRECISION = 2_000;
-/** How often the time is noted that an answer tells, in milliseconds. */
-const NOTING = 1_000;
 
 /** How a database says that it does not let the token in. */
 const REFUSALS: readonly number[] = [400, 401, 403];
@@ -41,7 +38,7 @@ type Action = "snapshot_read" | "atomic_write" | "watch";
 interface Access {
   /** The requests without their bodies: what they have in common is checked once. */
   readonly requests: Readonly<Record<Action, Request>>;
-  /** In milliseconds since 1970. */
+  /** In milliseconds since 1970, by the clock of the database. */
   readonly expiresAt: number;
 }
 
@@ -59,12 +56,9 @@ export class ConnectClient implements KvEngine {
   readonly #url: URL;
   readonly #token: string;
   readonly #closing = new AbortController();
-  /** Its own: of HTTP/2 a connection that all requests share stays there when they are aborted, also where nothing comes through it. */
-  readonly #http: Deno.HttpClient = Deno.createHttpClient({});
+  readonly #http: { readonly client?: Deno.HttpClient } = openHttp();
+  readonly #clock = new DatabaseClock();
   #access: Access | undefined;
-  #ahead = 0;
-  /** When the time of the database was noted last, in milliseconds since 1970. */
-  #notedAt = -Infinity;
   /** Is on its way. */
   #renewal: Promise<Access> | undefined;
 
@@ -94,9 +88,14 @@ export class ConnectClient implements KvEngine {
     return client;
   }
 
-  /** How far the clock of the database is ahead of this machine's, in milliseconds, by what it tells with its answers. */
-  get ahead(): number {
-    return this.#ahead;
+  /** The time of the database in milliseconds since 1970, by what it tells with its answers. */
+  now(): number {
+    return this.#clock.now();
+  }
+
+  /** Asks for that time where it is not certain any more: what is too old, and until when something is remembered, goes by it. */
+  askTime(): Promise<unknown> | undefined {
+    return this.#clock.isUncertain ? this.#renew() : undefined;
   }
 
   /** Reads at most 10 entries at one moment, in the order of their keys. */
@@ -112,9 +111,8 @@ export class ConnectClient implements KvEngine {
 
   /** Writes, and gives the version; undefined where a check does not hold. */
   async write(write: KvWrite): Promise<string | undefined> {
-    const answer = decodeWriteAnswer(
-      await this.#ask("atomic_write", encodeWrite(write, Date.now() + this.#ahead + CLOCK_PRECISION)),
-    );
+    const body = encodeWrite(write, this.now() + CLOCK_PRECISION);
+    const answer = decodeWriteAnswer(await this.#ask("atomic_write", body));
     if (answer === "check failed") return undefined;
     if (answer === "refused") throw this.#moved();
     return answer.version;
@@ -138,7 +136,7 @@ export class ConnectClient implements KvEngine {
   close(): void {
     if (this.#closing.signal.aborted) return;
     this.#closing.abort(new Error("The connection was closed"));
-    this.#http.close();
+    this.#http.client?.close();
   }
 
   async #read(ranges: readonly ReadRange[]): Promise<KvEntry[][]> {
@@ -163,7 +161,7 @@ export class ConnectClient implements KvEngine {
 
   #valid(): Access | undefined {
     const access = this.#access;
-    return access && access.expiresAt - Date.now() > RENEWAL ? access : undefined;
+    return access && access.expiresAt - this.now() > RENEWAL ? access : undefined;
   }
 
   /** Asks for another access: of those who wait, the first does it for all. */
@@ -174,9 +172,10 @@ export class ConnectClient implements KvEngine {
   }
 
   async #exchange(): Promise<Access> {
-    // The time that this answer tells is noted in any case.
-    this.#notedAt = -Infinity;
+    const begin = performance.now();
     const response = await this.#fetch(this.#toExchange(), JSON.stringify({ supportedVersions: [2, 3] }));
+    // Whoever asked for it may have wanted the time.
+    this.#clock.note(response.headers.get("date"), begin);
     if (!response.ok) {
       await response.body?.cancel();
       // Trying again would change nothing.
@@ -210,29 +209,34 @@ export class ConnectClient implements KvEngine {
   }
 
   async #fetch(request: Request, body: string | Uint8Array<ArrayBuffer>): Promise<Response> {
-    const begin = Date.now();
+    const begin = performance.now();
     try {
-      const response = await fetch(request, { body, client: this.#http, signal: this.#closing.signal });
-      // Looking at the headers of each answer can be measured.
-      if (Math.abs(begin - this.#notedAt) > NOTING) this.#noteTime(response, begin);
+      const response = await fetch(request, { ...this.#http, body, signal: this.#closing.signal });
+      if (this.#clock.isDue) this.#clock.note(response.headers.get("date"), begin);
       return response;
     } catch (error) {
       throw hasReason(error) ? new Error(reasonOf(error.cause.message)) : error;
     }
   }
 
-  /** Takes note of the time that an answer tells. It came between two times of this machine. */
-  #noteTime({ headers }: Response, begin: number): void {
-    this.#notedAt = begin;
-    const date = Date.parse(headers.get("date") ?? "");
-    if (Number.isNaN(date)) return;
-    // As long as both agree nothing is changed: the times of messages are as exact as those of this machine.
-    this.#ahead = Math.min(Math.max(this.#ahead, date - Date.now()), date + CLOCK_PRECISION - begin);
-  }
-
   #moved(): Error {
     this.#access = undefined;
     return new Error("The database is served elsewhere");
+  }
+}
+
+/**
+ * Makes a client for `fetch` that shares no connection with others: a connection that is dead goes with it.
+ *
+ * It does not speak HTTP/2, which Deno's `fetch` prefers over TLS: a body of more than about 1 KB then waits for a delayed
+ * acknowledgement of its head, for 40 ms.
+ */
+function openHttp(): { client?: Deno.HttpClient } {
+  try {
+    return { client: Deno.createHttpClient({ http2: false }) };
+  } catch {
+    // Where a platform has no such clients, the one that all of the process share does.
+    return {};
   }
 }
 

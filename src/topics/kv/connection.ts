@@ -64,9 +64,9 @@ export class Connection {
     return this.#patience;
   }
 
-  /** How far the clock of the database is ahead of this machine's, in milliseconds, as far as is known. */
-  get ahead(): number {
-    return this.#latest?.ahead ?? 0;
+  /** The time in milliseconds since 1970 by the clock of the database, as far as is known. */
+  now(): number {
+    return this.#latest?.now?.() ?? Date.now();
   }
 
   #opened(): Promise<KvEngine> {
@@ -151,7 +151,11 @@ export class Connection {
     const onLate = (): void => {
       if (this.#engine === opening) this.reopen();
     };
-    return this.#attempts.wait(opening.then(action), onLate, signal);
+    const running = opening.then((engine) => {
+      const asking = engine.askTime?.();
+      return asking ? asking.then(() => action(engine)) : action(engine);
+    });
+    return this.#attempts.wait(running, onLate, signal);
   }
 
   #throwIfClosed(): void {

@@ -51,8 +51,10 @@ export interface KvWrite {
 
 /** A connection to a database. */
 export interface KvEngine {
-  /** How far its clock is ahead of this machine's, in milliseconds; of one on this machine it is not. */
-  readonly ahead?: number;
+  /** The time in milliseconds since 1970 by its clock; without it, that is this machine's. */
+  now?(): number;
+  /** Asks for the time where it is not certain any more; gives nothing where it is. */
+  askTime?(): Promise<unknown> | undefined;
   /** Reads at most {@linkcode KEYS_PER_READ} entries at one moment, in the order of their keys. */
   get(keys: readonly KvKey[]): Promise<(KvEntry | undefined)[]>;
   /** Reads at most 500 entries at one moment, in order, from a key up to but without another one. */

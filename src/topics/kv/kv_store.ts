@@ -29,7 +29,7 @@ export interface KvStoreOptions extends ConnectionOptions {
   readonly openWatching?: ConnectionOptions["open"];
   /** How often the database is looked at for what others have written, in milliseconds. */
   readonly interval: number;
-  /** The time in milliseconds since 1970. */
+  /** The time in milliseconds since 1970, in place of that of the database. */
   readonly now?: () => number;
 }
 
@@ -45,14 +45,15 @@ export class KvStore implements TopicStore {
   readonly #appender: Appender;
   readonly #bells: Bells;
   readonly #trimmer: Trimmer;
+  readonly #now: () => number;
 
   /** Opens nothing yet. */
-  constructor({ openWatching, interval, now = Date.now, ...options }: KvStoreOptions) {
+  constructor({ openWatching, interval, now, ...options }: KvStoreOptions) {
     const connection = this.#connection = new Connection(options);
     const watching = this.#watching = openWatching &&
       new Connection({ ...options, open: openWatching, isLogged: false });
     // Of nodes that share a database the clocks differ. Its own decides what is too old.
-    const time = () => now() + connection.ahead;
+    const time = this.#now = now ?? (() => connection.now());
     const epoch = new Epoch(connection, () => this.#bells.startAnew());
     // What each reads at once is by what it reads: some messages as they come, many that came before, or all.
     this.#reader = new KvLogReader(connection, epoch, time);
@@ -96,6 +97,11 @@ export class KvStore implements TopicStore {
   /** Removes what the policy does not keep. */
   trim(log: LogRef): Promise<LogBounds> {
     return this.#trimmer.trim(log);
+  }
+
+  /** The time of the database in milliseconds since 1970. */
+  now(): number {
+    return this.#now();
   }
 
   /** All logs. */

@@ -27,23 +27,24 @@ const WATCHED_INTERVAL = 1_000;
  * Makes a store. Nothing is opened before it is used.
  *
  * @param location Where it is.
- * @param now The time in milliseconds since 1970.
+ * @param now The time in milliseconds since 1970, in place of that of the database.
  */
-export function openStore(location: KvLocation, now: () => number = Date.now): KvStore {
+export function openStore(location: KvLocation, now?: () => number): KvStore {
+  const time = now && { now };
   if ("path" in location) {
     const path = location.path === ":memory:" ? location.path : resolve(location.folder, location.path);
     // Another one in memory is another database.
     const deadline = path === ":memory:" ? { deadline: LONGEST } : {};
-    return new KvStore({ name: path, interval: FILE_INTERVAL, now, open: () => openFile(path), ...deadline });
+    return new KvStore({ name: path, interval: FILE_INTERVAL, ...time, open: () => openFile(path), ...deadline });
   }
   if ("url" in location) {
     const open = (signal: AbortSignal): Promise<KvEngine> => openDatabase(location, signal);
-    return new KvStore({ name: nameOf(location.url), interval: WATCHED_INTERVAL, now, open, openWatching: open });
+    return new KvStore({ name: nameOf(location.url), interval: WATCHED_INTERVAL, ...time, open, openWatching: open });
   }
   return new KvStore({
     name: "Deno Deploy",
     interval: WATCHED_INTERVAL,
-    now,
+    ...time,
     open: openAttached,
     openWatching: openAttached,
   });

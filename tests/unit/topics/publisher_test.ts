@@ -163,3 +163,21 @@ Deno.test("A message that is held for a subscription does not wait longer than o
     await topics.close();
   });
 });
+
+Deno.test("No series is gone on with after a minute, also where the wall clock was set back meanwhile", async () => {
+  const clock = new Clock();
+  const store = new FaultyStore(new MemoryStore());
+  const series = new Set<string>();
+  store.faults = { beforeAppend: (_, options) => void series.add(options.series) };
+  const topics = new Topics({ openStore: () => store, now: clock.now });
+  const topic = topics.topic<number>("numbers");
+  await inVirtualTime(new Random(1), async () => {
+    await topic.publish(1);
+    await topic.publish(2);
+    clock.advance(-3_600_000);
+    await new Promise((resolve) => setTimeout(resolve, 60_001));
+    await topic.publish(3);
+    await topics.close();
+  });
+  assertEquals(series.size, 2);
+});

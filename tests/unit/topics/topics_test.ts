@@ -12,6 +12,7 @@ import { MemoryStore } from "../../../src/topics/memory_store.ts";
 import { PublishOutcomeUnknown } from "../../../src/topics/publish_outcome_unknown.ts";
 import { Topics, type TopicsOptions } from "../../../src/topics/topics.ts";
 import { FaultyStore } from "../../contract/faulty_store.ts";
+import { Clock } from "../../contract/clock.ts";
 import { Gate } from "../../contract/gate.ts";
 import { take, takeData } from "../../contract/reading.ts";
 import { Random } from "../support/random.ts";
@@ -41,6 +42,25 @@ Deno.test("A topic that was used by its name alone cannot be given options later
   topics.topic("a");
   topics.topic("a", {});
   assertThrows(() => topics.topic("a", { schema: v.string() }), TypeError, "give the same options everywhere");
+});
+
+Deno.test("What is too old to be read is by the clock of the store, and not by that of this process", async () => {
+  const clock = new Clock();
+  const store = Object.assign(new MemoryStore({ now: clock.now }), { now: clock.now });
+  const start = clock.now();
+  // The clock of the process stands still.
+  const topics = topicsOf({ openStore: () => store, now: () => start });
+  const topic = topics.topic<number>("a", { retention: { age: "1h" } });
+  const follower = topic.subscribe();
+  const slow = topic.subscribe();
+  const following = follower.next();
+  await slow.cursor();
+  await topic.publish(1);
+  await following;
+  clock.advance(3_600_001);
+  await topic.publish(2);
+  assertEquals((await take(slow, 2)).map((entry) => "gap" in entry ? entry.gap.reason : entry.data), ["slow", 2]);
+  await topics.close();
 });
 
 Deno.test("Nothing opens the store but the use of a topic", async () => {

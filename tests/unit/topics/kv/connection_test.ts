@@ -85,3 +85,22 @@ Deno.test("Who asked for as long as it is tried again learns in one line why the
   assertEquals(error.message, message);
   await connection.close();
 });
+
+Deno.test("Nothing is asked of a database before its time is certain", async () => {
+  const asked: string[] = [];
+  let isUncertain = true;
+  const engine = {
+    now: () => 5,
+    askTime: () => {
+      if (!isUncertain) return undefined;
+      isUncertain = false;
+      return Promise.resolve().then(() => void asked.push("time"));
+    },
+    get: () => (asked.push("get"), Promise.resolve([])),
+    close: () => {},
+  } as Partial<KvEngine> as KvEngine;
+  const connection = new Connection({ name: "one with a clock", open: () => Promise.resolve(engine) });
+  for (let round = 0; round < 2; round++) await connection.use((engine) => engine.get([]));
+  assertEquals([asked, connection.now()], [["time", "get", "get"], 5]);
+  await connection.close();
+});

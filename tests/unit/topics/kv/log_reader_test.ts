@@ -93,7 +93,7 @@ function storeBy(database: SimulatedDatabase, line: (bytes: number) => Promise<v
     write: (write) => Promise.resolve(database.write(write)),
     watch: async function* () {},
     close: letGo,
-    ahead,
+    now: () => Date.now() + ahead,
   };
   const options = { name: "simulated", interval: 50, isLogged: false };
   return { store: new KvStore({ ...options, open: () => Promise.resolve(engine) }), readings };
