@@ -48,6 +48,8 @@ export interface BuiltInRoute {
   readonly method: string;
   readonly path: string;
   readonly handler: (request: HttpRequest) => Promise<Response>;
+  /** Stands around the middlewares of the application: it may answer before they run. */
+  readonly around?: (request: HttpRequest, next: Endpoint) => Promise<Response>;
 }
 
 /** A request to a route, whose input was found to be faulty before it came to the route. */
@@ -94,8 +96,9 @@ export class Dispatcher {
           : endpointOf(route, parts, pending),
       });
     }
-    for (const { method, path, handler } of parts.builtIns) {
-      const endpoint = this.#surround(handler);
+    for (const { method, path, handler, around } of parts.builtIns) {
+      const inner = this.#surround(handler);
+      const endpoint: Endpoint = around ? (request) => around(request, inner) : inner;
       this.#tree.add(method, parsePath(path, "serve").segments, { matched: this.#unmatched, endpoint });
     }
   }

@@ -184,3 +184,80 @@ Deno.test("An agent that asks and calls leaves nothing on stderr", async () => {
   const { code, stderr } = await program.end();
   assertEquals([code, stderr], [0, ""]);
 });
+
+/** A preflight, as a browser sends it before a POST. */
+function preflightOf(origin: string, headers = "content-type,mcp-protocol-version"): Request {
+  return new Request("http://localhost/mcp", {
+    method: "OPTIONS",
+    headers: { origin, "access-control-request-method": "POST", "access-control-request-headers": headers },
+  });
+}
+
+/** What a reply says to a browser. */
+function corsOf({ headers }: Response): Record<string, string> {
+  const names = ["vary", ...["origin", "methods", "headers"].map((name) => `access-control-allow-${name}`)];
+  return Object.fromEntries(names.flatMap((name) => headers.has(name) ? [[name, headers.get(name)!]] : []));
+}
+
+Deno.test("A page of a listed origin gets leave to post, before any middleware", async () => {
+  const [origin, other] = ["https://assistant.example", "https://attacker.example"];
+  const app = new App({ mcp: { origins: [origin] } });
+  let ran = 0;
+  app.middleware(async (request, next) => {
+    ran++;
+    if (!request.headers.has("authorization")) return new Response("Sign in", { status: 401 });
+    return await next(request);
+  });
+  const leave = await app.fetch(preflightOf(origin, "X-Tenant, content-type,, bad name"));
+  assertEquals([leave.status, leave.body, ran], [204, null, 0]);
+  assertEquals(corsOf(leave), {
+    "vary": "Origin",
+    "access-control-allow-origin": origin,
+    "access-control-allow-methods": "POST",
+    "access-control-allow-headers":
+      "authorization, content-type, last-event-id, mcp-method, mcp-name, mcp-protocol-version, mcp-session-id, x-tenant",
+  });
+  assertEquals(leave.headers.get("access-control-max-age"), "7200");
+  const post = (from: string | undefined, headers: Record<string, string>): Promise<Response> =>
+    app.fetch(
+      new Request("http://localhost/mcp", {
+        method: "POST",
+        headers: { "content-type": "application/json", ...(from && { origin: from }), ...headers },
+        body: JSON.stringify(PING),
+      }),
+    );
+  const allowed = { "vary": "Origin", "access-control-allow-origin": origin };
+  const signedIn = { authorization: "Bearer ada" };
+  const table: [from: string | undefined, headers: Record<string, string>, status: number, cors: object][] = [
+    [origin, signedIn, 200, allowed],
+    [origin, {}, 401, allowed],
+    [origin, { ...signedIn, "content-type": "text/plain" }, 415, allowed],
+    [other, signedIn, 403, { vary: "Origin" }],
+    [undefined, signedIn, 200, { vary: "Origin" }],
+  ];
+  for (const [from, headers, status, cors] of table) {
+    const response = await post(from, headers);
+    await response.body?.cancel();
+    assertEquals([response.status, corsOf(response)], [status, cors]);
+  }
+  const refused = await app.fetch(preflightOf(other));
+  assertEquals([refused.ok, corsOf(refused)], [false, { vary: "Origin" }]);
+  await refused.body?.cancel();
+  const elsewhere = await app.fetch(new Request("http://localhost/openapi.json", { headers: { origin, ...signedIn } }));
+  assertEquals([elsewhere.status, corsOf(elsewhere)], [200, {}]);
+  await elsewhere.body?.cancel();
+});
+
+Deno.test('With "*" any page may post, and without a list none gets leave', async () => {
+  const open = await new App({ mcp: { origins: ["*"] } }).fetch(preflightOf("https://anyone.example"));
+  assertEquals([open.status, open.headers.get("access-control-allow-origin"), open.headers.get("vary")], [
+    204,
+    "*",
+    null,
+  ]);
+  for (const mcp of [{}, { origins: [] }, { hosts: ["localhost"] }]) {
+    const closed = await new App({ mcp }).fetch(preflightOf("http://localhost:6274"));
+    assertEquals([closed.status, corsOf(closed)], [405, {}]);
+    await closed.body?.cancel();
+  }
+});
