@@ -40,13 +40,18 @@ export type {
   Atom,
   Exact,
   ExtraKeys,
+  ForeignSegment,
   IsKnown,
   KeysOf,
+  Letter,
+  NameStart,
   PathNames,
+  PathText,
   RegisterDeclared,
   RegisterRoute,
   Returned,
   RouteOptions,
+  SuspiciousPath,
 } from "./src/routing/route_options.ts";
 export type { RegisterWebSocket, WebSocketOptions } from "./src/routing/websocket_options.ts";
 export {

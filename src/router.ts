@@ -6,17 +6,17 @@ import type { Middleware } from "./routing/middleware.ts";
 import { Registry } from "./routing/registry.ts";
 import { ROUTE_OPTIONS } from "./routing/route.ts";
 import type { RouteDeclaration, WebSocketDeclaration } from "./http/route_info.ts";
-import type { RegisterDeclared, RegisterRoute } from "./routing/route_options.ts";
+import type { PathText, RegisterDeclared, RegisterRoute } from "./routing/route_options.ts";
 import type { RegisterWebSocket } from "./routing/websocket_options.ts";
 
 /** Where an include puts the routes. */
-export interface IncludeOptions {
+export interface IncludeOptions<Prefix extends string = string> {
   /**
    * Stands before the router's own prefix. Empty, or starting with a slash and not ending with one; may hold `{name}`.
    *
    * @default {""}
    */
-  prefix?: string;
+  prefix?: PathText<Prefix>;
 }
 
 /** What `route()` takes beside the options of every route. */
@@ -79,7 +79,7 @@ export abstract class RouteScope<State, Prefix extends string> {
    * @throws {RouteError} With code `conflict` when a method and shape is taken; nothing was added then, and the router stays
    * open. With code `path` when the prefix or a full path cannot be read. With code `frozen` when it is too late.
    */
-  include(router: Includable<State>, options: IncludeOptions = {}): void {
+  include<const At extends string = "">(router: Includable<State>, options: IncludeOptions<At> = {}): void {
     if (!(router instanceof Router)) {
       throw new TypeError("Cannot include: the argument must be a Router");
     }
@@ -153,7 +153,7 @@ export interface RouterOptions<State, Prefix extends string> {
    *
    * @default {""}
    */
-  prefix?: Prefix;
+  prefix?: PathText<Prefix>;
   /** The type of `request.state`, by `stateType()`. */
   state?: StateType<State>;
 }

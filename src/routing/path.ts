@@ -19,16 +19,42 @@ export interface PathTemplate {
   readonly shape: string;
 }
 
+/** What stands in a message, of a segment that is a parameter elsewhere. */
+interface ForeignParameter {
+  readonly name: string;
+  /** Whether it takes more than one segment there. */
+  readonly isRest: boolean;
+}
+
+/** How a parameter begins in other frameworks. What comes behind it in the segment does not matter. */
+const FOREIGN: readonly RegExp[] = [
+  /^:(?<name>NAME)(?<rest>[*+]|\(\.[*+]\))?/u,
+  /^(?<rest>\*{1,2}):?(?<name>NAME)?/u,
+  /^\((?<rest>\.[*+])\)/u,
+  /^\[\[?(?<rest>\.{3})?(?<name>NAME)[^\]]*\]/u,
+  /^<(?:(?<rest>path):|[\p{ID_Start}_$][^:<>]*:)?(?<name>NAME)[^<>]*>/u,
+  /^\{(?<name>NAME)(?<rest>\*{1,2}|\+|:path)\}$/u,
+  /^\{\{?(?<rest>\*{1,2}|\+|\.{3})?(?<name>NAME)(?:[?:=][^{}]*)?\}?\}$/u,
+].map(({ source }) => new RegExp(source.replaceAll("NAME", "[\\p{ID_Start}_$][\\p{ID_Continue}$]*"), "u"));
+
 const PARAMETER = /^\{([\p{ID_Start}_$][\p{ID_Continue}$]*)(\.\.\.)?\}$/u;
 
 /**
  * Parses a template.
+ *
+ * A segment that would be a parameter in another framework, such as `:id`, `*`, `[id]` or `<id>`, is refused: as a literal, it
+ * would be served under a path that nobody asks for. Behind other text, as in `books:batch`, the same characters are literal.
  *
  * @param text The template: empty, or starting with a slash.
  * @param action What is being done, for messages.
  * @throws {RouteError} With code `path`, when it cannot be read.
  */
 export function parsePath(text: string, action: string): PathTemplate {
+  return parse(text, action, (name) => `write "{${name}...}"`);
+}
+
+/** Parses a template or a prefix, which differ in what may stand in place of a foreign rest. */
+function parse(text: string, action: string, cureOfRest: (name: string) => string): PathTemplate {
   const fail = (reason: string): never => {
     throw new RouteError("path", `Cannot ${action} at "${text}": ${reason}`);
   };
@@ -38,7 +64,14 @@ export function parsePath(text: string, action: string): PathTemplate {
   if (text !== "" && !text.startsWith("/")) {
     fail('the path must start with "/"');
   }
-  const segments = text.split("/").slice(1).map((part): Segment => parseSegment(part, fail));
+  const parts = text.split("/").slice(1);
+  for (const [index, part] of parts.entries()) {
+    const { name, isRest } = readForeign(part) ?? {};
+    if (name === undefined) continue;
+    const cure = isRest && index === parts.length - 1 ? cureOfRest(name) : `write "{${name}}"`;
+    fail(`"${part}" is no parameter here, ${cure}`);
+  }
+  const segments = parts.map((part): Segment => parseSegment(part, fail));
   const names = segments.flatMap((segment) => segment.kind === "literal" ? [] : [segment.name]);
   const twice = names.find((name, index) => names.indexOf(name) < index);
   if (twice !== undefined) fail(`"{${twice}}" stands in it twice, rename one`);
@@ -60,13 +93,13 @@ export function parsePath(text: string, action: string): PathTemplate {
  * @throws {RouteError} With code `path`, when it cannot be read.
  */
 export function parsePrefix(prefix: string, action: string): PathTemplate {
+  const template = parse(prefix, action, () => "leave it out: a prefix takes what follows by itself");
   if (prefix.endsWith("/")) {
     throw new RouteError(
       "path",
       `Cannot ${action} at "${prefix}": a prefix must not end with "/"`,
     );
   }
-  const template = parsePath(prefix, action);
   if (template.segments.some((segment) => segment.kind === "rest")) {
     throw new RouteError(
       "path",
@@ -74,6 +107,15 @@ export function parsePrefix(prefix: string, action: string): PathTemplate {
     );
   }
   return template;
+}
+
+function readForeign(part: string): ForeignParameter | undefined {
+  if (!/^[:*([<{]/.test(part) || PARAMETER.test(part)) return undefined;
+  for (const pattern of FOREIGN) {
+    const { groups } = pattern.exec(part) ?? {};
+    if (groups) return { name: groups.name ?? "path", isRest: groups.rest !== undefined };
+  }
+  return undefined;
 }
 
 function parseSegment(part: string, fail: (reason: string) => never): Segment {

@@ -14,6 +14,43 @@ export type PathNames<Path extends string> = Path extends `${string}{${infer Nam
 /** Whether the whole text of a path is known to the compiler: a path that is computed may hold any names. */
 export type IsKnown<Path extends string> = Record<never, never> extends Record<Path, 1> ? false : true;
 
+/**
+ * Paths that may hold what is a parameter in another framework. Each path is held against it, so it is quick to check rather than
+ * exact: what it takes is looked at by {@linkcode ForeignSegment}.
+ */
+export type SuspiciousPath =
+  | `${string}/${":" | "*" | "[" | "<" | "(." | "{*" | "{+" | "{." | "{{"}${string}`
+  | `${string}{${string}${":" | "?" | "*" | "+" | "="}${string}`
+  | `${string}}${"." | "-" | ":" | "{"}${string}`;
+
+/** A character at which a name begins, as far as the compiler looks. */
+export type NameStart = Letter | Uppercase<Letter> | "_" | "$";
+
+/** A small letter of ASCII. */
+// deno-fmt-ignore
+export type Letter =
+  | "a" | "b" | "c" | "d" | "e" | "f" | "g" | "h" | "i" | "j" | "k" | "l" | "m"
+  | "n" | "o" | "p" | "q" | "r" | "s" | "t" | "u" | "v" | "w" | "x" | "y" | "z";
+
+/** The segments of a path that would be parameters in another framework; never where all of them can be read. */
+export type ForeignSegment<Path extends string> = Path extends `${infer Segment}/${infer Rest}`
+  ? ForeignSegment<Segment> | ForeignSegment<Rest>
+  : Path extends `{${infer Name}}`
+    ? Name extends `${string}${":" | "?" | "*" | "+" | "=" | "{" | "}"}${string}` | `...${string}` ? Path : never
+  : Path extends
+    | `:${NameStart}${string}`
+    | `*${string}`
+    | `(.${"*" | "+"})${string}`
+    | `[${"" | "["}${"" | "..."}${NameStart}${string}]${string}`
+    | `<${NameStart}${string}>${string}`
+    | `{${string}}${string}` ? Path
+  : never;
+
+/** A path that is known to the compiler, unless it is written as another framework has it. */
+export type PathText<Path extends string> = Path extends SuspiciousPath ? ForeignSegment<Path> extends never ? Path
+  : Mistake<`Write '{name}' or '{path...}' in place of '${ForeignSegment<Path>}'`>
+  : Path;
+
 /** The options of a route. Everything a handler gets is declared here, by name. */
 export interface RouteOptions<
   State,
@@ -111,7 +148,7 @@ export interface RegisterRoute<State, Prefix extends string> extends RegisterDec
    * @throws {RouteError} When the path cannot be read or is taken, or it is too late to add a route.
    */
   <const Path extends string>(
-    path: Path,
+    path: PathText<Path>,
     handler: (
       request: HttpRequest<State>,
       args: { readonly [Name in PathNames<`${Prefix}${Path}`>]: string },
@@ -145,7 +182,7 @@ export interface RegisterDeclared<State, Prefix extends string, Extra> {
       | Returned<Model>
       | Response,
   >(
-    path: Path,
+    path: PathText<Path>,
     options:
       & RouteOptions<
         State,

@@ -4,7 +4,7 @@ import type { WebSocketDescription } from "../http/route_info.ts";
 import type { WebSocketConnection } from "../http/websocket_connection.ts";
 import type { Mistake, NotSchemas, OutputOf, Schemas } from "../schema/declared.ts";
 import type { Schema } from "../schema/schema.ts";
-import type { IsKnown, PathNames } from "./route_options.ts";
+import type { IsKnown, PathNames, PathText } from "./route_options.ts";
 
 /** The options of a WebSocket route. Everything a handler gets is declared here, by name, as for any route. */
 export interface WebSocketOptions<
@@ -68,7 +68,7 @@ export interface RegisterWebSocket<State, Prefix extends string> {
    * @throws {RouteError} When the path cannot be read or is taken, or it is too late to add a route.
    */
   <const Path extends string>(
-    path: Path,
+    path: PathText<Path>,
     handler: (
       socket: WebSocketConnection<string | Uint8Array<ArrayBuffer>, string | Uint8Array, State>,
       args: { readonly [Name in PathNames<`${Prefix}${Path}`>]: string },
@@ -94,7 +94,7 @@ export interface RegisterWebSocket<State, Prefix extends string> {
     Receive = string | Uint8Array<ArrayBuffer>,
     Send = string | Uint8Array,
   >(
-    path: Path,
+    path: PathText<Path>,
     options: WebSocketOptions<
       State,
       Prefix,

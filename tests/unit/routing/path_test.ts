@@ -68,9 +68,98 @@ Deno.test("A segment is a literal, or exactly a name that is an identifier; anyt
 
 Deno.test("Literals may hold what paths hold", () => {
   for (
-    const text of ["/a.b", "/a-b_c~d", "/:id", "/*", "/@me", "/a+b", "/a b", "/é", "/日本", "/a;b=c", "/...", "/(x)"]
+    const text of [
+      "/a.b",
+      "/a-b_c~d",
+      "/@me",
+      "/~user",
+      "/a+b",
+      "/a b",
+      "/é",
+      "/日本",
+      "/a;b=c",
+      "/...",
+      "/(x)",
+      "/books:batch",
+      "/urn:isbn:1",
+      "/a::b",
+      "/12:30",
+      "/:",
+      "/::1",
+      "/:30",
+      "/a*b",
+      "/a*",
+      "/a[b]",
+      "/[1]",
+      "/[::1]",
+      "/[]",
+      "/[a",
+      "/a<b>",
+      "/<3",
+      "/<a",
+      "/a>b",
+    ]
   ) {
     assertEquals(parsePath(text, "test").segments, [{ kind: "literal", text: text.slice(1) }]);
+  }
+});
+
+Deno.test("A segment that begins as a parameter of another framework cannot be read, and the message has the cure", () => {
+  const table: [segment: string, cure: string][] = [
+    [":id", "{id}"],
+    [":id?", "{id}"],
+    [":id(\\d+)", "{id}"],
+    [":id.json", "{id}"],
+    [":from-:to", "{from}"],
+    [":größe", "{größe}"],
+    [":rest*", "{rest...}"],
+    [":rest+", "{rest...}"],
+    [":rest(.*)", "{rest...}"],
+    ["*", "{path...}"],
+    ["**", "{path...}"],
+    ["*splat", "{splat...}"],
+    ["**:slug", "{slug...}"],
+    ["*.js", "{path...}"],
+    ["(.*)", "{path...}"],
+    ["(.+)", "{path...}"],
+    ["[id]", "{id}"],
+    ["[id].json", "{id}"],
+    ["[id=integer]", "{id}"],
+    ["[[lang]]", "{lang}"],
+    ["[...rest]", "{rest...}"],
+    ["[[...rest]]", "{rest...}"],
+    ["<id>", "{id}"],
+    ["<int:id>", "{id}"],
+    ["<path:rest>", "{rest...}"],
+    ["{id:int}", "{id}"],
+    ["{id?}", "{id}"],
+    ["{id:[0-9]+}", "{id}"],
+    ["{{id}}", "{id}"],
+    ["{rest:path}", "{rest...}"],
+    ["{rest*}", "{rest...}"],
+    ["{rest+}", "{rest...}"],
+    ["{*rest}", "{rest...}"],
+    ["{**rest}", "{rest...}"],
+    ["{+rest}", "{rest...}"],
+    ["{...rest}", "{rest...}"],
+  ];
+  for (const [segment, cure] of table) {
+    const error = assertThrows(() => parsePath(`/a/${segment}`, "register GET"), RouteError);
+    assertEquals(error.code, "path", segment);
+    assertEquals(
+      error.message,
+      `Cannot register GET at "/a/${segment}": "${segment}" is no parameter here, write "${cure}"`,
+    );
+  }
+});
+
+Deno.test("What takes the rest elsewhere is one segment before others, and nothing at the end of a prefix", () => {
+  const { message } = assertThrows(() => parsePath("/*/a", "test"), RouteError);
+  assertEquals(message, 'Cannot test at "/*/a": "*" is no parameter here, write "{path}"');
+  for (const prefix of ["/api/*", "/api/{rest*}"]) {
+    const error = assertThrows(() => parsePrefix(prefix, "test"), RouteError);
+    assertEquals(error.code, "path");
+    assertEquals(error.message.endsWith(", leave it out: a prefix takes what follows by itself"), true, error.message);
   }
 });
 
@@ -82,7 +171,7 @@ Deno.test("The message tells the action, the template and the reason", () => {
 Deno.test("A prefix does not end with a slash and holds no rest", () => {
   assertEquals(parsePrefix("", "test").segments, []);
   assertEquals(parsePrefix("/a/{b}", "test").names, ["b"]);
-  for (const text of ["/", "/a/", "/{a...}", "a"]) {
-    assertEquals(assertThrows(() => parsePrefix(text, "test"), RouteError).code, "path", text);
+  for (const text of ["/", "/a/", "/{a...}", "a", 5, null]) {
+    assertEquals(assertThrows(() => parsePrefix(text as string, "test"), RouteError).code, "path", String(text));
   }
 });
