@@ -3,7 +3,7 @@
 // reached. `WEBFW_OFFLINE` (1 or 0) decides in place of a look. Imports no
 // package, because it runs before anything resolves.
 
-import { join, relative } from "node:path";
+import { join, relative, resolve, sep } from "node:path";
 import { canReachJsr } from "./jsr_reach.ts";
 import { readRootConfig, writeOfflineConfig } from "./offline_config.ts";
 import { stageWorkspace } from "./staged_workspace.ts";
@@ -29,6 +29,15 @@ const TAKES_CONFIG = new Set([
   "test",
   "watch",
 ]);
+
+/** The lock file of the packages that only tests and measurements need. `deno task` downloads all of the usual one. */
+const TESTS_LOCK = join(ROOT, "tests", "deno.lock");
+
+/** The commands that load tests and measurements, whatever their arguments are. */
+const LOADS_TESTS = new Set(["bench", "check", "test"]);
+
+/** The folders whose programs may need those packages. */
+const TEST_FOLDERS = ["bench", "faults", "tests"].map((name) => join(ROOT, name) + sep);
 
 /** A Deno command, and what has to be removed once it has ended. */
 export interface PreparedCommand extends AsyncDisposable {
@@ -59,6 +68,8 @@ export async function prepareDeno(
     } else {
       args = withConfig(args, config);
     }
+  } else if (loadsTests(args, cwd)) {
+    args = [args[0]!, `--lock=${TESTS_LOCK}`, ...args.slice(1)];
   }
   const command = new Deno.Command(Deno.execPath(), {
     ...options,
@@ -83,9 +94,21 @@ function withConfig(args: string[], config: string): string[] {
 
 /** Whether a configuration is named before the first argument. */
 function namesConfig(args: string[]): boolean {
+  return optionsOf(args).some((option) => /^(?:-c|--(?:no-)?config|--import-map)(?:=|$)/.test(option));
+}
+
+/** Whether a command may load what is in the lock file of the tests, and names no other. */
+function loadsTests([name = "", ...args]: string[], cwd: string): boolean {
+  if (namesConfig(args) || optionsOf(args).some((option) => /^--(?:no-)?lock(?:=|$)/.test(option))) return false;
+  if (LOADS_TESTS.has(name)) return true;
+  const file = resolve(cwd, args[optionsOf(args).length] ?? "");
+  return name === "run" && TEST_FOLDERS.some((folder) => file.startsWith(folder));
+}
+
+/** The options before the first argument. */
+function optionsOf(args: string[]): string[] {
   const end = args.findIndex((arg) => !arg.startsWith("-"));
-  const options = end < 0 ? args : args.slice(0, end);
-  return options.some((option) => /^(?:-c|--(?:no-)?config|--import-map)(?:=|$)/.test(option));
+  return end < 0 ? args : args.slice(0, end);
 }
 
 async function isOffline(): Promise<boolean> {

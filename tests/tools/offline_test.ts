@@ -51,13 +51,14 @@ Deno.test("a command without JSR and its children know the configuration to use"
 });
 
 Deno.test("a command without JSR leaves the lock file of the project alone", async () => {
-  const lock = join(ROOT, "deno.lock");
-  const before = await Deno.readTextFile(lock);
+  const locks = [join(ROOT, "deno.lock"), join(ROOT, "tests", "deno.lock")];
+  const read = () => Promise.all(locks.map((lock) => Deno.readTextFile(lock)));
+  const before = await read();
   await run(
     `import "npm:deno-std@1.4.0/html/entities.js"; console.log(1)`,
     "1",
   );
-  assertEquals(await Deno.readTextFile(lock), before);
+  assertEquals(await read(), before);
 });
 
 Deno.test("each package from JSR has a stand-in", async () => {
@@ -118,9 +119,16 @@ Deno.test("the lock file pins each dependency by version and hash", async () => 
 });
 
 Deno.test("with and without JSR the packages from npm are the same", async () => {
-  const { npm } = await readJson<Lock>("deno.lock");
+  const { npm } = await readJson<Lock>("tests", "deno.lock");
   const offline = (await readJson<Lock>("offline", "deno.lock")).npm;
   const entries = Object.entries(offline)
     .filter(([name]) => !name.startsWith("deno-std@"));
   assertEquals(Object.fromEntries(entries), npm);
+});
+
+Deno.test("the lock file of the tests has all packages of the other one, in the same versions", async () => {
+  const { specifiers, npm } = await readJson<Lock>("deno.lock");
+  const tests = await readJson<Lock>("tests", "deno.lock");
+  assertEquals({ ...tests.specifiers, ...specifiers }, tests.specifiers);
+  assertEquals({ ...tests.npm, ...npm }, tests.npm);
 });
