@@ -39,15 +39,17 @@ export class UploadedFile extends File {
 
   /**
    * Writes the file to disk, in place of what is there, which nobody sees half written. A large one is not read for it: it gets a
-   * second name, or is copied by the system.
+   * second name, or is copied by the system. Folders that are missing on its way are made.
    *
    * @param path Where to. It has to be the application's own choice, never made of the file's name unchecked.
-   * @throws {Deno.errors.NotFound} When the folder does not exist.
+   * @throws {Deno.errors.NotCapable} When the program may not write there.
    */
   async save(path: string | URL): Promise<void> {
     const target = path instanceof URL ? nodeUrl().fileURLToPath(path) : path;
     const { dirname, join } = nodePath();
-    const draft = join(dirname(target), `.webfw-${crypto.randomUUID()}`);
+    const folder = dirname(target);
+    await Deno.mkdir(folder, { recursive: true });
+    const draft = join(folder, `.webfw-${crypto.randomUUID()}`);
     try {
       await this.#writeTo(draft);
       await Deno.rename(draft, target);

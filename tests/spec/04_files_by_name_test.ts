@@ -1,6 +1,6 @@
 // Section 4 of the contract: files whose names a client chooses are files of one folder, and none besides.
 
-import { assert, assertEquals } from "@std/assert";
+import { assert, assertEquals, assertStringIncludes } from "@std/assert";
 import { App, file } from "@webfw/core";
 import { CapturedLog } from "./support/captured_log.ts";
 import { exchange } from "./support/raw_connection.ts";
@@ -30,6 +30,18 @@ Deno.test("What is no file is 404: nothing, a folder, and what is no path", asyn
   for (const name of ["none", "folder.txt", "a.txt/b", "x".repeat(300), "a\0b", `${"x/".repeat(3_000)}y`]) {
     assertEquals((await ask(() => file(folder.within(name)))).status, 404, name.slice(0, 20));
   }
+});
+
+Deno.test("A folder that is not there has no files: 404, and a line in the log names it", async () => {
+  await using folder = await TemporaryFolder.make();
+  const root = folder.within("pictures");
+  using log = new CapturedLog();
+  assertEquals((await ask(() => file("a.png", { root }))).status, 404);
+  assertEquals(log.lines.length, 1);
+  assertStringIncludes(log.text, `WARN The folder of file() does not exist root=${root}`);
+  await Deno.mkdir(root);
+  await folder.write("pictures/a.png", "x");
+  assertEquals((await ask(() => file("a.png", { root }))).status, 200);
 });
 
 Deno.test("A client names files of a folder and none outside of it, whatever it writes", async () => {
@@ -117,12 +129,6 @@ Deno.test(
     }
   },
 );
-
-Deno.test("A root that does not exist is the application's fault", async () => {
-  using log = new CapturedLog();
-  assertEquals((await ask(() => file("a", { root: "/nowhere/at/all" }))).status, 500);
-  assertEquals(log.lines.length, 1);
-});
 
 Deno.test("What is neither file nor folder is not opened", { ignore: Deno.build.os === "windows" }, async () => {
   await using folder = await TemporaryFolder.make();

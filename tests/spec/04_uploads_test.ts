@@ -64,6 +64,23 @@ Deno.test("The value of an UploadFile field has a name, a type, a size, and its 
   }
 });
 
+Deno.test("save() makes the folders on its way, in every form of the path", async () => {
+  for (const size of SIZES) {
+    const content = bytesOf(size);
+    await using folder = await TemporaryFolder.make();
+    const app = taking(async (file) => {
+      await file.save(folder.within("pictures/new/saved"));
+      await file.save(new URL(`file://${folder.path}/pictures/other/saved`));
+    });
+    const response = await app.fetch(new Request("http://localhost/", { method: "POST", body: formOf(content) }));
+    assertEquals(response.status, 204);
+    for (const name of ["new", "other"]) {
+      assertBytes(await Deno.readFile(folder.within(`pictures/${name}/saved`)), content);
+    }
+    await app.stop();
+  }
+});
+
 Deno.test("It can be used where a File can: passed on in a form, as a body, sliced, sent back", async () => {
   for (const size of SIZES) {
     const content = bytesOf(size);
