@@ -13,8 +13,15 @@
  *
  * const response = await app.fetch(new Request("http://localhost/sum?a=1&b=2"));
  * assertEquals(await response.json(), { sum: 3 });
+ * ```
  *
- * if (import.meta.main && Deno.args.includes("--serve")) await app.run({ port: 8000 });
+ * To serve it, `export default app` and start the file with `deno serve`, or call `app.run()` in
+ * another file:
+ *
+ * ```ts ignore
+ * import { app } from "./main.ts";
+ *
+ * await app.run({ port: 8000 });
  * ```
  *
  * @module

@@ -19,7 +19,7 @@ import { Dispatcher } from "./routing/dispatch.ts";
 import { errorBoundary, type ErrorHandler } from "./routing/error_handler.ts";
 import type { ExtraKeys } from "./routing/route_options.ts";
 import type { Mistake } from "./schema/declared.ts";
-import { checkRunOptions, type RunOptions, type Servable, serve } from "./serve.ts";
+import { checkRunOptions, type RunOptions, type Servable, serve, stopWithDenoServe } from "./serve.ts";
 import { openDurableStore } from "./topics/durable_store.ts";
 import { MemoryStore } from "./topics/memory_store.ts";
 import type { Topic } from "./topics/topic.ts";
@@ -34,8 +34,8 @@ const WEBFW_APP: unique symbol = Symbol.for("webfw.app");
 /**
  * An application: routes, what surrounds them, and what they need.
  *
- * Its `fetch` is all that a server needs: `export default app` works with `deno serve`, `app.run()` serves by itself, and tests
- * call `app.fetch(request)` without a socket.
+ * Its `fetch` is all that a server needs: `export default app` is for `deno serve`, another file that
+ * calls `app.run()` is for `deno run`, and tests call `app.fetch(request)` without a socket.
  *
  * `State` is what the lifespans yield.
  *
@@ -266,9 +266,20 @@ export class App<State = Record<string, unknown>> extends RouteScope<State, ""> 
    * Serves until SIGINT, SIGTERM or the signal. Then it takes no more connections, ends streams, waits for requests in flight,
    * unwinds the lifespans, and resolves. What is still being published at the end of the grace period is given up.
    *
+   * Call it in a file that `deno serve` is not given: `deno serve` serves the default export of its
+   * file itself, and there `import.meta.main` is true as well.
+   *
    * @param options Where to listen, and how to stop.
    * @throws {TypeError} When an option is unknown.
    * @throws {Deno.errors.AddrInUse} When the port is taken.
+   * @throws {Error} When the process is `deno serve`; seen on Linux by programs that may do everything (`-A`).
+   *
+   * @example The file `serve.ts` beside `main.ts`, for `deno run -A serve.ts`
+   * ```ts ignore
+   * import { app } from "./main.ts";
+   *
+   * await app.run({ port: 8000 });
+   * ```
    */
   async run(options: RunOptions = {}): Promise<void> {
     checkRunOptions(options);
@@ -277,16 +288,8 @@ export class App<State = Record<string, unknown>> extends RouteScope<State, ""> 
       const { openWorkerStore } = await import("./topics/worker_store.ts");
       this.#topics.use(openWorkerStore(options.workers));
     }
-    const app: Servable = {
-      fetch: this.fetch,
-      start: () => this.start(),
-      endStreams: () => this.#endStreams(),
-      settle: async () => await this.#dispatcher?.pending.settled(),
-      giveUp: () => this.#topics.giveUp(),
-      stop: () => this.#unwind(),
-    };
     try {
-      await serve(app, options);
+      await serve(this.#servable(), options);
     } finally {
       this.#stopping = new AbortController();
     }
@@ -311,6 +314,17 @@ export class App<State = Record<string, unknown>> extends RouteScope<State, ""> 
     await this.#dispatcher?.pending.settled();
     await this.#unwind();
     this.#stopping = new AbortController();
+  }
+
+  #servable(): Servable {
+    return {
+      fetch: this.fetch,
+      start: () => this.start(),
+      endStreams: () => this.#endStreams(),
+      settle: async () => await this.#dispatcher?.pending.settled(),
+      giveUp: () => this.#topics.giveUp(),
+      stop: () => this.#unwind(),
+    };
   }
 
   async #endStreams(): Promise<void> {
@@ -356,6 +370,7 @@ export class App<State = Record<string, unknown>> extends RouteScope<State, ""> 
   }
 
   #prepare(): Dispatcher {
+    stopWithDenoServe(this.#servable());
     this.#topics.serve();
     registryOf(this).freeze(
       "the application serves already; declare everything before the first request",

@@ -1,4 +1,5 @@
 /** Serves an application on a socket until it is told to stop. */
+import { isDenoServe } from "./deno_serve.ts";
 import { type Duration, toMilliseconds } from "./duration.ts";
 import { currentWaits, releaseIdleTimer } from "./http/deadline.ts";
 import type { ConnectionInfo } from "./http/exchange.ts";
@@ -111,13 +112,20 @@ export interface Servable {
  * case, also where connections are left that cannot be cut; but for lifespans, and up to 3 seconds for a store that is away.
  *
  * @throws {Deno.errors.AddrInUse} When the port is taken.
+ * @throws {Error} When the process is `deno serve`.
  * @throws {RangeError} When the grace period is no length of time.
  * @throws {TypeError} When only one of cert and key is given.
  */
 export async function serve(app: Servable, options: RunOptions): Promise<void> {
-  const grace = toMilliseconds(options.gracePeriod ?? (isDeploy() ? "4s" : "10s"), "the gracePeriod");
+  const grace = toMilliseconds(options.gracePeriod ?? defaultGrace(), "the gracePeriod");
   if ((options.cert === undefined) !== (options.key === undefined)) {
     throw new TypeError("Cannot run the App: HTTPS takes both cert and key");
+  }
+  // How Deno Deploy starts a program is not documented.
+  if (!isDeploy() && isDenoServe()) {
+    throw new Error(
+      `Cannot run the App under "deno serve": it serves the default export itself, call run() in another file and start that one with "deno run"`,
+    );
   }
   const told = stopRequested(options.signal);
   let giveUp: ReturnType<typeof setTimeout> | undefined;
@@ -144,6 +152,27 @@ export async function serve(app: Servable, options: RunOptions): Promise<void> {
   if (stop.isLate) Deno.exit(1);
   // Nor can a WebSocket whose client takes nothing: it has been given up, but the platform goes on with it.
   Deno.unrefTimer(setTimeout(() => Deno.exit(), Math.max(0, stop.begin + grace - performance.now())));
+}
+
+/**
+ * Stops an application with the `deno serve` that serves it. On SIGINT or SIGTERM Deno closes its
+ * server and waits for the replies under way, which an event stream never lets it see the end of.
+ */
+export function stopWithDenoServe(app: Servable): void {
+  if (!isDenoServe()) return;
+  stopRequested(undefined).promise.then(async () => {
+    const begin = performance.now();
+    const grace = toMilliseconds(defaultGrace(), "the gracePeriod");
+    const giveUp = setTimeout(() => app.giveUp(), grace);
+    const end = app.endStreams().then(() => app.settle());
+    const hasFailed = await isLate(end, grace);
+    await app.stop();
+    clearTimeout(giveUp);
+    releaseIdleTimer();
+    if (hasFailed) Deno.exit(1);
+    // Older versions of Deno leave the signal to the system, which a listener keeps from acting.
+    Deno.unrefTimer(setTimeout(() => Deno.exit(), Math.max(0, begin + grace - performance.now())));
+  });
 }
 
 /** How a server came to stop. */
@@ -234,6 +263,10 @@ function withAccessLog(fetch: Servable["fetch"]): Servable["fetch"] {
     log("info", `${request.method} ${target} ${response.status}`, { ms });
     return response;
   };
+}
+
+function defaultGrace(): Duration {
+  return isDeploy() ? "4s" : "10s";
 }
 
 function isDeploy(): boolean {

@@ -1,9 +1,11 @@
 /**
- * One node of a shop. `deno task orders` starts two of them; alone it runs as `webfw run main.ts:app` or
- * `deno run -A --unstable-kv main.ts`, at http://127.0.0.1:8000.
+ * One node of a shop. `deno task orders` starts two of them. Alone it runs at
+ * http://127.0.0.1:8000, by `webfw run main.ts:app`, `deno run -A --unstable-kv serve.ts` or
+ * `deno serve -A --unstable-kv main.ts`.
  *
- * The variable ORDERS_NODES names all nodes, `one=http://127.0.0.1:8001,two=http://127.0.0.1:8002`, and ORDERS_NODE the one that
- * this is. WEBFW_TOPICS is the store that they share: the path of a file on one machine, or the URL of a denokv.
+ * ORDERS_NODES names all nodes, `one=http://127.0.0.1:8001,two=http://127.0.0.1:8002`, and
+ * ORDERS_NODE the one that this is. WEBFW_TOPICS is the store that they share: the path of a file
+ * on one machine, or the URL of a denokv.
  */
 import type { Node } from "./models.ts";
 import { orders } from "./orders.ts";
@@ -12,12 +14,9 @@ const nodes = (Deno.env.get("ORDERS_NODES") ?? "one=http://127.0.0.1:8000").spli
 const own = nodes.find(({ name }) => name === (Deno.env.get("ORDERS_NODE") ?? "one"));
 if (own === undefined) throw new Error("Cannot start: ORDERS_NODE names none of ORDERS_NODES");
 
+/** Where this node is to be reached. */
+export const url = own.url;
 export const app = orders({ node: own.name, nodes });
-
-if (import.meta.main) {
-  const { hostname, port } = new URL(own.url);
-  await app.run({ hostname, port: Number(port) });
-}
 
 /** For `deno serve`. */
 export default app;

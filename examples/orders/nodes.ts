@@ -8,7 +8,7 @@
 import { fileURLToPath } from "node:url";
 import { join } from "node:path";
 
-const MAIN = fileURLToPath(new URL("main.ts", import.meta.url));
+const SERVE = fileURLToPath(new URL("serve.ts", import.meta.url));
 const NAMES = ["one", "two"];
 /** How long a node stays away, in milliseconds. */
 const REST = 3_000;
@@ -39,7 +39,7 @@ Deno.exit();
 async function keepUp(name: string, node: string, store: string): Promise<void> {
   while (!stopping.signal.aborted) {
     const child = new Deno.Command(Deno.execPath(), {
-      args: ["run", "-A", "--unstable-kv", "--quiet", ...(config ? ["--config", config] : []), MAIN],
+      args: ["run", "-A", "--unstable-kv", "--quiet", ...(config ? ["--config", config] : []), SERVE],
       env: { ORDERS_NODE: name, ORDERS_NODES: nodes.join(","), WEBFW_TOPICS: store },
     }).spawn();
     running.add(child);

@@ -1,25 +1,16 @@
 /** What the README shows is what happens. */
-import { assert, assertEquals } from "@std/assert";
+import { assertEquals, assertStringIncludes } from "@std/assert";
 import type { App } from "@webfw/core";
 import { join } from "node:path";
 import { pathToFileURL } from "node:url";
 import { bookshop } from "../../examples/bookshop/bookshop.ts";
 import { prepareDeno } from "../../tools/deno.ts";
+import { freePorts } from "../support/free_ports.ts";
 import { readExchanges } from "./console_block.ts";
-
-const README = await Deno.readTextFile(join(import.meta.dirname!, "..", "..", "README.md"));
+import { blocks, inFolder, programs, startDeno, writeFiles } from "./readme.ts";
 
 /** Headers that are others each time, or come from the server's socket. */
 const UNSTEADY = new Set(["date", "content-length", "x-request-id"]);
-
-/** The fenced blocks of a language below a heading, or of the whole README. */
-function blocks(language: string, heading?: string): string[] {
-  const section = heading === undefined
-    ? README
-    : README.split(/^## /m).find((text) => text.startsWith(`${heading}\n`));
-  assert(section !== undefined, `No section "${heading}"`);
-  return [...section.matchAll(new RegExp(`^\`\`\`${language}\n(.*?)^\`\`\`$`, "gms"))].map((match) => match[1]!);
-}
 
 async function replay(heading: string, fetch: App["fetch"]): Promise<number> {
   let count = 0;
@@ -35,32 +26,67 @@ async function replay(heading: string, fetch: App["fetch"]): Promise<number> {
   return count;
 }
 
-async function inFolder(work: (folder: string) => Promise<void>): Promise<void> {
-  const folder = await Deno.realPath(await Deno.makeTempDir({ prefix: "readme_" }));
-  try {
-    await work(folder);
-  } finally {
-    await Deno.remove(folder, { recursive: true });
-  }
+/** Runs Deno in a folder; gives all that it printed. */
+async function runDeno(args: string[], cwd: string): Promise<string> {
+  await using prepared = await prepareDeno(args, { cwd, env: { NO_COLOR: "1" } });
+  const { code, stdout, stderr } = await prepared.command.output();
+  const output = new TextDecoder().decode(stdout) + new TextDecoder().decode(stderr);
+  assertEquals(code, 0, output);
+  return output;
 }
 
 Deno.test("the programs in the README type-check, and its test passes", () =>
   inFolder(async (folder) => {
-    const programs = blocks("ts");
-    assertEquals(programs.length, 3);
-    const files = programs.map((_, index) => join(folder, `program${index}.ts`));
-    await Promise.all(programs.map((program, index) => Deno.writeTextFile(files[index]!, program)));
-    await using prepared = await prepareDeno(["test", "-A", "--no-lock", ...files], { env: { NO_COLOR: "1" } });
-    const { code, stdout, stderr } = await prepared.command.output();
-    const output = new TextDecoder().decode(stdout) + new TextDecoder().decode(stderr);
-    assertEquals(code, 0, output);
-    assert(output.includes("1 passed"), output);
+    const first = programs("A first program");
+    assertEquals([...first.keys()], ["main.ts", "serve.ts", "main_test.ts"]);
+    await writeFiles(folder, first);
+    const second = programs("Forms, files and streams");
+    assertEquals([...second.keys()], ["main.ts"]);
+    await Deno.mkdir(join(folder, "forms"));
+    await writeFiles(join(folder, "forms"), second);
+    assertEquals(blocks("ts").length, first.size + second.size);
+    // Named one by one: with a configuration from elsewhere, a command without names takes the files beside that.
+    const files = [...first.keys(), "forms/main.ts"].map((name) => join(folder, name));
+    await runDeno(["check", "--no-lock", ...files], folder);
+    assertStringIncludes(
+      await runDeno(["test", "--no-check", "--no-lock", join(folder, "main_test.ts")], folder),
+      "1 passed",
+    );
+  }));
+
+Deno.test("serve.ts of the README serves main.ts, and SIGTERM ends it", () =>
+  inFolder(async (folder) => {
+    const files = programs("A first program");
+    const serve = files.get("serve.ts")!;
+    assertStringIncludes(serve, "port: 8000");
+    // A port that nobody else has in this moment.
+    await writeFiles(folder, files.set("serve.ts", serve.replace("8000", "0")));
+    await using program = await startDeno(["run", "-A", "--no-lock", "serve.ts"], folder);
+    const [, origin] = await program.stderr.next(/Listening on (http:\S+)$/);
+    assertEquals(await (await fetch(`${origin}/books/1`)).json(), { id: 1, title: "Middlemarch" });
+    program.signal("SIGTERM");
+    assertEquals(await program.end(), 0);
+  }));
+
+Deno.test("the program with forms in the README takes a picture and sends it, in an empty folder", () =>
+  inFolder(async (folder) => {
+    await writeFiles(folder, programs("Forms, files and streams"));
+    const port = freePorts(1)[0]!;
+    await using program = await startDeno(["serve", "-A", "--no-lock", "--port", `${port}`, "main.ts"], folder);
+    const [, origin] = await program.stderr.next(/Listening on (http:.*)\/$/);
+    const missing = await fetch(`${origin}/pictures/none.png`);
+    assertEquals(missing.status, 404, await missing.text());
+    const form = new FormData();
+    form.append("picture", new File(["a picture"], "cat.png", { type: "image/png" }));
+    const saved = await fetch(`${origin}/pictures`, { method: "POST", body: form });
+    const { url } = await saved.json();
+    assertEquals(await (await fetch(`${origin}${url}`)).text(), "a picture");
   }));
 
 Deno.test("the first program in the README answers as it is shown", () =>
   inFolder(async (folder) => {
     const file = join(folder, "main.ts");
-    await Deno.writeTextFile(file, blocks("ts", "A first program")[0]!);
+    await Deno.writeTextFile(file, programs("A first program").get("main.ts")!);
     const { app } = await import(pathToFileURL(file).href);
     assertEquals(await replay("A first program", app.fetch), 3);
   }));

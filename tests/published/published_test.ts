@@ -16,7 +16,7 @@ export const app = new App();
 app.get("/hello/{id}", { params: { id: v.number() }, tool: true }, async function hello(_request, { id }) {
   return { hello: id, pid: Deno.pid };
 });
-if (import.meta.main) await app.run();
+export default app;
 `;
 
 /** Starts a program in a folder, in a registry's environment. */

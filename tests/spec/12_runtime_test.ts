@@ -1,13 +1,15 @@
 // Section 12 of the contract: the ways to start a program, each in a process of its own.
 
-import { assertEquals, assertMatch, assertStringIncludes } from "@std/assert";
+import { assertEquals, assertMatch, assertRejects, assertStringIncludes } from "@std/assert";
 import { ChildProgram, CORE } from "./support/child_program.ts";
 import { exchange } from "./support/raw_connection.ts";
 
 const CLOSE = "Host: x\r\nConnection: close\r\n\r\n";
+/** How long it may take to download the runtime and to compile, on a machine with much other work. */
+const COMPILE_PATIENCE_MS = 600_000;
 
-/** The program of section 1, at a free port. */
-const PROGRAM = `
+/** An application, without the end of its file. */
+const APP = `
 import { App } from "${CORE}";
 const app = new App<{ greeting: string }>({ title: "Books" });
 app.lifespan(async function* () {
@@ -17,21 +19,27 @@ app.get("/hello/{name}", async (request, { name }) => ({ [request.state.greeting
 app.get("/fails", async () => {
   throw new Error("first line\\nsecond line");
 });
-if (import.meta.main && Deno.args.length === 0 && !Deno.env.has("SERVED")) {
-  await app.run({ port: 0, onListen: ({ port }) => console.log("port " + port) });
-}
+`;
+
+/** A program that serves by itself, at a free port. */
+const RUNS = `${APP}
+await app.run({ port: 0, onListen: ({ port }) => console.log("port " + port) });
+`;
+
+/** A program that is there to be served. */
+const EXPORTS = `${APP}
 export default app;
 `;
 
 Deno.test("deno run: a program that calls app.run()", async () => {
-  await using child = await ChildProgram.start(PROGRAM);
+  await using child = await ChildProgram.start(RUNS);
   const { body } = await exchange(await child.port(), `GET /hello/Ada HTTP/1.1\r\n${CLOSE}`);
   assertEquals(JSON.parse(body), { hello: "Ada", from: "127.0.0.1" });
 });
 
 Deno.test("deno serve: a program that has its app as the default export", async () => {
   const command = ["serve", "--host", "127.0.0.1", "--port", "0"];
-  await using child = await ChildProgram.start(PROGRAM, { command, env: { SERVED: "1" }, isQuiet: false });
+  await using child = await ChildProgram.start(EXPORTS, { command, isQuiet: false });
   const port = await child.port();
   const { body } = await exchange(port, `GET /hello/Ada HTTP/1.1\r\n${CLOSE}`);
   assertEquals(JSON.parse(body), { hello: "Ada", from: "127.0.0.1" });
@@ -39,10 +47,71 @@ Deno.test("deno serve: a program that has its app as the default export", async 
   assertEquals((await exchange(port, `HEAD /hello/Ada HTTP/1.1\r\n${CLOSE}`)).status, 200);
 });
 
+// "Never both in one file: `import.meta.main` is true under `deno serve`, too"
+Deno.test({
+  name: "deno serve: a program that calls app.run() ends at once, and its error names the cure",
+  ignore: Deno.build.os !== "linux",
+  async fn() {
+    const program = `${APP}
+if (import.meta.main) await app.run({ port: 0 });
+export default app;
+`;
+    for (const flags of [[], ["--parallel"]]) {
+      const command = ["serve", "--host", "127.0.0.1", "--port", "0", ...flags];
+      await using child = await ChildProgram.start(program, { command });
+      const { code, stderr } = await child.end();
+      assertEquals(code, 1, stderr);
+      assertStringIncludes(stderr, `call run() in another file and start that one with "deno run"`);
+    }
+  },
+});
+
+for (
+  const { flags, threads } of [
+    { flags: [], threads: [""] },
+    { flags: ["--parallel"], threads: ["\\[serve-worker-0 \\] ", "\\[serve-worker-1 \\] "] },
+  ]
+) {
+  Deno.test({
+    name: `${["deno serve", ...flags].join(" ")}: SIGTERM ends streams, unwinds lifespans, and ends the process`,
+    ignore: Deno.build.os !== "linux",
+    async fn() {
+      const program = `${APP}
+import { SSE } from "${CORE}";
+app.get("/events", async () => SSE(app.topic("news").subscribe()));
+app.lifespan(async function* () {
+  console.log("wound up");
+  yield {};
+  console.log("unwound");
+});
+export default app;
+`;
+      const command = ["serve", "--host", "127.0.0.1", "--port", "0", ...flags];
+      await using child = await ChildProgram.start(program, { command, env: { DENO_JOBS: "2" }, isQuiet: false });
+      const port = await child.port();
+      // A thread that does not listen yet would miss the signal.
+      let areServing = false;
+      const serving = Promise.all(threads.map((thread) => child.printed(`${thread}wound up`)))
+        .then(() => areServing = true);
+      while (!areServing) await exchange(port, `GET /hello/Ada HTTP/1.1\r\n${CLOSE}`);
+      await serving;
+      const events = await fetch(`http://127.0.0.1:${port}/events`);
+      const reader = events.body!.pipeThrough(new TextDecoderStream()).getReader();
+      assertMatch((await reader.read()).value!, /^id: /);
+      child.signal("SIGTERM");
+      const { code, stdout, stderr } = await child.end();
+      await reader.read().catch(() => {});
+      reader.releaseLock();
+      assertEquals(code, 0, stderr);
+      for (const thread of threads) assertMatch(stdout, new RegExp(`^${thread}unwound$`, "m"));
+      await assertRejects(() => Deno.connect({ hostname: "127.0.0.1", port }), Deno.errors.ConnectionRefused);
+    },
+  });
+}
+
 for (const format of ["text", "json"]) {
   Deno.test(`Log lines are one readable line or one JSON object, on stderr: ${format}`, async () => {
-    const program = PROGRAM.replace("export default app;", "");
-    await using child = await ChildProgram.start(program, { env: { WEBFW_LOG: format } });
+    await using child = await ChildProgram.start(RUNS, { env: { WEBFW_LOG: format } });
     const port = await child.port();
     const target = "/fails?x=%0A";
     assertEquals((await exchange(port, `GET ${target} HTTP/1.1\r\n${CLOSE}`)).status, 500);
@@ -64,10 +133,7 @@ for (const format of ["text", "json"]) {
 
 Deno.test("A program needs no more permissions than what it does: to listen", async () => {
   const command = ["run", "--allow-net=127.0.0.1"];
-  await using child = await ChildProgram.start(PROGRAM.replace('&& !Deno.env.has("SERVED")', ""), {
-    command,
-    permissions: [],
-  });
+  await using child = await ChildProgram.start(RUNS, { command, permissions: [] });
   const { status } = await exchange(await child.port(), `GET /hello/Ada HTTP/1.1\r\n${CLOSE}`);
   assertEquals(status, 200);
 });
@@ -99,13 +165,15 @@ Deno.test("deno compile: a program as one executable", async () => {
   const folder = await Deno.makeTempDir();
   try {
     const output = `${folder}/app`;
-    await using compiler = await ChildProgram.start(PROGRAM, { command: ["compile", "--output", output] });
-    const { code, stderr } = await compiler.end();
+    const command = ["compile", "--no-check", "--output", output];
+    await using compiler = await ChildProgram.start(RUNS, { command });
+    const { code, stderr } = await compiler.end(COMPILE_PATIENCE_MS);
     if (code !== 0 && /denort|download|client error|connect/i.test(stderr)) {
       return console.log("left out: deno compile has to download its runtime, and cannot");
     }
     assertEquals(code, 0, stderr);
-    await using child = ChildProgram.run(output);
+    // An argument of its own, which must not be taken for the command of Deno.
+    await using child = ChildProgram.run(output, ["serve"]);
     const { body } = await exchange(await child.port(), `GET /hello/Ada HTTP/1.1\r\n${CLOSE}`);
     assertEquals(JSON.parse(body), { hello: "Ada", from: "127.0.0.1" });
   } finally {

@@ -15,7 +15,7 @@ const ROOT = join(import.meta.dirname!, "..", "..");
 const TOWERS: readonly (readonly (readonly string[])[])[] = [
   [
     ["src/options.ts", "src/quote.ts"],
-    ["src/errors.ts", "src/log.ts", "src/duration.ts", "src/node.ts"],
+    ["src/errors.ts", "src/log.ts", "src/duration.ts", "src/node.ts", "src/deno_serve.ts"],
     ["src/schema/"],
     ["src/topics/"],
     ["src/http/"],

@@ -63,8 +63,8 @@ export class ChildProgram implements AsyncDisposable {
   }
 
   /** Starts an executable. */
-  static run(executable: string): ChildProgram {
-    return new ChildProgram(spawn(executable, [], {}));
+  static run(executable: string, args: readonly string[] = []): ChildProgram {
+    return new ChildProgram(spawn(executable, args, {}));
   }
 
   /** Waits until it listens, and gives the port: that of `port 8000` on a line, or of Deno's own message. */
@@ -83,11 +83,22 @@ export class ChildProgram implements AsyncDisposable {
     this.#child.kill(signal);
   }
 
-  /** Waits for its end. */
-  async end(): Promise<{ code: number; signal: Deno.Signal | null; stdout: string; stderr: string }> {
-    const impatience = setTimeout(() => this.#child.kill("SIGKILL"), PATIENCE_MS);
+  /**
+   * Waits for its end.
+   *
+   * @throws {Error} It did not end in time, and was killed.
+   */
+  async end(
+    patience = PATIENCE_MS,
+  ): Promise<{ code: number; signal: Deno.Signal | null; stdout: string; stderr: string }> {
+    let isLate = false;
+    const impatience = setTimeout(() => {
+      isLate = true;
+      this.#child.kill("SIGKILL");
+    }, patience);
     const { code, signal } = await this.#child.status;
     clearTimeout(impatience);
+    if (isLate) throw new Error(`The program did not end in ${patience / 1_000} s after: ${this.#seen}`);
     return { code, signal, stdout: await this.#stdout, stderr: await this.#stderr };
   }
 
@@ -116,9 +127,9 @@ export class ChildProgram implements AsyncDisposable {
   }
 }
 
-function spawn(executable: string, args: string[], env: Readonly<Record<string, string>>): Deno.ChildProcess {
+function spawn(executable: string, args: readonly string[], env: Readonly<Record<string, string>>): Deno.ChildProcess {
   return new Deno.Command(executable, {
-    args,
+    args: [...args],
     env: { NO_COLOR: "1", ...env },
     stdin: "null",
     stdout: "piped",

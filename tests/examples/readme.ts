@@ -1,0 +1,55 @@
+/** The fenced blocks of the README, for the tests that hold them to the truth. */
+import { assert, assertEquals } from "@std/assert";
+import { join } from "node:path";
+import { prepareDeno } from "../../tools/deno.ts";
+import { Webfw } from "../cli/webfw.ts";
+
+const README = await Deno.readTextFile(join(import.meta.dirname!, "..", "..", "README.md"));
+
+/** The fenced blocks of a language below a heading, or of the whole README. */
+export function blocks(language: string, heading?: string): string[] {
+  const section = heading === undefined
+    ? README
+    : README.split(/^## /m).find((text) => text.startsWith(`${heading}\n`));
+  assert(section !== undefined, `No section "${heading}"`);
+  return [...section.matchAll(new RegExp(`^\`\`\`${language}\n(.*?)^\`\`\`$`, "gms"))].map((match) => match[1]!);
+}
+
+/** The programs below a heading by their file names, which their first lines tell. */
+export function programs(heading: string): Map<string, string> {
+  return new Map(
+    blocks("ts", heading).map((text) => {
+      const name = /^\/\/ (\w+\.ts)\n/.exec(text)?.[1];
+      assert(name !== undefined, `A program below "${heading}" does not begin with the name of its file:\n${text}`);
+      return [name, text];
+    }),
+  );
+}
+
+/** Writes files into a folder. */
+export async function writeFiles(folder: string, files: ReadonlyMap<string, string>): Promise<void> {
+  assertEquals(files.size > 0, true);
+  await Promise.all([...files].map(([name, text]) => Deno.writeTextFile(join(folder, name), text)));
+}
+
+/** Works in an empty folder, which is removed afterwards. */
+export async function inFolder(work: (folder: string) => Promise<void>): Promise<void> {
+  const folder = await Deno.realPath(await Deno.makeTempDir({ prefix: "readme_" }));
+  try {
+    await work(folder);
+  } finally {
+    await Deno.remove(folder, { recursive: true });
+  }
+}
+
+/** Starts Deno in a folder. */
+export async function startDeno(args: string[], cwd: string, env: Record<string, string> = {}): Promise<Webfw> {
+  await using prepared = await prepareDeno(args, {
+    cwd,
+    env: { NO_COLOR: "1", ...env },
+    stdin: "null",
+    stdout: "piped",
+    stderr: "piped",
+  });
+  return new Webfw(prepared.command.spawn());
+}
