@@ -46,6 +46,21 @@ export function describeError(thrown: unknown): string {
   }
 }
 
+/**
+ * Keeps back the next warning of the platform that begins with a text.
+ *
+ * @returns Always true, to note that it has been done.
+ */
+export function muteNextWarning(start: string): true {
+  const { warn } = console;
+  const filtered = (...parts: unknown[]): void => {
+    if (!String(parts[0]).startsWith(start)) return warn.apply(console, parts);
+    if (console.warn === filtered) console.warn = warn;
+  };
+  console.warn = filtered;
+  return true;
+}
+
 /** Asks for the permission's state first, since an app that may not read the environment must not be stopped by a prompt. */
 function wantsJson(): boolean {
   const { state } = Deno.permissions.querySync({

@@ -46,7 +46,9 @@ export function webSocketEndpoint(route: WebSocketRoute, parts: WebSocketParts):
     try {
       // Most applications never come here.
       const { upgrade } = await import("./websocket_upgrade.ts");
-      return upgrade(request, route, agreement, parts);
+      const upgraded = await upgrade(request, route, agreement, parts);
+      parts.pending.requests--;
+      return upgraded;
     } catch (thrown) {
       return conclude(exchange, await recover(thrown, request));
     }

@@ -9,11 +9,20 @@ import type { Stopping } from "../http/stream_reply.ts";
 import { WebSocketConnection } from "../http/websocket_connection.ts";
 import { WebSocketLink } from "../http/websocket_link.ts";
 import type { WebSocketLinks } from "../http/websocket_links.ts";
-import { describeError, log } from "../log.ts";
+import { describeError, log, muteNextWarning } from "../log.ts";
 import type { WebSocketRoute } from "./websocket_route.ts";
 
 /** A timer that is told to wait longer fires at once. */
 const MAX_TIMEOUT = 2 ** 31 - 1;
+
+/**
+ * How often it is looked whether the client has gone, and how long each look waits, in milliseconds. Deno hears of it some turns
+ * of the event loop after the request: one wait of 10 ms sees a tenth of them too late, five of 2 ms see all.
+ */
+const LOOKS = 5;
+const LOOK_MS = 2;
+
+let isMuted = false;
 
 /** What an application has for all of its connections. */
 export interface UpgradeParts {
@@ -32,16 +41,17 @@ export interface Agreement {
  * Makes the connection, and lets the handler converse over it.
  *
  * @throws {HTTPError} With 501, when no server has sent the request; with 503, when the server has been told to stop meanwhile:
- * nothing would close the connection.
+ * nothing would close the connection; with 400, when the client has gone: nobody reads that.
  */
-export function upgrade(
+export async function upgrade(
   request: HttpRequest,
   route: WebSocketRoute,
   { protocol, args }: Agreement,
   { pending, links, stopping }: UpgradeParts,
-): Response {
-  if (stopping().aborted) throw new HTTPError(503, "The server stops");
+): Promise<Response> {
   const exchange = exchangeOf(request);
+  if (exchange.connection && await hasGone(request.raw)) throw new HTTPError(400, "The client has gone");
+  if (stopping().aborted) throw new HTTPError(503, "The server stops");
   const { handler, codec, idleTimeout } = route.plan;
   const { socket, response } = Deno.upgradeWebSocket(request.raw, {
     idleTimeout: idleTimeout <= MAX_TIMEOUT ? idleTimeout / 1000 : 0,
@@ -57,6 +67,20 @@ export function upgrade(
   const conversation = converse(link, () => handler(connection, args as never), route.name);
   pending.add(conversation.then(() => exchange.completion?.run()));
   return response;
+}
+
+/**
+ * Whether the client went right after its handshake. Deno 2.9 upgrades such a connection all the same: the socket never opens,
+ * and its file descriptor stays open as long as the process.
+ */
+async function hasGone(raw: Request): Promise<boolean> {
+  // Deno says once a process that the signal is aborted after replies, too. Here only the framework has looked at it.
+  isMuted ||= muteNextWarning("Deno.serve: request.signal");
+  const { signal } = raw;
+  for (let look = 0; look < LOOKS && !signal.aborted; look++) {
+    await new Promise((resolve) => setTimeout(resolve, LOOK_MS));
+  }
+  return signal.aborted;
 }
 
 /**
