@@ -271,7 +271,7 @@ export class App<State = Record<string, unknown>> extends RouteScope<State, ""> 
    *
    * @param options Where to listen, and how to stop.
    * @throws {TypeError} When an option is unknown.
-   * @throws {Deno.errors.AddrInUse} When the port is taken.
+   * @throws {Deno.errors.AddrInUse} When the port is taken, in one line that names it.
    * @throws {Error} When the process is `deno serve`; seen on Linux by programs that may do everything (`-A`).
    *
    * @example The file `serve.ts` beside `main.ts`, for `deno run -A serve.ts`
@@ -321,7 +321,8 @@ export class App<State = Record<string, unknown>> extends RouteScope<State, ""> 
       fetch: this.fetch,
       start: () => this.start(),
       endStreams: () => this.#endStreams(),
-      settle: async () => await this.#dispatcher?.pending.settled(),
+      owner: this,
+      pending: () => this.#dispatcher?.pending,
       giveUp: () => this.#topics.giveUp(),
       stop: () => this.#unwind(),
     };

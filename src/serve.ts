@@ -1,9 +1,11 @@
 /** Serves an application on a socket until it is told to stop. */
 import { isDenoServe } from "./deno_serve.ts";
 import { type Duration, toMilliseconds } from "./duration.ts";
-import { currentWaits, releaseIdleTimer } from "./http/deadline.ts";
+import { type PendingWork, taken } from "./http/completion.ts";
+import { endWaits, releaseIdleTimer } from "./http/deadline.ts";
 import type { ConnectionInfo } from "./http/exchange.ts";
 import { pathStart } from "./http/target.ts";
+import { HttpServer, type ListenOptions } from "./http_server.ts";
 import { log } from "./log.ts";
 import { checkOptions, type OptionNames } from "./options.ts";
 import type { WorkerPorts } from "./topics/worker_store.ts";
@@ -39,7 +41,9 @@ export interface RunOptions {
   /** The path of a Unix socket, in place of a port. */
   path?: string;
   /**
-   * How long requests in flight, and what is being published, may take to end after the server was told to stop.
+   * How long requests in flight, and what is being published, may take to end after the server was told to stop. A body that has
+   * not come 2 seconds after that is refused with 503. Replies are cut off at half of the period when all are made, and clients
+   * take no more of those that the framework streams; of other replies it is not known.
    *
    * @default {10000} 10 s; 4 s on Deno Deploy, which kills after 5 seconds
    */
@@ -97,19 +101,31 @@ export interface Servable {
   start(): Promise<void>;
   /** Ends streams and WebSockets, since they would never end by themselves, and refuses what is asked from now on. */
   endStreams(): Promise<void>;
-  /** Waits for what replies have left to do. */
-  settle(): Promise<void>;
+  /** What requests' bodies are known by, see `endWaits`. */
+  readonly owner: object;
+  /** Requests and what replies have left to do; none before the first request. */
+  pending(): PendingWork | undefined;
   /** Waits no longer for what is being published. */
   giveUp(): void;
   /** Closes what was opened. */
   stop(): Promise<void>;
 }
 
+/** How long a body may still take to come when the server stops, in milliseconds; half of a grace period that is short. */
+const BODY_PATIENCE_MS = 2_000;
+
+/** For how long nothing of the last replies has been taken when they are cut off, in milliseconds. */
+const QUIET_MS = 1_000;
+
+/** How often that is looked at, in milliseconds. */
+const LOOK_MS = 50;
+
 /**
  * Serves until SIGINT, SIGTERM or the signal: then takes no more connections, ends streams, waits for requests in flight, and
  * stops the application. Requests that go on beyond the grace period are left to themselves after the signal; after SIGINT or
- * SIGTERM the process ends with 1. What is being published is given up then. The process ends at the end of the grace period in any
- * case, also where connections are left that cannot be cut; but for lifespans, and up to 3 seconds for a store that is away.
+ * SIGTERM the process ends with 1. What is being published is given up then. Bodies that do not come and replies that are not taken
+ * are cut off before that, and the process ends with 0. It ends at the end of the grace period in any case, also where connections
+ * are left that cannot be cut; but for lifespans, and up to 3 seconds for a store that is away.
  *
  * @throws {Deno.errors.AddrInUse} When the port is taken.
  * @throws {Error} When the process is `deno serve`.
@@ -149,7 +165,9 @@ export async function serve(app: Servable, options: RunOptions): Promise<void> {
   }
   if (stop.by === "program") return;
   // Connections cannot be cut once the server shuts down, and would keep the process that was told to end.
-  if (stop.isLate) Deno.exit(1);
+  if (stop.end === "late") Deno.exit(1);
+  // When the program has done what comes after run(), if it waits for that.
+  if (stop.end === "cut") addEventListener("load", () => Deno.exit());
   // Nor can a WebSocket whose client takes nothing: it has been given up, but the platform goes on with it.
   Deno.unrefTimer(setTimeout(() => Deno.exit(), Math.max(0, stop.begin + grace - performance.now())));
 }
@@ -164,12 +182,12 @@ export function stopWithDenoServe(app: Servable): void {
     const begin = performance.now();
     const grace = toMilliseconds(defaultGrace(), "the gracePeriod");
     const giveUp = setTimeout(() => app.giveUp(), grace);
-    const end = app.endStreams().then(() => app.settle());
-    const hasFailed = await isLate(end, grace);
+    // Deno has shut its server down already.
+    const end = await endRequests(app, grace, async () => await app.pending()?.sent());
     await app.stop();
     clearTimeout(giveUp);
     releaseIdleTimer();
-    if (hasFailed) Deno.exit(1);
+    if (end !== "whole") Deno.exit(end === "late" ? 1 : 0);
     // Older versions of Deno leave the signal to the system, which a listener keeps from acting.
     Deno.unrefTimer(setTimeout(() => Deno.exit(), Math.max(0, begin + grace - performance.now())));
   });
@@ -178,24 +196,74 @@ export function stopWithDenoServe(app: Servable): void {
 /** How a server came to stop. */
 interface Stop {
   readonly by: "system" | "program";
-  readonly isLate: boolean;
+  /** Whether all requests have ended, all but replies that nobody takes, or not all in time. */
+  readonly end: "whole" | "cut" | "late";
   /** When it was told to, in milliseconds of `performance.now()`. */
   readonly begin: number;
 }
 
 /** Serves until it is told to stop, and ends what it can in time. */
 async function listen(app: Servable, options: RunOptions, told: Promise<Stop["by"]>, grace: number): Promise<Stop> {
-  const server = Deno.serve(listenOptions(options), options.accessLog ? withAccessLog(app.fetch) : app.fetch);
+  const server = openServer(listenOptions(options), options.accessLog ? withAccessLog(app.fetch) : app.fetch);
+  const sweeping = import("./http/upload_folder.ts").then(({ sweepUploads }) => sweepUploads());
   const by = await Promise.race([told, server.finished.then(() => "program" as const)]);
   const begin = performance.now();
-  // First, since the server cuts off what WebSockets have not sent, and what has not come of bodies, when it shuts down.
-  const end = Promise.all([app.endStreams(), currentWaits()]).then(() => server.shutdown()).then(() => app.settle());
-  return { by, isLate: await isLate(end, grace), begin };
+  const end = await endRequests(app, grace, async () => {
+    await sweeping;
+    await server.shutdown();
+  });
+  return { by, end, begin };
 }
 
-function listenOptions(
-  options: RunOptions,
-): Deno.ServeTcpOptions & Partial<Deno.TlsCertifiedKeyPem> {
+/**
+ * Ends requests in flight within the grace period, and waits for what they leave to do.
+ *
+ * @param app Whose requests they are.
+ * @param grace The grace period, in milliseconds.
+ * @param shutdown Lets the server send what is left, and settles when it has.
+ */
+async function endRequests(app: Servable, grace: number, shutdown: () => Promise<unknown>): Promise<Stop["end"]> {
+  const halfTime = performance.now() + grace / 2;
+  const { promise: late, resolve } = Promise.withResolvers<"late">();
+  const timer = setTimeout(() => {
+    log("warn", "Some requests did not end in the grace period", { gracePeriod: grace });
+    resolve("late");
+  }, grace);
+  const drain = async (): Promise<Stop["end"]> => {
+    // First, since the server cuts off what WebSockets have not sent, and what has not come of bodies, when it shuts down.
+    await Promise.all([app.endStreams(), endWaits(app.owner, Math.min(BODY_PATIENCE_MS, grace / 2))]);
+    const isShut = shutdown().then(() => "whole" as const);
+    const over = Promise.race([late, isShut]);
+    const end = await Promise.race([isShut, untaken(app, halfTime, Math.min(QUIET_MS, grace / 4), over)]);
+    await app.pending()?.settled();
+    return end;
+  };
+  try {
+    return await Promise.race([late, drain()]);
+  } finally {
+    clearTimeout(timer);
+  }
+}
+
+/** The same error as Deno's, in one line that names the address, where that is taken. */
+function openServer(options: ListenOptions, handler: Servable["fetch"]): HttpServer {
+  try {
+    return new HttpServer(options, handler);
+  } catch (error) {
+    if (!(error instanceof Deno.errors.AddrInUse)) throw error;
+    const { path, hostname = "", port } = options;
+    const address = path ?? `${inUrl(hostname)}:${port}`;
+    const what = path === undefined ? "port" : "path";
+    const told = new Deno.errors.AddrInUse(
+      `Cannot listen on ${address}: the ${what} is taken, stop the program that has it or choose another one`,
+    );
+    // Where the framework asked for it helps nobody to find the other program.
+    told.stack = `${told.name}: ${told.message}`;
+    throw told;
+  }
+}
+
+function listenOptions(options: RunOptions): ListenOptions {
   const { port = 8000, hostname = "127.0.0.1", path, cert, key, reusePort = false } = options;
   const scheme = cert === undefined ? "http" : "https";
   const announce = options.onListen ??
@@ -209,9 +277,7 @@ function listenOptions(
       announce({ hostname: address.hostname, port: address.port });
     } else announce({ hostname: path ?? "", port: 0 });
   };
-  if (path !== undefined) {
-    return { path, onListen } as unknown as Deno.ServeTcpOptions;
-  }
+  if (path !== undefined) return { path, onListen };
   return {
     port,
     hostname,
@@ -222,7 +288,11 @@ function listenOptions(
 }
 
 function toUrl(scheme: string, { hostname, port }: ListenAddress): string {
-  return `${scheme}://${hostname.includes(":") ? `[${hostname}]` : hostname}:${port}`;
+  return `${scheme}://${inUrl(hostname)}:${port}`;
+}
+
+function inUrl(hostname: string): string {
+  return hostname.includes(":") ? `[${hostname}]` : hostname;
 }
 
 /** Waits for a signal of the system or of the program. */
@@ -241,17 +311,33 @@ function stopRequested(signal: AbortSignal | undefined): { promise: Promise<Stop
   return { promise, dispose };
 }
 
-/** Whether requests in flight, and what they leave to do, take longer than they may. */
-async function isLate(end: Promise<void>, gracePeriod: number): Promise<boolean> {
-  const { promise: late, resolve } = Promise.withResolvers<true>();
-  const timer = setTimeout(() => resolve(true), gracePeriod);
-  try {
-    if (!await Promise.race([end, late])) return false;
-    log("warn", "Some requests did not end in the grace period", { gracePeriod });
-    return true;
-  } finally {
-    clearTimeout(timer);
-  }
+/**
+ * Settles when nobody takes the last replies, with what they leave to do begun. How much of a reply is taken is only seen of those
+ * that are made while they are sent.
+ *
+ * @param app Whose replies they are.
+ * @param earliest Until when they have time in any case.
+ * @param patience For how long nothing of them has been taken, in milliseconds.
+ * @param over Settles when nobody waits for them any more.
+ */
+function untaken(app: Servable, earliest: number, patience: number, over: Promise<unknown>): Promise<"cut"> {
+  const pending = app.pending();
+  let { chunks } = taken;
+  let quietSince = performance.now();
+  return new Promise((resolve) => {
+    const looks = setInterval(() => {
+      const now = performance.now();
+      if ((pending?.requests ?? 0) > 0 || chunks !== taken.chunks) quietSince = now;
+      chunks = taken.chunks;
+      if (now < earliest || now - quietSince < patience) return;
+      clearInterval(looks);
+      log("warn", "Connections were cut off: their clients do not take the last replies");
+      pending?.giveUpReplies();
+      resolve("cut");
+    }, LOOK_MS);
+    const leave = () => clearInterval(looks);
+    over.then(leave, leave);
+  });
 }
 
 function withAccessLog(fetch: Servable["fetch"]): Servable["fetch"] {

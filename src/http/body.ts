@@ -16,6 +16,8 @@ type Bytes = Uint8Array<ArrayBuffer>;
 export interface BodyOwner {
   /** The platform's request. */
   readonly raw: Request;
+  /** The application that takes it: a body that is still coming is cut short when that stops. */
+  readonly app: object;
   /** The work that is left when the reply has gone, to add to. */
   openCompletion(): Completion;
 }
@@ -121,7 +123,7 @@ export class BodyReader {
     this.#refuseUsed();
     const { body } = this.#raw;
     // More is kept of no body: one that is larger, as a form with files may be, can be read once.
-    return this.#replay ??= body ? new Replay(body, this.#limits.body) : undefined;
+    return this.#replay ??= body ? new Replay(body, this.#limits.body, this.#owner.app) : undefined;
   }
 
   #refuseUsed(): void {
@@ -145,7 +147,7 @@ export class BodyReader {
   #readWhole<Whole extends string | Bytes>(limit: number, read: () => Promise<Whole>): Promise<Whole> | undefined {
     this.#refuseUsed();
     if (this.#replay !== undefined || this.#announced(limit) === undefined) return undefined;
-    const whole = this.#wait(read(), this.#limits.readTimeout, tooSlow, cutShort);
+    const whole = this.#wait(read(), this.#limits.readTimeout, tooSlow, cutShort, this.#owner.app);
     return this.#isLocal ? whole.then((whole) => refuseLonger(whole, limit)) : whole;
   }
 
@@ -200,7 +202,7 @@ export class BodyReader {
       this.#replay?.cancel();
       return error;
     };
-    return this.#wait(read, ms, () => giveUp(tooSlow()), giveUp);
+    return this.#wait(read, ms, (isStopping) => giveUp(tooSlow(isStopping)), giveUp, this.#owner.app);
   }
 
   get #wait(): typeof withDeadline {

@@ -1,6 +1,9 @@
 /** What is left to do when the last byte of a reply has gone. */
 import { describeError, log } from "../log.ts";
 
+/** How many chunks of streamed replies have been taken in this process: a server that stops sees whether one is still read. */
+export const taken = { chunks: 0 };
+
 /** Work to be done, with or without waiting for it. */
 export type Task = () => unknown;
 
@@ -33,9 +36,13 @@ export class Completion {
   }
 }
 
-/** The work after replies that is under way in an application. */
+/** What is under way in an application: requests, and the work after their replies. */
 export class PendingWork {
+  /** How many requests have no reply yet. */
+  requests = 0;
   readonly #running = new Set<Promise<void>>();
+  /** The waits for replies that are being sent, with what ends each. */
+  readonly #unsent = new Map<Promise<void>, () => void>();
 
   /** Keeps work until it is over. It must not fail. */
   add(work: Promise<void>): void {
@@ -43,7 +50,33 @@ export class PendingWork {
     work.finally(() => this.#running.delete(work));
   }
 
-  /** Waits until nothing is under way. */
+  /**
+   * Does work when a reply has been sent, or cannot be any more, or is given up.
+   *
+   * @param sent Settles when the server has sent the reply or lost the client.
+   * @param work The work. It must not fail.
+   */
+  addAfter(sent: Promise<void>, work: () => Promise<void>): void {
+    const { promise, resolve } = Promise.withResolvers<void>();
+    this.#unsent.set(promise, resolve);
+    sent.then(resolve, resolve);
+    this.add(promise.then(() => {
+      this.#unsent.delete(promise);
+      return work();
+    }));
+  }
+
+  /** Waits until the replies that leave work have been sent. */
+  async sent(): Promise<void> {
+    await Promise.all(this.#unsent.keys());
+  }
+
+  /** Waits for no reply any more that is being sent: the work after it is done now. */
+  giveUpReplies(): void {
+    for (const resolve of this.#unsent.values()) resolve();
+  }
+
+  /** Waits until the work after replies is done. */
   async settled(): Promise<void> {
     while (this.#running.size > 0) await Promise.all(this.#running);
   }
@@ -66,7 +99,7 @@ export function completeAfter(
 ): Response {
   const finish = () => completion.run();
   if (sent) {
-    pending.add(sent.then(finish, finish));
+    pending.addAfter(sent, finish);
     return response;
   }
   if (response.body === null || response === completion.whole) {

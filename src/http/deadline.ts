@@ -10,20 +10,26 @@ const MAX_TIMEOUT = 2 ** 31 - 1;
 /** The part of its time after which a wait is looked at first; it can end as much too late. */
 const FIRST_LOOK = 1 / 16;
 
+/** Makes the error of a wait that took too long, or that a stop cuts short. */
+export type Late = (isStopping: boolean) => Error;
+
 /** A wait that has to end in time; one of a ring, so that it is left without a search. */
 class Wait {
   readonly ms: number;
-  readonly late: () => Error;
+  readonly late: Late;
   readonly reject: (error: Error) => void;
+  /** Whose stop cuts it short. */
+  readonly owner: object | undefined;
   /** When its time is up, once it has been looked at. */
   expires: number | undefined = undefined;
   previous: Wait = this;
   next: Wait = this;
 
-  constructor(ms: number, late: () => Error, reject: (error: Error) => void) {
+  constructor(ms: number, late: Late, reject: (error: Error) => void, owner?: object) {
     this.ms = ms;
     this.late = late;
     this.reject = reject;
+    this.owner = owner;
   }
 
   enter(): void {
@@ -56,15 +62,17 @@ let timerMs = Infinity;
  * @param ms The time it has, in milliseconds; it may be given a sixteenth more.
  * @param late Makes the error of a wait that took too long.
  * @param broken Makes the error of a promise that was rejected.
+ * @param owner Whose stop cuts it short, see {@linkcode endWaits}.
  */
 export function withDeadline<T>(
   promise: Promise<T>,
   ms: number,
-  late: () => Error,
+  late: Late,
   broken: (cause: unknown) => unknown,
+  owner?: object,
 ): Promise<T> {
   return new Promise((resolve, reject) => {
-    const wait = new Wait(ms, late, reject);
+    const wait = new Wait(ms, late, reject, owner);
     wait.enter();
     if (timerMs > ms * FIRST_LOOK) setTimer(ms * FIRST_LOOK);
     promise.then((value) => {
@@ -84,11 +92,11 @@ export function withDeadline<T>(
 export async function withOwnDeadline<T>(
   promise: Promise<T>,
   ms: number,
-  late: () => Error,
+  late: Late,
   broken: (cause: unknown) => unknown,
 ): Promise<T> {
   const { promise: expiry, reject } = Promise.withResolvers<never>();
-  const timer = setTimeout(() => reject(late()), Math.min(ms, MAX_TIMEOUT));
+  const timer = setTimeout(() => reject(late(false)), Math.min(ms, MAX_TIMEOUT));
   const unbroken = promise.catch((cause) => {
     throw broken(cause);
   });
@@ -99,23 +107,47 @@ export async function withOwnDeadline<T>(
   }
 }
 
-/** Notes a wait that has no deadline. */
-export function noteWait(over: Promise<void>): void {
-  const wait = new Wait(Infinity, () => new Error(), () => {});
+/**
+ * Notes a wait that has no deadline.
+ *
+ * @param over Settles when it is over.
+ * @param owner Whose stop cuts it short.
+ * @param late Makes the error that it is cut short with.
+ * @param cut Ends it with that error.
+ */
+export function noteWait(
+  over: Promise<void>,
+  owner: object | undefined,
+  late: Late,
+  cut: (error: Error) => void,
+): void {
+  const wait = new Wait(Infinity, late, cut, owner);
   wait.enter();
   over.then(() => wait.leave());
 }
 
-/** Settles when the waits that are under way now are over. */
-export function currentWaits(): Promise<void> {
+/**
+ * Ends the waits of an owner that are under way now. Those that begin later are left alone.
+ *
+ * @param owner Whose they are.
+ * @param patience The time that they have, in milliseconds. Those that are not over by then are cut short.
+ * @returns Settles when all of them are over.
+ */
+export function endWaits(owner: object, patience: number): Promise<void> {
   const left = new Set<Wait>();
-  for (let wait = ring.next; wait !== ring; wait = wait.next) left.add(wait);
+  for (let wait = ring.next; wait !== ring; wait = wait.next) {
+    if (wait.owner === owner) left.add(wait);
+  }
   if (left.size === 0) return Promise.resolve();
   return new Promise((resolve) => {
+    const timer = setTimeout(() => {
+      for (const wait of [...left]) end(wait, true);
+    }, patience);
     const observe = (wait: Wait): void => {
       left.delete(wait);
       if (left.size > 0) return;
       observers.delete(observe);
+      clearTimeout(timer);
       resolve();
     };
     observers.add(observe);
@@ -149,10 +181,13 @@ function look(): void {
     const wait = next;
     next = wait.next;
     wait.expires ??= now + wait.ms;
-    if (wait.expires <= now) {
-      wait.leave();
-      wait.reject(wait.late());
-    } else if (wait.expires < earliest) earliest = wait.expires;
+    if (wait.expires <= now) end(wait, false);
+    else if (wait.expires < earliest) earliest = wait.expires;
   }
   if (earliest < Infinity) setTimer(earliest - now);
+}
+
+function end(wait: Wait, isStopping: boolean): void {
+  wait.leave();
+  wait.reject(wait.late(isStopping));
 }

@@ -1,6 +1,6 @@
 /** A body's stream that can be read more than once: what has passed is kept, up to a bound. */
 import { HTTPError } from "../errors.ts";
-import { cutShort } from "./body_refusal.ts";
+import { cutShort, tooSlow } from "./body_refusal.ts";
 import { noteWait } from "./deadline.ts";
 
 type Chunk = Uint8Array<ArrayBuffer>;
@@ -15,6 +15,8 @@ export class Replay {
   #passed = 0;
   #pending: Promise<Chunk | undefined> | undefined;
   #isCancelled = false;
+  /** Why it was cut short, where a server that stops did it. */
+  #cut: Error | undefined;
   readonly #end: PromiseWithResolvers<void> = Promise.withResolvers();
 
   /**
@@ -22,12 +24,16 @@ export class Replay {
    *
    * @param source The stream.
    * @param limit How many bytes are kept. A longer body can be read once.
+   * @param owner Whose stop cuts the source short.
    */
-  constructor(source: ReadableStream<Chunk>, limit: number) {
+  constructor(source: ReadableStream<Chunk>, limit: number, owner?: object) {
     this.#reader = source.getReader();
     this.#limit = limit;
-    // A server that stops waits for what is still coming.
-    noteWait(this.#end.promise);
+    // A server that stops waits for what is still coming, but not long.
+    noteWait(this.#end.promise, owner, tooSlow, (error) => {
+      this.#cut = error;
+      void this.cancel();
+    });
   }
 
   /**
@@ -67,7 +73,7 @@ export class Replay {
     if (done) this.#end.resolve();
     // At the end the promise stays, and gives the end to whoever asks.
     if (done && !this.#isCancelled) return undefined;
-    if (done) throw cutShort(new Error("Cannot read on: the body was let go"));
+    if (done) throw this.#cut ?? cutShort(new Error("Cannot read on: the body was let go"));
     this.#pending = undefined;
     this.#passed++;
     this.#keptSize += value.byteLength;

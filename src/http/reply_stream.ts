@@ -1,6 +1,7 @@
 /** The body of a reply that is made while it is sent: pulled by the client's reading, so that nothing piles up. */
 import { HTTPError } from "../errors.ts";
 import { describeError, log } from "../log.ts";
+import { taken } from "./completion.ts";
 
 /** What a source gives: a value, or its end. */
 export interface NextValue {
@@ -99,7 +100,9 @@ export class ReplyStream implements UnderlyingDefaultSource<Uint8Array> {
         if (this.#isOver) return;
         if (result.done) break;
         const bytes = this.#encode!(result.value);
-        if (bytes.length > 0) return controller.enqueue(bytes);
+        if (bytes.length === 0) continue;
+        taken.chunks++;
+        return controller.enqueue(bytes);
       }
       controller.close();
       this.#leave();

@@ -1,7 +1,7 @@
 /** Keeps the files of a form until its request is over: in memory as long as they are small, beyond that on disk. */
-import { describeError, log } from "../log.ts";
 import { nodePath } from "../node.ts";
 import { DiskBlob } from "./disk_blob.ts";
+import { temporaryFolder, UploadFolder } from "./upload_folder.ts";
 
 type Bytes = Uint8Array<ArrayBuffer>;
 
@@ -20,7 +20,7 @@ interface DiskFile {
 /** The files of one form. */
 export class UploadStorage {
   #free = MEMORY;
-  #folder: Promise<string | undefined> | undefined;
+  #folder: Promise<UploadFolder | undefined> | undefined;
   #files = 0;
   #isOver = false;
   readonly #opening = new Set<Promise<unknown>>();
@@ -62,29 +62,22 @@ export class UploadStorage {
     for (const file of this.#open) this.closeFile(file);
     const folder = await this.#folder?.catch(() => undefined);
     this.#folder = undefined;
-    if (folder === undefined) return;
-    try {
-      await Deno.remove(folder, { recursive: true });
-    } catch (error) {
-      log("error", "Removing temporary files failed", { folder, error: describeError(error) });
-    }
+    await folder?.remove();
   }
 
   async #makeFile(): Promise<DiskFile | undefined> {
     const folder = await (this.#folder ??= this.#makeFolder());
     if (folder === undefined) return undefined;
-    const path = nodePath().join(folder, String(this.#files++));
+    const path = nodePath().join(folder.path, String(this.#files++));
     const file = await Deno.open(path, { write: true, createNew: true });
     this.#open.add(file);
     return { path, file };
   }
 
-  /** A folder that nobody else can enter: the files in it have the rights that others of the program have, and can be moved out. */
-  async #makeFolder(): Promise<string | undefined> {
-    const dir = temporaryFolder();
-    if (await mayUse(dir)) return await Deno.makeTempDir({ dir, prefix: "webfw-" });
-    this.#free += MEMORY_WITHOUT_DISK - MEMORY;
-    return undefined;
+  async #makeFolder(): Promise<UploadFolder | undefined> {
+    const folder = await UploadFolder.make();
+    if (!folder) this.#free += MEMORY_WITHOUT_DISK - MEMORY;
+    return folder;
   }
 }
 
@@ -142,20 +135,4 @@ export class StoredUpload {
 
 async function writeAll(file: Deno.FsFile, bytes: Uint8Array): Promise<void> {
   for (let written = 0; written < bytes.length;) written += await file.write(bytes.subarray(written));
-}
-
-/** Where the system has temporary files. Nobody is asked for a permission that the program has not. */
-function temporaryFolder(): string {
-  for (const variable of ["TMPDIR", "TMP", "TEMP"]) {
-    if (Deno.permissions.querySync({ name: "env", variable }).state !== "granted") continue;
-    const folder = Deno.env.get(variable);
-    if (folder) return folder;
-  }
-  return Deno.build.os === "windows" ? "C:\\Windows\\Temp" : "/tmp";
-}
-
-async function mayUse(path: string): Promise<boolean> {
-  const ways = ["read", "write"] as const;
-  const states = await Promise.all(ways.map((name) => Deno.permissions.query({ name, path })));
-  return states.every(({ state }) => state === "granted");
 }

@@ -120,6 +120,7 @@ export class Dispatcher {
   ): Promise<Response> {
     const { url, method } = raw;
     const { app } = this.#parts;
+    this.pending.requests++;
     const start = pathStart(url);
     const end = pathEnd(url, start);
     let match: Match<Served>;
@@ -149,6 +150,7 @@ export class Dispatcher {
     info: ConnectionInfo | undefined,
   ): Promise<Response> {
     const { app, limits } = this.#parts;
+    this.pending.requests++;
     const exchange = new Exchange(
       raw,
       app,
@@ -290,6 +292,7 @@ function misfit(route: string, issues: readonly SchemaIssue[]): Error {
 /** Sees to what is left to do after the reply. */
 function finish(exchange: Exchange, response: Response, pending: PendingWork): Response {
   const { completion, connection } = exchange;
+  pending.requests--;
   if (!completion) return response;
   if (completion.whole === response) exchange.releaseBody();
   return completeAfter(response, completion, pending, connection?.completed);

@@ -18,8 +18,7 @@ export interface TextForm {
 /** JSON's grammar of numbers, RFC 8259 section 6. */
 const NUMBER = /^-?(?:0|[1-9]\d*)(?:\.\d+)?(?:[eE][+-]?\d+)?$/;
 const BIGINT = /^-?(?:0|[1-9]\d*)$/;
-/** The kinds of lists. */
-export const LISTS: ReadonlySet<string> = new Set([
+const LISTS = new Set([
   "array",
   "tuple",
   "loose_tuple",

@@ -4,9 +4,11 @@ import { assert, assertEquals, assertRejects, assertStringIncludes } from "@std/
 import { App, dependency, type RunOptions } from "@webfw/core";
 import * as v from "valibot";
 import { makeCertificate } from "../support/certificate.ts";
+import { ChildProgram, CORE } from "./support/child_program.ts";
 import { CapturedLog } from "./support/captured_log.ts";
 import { exchange, RawConnection } from "./support/raw_connection.ts";
 import { Serving } from "./support/serving.ts";
+import { TemporaryFolder } from "./support/temporary_folder.ts";
 import { ticks } from "./support/ticks.ts";
 
 const GET = "GET / HTTP/1.1\r\nHost: x\r\n\r\n";
@@ -99,6 +101,32 @@ Deno.test("A port in use rejects with AddrInUse, and the lifespans unwind", asyn
   const second = noting(notes).run({ port: serving.port, onListen: () => notes.push("listens") });
   await assertRejects(() => second, Deno.errors.AddrInUse);
   assertEquals(notes, ["a starts", "b starts", "b ends", "a ends"]);
+});
+
+Deno.test("A port in use is told in one line that names it, without the framework's own calls", async () => {
+  await using serving = await Serving.start(new App());
+  const error = await assertRejects(() => new App().run({ port: serving.port, onListen: () => {} }), Error);
+  const message =
+    `Cannot listen on 127.0.0.1:${serving.port}: the port is taken, stop the program that has it or choose another one`;
+  assertEquals([error.message, error.stack], [message, `AddrInUse: ${message}`]);
+  await using child = await ChildProgram.start(`
+    import { App } from "${CORE}";
+    await new App().run({ port: ${serving.port} });
+  `);
+  const { code, stderr } = await child.end();
+  assertEquals([code, stderr], [1, `error: Uncaught (in promise) AddrInUse: ${message}\n`]);
+});
+
+Deno.test({
+  name: "A Unix socket in use is told by its path",
+  ignore: Deno.build.os === "windows",
+  fn: async () => {
+    await using folder = await TemporaryFolder.make();
+    const path = folder.within("socket");
+    using _listener = Deno.listen({ transport: "unix", path });
+    const message = `Cannot listen on ${path}: the path is taken`;
+    await assertRejects(() => new App().run({ path }), Deno.errors.AddrInUse, message);
+  },
 });
 
 Deno.test("When it stops it accepts no more connections, and waits for requests in flight", async () => {

@@ -19,6 +19,8 @@ export interface ChildOptions {
   readonly permissions?: readonly string[];
   /** Whether Deno is to say nothing of its own. */
   readonly isQuiet?: boolean;
+  /** How many file descriptors it may have. */
+  readonly descriptors?: number;
 }
 
 /** A running program that prints `port <number>` on stdout when it listens. Disposing of it kills it. */
@@ -45,7 +47,7 @@ export class ChildProgram implements AsyncDisposable {
 
   /** Starts a program, given as its source. */
   static async start(source: string, options: ChildOptions = {}): Promise<ChildProgram> {
-    const { command = ["run"], env = {}, permissions = ["-A"], isQuiet = true } = options;
+    const { command = ["run"], env = {}, permissions = ["-A"], isQuiet = true, descriptors } = options;
     const file = await Deno.makeTempFile({ prefix: "webfw_spec_", suffix: ".ts" });
     await Deno.writeTextFile(file, source);
     const config = Deno.env.get("WEBFW_CONFIG") || fileURLToPath(new URL("../../../deno.json", import.meta.url));
@@ -59,7 +61,10 @@ export class ChildProgram implements AsyncDisposable {
       config,
       ...flags,
     ];
-    return new ChildProgram(spawn(Deno.execPath(), [...args, file], env), file);
+    const deno = Deno.execPath();
+    if (descriptors === undefined) return new ChildProgram(spawn(deno, [...args, file], env), file);
+    const limited = ["-c", `ulimit -n ${descriptors} && exec "$0" "$@"`, deno, ...args, file];
+    return new ChildProgram(spawn("/bin/sh", limited, env), file);
   }
 
   /** Starts an executable. */

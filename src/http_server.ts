@@ -1,0 +1,111 @@
+/**
+ * Deno's server, which listens anew when it has run out of file descriptors: Deno's accept loop ends with the first connection that
+ * it cannot take, and a server that ended with it would lose all that it serves.
+ */
+import { log } from "./log.ts";
+
+/** Where and how to listen. */
+export type ListenOptions = Deno.ServeTcpOptions & Partial<Deno.TlsCertifiedKeyPem> & { readonly path?: string };
+
+/** How long it does not listen when the descriptors have run out, in milliseconds. */
+const PAUSE_MS = 500;
+
+/** How often that is logged at most, in milliseconds. */
+const LOG_INTERVAL_MS = 1_000;
+
+/** So many of Deno's servers are kept for the connections that they have. */
+const MAX_SERVERS = 32;
+
+/** "Too many open files", of the process and of the system, as Linux, macOS and Windows number it. */
+const OUT_OF_DESCRIPTORS = /\(os error (?:23|24|10024)\)/;
+
+/** One of Deno's servers, with the time for which it took connections. */
+interface Accepting {
+  readonly server: Deno.HttpServer;
+  readonly since: number;
+  /** In milliseconds. */
+  lasted: number;
+}
+
+/** A server that goes on until it is shut down. */
+export class HttpServer {
+  readonly #options: ListenOptions;
+  readonly #handler: Deno.ServeHandler;
+  readonly #finished: PromiseWithResolvers<void> = Promise.withResolvers();
+  /** The last one accepts; those before it only have connections. */
+  #servers: Accepting[] = [];
+  #isShutDown = false;
+  #pause: ReturnType<typeof setTimeout> | undefined;
+  #lastLog = -Infinity;
+
+  /**
+   * Listens.
+   *
+   * @throws {Deno.errors.AddrInUse} When the address is taken.
+   */
+  constructor(options: ListenOptions, handler: Deno.ServeHandler) {
+    this.#options = options;
+    this.#handler = handler;
+    this.#listen(options);
+  }
+
+  /** Settles when it ends by itself, and fails when it cannot go on. */
+  get finished(): Promise<void> {
+    return this.#finished.promise;
+  }
+
+  /** Takes no more connections, and waits until the requests of those that it has are answered. */
+  async shutdown(): Promise<void> {
+    this.#isShutDown = true;
+    clearTimeout(this.#pause);
+    await Promise.all(this.#servers.map(({ server }) => server.shutdown()));
+  }
+
+  #listen(options: ListenOptions): void {
+    const server = Deno.serve(options, this.#handler);
+    const accepting: Accepting = { server, since: performance.now(), lasted: Infinity };
+    this.#servers.push(accepting);
+    server.finished.then(() => this.#finished.resolve(), (error) => {
+      accepting.lasted = performance.now() - accepting.since;
+      this.#recover(error, server.addr);
+    });
+  }
+
+  #recover(error: unknown, address: Deno.Addr): void {
+    if (this.#isShutDown) return;
+    const isTaken = error instanceof Deno.errors.AddrInUse;
+    if (!isTaken && !OUT_OF_DESCRIPTORS.test(String(error))) return this.#finished.reject(error);
+    const now = performance.now();
+    if (now - this.#lastLog >= LOG_INTERVAL_MS) {
+      this.#lastLog = now;
+      const reason = isTaken ? "Another program has taken the address" : "The limit of open files is reached";
+      log("warn", `${reason}: no connections are accepted until that ends`);
+    }
+    this.#forgetOne();
+    this.#pause = setTimeout(() => this.#listenAgain(address), PAUSE_MS);
+  }
+
+  #listenAgain(address: Deno.Addr): void {
+    const { path } = this.#options;
+    try {
+      if (path !== undefined) Deno.removeSync(path);
+    } catch {
+      // Deno may have removed it.
+    }
+    try {
+      // A port that was chosen by the system stays the same.
+      const port = "port" in address ? { port: address.port } : {};
+      this.#listen({ ...this.#options, ...port, onListen: () => {} });
+    } catch (error) {
+      this.#recover(error, address);
+    }
+  }
+
+  /** The one that accepted for the shortest time has the fewest connections, which may end what they are at. */
+  #forgetOne(): void {
+    if (this.#servers.length < MAX_SERVERS) return;
+    const shortest = this.#servers.reduce((one, other) => other.lasted < one.lasted ? other : one);
+    this.#servers = this.#servers.filter((one) => one !== shortest);
+    shortest.server.shutdown().catch(() => {});
+  }
+}

@@ -1,0 +1,160 @@
+// Section 2 of the contract: "waits for requests in flight up to a grace period". Clients that do not send what they announced, or
+// do not take what they asked for, hold no stop up for the whole of it, and the exit code is 0.
+
+import { assert, assertEquals } from "@std/assert";
+import { ChildProgram, CORE } from "./support/child_program.ts";
+import { RawConnection } from "./support/raw_connection.ts";
+import { TemporaryFolder } from "./support/temporary_folder.ts";
+
+const PROGRAM = `
+import { App, dependency, file, Form, Stream, UploadFile } from "${CORE}";
+import * as v from "valibot";
+const app = new App();
+app.lifespan(async function* () {
+  yield;
+  console.log("lifespan ends");
+});
+const cleaned = dependency(async function* () {
+  console.log("begins");
+  yield;
+  console.log("cleaned up");
+});
+const deps = { cleaned };
+const LARGE = 64 * 1024 * 1024;
+const never = new Promise(() => {});
+app.middleware(async (request, next) => {
+  if (request.method === "POST") console.log("begins");
+  return await next(request);
+});
+app.post("/json", { body: v.string() }, async () => 1);
+app.post("/stream", { body: Stream() }, async (_request, { body }) => {
+  for await (const _ of body);
+});
+app.post("/form", { form: Form(v.object({ file: UploadFile })) }, async () => 1);
+app.post("/hangs", { form: Form(v.object({ file: UploadFile })) }, async () => {
+  console.log("hangs");
+  await never;
+});
+app.get("/text", { deps }, async () => "x".repeat(LARGE));
+app.get("/response", { deps }, async () => new Response(new Uint8Array(LARGE)));
+app.get("/blob", { deps }, async () => new Blob([new Uint8Array(LARGE)]));
+app.get("/own", { deps }, async () => new Response(new ReadableStream({ pull: (to) => to.enqueue(new Uint8Array(65536)) })));
+await app.run({ port: 0, gracePeriod: GRACE, onListen: ({ port }) => console.log("port " + port) });
+console.log("run resolved");
+await new Promise((resolve) => setTimeout(resolve, 1));
+console.log("program ends");
+`;
+
+function program({ gracePeriod = 60_000 } = {}): string {
+  return PROGRAM.replace("GRACE", String(gracePeriod));
+}
+
+const KIBIBYTE = 1024;
+const MEBIBYTE = 1024 * KIBIBYTE;
+const PART = '--x\r\nContent-Disposition: form-data; name="file"; filename="a"\r\n\r\n';
+
+function namesIn({ path }: TemporaryFolder): string[] {
+  return [...Deno.readDirSync(path)].map(({ name }) => name);
+}
+
+/** Bodies that never come to their end. */
+const BODIES: readonly (readonly [path: string, type: string, start: string])[] = [
+  ["/json", "application/json", '"x'],
+  ["/stream", "application/octet-stream", "x"],
+  ["/form", "multipart/form-data; boundary=x", PART + "x".repeat(500 * KIBIBYTE)],
+];
+
+for (const [path, type, start] of BODIES) {
+  for (const framing of ["Content-Length: 900000", "Transfer-Encoding: chunked"]) {
+    Deno.test(`A body that does not come holds no stop up, and is answered 503: ${path}, ${framing}`, async () => {
+      await using temporary = await TemporaryFolder.make();
+      await using child = await ChildProgram.start(program(), { env: { TMPDIR: temporary.path } });
+      using connection = await RawConnection.open(await child.port());
+      const sent = framing.startsWith("T") ? `${start.length.toString(16)}\r\n${start}\r\n` : start;
+      await connection.write(`POST ${path} HTTP/1.1\r\nHost: x\r\nContent-Type: ${type}\r\n${framing}\r\n\r\n${sent}`);
+      await child.printed("begins");
+      child.signal("SIGTERM");
+      const { status, body } = await connection.reply();
+      assertEquals([status, JSON.parse(body).detail], [503, "The server stops"]);
+      connection.close();
+      const { code, stdout, stderr } = await child.end();
+      assertEquals([code, stderr], [0, ""]);
+      assert(stdout.endsWith("lifespan ends\nrun resolved\nprogram ends\n"), stdout);
+      assertEquals(namesIn(temporary), []);
+    });
+  }
+}
+
+Deno.test("A client that sends nothing and does not close its connection holds no stop up either", async () => {
+  await using temporary = await TemporaryFolder.make();
+  await using child = await ChildProgram.start(program({ gracePeriod: 4_000 }), { env: { TMPDIR: temporary.path } });
+  using connection = await RawConnection.open(await child.port());
+  const head = "Content-Type: multipart/form-data; boundary=x\r\nContent-Length: 9000000\r\n\r\n";
+  await connection.write(`POST /form HTTP/1.1\r\nHost: x\r\n${head}${PART}${"x".repeat(2 * MEBIBYTE)}`);
+  await child.printed("begins");
+  child.signal("SIGTERM");
+  assertEquals((await connection.reply()).status, 503);
+  const { code, stdout } = await child.end();
+  assertEquals(code, 0);
+  assert(stdout.endsWith("lifespan ends\nrun resolved\nprogram ends\n"), stdout);
+  assertEquals(namesIn(temporary), []);
+});
+
+for (const path of ["/text", "/response", "/blob", "/own"]) {
+  Deno.test(`A large reply that its client does not take holds no stop up, and its cleanups run: ${path}`, async () => {
+    await using child = await ChildProgram.start(program({ gracePeriod: 4_000 }));
+    using connection = await RawConnection.open(await child.port());
+    await connection.write(`GET ${path} HTTP/1.1\r\nHost: x\r\n\r\n`);
+    await child.printed("begins");
+    await connection.until("HTTP/1.1 200");
+    child.signal("SIGTERM");
+    const { code, stdout, stderr } = await child.end();
+    assertEquals(code, 0);
+    assert(stdout.endsWith("cleaned up\nlifespan ends\nrun resolved\nprogram ends\n"), stdout);
+    assertEquals(stderr.match(/ WARN /g)?.length, 1, stderr);
+  });
+}
+
+Deno.test("Files of a form are gone when the process ends, also where the grace period has passed", async () => {
+  await using temporary = await TemporaryFolder.make();
+  await using child = await ChildProgram.start(program({ gracePeriod: 100 }), { env: { TMPDIR: temporary.path } });
+  using connection = await RawConnection.open(await child.port());
+  const body = `${PART}${"x".repeat(2 * MEBIBYTE)}\r\n--x--\r\n`;
+  const head = `Content-Type: multipart/form-data; boundary=x\r\nContent-Length: ${body.length}\r\n\r\n`;
+  await connection.write(`POST /hangs HTTP/1.1\r\nHost: x\r\n${head}${body}`);
+  await child.printed("hangs");
+  assertEquals(namesIn(temporary).length, 1);
+  child.signal("SIGTERM");
+  assertEquals((await child.end()).code, 1);
+  assertEquals(namesIn(temporary), []);
+});
+
+Deno.test("Files of a process that was killed are removed at the next start, and those of a living one stay", async () => {
+  await using temporary = await TemporaryFolder.make();
+  const env = { TMPDIR: temporary.path };
+  const names = () => namesIn(temporary);
+  const upload = async (child: ChildProgram): Promise<RawConnection> => {
+    const connection = await RawConnection.open(await child.port());
+    const head = "Content-Type: multipart/form-data; boundary=x\r\nContent-Length: 9000000\r\n\r\n";
+    await connection.write(`POST /form HTTP/1.1\r\nHost: x\r\n${head}${PART}${"x".repeat(2 * MEBIBYTE)}`);
+    while (names().length < 1) await new Promise((resolve) => setTimeout(resolve, 1));
+    return connection;
+  };
+  await using killed = await ChildProgram.start(program(), { env });
+  using _first = await upload(killed);
+  const [left] = names();
+  // A start beside a living process.
+  await using next = await ChildProgram.start(program(), { env });
+  await next.port();
+  next.signal("SIGTERM");
+  assertEquals((await next.end()).code, 0);
+  assertEquals(names(), [left]);
+  killed.signal("SIGKILL");
+  await killed.end();
+  assertEquals(names(), [left]);
+  await using last = await ChildProgram.start(program(), { env });
+  await last.port();
+  last.signal("SIGTERM");
+  assertEquals((await last.end()).code, 0);
+  assertEquals(names(), []);
+});

@@ -1,0 +1,102 @@
+// Section 9 of the contract, safety: what an earlier process left behind is removed at a start, and nothing else ever.
+
+import { assertEquals } from "@std/assert";
+import { join } from "node:path";
+import { ChildProgram, CORE } from "./support/child_program.ts";
+import { TemporaryFolder } from "./support/temporary_folder.ts";
+
+const PROGRAM = `
+import { App } from "${CORE}";
+await new App().run({ port: 0, onListen: ({ port }) => console.log("port " + port) });
+`;
+
+/** Starts a program with a folder for temporary files, and stops it. */
+async function start(folder: string, permissions?: string[]): Promise<string> {
+  const env = { TMPDIR: folder };
+  await using child = await ChildProgram.start(PROGRAM, permissions ? { env, permissions } : { env });
+  await child.port();
+  child.signal("SIGTERM");
+  const { code, stderr } = await child.end();
+  assertEquals(code, 0);
+  return stderr;
+}
+
+/** A folder as a process leaves it that was killed. */
+async function leave(
+  folder: string,
+  name: string,
+  { mode = 0o700, lock = "x" as string | null } = {},
+): Promise<string> {
+  const path = join(folder, name);
+  await Deno.mkdir(path);
+  await Deno.writeTextFile(join(path, "0"), "content");
+  if (lock !== null) await Deno.writeTextFile(join(path, "lock"), lock);
+  await Deno.chmod(path, mode);
+  return path;
+}
+
+function namesIn(folder: string): string[] {
+  return [...Deno.readDirSync(folder)].map(({ name }) => name).sort();
+}
+
+Deno.test({
+  name: "Only a folder that a process of the same user had locked, and nobody has any more, is removed",
+  ignore: Deno.build.os === "windows",
+  fn: async () => {
+    await using folder = await TemporaryFolder.make();
+    await using elsewhere = await TemporaryFolder.make();
+    await leave(folder.path, "webfw-upload-dead");
+    await leave(folder.path, "webfw-upload-open", { mode: 0o755 });
+    await leave(folder.path, "webfw-upload-unlocked", { lock: "" });
+    await leave(folder.path, "webfw-upload-bare", { lock: null });
+    await leave(folder.path, "other-upload-dead");
+    const target = await leave(elsewhere.path, "webfw-upload-target");
+    await Deno.symlink(target, folder.within("webfw-upload-link"));
+    await Deno.writeTextFile(folder.within("webfw-upload-file"), "");
+    const held = await leave(folder.path, "webfw-upload-held");
+    using lock = await Deno.open(join(held, "lock"), { write: true });
+    await lock.lock(true);
+    assertEquals(await start(folder.path), "");
+    assertEquals(namesIn(folder.path), [
+      "other-upload-dead",
+      "webfw-upload-bare",
+      "webfw-upload-file",
+      "webfw-upload-held",
+      "webfw-upload-link",
+      "webfw-upload-open",
+      "webfw-upload-unlocked",
+    ]);
+    assertEquals(namesIn(target), ["0", "lock"]);
+    await lock.unlock();
+  },
+});
+
+Deno.test({
+  name: "In a folder where others can exchange what belongs to the user, nothing is removed",
+  ignore: Deno.build.os === "windows",
+  fn: async () => {
+    await using folder = await TemporaryFolder.make();
+    await leave(folder.path, "webfw-upload-dead");
+    await Deno.chmod(folder.path, 0o777);
+    await start(folder.path);
+    assertEquals(namesIn(folder.path), ["webfw-upload-dead"]);
+    await Deno.chmod(folder.path, 0o1777);
+    await start(folder.path);
+    assertEquals(namesIn(folder.path), []);
+  },
+});
+
+Deno.test({
+  name: "Without permission for the folder, or without the folder, a start does not fail, and says nothing",
+  ignore: Deno.build.os === "windows",
+  fn: async () => {
+    await using folder = await TemporaryFolder.make();
+    await leave(folder.path, "webfw-upload-dead");
+    for (const permissions of [["--allow-net", "--allow-env"], ["--allow-net"], ["-A"]]) {
+      const path = permissions[0] === "-A" ? folder.within("none") : folder.path;
+      const stderr = await start(path, ["--no-prompt", ...permissions]);
+      assertEquals(stderr, "", permissions.join(" "));
+    }
+    assertEquals(namesIn(folder.path), ["webfw-upload-dead"]);
+  },
+});
