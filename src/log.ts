@@ -1,4 +1,4 @@
-/** Log entries of the framework: one line each on stderr, whatever the text. */
+/** Log entries of the framework on stderr: one line each, whatever the text; on a terminal, errors have lines below. */
 
 /** How much an entry matters. */
 export type LogLevel = "info" | "warn" | "error";
@@ -12,11 +12,15 @@ export type LogFields = Readonly<
 // deno-lint-ignore no-control-regex
 const UNSAFE = /[\u0000-\u001f\u007f-\u009f\u2028\u2029]/g;
 
+/** Where the framework's own modules are; unknown where a bundler has put them into one file with the application. */
+const FRAMEWORK = import.meta.url.endsWith("/src/log.ts") ? new URL(".", import.meta.url).href : undefined;
+
 const encoder = new TextEncoder();
 let asJson: boolean | undefined;
 
 /**
- * Writes one entry to stderr: a readable line, or one JSON object where the environment variable `WEBFW_LOG` is `json`.
+ * Writes one entry to stderr: a readable line, or one JSON object where the environment variable `WEBFW_LOG` is `json`. On a
+ * terminal, an error stands below the line: its message, its causes, and the calls of the application's own files.
  *
  * @param level How much it matters.
  * @param message What happened.
@@ -28,7 +32,7 @@ export function log(
   fields: LogFields = {},
 ): void {
   asJson ??= wantsJson();
-  const line = asJson ? toJsonLine(level, message, fields) : toTextLine(level, message, fields);
+  const line = asJson ? toJsonLine(level, message, fields) : toText(level, message, fields);
   const bytes = encoder.encode(line + "\n");
   for (let written = 0; written < bytes.length;) {
     written += Deno.stderr.writeSync(bytes.subarray(written));
@@ -83,6 +87,49 @@ function toJsonLine(
       message,
     }),
   );
+}
+
+function toText(level: LogLevel, message: string, { error, ...fields }: LogFields): string {
+  if (typeof error !== "string" || !Deno.stderr.isTerminal()) {
+    return toTextLine(level, message, error === undefined ? fields : { ...fields, error });
+  }
+  // Indented, so that no line of it can pass for an entry.
+  const below = ownFrames(error).map((line) => `\n  ${escapeUnsafe(line)}`);
+  return toTextLine(level, message, fields) + below.join("");
+}
+
+/** Whose a frame of a stack is. Those of packages are shown where the application has none, the others never. */
+const OWN = 0;
+const OF_PACKAGE = 1;
+const OF_FRAMEWORK = 2;
+
+/**
+ * A frame as `Deno.inspect` writes it, or the frames that an error shares with its cause. Behind the last one of an error its
+ * properties can begin, or the next error follow.
+ */
+const FRAME = /^\s+(?:at (.*?)|\.{3} \d+ lines matching cause stack trace \.{3})( \{|,)?$/;
+
+/** The lines of a described error without the frames that say nothing of the application. */
+function ownFrames(description: string): string[] {
+  const lines = description.split("\n").map((line) => {
+    const found = FRAME.exec(line);
+    return { line, rest: found?.[2] ?? "", rank: found ? rankOf(found[1]) : undefined };
+  });
+  const shown = Math.min(OF_PACKAGE, ...lines.map(({ rank = OF_PACKAGE }) => rank));
+  const kept: string[] = [];
+  for (const { line, rank, rest } of lines) {
+    if (rank === undefined || rank <= shown) kept.push(line);
+    else kept.push((kept.pop() ?? "") + rest);
+  }
+  return kept;
+}
+
+function rankOf(frame: string | undefined): number {
+  if (
+    frame === undefined || /(?:^|\(|async )(?:ext|node|deno|data):|<anonymous>|\bnative\b|\(index \d+\)/.test(frame)
+  ) return OF_FRAMEWORK;
+  if (FRAMEWORK !== undefined && frame.includes(FRAMEWORK)) return OF_FRAMEWORK;
+  return /\/node_modules\/|\/npm\/registry|https?:\/\//.test(frame) ? OF_PACKAGE : OWN;
 }
 
 function toTextLine(

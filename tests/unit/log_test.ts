@@ -1,5 +1,6 @@
 import { assert, assertEquals, assertFalse, assertMatch, assertStringIncludes } from "@std/assert";
 import { describeError, log } from "../../src/log.ts";
+import { ChildProgram } from "../spec/support/child_program.ts";
 import { CapturedLog } from "../spec/support/captured_log.ts";
 
 Deno.test("An entry is one readable line with its time, level, message and fields", () => {
@@ -65,4 +66,93 @@ Deno.test("Whatever is thrown is described, without throwing itself", () => {
     }(),
   ];
   for (const thrown of hostile) assert(describeError(thrown).length > 0);
+});
+
+/** What is logged of an error on a terminal, without the time. */
+function onTerminal(error: unknown): string[] {
+  using captured = new CapturedLog(true);
+  log("error", "A request failed", { path: "/a", error: describeError(error) });
+  return captured.lines.map((line, index) => index === 0 ? line.slice(line.indexOf(" ") + 1) : line);
+}
+
+/** An error with a stack of frames. */
+function errorWith(message: string, frames: readonly string[], cause?: unknown): Error {
+  const error = new Error(message, cause === undefined ? {} : { cause });
+  error.stack = [`Error: ${message}`, ...frames.map((frame) => `    at ${frame}`)].join("\n");
+  return error;
+}
+
+const FRAMEWORK = new URL("../../src/routing/dispatch.ts:200:30", import.meta.url).href;
+const INTERNAL = [
+  "ext:core/01_core.js:1:1",
+  "eventLoopTick (ext:core/01_core.js:190:21)",
+  "node:fs:1:1",
+  "native",
+  "Array.map (<anonymous>)",
+];
+const PACKAGE = [
+  "parse (file:///app/node_modules/.deno/zod@4/index.js:1:2)",
+  "https://jsr.io/@std/csv/1.0.0/mod.ts:5:6",
+];
+
+Deno.test("On a terminal an error stands below its line: the message, and the calls of the application's own files", () => {
+  const error = errorWith("broken", [
+    ...PACKAGE,
+    "getBook (file:///app/main.ts:1:2)",
+    ...INTERNAL,
+    FRAMEWORK,
+    "file:///app/main.ts:9:9",
+  ]);
+  assertEquals(onTerminal(error), [
+    "ERROR A request failed path=/a",
+    "  Error: broken",
+    "      at getBook (file:///app/main.ts:1:2)",
+    "      at file:///app/main.ts:9:9",
+  ]);
+});
+
+Deno.test("Causes are told the same way, to the last one", () => {
+  const root = errorWith("root", ["open (file:///app/db.ts:1:1)", ...INTERNAL]);
+  const middle = errorWith("middle", [FRAMEWORK, ...INTERNAL], root);
+  assertEquals(onTerminal(errorWith("outer", ["get (file:///app/main.ts:1:2)", FRAMEWORK], middle)), [
+    "ERROR A request failed path=/a",
+    "  Error: outer",
+    "      at get (file:///app/main.ts:1:2) {",
+    "    [cause]: Error: middle {",
+    "      [cause]: Error: root",
+    "          at open (file:///app/db.ts:1:1)",
+    "    }",
+    "  }",
+  ]);
+});
+
+Deno.test("Where no file of the application is in the stack, those of packages are shown, and never the framework", () => {
+  const below = (frames: readonly string[]) => onTerminal(errorWith("x", frames)).slice(2).map((line) => line.slice(9));
+  assertEquals(below([...INTERNAL, ...PACKAGE, FRAMEWORK]), PACKAGE);
+  assertEquals(below([...INTERNAL, FRAMEWORK]), []);
+});
+
+Deno.test("On a terminal no text of an error passes for another entry, and no control character is written as it is", () => {
+  const lines = onTerminal(new Error("a\n2026-01-01T00:00:00.000Z ERROR forged\u001b[31m\r"));
+  for (const line of lines.slice(1)) assert(line.startsWith("  "), line);
+  assertStringIncludes(lines.join("\n"), "\n  2026-01-01T00:00:00.000Z ERROR forged\\u001b[31m\\u000d");
+  assertEquals(onTerminal("text").slice(1), ['  Thrown: "text"']);
+});
+
+Deno.test("Where stderr is no terminal, an error is a part of the one line", () => {
+  using captured = new CapturedLog();
+  log("error", "A request failed", { error: describeError(new Error("a\nb", { cause: new Error("c") })) });
+  assertEquals(captured.lines.length, 1);
+});
+
+Deno.test("As JSON an entry is one object, on a terminal, too", async () => {
+  const source = `
+    import { log } from "${new URL("../../src/log.ts", import.meta.url)}";
+    Deno.stderr.isTerminal = () => true;
+    log("error", "A request failed", { error: "Error: a\\n    at b" });
+  `;
+  await using child = await ChildProgram.start(source, { env: { WEBFW_LOG: "json" } });
+  const { stderr } = await child.end();
+  const { time: _time, ...entry } = JSON.parse(stderr);
+  assertEquals(entry, { level: "error", message: "A request failed", error: "Error: a\n    at b" });
 });

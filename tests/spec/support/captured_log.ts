@@ -4,8 +4,11 @@
 export class CapturedLog implements Disposable {
   readonly #chunks: string[] = [];
   readonly #original = Deno.stderr.writeSync;
+  readonly #isTerminal = Deno.stderr.isTerminal;
 
-  constructor() {
+  /** @param isTerminal Whether stderr is to pass for a terminal. */
+  constructor(isTerminal = false) {
+    Deno.stderr.isTerminal = () => isTerminal;
     const decoder = new TextDecoder();
     Deno.stderr.writeSync = (bytes) => {
       this.#chunks.push(decoder.decode(bytes, { stream: true }));
@@ -26,5 +29,6 @@ export class CapturedLog implements Disposable {
 
   [Symbol.dispose](): void {
     Deno.stderr.writeSync = this.#original;
+    Deno.stderr.isTerminal = this.#isTerminal;
   }
 }
