@@ -1,17 +1,21 @@
 /** Binds a form. */
 import type { Issue } from "../errors.ts";
-import { mediaTypeOf } from "../http/media_type.ts";
+import { refuseDepth, tooLarge } from "../http/body_refusal.ts";
+import { isJson, mediaTypeOf } from "../http/media_type.ts";
 import { exchangeOf, type HttpRequest } from "../http/request.ts";
 import { isRepeated, toFormForm } from "../schema/form_form.ts";
-import { FormNode } from "../schema/form_node.ts";
+import { holdsJson } from "../schema/form_json.ts";
+import { type FormEntry, FormNode, keepText } from "../schema/form_node.ts";
 import type { FormSchema } from "../schema/form_schema.ts";
 import { toIssue } from "../schema/issues.ts";
-import type { SchemaIssue } from "../schema/schema.ts";
+import { type Dataset, nodeOf, type Schema, type SchemaIssue } from "../schema/schema.ts";
 import { toValidator, type Validator } from "../schema/validator.ts";
 
 /** A prepared form. */
 export class FormBody {
   readonly #validate: Validator["validate"];
+  readonly #schema: Schema;
+  #holdsJson: boolean | undefined;
 
   /**
    * Prepares a form.
@@ -21,6 +25,7 @@ export class FormBody {
    * @throws {TypeError} When no form can satisfy the schema.
    */
   constructor({ schema }: FormSchema, owner: string) {
+    this.#schema = schema;
     this.#validate = toValidator(toFormForm(schema, `the form of ${owner}`)).validate;
   }
 
@@ -34,10 +39,35 @@ export class FormBody {
     const { body } = exchangeOf(request);
     // Nothing needs no content type; without fields, an urlencoded form is one all the same.
     const isMissing = body.isEmpty && mediaTypeOf(request.raw.headers) !== "application/x-www-form-urlencoded";
-    const dataset = await this.#validate(isMissing ? undefined : FormNode.of(await body.form()));
+    const dataset = await this.#run(isMissing ? undefined : await this.#read(request)).catch(refuseDepth);
     if (!dataset.issues) return dataset.value;
     for (const issue of dataset.issues) issues.push(toFormIssue(issue));
     return undefined;
+  }
+
+  async #read(request: HttpRequest): Promise<FormNode> {
+    const { body, matched } = exchangeOf(request);
+    const entries = await body.form();
+    const hasFiles = entries.some(([, value]) => typeof value !== "string");
+    if (hasFiles && (this.#holdsJson ??= holdsJson(nodeOf(this.#schema)))) await readJson(entries, matched.limits.body);
+    return FormNode.of(entries);
+  }
+
+  async #run(input: FormNode | undefined): Promise<Dataset> {
+    return await this.#validate(input);
+  }
+}
+
+/**
+ * Reads the files of a form that hold JSON, which may stand for objects, as the texts that clients
+ * send as files. Together they may be as large as all other texts of a form.
+ */
+async function readJson(entries: readonly FormEntry[], limit: number): Promise<void> {
+  let size = 0;
+  for (const [, value] of entries) {
+    if (typeof value === "string" || !isJson(value.type)) continue;
+    size += value.size;
+    keepText(value, size > limit ? tooLarge(limit, "The JSON of the form is") : await value.text());
   }
 }
 

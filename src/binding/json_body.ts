@@ -1,14 +1,14 @@
 /** Binds a JSON body. */
 import { HTTPError, type Issue } from "../errors.ts";
+import { refuseDepth } from "../http/body_refusal.ts";
 import { parseJson } from "../http/json.ts";
 import { isJson } from "../http/media_type.ts";
 import { exchangeOf, type HttpRequest } from "../http/request.ts";
 import { toIssue } from "../schema/issues.ts";
 import { toJsonForm } from "../schema/json_form.ts";
 import type { Dataset, Schema } from "../schema/schema.ts";
-import { isStackOverflow } from "../schema/stack.ts";
 import { toValidator, type Validator } from "../schema/validator.ts";
-import { findOverflows } from "./json_number.ts";
+import { findOverflows } from "../schema/json_number.ts";
 
 /** A prepared body. */
 export class JsonBody {
@@ -70,8 +70,4 @@ function refuseUnlessEmpty(request: HttpRequest): "" {
   throw new HTTPError(415, "The body must be JSON in UTF-8: send it with content-type application/json", {
     headers: { accept: "application/json" },
   });
-}
-
-function refuseDepth(error: unknown): never {
-  throw isStackOverflow(error) ? new HTTPError(400, "The body is nested too deeply") : error;
 }

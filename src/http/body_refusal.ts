@@ -1,5 +1,6 @@
 /** The errors of bodies that are not taken. */
 import { HTTPError } from "../errors.ts";
+import { isStackOverflow } from "../schema/stack.ts";
 
 /** The rest of such a body is not read: the client is told not to send it. */
 const CLOSE = { connection: "close" };
@@ -36,4 +37,13 @@ export function tooSlow(isStopping: boolean): HTTPError {
 /** A body that breaks off is the client's fault, or it has gone; either way no fault of the application. */
 export function cutShort(cause: unknown): unknown {
   return cause instanceof HTTPError ? cause : new HTTPError(400, "The body was cut short", { cause });
+}
+
+/**
+ * Refuses a body whose nesting the stack does not hold: a recursive schema follows it.
+ *
+ * @throws {HTTPError} With 400, or whatever else was thrown.
+ */
+export function refuseDepth(error: unknown): never {
+  throw isStackOverflow(error) ? new HTTPError(400, "The body is nested too deeply") : error;
 }

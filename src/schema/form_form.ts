@@ -1,10 +1,12 @@
 /**
  * The form of a schema for forms: the same schema, taking a tree of named fields.
  *
- * Texts are read by the same rules as those of a query. What is left empty counts as not sent, wherever a schema can do without it
- * and does not take an empty text: browsers send every field.
+ * Texts are read by the same rules as those of a query. What is left empty counts as not sent,
+ * wherever a schema can do without it and does not take an empty text: browsers send every field.
+ * An object, or a list of objects, may be JSON text.
  */
 import * as v from "valibot";
+import { isFile, orJson } from "./form_json.ts";
 import { FormNode, isUnchosen } from "./form_node.ts";
 import { mapParts, withInput } from "./rebuild.ts";
 import { type Dataset, nodeOf, type PipeAction, runSchema, type Schema, type SchemaNode } from "./schema.ts";
@@ -71,9 +73,8 @@ function makeForm(node: SchemaNode, name: string, takesNull = true): SchemaNode 
       return withInput(node, toPlain);
     case "file":
     case "blob":
-      return withInput(node, toFile);
     case "instance":
-      if (isFileClass(node)) return withInput(node, toFile);
+      if (isFile(node)) return withInput(node, toFile);
       break;
     case "object":
     case "loose_object":
@@ -81,13 +82,13 @@ function makeForm(node: SchemaNode, name: string, takesNull = true): SchemaNode 
     case "object_with_rest":
     case "record":
     case "variant":
-      return fieldsForm(mapParts(node, map), name);
+      return orJson(fieldsForm(mapParts(node, map), name), node, name);
     case "array":
     case "tuple":
     case "loose_tuple":
     case "strict_tuple":
     case "tuple_with_rest":
-      return withInput(mapParts(node, map), toItems);
+      return orJson(withInput(mapParts(node, map), toItems), node, name);
     case "nullable":
     case "nullish":
       if (!takesNull) return mapParts(node, mapSame);
@@ -136,11 +137,6 @@ function toItems(value: unknown): unknown {
 
 function isNoFile({ isEmpty, single }: FormNode): boolean {
   return isEmpty && single instanceof File;
-}
-
-function isFileClass(node: SchemaNode): boolean {
-  const { class: Class } = node as SchemaNode & { readonly class?: unknown };
-  return Class === File || Class === Blob;
 }
 
 /** An object has its empty fields taken out, which an option of a variant does by itself. */

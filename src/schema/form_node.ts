@@ -16,8 +16,28 @@ const NESTED = /^([^[\]]+)((?:\[[^[\]]+\])*)(\[\])?$/;
 /** A place in a list. */
 const INDEX = /^(?:0|[1-9]\d{0,8})$/;
 
+/** JSON, with the text that it was parsed from. */
+export interface FormJson {
+  readonly text: string;
+  readonly value: unknown;
+}
+
+/** The texts of files that hold JSON, or why they were not read. */
+const fileTexts = new WeakMap<File, string | HTTPError>();
+
+/**
+ * Keeps what a file of JSON holds, since a form is validated without waiting for its files.
+ *
+ * @param file The file.
+ * @param text Its text, or the error that stands for one that is not read.
+ */
+export function keepText(file: File, text: string | HTTPError): void {
+  fileTexts.set(file, text);
+}
+
 /** What was sent under one name: values, and what nests in it. */
 export class FormNode {
+  #json: FormJson | null | undefined;
   /** What was sent under the very name, and under the name followed by `[]`. */
   readonly values: FormValue[] = [];
   /** What was sent below it, by the next part of the name. */
@@ -55,6 +75,16 @@ export class FormNode {
   get single(): FormValue | this {
     const [value] = this.values;
     return value === undefined || this.values.length > 1 || this.parts.size > 0 ? this : value;
+  }
+
+  /**
+   * The JSON that was sent as the one value; undefined where it is none.
+   *
+   * @throws {HTTPError} When it is in a file that was not read.
+   */
+  get json(): FormJson | undefined {
+    if (this.#json === undefined) this.#json = parseJson(textOf(this.single)) ?? null;
+    return this.#json ?? undefined;
   }
 
   /** What was sent as a list, by repeated names or by indices, the node itself where it is none. */
@@ -105,6 +135,20 @@ function partsOf(name: string): readonly string[] {
   const parts = [first, ...rest.slice(1, -1).split("][")];
   if (parts.length > MAX_DEPTH) throw new HTTPError(400, `The form nests more than ${MAX_DEPTH} names`);
   return parts;
+}
+
+function textOf(value: unknown): string | undefined {
+  const text = value instanceof File ? fileTexts.get(value) : value;
+  if (text instanceof HTTPError) throw text;
+  return typeof text === "string" ? text : undefined;
+}
+
+function parseJson(text: string | undefined): FormJson | undefined {
+  try {
+    return text === undefined ? undefined : { text, value: JSON.parse(text) };
+  } catch {
+    return undefined;
+  }
 }
 
 function nodeOfValue(value: FormValue): FormNode {

@@ -15,6 +15,10 @@ export interface FormSchema<Value = unknown> {
  * - Texts are read as those of a query are: numbers, booleans and so on, by the schema.
  * - Names nest in brackets: `address[street]`, `items[0][name]`. A list takes a name that is sent several times, as `tag`, as
  *   `tag[]`, or with its places, `tag[0]`.
+ * - An object, or a list of objects, may be JSON text as well, as most clients send it: as a text,
+ *   or as a part of type `application/json`. A list is one text, or one for each object. The values
+ *   in it have the types of JSON, and the bounds of JSON bodies hold. Objects with files are sent
+ *   in brackets only.
  * - A field that is left empty counts as not sent where the schema makes it optional and does not take an empty text; so does a
  *   field for files in which none was chosen.
  * - Files are declared with {@linkcode UploadFile}, at any depth.
@@ -39,7 +43,13 @@ export interface FormSchema<Value = unknown> {
  * app.post("/orders", { form: Form(Order) }, async (_request, { form }) => form);
  * const body = new URLSearchParams("title=Emma&copies=&tags=new&tags=used&address[city]=Bath");
  * const response = await app.fetch(new Request("http://localhost/orders", { method: "POST", body }));
- * assertEquals(await response.json(), { title: "Emma", copies: 1, tags: ["new", "used"], address: { city: "Bath" } });
+ * const order = { title: "Emma", copies: 1, tags: ["new", "used"], address: { city: "Bath" } };
+ * assertEquals(await response.json(), order);
+ *
+ * body.delete("address[city]");
+ * body.set("address", '{ "city": "Bath" }');
+ * const again = await app.fetch(new Request("http://localhost/orders", { method: "POST", body }));
+ * assertEquals(await again.json(), order);
  * ```
  */
 export function Form<Value>(schema: Schema<unknown, Value>): FormSchema<Value> {

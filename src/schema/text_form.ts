@@ -18,7 +18,8 @@ export interface TextForm {
 /** JSON's grammar of numbers, RFC 8259 section 6. */
 const NUMBER = /^-?(?:0|[1-9]\d*)(?:\.\d+)?(?:[eE][+-]?\d+)?$/;
 const BIGINT = /^-?(?:0|[1-9]\d*)$/;
-const LISTS = new Set([
+/** The kinds of lists. */
+export const LISTS: ReadonlySet<string> = new Set([
   "array",
   "tuple",
   "loose_tuple",

@@ -11,6 +11,9 @@ import { WatchedPage } from "./support/watched_page.ts";
 const DESKTOP: BrowserContextOptions = { viewport: { width: 1280, height: 900 } };
 const PHONE: BrowserContextOptions = { viewport: { width: 390, height: 844 }, isMobile: true, hasTouch: true };
 
+/** Objects of a list in a form. */
+const PRIZES = [{ name: "First & best", year: 1850 }, { name: "x", year: 1851 }];
+
 type Handler = (request: Request) => Response | Promise<Response>;
 
 /** Not the address: Swagger UI does not ask its online validator about a document on this machine. */
@@ -121,10 +124,18 @@ browserTest("The documentation page", async (browser, t) => {
         });
         await form.getByLabel("artist").fill('{ "name": "Grüße & Co", "born": 1775 }');
         await form.getByLabel("colours").selectOption(["red", "blue"]);
+        const prizes = operation(page, "addCover").locator("[data-property-name=prizes]");
+        for (const [index, prize] of PRIZES.entries()) {
+          await prizes.getByRole("button", { name: "Add object item" }).click();
+          await prizes.locator("textarea").nth(index).fill(JSON.stringify(prize));
+        }
       });
       const sent = /200[^]+"title": "Emma",\s+"artist": \{\s+"name": "Grüße & Co",\s+"born": 1775\s+\}/;
       assertMatch(await reply.innerText(), sent);
-      assertMatch(await reply.innerText(), /"colours": \[\s+"red",\s+"blue"\s+\],\s+"front": "front.png: a front"/);
+      assertMatch(
+        await reply.innerText(),
+        /"colours": \[\s+"red",\s+"blue"\s+\],\s+"prizes": \[\s+\{\s+"name": "First & best",\s+"year": 1850\s+\},\s+\{\s+"name": "x",\s+"year": 1851\s+\}\s+\],\s+"front"/,
+      );
       assertMatch(await reply.innerText(), /"others": \[\s+null,\s+\[\]\s+\]/);
       assertEquals(watched.complaints, []);
     },

@@ -79,40 +79,56 @@ Deno.test("A file is documented as a binary string, with the media types that it
   assertEquals(encoding, { others: { contentType: "image/png, image/jpeg" } });
 });
 
-Deno.test("Lists by repeated names and objects in brackets are told as the style of their encoding", () => {
-  const { content, description } = formOf(v.object({
+Deno.test("The encoding tells of lists by repeated names, of objects as JSON text, and in brackets where they hold files", () => {
+  const Line = v.object({ isbn: v.string() });
+  const fields = {
     tags: v.optional(v.array(v.string())),
     pair: v.nullish(v.strictTuple([int, v.string()])),
     address: v.object({ street: v.string() }),
     scores: v.record(v.string(), int),
+    lines: v.optional(v.array(Line)),
+    either: v.union([Line, v.object({ title: v.string() })]),
     text: v.union([v.string(), v.number()]),
-  }));
+  };
   const repeated = { style: "form" as const, explode: true as const };
   const bracketed = { style: "deepObject" as const, explode: true as const };
-  assertEquals(content["application/x-www-form-urlencoded"]!.encoding, {
-    tags: repeated,
-    pair: repeated,
-    address: bracketed,
-    scores: bracketed,
+  const json = { contentType: "application/json" };
+  const encoding = { tags: repeated, pair: repeated, address: json, scores: json, lines: repeated, either: json };
+  assertEquals(formOf(v.object(fields)).content["application/x-www-form-urlencoded"]!.encoding, encoding);
+  const page = v.object({ title: v.string(), file: UploadFile });
+  const mixed = v.union([Line, v.string()]);
+  assertEquals(formOf(v.object({ ...fields, page, mixed })).content["multipart/form-data"]!.encoding, {
+    ...encoding,
+    page: bracketed,
+    mixed: bracketed,
   });
-  assertEquals(description, undefined);
+  assertEquals(formOf(v.object({ tags: fields.tags, page })).description, undefined);
 });
 
-Deno.test("Names that nest deeper than OpenAPI has words for are told in words, and are taken as they are told", async () => {
+Deno.test("Words tell of JSON text and of names in brackets, and fields are taken as they are told", async () => {
   const Line = v.object({ isbn: v.string(), copies: v.optional(int, 1) });
-  const forms: Record<string, v.GenericSchema> = {
-    "lines[0][isbn]": v.object({ lines: v.array(Line) }),
-    "order[line][isbn]": v.object({ order: v.object({ line: v.optional(Line) }) }),
-    "order[lines][0][isbn]": v.object({ order: v.object({ lines: v.nullable(v.array(Line)) }) }),
+  const forms: Record<string, [schema: v.GenericSchema, text: string]> = {
+    "line[isbn]": [v.object({ line: Line }), 'line={"isbn":"1"}'],
+    "lines[0][isbn]": [v.object({ lines: v.array(Line) }), 'lines=[{"isbn":"1"}]'],
+    "order[line]": [v.object({ order: v.object({ line: v.optional(Line) }) }), 'order={"line":{"isbn":"1"}}'],
+    "order[lines]": [
+      v.object({ order: v.object({ lines: v.nullable(v.array(Line)) }) }),
+      'order={"lines":[{"isbn":"1"}]}',
+    ],
   };
-  for (const [name, schema] of Object.entries(forms)) {
-    assertEquals(formOf(schema).description, `Names nest in brackets, as in \`${name}\`.`);
+  for (const [name, [schema, text]] of Object.entries(forms)) {
+    const [field] = name.split("[");
+    const json = `JSON text is taken for \`${field}\`; a list is one text, or one for each item.`;
+    assertEquals(formOf(schema).description, `${json} Names may nest in brackets, as in \`${name}\`.`);
     const app = new App();
     app.post("/", { form: Form(schema) }, async (_request, { form }) => form);
-    const body = new URLSearchParams([[name, "1"]]);
-    const response = await app.fetch(new Request("http://localhost/", { method: "POST", body }));
+    const headers = { "content-type": "application/x-www-form-urlencoded" };
+    const response = await app.fetch(new Request("http://localhost/", { method: "POST", body: text, headers }));
     assert((await response.text()).includes('{"isbn":"1","copies":1}'), name);
   }
+  const Page = v.object({ title: v.string(), file: UploadFile });
+  const pages = formOf(v.object({ pages: v.array(Page) }));
+  assertEquals(pages.description, "Names nest in brackets, as in `pages[0][title]`.");
 });
 
 Deno.test("A stream is documented as application/octet-stream, of which nothing can be invalid", () => {

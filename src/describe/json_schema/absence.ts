@@ -1,6 +1,6 @@
 /** Tells where a value may be left out: in what is accepted, and in what is sent. */
 import { fallsBack, nodeOf, type Schema, type SchemaNode } from "../../schema/schema.ts";
-import { lazyTarget } from "./lazy_schema.ts";
+import { lazyTarget } from "../../schema/lazy_schema.ts";
 import { isSchemaStep, keepsValue, mayFindNothing, type Step } from "./transformation.ts";
 
 /**

@@ -2,7 +2,7 @@
 import { nodeOf, type Schema, type SchemaNode } from "../../schema/schema.ts";
 import { partsOf } from "../../schema/parts.ts";
 import type { JsonSchema } from "./json_schema.ts";
-import { lazyTarget } from "./lazy_schema.ts";
+import { lazyTarget } from "../../schema/lazy_schema.ts";
 
 /** A stream of bytes. Generators know it by the format, which is a word of OpenAPI 3.0. */
 export const BYTES: JsonSchema = { type: "string", format: "binary" };

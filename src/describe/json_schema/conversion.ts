@@ -1,7 +1,7 @@
 /** Tells whether what a schema gives is what it was given, so that a later check says something of the latter. */
 import { fallsBack, type SchemaNode } from "../../schema/schema.ts";
 import { givesUndefined } from "./absence.ts";
-import { lazyTarget } from "./lazy_schema.ts";
+import { lazyTarget } from "../../schema/lazy_schema.ts";
 import { keepsValue } from "./transformation.ts";
 
 /** Whether a schema may give another value than it was given, its parts apart. */

@@ -22,7 +22,7 @@ import {
   withoutNull,
   withoutNumberFormat,
 } from "./json_schema.ts";
-import { lazyTarget } from "./lazy_schema.ts";
+import { lazyTarget } from "../../schema/lazy_schema.ts";
 import { type Form, type ModelScope, type Place, subjectAt } from "./model_scope.ts";
 import { describePipe, type Pipe } from "./pipe.ts";
 import { BIGINT } from "./transformation.ts";

@@ -1,7 +1,7 @@
 /** Checks, when a model is declared, that JSON can carry it: a document is made whole, or not at all. */
 import { partsOf } from "../../schema/parts.ts";
 import { nodeOf, type Schema, type SchemaNode } from "../../schema/schema.ts";
-import { lazyTarget } from "./lazy_schema.ts";
+import { lazyTarget } from "../../schema/lazy_schema.ts";
 import type { Form } from "./model_scope.ts";
 import { Models } from "./models.ts";
 

@@ -1,19 +1,24 @@
 /** Tells how the fields of a form are written, as far as OpenAPI has words for it. */
 import { nodeOf, type Schema, type SchemaNode } from "../../schema/schema.ts";
 import { isBinary, mediaTypesOf } from "../json_schema/binary.ts";
-import { lazyTarget } from "../json_schema/lazy_schema.ts";
+import { takesJson } from "../../schema/form_json.ts";
+import { lazyTarget } from "../../schema/lazy_schema.ts";
 import type { OpenAPIEncoding } from "./document.ts";
 
 /** How the fields of a form are written. */
 export interface FormFields {
   /** By their names. Where nothing is said of a field, it is written as its text, or as its bytes. */
   readonly encoding: Readonly<Record<string, OpenAPIEncoding>>;
-  /** A name that nests deeper than OpenAPI can say, where there is one. */
+  /** A name that nests, where there is one that the encoding does not say. */
   readonly nested: string | undefined;
+  /** The names of fields that are taken as JSON text. */
+  readonly json: readonly string[];
 }
 
-/** The name is sent once for each element. */
+/** The name is sent once for each element; of objects, each time with JSON text. */
 const REPEATED: OpenAPIEncoding = { style: "form", explode: true };
+/** An object is sent as JSON text. */
+const JSON_TEXT: OpenAPIEncoding = { contentType: "application/json" };
 /** The keys stand in brackets. */
 const BRACKETED: OpenAPIEncoding = { style: "deepObject", explode: true };
 
@@ -22,14 +27,16 @@ const LISTS = new Set(["array", "loose_tuple", "strict_tuple", "tuple", "tuple_w
 /** The fields of a form. */
 export function fieldsOf(schema: Schema): FormFields {
   const encoding = new Map<string, OpenAPIEncoding>();
+  const json: string[] = [];
   let nested: string | undefined;
   for (const [name, node] of valuesOf(nodeOf(schema)).flatMap(entriesOf)) {
     const told = encodingOf(node);
     if (told) encoding.set(name, told);
+    if (takesJson(node)) json.push(name);
     nested ??= nestedName(node, name);
   }
   // Not by assignment: "__proto__" is a name like others.
-  return { encoding: Object.fromEntries(encoding), nested };
+  return { encoding: Object.fromEntries(encoding), nested, json };
 }
 
 /** The schemas of values among which a schema has its own: without what may be absent, and what is chosen among others. */
@@ -56,6 +63,8 @@ function encodingOf(node: SchemaNode): OpenAPIEncoding | undefined {
   const types = new Set(parts.filter(isBinary).flatMap(mediaTypesOf));
   // One alone is told by the schema.
   if (types.size > 1) return { contentType: [...types].join(", ") };
+  // Of a list, the page would send JSON text of the JSON texts.
+  if (takesJson(node)) return lists.length === 0 ? JSON_TEXT : REPEATED;
   if (values.some(isObject)) return BRACKETED;
   // Files come by themselves, each under the name.
   return lists.length > 0 && !parts.some(isBinary) && !parts.some(isObject) ? REPEATED : undefined;
@@ -63,6 +72,8 @@ function encodingOf(node: SchemaNode): OpenAPIEncoding | undefined {
 
 /** A name within a field that nests, or undefined where that is told by its encoding. */
 function nestedName(node: SchemaNode, name: string): string | undefined {
+  const first = takesJson(node) ? firstObject(valuesOf(node)) : undefined;
+  if (first) return `${name}[${keyOf(first)}]`;
   for (const value of valuesOf(node)) {
     const inner = isList(value) ? firstObject(itemsOf(value)) : undefined;
     if (inner) return `${name}[0][${keyOf(inner)}]`;

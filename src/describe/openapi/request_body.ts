@@ -24,9 +24,17 @@ export function requestBodyOf(input: BodyInput, operationId: string, models: Mod
         content: { [mediaType]: { schema: models.jsonInput(schema, `${pascalCase(operationId)}Body`) } },
       };
   }
-  const { encoding, nested } = fieldsOf(schema);
+  const { encoding, nested, json } = fieldsOf(schema);
+  const sentences: string[] = [];
+  if (json.length > 0) {
+    const names = json.map((name) => `\`${name}\``).join(", ");
+    sentences.push(`JSON text is taken for ${names}; a list is one text, or one for each item.`);
+  }
+  if (nested !== undefined) {
+    sentences.push(`Names ${json.length > 0 ? "may " : ""}nest in brackets, as in \`${nested}\`.`);
+  }
   return {
-    ...(nested !== undefined && { description: `Names nest in brackets, as in \`${nested}\`.` }),
+    ...(sentences.length > 0 && { description: sentences.join(" ") }),
     required,
     content: {
       [mediaType]: {

@@ -64,6 +64,7 @@ export function documentedApp(title = "Books"): App {
     sketches: v.optional(v.array(v.pipe(UploadFile, v.mimeType(["image/png"]))), []),
     artist: v.object({ name: v.string(), born: v.optional(v.number()) }),
     colours: v.array(v.picklist(["red", "green", "blue"])),
+    prizes: v.optional(v.array(v.object({ name: v.string(), year: v.number() })), []),
   });
   app.post("/cover", { form: Form(Cover) }, async function addCover(_request, { form }) {
     "Add a cover.";

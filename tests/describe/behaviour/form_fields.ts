@@ -41,9 +41,18 @@ export function fieldsOf(value: unknown, body: RequestBody, schemas: Schemas): F
   };
   const properties = propertiesOf(body, schemas);
   for (const [name, part] of Object.entries(value ?? {})) {
-    add(name, part, fileType(properties[name], body.encoding[name]));
+    const texts = body.encoding[name]?.contentType === "application/json" ? [part] : part;
+    // Brackets are taken, too, so that both ways are tried.
+    const isJson = Array.isArray(texts) && texts.length > 0 && texts.every(isObject) &&
+      JSON.stringify(part).length % 2 === 0;
+    if (isJson) fields.push(...texts.map((text) => ({ name, text: JSON.stringify(text) })));
+    else add(name, part, fileType(properties[name], body.encoding[name]));
   }
   return fields;
+}
+
+function isObject(value: unknown): boolean {
+  return typeof value === "object" && value !== null && !Array.isArray(value);
 }
 
 /** What the document says of the fields. */

@@ -1,10 +1,15 @@
 /** Looks behind lazy schemas. */
-import type { SchemaNode } from "../../schema/schema.ts";
+import type { SchemaNode } from "./schema.ts";
 
-/** Targets by getter: a getter may make a new schema each time, which would never come to an end. */
+/**
+ * Targets by getter: a getter may make a new schema each time, which would never come to an end.
+ */
 const targets = new WeakMap<(input: unknown) => unknown, SchemaNode>();
 
-/** What a lazy schema stands for; undefined where that depends on the value, or has to be waited for. */
+/**
+ * What a lazy schema stands for; undefined where that depends on the value, or has to be waited
+ * for.
+ */
 export function lazyTarget({ getter }: SchemaNode): SchemaNode | undefined {
   if (getter === undefined || getter.length > 0) return undefined;
   const known = targets.get(getter);

@@ -1,9 +1,9 @@
 /**
- * Finds the numbers of a JSON body that no double can hold. `JSON.parse` makes infinities of them, which no schema tells from
- * numbers, and which would be sent back as null.
+ * Finds the numbers of a JSON body that no double can hold. `JSON.parse` makes infinities of them,
+ * which no schema tells from numbers, and which would be sent back as null.
  */
 import type { Issue } from "../errors.ts";
-import { isExplainable } from "../schema/run_config.ts";
+import { isExplainable } from "./run_config.ts";
 
 const LARGE_EXPONENT = /[eE]\+?\d{3}/;
 /** Fewer digits make no such number, with an exponent of two digits neither. */
@@ -17,7 +17,8 @@ const MANY_DIGITS = 200;
  * @throws {RangeError} When the value is nested more deeply than the stack holds.
  */
 export function findOverflows(text: string, value: unknown): Issue[] {
-  // A search of the text takes a fraction of the time to parse it, a visit of each value as long again.
+  // A search of the text takes a fraction of the time to parse it, a visit of each value as long
+  // again.
   if (!LARGE_EXPONENT.test(text) && !hasManyDigits(text)) return [];
   const issues: Issue[] = [];
   // One path for the whole walk: a copy for each value would cost the depth each time.
@@ -54,7 +55,9 @@ function overflowAt(path: readonly (string | number)[]): Issue {
   return { in: "body", path: [...path], code: "invalid", message, expected: "a finite number" };
 }
 
-/** Whether there may be so many digits in a row; one of them stands at a multiple of their number. */
+/**
+ * Whether there may be so many digits in a row; one of them stands at a multiple of their number.
+ */
 function hasManyDigits(text: string): boolean {
   for (let index = MANY_DIGITS; index < text.length; index += MANY_DIGITS) {
     const code = text.charCodeAt(index);
