@@ -39,7 +39,7 @@ func main() {
 func callBookshop(origin string) {
 	client := value(bookshop.NewClientWithResponses(origin, bookshop.WithRequestEditorFn(token("grace"))))
 	page := value(client.ListBooksWithResponse(ctx, "corner", &bookshop.ListBooksParams{
-		Limit: new(int64(2)), Sort: new(bookshop.Price),
+		Limit: new(int32(2)), Sort: new(bookshop.Price),
 	}))
 	books := page.JSON200
 	check(books != nil && len(books.Items) == 2 && books.Items[0].Price == 699, page.Body)
@@ -84,7 +84,7 @@ func callExhibits(client *museum.ClientWithResponses) {
 	got := value(client.GetExhibitWithResponse(ctx, added.JSON201.Id))
 	check(got.JSON200 != nil && got.JSON200.Name == "Coin" && got.JSON200.Size.Width == 1.5, got.Body)
 	all := value(client.ListExhibitsWithResponse(ctx, &museum.ListExhibitsParams{
-		Kind: new(museum.ListExhibitsParamsKindCoin), Limit: new(int64(1)),
+		Kind: new(museum.ListExhibitsParamsKindCoin), Limit: new(int32(1)),
 	}))
 	check(all.JSON200 != nil && all.JSON200.Total == 1 && all.JSON200.Next == nil, all.Body)
 
@@ -166,7 +166,7 @@ func callStreams(client *museum.ClientWithResponses) {
 	put := value(client.PutBytesWithBodyWithResponse(ctx, "application/octet-stream", bytes.NewReader([]byte{1, 2})))
 	check(put.JSON200 != nil && put.JSON200.Size == 2, put.Body)
 	check(bytes.Equal(value(client.GetBytesWithResponse(ctx)).Body, []byte{1, 2, 3}), "other bytes")
-	lines := value(client.GetLinesWithResponse(ctx, &museum.GetLinesParams{Count: new(int64(3))}))
+	lines := value(client.GetLinesWithResponse(ctx, &museum.GetLinesParams{Count: new(int32(3))}))
 	check(bytes.Count(lines.Body, []byte("\n")) == 3, lines.Body)
 	check(bytes.Equal(value(client.GetPictureWithResponse(ctx)).Body, []byte("\x89PNG")), "another picture")
 }
