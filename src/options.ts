@@ -57,6 +57,12 @@ export function readOptions<Options extends object>(
   return Object.fromEntries(given) as Options;
 }
 
+/** The known name that a misspelt one was probably meant to be; undefined where none has half of its letters. */
+export function near(word: string, candidates: readonly string[]): string | undefined {
+  const found = nearest(word, candidates);
+  return strangeness(word, found) <= word.length / 2 ? found : undefined;
+}
+
 /** The known name that a misspelt one was probably meant to be; the first of several that are equally near. */
 export function nearest(word: string, candidates: readonly string[]): string {
   return candidates.reduce((best, candidate) =>

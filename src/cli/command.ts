@@ -19,6 +19,8 @@ export interface Operand {
   readonly name: string;
   /** The words it may be; without them it is the path of a file. */
   readonly words?: readonly string[];
+  /** Whether it may be left out; it is an empty text then. */
+  readonly isOptional?: boolean;
 }
 
 /** What was given to a command on the command line, checked against its declaration. */
@@ -47,6 +49,8 @@ export interface Command {
   readonly takesDenoFlags: boolean;
   /** Paragraphs of its help, after the options. */
   readonly details: string;
+  /** Command lines to copy, at the end of its help. */
+  readonly examples: readonly string[];
   /** Does the work and gives the exit code. */
   readonly run: (invocation: Invocation) => Promise<number>;
 }

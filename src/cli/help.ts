@@ -2,6 +2,15 @@
 
 import { type Command, HELP, type Option } from "./command.ts";
 
+/** The variables that the program and the framework read. */
+const ENVIRONMENT: readonly (readonly [name: string, description: string])[] = [
+  ["WEBFW_CONFIG", "Configuration of the application, where --config does not name one"],
+  ["WEBFW_LOG", 'Log entries are JSON objects if it is "json" (default: readable lines)'],
+  ["WEBFW_TOPICS", "Where durable topics are kept: the path of a file, or the URL of a denokv"],
+  ["DENO_KV_ACCESS_TOKEN", "The token that this denokv asks for"],
+  ["TMPDIR", "Folder of large uploads while a request lasts (default: that of the system)"],
+];
+
 /** The help of the program. */
 export function programHelp(commands: readonly Command[], options: readonly Option[]): string {
   return `Serve and inspect web applications
@@ -14,21 +23,28 @@ ${table(commands.map(({ name, summary }) => [name, summary]))}
 Options:
 ${optionTable(options)}
 
-"webfw <command> --help" tells more of a command. "wfw" is the same program.`;
+Environment:
+${table(ENVIRONMENT)}
+
+"webfw help <command>" has more about a command. "wfw" is the same program.`;
 }
 
 /** The help of a command. */
 export function commandHelp(command: Command): string {
-  const { name, summary, operand, options, takesDenoFlags, details } = command;
-  const operandText = operand.words?.join("|") ?? operand.name;
+  const { name, summary, operand, options, takesDenoFlags, details, examples } = command;
+  const words = operand.words?.join("|") ?? operand.name;
+  const operandText = operand.isOptional ? `[${words}]` : `<${words}>`;
   return `${summary}
 
-Usage: webfw ${name} [options] <${operandText}>${takesDenoFlags ? " [-- <deno flags>]" : ""}
+Usage: webfw ${name} [options] ${operandText}${takesDenoFlags ? " [-- <deno flags>]" : ""}
 
 Options:
 ${optionTable([...options, HELP])}
 
-${details}`;
+${details}
+
+Examples:
+${examples.map((example) => `  ${example}`).join("\n")}`;
 }
 
 function optionTable(options: readonly Option[]): string {

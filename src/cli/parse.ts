@@ -4,7 +4,7 @@ import { parseArgs } from "@std/cli/parse-args";
 import { type Command, HELP, type Invocation, type Option } from "./command.ts";
 import { CommandError, USAGE_EXIT_CODE } from "./command_error.ts";
 import { isPermissionFlag } from "./deno_flags.ts";
-import { nearest } from "../options.ts";
+import { near, nearest } from "../options.ts";
 
 /**
  * Parses what follows a command's name. Gives `null` if the help was asked for.
@@ -13,7 +13,7 @@ import { nearest } from "../options.ts";
  */
 export function parseInvocation(command: Command, args: readonly string[]): Invocation | null {
   const end = args.indexOf("--");
-  const own = end === -1 ? [...args] : args.slice(0, end);
+  const own = withNegativeValues(command, end === -1 ? args : args.slice(0, end));
   const denoFlags = end === -1 ? [] : args.slice(end + 1);
   if (command.takesDenoFlags) {
     // Taken out before the parser sees them: it would take the argument after a flag it does not know for its value.
@@ -29,7 +29,7 @@ export function parseInvocation(command: Command, args: readonly string[]): Invo
       boolean: longNames(options.filter((option) => !takesValue(option))),
       alias: Object.fromEntries(options.flatMap(({ name, letter }) => letter ? [[letter, name]] : [])),
       unknown(argument, key) {
-        if (key !== undefined) throw unknownOption(argument, options);
+        if (key !== undefined) throw unknownOption(argument, options, command);
       },
     },
   );
@@ -42,10 +42,12 @@ export function parseInvocation(command: Command, args: readonly string[]): Invo
     values.set(name, String(value));
   }
   const [operand, surplus] = parsed._.map(String);
-  if (operand === undefined) throw usageError(command, `<${command.operand.name}> is missing`);
+  if (operand === undefined && !command.operand.isOptional) {
+    throw usageError(command, `<${command.operand.name}> is missing`);
+  }
   if (surplus !== undefined) throw usageError(command, `Unexpected argument "${surplus}"`);
   return {
-    operand,
+    operand: operand ?? "",
     values,
     switches: new Set(longNames(options).filter((name) => parsed[name] === true)),
     denoFlags,
@@ -53,10 +55,57 @@ export function parseInvocation(command: Command, args: readonly string[]): Invo
 }
 
 /** The error for an option that nothing declares, with the one it was probably meant to be. */
-export function unknownOption(argument: string, options: readonly Option[]): CommandError {
+export function unknownOption(argument: string, options: readonly Option[], command?: Command): CommandError {
   const given = argument.split("=", 1)[0]!;
-  const known = longNames(options).map((name) => `--${name}`);
-  return new CommandError(`Unknown option "${given}": did you mean "${nearest(given, known)}"?`, USAGE_EXIT_CODE);
+  const guess = guessOption(given, options);
+  return new CommandError(
+    `Unknown option "${given}": ${guess === undefined ? whereToLook(command) : `did you mean "${guess}"?`}`,
+    USAGE_EXIT_CODE,
+  );
+}
+
+function whereToLook(command: Command | undefined): string {
+  if (command === undefined) return `see "webfw --help"`;
+  const flags = command.takesDenoFlags ? `flags of "deno run" follow "--", ` : "";
+  return `${flags}see "webfw ${command.name} --help"`;
+}
+
+/** The error for a word that is no command, with what was probably meant. */
+export function unknownCommand(
+  word: string,
+  commands: readonly Command[],
+  options: readonly Option[],
+): CommandError {
+  const known = [...commands.map(({ name }) => name), ...longNames(options).map((name) => `--${name}`)];
+  // Paths and targets have one of these characters, and no command has.
+  const guess = /[.:/\\]/.test(word) ? `run ${word}` : nearest(word, known);
+  return new CommandError(`Unknown command "${word}": did you mean "${guess}"?`, USAGE_EXIT_CODE);
+}
+
+/** The option that a misspelt one, with its dashes, is near to. */
+function guessOption(given: string, options: readonly Option[]): string | undefined {
+  if (given.startsWith("--")) {
+    const name = near(given.slice(2), longNames(options));
+    return name && `--${name}`;
+  }
+  const letter = options.map(({ letter }) => letter).find((letter) =>
+    letter?.toLowerCase() === given.slice(1).toLowerCase()
+  );
+  return letter && `-${letter}`;
+}
+
+/** The arguments, with a negative number joined to the option before it: it would pass for an option of its own. */
+function withNegativeValues({ options }: Command, args: readonly string[]): string[] {
+  const joined: string[] = [];
+  for (const arg of args) {
+    const last = joined.at(-1);
+    const option = options.filter(takesValue).find(({ name, letter }) =>
+      last === `--${name}` || letter !== undefined && last === `-${letter}`
+    );
+    if (option && /^-\d/.test(arg)) joined.splice(-1, 1, `--${option.name}=${arg}`);
+    else joined.push(arg);
+  }
+  return joined;
 }
 
 function usageError(command: Command, problem: string): CommandError {

@@ -4,13 +4,13 @@ import config from "../../deno.json" with { type: "json" };
 import { type Command, HELP, type Option } from "./command.ts";
 import { CommandError, USAGE_EXIT_CODE } from "./command_error.ts";
 import { completionsCommand } from "./commands/completions.ts";
+import { helpCommand } from "./commands/help.ts";
 import { OPENAPI } from "./commands/openapi.ts";
 import { ROUTES } from "./commands/routes.ts";
 import { RUN } from "./commands/run.ts";
 import { TOPICS } from "./commands/topics.ts";
 import { commandHelp, programHelp } from "./help.ts";
-import { nearest } from "../options.ts";
-import { parseInvocation, unknownOption } from "./parse.ts";
+import { parseInvocation, unknownCommand, unknownOption } from "./parse.ts";
 
 const VERSION: Option = {
   name: "version",
@@ -18,8 +18,9 @@ const VERSION: Option = {
   description: "Print the version",
 };
 const OPTIONS: readonly Option[] = [HELP, VERSION];
-const COMMANDS: readonly Command[] = [RUN, OPENAPI, ROUTES, TOPICS];
-const ALL = [...COMMANDS, completionsCommand(COMMANDS, OPTIONS)];
+const COMMANDS: Command[] = [RUN, OPENAPI, ROUTES, TOPICS];
+// They read the list when they run: they are in it themselves.
+COMMANDS.push(completionsCommand(COMMANDS, OPTIONS), helpCommand(COMMANDS, OPTIONS));
 
 /**
  * Runs a command line and gives the exit code. Failures that the user can mend are told in one line on stderr.
@@ -38,20 +39,19 @@ export async function runProgram(args: readonly string[]): Promise<number> {
 
 async function dispatch([word, ...rest]: readonly string[]): Promise<number> {
   if (word === undefined) {
-    console.error(programHelp(ALL, OPTIONS));
+    console.error(programHelp(COMMANDS, OPTIONS));
     return USAGE_EXIT_CODE;
   }
   const option = OPTIONS.find(({ name, letter }) => word === `--${name}` || word === `-${letter}`);
   if (option !== undefined) {
-    console.log(option === HELP ? programHelp(ALL, OPTIONS) : `webfw ${config.version} (Deno ${Deno.version.deno})`);
+    console.log(
+      option === HELP ? programHelp(COMMANDS, OPTIONS) : `webfw ${config.version} (Deno ${Deno.version.deno})`,
+    );
     return 0;
   }
   if (word.startsWith("-")) throw unknownOption(word, OPTIONS);
-  const command = ALL.find(({ name }) => name === word);
-  if (command === undefined) {
-    const hint = nearest(word, ALL.map(({ name }) => name));
-    throw new CommandError(`Unknown command "${word}": did you mean "${hint}"?`, USAGE_EXIT_CODE);
-  }
+  const command = COMMANDS.find(({ name }) => name === word);
+  if (command === undefined) throw unknownCommand(word, COMMANDS, OPTIONS);
   const invocation = parseInvocation(command, rest);
   if (invocation !== null) return await command.run(invocation);
   console.log(commandHelp(command));

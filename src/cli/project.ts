@@ -47,11 +47,16 @@ export async function configFlags(target: Target, { option, variable, directory 
 export async function requireModule(target: Target): Promise<void> {
   const path = localPath(target);
   if (path === null || await isFile(path)) return;
-  const withExtension = await isFile(`${path}.ts`);
-  throw new CommandError(
-    `Cannot find module "${target.module}"` +
-      (withExtension ? `: did you mean "${target.module}.ts"?` : ""),
-  );
+  throw new CommandError(`Cannot find module "${target.module}"${await hintFor(target.module, path)}`);
+}
+
+/** What may be wrong with the path of a module that is no file. */
+async function hintFor(module: string, path: string): Promise<string> {
+  if (await isFolder(path)) return ": it is a folder, name a file in it";
+  if (await isFile(`${path}.ts`)) return `: did you mean "${module}.ts"?`;
+  const extension = /\.[cm]?[jt]sx?$/;
+  if (await isFile(path.replace(extension, ".ts"))) return `: did you mean "${module.replace(extension, ".ts")}"?`;
+  return "";
 }
 
 function localPath({ specifier }: Target): string | null {
@@ -65,6 +70,14 @@ async function findAbove(start: string, names: readonly string[]): Promise<strin
       if (await isFile(file)) return file;
     }
     if (dirname(directory) === directory) return null;
+  }
+}
+
+async function isFolder(path: string): Promise<boolean> {
+  try {
+    return (await Deno.stat(path)).isDirectory;
+  } catch {
+    return false;
   }
 }
 

@@ -14,6 +14,7 @@ const COMMAND: Command = {
   ],
   takesDenoFlags: true,
   details: "",
+  examples: [],
   run: () => Promise.resolve(0),
 };
 
@@ -95,12 +96,17 @@ Deno.test("What does not fit the declaration is an error of one line, with a hin
   const cases: [args: string[], message: string][] = [
     [["--relaod", "main.ts"], `Unknown option "--relaod": did you mean "--reload"?`],
     [["--prt=1", "main.ts"], `Unknown option "--prt": did you mean "--port"?`],
-    [["--__proto__=1", "main.ts"], `Unknown option "--__proto__": did you mean`],
+    [
+      ["--__proto__=1", "main.ts"],
+      `Unknown option "--__proto__": flags of "deno run" follow "--", see "webfw run --help"`,
+    ],
     [
       ["--no-reload", "main.ts"],
       `Unknown option "--no-reload": did you mean "--reload"?`,
     ],
-    [["-x", "main.ts"], `Unknown option "-x": did you mean`],
+    [["-x", "main.ts"], `Unknown option "-x": flags of "deno run" follow "--"`],
+    [["-P", "1", "-H"], `Unknown option "-H": did you mean "-h"?`],
+    [["--port", "--reload", "main.ts"], `Option "--port" needs a value`],
     [[], `<module> is missing: see "webfw run --help"`],
     [["--port", "1"], `<module> is missing`],
     [["main.ts", "--port"], `Option "--port" needs a value`],

@@ -1,4 +1,6 @@
 import { assertEquals, assertMatch } from "@std/assert";
+import { join } from "node:path";
+import { fileURLToPath } from "node:url";
 import config from "../../deno.json" with { type: "json" };
 import { Webfw } from "./webfw.ts";
 
@@ -15,7 +17,7 @@ Deno.test("--version prints the version of the package", async () => {
 Deno.test("--help lists the commands, and a command's --help its options", async () => {
   const program = await Webfw.finish(["--help"], HERE);
   assertEquals(program.code, 0);
-  for (const command of ["run", "openapi", "routes", "topics", "completions"]) {
+  for (const command of ["run", "openapi", "routes", "topics", "completions", "help"]) {
     assertMatch(program.stdout, new RegExp(`^ {2}${command} +\\w`, "m"));
   }
   const run = await Webfw.finish(["run", "--help"], HERE);
@@ -27,28 +29,70 @@ Deno.test("--help lists the commands, and a command's --help its options", async
   }
 });
 
-Deno.test("A line of the help fits a terminal of 120 columns", async () => {
-  for (
-    const args of [["--help"], ["run", "--help"], ["openapi", "--help"], ["routes", "--help"], [
-      "completions",
-      "--help",
-    ]]
-  ) {
-    const { stdout } = await Webfw.finish(args, HERE);
-    for (const line of stdout.split("\n")) {
-      assertEquals(line.length <= 120, true, line);
-    }
+Deno.test("help prints the same as --help, of the program and of a command", async () => {
+  const same = [[["help"], ["--help"]], [["help", "run"], ["run", "--help"]], [["help", "help"], ["help", "-h"]]];
+  for (const [args, others] of same as [string[], string[]][]) {
+    const [one, other] = await Promise.all([Webfw.finish(args, HERE), Webfw.finish(others, HERE)]);
+    assertEquals(one, other);
+    assertEquals([one.code, one.stderr], [0, ""]);
+  }
+  const { code, stderr } = await Webfw.finish(["help", "rum"], HERE);
+  assertEquals([code, stderr], [2, `error: Unknown command "rum": did you mean "run"?`]);
+});
+
+Deno.test("The help of a command has examples of this command alone, in lines that fit 100 columns", async () => {
+  for (const command of ["run", "openapi", "routes", "topics", "completions", "help"]) {
+    const { stdout } = await Webfw.finish(["help", command], HERE);
+    const examples = stdout.split("\n").filter((line) => /^ {2}\S/.test(line) && /\bwebfw\b/.test(line));
+    assertEquals(examples.length > 0, true, command);
+    assertEquals(examples.filter((line) => !line.includes(`webfw ${command} `)), []);
+    for (const line of stdout.split("\n")) assertEquals(line.length <= 100, true, line);
   }
 });
+
+Deno.test("The help tells of every variable that the program or the framework reads", async () => {
+  const { stdout } = await Webfw.finish(["help"], HERE);
+  for (const line of stdout.split("\n")) assertEquals(line.length <= 100, true, line);
+  const [, told = ""] = stdout.split("Environment:\n");
+  const src = fileURLToPath(new URL("../../src", import.meta.url));
+  const read = new Set<string>();
+  for await (const file of sourceFiles(src)) {
+    const source = (await Deno.readTextFile(file)).replaceAll(/^\s*(?:\/\/|\*|\/\*).*$/gm, "");
+    for (const [name] of source.matchAll(/\b(?:WEBFW|DENO)_[A-Z_]+\b/g)) read.add(name);
+  }
+  assertEquals(read.has("WEBFW_LOG"), true);
+  // A constant with a symbol, and what only Deno Deploy sets.
+  for (const name of ["WEBFW_APP", "DENO_DEPLOYMENT_ID"]) read.delete(name);
+  assertEquals([...read].filter((name) => !new RegExp(`^  ${name} {2,}\\w`, "m").test(told)), []);
+});
+
+/** The modules below a folder. */
+async function* sourceFiles(folder: string): AsyncGenerator<string> {
+  for await (const { name, isDirectory } of Deno.readDir(folder)) {
+    if (isDirectory) yield* sourceFiles(join(folder, name));
+    else if (name.endsWith(".ts")) yield join(folder, name);
+  }
+}
 
 Deno.test("A command line that cannot be understood is one line with a hint, and exit code 2", async () => {
   const cases: [args: string[], line: string][] = [
     [["rnu", "main.ts"], `error: Unknown command "rnu": did you mean "run"?`],
     [["route"], `error: Unknown command "route": did you mean "routes"?`],
     [["--verison"], `error: Unknown option "--verison": did you mean "--version"?`],
+    [["-v"], `error: Unknown option "-v": did you mean "-V"?`],
+    [["version"], `error: Unknown command "version": did you mean "--version"?`],
+    [["serve", "main.ts"], `error: Unknown command "serve": did you mean "run"?`],
+    [["main.ts:app"], `error: Unknown command "main.ts:app": did you mean "run main.ts:app"?`],
+    [["./main"], `error: Unknown command "./main": did you mean "run ./main"?`],
     [["run", "main.ts", "--prot", "1"], `error: Unknown option "--prot": did you mean "--port"?`],
     [["run", "main.ts", "--port", "80a"], `error: Cannot use port "80a": expected a whole number from 0 to 65535`],
     [["run", "main.ts", "--port", "65536"], `error: Cannot use port "65536": expected a whole number from 0 to 65535`],
+    [["run", "main.ts", "--port", "-1"], `error: Cannot use port "-1": expected a whole number from 0 to 65535`],
+    [
+      ["run", "main.ts", "--check"],
+      `error: Unknown option "--check": flags of "deno run" follow "--", see "webfw run --help"`,
+    ],
+    [["completions", "--verbose"], `error: Unknown option "--verbose": see "webfw completions --help"`],
     [["run", ":app"], `error: Cannot read target ":app": expected <module>:<attribute>, such as main.ts:app`],
     [
       ["completions", "csh"],

@@ -124,7 +124,8 @@ Deno.test("What cannot be run is told in one line, with a non-zero exit", async 
   const cases: [args: string[], code: number, line: RegExp][] = [
     [["missing.ts:app"], 1, /^error: Cannot find module "missing\.ts"$/],
     [["app:app"], 1, /^error: Cannot find module "app": did you mean "app\.ts"\?$/],
-    [["folder"], 1, /^error: Cannot find module "folder"$/],
+    [["folder"], 1, /^error: Cannot find module "folder": it is a folder, name a file in it$/],
+    [["app.js"], 1, /^error: Cannot find module "app\.js": did you mean "app\.ts"\?$/],
     [["app.ts/app.ts"], 1, /^error: Cannot find module "app\.ts\/app\.ts"$/],
     [["app.ts:api"], 1, /^error: Cannot find "api" in "app\.ts": it exports "app"$/],
     [["empty.ts"], 1, /^error: Cannot find "app" or "default" in "empty\.ts": it exports nothing$/],
@@ -180,6 +181,25 @@ Deno.test("What cannot be run is told in one line, with a non-zero exit", async 
       assertEquals(finished.stdout, "");
     });
   }
+});
+
+Deno.test("A program is type-checked with -- --check, and nothing is seen of how the command starts it", async () => {
+  await using project = await Project.create({
+    "main.ts": REPLIES,
+    "wrong.ts": `${REPLIES}\nexport const port: number = "8000";`,
+  });
+  const flags = ["--port", "0", "--", "--check"];
+  {
+    await using webfw = await Webfw.start(["run", "main.ts", ...flags], { cwd: project.path });
+    assertEquals(await textOf(await webfw.origin()), "hello");
+    webfw.signal("SIGTERM");
+    assertEquals(await webfw.end(), 0);
+    assertNotMatch(webfw.stderr.text, /data:|function/);
+  }
+  const { code, stderr } = await Webfw.finish(["run", "wrong.ts", ...flags], { cwd: project.path });
+  assertEquals(code, 1);
+  assertMatch(stderr, /TS2322 .*\n.*at file:.*wrong\.ts:2:/s);
+  assertNotMatch(stderr, /data:|function/);
 });
 
 Deno.test("A port in use is told in one line, also by a watcher", async () => {

@@ -15,18 +15,21 @@ const SHELLS: ReadonlyMap<string, Completions> = new Map([
   ["fish", fishCompletions],
 ]);
 
-/** `webfw completions`, for a program with these other commands and these options of its own. */
+/** `webfw completions`, for a program with these commands and these options of its own. */
 export function completionsCommand(commands: readonly Command[], options: readonly Option[]): Command {
-  const command: Command = {
+  return {
     name: "completions",
     summary: "Print completions for a shell",
     operand: { name: "shell", words: [...SHELLS.keys()] },
     options: [],
     takesDenoFlags: false,
-    details: `To be read when the shell starts, in ~/.bashrc or ~/.zshrc, or once for fish:
-  source <(webfw completions bash)
-  source <(webfw completions zsh)
-  webfw completions fish > ~/.config/fish/completions/webfw.fish`,
+    details: `A shell reads them when it starts: put the first line below into ~/.bashrc, or the second
+one into ~/.zshrc. For fish, run the third one once.`,
+    examples: [
+      "source <(webfw completions bash)",
+      "source <(webfw completions zsh)",
+      "webfw completions fish > ~/.config/fish/completions/webfw.fish",
+    ],
     run({ operand }) {
       const completions = SHELLS.get(operand);
       if (completions === undefined) {
@@ -35,9 +38,8 @@ export function completionsCommand(commands: readonly Command[], options: readon
           USAGE_EXIT_CODE,
         );
       }
-      console.log(completions([...commands, command], options));
+      console.log(completions(commands, options));
       return Promise.resolve(0);
     },
   };
-  return command;
 }

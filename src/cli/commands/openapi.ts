@@ -19,6 +19,10 @@ export const OPENAPI: Command = {
   ],
   takesDenoFlags: true,
   details: TARGET_DETAILS,
+  examples: [
+    "webfw openapi main.ts:app -o openapi.json",
+    "webfw openapi main.ts:app -o openapi.json --check",
+  ],
   async run(invocation) {
     const file = invocation.values.get("output");
     const isCheck = invocation.switches.has("check");

@@ -12,5 +12,9 @@ export const ROUTES: Command = {
   options: [CONFIG],
   takesDenoFlags: true,
   details: TARGET_DETAILS,
+  examples: [
+    "webfw routes main.ts:app",
+    "webfw routes main.ts:app -- --env-file",
+  ],
   run: (invocation) => runOnTarget(invocation, { isWatched: false, program: listingProgram }),
 };

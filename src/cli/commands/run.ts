@@ -16,7 +16,7 @@ export const RUN: Command = {
   summary: "Serve an application",
   operand: TARGET,
   options: [
-    { name: "reload", description: "Start anew when a file of the program changes" },
+    { name: "reload", description: "Restart when a file of the program changes" },
     { name: "host", value: "host", description: `Address to listen on (default: ${DEFAULT_HOST})` },
     { name: "port", value: "port", description: `Port to listen on, 0 for any free one (default: ${DEFAULT_PORT})` },
     {
@@ -28,6 +28,13 @@ export const RUN: Command = {
   ],
   takesDenoFlags: true,
   details: TARGET_DETAILS,
+  examples: [
+    "webfw run main.ts --reload",
+    "webfw run main.ts:app --host 0.0.0.0 --port 80",
+    "webfw run -P main.ts:app",
+    "webfw run --allow-net --allow-read=data main.ts:app",
+    "webfw run main.ts:app -- --env-file --check",
+  ],
   run(invocation) {
     const { switches, values, denoFlags } = invocation;
     const hostname = values.get("host") ?? DEFAULT_HOST;

@@ -14,7 +14,7 @@ export const TARGET: Operand = { name: "module[:attribute]" };
 export const CONFIG: Option = {
   name: "config",
   value: "file",
-  description: "Configuration of the program (default: WEBFW_CONFIG, else the deno.json above the module)",
+  description: "Configuration (default: WEBFW_CONFIG, else the deno.json above the module)",
 };
 
 /** What the help says of the operand, the permissions and Deno's flags. */
@@ -22,11 +22,8 @@ export const TARGET_DETAILS = `The module is a path, a URL, or a jsr: or npm: sp
 it exports the application by: "app", else "default", unless given. Anything with a
 "fetch" function is served; an App of webfw can do more.
 
-The program may do everything (-A), unless permission flags of "deno run" say what it may:
-  webfw run -P main.ts:app
-  webfw run --allow-net --allow-read=data main.ts:app
-Other flags of "deno run" follow "--":
-  webfw run main.ts:app -- --env-file --unstable-cron`;
+The program may do everything (-A), unless permission flags of "deno run" say what it may.
+Other flags of "deno run" follow "--".`;
 
 /** Deno KV, where topics that outlive the process are kept, is not there without it. */
 const KV_FLAG = "--unstable-kv";
@@ -60,12 +57,17 @@ export async function denoArguments(
     directory,
   });
   const { module, attribute, specifier } = target;
+  const { denoFlags } = invocation;
+  // Deno would print the module that it checks, which is the text of the program.
+  const isQuiet = denoFlags.some((flag) => /^--check(=|$)/.test(flag)) &&
+    !denoFlags.some((flag) => flag === "-q" || flag === "--quiet");
   return [
     "run",
     KV_FLAG,
     ...flags,
-    ...withPermissions(invocation.denoFlags),
+    ...withPermissions(denoFlags),
     ...config,
+    ...(isQuiet ? ["--quiet"] : []),
     ...(isWatched ? ["--watch", "--no-clear-screen"] : []),
     program(specifier, { module, attribute, isWatched, parent: Deno.pid }),
   ];

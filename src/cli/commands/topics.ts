@@ -21,11 +21,17 @@ export const TOPICS: Command = {
     CONFIG,
   ],
   takesDenoFlags: true,
-  details: `The store is the one that the application would use: that of its option "topics", else of WEBFW_TOPICS,
-else the file .webfw/topics.sqlite beside the module. A file that is not there is not made. The
-application is loaded, and not started. To list topics, all that they keep is read.
+  details: `The store is the one that the application would use: that of its option "topics", else of
+WEBFW_TOPICS, else the file .webfw/topics.sqlite beside the module. A file that is not there is
+not made. The application is loaded, and not started. To list topics, all that they keep is read.
 
 ${TARGET_DETAILS}`,
+  examples: [
+    "webfw topics main.ts:app",
+    "webfw topics main.ts:app --after <id>",
+    "webfw topics main.ts:app --tail orders",
+    "webfw topics main.ts:app --tail orders --from earliest",
+  ],
   run(invocation) {
     const { values } = invocation;
     const tail = values.get("tail") ?? null;
