@@ -12,7 +12,7 @@
 import { runProgram } from "./src/cli/program.ts";
 
 /**
- * Runs a command line: `run`, `openapi`, `routes`, `topics`, `completions`, `--help` or `--version`.
+ * Runs a command line: `run`, `openapi`, `routes`, `topics`, `completions`, `help` or `--version`.
  *
  * An application runs in a process of its own, with the configuration of its own project, and stops together with this
  * one. SIGINT and SIGTERM are passed on to it.

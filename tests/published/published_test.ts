@@ -2,10 +2,12 @@
 
 import { assertEquals } from "@std/assert";
 import { delimiter, dirname, join } from "node:path";
+import { fileURLToPath } from "node:url";
 import config from "../../deno.json" with { type: "json" };
 import { Project } from "../cli/project.ts";
 import { isGone, Webfw } from "../cli/webfw.ts";
 import { Registry } from "./registry.ts";
+import { blocks, programs, writeFiles } from "../examples/readme.ts";
 import { environmentFor, publishPackages, publishStandIns } from "./release.ts";
 
 /** A program as a user writes it, with nothing beside it. */
@@ -46,6 +48,45 @@ Deno.test("The published packages", async (t) => {
     WEBFW_CONFIG: "",
   };
   await publishStandIns(env);
+
+  // Before the release: the registry has no package of webfw.
+  const [withJsr = "", withoutJsr = ""] = blocks("json", "A project of your own");
+  const unreachable = { JSR_URL: "http://127.0.0.1:9/", DENO_DIR: join(home.path, "deno_dir_without_jsr") };
+  for (
+    const [way, configuration, variables] of [
+      ["with JSR", withJsr, env],
+      ["where JSR cannot be reached", withoutJsr, { ...env, ...unreachable }],
+    ] as const
+  ) {
+    await t.step(`are taken from a clone before the release, ${way}, by the README's deno.json`, async () => {
+      await using folder = await Project.create({ "books/deno.json": configuration });
+      await Deno.symlink(fileURLToPath(new URL("../..", import.meta.url)), join(folder.path, "webfw"));
+      const project = join(folder.path, "books");
+      await writeFiles(project, programs("A first program"));
+      for (
+        const args of [["check"], ["lint"], ["test", "--no-check"], [
+          "run",
+          "-A",
+          "jsr:@webfw/cli",
+          "routes",
+          "main.ts:app",
+        ]]
+      ) {
+        const command = new Deno.Command(Deno.execPath(), { args, cwd: project, env: variables });
+        const { code, stdout, stderr } = await command.output();
+        const output = new TextDecoder().decode(stdout) + new TextDecoder().decode(stderr);
+        assertEquals(code, 0, output);
+        assertEquals(output.includes("Ignored build scripts"), false, output);
+      }
+      const run = ["run", "-A", "jsr:@webfw/cli", "run", "main.ts:app", "--port", "0"];
+      await using webfw = start(Deno.execPath(), run, project, variables);
+      const reply = await fetch(`${await webfw.origin()}/books/1`);
+      assertEquals(await reply.json(), { id: 1, title: "Middlemarch" });
+      webfw.signal("SIGTERM");
+      assertEquals(await webfw.end(), 0);
+    });
+  }
+
   await publishPackages(env);
 
   await t.step("hold what users need, and nothing else", async () => {
