@@ -1,5 +1,6 @@
 /** Makes a schema again from other parts: the one way in which webfw adapts a schema to text or to JSON. */
 import * as v from "valibot";
+import { runLazy } from "./lazy_results.ts";
 import { describeMissingKeys } from "./missing_key.ts";
 import { type Dataset, fallsBack, type PipeAction, type SchemaNode } from "./schema.ts";
 
@@ -156,7 +157,8 @@ function lazy({ getter, async: isAsync }: SchemaNode, map: MapPart): SchemaNode 
   const form = isAsync
     ? v.lazyAsync(async (input) => map(await getter!(input)) as never)
     : v.lazy((input) => map(getter!(input)) as never);
-  return form as unknown as SchemaNode;
+  const node = form as unknown as SchemaNode;
+  return { ...node, "~run": (dataset, config) => runLazy(node, dataset, config) };
 }
 
 function mapOne(

@@ -8,13 +8,10 @@ export interface RunConfig {
   readonly abortPipeEarly: undefined;
 }
 
-/** Stops at the first fault. */
-export const FIRST_FAULT: RunConfig = {
-  lang: undefined,
-  message: undefined,
-  abortEarly: true,
-  abortPipeEarly: undefined,
-};
+/** Makes valibot stop at the first fault. */
+export function stoppingAtFirst(): RunConfig {
+  return { lang: undefined, message: undefined, abortEarly: true, abortPipeEarly: undefined };
+}
 
 /** valibot moves each fault through all levels above it: the work grows with the square of the depth. */
 const MAX_DEPTH = 32;

@@ -1,5 +1,5 @@
 /** What webfw asks of a valibot schema, and how it runs one. */
-import { explaining, FIRST_FAULT, type RunConfig } from "./run_config.ts";
+import { explaining, type RunConfig, stoppingAtFirst } from "./run_config.ts";
 
 /**
  * Any valibot schema, sync or async: the part of it that webfw's types read.
@@ -108,10 +108,10 @@ export function fallsBack(node: SchemaNode): boolean {
 
 /** Runs a step of a pipe over a value that the steps before have taken, up to the first fault. */
 export function runAction(action: PipeAction, value: unknown): Dataset {
-  return (action as unknown as Pick<SchemaNode, "~run">)["~run"]({ typed: true, value }, FIRST_FAULT) as Dataset;
+  return (action as unknown as Pick<SchemaNode, "~run">)["~run"]({ typed: true, value }, stoppingAtFirst()) as Dataset;
 }
 
 /** Runs a schema over a value. The result is a promise only where the schema is async. */
 export function runSchema(schema: Schema, value: unknown, detail: Detail = "all"): Dataset | Promise<Dataset> {
-  return (schema as SchemaNode)["~run"]({ value }, detail === "all" ? explaining(value) : FIRST_FAULT);
+  return (schema as SchemaNode)["~run"]({ value }, detail === "all" ? explaining(value) : stoppingAtFirst());
 }

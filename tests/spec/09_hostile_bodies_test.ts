@@ -2,7 +2,7 @@
 // "Invalid input is answered 422 ... with every issue found", while that is cheap.
 
 import { assert, assertEquals } from "@std/assert";
-import { App } from "@webfw/core";
+import { App, Form } from "@webfw/core";
 import { TestClient } from "@webfw/core/testing";
 import * as v from "valibot";
 import { Serving } from "./support/serving.ts";
@@ -130,4 +130,57 @@ Deno.test("A number that is too large, deep in a body, is told with its path", a
   const body = `${"[".repeat(500)}${"0,".repeat(100_000)}1e999,1e999${"]".repeat(500)}`;
   const { errors } = await refuse(v.any(), body);
   assertEquals(errors.map(({ path }) => path), [[...Array(499).fill(0), 100_000]]);
+});
+
+/** Expressions whose operator is known only when what stands before it has been read. */
+function expressionSchema(leaf: v.GenericSchema): v.GenericSchema {
+  const expression: v.GenericSchema = v.union([
+    leaf,
+    v.object({ left: v.lazy(() => expression), op: v.literal("+") }),
+    v.object({ left: v.lazy(() => expression), op: v.literal("-") }),
+  ]);
+  return expression;
+}
+
+function asyncExpressionSchema(leaf: v.GenericSchema): v.GenericSchemaAsync {
+  const expression: v.GenericSchemaAsync = v.unionAsync([
+    leaf,
+    v.objectAsync({ left: v.lazyAsync(() => expression), op: v.literal("+") }),
+    v.objectAsync({ left: v.lazyAsync(() => expression), op: v.literal("-") }),
+  ]);
+  return expression;
+}
+
+for (const [kind, schemaOf] of [["sync", expressionSchema], ["async", asyncExpressionSchema]] as const) {
+  Deno.test(`A part that several options of a union try is read a bounded number of times: ${kind}`, async () => {
+    let read = 0;
+    const leaf = v.custom<number>((value) => {
+      read++;
+      return value === 1;
+    });
+    const app = new App();
+    app.post("/", { body: schemaOf(leaf) }, async (_request, { body }) => body);
+    await using client = new TestClient(app);
+    for (const [value, status] of [[1, 200], [2, 422]] as const) {
+      const text = `${'{"left":'.repeat(30)}${value}${',"op":"-"}'.repeat(30)}`;
+      const response = await client.post("/", { body: text, headers: { "content-type": "application/json" } });
+      assertEquals([response.status, status === 200], [status, await response.text() === text]);
+      assert(read < 20_000, `${read} reads`);
+      read = 0;
+    }
+  });
+}
+
+Deno.test("A form's part that several options of a union try is read a bounded number of times", async () => {
+  let read = 0;
+  const leaf = v.pipe(v.number(), v.check(() => ++read > 0));
+  const app = new App();
+  app.post("/", { form: Form(v.object({ of: v.lazy(() => expressionSchema(leaf)) })) }, async () => 1);
+  await using client = new TestClient(app);
+  const fields = new URLSearchParams();
+  const lefts = (depth: number) => "[left]".repeat(depth);
+  for (let depth = 0; depth < 25; depth++) fields.set(`of${lefts(depth)}[op]`, "-");
+  fields.set(`of${lefts(25)}`, "5");
+  assertEquals((await client.post("/", { body: fields })).status, 200);
+  assert(read < 20_000, `${read} reads`);
 });
