@@ -5,37 +5,53 @@
 import type { RunConfig } from "./run_config.ts";
 import type { Dataset, SchemaNode } from "./schema.ts";
 
-/** Fewer runs take less time than remembering them. */
-const MIN_RUNS = 1000;
+type Result = Dataset | Promise<Dataset>;
 
-interface Memory {
-  runs: number;
-  readonly results: Map<SchemaNode, WeakMap<object, Dataset | Promise<Dataset>>>;
-}
+/** A run is looked at once in so many lazy schemas: each look takes as long as a small schema. */
+const SAMPLING = 64;
+/** A run that has been looked at more often is long: its results are remembered from then on. */
+const MAX_LOOKS = 16;
 
-/** Each run has a configuration of its own. */
-const memories = new WeakMap<RunConfig, Memory>();
+/** Of all values together. */
+let count = 0;
+const looks = new WeakMap<RunConfig, number>();
+/** The long run that went on last. Each run has a configuration of its own. */
+let longRun: RunConfig | undefined;
+const resultsOf = new WeakMap<RunConfig, WeakMap<SchemaNode, WeakMap<object, Result>>>();
 
 /**
- * Runs a lazy schema, once for each part of a value.
+ * Runs a lazy schema; in a long run, once for each part of the value.
  *
  * @param node The schema.
  * @param dataset The part.
  * @param config That of the run.
  */
-export function runLazy(node: SchemaNode, dataset: Dataset, config: RunConfig): Dataset | Promise<Dataset> {
+export function runLazy(node: SchemaNode, dataset: Dataset, config: RunConfig): Result {
+  const isSampled = ++count % SAMPLING === 0;
+  if (config !== longRun && !(isSampled && isLong(config))) return node["~run"](dataset, config);
+  longRun = config;
   const { value } = dataset;
   if (typeof value !== "object" || value === null) return node["~run"](dataset, config);
-  const memory = memories.get(config) ?? { runs: 0, results: new Map() };
-  if (++memory.runs === 1) memories.set(config, memory);
-  if (memory.runs <= MIN_RUNS) return node["~run"](dataset, config);
-  const results = memory.results.get(node) ?? new WeakMap<object, Dataset | Promise<Dataset>>();
-  memory.results.set(node, results);
+  const results = resultsIn(config, node);
   const known = results.get(value);
   if (known) return known instanceof Promise ? known.then(copyOf) : copyOf(known);
   const result = node["~run"](dataset, config);
   results.set(value, result instanceof Promise ? copyLater(result) : copyOf(result));
   return result;
+}
+
+function isLong(config: RunConfig): boolean {
+  const number = (looks.get(config) ?? 0) + 1;
+  looks.set(config, number);
+  return number > MAX_LOOKS;
+}
+
+function resultsIn(config: RunConfig, node: SchemaNode): WeakMap<object, Result> {
+  let ofRun = resultsOf.get(config);
+  if (!ofRun) resultsOf.set(config, ofRun = new WeakMap());
+  let results = ofRun.get(node);
+  if (!results) ofRun.set(node, results = new WeakMap());
+  return results;
 }
 
 function copyLater(result: Promise<Dataset>): Promise<Dataset> {

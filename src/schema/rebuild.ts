@@ -29,16 +29,16 @@ const conversions = new WeakMap<SchemaNode, Conversion>();
 
 /** A schema that converts its input first. An object schema lets its keys speak for themselves where they are missing. */
 export function withInput(node: SchemaNode, convert: Conversion["convert"]): SchemaNode {
-  const describe = (dataset: Dataset): Dataset => describeMissingKeys(node, dataset);
-  const converting: SchemaNode = {
-    ...node,
-    "~run"(dataset, config) {
-      dataset.value = convert(dataset.value);
-      const result = node["~run"](dataset, config);
-      if (node.entries === undefined) return result;
-      return result instanceof Promise ? result.then(describe) : describe(result);
-    },
+  const describe = (dataset: Dataset): Dataset => dataset.issues ? describeMissingKeys(node, dataset) : dataset;
+  const run: SchemaNode["~run"] = (dataset, config) => {
+    dataset.value = convert(dataset.value);
+    return node["~run"](dataset, config);
   };
+  const describingRun: SchemaNode["~run"] = (dataset, config) => {
+    const result = run(dataset, config);
+    return node.async ? (result as Promise<Dataset>).then(describe) : describe(result as Dataset);
+  };
+  const converting: SchemaNode = { ...node, "~run": node.entries ? describingRun : run };
   conversions.set(converting, { node, convert });
   return converting;
 }

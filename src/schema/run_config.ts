@@ -54,12 +54,17 @@ function lengthOf(part: unknown): number {
  */
 export function explaining(value: unknown): RunConfig {
   let left: number | undefined;
+  let measured = value;
   return {
     lang: undefined,
     message: undefined,
     abortPipeEarly: undefined,
     get abortEarly() {
-      left ??= isExplainable(value) ? MAX_QUESTIONS : 0;
+      if (left === undefined) {
+        left = isExplainable(measured) ? MAX_QUESTIONS : 0;
+        // The configuration may outlive the value.
+        measured = undefined;
+      }
       return left-- <= 0;
     },
   };
