@@ -15,7 +15,8 @@ import { asksForWebSocket } from "../http/websocket_handshake.ts";
 import { WebSocketLinks } from "../http/websocket_links.ts";
 import { pathEnd, pathStart } from "../http/target.ts";
 import { expectationsOf } from "../schema/issues.ts";
-import type { Dataset, SchemaIssue } from "../schema/schema.ts";
+import { withStandardChecks } from "../schema/rebuild.ts";
+import { type Dataset, nodeOf, type SchemaIssue } from "../schema/schema.ts";
 import { toValidator, type Validator } from "../schema/validator.ts";
 import type { RouteInfo } from "../http/route_info.ts";
 import { compose, type Endpoint, type Middleware, openReply, type Recover, type ReplyStep } from "./middleware.ts";
@@ -216,7 +217,7 @@ function planOf(
   const { guard, isAsync, bind, resolver } = binder;
   const rest = resolver && !resolver.rest.isEmpty ? resolver.rest : undefined;
   const { response: model, status } = options;
-  const reduceOne = model && reducer(toValidator(model).validate, name);
+  const reduceOne = model && reducer(toValidator(withStandardChecks(nodeOf(model))).validate, name);
   const reduce = reduceOne && isAsyncGeneratorFunction(handler) ? eachOf(reduceOne) : reduceOne;
   // One async function with no await that can be spared: each costs as much as finding the route.
   return async (request) => {

@@ -2,6 +2,7 @@
 import { type ActionNode, isGenuine } from "./genuine.ts";
 import { conversionOf } from "./rebuild.ts";
 import type { SchemaNode } from "./schema.ts";
+import { testOf } from "./standard_check.ts";
 
 /** The names that the source refers to, beside the value `input`. */
 export const NAMES = ["values", "INVALID", "runSchema", "runAction", "check"] as const;
@@ -85,6 +86,11 @@ export class CheckSource {
   }
 
   #action(action: ActionNode, input: string): string {
+    const standard = testOf(action);
+    if (standard) {
+      const test = `${this.#value(standard.test)}(${input})`;
+      return this.#unless(standard.shortcut ? `${standard.shortcut(input)} || ${test}` : test, input);
+    }
     const test = isGenuine(action) ? this.#test(action, input) : undefined;
     return test === undefined ? this.#let(this.#asItIs(action, input)) : this.#unless(test, input);
   }

@@ -6,10 +6,9 @@ import { FormNode } from "./form_node.ts";
 import { toJsonForm } from "./json_form.ts";
 import { findOverflows } from "./json_number.ts";
 import { lazyTarget } from "./lazy_schema.ts";
-import { partsOf } from "./parts.ts";
+import { LISTS, partsOf } from "./parts.ts";
 import { explaining, type RunConfig } from "./run_config.ts";
 import { type Dataset, nodeOf, type SchemaIssue, type SchemaNode } from "./schema.ts";
-import { LISTS } from "./text_form.ts";
 
 const OBJECTS = new Set([
   "object",

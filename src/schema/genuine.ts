@@ -9,7 +9,7 @@ export interface ActionNode extends PipeAction {
   readonly "~run": unknown;
 }
 
-/** One of each kind that checks are compiled from. */
+/** One of each kind that checks are compiled from, or that has another meaning in JSON Schema. */
 const KNOWN = new Map<string, string>([
   v.string(),
   v.number(),
@@ -31,6 +31,9 @@ const KNOWN = new Map<string, string>([
   v.integer(),
   v.minLength(0),
   v.maxLength(0),
+  v.length(0),
+  v.isoDate(),
+  v.isoTimestamp(),
   v.minValue(0),
   v.maxValue(0),
   v.regex(/x/),

@@ -1,6 +1,15 @@
 /** Takes schemas apart. */
 import type { SchemaNode } from "./schema.ts";
 
+/** The kinds of lists. */
+export const LISTS: ReadonlySet<string> = new Set([
+  "array",
+  "tuple",
+  "loose_tuple",
+  "strict_tuple",
+  "tuple_with_rest",
+]);
+
 /** The schemas that a schema is made of, those behind a lazy one apart. */
 export function partsOf({ pipe, entries, rest, item, items, key, value, options, wrapped }: SchemaNode): SchemaNode[] {
   // A pipe has the parts of its first step, too.

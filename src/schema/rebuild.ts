@@ -2,7 +2,9 @@
 import * as v from "valibot";
 import { runLazy } from "./lazy_results.ts";
 import { describeMissingKeys } from "./missing_key.ts";
+import type { ActionNode } from "./genuine.ts";
 import { type Dataset, fallsBack, type PipeAction, type SchemaNode } from "./schema.ts";
+import { toStandardCheck } from "./standard_check.ts";
 
 /** Maps a part of a schema. */
 export type MapPart = (part: SchemaNode) => SchemaNode;
@@ -48,23 +50,35 @@ export function conversionOf(node: SchemaNode): Conversion | undefined {
   return conversions.get(node);
 }
 
-/** Steps after a transformation see its result, not what was sent: they stay as they are. */
+/** Schemas with the checks of the standard: a lazy schema asks for the same ones at every value. */
+const standards = new WeakMap<SchemaNode, SchemaNode>();
+
+/**
+ * The same schema with the checks that {@linkcode toStandardCheck} makes; the very same object
+ * where no check changed. The forms of a schema for what is read have them already.
+ */
+export function withStandardChecks(node: SchemaNode): SchemaNode {
+  let standard = standards.get(node);
+  if (!standard) standards.set(node, standard = mapParts(node, withStandardChecks));
+  return standard;
+}
+
+/** Schemas after a transformation see its result, not what was sent: their input stays as it is. */
 function mapPipe(
   node: SchemaNode,
   pipe: readonly (SchemaNode | PipeAction)[],
   map: MapPart,
 ): SchemaNode {
   let raw = true;
-  let changed = false;
   const steps = pipe.map((step) => {
     if (step.kind === "transformation") raw = false;
-    if (step.kind !== "schema" || !raw) return step;
-    const mapped = map(step as SchemaNode);
-    if (mapped !== step) changed = true;
+    if (step.kind === "validation") return toStandardCheck(step as ActionNode, node);
+    if (step.kind !== "schema") return step;
+    const mapped = raw ? map(step as SchemaNode) : withStandardChecks(step as SchemaNode);
     if (transforms(step as SchemaNode)) raw = false;
     return mapped;
   });
-  if (!changed) return node;
+  if (steps.every((step, index) => step === pipe[index])) return node;
   const build = (node.async ? v.pipeAsync : v.pipe) as unknown as (
     ...steps: unknown[]
   ) => SchemaNode;
@@ -112,7 +126,7 @@ function rebuild(node: SchemaNode, map: MapPart): SchemaNode {
       ]);
     case "record":
       return again(node, [node.key, node.value], [
-        node.key,
+        withStandardChecks(node.key as SchemaNode),
         mapOne(node.value, map),
       ]);
     case "union":

@@ -6,6 +6,15 @@ import { explaining, type RunConfig, stoppingAtFirst } from "./run_config.ts";
  *
  * `Input` is what it takes, `Output` what it gives.
  *
+ * Schemas of requests and of replies are run as valibot runs them, but for three of its checks,
+ * which mean what the document says by JSON Schema:
+ *
+ * - `isoDate()` takes the `date` of RFC 3339, a day that there is: not `2026-04-31`.
+ * - `isoTimestamp()` takes its `date-time`, with `T`, seconds, and `Z` or an offset as `+03:00`:
+ *   not `2026-01-01 09:17:48 +03`. A leap second is refused, since no `Date` can hold it.
+ * - `minLength()`, `maxLength()` and `length()` count the characters (code points) of a text: an
+ *   emoji is one, where valibot counts two units of UTF-16.
+ *
  * @example A schema given by name
  * ```ts
  * import type { Schema } from "@webfw/core";

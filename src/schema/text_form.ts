@@ -4,6 +4,7 @@
  * What is accepted here is what the document says: numbers by JSON's grammar, booleans as `true false 1 0`, `null` where the
  * schema is nullable. Text that is none of it goes on as it is, for the schema to refuse.
  */
+import { LISTS } from "./parts.ts";
 import { mapParts, withInput } from "./rebuild.ts";
 import { nodeOf, type Schema, type SchemaNode } from "./schema.ts";
 
@@ -18,14 +19,6 @@ export interface TextForm {
 /** JSON's grammar of numbers, RFC 8259 section 6. */
 const NUMBER = /^-?(?:0|[1-9]\d*)(?:\.\d+)?(?:[eE][+-]?\d+)?$/;
 const BIGINT = /^-?(?:0|[1-9]\d*)$/;
-/** The kinds of lists. */
-export const LISTS: ReadonlySet<string> = new Set([
-  "array",
-  "tuple",
-  "loose_tuple",
-  "strict_tuple",
-  "tuple_with_rest",
-]);
 
 /**
  * Makes the text form of a schema.

@@ -1,8 +1,7 @@
 /**
  * What the checks of valibot say in JSON Schema. A check that says nothing there leaves more described than is accepted.
  *
- * Lengths are told as they are given, although valibot counts the units of UTF-16 and JSON Schema characters: a character beyond
- * the Basic Multilingual Plane, such as an emoji, is two of the former.
+ * Lengths and dates mean what JSON Schema says: `src/schema/standard_check.ts` sees to it.
  */
 import { toJsonSchemaDefs } from "@valibot/to-json-schema";
 import type { GenericSchema } from "valibot";

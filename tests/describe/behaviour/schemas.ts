@@ -14,6 +14,9 @@ export type Schema = JsonSchema | boolean;
  */
 export type Verdict = "valid" | "invalid" | "open";
 
+/** Formats that are checked to the letter. */
+const EXACT: readonly string[] = ["date", "date-time"];
+
 const BASE = "http://document/";
 
 /** The schemas of one document. */
@@ -34,8 +37,6 @@ export class Schemas {
       strict: false,
       ownProperties: true,
       logger: false,
-      // Lengths are counted as valibot does, in units of UTF-16.
-      unicode: false,
     });
     // Its own take no large number for a multiple of anything, and overlook that a key is missing that is empty.
     this.#ajv.removeKeyword("multipleOf").addKeyword({
@@ -56,6 +57,7 @@ export class Schemas {
     });
     for (const name of Object.keys(fullFormats)) {
       this.#ajv.addFormat(name, (text: string) => {
+        if (EXACT.includes(name)) return hasFormat(text, name as keyof typeof fullFormats);
         this.#isDoubtful ||= !hasFormat(text, name as keyof typeof fullFormats);
         return true;
       });
@@ -95,11 +97,14 @@ function trimmed(value: unknown): unknown {
   return Object.fromEntries(Object.entries(value).map(([key, part]) => [key, trimmed(part)]));
 }
 
-/** Stricter than the validator's own: the offset has minutes (RFC 3339 section 5.6), and the time is one that JavaScript reads. */
-const OFFSET = /(?:z|[+-]\d\d:\d\d)$/i;
+/**
+ * Stricter than the validator's own: "T" stands between, the offset has minutes (RFC 3339 section
+ * 5.6), and the time is one that JavaScript reads, which a leap second is not.
+ */
+const DATE_TIME = /^[\d-]+t[\d:.]+(?:z|[+-]\d\d:\d\d)$/i;
 
 function hasFormat(text: string, name: keyof typeof fullFormats): boolean {
-  if (name === "date-time" && (!OFFSET.test(text) || Number.isNaN(Date.parse(text)))) return false;
+  if (name === "date-time" && (!DATE_TIME.test(text) || Number.isNaN(Date.parse(text)))) return false;
   const format = fullFormats[name];
   const test = typeof format === "object" && "validate" in format ? format.validate : format;
   if (test instanceof RegExp) return test.test(text);
