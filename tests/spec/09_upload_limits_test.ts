@@ -73,7 +73,9 @@ class UploadServer implements AsyncDisposable {
   async files(): Promise<string[]> {
     const files: string[] = [];
     for await (const { name } of Deno.readDir(this.#folder.path)) {
-      for await (const file of Deno.readDir(this.#folder.within(name))) files.push(`${name}/${file.name}`);
+      for await (const file of Deno.readDir(this.#folder.within(name))) {
+        if (file.name !== "lock") files.push(`${name}/${file.name}`);
+      }
     }
     return files;
   }
