@@ -1,7 +1,8 @@
 /** The application: wires the routes, lifespans and the dispatcher together, and is what a server serves. */
+import { AppErrors } from "./app_errors.ts";
 import { type AppOptions, resolveAppOptions } from "./app_options.ts";
 import { type BuiltIn, builtIns, type BuiltInUrls } from "./built_in.ts";
-import { checkErrorShape, type ErrorShape, type ErrorShaping } from "./describe/openapi/error_replies.ts";
+import type { ErrorShape } from "./describe/openapi/error_replies.ts";
 import type { McpTrust } from "./describe/mcp/trust.ts";
 import { openapiDocument } from "./describe/openapi/openapi.ts";
 import type { OpenAPIDocument } from "./describe/openapi/document.ts";
@@ -30,6 +31,7 @@ import { Topics } from "./topics/topics.ts";
 /** The number of the protocol between an application and the command line, which may be of another version. */
 const PROTOCOL = 1;
 const WEBFW_APP: unique symbol = Symbol.for("webfw.app");
+const WEBFW_CHECK_TOPIC: unique symbol = Symbol.for("webfw.checkTopic");
 
 /**
  * An application: routes, what surrounds them, and what they need.
@@ -76,14 +78,15 @@ export class App<State = Record<string, unknown>> extends RouteScope<State, ""> 
   readonly mcpUrl: string | null;
   /** Tells the command line that this is an application, whichever copy of the package made it. */
   readonly [WEBFW_APP]: number = PROTOCOL;
+  /** Has the command line know whether there is a durable topic of a name before it makes one. */
+  readonly [WEBFW_CHECK_TOPIC] = (name: string): Promise<void> => this.#topics.check(name);
 
   readonly #limits: ResolvedLimits;
   readonly #origins: readonly string[];
   readonly #lifespans: Lifespans<App<State>, State> = new Lifespans();
   readonly #topics: Topics;
   readonly #builtIns: readonly BuiltIn[];
-  #errorHandler: ErrorHandler<State> | undefined;
-  #errorShaping: ErrorShaping = "default";
+  readonly #errors = new AppErrors<State>();
   #document: { readonly routes: number; readonly document: OpenAPIDocument } | undefined;
   #dispatcher: Dispatcher | undefined;
   #starting: Promise<void> | undefined;
@@ -124,9 +127,7 @@ export class App<State = Record<string, unknown>> extends RouteScope<State, ""> 
    */
   readonly fetch = (request: Request, info?: ConnectionInfo): Promise<Response> => {
     const dispatcher = this.#dispatcher ??= this.#prepare();
-    if (this.#openState !== undefined) {
-      return dispatcher.dispatch(request, this.#openState, info);
-    }
+    if (this.#openState !== undefined) return dispatcher.dispatch(request, this.#openState, info);
     return this.#startThenDispatch(dispatcher, request, info);
   };
 
@@ -235,7 +236,7 @@ export class App<State = Record<string, unknown>> extends RouteScope<State, ""> 
     if (this.#document?.routes !== routes.length) {
       registryOf(this).nameOperations();
       const { title, version, description } = this;
-      const parts = { title, version, description, routes, errors: this.#errorShaping };
+      const parts = { title, version, description, routes, errors: this.#errors.shaping };
       this.#document = { routes: routes.length, document: openapiDocument(parts) };
     }
     return this.#document.document;
@@ -250,15 +251,7 @@ export class App<State = Record<string, unknown>> extends RouteScope<State, ""> 
    * @throws {RouteError} With code `conflict`, when there is one already; `frozen`, when the application serves.
    */
   onError(handler: ErrorHandler<State>, shape?: ErrorShape): void {
-    if (this.#dispatcher) {
-      throw new RouteError("frozen", "Cannot set the error handler: the application serves already");
-    }
-    if (this.#errorHandler) {
-      throw new RouteError("conflict", "Cannot set the error handler: there is one already");
-    }
-    if (shape !== undefined) checkErrorShape(shape);
-    this.#errorHandler = handler;
-    this.#errorShaping = shape ?? "untold";
+    this.#errors.set(handler, shape, this.#dispatcher !== undefined);
     this.#document = undefined;
   }
 
@@ -295,9 +288,13 @@ export class App<State = Record<string, unknown>> extends RouteScope<State, ""> 
     }
   }
 
-  /** Starts the lifespans, unless they have been started. {@linkcode App.run} and the first request do it by themselves. */
+  /**
+   * Makes sure that durable topics can work, and starts the lifespans, once. {@linkcode App.run} and the first request do it.
+   *
+   * @throws {Error} When durable topics cannot work as they are configured. A store that is away for a while is no error.
+   */
   start(): Promise<void> {
-    return this.#starting ??= this.#lifespans.start(this).then((state) => {
+    return this.#starting ??= this.#lifespans.start(this, () => this.#topics.open()).then((state) => {
       this.#state = this.#openState = state;
     }).catch((error) => {
       this.#starting = undefined;
@@ -373,9 +370,7 @@ export class App<State = Record<string, unknown>> extends RouteScope<State, ""> 
   #prepare(): Dispatcher {
     stopWithDenoServe(this.#servable());
     this.#topics.serve();
-    registryOf(this).freeze(
-      "the application serves already; declare everything before the first request",
-    );
+    registryOf(this).freeze("the application serves already; declare everything before the first request");
     registryOf(this).nameOperations();
     return new Dispatcher({
       app: this,
@@ -384,16 +379,12 @@ export class App<State = Record<string, unknown>> extends RouteScope<State, ""> 
       middlewares: registryOf(this).middlewares,
       limits: this.#limits,
       origins: this.#origins,
-      recover: errorBoundary(this.#errorHandler as ErrorHandler | undefined),
+      recover: errorBoundary(this.#errors.handler as ErrorHandler | undefined),
       stopping: () => this.#stopping.signal,
     });
   }
 
-  async #startThenDispatch(
-    dispatcher: Dispatcher,
-    request: Request,
-    info: ConnectionInfo | undefined,
-  ): Promise<Response> {
+  async #startThenDispatch(dispatcher: Dispatcher, request: Request, info?: ConnectionInfo): Promise<Response> {
     if (this.#stopping.signal.aborted) {
       return problemReply(new HTTPError(503, "The server stops", { headers: { connection: "close" } }));
     }
@@ -401,9 +392,7 @@ export class App<State = Record<string, unknown>> extends RouteScope<State, ""> 
       // A stop that came in between has closed what the start opened.
       while (this.#state === undefined) await this.start();
     } catch (error) {
-      log("error", "The application failed to start", {
-        error: describeError(error),
-      });
+      log("error", "The application failed to start", { error: describeError(error) });
       return problemReply(new HTTPError(500));
     }
     return dispatcher.dispatch(request, this.#state, info);

@@ -39,12 +39,14 @@ export class Lifespans<App, State> {
    * Starts them in order. Where one fails, those before it are unwound and its error is thrown.
    *
    * @param app The application.
+   * @param check Finds out whether it can work; before the first one, and once more when all have added what it is to look at.
    * @returns The state: all that they yielded, frozen.
    * @throws {TypeError} When one ends without a yield, or two yield the same name.
    */
-  async start(app: App): Promise<Readonly<State>> {
+  async start(app: App, check: () => Promise<void>): Promise<Readonly<State>> {
     const state: Record<string, unknown> = {};
     try {
+      await check();
       for (const lifespan of this.#lifespans) {
         const generator = lifespan(app);
         const { done, value } = await generator.next();
@@ -63,6 +65,7 @@ export class Lifespans<App, State> {
           state[name] = part;
         }
       }
+      await check();
     } catch (error) {
       await this.stop();
       throw error;

@@ -11,7 +11,7 @@ import { listRoutes } from "./boot/list_routes.ts";
 import { loadApp } from "./boot/load_app.ts";
 import { failToLoad, hasRun } from "./boot/load_failure.ts";
 import { stopWithParent } from "./boot/parent.ts";
-import { followTopic, openTopic, toPlainJson, writeOut } from "./boot/follow_topic.ts";
+import { followTopic, openTopic, toPlainJson, toPlainLine, writeOut } from "./boot/follow_topic.ts";
 import {
   printTopics,
   showTopics,
@@ -60,6 +60,7 @@ const SCOPE = [
   toCells,
   toLagCell,
   toPlainJson,
+  toPlainLine,
   toPlainName,
   toSize,
   watcherIsReady,

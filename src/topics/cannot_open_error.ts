@@ -7,4 +7,15 @@
 export class CannotOpenError extends Error {
   /** The name of the class, for logs. */
   override readonly name = "CannotOpenError";
+
+  /**
+   * Its message says why, and what to do.
+   *
+   * @param message The message.
+   */
+  constructor(message: string) {
+    super(message);
+    // It is no fault of a line of the program: where it came from within the framework would only hide the message.
+    this.stack = `${this.name}: ${message}`;
+  }
 }

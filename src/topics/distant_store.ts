@@ -38,6 +38,7 @@ export class DistantStore implements TopicStore {
     this.capabilities = capabilities;
     this.#port = port;
     port.onmessage = ({ data }: MessageEvent<StoreAnswer>) => this.#take(data);
+    this.#send({ ask: "join" });
   }
 
   /** Where a log begins and ends. */

@@ -29,12 +29,24 @@ export function openDurableStore(place: KvLocation | TopicStore | undefined): To
 class DurableStore implements TopicStore {
   /** What it can do. */
   readonly capabilities: StoreCapabilities = KV_CAPABILITIES;
-  readonly #location: KvLocation | undefined;
+  #location: KvLocation | undefined;
   #store: Promise<Required<TopicStore>> | undefined;
   #loaded: Required<TopicStore> | undefined;
 
   constructor(location: KvLocation | undefined) {
     this.#location = location;
+  }
+
+  /**
+   * Finds out whether it can work. Of a file that takes far less than loading what uses it.
+   *
+   * @throws {CannotOpenError} When it cannot.
+   */
+  async open(): Promise<void> {
+    const location = this.#place();
+    if (!("path" in location)) return await (await this.#load()).open();
+    const { checkFile } = await import("./kv/open_file.ts");
+    await checkFile(location);
   }
 
   /** Where a log begins and ends. */
@@ -98,11 +110,17 @@ class DurableStore implements TopicStore {
   }
 
   async #open(): Promise<Required<TopicStore>> {
+    const location = this.#place();
+    const { openStore } = await import("./kv/open_store.ts");
+    return this.#loaded = openStore(location);
+  }
+
+  #place(): KvLocation {
     try {
-      const { openStore } = await import("./kv/open_store.ts");
-      return this.#loaded = openStore(this.#location ?? defaultLocation());
-    } catch (cause) {
-      throw new CannotOpenError(cause instanceof Error ? cause.message : String(cause), { cause });
+      return this.#location ??= defaultLocation();
+    } catch (error) {
+      // What a variable says is no mistake of the program that uses it.
+      throw new CannotOpenError(error instanceof Error ? error.message : String(error));
     }
   }
 }

@@ -1,4 +1,5 @@
 /** Where the store of durable topics is: as the application says, or the environment, or beside the program. */
+import { mayRead, readVariable } from "../environment.ts";
 import { nodeUrl } from "../node.ts";
 import { checkOptions, type OptionNames } from "../options.ts";
 import type { TopicStore } from "./store.ts";
@@ -20,6 +21,8 @@ export interface FileLocation {
   readonly path: string;
   /** The folder that the path begins at, unless it is absolute: that in which it was given. */
   readonly folder: string;
+  /** The variable that could name another place, where the program may not read it. */
+  readonly unread?: string;
 }
 
 /** A database on the network. */
@@ -41,6 +44,8 @@ export type KvLocation = FileLocation | DatabaseLocation | AttachedLocation;
 
 const DATABASE_OPTIONS: OptionNames<TopicsDatabase> = { url: true, token: true };
 
+/** The variable that names the place, where the application does not. */
+const PLACE = "WEBFW_TOPICS";
 /** Beside the program. */
 const DEFAULT_FILE = ".webfw/topics.sqlite";
 
@@ -75,11 +80,20 @@ export function toLocation(option: TopicsLocation): KvLocation | TopicStore {
  * @throws {TypeError} When the variable names no place, or its URL has a user or a password.
  */
 export function defaultLocation(): KvLocation {
-  const given = Deno.env.get("WEBFW_TOPICS");
-  if (given) return fromText(given, "WEBFW_TOPICS");
-  if (Deno.env.get("DENO_DEPLOYMENT_ID")) return { isAttached: true };
+  const given = readVariable(PLACE);
+  if (given) return fromText(given, PLACE);
+  if (readVariable("DENO_DEPLOYMENT_ID")) return { isAttached: true };
   const program = URL.parse(String(Reflect.get(globalThis, MAIN) ?? Deno.mainModule));
-  return program?.protocol === "file:" ? fromUrl(new URL(DEFAULT_FILE, program), undefined) : inFolder(DEFAULT_FILE);
+  const isFile = program?.protocol === "file:";
+  const beside = inFolder(isFile ? toPath(new URL(DEFAULT_FILE, program)) : DEFAULT_FILE);
+  return mayRead(PLACE) ? beside : { ...beside, unread: PLACE };
+}
+
+/** The path of a file's URL. */
+function toPath(url: URL): string {
+  const { pathname } = url;
+  // Most need nothing of a module that takes longer to load than many applications to start.
+  return Deno.build.os !== "windows" && !pathname.includes("%") ? pathname : nodeUrl().fileURLToPath(url);
 }
 
 function fromText(text: string, source: string): KvLocation {

@@ -35,7 +35,7 @@ export type StoreRequest =
   }
   | { readonly ask: "seek"; readonly call: number; readonly log: LogRef; readonly time: Date }
   | { readonly ask: "watch" | "unwatch"; readonly log: LogRef }
-  | { readonly ask: "leave" };
+  | { readonly ask: "join" | "leave" };
 
 /** What the store says to a worker. */
 export type StoreAnswer =
@@ -48,7 +48,7 @@ export class SharedStore implements TopicStore {
   /** What it can do. */
   readonly capabilities: StoreCapabilities;
   readonly #store: TopicStore;
-  readonly #guests: readonly Promise<void>[];
+  readonly #guests: readonly Guest[];
 
   /**
    * Answers the other workers from now on.
@@ -92,20 +92,33 @@ export class SharedStore implements TopicStore {
     return this.#store.trim(log);
   }
 
-  /** Waits until the other workers have left, then closes the store. */
+  /** Waits until the other workers have left, then closes the store. Those that were never started are not waited for. */
   async close(): Promise<void> {
-    await Promise.all(this.#guests);
+    await Promise.all(this.#guests.map((guest) => guest.hasJoined ? guest.left : guest.port.close()));
     await this.#store.close();
   }
 }
 
+/** Another worker, as the one with the store has it. */
+interface Guest {
+  readonly port: MessagePort;
+  /** Whether it has said that it is there. */
+  hasJoined: boolean;
+  /** Resolves when it has left. */
+  readonly left: Promise<void>;
+}
+
 /** Answers one worker until it leaves. */
-function answer(store: TopicStore, port: MessagePort): Promise<void> {
+function answer(store: TopicStore, port: MessagePort): Guest {
   const left = Promise.withResolvers<void>();
+  const guest: Guest = { port, hasJoined: false, left: left.promise };
   const watched = new Map<string, () => void>();
   const reply = (answer: StoreAnswer): void => port.postMessage(answer);
   port.onmessage = async ({ data }: MessageEvent<StoreRequest>) => {
     switch (data.ask) {
+      case "join":
+        guest.hasJoined = true;
+        return;
       case "watch":
         watched.set(data.log.name, store.watch(data.log, () => reply({ wake: data.log.name })));
         // Another worker may have appended while the request was on its way.
@@ -125,7 +138,7 @@ function answer(store: TopicStore, port: MessagePort): Promise<void> {
       reply({ call, failure: error instanceof Error ? error.message : String(error) });
     }
   };
-  return left.promise;
+  return guest;
 }
 
 /** A signal that nobody aborts: it tells the store that whoever appends may never learn the outcome. */

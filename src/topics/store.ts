@@ -148,6 +148,14 @@ export interface TopicStore {
   /** What it can do. */
   readonly capabilities: StoreCapabilities;
 
+  /**
+   * Finds out whether it can work as it is configured: an application that has durable topics does so when it starts. One that is away
+   * for a while can.
+   *
+   * @throws {Error} When it cannot: the application does not start, and the message says why.
+   */
+  open?(): Promise<void>;
+
   /** Where a log begins and ends. */
   bounds(log: LogRef): Promise<LogBounds>;
 

@@ -1,4 +1,6 @@
 /** The topics of an application, by name. */
+import { nearest } from "../options.ts";
+import { quote } from "../quote.ts";
 import { Channel, type ChannelContext } from "./channel.ts";
 import { PATIENCE } from "./publisher.ts";
 import type { TopicStore } from "./store.ts";
@@ -50,6 +52,8 @@ export class Topics {
   /** By whether they are durable. */
   readonly #stores = new Map<boolean, TopicStore>();
   #isServing = false;
+  /** Whether the store of durable topics was found to be able to work. */
+  #isOpen = false;
   #isEnding = false;
   /** Resolves when what is being published is given up; another one after each close. */
   #givenUp = Promise.withResolvers<void>();
@@ -95,6 +99,23 @@ export class Topics {
   }
 
   /**
+   * Makes sure that a topic of a name is declared here, or is in the store of durable topics.
+   *
+   * @throws {TypeError} When there is none. The message names the nearest.
+   */
+  async check(name: string): Promise<void> {
+    const store = this.#storeOf(true);
+    if (this.#find(name) || store.list === undefined) return;
+    const declared = this.#channels().filter(({ options }) => options.isDurable).map(({ name }) => name);
+    const names = [...declared, ...(await store.list()).map(({ name }) => name)];
+    if (names.includes(name)) return;
+    const cure = names.length === 0 ? "there are none yet" : `the nearest is ${quote(nearest(name, names))}`;
+    throw new TypeError(
+      `Cannot follow ${quote(name)}: neither the application nor its store has a durable topic of this name, ${cure}`,
+    );
+  }
+
+  /**
    * Uses a store that is open for what is not durable, until the topics are closed.
    *
    * @throws {Error} When topics have a store already.
@@ -104,6 +125,17 @@ export class Topics {
       throw new Error("Cannot share topics among workers: they are in use already, run the App first");
     }
     this.#stores.set(false, store);
+  }
+
+  /**
+   * Finds out whether the store of durable topics can work, where there are any.
+   *
+   * @throws {Error} When it cannot.
+   */
+  async open(): Promise<void> {
+    if (this.#isOpen || !this.#channels().some(({ options }) => options.isDurable)) return;
+    await this.#storeOf(true).open?.();
+    this.#isOpen = true;
   }
 
   /** From now on topics are made with names that come from requests: they are kept only while they are in use, beyond a number. */
@@ -139,7 +171,7 @@ export class Topics {
     this.#givenUp = Promise.withResolvers();
     const stores = [...this.#stores.values()];
     this.#stores.clear();
-    this.#isEnding = false;
+    this.#isOpen = this.#isEnding = false;
     await Promise.all(stores.map((store) => store.close()));
   }
 

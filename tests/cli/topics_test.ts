@@ -12,6 +12,7 @@ import { App } from "@webfw/core";
 console.log("loaded");
 export const app = new App();
 app.topic("orders", { durable: true, retention: { age: "2d", count: 500 } });
+app.topic("declared", { durable: true });
 app.topic("chat");
 `;
 
@@ -58,7 +59,7 @@ Deno.test("webfw topics makes no store where there is none, and says so", async 
         env: { WEBFW_TOPICS: path },
       });
       const message = `Cannot open the store of topics "${path}": there is none, ` +
-        "name the file of the application, which makes it when it first uses it";
+        "name the file of the application, which makes it when it starts";
       assertEquals([code, stdout, stderr.split("\n").at(-1)], [1, "", `error: ${message}`]);
     }
   }
@@ -152,14 +153,31 @@ Deno.test("webfw topics --tail prints messages of other processes as they come, 
   }
 });
 
-Deno.test("webfw topics --tail tells that a topic is empty, and waits", async () => {
+Deno.test("webfw topics --tail of a name that there is not is an error that names the nearest one", async () => {
   const { project } = await projectWithTopics();
   await using _project = project;
   const cwd = project.path;
-  await using webfw = await Webfw.start(["topics", "site/main.ts", "--tail", "ordesr"], { cwd });
-  await webfw.stderr.next(/^The topic "ordesr" is empty: waiting$/);
   const app = new App({ topics: join(cwd, "site/.webfw/topics.sqlite") });
-  await app.topic<object>("ordesr", { durable: true }).publish({ n: 1 });
+  await app.topic("room\u009b2J\u202e", { durable: true }).publish("text");
+  await app.stop();
+  const nearest = { ordesr: "orders", declard: "declared", "tow words": "two words", room2J: "room\\u009b2J\\u202e" };
+  for (const [name, known] of Object.entries(nearest)) {
+    const { stderr, ...rest } = await Webfw.finish(["topics", "site/main.ts", "--tail", name], { cwd });
+    const message =
+      `Cannot follow "${name}": neither the application nor its store has a durable topic of this name, ` +
+      `the nearest is "${known}"`;
+    assertEquals([rest, stderr.split("\n").at(-1)], [{ code: 1, stdout: "" }, `error: ${message}`]);
+  }
+});
+
+Deno.test("webfw topics --tail tells that a topic which the application declares is empty, and waits", async () => {
+  const { project } = await projectWithTopics();
+  await using _project = project;
+  const cwd = project.path;
+  await using webfw = await Webfw.start(["topics", "site/main.ts", "--tail", "declared"], { cwd });
+  await webfw.stderr.next(/^The topic "declared" is empty: waiting$/);
+  const app = new App({ topics: join(cwd, "site/.webfw/topics.sqlite") });
+  await app.topic<object>("declared", { durable: true }).publish({ n: 1 });
   await app.stop();
   const [line] = await webfw.stdout.next(/^{.*}$/);
   assertEquals(JSON.parse(line).data, { n: 1 });

@@ -14,7 +14,7 @@ const ROOT = join(import.meta.dirname!, "..", "..");
  */
 const TOWERS: readonly (readonly (readonly string[])[])[] = [
   [
-    ["src/options.ts", "src/quote.ts"],
+    ["src/options.ts", "src/quote.ts", "src/environment.ts"],
     ["src/errors.ts", "src/log.ts", "src/duration.ts", "src/node.ts", "src/deno_serve.ts"],
     ["src/schema/"],
     ["src/topics/"],
@@ -28,7 +28,7 @@ const TOWERS: readonly (readonly (readonly string[])[])[] = [
     ["src/describe/route_check.ts"],
     ["src/router.ts", "src/lifespan.ts", "src/built_in.ts"],
     ["src/http_server.ts"],
-    ["src/serve.ts", "src/app_options.ts"],
+    ["src/serve.ts", "src/app_options.ts", "src/app_errors.ts"],
     ["src/app.ts"],
     ["src/testing.ts", "mod.ts"],
   ],

@@ -6,6 +6,9 @@ import type { TopicsPlan } from "./plan.ts";
 /** Prints each message as a line of JSON, until a signal ends the program. */
 export async function followTopic(app: Pick<WebfwApp, "topic">, { tail, from, after }: TopicsPlan): Promise<void> {
   const name = tail ?? "";
+  // An early version of the framework has no such check.
+  const check = Reflect.get(app, Symbol.for("webfw.checkTopic"));
+  if (typeof check === "function") await check(name);
   const topic = openTopic(app, name);
   const subscription = topic.subscribe(after === null ? { from } : { after });
   // Whoever publishes when they have read the line below is heard.
@@ -34,8 +37,14 @@ export function openTopic(app: Pick<WebfwApp, "topic">, name: string): FollowedT
 
 /** JSON of names and data that come from clients, without what a terminal obeys or turns around. */
 export function toPlainJson(value: unknown): string {
-  const unsafe = /[\u007f-\u009f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069]/g;
-  return JSON.stringify(value).replace(unsafe, (char) => `\\u${char.charCodeAt(0).toString(16).padStart(4, "0")}`);
+  return toPlainLine(JSON.stringify(value));
+}
+
+/** One line of text without what a terminal obeys or turns around. */
+export function toPlainLine(text: string): string {
+  // deno-lint-ignore no-control-regex
+  const unsafe = /[\0-\u001f\u007f-\u009f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069]/g;
+  return text.replace(unsafe, (char) => `\\u${char.charCodeAt(0).toString(16).padStart(4, "0")}`);
 }
 
 /** Writes all of a text to stdout. */

@@ -1,7 +1,7 @@
 // How the started program serves an application until it is told to stop. Sent as text: see ../boot.ts.
 
 import { type Address, type App, isWebfwApp } from "./app.ts";
-import { failForGood, failWith, watcherIsReady } from "./failure.ts";
+import { fail, failForGood, failWith, watcherIsReady } from "./failure.ts";
 import { loadApp } from "./load_app.ts";
 import { stopWithParent } from "./parent.ts";
 import type { Load, ServePlan } from "./plan.ts";
@@ -28,6 +28,8 @@ export async function serve(load: Load, plan: ServePlan): Promise<never> {
       await app.run({ ...options, accessLog: true, ...(guests.length > 0 && { workers: { guests } }) });
     } else await serveFetch(app, options);
   } catch (error) {
+    // It has said all, and no line of the program is at fault.
+    if (error instanceof Error && error.name === "CannotOpenError") await fail(error.message, plan);
     const obstacle = isListening ? null : findObstacle(hostname, port);
     if (obstacle !== null) {
       failForGood(`Cannot listen on ${hostname}:${port}: ${obstacle}`, plan);

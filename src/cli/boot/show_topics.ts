@@ -5,7 +5,7 @@ import { fail, failWith } from "./failure.ts";
 import { loadApp } from "./load_app.ts";
 import { stopWithParent } from "./parent.ts";
 import type { Load, TopicsPlan } from "./plan.ts";
-import { followTopic, toPlainJson, writeOut } from "./follow_topic.ts";
+import { followTopic, toPlainJson, toPlainLine, writeOut } from "./follow_topic.ts";
 
 /** Lists the topics, or prints the messages of one as they come. */
 export async function showTopics(load: Load, plan: TopicsPlan): Promise<never> {
@@ -29,7 +29,8 @@ export async function showTopics(load: Load, plan: TopicsPlan): Promise<never> {
   } catch (error) {
     // A reader such as "head" has had enough.
     if (error instanceof Deno.errors.BrokenPipe) Deno.exit(0);
-    if (error instanceof Error) return await fail(error.message, plan);
+    // It may name topics.
+    if (error instanceof Error) return await fail(toPlainLine(error.message), plan);
     return await failWith(`Cannot show the topics of "${plan.module}"`, error, plan);
   }
   Deno.exit(0);

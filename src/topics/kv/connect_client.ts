@@ -29,6 +29,8 @@ const REFUSALS: readonly number[] = [400, 401, 403];
 /** How a server says that there is nothing of the kind at the address. */
 const ABSENCES: readonly number[] = [404, 405, 410, 501];
 
+const ABSENCE = "there is no KV Connect at this address, give that of a denokv";
+const NO_TLS = "the server does not speak TLS, give its address with http://";
 const TOKEN_CURE = "give the one that it was started with";
 
 /** What it is asked for. */
@@ -180,9 +182,7 @@ export class ConnectClient implements KvEngine {
       await response.body?.cancel();
       // Trying again would change nothing.
       if (REFUSALS.includes(response.status)) throw this.#cannotOpen(`it refuses the token, ${TOKEN_CURE}`);
-      if (ABSENCES.includes(response.status)) {
-        throw this.#cannotOpen("there is no KV Connect at this address, give that of a denokv");
-      }
+      if (ABSENCES.includes(response.status)) throw this.#cannotOpen(ABSENCE);
       throw new Error(`The database answered with the status ${response.status}`);
     }
     const metadata = await response.text();
@@ -190,7 +190,7 @@ export class ConnectClient implements KvEngine {
       return toAccess(JSON.parse(metadata), response.url);
     } catch {
       // What was wrong may hold an address or a token.
-      throw new Error("The database does not describe itself in a way that can be used");
+      throw this.#cannotOpen(ABSENCE);
     }
   }
 
@@ -215,7 +215,11 @@ export class ConnectClient implements KvEngine {
       if (this.#clock.isDue) this.#clock.note(response.headers.get("date"), begin);
       return response;
     } catch (error) {
-      throw hasReason(error) ? new Error(reasonOf(error.cause.message)) : error;
+      if (!hasReason(error)) throw error;
+      const { message } = error.cause;
+      // What TLS makes of an answer that is plain text.
+      if (message.includes("InvalidContentType")) throw this.#cannotOpen(NO_TLS);
+      throw new Error(withoutAddress(message));
     }
   }
 
@@ -271,13 +275,6 @@ function toAccess({ version, databaseId, endpoints, token, expiresAt }: Metadata
 /** Whether it is the "fetch failed" of a request that got no answer, whose cause tells why: no such name, nobody listens, no trust. */
 function hasReason(error: unknown): error is TypeError & { readonly cause: Error } {
   return error instanceof TypeError && error.cause instanceof Error;
-}
-
-/** Why a request got no answer. */
-function reasonOf(message: string): string {
-  // What TLS makes of an answer that is plain text.
-  if (message.includes("InvalidContentType")) return "the server does not speak TLS, give its address with http://";
-  return withoutAddress(message);
 }
 
 /** What went wrong, without the address, whose query may be a secret: it ends before the first "): ", having no spaces. */

@@ -2,7 +2,9 @@
 import { log } from "../../log.ts";
 import { CannotOpenError } from "../cannot_open_error.ts";
 import { Attempts } from "./attempts.ts";
+import { isBusyFile, reasonOf } from "./cannot_open.ts";
 import type { KvEngine } from "./engine.ts";
+import { EPOCH_KEY } from "./keys.ts";
 
 /** How a connection is kept up. */
 export interface ConnectionOptions {
@@ -126,6 +128,20 @@ export class Connection {
     }
   }
 
+  /**
+   * Opens it and asks it once. A database that is away is told of in the log, and tried again when it is used.
+   *
+   * @throws {CannotOpenError} When it can never be opened.
+   */
+  async open(): Promise<void> {
+    try {
+      await this.#attempt((engine) => engine.get([EPOCH_KEY]), undefined);
+    } catch (error) {
+      if (error instanceof CannotOpenError) throw error;
+      this.#tellDown("read", error);
+    }
+  }
+
   /** Lets go of the connection; the next one who asks opens it anew. */
   reopen(): void {
     const engine = this.#engine;
@@ -186,17 +202,6 @@ export class Connection {
     if (this.#down.size > 0 || !this.#isLogged) return;
     log("info", "The store of topics answers again", { store: this.#name });
   }
-}
-
-/** Why something failed, in one line: clients of files tell the state of their stack, too. */
-export function reasonOf(error: unknown): string {
-  const [line = ""] = (error instanceof Error ? error.message : String(error)).split("\n");
-  return line;
-}
-
-/** SQLite refuses at once where another process writes between the checks of a write and its changes. */
-export function isBusyFile(error: unknown): boolean {
-  return error instanceof Error && error.message.includes("database is locked");
 }
 
 function atOnce<Result>(attempt: () => Promise<Result>): Promise<Result> {

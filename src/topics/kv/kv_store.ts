@@ -64,6 +64,15 @@ export class KvStore implements TopicStore {
     this.#trimmer = new Trimmer({ connection, reader, interval: TRIM_INTERVAL, now: time });
   }
 
+  /**
+   * Opens the database. One that is away is tried again when it is used.
+   *
+   * @throws {CannotOpenError} When it can never be opened.
+   */
+  open(): Promise<void> {
+    return this.#connection.open();
+  }
+
   /** Where a log begins and ends. */
   bounds(log: LogRef): Promise<LogBounds> {
     return this.#reader.bounds(log);

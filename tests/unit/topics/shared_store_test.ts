@@ -47,3 +47,18 @@ Deno.test("What was asked of the store of another worker fails when it is left b
   await failed;
   await shared.close();
 });
+
+Deno.test("A store that is closed waits for the workers that have joined, and for none that was never started", async () => {
+  const channels = [new MessageChannel(), new MessageChannel()];
+  const store = new MemoryStore();
+  const shared = new SharedStore(store, channels.map(({ port1 }) => port1));
+  const [{ port2 }, { port2: unused }] = channels as [MessageChannel, MessageChannel];
+  const guest = new DistantStore(port2, shared.capabilities);
+  await append(guest, logOf("a"), [messageOf(1)]);
+  const closed = shared.close();
+  // It still answers the one that is there.
+  await append(guest, logOf("a"), [messageOf(2)]);
+  await guest.close();
+  await closed;
+  unused.close();
+});

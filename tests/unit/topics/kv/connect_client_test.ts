@@ -226,7 +226,8 @@ for (
     `does not repeat what a server says that gives ${what} for its description`,
     () => ({ exchange: () => new Response(description), answer: () => written(1) }),
     async ({ open }) => {
-      await assertRejects(() => open(), Error, "The database does not describe itself in a way that can be used");
+      const error = await assertRejects(() => open(), CannotOpenError, "there is no KV Connect at this address");
+      assertEquals(error.message.includes("secret"), false);
     },
   );
 }
@@ -278,8 +279,12 @@ Deno.test("A client of a database tells why no server answers, and not what the 
 Deno.test("A client of a database tells that a server does not speak TLS, and what to give", async () => {
   await using server = Deno.serve({ port: 0, hostname: "127.0.0.1", onListen: () => {} }, () => new Response());
   const url = new URL(`https://127.0.0.1:${server.addr.port}/db?secret`);
-  const error = await assertRejects(() => ConnectClient.open(url, "token"), Error);
-  assertEquals(error.message, "the server does not speak TLS, give its address with http://");
+  const error = await assertRejects(() => ConnectClient.open(url, "token"), CannotOpenError);
+  assertEquals(
+    error.message,
+    `Cannot open the store of topics "https://127.0.0.1:${server.addr.port}/db": ` +
+      "the server does not speak TLS, give its address with http://",
+  );
 });
 
 Deno.test("A client of a database tells why a connection broke, and not what the address may hold", async () => {

@@ -1,0 +1,37 @@
+/** How an application shapes its error replies: what `onError` was given. */
+import { checkErrorShape, type ErrorShape, type ErrorShaping } from "./describe/openapi/error_replies.ts";
+import { RouteError } from "./errors.ts";
+import type { ErrorHandler } from "./routing/error_handler.ts";
+
+/** The handler of an application's error replies, and what the document says of them. */
+export class AppErrors<State> {
+  #handler: ErrorHandler<State> | undefined;
+  #shaping: ErrorShaping = "default";
+
+  /** Shapes the replies, where there is one. */
+  get handler(): ErrorHandler<State> | undefined {
+    return this.#handler;
+  }
+
+  /** What the document says of the replies. */
+  get shaping(): ErrorShaping {
+    return this.#shaping;
+  }
+
+  /**
+   * Sets the handler.
+   *
+   * @param handler The handler.
+   * @param shape What its replies look like.
+   * @param isServing Whether it is too late.
+   * @throws {TypeError} When the shape cannot be read.
+   * @throws {RouteError} With code `conflict`, when there is a handler already; `frozen`, when it is too late.
+   */
+  set(handler: ErrorHandler<State>, shape: ErrorShape | undefined, isServing: boolean): void {
+    if (isServing) throw new RouteError("frozen", "Cannot set the error handler: the application serves already");
+    if (this.#handler) throw new RouteError("conflict", "Cannot set the error handler: there is one already");
+    if (shape !== undefined) checkErrorShape(shape);
+    this.#handler = handler;
+    this.#shaping = shape ?? "untold";
+  }
+}
