@@ -15,12 +15,12 @@ function operationsOf(app: App): Record<string, string> {
 
 Deno.test("Paths are URIs, whatever their segments are made of", () => {
   const app = new App();
-  for (const path of ["/", "/über uns", "/a;b=1,2@c:d!$&'()*+", '/[x]^|"<>`\\', "/\ud800", "//"]) app.get(path, answer);
+  for (const path of ["/", "/über uns", "/a;b=1,2@c:d!$&'()*+", '/x[]^|"<>`\\', "/\ud800", "//"]) app.get(path, answer);
   assertEquals(Object.keys(app.openapi().paths), [
     "/",
     "/%C3%BCber%20uns",
     "/a;b=1,2@c:d!$&'()*+",
-    "/%5Bx%5D%5E%7C%22%3C%3E%60%5C",
+    "/x%5B%5D%5E%7C%22%3C%3E%60%5C",
     "/%EF%BF%BD",
     "//",
   ]);
