@@ -19,15 +19,16 @@ export function pickQuery(
 ): QueryValue[] {
   const values: QueryValue[] = new Array(slots.size).fill(undefined);
   let keys = 0;
+  // The next one, of this key or of one that follows: a search for each key could read all of the rest.
+  let equals = -1;
   for (let start = 0; start < text.length;) {
-    let end = text.indexOf("&", start);
-    if (end < 0) end = text.length;
+    const end = indexFrom(text, "&", start);
     if (end > start) {
       if (++keys > maxKeys) {
         throw new HTTPError(400, `The query has more than ${maxKeys} keys`);
       }
-      const equals = text.indexOf("=", start);
-      const keyEnd = equals < 0 || equals > end ? end : equals;
+      if (equals < start) equals = indexFrom(text, "=", start);
+      const keyEnd = Math.min(equals, end);
       const slot = slots.get(decodeKey(text.slice(start, keyEnd)));
       if (slot !== undefined) {
         add(
@@ -40,6 +41,12 @@ export function pickQuery(
     start = end + 1;
   }
   return values;
+}
+
+/** The place of a character, or the end. */
+function indexFrom(text: string, character: string, start: number): number {
+  const index = text.indexOf(character, start);
+  return index < 0 ? text.length : index;
 }
 
 function add(values: QueryValue[], slot: number, value: string): void {

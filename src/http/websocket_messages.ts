@@ -1,6 +1,8 @@
 /** Messages as handlers have them, made of what goes over the wire and back. */
+import type { Issue } from "../errors.ts";
 import { expectationsOf, toIssue } from "../schema/issues.ts";
 import { toJsonForm } from "../schema/json_form.ts";
+import { findOverflows } from "../schema/json_number.ts";
 import type { Dataset, Schema } from "../schema/schema.ts";
 import { isStackOverflow } from "../schema/stack.ts";
 import { toValidator, type Validator } from "../schema/validator.ts";
@@ -36,7 +38,7 @@ export function compileDecoding(schema: Schema | undefined, route: string): Deco
   const { validate } = toValidator(toJsonForm(schema, `the messages that ${route} receives`));
   return (data) => {
     if (typeof data !== "string") throw new UnreadableMessage(1003, "A message must be text");
-    const result = validateDeep(validate, parse(data));
+    const result = validateDeep(validate, data, parse(data));
     return result instanceof Promise ? result.then(readValue) : readValue(result);
   };
 }
@@ -75,8 +77,14 @@ function parse(text: string): unknown {
   }
 }
 
-function validateDeep(validate: Validator["validate"], value: unknown): Dataset | Promise<Dataset> {
+function validateDeep(
+  validate: Validator["validate"],
+  text: string,
+  value: unknown,
+): Dataset | Promise<Dataset> {
   try {
+    const [overflow] = findOverflows(text, value);
+    if (overflow) throw unfit(overflow);
     const result = validate(value, "first");
     return result instanceof Promise ? result.catch(refuseDepth) : result;
   } catch (error) {
@@ -90,8 +98,11 @@ function refuseDepth(error: unknown): never {
 
 function readValue({ value, issues }: Dataset): unknown {
   if (!issues) return value;
-  const { path, message } = toIssue(issues[0], "body", []);
-  throw new UnreadableMessage(1007, path.length === 0 ? message : `${path.join(".")}: ${message}`);
+  throw unfit(toIssue(issues[0], "body", []));
+}
+
+function unfit({ path, message }: Issue): UnreadableMessage {
+  return new UnreadableMessage(1007, path.length === 0 ? message : `${path.join(".")}: ${message}`);
 }
 
 function checkData(message: unknown, route: string): MessageData {

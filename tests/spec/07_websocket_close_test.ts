@@ -41,6 +41,7 @@ const MISFITS: readonly (readonly [sent: unknown, code: number, reason: string])
   [{ text: 7 }, 1007, "text: Invalid type: expected string"],
   [{}, 1007, "text: Missing value"],
   [[], 1007, "Invalid type: expected Object"],
+  ['{"text":"a","deep":[1,-1e999]}', 1007, "deep.1: Invalid number: too large"],
   ["[".repeat(100_000) + "]".repeat(100_000), 1007, "Invalid type: expected Object"],
   [new Uint8Array([123, 125]), 1003, "A message must be text"],
 ];

@@ -171,3 +171,20 @@ Deno.test("Arguments that are nested too deeply are refused, and nothing is logg
   }
   assertEquals(log.text, "");
 });
+
+Deno.test("A number that no double can hold is refused, and reaches no route as null", async () => {
+  let calls = 0;
+  const app = new App();
+  app.post("/", { body: v.object({ n: v.nullable(v.number()) }), tool: true }, async function post() {
+    calls++;
+    return 1;
+  });
+  const call = JSON.stringify(callOf("post", { body: { n: 7 } }));
+  const agent = new Agent(app);
+  for (const body of [call.replace("7", "1e999"), `[${call},${call.replace("7", "-1e999")}]`]) {
+    const { status, body: answer } = await agent.send(body);
+    assertEquals([status, answer!.error], [400, { code: -32600, message: "A number is too large" }]);
+  }
+  assertEquals(calls, 0);
+  assertEquals(await agent.result("post", { body: { n: 1e300 } }), { result: 1 });
+});

@@ -11,6 +11,8 @@ import type { ResolvedLimits } from "../../http/limits.ts";
 import type { HttpRequest } from "../../http/request.ts";
 import { describeError, log } from "../../log.ts";
 import type { Route } from "../../routing/route.ts";
+import { findOverflows } from "../../schema/json_number.ts";
+import { isStackOverflow } from "../../schema/stack.ts";
 import { ReplyBudget } from "./reply_budget.ts";
 import { type Tool, toTool } from "./tool.ts";
 import { isTool } from "./tool_options.ts";
@@ -83,7 +85,10 @@ export class McpServer {
     let message: unknown;
     try {
       message = JSON.parse(text);
-    } catch {
+      // An infinity would become null on its way to the route.
+      if (findOverflows(text, message).length > 0) return errorReply(INVALID_REQUEST, "A number is too large");
+    } catch (error) {
+      if (isStackOverflow(error)) return errorReply(INVALID_REQUEST, "The body is nested too deeply");
       return errorReply(PARSE_ERROR, "The body is not well-formed JSON");
     }
     if (Array.isArray(message) && message.length > MAX_BATCH) {
