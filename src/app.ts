@@ -131,6 +131,16 @@ export class App<State = Record<string, unknown>> extends RouteScope<State, ""> 
     return this.#startThenDispatch(dispatcher, request, info);
   };
 
+  readonly #servable: Servable = {
+    fetch: this.fetch,
+    start: () => this.start(),
+    endStreams: () => this.#endStreams(),
+    owner: this,
+    pending: () => this.#dispatcher?.pending,
+    giveUp: () => this.#topics.giveUp(),
+    stop: () => this.#unwind(),
+  };
+
   /** All routes, those of included routers too, in the order of their registration: read your own tools off it. */
   get routes(): readonly RouteInfo[] {
     const registry = registryOf(this);
@@ -259,20 +269,11 @@ export class App<State = Record<string, unknown>> extends RouteScope<State, ""> 
    * Serves until SIGINT, SIGTERM or the signal. Then it takes no more connections, ends streams, waits for requests in flight,
    * unwinds the lifespans, and resolves. What is still being published at the end of the grace period is given up.
    *
-   * Call it in a file that `deno serve` is not given: `deno serve` serves the default export of its
-   * file itself, and there `import.meta.main` is true as well.
-   *
    * @param options Where to listen, and how to stop.
    * @throws {TypeError} When an option is unknown.
    * @throws {Deno.errors.AddrInUse} When the port is taken, in one line that names it.
-   * @throws {Error} When the process is `deno serve`; seen on Linux by programs that may do everything (`-A`).
-   *
-   * @example The file `serve.ts` beside `main.ts`, for `deno run -A serve.ts`
-   * ```ts ignore
-   * import { app } from "./main.ts";
-   *
-   * await app.run({ port: 8000 });
-   * ```
+   * @throws {Error} When the process is `deno serve`, which serves a default export itself: call this in another file. Seen on
+   * Linux by programs that may do everything (`-A`).
    */
   async run(options: RunOptions = {}): Promise<void> {
     checkRunOptions(options);
@@ -282,7 +283,7 @@ export class App<State = Record<string, unknown>> extends RouteScope<State, ""> 
       this.#topics.use(openWorkerStore(options.workers));
     }
     try {
-      await serve(this.#servable(), options);
+      await serve(this.#servable, options);
     } finally {
       this.#stopping = new AbortController();
     }
@@ -311,18 +312,6 @@ export class App<State = Record<string, unknown>> extends RouteScope<State, ""> 
     await this.#dispatcher?.pending.settled();
     await this.#unwind();
     this.#stopping = new AbortController();
-  }
-
-  #servable(): Servable {
-    return {
-      fetch: this.fetch,
-      start: () => this.start(),
-      endStreams: () => this.#endStreams(),
-      owner: this,
-      pending: () => this.#dispatcher?.pending,
-      giveUp: () => this.#topics.giveUp(),
-      stop: () => this.#unwind(),
-    };
   }
 
   async #endStreams(): Promise<void> {
@@ -368,7 +357,7 @@ export class App<State = Record<string, unknown>> extends RouteScope<State, ""> 
   }
 
   #prepare(): Dispatcher {
-    stopWithDenoServe(this.#servable());
+    stopWithDenoServe(this.#servable);
     this.#topics.serve();
     registryOf(this).freeze("the application serves already; declare everything before the first request");
     registryOf(this).nameOperations();
