@@ -27,7 +27,7 @@ export const BookChanges = v.pipe(v.partial(v.object({ price: Cents, stock: Coun
 
 const Address = v.pipe(v.object({ street: Text, postcode: Text, city: Text }), v.title("Address"));
 
-export const NewOrder = v.pipe(
+export const OrderDraft = v.pipe(
   v.object({
     lines: v.pipe(
       v.array(v.object({ isbn: Isbn, quantity: v.pipe(Count, v.minValue(1)) })),
@@ -37,9 +37,9 @@ export const NewOrder = v.pipe(
     ),
     address: Address,
   }),
-  v.title("NewOrder"),
+  v.title("OrderDraft"),
 );
-export type NewOrder = v.InferOutput<typeof NewOrder>;
+export type OrderDraft = v.InferOutput<typeof OrderDraft>;
 
 export const Order = v.pipe(
   v.object({

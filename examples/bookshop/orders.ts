@@ -3,7 +3,7 @@ import { HTTPError, type Issue, Router, ValidationError } from "@webfw/core";
 import { currentUser, type User } from "./auth.ts";
 import type { Connection } from "./connection.ts";
 import { connection, state } from "./database.ts";
-import { type Book, Id, NewOrder, Order } from "./models.ts";
+import { type Book, Id, Order, OrderDraft } from "./models.ts";
 import { NoSuchOrder, NoSuchShop, NotSignedIn, TooFewCopies } from "./problems.ts";
 import { currentShop, type ShopRow } from "./shops.ts";
 
@@ -18,7 +18,7 @@ orders.middleware(async (request, next) => {
 });
 
 orders.post("", {
-  body: NewOrder,
+  body: OrderDraft,
   deps: { db: connection, shop: currentShop, user: currentUser },
   response: Order,
   status: 201,
@@ -45,7 +45,7 @@ orders.get("/{id}", {
 });
 
 /** Takes the books off the shelf and writes the order. What it throws undoes all of it, by the transaction around it. */
-function sell(db: Connection, shop: ShopRow, user: User, { lines, address }: NewOrder): number {
+function sell(db: Connection, shop: ShopRow, user: User, { lines, address }: OrderDraft): number {
   const { street, postcode, city } = address;
   const { id } = db.first<{ id: number }>`
     INSERT INTO orders (shop_id, user_id, placed_at, street, postcode, city)

@@ -141,6 +141,25 @@ browserTest("The documentation page", async (browser, t) => {
     },
   );
 
+  await t.step("picks the files of a list, one after the other", async () => {
+    await using watched = await openDocs(browser, server);
+    const { page } = watched;
+    const picture = (name: string) => ({ name, mimeType: "image/png", buffer: Buffer.from(name) });
+    const reply = await tryOut(page, "addCover", async () => {
+      const form = operation(page, "addCover").locator("[data-property-name]");
+      await form.getByPlaceholder("title").fill("Emma");
+      await form.locator("input[type=file]").first().setInputFiles(picture("front.png"));
+      const sketches = operation(page, "addCover").locator("[data-property-name=sketches]");
+      for (const [index, name] of ["one.png", "three.png"].entries()) {
+        await sketches.getByRole("button", { name: /^Add / }).click();
+        await sketches.locator("input[type=file]").nth(index).setInputFiles(picture(name));
+      }
+    });
+    assertMatch(await reply.innerText(), /"others": \[\s+null,\s+\[\s+"one.png: 7",\s+"three.png: 9"\s+\]\s+\]/);
+    assertEquals(await violations(page), []);
+    assertEquals(watched.complaints, []);
+  });
+
   await t.step("sends a file as the whole body", async () => {
     await using watched = await openDocs(browser, server);
     const file = { name: "cover.png", mimeType: "image/png", buffer: Buffer.from("twelve bytes") };

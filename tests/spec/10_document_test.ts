@@ -1,7 +1,7 @@
 // Section 10 of the contract, and the document columns of section 4: what the OpenAPI document includes, and what it leaves out.
 
 import { assert, assertEquals, assertObjectMatch } from "@std/assert";
-import { App, dependency, HTTPError, Router } from "@webfw/core";
+import { App, dependency, HTTPError, redirect, Router } from "@webfw/core";
 import * as v from "valibot";
 import type { OpenAPIOperation, OpenAPIParameter } from "../../src/describe/openapi/document.ts";
 import { operationAt, resolve } from "../describe/look_up.ts";
@@ -106,6 +106,7 @@ Deno.test("A reply without a model is application/json without a schema, 204 onl
   app.get("/default", answer);
   app.get("/status", { status: 202 }, answer);
   app.get("/nothing", { status: 204 }, async () => {});
+  app.get("/elsewhere", { status: 303 }, async () => redirect("/"));
   const document = app.openapi();
   const responses = (path: string) => {
     const { "4XX": _4, "5XX": _5, ...success } = operationAt(document, "get", path).responses;
@@ -114,6 +115,7 @@ Deno.test("A reply without a model is application/json without a schema, 204 onl
   assertEquals(responses("/default"), { 200: { description: "OK", content: { "application/json": {} } } });
   assertEquals(responses("/status"), { 202: { description: "Accepted", content: { "application/json": {} } } });
   assertEquals(responses("/nothing"), { 204: { description: "No Content" } });
+  assertEquals(responses("/elsewhere"), { 303: { description: "See Other" } });
 });
 
 Deno.test("A handler that streams is documented with the content types of streams", () => {

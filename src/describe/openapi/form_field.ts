@@ -61,8 +61,7 @@ function encodingOf(node: SchemaNode): OpenAPIEncoding | undefined {
   const lists = values.filter(isList);
   const parts = [...values, ...lists.flatMap(itemsOf)];
   const types = new Set(parts.filter(isBinary).flatMap(mediaTypesOf));
-  // One alone is told by the schema.
-  if (types.size > 1) return { contentType: [...types].join(", ") };
+  if (types.size > 0) return { contentType: [...types].join(", ") };
   // Of a list, the page would send JSON text of the JSON texts.
   if (takesJson(node)) return lists.length === 0 ? JSON_TEXT : REPEATED;
   if (values.some(isObject)) return BRACKETED;

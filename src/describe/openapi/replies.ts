@@ -98,7 +98,9 @@ function unmodelled(status: number | undefined, declared: Readonly<Record<number
   const isDeclared = status === undefined
     ? Object.keys(declared).some((code) => Number(code) < 400)
     : status in declared;
-  return isDeclared ? [] : [[status ?? 200, reply(status ?? 200, { "application/json": {} })]];
+  if (isDeclared) return [];
+  const isRedirect = status !== undefined && status >= 300 && status < 400;
+  return [[status ?? 200, reply(status ?? 200, isRedirect ? undefined : { "application/json": {} })]];
 }
 
 function reply(status: number, content?: Content, schema?: Schema): OpenAPIResponse {

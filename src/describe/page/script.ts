@@ -18,7 +18,7 @@ function start() {
     deepLinking: true,
     // The colours of the default theme are too dark.
     syntaxHighlight: { theme: "obsidian" },
-    plugins: [WithoutNestedLinks],
+    plugins: [WithoutNestedLinks, WithoutFormatWarnings],
     requestInterceptor: (request) => addPrefix(withoutUnchosen(request)),
   });
   new MutationObserver(repair).observe(page, { childList: true, subtree: true });
@@ -47,6 +47,18 @@ function withoutUnchosen(request) {
 // Swagger UI has a link inside of the button that opens an operation: two stops of the tab key, of which screen readers tell one.
 function WithoutNestedLinks() {
   return { components: { DeepLink: ({ text }) => text } };
+}
+
+// Swagger UI warns of each list whose items have a format, since it has no component for most formats.
+function WithoutFormatWarnings() {
+  return {
+    afterLoad({ log }) {
+      const { warn } = log;
+      log.warn = (...words) => {
+        if (!words.join(" ").startsWith("Could not find component: JsonSchema_")) warn(...words);
+      };
+    },
+  };
 }
 
 // What Swagger UI leaves without a name or a role, or in the wrong order: where it is, and what it lacks.

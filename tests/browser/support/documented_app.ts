@@ -69,7 +69,8 @@ export function documentedApp(title = "Books"): App {
   app.post("/cover", { form: Form(Cover) }, async function addCover(_request, { form }) {
     "Add a cover.";
     const { front, back, sketches, ...others } = form;
-    return { ...others, front: `${front.name}: ${await front.text()}`, others: [back ?? null, sketches] };
+    const names = sketches.map(({ name, size }) => `${name}: ${size}`);
+    return { ...others, front: `${front.name}: ${await front.text()}`, others: [back ?? null, names] };
   });
   app.put("/cover", { body: Stream() }, async function putCover(_request, { body }) {
     return { size: (await new Response(body).bytes()).length };
