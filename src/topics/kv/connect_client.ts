@@ -31,6 +31,7 @@ const ABSENCES: readonly number[] = [404, 405, 410, 501];
 
 const ABSENCE = "there is no KV Connect at this address, give that of a denokv";
 const NO_TLS = "the server does not speak TLS, give its address with http://";
+const ONLY_TLS = "the server does not speak HTTP without TLS, give its address with https://";
 const TOKEN_CURE = "give the one that it was started with";
 
 /** What it is asked for. */
@@ -219,6 +220,8 @@ export class ConnectClient implements KvEngine {
       const { message } = error.cause;
       // What TLS makes of an answer that is plain text.
       if (message.includes("InvalidContentType")) throw this.#cannotOpen(NO_TLS);
+      // And HTTP of the alert by which TLS refuses it.
+      if (message.endsWith("invalid HTTP version parsed")) throw this.#cannotOpen(ONLY_TLS);
       throw new Error(withoutAddress(message));
     }
   }

@@ -287,6 +287,20 @@ Deno.test("A client of a database tells that a server does not speak TLS, and wh
   );
 });
 
+Deno.test("A client of a database tells that a server speaks TLS, and what to give", async () => {
+  using listener = Deno.listen({ hostname: "127.0.0.1", port: 0 });
+  const url = new URL(`http://127.0.0.1:${listener.addr.port}/db?secret`);
+  const opening = assertRejects(() => ConnectClient.open(url, "token"), CannotOpenError);
+  using connection = await listener.accept();
+  await connection.read(new Uint8Array(1024));
+  // The alert by which TLS refuses what is none: record type, version, length, fatal, decode error.
+  await connection.write(new Uint8Array([21, 3, 3, 0, 2, 2, 50]));
+  const { message } = await opening;
+  const place = `http://127.0.0.1:${listener.addr.port}/db`;
+  const reason = "the server does not speak HTTP without TLS, give its address with https://";
+  assertEquals(message, `Cannot open the store of topics "${place}": ${reason}`);
+});
+
 Deno.test("A client of a database tells why a connection broke, and not what the address may hold", async () => {
   using listener = Deno.listen({ hostname: "127.0.0.1", port: 0 });
   const url = new URL(`http://127.0.0.1:${listener.addr.port}/db?secret=):%20secret for url (secret): secret`);
