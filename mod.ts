@@ -44,6 +44,7 @@ export type { WorkerPorts } from "./src/topics/worker_store.ts";
 
 // Declarations
 export type {
+  ArgumentOrder,
   Atom,
   Exact,
   ExtraKeys,
@@ -91,7 +92,7 @@ export type {
   SecurityScheme,
   TokenUrl,
 } from "./src/binding/security_scheme.ts";
-export type { Mistake, NamesOfOthers, NotSchemas, OutputOf, Schemas } from "./src/schema/declared.ts";
+export type { GivenSchema, Mistake, NamesOfOthers, NotSchemas, OutputOf, Schemas } from "./src/schema/declared.ts";
 export type { Schema } from "./src/schema/schema.ts";
 export { Form, type FormSchema } from "./src/schema/form_schema.ts";
 export { Stream, type StreamSchema } from "./src/binding/stream_body.ts";

@@ -3,8 +3,9 @@ import type { RequiredState, StateType } from "./binding/dependency.ts";
 import { checkRoute } from "./describe/route_check.ts";
 import { checkOptions, type OptionNames, readOptions } from "./options.ts";
 import type { Middleware } from "./routing/middleware.ts";
-import { Registry } from "./routing/registry.ts";
+import { checkOrder, Registry } from "./routing/registry.ts";
 import { ROUTE_OPTIONS } from "./routing/route.ts";
+import type { Mistake } from "./schema/declared.ts";
 import type { RouteDeclaration, WebSocketDeclaration } from "./http/route_info.ts";
 import type { PathText, RegisterDeclared, RegisterRoute } from "./routing/route_options.ts";
 import type { RegisterWebSocket } from "./routing/websocket_options.ts";
@@ -79,7 +80,11 @@ export abstract class RouteScope<State, Prefix extends string> {
    * @throws {RouteError} With code `conflict` when a method and shape is taken; nothing was added then, and the router stays
    * open. With code `path` when the prefix or a full path cannot be read. With code `frozen` when it is too late.
    */
-  include<const At extends string = "">(router: Includable<State>, options: IncludeOptions<At> = {}): void {
+  include<Needed = unknown, const At extends string = "">(
+    router: RequiredState<State> extends Needed ? Includable<Needed>
+      : Mistake<"The state that the router needs is not the one here: give both one stateType()">,
+    options: IncludeOptions<At> = {},
+  ): void {
     if (!(router instanceof Router)) {
       throw new TypeError("Cannot include: the argument must be a Router");
     }
@@ -125,6 +130,7 @@ export abstract class RouteScope<State, Prefix extends string> {
       options: RouteDeclaration & MethodsOption,
       handler: unknown,
     ): void => {
+      checkOrder(options, `register a route at "${path}"`);
       const { methods, ...declared } = readOptions(options, METHODS_OPTIONS, `register a route at "${path}"`);
       if (!Array.isArray(methods) || methods.length === 0) {
         throw new TypeError(

@@ -3,7 +3,7 @@ import type { HttpRequest } from "../http/request.ts";
 import type { RouteDeclaration } from "../http/route_info.ts";
 import { checkOptions, type OptionNames } from "../options.ts";
 import type { NotSchemas, OutputOf, Schemas } from "../schema/declared.ts";
-import { isSchema } from "../schema/schema.ts";
+import { isSchema, isStandardSchema, schemaFault } from "../schema/schema.ts";
 import { isAsyncFunction, isAsyncGeneratorFunction } from "./async_function.ts";
 import { readSecurity, type SecurityWay } from "./security.ts";
 import type { SecurityRequirement } from "./security_scheme.ts";
@@ -258,6 +258,11 @@ export function dependency(
   ...given: [resolve: AnyResolve] | [options: AnyOptions, resolve: AnyResolve]
 ): Dependency<unknown> {
   const [options, resolve] = given.length === 1 ? [{}, given[0]] : given;
+  if (typeof options === "function") {
+    throw new TypeError(
+      "Cannot declare the dependency: the options come before the function, write dependency(options, async (request, args) => …)",
+    );
+  }
   return makeNode(options, resolve);
 }
 
@@ -316,10 +321,15 @@ const TOKEN = /^[!#$%&'*+.^_`|~\w-]+$/;
  */
 export function checkInputs(inputs: TextInputs, owner: string): TextInputs {
   for (const [option, schemas] of Object.entries(inputs)) {
+    if (isStandardSchema(schemas)) {
+      throw new TypeError(
+        `Cannot declare ${owner}: give each schema by its name, as in ${option}: { name: schema }`,
+      );
+    }
     for (const [name, schema] of Object.entries(schemas ?? {})) {
       if (!isSchema(schema)) {
         throw new TypeError(
-          `Cannot declare ${owner}: ${option} "${name}" must be a valibot schema`,
+          `Cannot declare ${owner}: ${option} "${name}" ${schemaFault(schema)}`,
         );
       }
       if ((option === "headers" || option === "cookies") && !TOKEN.test(name)) {

@@ -112,6 +112,7 @@ export class Registry implements MiddlewareScope {
         `Cannot register a route at "${full}": "${wrong}" is no method that can be served`,
       );
     }
+    checkOrder(options, `register ${methods.join(", ")} ${full}`);
     const declared = readOptions(options, ROUTE_OPTIONS, `register ${methods.join(", ")} ${full}`);
     const routes = methods.map((method, index) =>
       Route.declare(method, full, index === 0 ? declared : withoutNames(declared), handler, this)
@@ -127,6 +128,7 @@ export class Registry implements MiddlewareScope {
    */
   registerWebSocket(path: string, options: WebSocketDeclaration, handler: unknown): void {
     const full = this.#place(path, "WEBSOCKET");
+    checkOrder(options, `register WEBSOCKET ${full}`);
     if (typeof options === "object" && options !== null && "tool" in options) {
       throw new RouteError(
         "tool",
@@ -207,6 +209,16 @@ export class Registry implements MiddlewareScope {
       `Cannot ${action}: the App serves ${what} there, choose another path, or set ${option} of the App to another or to null`,
     );
   }
+}
+
+/**
+ * Refuses a handler where the options have their place.
+ *
+ * @throws {TypeError} When there is one.
+ */
+export function checkOrder(options: unknown, action: string): void {
+  if (typeof options !== "function") return;
+  throw new TypeError(`Cannot ${action}: the options come before the handler, write (path, options, handler)`);
 }
 
 /** A name is that of one operation, and of one tool: the further methods of a route get names of their own. */

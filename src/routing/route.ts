@@ -6,7 +6,7 @@ import type { RouteDeclaration } from "../http/route_info.ts";
 import type { OptionNames } from "../options.ts";
 import { quote } from "../quote.ts";
 import { isForm } from "../schema/form_schema.ts";
-import { isSchema } from "../schema/schema.ts";
+import { isSchema, schemaFault } from "../schema/schema.ts";
 import type { PathTemplate } from "./path.ts";
 import { declaredParts, type MiddlewareScope, type RecordParts, RouteRecord } from "./route_record.ts";
 
@@ -99,7 +99,7 @@ function checkDeclaration(options: RouteDeclaration, name: string): void {
   ) {
     if (schema !== undefined && !isSchema(schema)) {
       throw new TypeError(
-        `Cannot register ${name}: "${key}" must be a valibot schema`,
+        `Cannot register ${name}: "${key}" ${schemaFault(schema)}`,
       );
     }
   }

@@ -2,9 +2,8 @@
 import type { DependencyLike, None } from "../binding/dependency.ts";
 import type { RouteDescription } from "../http/route_info.ts";
 import type { HttpRequest } from "../http/request.ts";
-import type { Mistake, NotSchemas, OutputOf, Schemas } from "../schema/declared.ts";
+import type { GivenSchema, Mistake, NotSchemas, OutputOf, Schemas } from "../schema/declared.ts";
 import type { FormSchema } from "../schema/form_schema.ts";
-import type { Schema } from "../schema/schema.ts";
 
 /** The names of the parameters in a path. */
 export type PathNames<Path extends string> = Path extends `${string}{${infer Name}}${infer Rest}`
@@ -51,8 +50,12 @@ export type PathText<Path extends string> = Path extends SuspiciousPath ? Foreig
   : Mistake<`Write '{name}' or '{path...}' in place of '${ForeignSegment<Path>}'`>
   : Path;
 
+/** The first argument of the types of options: the compiler's message shows it where a handler stands in their place. */
+export type ArgumentOrder = "the options come before the handler";
+
 /** The options of a route. Everything a handler gets is declared here, by name. */
 export interface RouteOptions<
+  Order extends ArgumentOrder,
   State,
   Prefix extends string,
   Path extends string,
@@ -83,9 +86,9 @@ export interface RouteOptions<
   /** Schemas of cookies; the handler finds them under `cookies`. */
   cookies?: CookieSchemas extends Schemas ? CookieSchemas : NotSchemas<CookieSchemas>;
   /** The schema of the JSON body, or `Stream()`; the handler finds it under `body`. */
-  body?: Schema<unknown, Body>;
+  body?: GivenSchema<unknown, Body> | Mistake<"Give one valibot schema, such as v.object({ … })">;
   /** The form that is the body, made by `Form()`; the handler finds its value under `form`. */
-  form?: FormSchema<FormValue>;
+  form?: FormSchema<FormValue> | Mistake<"Write form: Form(schema)">;
   /** Values that the server supplies. */
   deps?: {
     readonly [Name in keyof Dependencies]: Name extends Names | keyof QuerySchemas
@@ -96,7 +99,7 @@ export interface RouteOptions<
    * The model of a success: the result is validated and reduced to it, so that nothing else can leak. Of a handler that streams it
    * is the model of each value.
    */
-  response?: Schema<Model, unknown>;
+  response?: GivenSchema<Model, unknown> | Mistake<"Give one valibot schema, such as v.object({ … })">;
 }
 
 /** A value of a model as handlers may return it: read-only parts are as good as others. */
@@ -185,6 +188,7 @@ export interface RegisterDeclared<State, Prefix extends string, Extra> {
     path: PathText<Path>,
     options:
       & RouteOptions<
+        ArgumentOrder,
         State,
         Prefix,
         Path,

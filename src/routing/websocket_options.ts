@@ -2,12 +2,12 @@
 import type { DependencyLike, None } from "../binding/dependency.ts";
 import type { WebSocketDescription } from "../http/route_info.ts";
 import type { WebSocketConnection } from "../http/websocket_connection.ts";
-import type { Mistake, NotSchemas, OutputOf, Schemas } from "../schema/declared.ts";
-import type { Schema } from "../schema/schema.ts";
-import type { IsKnown, PathNames, PathText } from "./route_options.ts";
+import type { GivenSchema, Mistake, NotSchemas, OutputOf, Schemas } from "../schema/declared.ts";
+import type { ArgumentOrder, IsKnown, PathNames, PathText } from "./route_options.ts";
 
 /** The options of a WebSocket route. Everything a handler gets is declared here, by name, as for any route. */
 export interface WebSocketOptions<
+  Order extends ArgumentOrder,
   State,
   Prefix extends string,
   Path extends string,
@@ -43,9 +43,9 @@ export interface WebSocketOptions<
    * The schema of the messages that come, as JSON in text. One that does not fit closes the socket with 1007. Without a schema, text
    * comes as a string and bytes as a `Uint8Array`.
    */
-  receive?: Schema<unknown, Receive>;
+  receive?: GivenSchema<unknown, Receive> | Mistake<"Give one valibot schema, such as v.object({ … })">;
   /** The schema of the messages that go, as JSON. Without one they are strings, sent as text, or bytes. */
-  send?: Schema<Send, unknown>;
+  send?: GivenSchema<Send, unknown> | Mistake<"Give one valibot schema, such as v.object({ … })">;
 }
 
 /**
@@ -96,6 +96,7 @@ export interface RegisterWebSocket<State, Prefix extends string> {
   >(
     path: PathText<Path>,
     options: WebSocketOptions<
+      ArgumentOrder,
       State,
       Prefix,
       Path,

@@ -6,7 +6,7 @@ import type { MessageCodec, WebSocketConnection } from "../http/websocket_connec
 import { readOrigins } from "../http/websocket_handshake.ts";
 import { compileDecoding, compileEncoding } from "../http/websocket_messages.ts";
 import type { OptionNames } from "../options.ts";
-import { isSchema } from "../schema/schema.ts";
+import { isSchema, schemaFault } from "../schema/schema.ts";
 import type { PathTemplate } from "./path.ts";
 import { declaredParts, type MiddlewareScope, type RecordParts, RouteRecord } from "./route_record.ts";
 
@@ -106,7 +106,7 @@ function checkDeclaration(options: WebSocketDeclaration, name: string): void {
   const { receive, send } = options;
   for (const [key, schema] of Object.entries({ receive, send })) {
     if (schema === undefined || isSchema(schema)) continue;
-    throw new TypeError(`Cannot register ${name}: "${key}" must be a valibot schema`);
+    throw new TypeError(`Cannot register ${name}: "${key}" ${schemaFault(schema)}`);
   }
 }
 

@@ -4,6 +4,15 @@ import type { Schema } from "./schema.ts";
 /** Stands in a type where a declaration is wrong, so that the compiler's message says why. No value has it. */
 export type Mistake<Text extends string> = Text & { readonly "~mistake": never };
 
+/**
+ * A schema as an option takes it. The index makes the compiler ask whether something is a schema as a whole, rather than complain
+ * of its first key.
+ */
+export interface GivenSchema<Input = unknown, Output = Input> extends Schema<Input, Output> {
+  // deno-lint-ignore no-explicit-any -- an index of unknown would refuse what is declared as an interface, as schemas are
+  readonly [key: string]: any;
+}
+
 /** Schemas by the names of what they describe. */
 export type Schemas = Readonly<Record<string, Schema>>;
 

@@ -1,5 +1,6 @@
 /** Forms as routes declare them. */
-import { isSchema, type Schema } from "./schema.ts";
+import type { GivenSchema, Mistake } from "./declared.ts";
+import { isSchema, type Schema, schemaFault } from "./schema.ts";
 
 /** A form, made by {@linkcode Form}. */
 export interface FormSchema<Value = unknown> {
@@ -52,8 +53,10 @@ export interface FormSchema<Value = unknown> {
  * assertEquals(await again.json(), order);
  * ```
  */
-export function Form<Value>(schema: Schema<unknown, Value>): FormSchema<Value> {
-  if (!isSchema(schema)) throw new TypeError("Cannot declare a form: the argument must be a valibot schema");
+export function Form<Value>(
+  schema: GivenSchema<unknown, Value> | Mistake<"Give one valibot schema, such as v.object({ … })">,
+): FormSchema<Value> {
+  if (!isSchema(schema)) throw new TypeError(`Cannot declare a form: the argument ${schemaFault(schema)}`);
   return { kind: "form", schema };
 }
 

@@ -104,6 +104,27 @@ export function isSchema(value: unknown): value is Schema {
     typeof (value as Partial<SchemaNode>)["~run"] === "function";
 }
 
+/** Whether a value is a schema of any library that follows Standard Schema, or of valibot. */
+export function isStandardSchema(value: unknown): boolean {
+  return vendorOf(value) !== undefined;
+}
+
+/** Says, for a message, what is wrong with a value that is no schema. */
+export function schemaFault(value: unknown): string {
+  const vendor = vendorOf(value);
+  if (vendor !== undefined && vendor !== "valibot") return `must be a valibot schema, got one of ${vendor}`;
+  const parts = typeof value === "object" && value !== null ? Object.values(value) : [];
+  return parts.length > 0 && parts.every(isSchema)
+    ? "must be one valibot schema, write v.object({ … }) around the entries"
+    : "must be a valibot schema";
+}
+
+function vendorOf(value: unknown): string | undefined {
+  if ((typeof value !== "object" && typeof value !== "function") || value === null) return undefined;
+  const { vendor } = (value as { readonly "~standard"?: { readonly vendor?: unknown } })["~standard"] ?? {};
+  return typeof vendor === "string" ? vendor : undefined;
+}
+
 /** The inside of a schema. Every schema has one: the public type only hides it. */
 export function nodeOf(schema: Schema): SchemaNode {
   return schema as SchemaNode;

@@ -2,7 +2,7 @@
 import { type Duration, toMilliseconds } from "../duration.ts";
 import { checkOptions, type OptionNames, readOptions } from "../options.ts";
 import { quote } from "../quote.ts";
-import { isSchema, type Schema } from "../schema/schema.ts";
+import { isSchema, type Schema, schemaFault } from "../schema/schema.ts";
 import type { LogPolicy } from "./store.ts";
 
 /** How long messages are kept. Each bound holds by itself; those beyond one of them are gone within 30 seconds. */
@@ -87,7 +87,7 @@ export function resolveTopicOptions(options: TopicOptions, name: string): Resolv
   const retention = readOptions(given, RETENTION_OPTIONS, `set the retention of ${owner}`);
   if (typeof durable !== "boolean") throw new TypeError(`Cannot make ${owner}: durable must be true or false`);
   if (schema !== undefined && !isSchema(schema)) {
-    throw new TypeError(`Cannot make ${owner}: schema must be a valibot schema`);
+    throw new TypeError(`Cannot make ${owner}: schema ${schemaFault(schema)}`);
   }
   const isBound = Object.keys(retention).length > 0;
   const bounds = isBound ? retention : durable ? DEFAULT_DURABLE_RETENTION : DEFAULT_RETENTION;

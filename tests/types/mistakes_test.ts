@@ -12,12 +12,12 @@ const TYPESCRIPT = "6.0.";
 
 const DECLARATIONS = `
 import {
-  anySecurity, App, dependency, file, HTTPError, type Middleware, Router, SSE, stateType, text, ValidationError,
+  anySecurity, App, dependency, file, Form, HTTPError, type Middleware, Router, SSE, stateType, text, ValidationError,
 } from "@webfw/core";
 import { TestClient } from "@webfw/core/testing";
 import * as v from "valibot";
 import {
-  app, Author, Book, client, countBooks, int, type State,
+  app, Author, Book, client, countBooks, int, standard, type State,
 } from ${JSON.stringify(new URL("./mistakes/declarations.ts", import.meta.url).href)};
 `;
 

@@ -1,6 +1,6 @@
 /** The replies of errors, which all operations share. */
 import { checkOptions, type OptionNames } from "../../options.ts";
-import { isSchema, type Schema } from "../../schema/schema.ts";
+import { isSchema, type Schema, schemaFault } from "../../schema/schema.ts";
 import { checkJson } from "../json_schema/json_check.ts";
 import type { Models } from "../json_schema/models.ts";
 import type { OpenAPIMediaType, OpenAPIReference, OpenAPIResponse } from "./document.ts";
@@ -28,7 +28,7 @@ const SHAPE_OPTIONS: OptionNames<ErrorShape> = { schema: true, contentType: true
 export function checkErrorShape(shape: ErrorShape): void {
   checkOptions(shape, SHAPE_OPTIONS, "set the error handler");
   const { schema, contentType } = shape;
-  if (!isSchema(schema)) throw new TypeError('Cannot set the error handler: "schema" must be a valibot schema');
+  if (!isSchema(schema)) throw new TypeError(`Cannot set the error handler: "schema" ${schemaFault(schema)}`);
   if (contentType !== undefined && typeof contentType !== "string") {
     throw new TypeError(`Cannot set the error handler: "contentType" must be a string, got ${typeof contentType}`);
   }

@@ -21,3 +21,8 @@ export const Book = v.object({
 export const app = new App<State>();
 export const client = new TestClient(app);
 export const countBooks = dependency(async () => 12);
+
+/** A schema of another library, as those that follow Standard Schema are. */
+export const standard = {
+  "~standard": { version: 1, vendor: "zod", validate: (value: unknown) => ({ value }) },
+} as const;

@@ -1,0 +1,88 @@
+// Section 4 of the contract: mistakes in the options of a route are errors at registration, which name the route and the cure.
+
+import { assertEquals, assertThrows } from "@std/assert";
+import { App, dependency, Form, Router } from "@webfw/core";
+import * as v from "valibot";
+
+/** A declaration whose mistake TypeScript would find: what JavaScript, or a cast, can still do. */
+// deno-lint-ignore no-explicit-any
+type Untyped = any;
+
+const handler = async () => {};
+
+/** A schema of another library, as Standard Schema has it. */
+const foreign: Untyped = { "~standard": { version: 1, vendor: "zod", validate: (value: unknown) => ({ value }) } };
+/** One that is a function, as those of some libraries are. */
+const callable: Untyped = Object.assign(() => {}, { "~standard": { version: 1, vendor: "arktype" } });
+
+function refusalOf(declare: () => unknown): string {
+  return assertThrows(declare, TypeError).message;
+}
+
+Deno.test("A handler before its options is an error that says the order", () => {
+  const app: Untyped = new App();
+  const router: Untyped = new Router({ prefix: "/v1" });
+  const order = "the options come before the handler, write (path, options, handler)";
+  assertEquals(refusalOf(() => app.get("/a", handler, {})), `Cannot register GET /a: ${order}`);
+  assertEquals(refusalOf(() => router.post("/a", handler, {})), `Cannot register POST /v1/a: ${order}`);
+  assertEquals(refusalOf(() => app.websocket("/a", handler, {})), `Cannot register WEBSOCKET /a: ${order}`);
+  assertEquals(
+    refusalOf(() => app.route("/a", handler, { methods: ["PURGE"] })),
+    `Cannot register a route at "/a": ${order}`,
+  );
+  assertEquals(
+    refusalOf(() => (dependency as Untyped)(handler, {})),
+    "Cannot declare the dependency: the options come before the function, write dependency(options, async (request, args) => …)",
+  );
+});
+
+Deno.test("A form that is not made by Form() is an error that says so", () => {
+  assertEquals(
+    refusalOf(() => new App().post("/a", { form: v.object({ title: v.string() }) as Untyped }, handler)),
+    'Cannot register POST /a: "form" must be made by Form(), write form: Form(schema)',
+  );
+});
+
+Deno.test("Entries in place of a schema are an error that says how to wrap them", () => {
+  const entries: Untyped = { title: v.string() };
+  const wrap = "must be one valibot schema, write v.object({ … }) around the entries";
+  const table: [declare: () => unknown, message: string][] = [
+    [() => new App().post("/a", { body: entries }, handler), `Cannot register POST /a: "body" ${wrap}`],
+    [() => new App().get("/a", { response: entries }, handler), `Cannot register GET /a: "response" ${wrap}`],
+    [() => new App().websocket("/a", { send: entries }, handler), `Cannot register WEBSOCKET /a: "send" ${wrap}`],
+    [() => new App().topic("a", { schema: entries }), `Cannot make the topic "a": schema ${wrap}`],
+    [() => Form(entries), `Cannot declare a form: the argument ${wrap}`],
+  ];
+  for (const [declare, message] of table) assertEquals(refusalOf(declare), message);
+});
+
+Deno.test("A schema of another library is an error that says which library it is of", () => {
+  const zod = "must be a valibot schema, got one of zod";
+  const table: [declare: () => unknown, message: string][] = [
+    [() => new App().post("/a", { body: foreign }, handler), `Cannot register POST /a: "body" ${zod}`],
+    [() => new App().get("/a", { response: foreign }, handler), `Cannot register GET /a: "response" ${zod}`],
+    [() => new App().get("/a", { responses: { 404: foreign } }, handler), `Cannot register GET /a: "404" ${zod}`],
+    [() => new App().get("/a", { query: { q: foreign } }, handler), `Cannot declare GET /a: query "q" ${zod}`],
+    [() => dependency({ headers: { q: foreign } }, handler), `Cannot declare handler: headers "q" ${zod}`],
+    [() => new App().websocket("/a", { receive: foreign }, handler), `Cannot register WEBSOCKET /a: "receive" ${zod}`],
+    [() => new App().topic("a", { schema: foreign }), `Cannot make the topic "a": schema ${zod}`],
+    [() => new App().onError(() => {}, { schema: foreign }), `Cannot set the error handler: "schema" ${zod}`],
+    [() => Form(foreign), `Cannot declare a form: the argument ${zod}`],
+    [
+      () => new App().post("/a", { body: callable }, handler),
+      'Cannot register POST /a: "body" must be a valibot schema, got one of arktype',
+    ],
+    [
+      () => new App().post("/a", { body: v.minLength(1) as Untyped }, handler),
+      'Cannot register POST /a: "body" must be a valibot schema',
+    ],
+  ];
+  for (const [declare, message] of table) assertEquals(refusalOf(declare), message);
+});
+
+Deno.test("One schema in place of schemas by their names is an error that says so", () => {
+  const query: Untyped = v.object({ q: v.string() });
+  const cure = "give each schema by its name, as in query: { name: schema }";
+  assertEquals(refusalOf(() => new App().get("/a", { query }, handler)), `Cannot declare GET /a: ${cure}`);
+  assertEquals(refusalOf(() => new App().get("/a", { query: foreign }, handler)), `Cannot declare GET /a: ${cure}`);
+});
