@@ -26,13 +26,13 @@ interface ForeignParameter {
   readonly isRest: boolean;
 }
 
-/** How a parameter begins in other frameworks. What comes behind it in the segment does not matter. */
+/** Segments that are, or begin with, a parameter of other frameworks. */
 const FOREIGN: readonly RegExp[] = [
   /^:(?<name>NAME)(?<rest>[*+]|\(\.[*+]\))?/u,
   /^(?<rest>\*{1,2}):?(?<name>NAME)?/u,
   /^\((?<rest>\.[*+])\)/u,
-  /^\[\[?(?<rest>\.{3})?(?<name>NAME)[^\]]*\]/u,
-  /^<(?:(?<rest>path):|[\p{ID_Start}_$][^:<>]*:)?(?<name>NAME)[^<>]*>/u,
+  /^\[\[?(?<rest>\.{3})?(?<name>NAME).*\](?:\..*)?$/u,
+  /^<(?:(?<rest>path):|[\p{ID_Start}_$][^:<>]*:)?(?<name>NAME).*>(?:\..*)?$/u,
   /^\{(?<name>NAME)(?<rest>\*{1,2}|\+|:path)\}$/u,
   /^\{\{?(?<rest>\*{1,2}|\+|\.{3})?(?<name>NAME)(?:[?:=][^{}]*)?\}?\}$/u,
 ].map(({ source }) => new RegExp(source.replaceAll("NAME", "[\\p{ID_Start}_$][\\p{ID_Continue}$]*"), "u"));

@@ -40,8 +40,8 @@ export type ForeignSegment<Path extends string> = Path extends `${infer Segment}
     | `:${NameStart}${string}`
     | `*${string}`
     | `(.${"*" | "+"})${string}`
-    | `[${"" | "["}${"" | "..."}${NameStart}${string}]${string}`
-    | `<${NameStart}${string}>${string}`
+    | `[${"" | "["}${"" | "..."}${NameStart}${string}]${"" | `.${string}`}`
+    | `<${NameStart}${string}>${"" | `.${string}`}`
     | `{${string}}${string}` ? Path
   : never;
 

@@ -235,7 +235,8 @@ Deno.test("A mistake in the declaration of a form is an error where it is made",
   const form = Form(v.object({ a: v.string() }));
   const handler = async () => {};
   const mistakes: Record<string, [() => void, typeof Error, string]> = {
-    "no schema": [() => Form({ a: v.string() } as Untyped), TypeError, "must be a valibot schema"],
+    "no schema": [() => Form({ a: "text" } as Untyped), TypeError, "must be a valibot schema"],
+    "entries": [() => Form({ a: v.string() } as Untyped), TypeError, "v.object({ … })"],
     "no form": [() => app.post("/a", { form: v.object({}) as Untyped }, handler), TypeError, "Form(schema)"],
     "GET": [() => app.get("/a", { form } as Untyped, handler), TypeError, "under query"],
     "a body as well": [() => app.post("/a", { form, body: v.any() } as Untyped, handler), TypeError, "one body"],

@@ -21,7 +21,8 @@ function noting(notes: string[], name: string, deps: Record<string, Untyped> = {
 
 async function ask(app: App, path = "/", init: RequestInit = {}): Promise<Response> {
   const client = new TestClient(app);
-  const response = await client.request(init.method ?? "GET", path, init as Untyped);
+  const { method = "GET", ...rest } = init;
+  const response = await client.request(method, path, rest as Untyped);
   await client.close();
   return response;
 }
