@@ -9,6 +9,7 @@ export type Mistake<Text extends string> = Text & { readonly "~mistake": never }
  * of its first key.
  */
 export interface GivenSchema<Input = unknown, Output = Input> extends Schema<Input, Output> {
+  /** Whatever else a schema has. */
   // deno-lint-ignore no-explicit-any -- an index of unknown would refuse what is declared as an interface, as schemas are
   readonly [key: string]: any;
 }
