@@ -194,6 +194,7 @@ Deno.test("A program is type-checked with -- --check, and nothing is seen of how
     assertEquals(await textOf(await webfw.origin()), "hello");
     webfw.signal("SIGTERM");
     assertEquals(await webfw.end(), 0);
+    assertMatch(webfw.stderr.text, /^Check main\.ts\n/);
     assertNotMatch(webfw.stderr.text, /data:|function/);
   }
   const { code, stderr } = await Webfw.finish(["run", "wrong.ts", ...flags], { cwd: project.path });

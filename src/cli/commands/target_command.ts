@@ -58,9 +58,10 @@ export async function denoArguments(
   });
   const { module, attribute, specifier } = target;
   const { denoFlags } = invocation;
-  // Deno would print the module that it checks, which is the text of the program.
+  // Deno would say that it checks the module that it is given, which is the text of the program.
   const isQuiet = denoFlags.some((flag) => /^--check(=|$)/.test(flag)) &&
     !denoFlags.some((flag) => flag === "-q" || flag === "--quiet");
+  if (isQuiet) console.error(`Check ${module}`);
   return [
     "run",
     KV_FLAG,
