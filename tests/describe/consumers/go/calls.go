@@ -49,7 +49,7 @@ func callBookshop(origin string) {
 	}))
 	check(added.JSON201 != nil && added.JSON201.Price == 1499, added.Body)
 
-	order := bookshop.NewOrder{Address: bookshop.Address{Street: "High Street", Postcode: "CV1", City: "Coventry"}}
+	order := bookshop.OrderDraft{Address: bookshop.Address{Street: "High Street", Postcode: "CV1", City: "Coventry"}}
 	add(&order.Lines).Isbn = "9780199232765"
 	order.Lines[0].Quantity = 2
 	placed := value(client.PlaceOrderWithResponse(ctx, "corner", order))

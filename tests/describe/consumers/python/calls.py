@@ -18,9 +18,9 @@ from bookshop.models import (
     Book,
     ListBooksResult,
     ListBooksSort,
-    NewOrder,
-    NewOrderLinesItem,
     Order,
+    OrderDraft,
+    OrderDraftLinesItem,
     Problem,
     StockedBook,
     ValidationProblem,
@@ -59,8 +59,8 @@ def call_bookshop(origin: str) -> None:
     assert isinstance(added.parsed, Book) and added.parsed.price == 1499, added
 
     address = Address(street="High Street", postcode="CV1", city="Coventry")
-    lines = [NewOrderLinesItem(isbn="9780199232765", quantity=2)]
-    order = place_order.sync(CORNER, client=clerk, body=NewOrder(lines=lines, address=address))
+    lines = [OrderDraftLinesItem(isbn="9780199232765", quantity=2)]
+    order = place_order.sync(CORNER, client=clerk, body=OrderDraft(lines=lines, address=address))
     assert isinstance(order, Order), order
     assert order.total == 2998 and order.placed_at.tzinfo is not None, order
     assert order.address.city == "Coventry", order
@@ -70,7 +70,7 @@ def call_bookshop(origin: str) -> None:
     invalid = get_order.sync(CORNER, 0, client=clerk)
     assert isinstance(invalid, ValidationProblem) and invalid.errors[0].path == ["id"], invalid
     stranger = bookshop.AuthenticatedClient(base_url=origin, token="nobody")
-    refused = place_order.sync(CORNER, client=stranger, body=NewOrder(lines=lines, address=address))
+    refused = place_order.sync(CORNER, client=stranger, body=OrderDraft(lines=lines, address=address))
     assert isinstance(refused, Problem) and refused.status == 401, refused
 
     stock = list_stock.sync_detailed(CORNER, client=clerk)
