@@ -9,6 +9,7 @@ import * as v from "valibot";
 import { CapturedLog } from "../spec/support/captured_log.ts";
 import { Serving } from "../spec/support/serving.ts";
 import { Documents } from "./documents.ts";
+import { TOKEN } from "./museum_accounts.ts";
 import { isMissing, PYTHON_FOLDER, Toolbox } from "./toolbox.ts";
 
 const toolbox = await Toolbox.python();
@@ -31,6 +32,11 @@ async function attack<State>(app: App<State>, headers: readonly string[], folder
 Deno.test("schemathesis finds nothing wrong with the bookshop", { ignore }, async () => {
   await using documents = await Documents.write();
   await attack(documents.bookshop, ["Authorization: Bearer grace"], documents.folder);
+});
+
+Deno.test("schemathesis finds nothing wrong with the museum", { ignore }, async () => {
+  await using documents = await Documents.write();
+  await attack(documents.museum, [`Authorization: Bearer ${TOKEN}`, `X-Key: ${TOKEN}`], documents.folder);
 });
 
 Deno.test("schemathesis is awake: it finds a reply that is not as the document says", { ignore }, async () => {
