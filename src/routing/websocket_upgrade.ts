@@ -85,7 +85,7 @@ async function hasGone(raw: Request): Promise<boolean> {
   isMuted ||= muteNextWarning("Deno.serve: request.signal");
   const { signal } = raw;
   for (let look = 0; look < LOOKS && !signal.aborted; look++) {
-    await new Promise((resolve) => setTimeout(resolve, LOOK_MS));
+    await new Promise<void>((resolve) => setTimeout(resolve, LOOK_MS));
   }
   for (let turn = 0; turn < TURNS && !signal.aborted; turn++) {
     await new Promise((resolve) => nodeTimers().setImmediate(resolve));
