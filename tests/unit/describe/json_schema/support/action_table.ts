@@ -1,6 +1,7 @@
 // Every action, by its name in valibot.
 
 import { bigint, bytes, type Described, matching, number, object, text, texts } from "./described.ts";
+import { patternOf } from "../../../../../src/describe/json_schema/pattern.ts";
 import * as v from "valibot";
 
 /** By the names that valibot exports. */
@@ -19,7 +20,11 @@ export const ACTIONS: Readonly<Record<string, Described>> = {
     { title: "Name", format: "password", deprecated: true, type: "string" },
     { title: "Name", deprecated: true, format: "password", type: "string" },
   ],
-  base64: [v.pipe(v.string(), v.base64()), { type: "string", contentEncoding: "base64" }],
+  base64: [v.pipe(v.string(), v.base64()), {
+    type: "string",
+    contentEncoding: "base64",
+    pattern: "^(?:[\\da-zA-Z+/]{4})*(?:[\\da-zA-Z+/]{2}==|[\\da-zA-Z+/]{3}=)?$",
+  }],
   bic: [v.pipe(v.string(), v.bic()), matching(v.BIC_REGEX.source)],
   bytes: [v.pipe(v.string(), v.bytes(8)), { type: "string", minLength: 2, maxLength: 8 }],
   check: [v.pipe(v.string(), v.check(() => true)), text],
@@ -53,7 +58,7 @@ export const ACTIONS: Readonly<Record<string, Described>> = {
   imei: [v.pipe(v.string(), v.imei()), matching("^[\\d-]+$")],
   includes: [v.pipe(v.array(v.string()), v.includes("a")), { type: "array", items: text, contains: { const: "a" } }],
   integer: [v.pipe(v.number(), v.integer()), { type: "integer" }],
-  ip: [v.pipe(v.string(), v.ip()), text],
+  ip: [v.pipe(v.string(), v.ip()), matching(patternOf(v.IP_REGEX)!)],
   ipv4: [v.pipe(v.string(), v.ipv4()), { type: "string", format: "ipv4" }],
   ipv6: [v.pipe(v.string(), v.ipv6()), { type: "string", format: "ipv6" }],
   isbn: [v.pipe(v.string(), v.isbn()), matching("^[\\dX -]+$")],
