@@ -96,7 +96,7 @@ export const Measure = v.pipe(
     both: v.optional(v.intersect([v.object({ a: v.string() }), v.object({ b: int })])),
     grid: v.optional(v.array(v.array(int)), [[0]]),
     text: v.optional(v.pipe(v.string(), v.regex(/^[A-Z]{2}-\d{3}$/))),
-    address: v.optional(v.pipe(v.string(), v.ipv4())),
+    address: v.optional(v.pipe(v.string(), v.ip())),
     time: v.optional(v.pipe(v.string(), v.isoTime())),
   }),
   v.title("Measure"),
