@@ -98,8 +98,7 @@ export class Dispatcher {
       });
     }
     for (const { method, path, handler, around } of parts.builtIns) {
-      const inner = this.#surround(handler);
-      const endpoint: Endpoint = around ? (request) => around(request, inner) : inner;
+      const endpoint = around ? this.#around(around, handler) : this.#surround(handler);
       this.#tree.add(method, parsePath(path, "serve").segments, { matched: this.#unmatched, endpoint });
     }
   }
@@ -173,10 +172,20 @@ export class Dispatcher {
     return request.method === "HEAD" && isLocal ? withoutBody(response) : response;
   }
 
-  /** The application's middlewares see what no route serves, too. */
-  #surround(handler: BuiltInRoute["handler"], middlewares: readonly Middleware[] = this.#parts.middlewares): Endpoint {
-    const { recover } = this.#parts;
+  /** A reply is concluded behind what stands around the middlewares, whether they ran or not. */
+  #around(around: NonNullable<BuiltInRoute["around"]>, handler: BuiltInRoute["handler"]): Endpoint {
+    const inner = this.#surround(handler, this.#parts.middlewares, asItIs);
     const conclude = concluding(this.pending);
+    return async (request) => conclude(exchangeOf(request), await around(request, inner));
+  }
+
+  /** The application's middlewares see what no route serves, too. */
+  #surround(
+    handler: BuiltInRoute["handler"],
+    middlewares: readonly Middleware[] = this.#parts.middlewares,
+    conclude: ReplyStep = concluding(this.pending),
+  ): Endpoint {
+    const { recover } = this.#parts;
     const guarded: Endpoint = async (request) => {
       const exchange = exchangeOf(request);
       let response: Response;

@@ -9,7 +9,7 @@ import { TemporaryFolder } from "./support/temporary_folder.ts";
 const PROGRAM = `
 import { App, dependency, file, Form, Stream, UploadFile } from "${CORE}";
 import * as v from "valibot";
-const app = new App();
+const app = new App({ mcp: { origins: ["*"] } });
 app.lifespan(async function* () {
   yield;
   console.log("lifespan ends");
@@ -114,6 +114,21 @@ for (const path of ["/text", "/response", "/blob", "/own"]) {
     assertEquals(stderr.match(/ WARN /g)?.length, 1, stderr);
   });
 }
+
+Deno.test("A preflight that was answered is no request in flight", async () => {
+  await using child = await ChildProgram.start(program({ gracePeriod: 4_000 }));
+  const port = await child.port();
+  using page = await RawConnection.open(port);
+  const asked = "Origin: https://page.example\r\nAccess-Control-Request-Method: POST\r\n\r\n";
+  await page.write(`OPTIONS /mcp HTTP/1.1\r\nHost: x\r\n${asked}`);
+  await page.until("HTTP/1.1 204");
+  using connection = await RawConnection.open(port);
+  await connection.write("GET /text HTTP/1.1\r\nHost: x\r\n\r\n");
+  await connection.until("HTTP/1.1 200");
+  child.signal("SIGTERM");
+  const { code, stderr } = await child.end();
+  assertEquals(code, 0, stderr);
+});
 
 Deno.test("Files of a form are gone when the process ends, also where the grace period has passed", async () => {
   await using temporary = await TemporaryFolder.make();
