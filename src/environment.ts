@@ -1,7 +1,8 @@
 /** Variables of the environment, for a program that may not be allowed to read them. */
 
 /**
- * Reads a variable. One that the program may not read is not set: reading it would be an error, or stop the program with a prompt.
+ * Reads a variable. One that the program may not read counts as not set: reading it would be an
+ * error, or stop the program with a prompt.
  *
  * @param name Its name.
  */

@@ -1,38 +1,39 @@
 /**
- * Deno's server, which listens anew when it has run out of file descriptors: Deno's accept loop ends with the first connection that
- * it cannot take, and a server that ended with it would lose all that it serves.
+ * Deno's server, which listens again after the process has run out of file descriptors. Deno's
+ * accept loop ends with the first connection that it cannot accept. The connections that it has
+ * go on, so the process must not end with it.
  */
 import { log } from "./log.ts";
 
 /** Where and how to listen. */
 export type ListenOptions = Deno.ServeTcpOptions & Partial<Deno.TlsCertifiedKeyPem> & { readonly path?: string };
 
-/** How long it does not listen when the descriptors have run out, in milliseconds. */
+/** How long the server waits before it listens again, in milliseconds. */
 const PAUSE_MS = 500;
 
-/** How often that is logged at most, in milliseconds. */
+/** The shortest time between two warnings, in milliseconds. */
 const LOG_INTERVAL_MS = 1_000;
 
-/** So many of Deno's servers are kept for the connections that they have. */
+/** How many of Deno's servers are kept for the sake of their connections. */
 const MAX_SERVERS = 32;
 
 /** "Too many open files", of the process and of the system, as Linux, macOS and Windows number it. */
 const OUT_OF_DESCRIPTORS = /\(os error (?:23|24|10024)\)/;
 
-/** One of Deno's servers, with the time for which it took connections. */
+/** One of Deno's servers, with the time for which it accepted connections. */
 interface Accepting {
   readonly server: Deno.HttpServer;
   readonly since: number;
-  /** In milliseconds. */
+  /** In milliseconds; infinite while it accepts. */
   lasted: number;
 }
 
-/** A server that goes on until it is shut down. */
+/** A server that runs until it is shut down. */
 export class HttpServer {
   readonly #options: ListenOptions;
   readonly #handler: Deno.ServeHandler;
   readonly #finished: PromiseWithResolvers<void> = Promise.withResolvers();
-  /** The last one accepts; those before it only have connections. */
+  /** The last one accepts; the others only have connections left. */
   #servers: Accepting[] = [];
   #isShutDown = false;
   #pause: ReturnType<typeof setTimeout> | undefined;
@@ -49,12 +50,12 @@ export class HttpServer {
     this.#listen(options);
   }
 
-  /** Settles when it ends by itself, and fails when it cannot go on. */
+  /** Resolves when the server ends by itself, and rejects when it cannot go on. */
   get finished(): Promise<void> {
     return this.#finished.promise;
   }
 
-  /** Takes no more connections, and waits until the requests of those that it has are answered. */
+  /** Accepts no more connections, and waits for the replies to requests in flight. */
   async shutdown(): Promise<void> {
     this.#isShutDown = true;
     clearTimeout(this.#pause);
@@ -101,7 +102,7 @@ export class HttpServer {
     }
   }
 
-  /** The one that accepted for the shortest time has the fewest connections, which may end what they are at. */
+  /** Lets go of the server that accepted for the shortest time: it has the fewest connections. */
   #forgetOne(): void {
     if (this.#servers.length < MAX_SERVERS) return;
     const shortest = this.#servers.reduce((one, other) => other.lasted < one.lasted ? other : one);

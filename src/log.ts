@@ -1,4 +1,8 @@
-/** Log entries of the framework on stderr: one line each, whatever the text; on a terminal, errors have lines below. */
+/**
+ * Log entries of the framework on stderr. Each is one line, whatever the text. On a terminal, errors
+ * have lines below it.
+ */
+import { readVariable } from "./environment.ts";
 
 /** How much an entry matters. */
 export type LogLevel = "info" | "warn" | "error";
@@ -12,7 +16,7 @@ export type LogFields = Readonly<
 // deno-lint-ignore no-control-regex
 const UNSAFE = /[\u0000-\u001f\u007f-\u009f\u2028\u2029]/g;
 
-/** Where the framework's own modules are; unknown where a bundler has put them into one file with the application. */
+/** The folder of the framework; unknown where a bundler has put it into the application's file. */
 const FRAMEWORK = import.meta.url.endsWith("/src/log.ts") ? new URL(".", import.meta.url).href : undefined;
 
 const encoder = new TextEncoder();
@@ -31,7 +35,7 @@ export function log(
   message: string,
   fields: LogFields = {},
 ): void {
-  asJson ??= wantsJson();
+  asJson ??= readVariable("WEBFW_LOG") === "json";
   const line = asJson ? toJsonLine(level, message, fields) : toText(level, message, fields);
   const bytes = encoder.encode(line + "\n");
   for (let written = 0; written < bytes.length;) {
@@ -65,15 +69,6 @@ export function muteNextWarning(start: string): true {
   return true;
 }
 
-/** Asks for the permission's state first, since an app that may not read the environment must not be stopped by a prompt. */
-function wantsJson(): boolean {
-  const { state } = Deno.permissions.querySync({
-    name: "env",
-    variable: "WEBFW_LOG",
-  });
-  return state === "granted" && Deno.env.get("WEBFW_LOG") === "json";
-}
-
 function toJsonLine(
   level: LogLevel,
   message: string,
@@ -98,7 +93,10 @@ function toText(level: LogLevel, message: string, { error, ...fields }: LogField
   return toTextLine(level, message, fields) + below.join("");
 }
 
-/** Whose a frame of a stack is. Those of packages are shown where the application has none, the others never. */
+/**
+ * The owner of a stack frame. Frames of packages are shown where the application has none, those of
+ * the framework never.
+ */
 const OWN = 0;
 const OF_PACKAGE = 1;
 const OF_FRAMEWORK = 2;

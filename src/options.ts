@@ -1,13 +1,17 @@
 /** Checks of options objects: an unknown name is an error and never dropped. */
 
-/** The names of all options of a type; the compiler refuses a list that misses one. Messages list them in this order. */
+/**
+ * The names of all options of a type. The compiler refuses a list that misses one. Messages name
+ * them in this order.
+ */
 export type OptionNames<Options> = Readonly<Record<keyof Options, unknown>>;
 
 /**
  * Refuses unknown options.
  *
- * Inherited names count like own ones, since options are read that way; those of `Object.prototype` do not. A known option may
- * be `undefined`, which means absent. An unknown one may not. Symbols are ignored: no option has a symbol as its name.
+ * Inherited names count like own ones, since options are read that way; those of
+ * `Object.prototype` do not. A known option may be `undefined`, which means absent; an unknown one
+ * may not. Symbols are ignored: no option has a symbol as its name.
  *
  * @param options What was given.
  * @param known The names of the options.
@@ -37,7 +41,8 @@ export function checkOptions<Options extends object>(
 }
 
 /**
- * Refuses unknown options, and copies the others, inherited ones too, so that the copy can be spread.
+ * Refuses unknown options, and copies the others, also inherited ones, so that the copy can be
+ * spread.
  *
  * @param options What was given.
  * @param known The names of the options.
@@ -57,27 +62,30 @@ export function readOptions<Options extends object>(
   return Object.fromEntries(given) as Options;
 }
 
-/** The known name that a misspelt one was probably meant to be; undefined where none has half of its letters. */
+/** The known name nearest to a misspelt one; undefined where none has half of its letters. */
 export function near(word: string, candidates: readonly string[]): string | undefined {
   const found = nearest(word, candidates);
   return strangeness(word, found) <= word.length / 2 ? found : undefined;
 }
 
-/** The known name that a misspelt one was probably meant to be; the first of several that are equally near. */
+/** The known name nearest to a misspelt one; the first of several that are equally near. */
 export function nearest(word: string, candidates: readonly string[]): string {
   return candidates.reduce((best, candidate) =>
     strangeness(word, candidate) < strangeness(word, best) ? candidate : best
   );
 }
 
-/** The edit distance, upper case apart. A name that is a part of the other one, as `host` of `hostname`, comes before the rest. */
+/**
+ * The edit distance without regard to case. A name that is a part of the other one, as `host` of
+ * `hostname`, is nearer than any other.
+ */
 function strangeness(word: string, candidate: string): number {
   const [one, other] = [word.toLowerCase(), candidate.toLowerCase()];
   const isPart = Math.min(one.length, other.length) > 2 && (one.includes(other) || other.includes(one));
   return isPart ? distance(one, other) / 1000 : distance(one, other);
 }
 
-/** Levenshtein distance: the insertions, deletions and replacements that turn one text into the other. */
+/** The Levenshtein distance. */
 function distance(from: string, to: string): number {
   let row = Array.from({ length: to.length + 1 }, (_, column) => column);
   for (const [line, letter] of [...from].entries()) {

@@ -1,5 +1,6 @@
 /**
- * A value that a program gave, for a message. A text stands in quotes: `got "404"` and `got 404` are two mistakes.
+ * A value that a program gave, for a message. A text stands in quotes, since `got "404"` and
+ * `got 404` are two mistakes.
  *
  * @param value The value.
  */

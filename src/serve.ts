@@ -1,6 +1,7 @@
 /** Serves an application on a socket until it is told to stop. */
 import { isDenoServe } from "./deno_serve.ts";
 import { type Duration, toMilliseconds } from "./duration.ts";
+import { readVariable } from "./environment.ts";
 import { type PendingWork, taken } from "./http/completion.ts";
 import { endWaits, releaseIdleTimer } from "./http/deadline.ts";
 import type { ConnectionInfo } from "./http/exchange.ts";
@@ -41,9 +42,10 @@ export interface RunOptions {
   /** The path of a Unix socket, in place of a port. */
   path?: string;
   /**
-   * How long requests in flight, and what is being published, may take to end after the server was told to stop. A body that has
-   * not come 2 seconds after that is refused with 503. Replies are cut off at half of the period when all are made, and clients
-   * take no more of those that the framework streams; of other replies it is not known.
+   * How long requests in flight and publishes may go on after the server was told to stop. A body
+   * that has not arrived 2 seconds after that is refused with 503. At half of the period, replies
+   * are cut off if all of them are made, and no client reads on in those that the framework
+   * streams. How far other replies have been read is not known.
    *
    * @default {10000} 10 s; 4 s on Deno Deploy, which kills after 5 seconds
    */
@@ -111,21 +113,27 @@ export interface Servable {
   stop(): Promise<void>;
 }
 
-/** How long a body may still take to come when the server stops, in milliseconds; half of a grace period that is short. */
+/**
+ * How long a body may still take to arrive when the server stops, in milliseconds. Of a short grace
+ * period it is half.
+ */
 const BODY_PATIENCE_MS = 2_000;
 
-/** For how long nothing of the last replies has been taken when they are cut off, in milliseconds. */
+/** Replies are cut off when clients have read nothing of them for this long, in milliseconds. */
 const QUIET_MS = 1_000;
 
-/** How often that is looked at, in milliseconds. */
+/** The time between two looks at that, in milliseconds. */
 const LOOK_MS = 50;
 
 /**
- * Serves until SIGINT, SIGTERM or the signal: then takes no more connections, ends streams, waits for requests in flight, and
- * stops the application. Requests that go on beyond the grace period are left to themselves after the signal; after SIGINT or
- * SIGTERM the process ends with 1. What is being published is given up then. Bodies that do not come and replies that are not taken
- * are cut off before that, and the process ends with 0. It ends at the end of the grace period in any case, also where connections
- * are left that cannot be cut; but for lifespans, and up to 3 seconds for a store that is away.
+ * Serves until SIGINT, SIGTERM or the signal. Then it accepts no more connections, ends streams,
+ * waits for requests in flight, and stops the application.
+ *
+ * At the end of the grace period publishes are given up. After the signal, requests that still go
+ * on are left to themselves; after SIGINT or SIGTERM the process ends with 1. Bodies that do not
+ * arrive and replies that nobody reads are cut off before that, and the process ends with 0, at the
+ * end of the grace period at the latest. Only lifespans, and up to 3 seconds for a store that is
+ * away, come on top.
  *
  * @throws {Deno.errors.AddrInUse} When the port is taken.
  * @throws {Error} When the process is `deno serve`.
@@ -230,7 +238,7 @@ async function endRequests(app: Servable, grace: number, shutdown: () => Promise
     resolve("late");
   }, grace);
   const drain = async (): Promise<Stop["end"]> => {
-    // First, since the server cuts off what WebSockets have not sent, and what has not come of bodies, when it shuts down.
+    // This comes first: a shutdown cuts off WebSockets and bodies that are still on their way.
     await Promise.all([app.endStreams(), endWaits(app.owner, Math.min(BODY_PATIENCE_MS, grace / 2))]);
     const isShut = shutdown().then(() => "whole" as const);
     const over = Promise.race([late, isShut]);
@@ -312,8 +320,8 @@ function stopRequested(signal: AbortSignal | undefined): { promise: Promise<Stop
 }
 
 /**
- * Settles when nobody takes the last replies, with what they leave to do begun. How much of a reply is taken is only seen of those
- * that are made while they are sent.
+ * Settles when nobody reads the last replies, and begins the work that they leave. Only of replies
+ * that are made while they are sent it is known whether they are read.
  *
  * @param app Whose replies they are.
  * @param earliest Until when they have time in any case.
@@ -356,9 +364,5 @@ function defaultGrace(): Duration {
 }
 
 function isDeploy(): boolean {
-  const { state } = Deno.permissions.querySync({
-    name: "env",
-    variable: "DENO_DEPLOYMENT_ID",
-  });
-  return state === "granted" && Deno.env.has("DENO_DEPLOYMENT_ID");
+  return readVariable("DENO_DEPLOYMENT_ID") !== undefined;
 }

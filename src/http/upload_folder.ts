@@ -1,7 +1,9 @@
 /**
- * Folders of files that were sent. Each holds a file that its process keeps locked: the system gives the lock back when the process
- * ends, however it ends, and that tells what is left behind from what is in use.
+ * Temporary folders of uploaded files. Each has a lock file, which its process keeps locked. The
+ * system releases the lock when the process ends, in whatever way: so a later process knows which
+ * folders are left behind.
  */
+import { readVariable } from "../environment.ts";
 import { describeError, log } from "../log.ts";
 import { nodePath } from "../node.ts";
 
@@ -10,13 +12,16 @@ const LOCK = "lock";
 /** Rights of the group and of others. */
 const RIGHTS_OF_OTHERS = 0o077;
 const WRITABLE_BY_OTHERS = 0o022;
-/** In a folder with this bit, nobody can move or remove what belongs to others. */
+/** In a folder with this bit, users can move and remove only their own files. */
 const STICKY = 0o1000;
 
 const inUse = new Set<UploadFolder>();
 let sweeping: Promise<void> | undefined;
 
-/** A folder that nobody else can enter: the files in it have the rights that others of the program have, and can be moved out. */
+/**
+ * A folder that no other user can enter. The files in it have the usual rights of the program's
+ * files, since the application may move them out.
+ */
 export class UploadFolder {
   /** Where it is. */
   readonly path: string;
@@ -27,7 +32,7 @@ export class UploadFolder {
     this.#lock = lock;
   }
 
-  /** Makes a folder; none where the program may not use the folder of temporary files. */
+  /** Makes a folder; undefined if the program has no permission for temporary files. */
   static async make(): Promise<UploadFolder | undefined> {
     const dir = temporaryFolder();
     if (!await mayUse(dir)) return undefined;
@@ -39,7 +44,7 @@ export class UploadFolder {
     return folder;
   }
 
-  /** Removes it with all that it holds. */
+  /** Removes the folder and its files. */
   async remove(): Promise<void> {
     this.#forget();
     try {
@@ -51,7 +56,7 @@ export class UploadFolder {
     }
   }
 
-  /** The same, at once: nothing else is done any more when a process ends. */
+  /** The same, synchronously: a process that ends waits for no promise. */
   removeNow(): void {
     this.#forget();
     try {
@@ -67,7 +72,7 @@ export class UploadFolder {
   }
 }
 
-/** Removes the folders of processes that have ended without it, once a process. It never fails. */
+/** Removes the folders that ended processes left behind. It runs once and never fails. */
 export function sweepUploads(): Promise<void> {
   return sweeping ??= sweep(temporaryFolder()).catch((error) => {
     if (error instanceof Deno.errors.NotFound) return;
@@ -75,11 +80,10 @@ export function sweepUploads(): Promise<void> {
   });
 }
 
-/** Where the system has temporary files. Nobody is asked for a permission that the program has not. */
+/** The system's folder of temporary files. */
 export function temporaryFolder(): string {
   for (const variable of ["TMPDIR", "TMP", "TEMP"]) {
-    if (Deno.permissions.querySync({ name: "env", variable }).state !== "granted") continue;
-    const folder = Deno.env.get(variable);
+    const folder = readVariable(variable);
     if (folder) return folder;
   }
   return Deno.build.os === "windows" ? "C:\\Windows\\Temp" : "/tmp";
@@ -88,7 +92,7 @@ export function temporaryFolder(): string {
 async function makeLock(folder: string): Promise<Deno.FsFile> {
   try {
     const lock = await Deno.open(nodePath().join(folder, LOCK), { write: true, createNew: true, mode: 0o600 });
-    // What is not locked stays empty, and is taken for in use: there are file systems without locks.
+    // Some file systems have no locks. A lock file that stays empty says that nobody may sweep.
     if (await lock.tryLock(true).catch(() => false)) await lock.write(new Uint8Array(1));
     return lock;
   } catch (error) {
@@ -116,24 +120,24 @@ async function sweep(dir: string): Promise<void> {
 }
 
 /**
- * Removes one folder if its process has ended. A user of the machine can make a folder of that name, but none that belongs to the
- * program's user: others can neither enter that one nor put another in its place.
+ * Removes one folder if its process has ended. Another user can make a folder of such a name, but
+ * it does not belong to the program's user, so it is left alone.
  */
 async function sweepOne(path: string, owner: number | null): Promise<void> {
   const { isDirectory, uid, mode } = await Deno.lstat(path);
   if (!isDirectory || uid !== owner || ((mode ?? 0) & RIGHTS_OF_OTHERS) !== 0) return;
   using lock = await Deno.open(nodePath().join(path, LOCK), { read: true, write: true });
-  // An empty one may be about to be locked.
+  // An empty file may be one that its process is about to lock.
   const { size } = await lock.stat();
   if (size > 0 && await lock.tryLock(true)) await Deno.remove(path, { recursive: true });
 }
 
-/** Whether others cannot exchange what lies in a folder between two looks at it. */
+/** Whether other users cannot replace an entry of a folder between two looks at it. */
 function isSafe({ mode }: Deno.FileInfo): boolean {
   return mode === null || (mode & STICKY) !== 0 || (mode & WRITABLE_BY_OTHERS) === 0;
 }
 
-/** The user of this process: that of what it makes. To ask the system for it needs a permission more. */
+/** The user of this process, read off a file that it makes: `Deno.uid()` needs a permission. */
 async function ownUser(dir: string): Promise<number | null> {
   const probe = await Deno.makeTempFile({ dir, prefix: "webfw-" });
   try {

@@ -81,7 +81,7 @@ export async function upgrade(
  * and its file descriptor stays open as long as the process.
  */
 async function hasGone(raw: Request): Promise<boolean> {
-  // Deno says once a process that the signal is aborted after replies, too. Here only the framework has looked at it.
+  // Deno warns once that the signal is also aborted after replies. The application has not used it.
   isMuted ||= muteNextWarning("Deno.serve: request.signal");
   const { signal } = raw;
   for (let look = 0; look < LOOKS && !signal.aborted; look++) {

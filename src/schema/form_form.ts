@@ -8,22 +8,13 @@
 import * as v from "valibot";
 import { isFile, orJson } from "./form_json.ts";
 import { FormNode, isUnchosen } from "./form_node.ts";
+import { OBJECTS } from "./parts.ts";
 import { mapParts, withInput } from "./rebuild.ts";
 import { type Dataset, nodeOf, type PipeAction, runSchema, type Schema, type SchemaNode } from "./schema.ts";
 import { textParserOf } from "./text_form.ts";
 
 /** Kinds that take named fields, or may. */
-const FIELDS = new Set([
-  "any",
-  "unknown",
-  "custom",
-  "object",
-  "loose_object",
-  "strict_object",
-  "object_with_rest",
-  "record",
-  "variant",
-]);
+const FIELDS = new Set([...OBJECTS, "any", "unknown", "custom"]);
 
 /** Forms that were made: a lazy schema asks for the same ones at every value. */
 const forms = new WeakMap<SchemaNode, SchemaNode>();

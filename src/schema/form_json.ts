@@ -6,18 +6,9 @@ import { FormNode } from "./form_node.ts";
 import { toJsonForm } from "./json_form.ts";
 import { findOverflows } from "./json_number.ts";
 import { lazyTarget } from "./lazy_schema.ts";
-import { LISTS, partsOf } from "./parts.ts";
+import { LISTS, OBJECTS, partsOf } from "./parts.ts";
 import { explaining, type RunConfig } from "./run_config.ts";
 import { type Dataset, nodeOf, type SchemaIssue, type SchemaNode } from "./schema.ts";
-
-const OBJECTS = new Set([
-  "object",
-  "loose_object",
-  "strict_object",
-  "object_with_rest",
-  "record",
-  "variant",
-]);
 
 /** The answers of {@linkcode takesJson}: a form asks for them at every request. */
 const answers = new WeakMap<SchemaNode, boolean>();

@@ -1,21 +1,22 @@
 /**
- * Remembers what lazy schemas made of the parts of a value. A union tries each part by one option after the other, and so do
- * the unions within it: without a memory, the work would double with each level of a recursive schema.
+ * Remembers the results of lazy schemas within one run. A union tries each of its options on the
+ * same part of a value, and so do the unions within it: without a memory, the work would double
+ * with each level of a recursive schema.
  */
 import type { RunConfig } from "./run_config.ts";
 import type { Dataset, SchemaNode } from "./schema.ts";
 
 type Result = Dataset | Promise<Dataset>;
 
-/** A run is looked at once in so many lazy schemas: each look takes as long as a small schema. */
+/** One in so many calls looks at its run: a look costs as much as a small schema. */
 const SAMPLING = 64;
-/** A run that has been looked at more often is long: its results are remembered from then on. */
+/** A run with more looks than this is long. Its results are remembered from then on. */
 const MAX_LOOKS = 16;
 
-/** Of all values together. */
+/** The calls of all runs together. */
 let count = 0;
 const looks = new WeakMap<RunConfig, number>();
-/** The long run that went on last. Each run has a configuration of its own. */
+/** The last long run, by its configuration: each run has one of its own. */
 let longRun: RunConfig | undefined;
 const resultsOf = new WeakMap<RunConfig, WeakMap<SchemaNode, WeakMap<object, Result>>>();
 
@@ -56,7 +57,7 @@ function resultsIn(config: RunConfig, node: SchemaNode): WeakMap<object, Result>
 
 function copyLater(result: Promise<Dataset>): Promise<Dataset> {
   const copy = result.then(copyOf);
-  // Who asked first is told of a failure.
+  // The first caller gets the failure.
   copy.catch(() => {});
   return copy;
 }

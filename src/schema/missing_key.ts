@@ -1,4 +1,7 @@
-/** Words for keys that are missing: valibot lets the object speak of them, which knows no more than their names. */
+/**
+ * Messages for missing keys. In valibot the object reports them, which knows only their names: here
+ * the schema of the key does.
+ */
 import type { Dataset, SchemaIssue, SchemaNode } from "./schema.ts";
 
 /**
@@ -24,12 +27,12 @@ function describe(issue: { -readonly [Key in keyof SchemaIssue]: SchemaIssue[Key
   issue.message = typeof message === "function" ? message({ ...issue, type: entry.type }) : String(message);
 }
 
-/** A schema against an absence says only what it refuses; the one that it wraps knows what belongs there. */
+/** A schema such as `nonOptional` says only what it refuses: the wrapped one says what it expects. */
 function expectsOf({ type, expects, wrapped }: SchemaNode): string | null {
   return wrapped && type !== "nullable" ? expectsOf(wrapped) : expects ?? null;
 }
 
-/** The message of the schema, or of the one that it wraps. A pipe has the message of its first step. */
+/** The message of the schema, or of the wrapped one. A pipe has the message of its first step. */
 function messageOf({ message, wrapped }: SchemaNode): unknown {
   return message ?? (wrapped && messageOf(wrapped));
 }

@@ -10,6 +10,16 @@ export const LISTS: ReadonlySet<string> = new Set([
   "tuple_with_rest",
 ]);
 
+/** The kinds of objects, whose values have named fields. */
+export const OBJECTS: ReadonlySet<string> = new Set([
+  "object",
+  "loose_object",
+  "strict_object",
+  "object_with_rest",
+  "record",
+  "variant",
+]);
+
 /** The schemas that a schema is made of, those behind a lazy one apart. */
 export function partsOf({ pipe, entries, rest, item, items, key, value, options, wrapped }: SchemaNode): SchemaNode[] {
   // A pipe has the parts of its first step, too.

@@ -1,6 +1,6 @@
 /** How valibot is run: up to the first fault, or for every fault within bounds. */
 
-/** What a schema is run with. The application's global configuration of valibot has no say. */
+/** What a schema is run with, in place of the application's global configuration of valibot. */
 export interface RunConfig {
   readonly lang: undefined;
   readonly message: undefined;
@@ -18,8 +18,8 @@ const MAX_DEPTH = 32;
 /** In characters of JSON, roughly. A fault takes a hundred times the memory of the text that causes it. */
 const MAX_SIZE = 64 * 1024;
 /**
- * How often valibot may ask whether to stop: once for a fault, and once for each level above it. A union can try the same part
- * by several options, so that the faults double with each level.
+ * How often valibot may ask whether to stop: once for a fault, and once for each level above it.
+ * The options of a union can find the same faults again, so that they double with each level.
  */
 const MAX_QUESTIONS = 10_000;
 
@@ -48,7 +48,8 @@ function lengthOf(part: unknown): number {
 }
 
 /**
- * Makes valibot list all faults of a value, or stop at the first one where the value, or the work, is large.
+ * Makes valibot list all faults of a value, or stop at the first one where the value, or the work,
+ * is large.
  *
  * The value is measured at the first fault, so that valid values do not pay for it.
  */

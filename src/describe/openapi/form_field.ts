@@ -3,6 +3,7 @@ import { nodeOf, type Schema, type SchemaNode } from "../../schema/schema.ts";
 import { isBinary, mediaTypesOf } from "../json_schema/binary.ts";
 import { takesJson } from "../../schema/form_json.ts";
 import { lazyTarget } from "../../schema/lazy_schema.ts";
+import { LISTS } from "../../schema/parts.ts";
 import type { OpenAPIEncoding } from "./document.ts";
 
 /** How the fields of a form are written. */
@@ -21,8 +22,6 @@ const REPEATED: OpenAPIEncoding = { style: "form", explode: true };
 const JSON_TEXT: OpenAPIEncoding = { contentType: "application/json" };
 /** The keys stand in brackets. */
 const BRACKETED: OpenAPIEncoding = { style: "deepObject", explode: true };
-
-const LISTS = new Set(["array", "loose_tuple", "strict_tuple", "tuple", "tuple_with_rest"]);
 
 /** The fields of a form. */
 export function fieldsOf(schema: Schema): FormFields {

@@ -96,7 +96,7 @@ export class ConnectClient implements KvEngine {
     return this.#clock.now();
   }
 
-  /** Asks for that time where it is not certain any more: what is too old, and until when something is remembered, goes by it. */
+  /** Asks for the time if it has become uncertain: the ages of messages and ids are counted by it. */
   askTime(): Promise<unknown> | undefined {
     return this.#clock.isUncertain ? this.#renew() : undefined;
   }

@@ -1,45 +1,48 @@
 /**
- * The clock of a database on the network, as its answers tell it. Between them time goes on by `performance.now()`: the wall clock of
- * this machine may be set at any moment.
+ * The clock of a database on the network, read off the `Date` header of its answers. Between two
+ * answers it advances by `performance.now()`: somebody may set the wall clock at any moment.
  */
 
-/** How much later than an answer tells it may be, in milliseconds: it tells whole seconds, and some servers the same for one more. */
+/**
+ * How late the time of an answer may be, in milliseconds. The header has whole seconds, and some
+ * servers repeat one for a second more.
+ */
 export const CLOCK_PRECISION = 2_000;
-/** How often the time is noted that an answer tells, in milliseconds. */
+/** How often the time of an answer is read, in milliseconds. */
 const NOTING = 1_000;
 
-/** Knows what time it is there. */
+/** An estimate of the database's time. */
 export class DatabaseClock {
-  /** How far it is ahead of `performance.now()`, in milliseconds; undefined until an answer has told. */
+  /** The offset to `performance.now()`, in milliseconds; undefined before the first answer. */
   #ahead: number | undefined;
-  /** When an answer was looked at last, in milliseconds of `performance.now()`. */
+  /** When the last answer was read, in milliseconds of `performance.now()`. */
   #notedAt = -Infinity;
-  /** How far the wall clock of this machine was ahead of `performance.now()` then, in milliseconds. */
+  /** The offset of the wall clock to `performance.now()` at that time, in milliseconds. */
   #wallAhead = 0;
 
-  /** The time in milliseconds since 1970: that of this machine until an answer has told. */
+  /** The time in milliseconds since 1970. Before the first answer it is this machine's. */
   now(): number {
     return this.#ahead === undefined ? Date.now() : performance.now() + this.#ahead;
   }
 
-  /** Whether it is time to look at an answer: doing so with each can be measured. */
+  /** Whether the next answer should be read. Reading each one costs a measurable time. */
   get isDue(): boolean {
     return performance.now() - this.#notedAt > NOTING || this.isUncertain;
   }
 
   /**
-   * Whether the two clocks of this machine disagree how long ago an answer was looked at: its wall clock was set, and time has gone on
-   * as it did; or the machine was asleep, and `performance.now()` has stood still.
+   * Whether the two clocks of this machine disagree about the time since the last answer. Either
+   * the wall clock was set, or the machine was asleep and `performance.now()` stood still.
    */
   get isUncertain(): boolean {
     return this.#ahead !== undefined && Math.abs(wallAhead() - this.#wallAhead) > CLOCK_PRECISION;
   }
 
   /**
-   * Takes note of an answer.
+   * Reads the time of an answer.
    *
-   * @param date The time that it tells, if any.
-   * @param begin When it was asked for, in milliseconds of `performance.now()`.
+   * @param date The value of its `Date` header, if any.
+   * @param begin When the request was sent, in milliseconds of `performance.now()`.
    */
   note(date: string | null, begin: number): void {
     const now = performance.now();
@@ -47,7 +50,7 @@ export class DatabaseClock {
     this.#wallAhead = wallAhead();
     const time = Date.parse(date ?? "");
     if (Number.isNaN(time)) return;
-    // Where it agrees, what was known is more exact than what is told.
+    // The known offset is more exact than whole seconds: it stays where it agrees with the answer.
     const known = this.#ahead ?? this.#wallAhead;
     this.#ahead = Math.min(Math.max(known, time - now), time + CLOCK_PRECISION - begin);
   }

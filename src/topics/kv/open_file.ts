@@ -7,7 +7,7 @@ import { EPOCH_KEY } from "./keys.ts";
 import { ClientMissingError, openNpmFile } from "./npm_client.ts";
 import { isGranted, missingPermissions, type NeededPermission, tellMissing, toFlag } from "./permissions.ts";
 
-/** Where the command line says that the program only looks at stores: one that is not there is not made. */
+/** The command line sets this global where the program only reads stores: none is made then. */
 const ONLY_LOOKS: unique symbol = Symbol.for("webfw.onlyLooks");
 
 /** What a file is used for. */
@@ -26,13 +26,14 @@ function folderOf(path: string): string {
   return isPlainPath(path) ? path.slice(0, Math.max(1, path.lastIndexOf("/"))) : nodePath().dirname(path);
 }
 
-/** Whether a path needs no look by what knows of paths, which takes longer to load than the client of files. */
+/** Whether a path can be used as it is. `node:path` takes longer to load than the client of files. */
 function isPlainPath(path: string): boolean {
   return Deno.build.os !== "windows" && path.startsWith("/") && !path.endsWith("/");
 }
 
 /**
- * Makes sure that a file can be opened. It is opened and closed again: an application that starts need not load what uses it.
+ * Makes sure that a file can be opened: it is opened and closed again. An application that starts
+ * need not load the store for that.
  *
  * @throws {CannotOpenError} When it cannot.
  */
@@ -40,7 +41,7 @@ export async function checkFile(location: FileLocation): Promise<void> {
   try {
     (await openFile(location)).close();
   } catch (error) {
-    // Another process uses it, so that it can be opened.
+    // Another process uses the file, so it can be opened.
     if (!isBusyFile(error)) throw error;
   }
 }
@@ -68,7 +69,7 @@ export async function openFile(location: FileLocation): Promise<KvEngine> {
       const needed = isFile ? await neededPermissions(path) : [];
       throw clientMissing(path, cause, (await missingPermissions(needed)).map(toFlag));
     }
-    // Another process holds it for a few milliseconds. What else is wrong with a file is so the next time.
+    // A busy file is free again after a few milliseconds. Other faults stay.
     throw isBusyFile(cause) ? cause : cannotOpen(path, reasonOfFile(cause));
   }
 }

@@ -1,4 +1,5 @@
-/** Which permissions a store lacks, told all at once: Deno would tell of one at each attempt. */
+/** The permissions that a store lacks, all in one message: Deno itself names one at each attempt. */
+
 /** A permission that a store needs. */
 export type NeededPermission =
   | { readonly name: "read" | "write"; readonly path: string }
@@ -21,7 +22,7 @@ export async function missingPermissions(needed: readonly NeededPermission[]): P
   return missing;
 }
 
-/** A host as permissions name it. */
+/** A host as `--allow-net` takes it. */
 export function hostOf({ protocol, hostname, port }: URL): string {
   return `${hostname}:${port || (protocol === "https:" ? 443 : 80)}`;
 }
