@@ -129,7 +129,7 @@ export class Dispatcher {
       this.#host.check(raw, start);
       // Only where it can matter: to ask for a header costs as much as to find a route.
       const isUpgrade = this.#hasWebSockets && method === "GET" && asksForWebSocket(raw);
-      match = this.#tree.find(isUpgrade ? UPGRADE : method, url.slice(start, end));
+      match = this.#tree.find(isUpgrade ? UPGRADE : method, url, start, end);
     } catch (refusal) {
       return this.#refuse(refusal, new HttpRequest(new Exchange(raw, app, this.#unmatched, [], end, info), state));
     }

@@ -103,18 +103,31 @@ export class RouteTree<Entry> {
   /**
    * Finds the entry of the most specific shape that has the method; HEAD is served by GET, and an upgrade that nothing takes, too.
    *
+   * The path is not cut out of the URL: a slice and its scans cost as much as the search itself.
+   *
    * @param method The method, or {@linkcode UPGRADE}.
-   * @param path The path as it was sent.
+   * @param url The text that holds the path as it was sent.
+   * @param start The index of the path's first slash.
+   * @param end The index behind the path.
    * @throws {HTTPError} With 400 when the path is malformed, 404 when nothing matches it, 405 when nothing has the method, 426 when
    * only WebSockets are served.
    */
-  find(method: string, path: string): Match<Entry> {
-    const text = path.includes("%") ? decodePath(path) : path;
-    if (text.includes("/.") || text !== path) refuseDotSegments(text);
-    const match = search(this.#root, text, 1, 0, method) ??
-      (method === UPGRADE ? search(this.#root, text, 1, 0, "GET") : undefined);
-    if (match === undefined) throw this.#refusal(text, method);
-    return text === path ? match : { entry: match.entry, values: match.values.map(withSlashes) };
+  find(method: string, url: string, start = 0, end: number = url.length): Match<Entry> {
+    if (stands("%", url, start, end)) {
+      const path = decodePath(url.slice(start, end));
+      refuseDotSegments(path);
+      const { entry, values } = this.#search(method, path, 0, path.length);
+      return { entry, values: values.map(withSlashes) };
+    }
+    if (stands(".", url, start, end)) refuseDotSegments(url.slice(start, end));
+    return this.#search(method, url, start, end);
+  }
+
+  #search(method: string, text: string, start: number, end: number): Match<Entry> {
+    const match = search(this.#root, text, start + 1, end, 0, method) ??
+      (method === UPGRADE ? search(this.#root, text, start + 1, end, 0, "GET") : undefined);
+    if (match === undefined) throw this.#refusal(text.slice(start, end), method);
+    return match;
   }
 
   #refusal(path: string, method: string): HTTPError {
@@ -144,33 +157,40 @@ function pick<Entry>(methods: Methods<Entry>, method: string): Entry | undefined
 }
 
 function entryOf<Entry>(methods: Methods<Entry>, method: string): Entry | undefined {
-  return methods.find((known) => known.method === method)?.entry;
+  for (let index = 0; index < methods.length; index++) {
+    const known = methods[index]!;
+    if (known.method === method) return known.entry;
+  }
+  return undefined;
 }
 
 /**
  * Visits matching shapes, the most specific first, until one of them has the method.
  *
- * @param start Where the segment starts; beyond the path's end where there is none left.
- * @param names How many parameters stand before it.
+ * @param text The text that holds the path.
+ * @param start The index of the segment; above `end` where there is none left.
+ * @param end The index behind the path.
+ * @param names The number of parameters before the segment.
  */
 function search<Entry>(
   node: Node<Entry>,
-  path: string,
+  text: string,
   start: number,
+  end: number,
   names: number,
   method: string,
 ): Match<Entry> | undefined {
-  if (start > path.length) return matchOf(node.entries, method, names);
-  const end = segmentEnd(path, start);
-  const literal = node.literals.at(path, start, end);
-  const found = literal && search(literal, path, end + 1, names, method);
+  if (start > end) return matchOf(node.entries, method, names);
+  const stop = segmentEnd(text, start, end);
+  const literal = node.literals.at(text, start, stop);
+  const found = literal && search(literal, text, stop + 1, end, names, method);
   if (found !== undefined) return found;
-  if (node.name && end > start) {
-    const named = search(node.name, path, end + 1, names + 1, method);
-    if (named !== undefined) return withValue(named, names, path.slice(start, end));
+  if (node.name && stop > start) {
+    const named = search(node.name, text, stop + 1, end, names + 1, method);
+    if (named !== undefined) return withValue(named, names, text.slice(start, stop));
   }
-  const rest = start < path.length ? matchOf(node.rest, method, names + 1) : undefined;
-  return rest && withValue(rest, names, path.slice(start));
+  const rest = start < end ? matchOf(node.rest, method, names + 1) : undefined;
+  return rest && withValue(rest, names, text.slice(start, end));
 }
 
 /** A match whose values are filled in on the way back to the root, when there is no doubt any more. */
@@ -192,16 +212,22 @@ function withValue<Entry>(match: Match<Entry>, index: number, value: string): Ma
 function collectMethods<Entry>(node: Node<Entry>, path: string, start: number, methods: Set<string>): void {
   const add = (entries: Methods<Entry>) => entries.forEach(({ method }) => methods.add(method));
   if (start > path.length) return add(node.entries);
-  const end = segmentEnd(path, start);
+  const end = segmentEnd(path, start, path.length);
   const literal = node.literals.at(path, start, end);
   if (literal) collectMethods(literal, path, end + 1, methods);
   if (node.name && end > start) collectMethods(node.name, path, end + 1, methods);
   if (start < path.length) add(node.rest);
 }
 
-function segmentEnd(path: string, start: number): number {
-  const end = path.indexOf("/", start);
-  return end < 0 ? path.length : end;
+function segmentEnd(text: string, start: number, end: number): number {
+  const slash = text.indexOf("/", start);
+  return slash < 0 || slash > end ? end : slash;
+}
+
+/** Whether a character stands in a part of a text. */
+function stands(character: string, text: string, start: number, end: number): boolean {
+  const index = text.indexOf(character, start);
+  return index >= 0 && index < end;
 }
 
 /** Stands for an escaped slash, which does not separate. No decoded text can hold it: it is half a character. */
