@@ -1,25 +1,32 @@
 /** Looks behind lazy schemas. */
 import type { SchemaNode } from "./schema.ts";
 
+/** What a getter gives. */
+type Given = SchemaNode | Promise<SchemaNode>;
+
+const given = new WeakMap<NonNullable<SchemaNode["getter"]>, Given>();
+
 /**
- * Targets by getter: a getter may make a new schema each time, which would never come to an end.
+ * What the getter of a lazy schema gives for a value. A getter that takes no value is asked once: it may make a new schema each
+ * time, of which nothing would be known, neither its forms nor what it made of the same value before.
  */
-const targets = new WeakMap<(input: unknown) => unknown, SchemaNode>();
+export function lazyGiven({ getter }: SchemaNode, input: unknown): Given {
+  const known = given.get(getter!);
+  if (known) return known;
+  const result: Given = getter!(input);
+  if (getter!.length > 0) return result;
+  given.set(getter!, result);
+  // The next value may have more luck. Who waits for it is told all the same.
+  if (result instanceof Promise) result.catch(() => given.delete(getter!));
+  return result;
+}
 
 /**
  * What a lazy schema stands for; undefined where that depends on the value, or has to be waited
  * for.
  */
-export function lazyTarget({ getter }: SchemaNode): SchemaNode | undefined {
-  if (getter === undefined || getter.length > 0) return undefined;
-  const known = targets.get(getter);
-  if (known) return known;
-  const target = getter(undefined) as SchemaNode | Promise<SchemaNode>;
-  if (target instanceof Promise) {
-    // Nobody waits for it.
-    target.catch(() => {});
-    return undefined;
-  }
-  targets.set(getter, target);
-  return target;
+export function lazyTarget(node: SchemaNode): SchemaNode | undefined {
+  if (node.getter === undefined || node.getter.length > 0) return undefined;
+  const target = lazyGiven(node, undefined);
+  return target instanceof Promise ? undefined : target;
 }

@@ -1,6 +1,7 @@
 /** Makes a schema again from other parts: the one way in which webfw adapts a schema to text or to JSON. */
 import * as v from "valibot";
 import { runLazy } from "./lazy_results.ts";
+import { lazyGiven } from "./lazy_schema.ts";
 import { describeMissingKeys } from "./missing_key.ts";
 import type { ActionNode } from "./genuine.ts";
 import { type Dataset, fallsBack, type PipeAction, type SchemaNode } from "./schema.ts";
@@ -167,10 +168,10 @@ function again(
 }
 
 /** Made anew in any case: what is laid around a lazy schema, such as `v.cache`, closes over its getter. */
-function lazy({ getter, async: isAsync }: SchemaNode, map: MapPart): SchemaNode {
-  const form = isAsync
-    ? v.lazyAsync(async (input) => map(await getter!(input)) as never)
-    : v.lazy((input) => map(getter!(input)) as never);
+function lazy(declared: SchemaNode, map: MapPart): SchemaNode {
+  const form = declared.async
+    ? v.lazyAsync(async (input) => map(await lazyGiven(declared, input)) as never)
+    : v.lazy((input) => map(lazyGiven(declared, input) as SchemaNode) as never);
   const node = form as unknown as SchemaNode;
   return { ...node, "~run": (dataset, config) => runLazy(node, dataset, config) };
 }
