@@ -21,7 +21,8 @@ export type Schemas = Readonly<Record<string, Schema>>;
 export type OutputOf<Given> = Given extends Schema<unknown, infer Value> ? Value : unknown;
 
 /** Says what is wrong where schemas are not given by name. */
-export type NotSchemas<Given> = Given extends Schema ? Mistake<"Give each schema by its name: { name: schema }">
+export type NotSchemas<Given> = Given extends Schema | { readonly "~standard": unknown }
+  ? Mistake<"Give each schema by its name: { name: schema }">
   : Mistake<`'${NamesOfOthers<Given>}' must be a valibot schema`>;
 
 /** The names under which something else than a schema stands. */

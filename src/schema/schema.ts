@@ -114,9 +114,9 @@ export function schemaFault(value: unknown): string {
   const vendor = vendorOf(value);
   if (vendor !== undefined && vendor !== "valibot") return `must be a valibot schema, got one of ${vendor}`;
   const parts = typeof value === "object" && value !== null ? Object.values(value) : [];
-  return parts.length > 0 && parts.every(isSchema)
-    ? "must be one valibot schema, write v.object({ … }) around the entries"
-    : "must be a valibot schema";
+  if (parts.length === 0 || !parts.every(isSchema)) return "must be a valibot schema";
+  const cure = Array.isArray(value) ? "write v.array(…) for a list" : "write v.object({ … }) around the entries";
+  return `must be one valibot schema, ${cure}`;
 }
 
 function vendorOf(value: unknown): string | undefined {

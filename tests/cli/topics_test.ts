@@ -58,8 +58,8 @@ Deno.test("webfw topics makes no store where there is none, and says so", async 
         cwd,
         env: { WEBFW_TOPICS: path },
       });
-      const message = `Cannot open the store of topics "${path}": there is none, ` +
-        "name the file of the application, which makes it when it starts";
+      const message = `Cannot open the store of topics "${path}": there is no such file, ` +
+        "start the application with its durable topics once, or name another file in WEBFW_TOPICS";
       assertEquals([code, stdout, stderr.split("\n").at(-1)], [1, "", `error: ${message}`]);
     }
   }

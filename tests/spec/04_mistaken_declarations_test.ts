@@ -56,6 +56,20 @@ Deno.test("Entries in place of a schema are an error that says how to wrap them"
   for (const [declare, message] of table) assertEquals(refusalOf(declare), message);
 });
 
+Deno.test("A list of schemas in place of one is an error that names v.array()", () => {
+  const list: Untyped = [v.object({ title: v.string() })];
+  const cure = "must be one valibot schema, write v.array(…) for a list";
+  assertEquals(
+    refusalOf(() => new App().post("/a", { body: list }, handler)),
+    `Cannot register POST /a: "body" ${cure}`,
+  );
+  assertEquals(
+    refusalOf(() => new App().get("/a", { response: list }, handler)),
+    `Cannot register GET /a: "response" ${cure}`,
+  );
+  assertEquals(refusalOf(() => Form(list)), `Cannot declare a form: the argument ${cure}`);
+});
+
 Deno.test("A schema of another library is an error that says which library it is of", () => {
   const zod = "must be a valibot schema, got one of zod";
   const table: [declare: () => unknown, message: string][] = [

@@ -56,7 +56,10 @@ export async function openFile(location: FileLocation): Promise<KvEngine> {
   const isFile = path !== IN_MEMORY;
   const onlyLooks = Reflect.get(globalThis, ONLY_LOOKS) === true;
   if (isFile && onlyLooks && await isMissing(path)) {
-    throw cannotOpen(path, "there is none, name the file of the application, which makes it when it starts");
+    throw cannotOpen(
+      path,
+      "there is no such file, start the application with its durable topics once, or name another file in WEBFW_TOPICS",
+    );
   }
   const hasClient = hasOwnClient();
   // The addon of npm's client asks nobody for permissions.
