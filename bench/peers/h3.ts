@@ -58,7 +58,7 @@ for (let index = 0; index < fillerRoutes; index++) {
     },
   );
 }
-app.get("/text", async (event) => {
+app.get("/text", async () => {
   return GREETING;
 });
 app.get("/users/:id", async (event) => {
