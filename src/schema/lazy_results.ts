@@ -12,13 +12,43 @@ type Result = Dataset | Promise<Dataset>;
 const SAMPLING = 64;
 /** A run with more looks than this is long. Its results are remembered from then on. */
 const MAX_LOOKS = 16;
+/**
+ * How many remembered faults one run hands out again. Both parts of an intersection list the faults
+ * of what they share: their number would double with each level.
+ */
+const MAX_REPEATED = 1_000;
 
 /** The calls of all runs together. */
 let count = 0;
-const looks = new WeakMap<RunConfig, number>();
-/** The last long run, by its configuration: each run has one of its own. */
+/** Each run has a configuration of its own. */
+const runs = new WeakMap<RunConfig, Run>();
+/** The configuration of the last long run. */
 let longRun: RunConfig | undefined;
-const resultsOf = new WeakMap<RunConfig, WeakMap<SchemaNode, WeakMap<object, Result>>>();
+
+/** What is known of one run. */
+class Run {
+  /** How often it was looked at. */
+  looks = 0;
+  /** How many faults were handed out again. */
+  repeated = 0;
+  readonly #results = new WeakMap<SchemaNode, WeakMap<object, Result>>();
+
+  /** The results of a schema by the parts of the value. */
+  of(node: SchemaNode): WeakMap<object, Result> {
+    let results = this.#results.get(node);
+    if (!results) this.#results.set(node, results = new WeakMap());
+    return results;
+  }
+
+  /** Hands out a remembered result. */
+  repeat(dataset: Dataset): Dataset {
+    const { issues } = dataset;
+    if (!issues) return copyOf(dataset);
+    const isOften = this.repeated >= MAX_REPEATED;
+    this.repeated += issues.length;
+    return copyOf(isOften ? { ...dataset, issues: [issues[0]] } : dataset);
+  }
+}
 
 /**
  * Runs a lazy schema; in a long run, once for each part of the value.
@@ -33,26 +63,23 @@ export function runLazy(node: SchemaNode, dataset: Dataset, config: RunConfig): 
   longRun = config;
   const { value } = dataset;
   if (typeof value !== "object" || value === null) return node["~run"](dataset, config);
-  const results = resultsIn(config, node);
+  const run = runOf(config);
+  const results = run.of(node);
   const known = results.get(value);
-  if (known) return known instanceof Promise ? known.then(copyOf) : copyOf(known);
+  if (known) return known instanceof Promise ? known.then((dataset) => run.repeat(dataset)) : run.repeat(known);
   const result = node["~run"](dataset, config);
   results.set(value, result instanceof Promise ? copyLater(result) : copyOf(result));
   return result;
 }
 
-function isLong(config: RunConfig): boolean {
-  const number = (looks.get(config) ?? 0) + 1;
-  looks.set(config, number);
-  return number > MAX_LOOKS;
+function runOf(config: RunConfig): Run {
+  let run = runs.get(config);
+  if (!run) runs.set(config, run = new Run());
+  return run;
 }
 
-function resultsIn(config: RunConfig, node: SchemaNode): WeakMap<object, Result> {
-  let ofRun = resultsOf.get(config);
-  if (!ofRun) resultsOf.set(config, ofRun = new WeakMap());
-  let results = ofRun.get(node);
-  if (!results) ofRun.set(node, results = new WeakMap());
-  return results;
+function isLong(config: RunConfig): boolean {
+  return ++runOf(config).looks > MAX_LOOKS;
 }
 
 function copyLater(result: Promise<Dataset>): Promise<Dataset> {

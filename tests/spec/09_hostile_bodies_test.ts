@@ -199,6 +199,32 @@ for (const [kind, schemaOf] of EXPRESSIONS) {
   });
 }
 
+/** Both parts of the intersection read the same key, so that each of its faults is found twice. */
+function nestedIntersection(leaf: v.GenericSchema): v.GenericSchema {
+  const both = v.lazy(() => v.intersect([v.object({ of: part }), v.object({ of: part })]));
+  const part: v.GenericSchema = v.lazy((input) => typeof input === "object" ? both : leaf);
+  return both;
+}
+
+Deno.test("Faults that both parts of an intersection find do not double with each level", async () => {
+  const depth = 24;
+  const text = (value: number) => `${'{"of":'.repeat(depth)}${value}${"}".repeat(depth)}`;
+  const { errors } = await refuse(nestedIntersection(v.string()), text(1));
+  assert(errors.length > 0);
+  for (const { path } of errors) assertEquals(path, Array(depth).fill("of"));
+  const app = new App();
+  app.post("/", { body: nestedIntersection(v.number()) }, async (_request, { body }) => body);
+  await using client = new TestClient(app);
+  const reply = await client.post("/", { body: text(1), headers: { "content-type": "application/json" } });
+  assertEquals(await reply.text(), text(1));
+});
+
+Deno.test("A small body with many faults deep in it is looked through up to a bound", async () => {
+  const counter = new FaultCounter();
+  const { errors } = await refuse(commentSchema(counter.message), commentsOf(15, 20_000));
+  assert(errors.length > 100 && counter.found < 15_000, `${counter.found} faults were found`);
+});
+
 Deno.test("A form's part that several options of a union try is read a bounded number of times", async () => {
   let read = 0;
   const leaf = v.pipe(v.number(), v.check(() => ++read > 0));
