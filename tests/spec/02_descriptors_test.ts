@@ -73,6 +73,9 @@ Deno.test({
     assert(stdout.endsWith("run resolved\n"), stdout);
     const lines = stderr.trimEnd().split("\n");
     for (const line of lines) assert(new RegExp(`^${WARNING}$`).test(line), line);
+    const times = lines.map((line) => Date.parse(line.slice(0, line.indexOf(" "))));
+    // It is logged once a second.
+    for (const [index, time] of times.slice(1).entries()) assert(time - times[index]! >= 990, stderr);
   },
 });
 

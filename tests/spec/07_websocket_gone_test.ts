@@ -13,12 +13,9 @@ const TOLERANCE = 4;
 const PROGRAM = `
 import { App } from "${CORE}";
 const app = new App();
-let upgrades = 0;
 app.get("/", async () => "served");
 app.get("/descriptors", async () => [...Deno.readDirSync("/proc/self/fd")].length);
-app.get("/upgrades", async () => upgrades);
 app.websocket("/chat", async (socket) => {
-  upgrades++;
   for await (const message of socket) await socket.send(message);
 });
 await app.run({ port: 0, onListen: ({ port }) => console.log("port " + port) });

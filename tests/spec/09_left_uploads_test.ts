@@ -50,6 +50,9 @@ Deno.test({
     await leave(folder.path, "webfw-upload-unlocked", { lock: "" });
     await leave(folder.path, "webfw-upload-bare", { lock: null });
     await leave(folder.path, "other-upload-dead");
+    // Only root can give a folder away.
+    const isRoot = Deno.uid() === 0;
+    if (isRoot) await Deno.chown(await leave(folder.path, "webfw-upload-another"), 65534, 65534);
     const target = await leave(elsewhere.path, "webfw-upload-target");
     await Deno.symlink(target, folder.within("webfw-upload-link"));
     await Deno.writeTextFile(folder.within("webfw-upload-file"), "");
@@ -59,6 +62,7 @@ Deno.test({
     assertEquals(await start(folder.path), "");
     assertEquals(namesIn(folder.path), [
       "other-upload-dead",
+      ...(isRoot ? ["webfw-upload-another"] : []),
       "webfw-upload-bare",
       "webfw-upload-file",
       "webfw-upload-held",

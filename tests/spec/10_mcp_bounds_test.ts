@@ -93,7 +93,13 @@ Deno.test("What is told of a failed call has 1 MiB at most", async () => {
   app.get("/text", { tool: true }, async function own() {
     return text("x".repeat(2 * MIB), { status: 503 });
   });
+  app.get("/bytes", { tool: true }, async function bytes() {
+    // Each byte that is no UTF-8 becomes a character of three bytes.
+    return new Response(new Uint8Array(MIB).fill(0xff), { status: 503, headers: { "content-type": "text/plain" } });
+  });
   const agent = new Agent(app);
+  const { isError, content: [cut] } = await agent.call("bytes");
+  assertEquals([isError, new TextEncoder().encode(cut?.text).length <= MIB], [true, true]);
   assertEquals(textOf(await agent.call("fail", { n: 0 })), "Status 418: its text is larger than 1048576 bytes");
   assertEquals(textOf(await agent.call("own")), "Status 503: its text is larger than 1048576 bytes");
   for (const n of [0, 1, 2]) {

@@ -66,6 +66,17 @@ Deno.test("The time of a database goes on as time does, whatever becomes of this
   assertEquals([clock.isDue, clock.isUncertain], [true, false]);
 });
 
+Deno.test("An answer that was long on its way does not set the time of a database back", () => {
+  using machine = new Machine();
+  const clock = new DatabaseClock();
+  machine.answer(clock);
+  for (const took of [500, 2_500, 9_700]) {
+    machine.pass(took);
+    machine.answer(clock, took);
+    assertEquals(machine.errorOf(clock), 0);
+  }
+});
+
 Deno.test("After a sleep the time of a database is not certain, until an answer has told it", () => {
   using machine = new Machine();
   const clock = new DatabaseClock();
