@@ -39,7 +39,8 @@ export function checkErrorShape(shape: ErrorShape): void {
 const REPLIES = {
   Problem: { description: "The request was refused, or failed.", model: Problem },
   ValidationProblem: {
-    description: "The input does not fit what is described here. All faults are told.",
+    description:
+      "The input does not fit what is described here. The faults are listed; of a large body it is the first one.",
     model: ValidationProblem,
   },
 } as const;
