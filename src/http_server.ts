@@ -17,8 +17,18 @@ const LOG_INTERVAL_MS = 1_000;
 /** How many of Deno's servers are kept for the sake of their connections. */
 const MAX_SERVERS = 32;
 
+/**
+ * Descriptors that are left to the program when clients have taken all others. Without any, Deno 2.9 does not fail where it loads a
+ * module that was not needed before: the process ends.
+ */
+const SPARE = 8;
+/** What is opened to keep a descriptor. */
+const NOTHING = "/dev/null";
+
 /** "Too many open files", of the process and of the system, as Linux, macOS and Windows number it. */
 const OUT_OF_DESCRIPTORS = /\(os error (?:23|24|10024)\)/;
+
+const AT_LIMIT = "The limit of open files is reached";
 
 /** One of Deno's servers, with the time for which it accepted connections. */
 interface Accepting {
@@ -38,6 +48,7 @@ export class HttpServer {
   #isShutDown = false;
   #pause: ReturnType<typeof setTimeout> | undefined;
   #lastLog = -Infinity;
+  readonly #spare = new SpareDescriptors();
 
   /**
    * Listens.
@@ -48,6 +59,7 @@ export class HttpServer {
     this.#options = options;
     this.#handler = handler;
     this.#listen(options);
+    this.#spare.keep();
   }
 
   /** Resolves when the server ends by itself, and rejects when it cannot go on. */
@@ -59,6 +71,7 @@ export class HttpServer {
   async shutdown(): Promise<void> {
     this.#isShutDown = true;
     clearTimeout(this.#pause);
+    this.#spare.release();
     await Promise.all(this.#servers.map(({ server }) => server.shutdown()));
   }
 
@@ -74,19 +87,24 @@ export class HttpServer {
 
   #recover(error: unknown, address: Deno.Addr): void {
     if (this.#isShutDown) return;
+    this.#spare.release();
     const isTaken = error instanceof Deno.errors.AddrInUse;
     if (!isTaken && !OUT_OF_DESCRIPTORS.test(String(error))) return this.#finished.reject(error);
+    this.#forgetOne();
+    this.#wait(isTaken ? "Another program has taken the address" : AT_LIMIT, address);
+  }
+
+  #wait(reason: string, address: Deno.Addr): void {
     const now = performance.now();
     if (now - this.#lastLog >= LOG_INTERVAL_MS) {
       this.#lastLog = now;
-      const reason = isTaken ? "Another program has taken the address" : "The limit of open files is reached";
       log("warn", `${reason}: no connections are accepted until that ends`);
     }
-    this.#forgetOne();
     this.#pause = setTimeout(() => this.#listenAgain(address), PAUSE_MS);
   }
 
   #listenAgain(address: Deno.Addr): void {
+    if (!this.#spare.keep()) return this.#wait(AT_LIMIT, address);
     const { path } = this.#options;
     try {
       if (path !== undefined) Deno.removeSync(path);
@@ -109,4 +127,36 @@ export class HttpServer {
     this.#servers = this.#servers.filter((one) => one !== shortest);
     shortest.server.shutdown().catch(() => {});
   }
+}
+
+/** Descriptors that are kept until they are needed, where the program may open what keeps them. */
+class SpareDescriptors {
+  readonly #files: Deno.FsFile[] = [];
+
+  /** Keeps them. False where there would not be as many again for clients: none is kept then. */
+  keep(): boolean {
+    if (!mayOpen()) return true;
+    try {
+      while (this.#files.length < 2 * SPARE) this.#files.push(Deno.openSync(NOTHING));
+      this.#close(SPARE);
+      return true;
+    } catch {
+      this.release();
+      return false;
+    }
+  }
+
+  /** Leaves them to the program. */
+  release(): void {
+    this.#close(this.#files.length);
+  }
+
+  #close(count: number): void {
+    for (const file of this.#files.splice(0, count)) file.close();
+  }
+}
+
+function mayOpen(): boolean {
+  if (Deno.build.os === "windows") return false;
+  return Deno.permissions.querySync({ name: "read", path: NOTHING }).state === "granted";
 }

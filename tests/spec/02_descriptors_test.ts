@@ -3,6 +3,7 @@
 import { assert, assertEquals } from "@std/assert";
 import { ChildProgram, CORE } from "./support/child_program.ts";
 import { exchange, RawConnection } from "./support/raw_connection.ts";
+import { upgradeRequest } from "./support/raw_socket.ts";
 import { SocketClient } from "./support/socket_client.ts";
 import { TemporaryFolder } from "./support/temporary_folder.ts";
 
@@ -10,6 +11,15 @@ const PROGRAM = `
 import { App } from "${CORE}";
 const app = new App();
 app.get("/", async () => "served");
+app.get("/free", async () => {
+  const files = [];
+  try {
+    for (;;) files.push(Deno.openSync("/dev/null"));
+  } catch {
+    for (const file of files) file.close();
+    return files.length;
+  }
+});
 app.websocket("/echo", async (socket) => {
   for await (const message of socket) await socket.send(message);
 });
@@ -76,6 +86,37 @@ Deno.test({
     const times = lines.map((line) => Date.parse(line.slice(0, line.indexOf(" "))));
     // It is logged once a second.
     for (const [index, time] of times.slice(1).entries()) assert(time - times[index]! >= 990, stderr);
+  },
+});
+
+Deno.test({
+  name: "When the file descriptors run out, some are left to the program, which may load a module with them",
+  ignore: Deno.build.os === "windows",
+  fn: async () => {
+    await using child = await ChildProgram.start(PROGRAM.replace("LISTEN", "{ port: 0 }"), {
+      descriptors: DESCRIPTORS,
+    });
+    const port = await child.port();
+    using kept = await RawConnection.open(port);
+    const free = async (): Promise<number> => {
+      await kept.write(GET.replace("/", "/free"));
+      return Number((await kept.reply()).body);
+    };
+    await free();
+    for (let round = 1; round <= 2; round++) {
+      await flood(() => Deno.connect({ hostname: "127.0.0.1", port }), async () => {
+        await child.printed(Array(round).fill(WARNING).join("\n(?:.*\n)*"));
+        const left = await free();
+        assert(left >= 8, `${left} are left`);
+      });
+      await eventually(() => exchange(port, GET));
+    }
+    await flood(() => Deno.connect({ hostname: "127.0.0.1", port }), async () => {
+      await kept.write(upgradeRequest("/echo"));
+      assertEquals((await kept.reply(true)).status, 101);
+    });
+    child.signal("SIGTERM");
+    assertEquals((await child.end()).code, 0);
   },
 });
 
