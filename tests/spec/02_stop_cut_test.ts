@@ -38,6 +38,7 @@ app.post("/hangs", { form: Form(v.object({ file: UploadFile })) }, async () => {
 app.get("/text", { deps }, async () => "x".repeat(LARGE));
 app.get("/response", { deps }, async () => new Response(new Uint8Array(LARGE)));
 app.get("/blob", { deps }, async () => new Blob([new Uint8Array(LARGE)]));
+app.get("/file", { deps }, async () => await file(Deno.env.get("SERVED_FILE")));
 app.get("/own", { deps }, async () => new Response(new ReadableStream({ pull: (to) => to.enqueue(new Uint8Array(65536)) })));
 await app.run({ port: 0, gracePeriod: GRACE, onListen: ({ port }) => console.log("port " + port) });
 console.log("run resolved");
@@ -114,6 +115,31 @@ for (const path of ["/text", "/response", "/blob", "/own"]) {
     assertEquals(stderr.match(/ WARN /g)?.length, 1, stderr);
   });
 }
+
+Deno.test("A reply that its client goes on reading is not cut off at half of the grace period", async () => {
+  await using folder = await TemporaryFolder.make();
+  const path = folder.within("large");
+  await Deno.writeFile(path, new Uint8Array(64 * MEBIBYTE));
+  await using child = await ChildProgram.start(program({ gracePeriod: 4_000 }), { env: { SERVED_FILE: path } });
+  using connection = await Deno.connect({ hostname: "127.0.0.1", port: await child.port() });
+  await connection.write(new TextEncoder().encode("GET /file HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n"));
+  await child.printed("begins");
+  child.signal("SIGTERM");
+  const begin = performance.now();
+  const chunk = new Uint8Array(64 * KIBIBYTE);
+  let size = 0;
+  for (;;) {
+    const read = await connection.read(chunk);
+    if (read === null) break;
+    size += read;
+    // A slow client, until some time after the half of the grace period.
+    if (performance.now() - begin < 2_600) await new Promise((resolve) => setTimeout(resolve, 10));
+  }
+  assert(size > 64 * MEBIBYTE, `${size} bytes`);
+  const { code, stdout, stderr } = await child.end();
+  assertEquals([code, stderr], [0, ""]);
+  assert(stdout.endsWith("cleaned up\nlifespan ends\nrun resolved\nprogram ends\n"), stdout);
+});
 
 Deno.test("A preflight that was answered is no request in flight", async () => {
   await using child = await ChildProgram.start(program({ gracePeriod: 4_000 }));
