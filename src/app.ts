@@ -257,7 +257,7 @@ export class App<State = Record<string, unknown>> extends RouteScope<State, ""> 
    *
    * @param handler Gets every error reply as an `HTTPError`, and gives the reply, or nothing for the default one.
    * @param shape The schema of the replies' body, for the document, and their content type.
-   * @throws {TypeError} When the shape has no schema, or more than a schema and a content type.
+   * @throws {TypeError} When the handler is no function; when the shape has no schema, or more than a schema and a content type.
    * @throws {RouteError} With code `conflict`, when there is one already; `frozen`, when the application serves.
    */
   onError(handler: ErrorHandler<State>, shape?: ErrorShape): void {

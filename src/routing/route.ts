@@ -89,7 +89,10 @@ function checkHandler(
 }
 
 function checkDeclaration(options: RouteDeclaration, name: string): void {
-  const { response, body } = options;
+  const { response, body, tags } = options;
+  if (tags !== undefined && !Array.isArray(tags)) {
+    throw new TypeError(`Cannot register ${name}: "tags" must be a list of texts, write tags: ["books"]`);
+  }
   for (
     const [key, schema] of Object.entries({
       response,

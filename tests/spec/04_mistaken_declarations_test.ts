@@ -70,6 +70,17 @@ Deno.test("A list of schemas in place of one is an error that names v.array()", 
   assertEquals(refusalOf(() => Form(list)), `Cannot declare a form: the argument ${cure}`);
 });
 
+Deno.test("Tags that are one text, and an error handler that is no function, are errors that name the cure", () => {
+  const tags: Untyped = "books";
+  const message = 'Cannot register GET /a: "tags" must be a list of texts, write tags: ["books"]';
+  assertEquals(refusalOf(() => new App().get("/a", { tags }, handler)), message);
+  const onError: Untyped = { schema: v.string() };
+  assertEquals(
+    refusalOf(() => new App().onError(onError)),
+    "Cannot set the error handler: it must be a function, got object; write (error, request) => …",
+  );
+});
+
 Deno.test("A schema of another library is an error that says which library it is of", () => {
   const zod = "must be a valibot schema, got one of zod";
   const table: [declare: () => unknown, message: string][] = [
