@@ -62,7 +62,9 @@ export function describeError(thrown: unknown): string {
 export function muteNextWarning(start: string): true {
   const { warn } = console;
   const filtered = (...parts: unknown[]): void => {
-    if (!String(parts[0]).startsWith(start)) return warn.apply(console, parts);
+    const [first] = parts;
+    // Not every value can be made a text.
+    if (typeof first !== "string" || !first.startsWith(start)) return warn.apply(console, parts);
     if (console.warn === filtered) console.warn = warn;
   };
   console.warn = filtered;

@@ -1,5 +1,5 @@
 import { assert, assertEquals, assertFalse, assertMatch, assertStringIncludes } from "@std/assert";
-import { describeError, log } from "../../src/log.ts";
+import { describeError, log, muteNextWarning } from "../../src/log.ts";
 import { ChildProgram } from "../spec/support/child_program.ts";
 import { CapturedLog } from "../spec/support/captured_log.ts";
 
@@ -155,4 +155,18 @@ Deno.test("As JSON an entry is one object, on a terminal, too", async () => {
   const { stderr } = await child.end();
   const { time: _time, ...entry } = JSON.parse(stderr);
   assertEquals(entry, { level: "error", message: "A request failed", error: "Error: a\n    at b" });
+});
+
+Deno.test("Of the warnings of a program only the one that is to be kept back is, whatever else they are made of", () => {
+  const { warn } = console;
+  const told: unknown[] = [];
+  console.warn = (first) => told.push(first);
+  try {
+    muteNextWarning("Deno.serve: ");
+    const warnings = [Object.create(null), Symbol("a"), undefined, "Deno.serve: once", "Deno.serve: twice"];
+    for (const warning of warnings) console.warn(warning);
+    assertEquals(told, warnings.toSpliced(3, 1));
+  } finally {
+    console.warn = warn;
+  }
 });
