@@ -85,10 +85,12 @@ export function resolveLimits(
   const limits = readOptions<Limits>(given, DEFAULT_LIMITS, `set the limits of ${owner}`);
   for (const [key, value] of Object.entries(limits) as [keyof Limits, number][]) {
     if (key === "readTimeout") resolved[key] = toMilliseconds(value, `the readTimeout of ${owner}`);
-    else if (typeof value === "number" && value > 0) resolved[key] = value;
-    else {throw new RangeError(
-        `Cannot set the limits of ${owner}: "${key}" must be a positive number, got ${quote(value)}`,
-      );}
+    else resolved[key] = toBound(value, key, owner);
   }
   return resolved;
+}
+
+function toBound(value: number, key: keyof Limits, owner: string): number {
+  if (typeof value === "number" && value > 0) return value;
+  throw new RangeError(`Cannot set the limits of ${owner}: "${key}" must be a positive number, got ${quote(value)}`);
 }
