@@ -137,6 +137,7 @@ export class App<State = Record<string, unknown>> extends RouteScope<State, ""> 
     endStreams: () => this.#endStreams(),
     owner: this,
     pending: () => this.#dispatcher?.pending,
+    hasBrokenSockets: () => this.#dispatcher?.links.hasBroken ?? false,
     giveUp: () => this.#topics.giveUp(),
     stop: () => this.#unwind(),
   };

@@ -107,6 +107,8 @@ export interface Servable {
   readonly owner: object;
   /** Requests and what replies have left to do; none before the first request. */
   pending(): PendingWork | undefined;
+  /** Whether the platform may keep WebSockets whose clients have gone. */
+  hasBrokenSockets(): boolean;
   /** Waits no longer for what is being published. */
   giveUp(): void;
   /** Closes what was opened. */
@@ -175,8 +177,8 @@ export async function serve(app: Servable, options: RunOptions): Promise<void> {
   // Connections cannot be cut once the server shuts down, and would keep the process that was told to end.
   if (stop.end === "late") Deno.exit(1);
   // When the program has done what comes after run(), if it waits for that.
-  if (stop.end === "cut") addEventListener("load", () => Deno.exit());
-  // Nor can a WebSocket whose client takes nothing: it has been given up, but the platform goes on with it.
+  if (stop.end === "cut" || app.hasBrokenSockets()) addEventListener("load", () => Deno.exit());
+  // Connections that are left hold the process no longer than this.
   Deno.unrefTimer(setTimeout(() => Deno.exit(), Math.max(0, stop.begin + grace - performance.now())));
 }
 

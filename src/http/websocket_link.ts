@@ -45,6 +45,8 @@ export class WebSocketLink {
   #closed: WebSocketClosedError | null = null;
   #timer: ReturnType<typeof setTimeout>;
   #quietLooks = 0;
+  /** Whether it has not ended by the closing handshake. */
+  isBroken = true;
 
   /**
    * Takes a socket that is about to open.
@@ -66,7 +68,11 @@ export class WebSocketLink {
     socket.onopen = () => this.#open();
     socket.onmessage = ({ data }) => this.#take(typeof data === "string" ? data : new Uint8Array(data));
     // The platform tells of some ends twice, and says 0 or what it would have liked to send where the connection broke off.
-    socket.onclose = ({ wasClean, code, reason }) => wasClean ? this.#end(code, reason) : this.#end(1006, "");
+    socket.onclose = ({ wasClean, code, reason }) => {
+      this.isBroken = !wasClean;
+      if (wasClean) this.#end(code, reason);
+      else this.#end(1006, "");
+    };
     socket.onerror = () => this.#end(1006, "");
   }
 

@@ -35,6 +35,7 @@ app.get("/events", async function* () {
 });
 app.websocket("/silent", async (socket) => {
   for await (const _ of socket);
+  console.log("the client has gone");
 });
 app.websocket("/flood", async (socket) => {
   for (;;) {
@@ -101,6 +102,18 @@ Deno.test("WebSockets are told, and those whose clients read nothing or do not a
   const { code, stdout, stderr } = await child.end();
   assertEquals([code, stderr], [0, ""]);
   assert(stdout.includes("lifespan ends\nrun resolved\n"), stdout);
+});
+
+Deno.test("A WebSocket whose client went without a close frame holds no stop up", async () => {
+  // Longer than the test waits for the program to end.
+  await using child = await ChildProgram.start(program({ gracePeriod: 120_000 }));
+  const socket = await RawSocket.open(await child.port(), "/silent");
+  socket.kill();
+  await child.printed("the client has gone");
+  child.signal("SIGTERM");
+  const { code, stdout, stderr } = await child.end();
+  assertEquals([code, stderr], [0, ""]);
+  assert(stdout.endsWith("lifespan ends\nrun resolved\n"), stdout);
 });
 
 /** A program that publishes to a store that never answers: by itself, and as it ends. */
