@@ -62,6 +62,7 @@ export class ConnectClient implements KvEngine {
   readonly #http: { readonly client?: Deno.HttpClient } = openHttp();
   readonly #clock = new DatabaseClock();
   #access: Access | undefined;
+  #hasOpened = false;
   /** Is on its way. */
   #renewal: Promise<Access> | undefined;
 
@@ -96,7 +97,9 @@ export class ConnectClient implements KvEngine {
     return this.#clock.now();
   }
 
-  /** Asks for the time if it has become uncertain: the ages of messages and ids are counted by it. */
+  /**
+   * Asks for the time if it has become uncertain: the ages of messages and ids are counted by it.
+   */
   askTime(): Promise<unknown> | undefined {
     return this.#clock.isUncertain ? this.#renew() : undefined;
   }
@@ -188,10 +191,14 @@ export class ConnectClient implements KvEngine {
     }
     const metadata = await response.text();
     try {
-      return toAccess(JSON.parse(metadata), response.url);
+      const access = toAccess(JSON.parse(metadata), response.url);
+      this.#hasOpened = true;
+      return access;
     } catch {
-      // What was wrong may hold an address or a token.
-      throw this.#cannotOpen(ABSENCE);
+      // What was wrong may hold an address or a token. Later it may be the page of a proxy.
+      throw this.#hasOpened
+        ? new Error("The database does not describe itself in a way that can be used")
+        : this.#cannotOpen(ABSENCE);
     }
   }
 
@@ -233,10 +240,11 @@ export class ConnectClient implements KvEngine {
 }
 
 /**
- * Makes a client for `fetch` that shares no connection with others: a connection that is dead goes with it.
+ * Makes a client for `fetch` that shares no connection with others: a connection that is dead goes
+ * with it.
  *
- * It does not speak HTTP/2, which Deno's `fetch` prefers over TLS: a body of more than about 1 KB then waits for a delayed
- * acknowledgement of its head, for 40 ms.
+ * It does not speak HTTP/2, which Deno's `fetch` prefers over TLS: a body of more than about 1 KB
+ * then waits for a delayed acknowledgement of its head, for 40 ms.
  */
 function openHttp(): { client?: Deno.HttpClient } {
   try {

@@ -241,6 +241,26 @@ Deno.test("A client of a database does not repeat a token that no header takes",
   );
 });
 
+/** What the server gives for its description in place of the right one. */
+let maintenance: string | undefined;
+
+test(
+  "takes a description that it cannot read for an outage, once it has read one",
+  () => ({
+    lifetime: 0,
+    exchange: () => maintenance === undefined ? undefined : new Response(maintenance),
+    answer: () => written(1),
+  }),
+  async ({ open }) => {
+    maintenance = undefined;
+    const client = await open();
+    maintenance = "<h1>Back soon</h1>";
+    const error = await assertRejects(() => client.write({ sets: [] }), Error, "The database does not describe itself");
+    assertEquals(error instanceof CannotOpenError, false);
+    client.close();
+  },
+);
+
 Deno.test("A client of a database that is opened anew uses no connection of the one before, which may be dead", async () => {
   const ports = new Set<number>();
   await using server = Deno.serve({ port: 0, hostname: "127.0.0.1", onListen: () => {} }, (_, { remoteAddr }) => {
