@@ -119,7 +119,7 @@ export class RouteTree<Entry> {
       const { entry, values } = this.#search(method, path, 0, path.length);
       return { entry, values: values.map(withSlashes) };
     }
-    if (stands(".", url, start, end)) refuseDotSegments(url.slice(start, end));
+    if (stands("/.", url, start, end)) refuseDotSegments(url.slice(start, end));
     return this.#search(method, url, start, end);
   }
 
@@ -224,9 +224,9 @@ function segmentEnd(text: string, start: number, end: number): number {
   return slash < 0 || slash > end ? end : slash;
 }
 
-/** Whether a character stands in a part of a text. */
-function stands(character: string, text: string, start: number, end: number): boolean {
-  const index = text.indexOf(character, start);
+/** Whether a part of a text has these characters. */
+function stands(characters: string, text: string, start: number, end: number): boolean {
+  const index = text.indexOf(characters, start);
   return index >= 0 && index < end;
 }
 
