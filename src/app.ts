@@ -209,12 +209,14 @@ export class App<State = Record<string, unknown>> extends RouteScope<State, ""> 
   }
 
   /**
-   * What the store of durable topics holds, of applications that share it too: for operators, and for `webfw topics`. It reads all
-   * that is kept.
+   * What the store of durable topics holds, of applications that share it too: for operators, and
+   * for `webfw topics`. It reads all that is kept.
    *
-   * @param options The id that a reader has come to: the topic that it belongs to tells how far behind the reader is.
+   * @param options The id that a reader has come to: the topic that it belongs to tells how far
+   * behind the reader is.
    * @throws {SyntaxError} When the id is none.
-   * @throws {TypeError} When the store is one of the application's own that cannot list its logs, or an option is unknown.
+   * @throws {TypeError} When the store is one of the application's own that cannot list its logs,
+   * or an option is unknown.
    */
   async reportTopics(options: { after?: string } = {}): Promise<TopicReport[]> {
     checkOptions(options, { after: true }, "report the topics");
@@ -256,10 +258,13 @@ export class App<State = Record<string, unknown>> extends RouteScope<State, ""> 
   /**
    * Shapes all error replies in one place, and what the document says of them.
    *
-   * @param handler Gets every error reply as an `HTTPError`, and gives the reply, or nothing for the default one.
+   * @param handler Gets every error reply as an `HTTPError`, and gives the reply, or nothing for
+   * the default one.
    * @param shape The schema of the replies' body, for the document, and their content type.
-   * @throws {TypeError} When the handler is no function; when the shape has no schema, or more than a schema and a content type.
-   * @throws {RouteError} With code `conflict`, when there is one already; `frozen`, when the application serves.
+   * @throws {TypeError} When the handler is no function; when the shape has no schema, or more than
+   * a schema and a content type.
+   * @throws {RouteError} With code `conflict`, when there is one already; `frozen`, when the
+   * application serves.
    */
   onError(handler: ErrorHandler<State>, shape?: ErrorShape): void {
     this.#errors.set(handler, shape, this.#dispatcher !== undefined);
@@ -267,14 +272,15 @@ export class App<State = Record<string, unknown>> extends RouteScope<State, ""> 
   }
 
   /**
-   * Serves until SIGINT, SIGTERM or the signal. Then it takes no more connections, ends streams, waits for requests in flight,
-   * unwinds the lifespans, and resolves. What is still being published at the end of the grace period is given up.
+   * Serves until SIGINT, SIGTERM or the signal. Then it takes no more connections, ends streams,
+   * waits for requests in flight, unwinds the lifespans, and resolves. What is still being
+   * published at the end of the grace period is given up.
    *
    * @param options Where to listen, and how to stop.
    * @throws {TypeError} When an option is unknown.
    * @throws {Deno.errors.AddrInUse} When the port is taken, in one line that names it.
-   * @throws {Error} When the process is `deno serve`, which serves a default export itself: call this in another file. Seen on
-   * Linux by programs that may do everything (`-A`).
+   * @throws {Error} When the process is `deno serve`, which serves a default export itself: call
+   * this in another file. Seen on Linux by programs that may do everything (`-A`).
    */
   async run(options: RunOptions = {}): Promise<void> {
     checkRunOptions(options);
@@ -291,9 +297,11 @@ export class App<State = Record<string, unknown>> extends RouteScope<State, ""> 
   }
 
   /**
-   * Makes sure that durable topics can work, and starts the lifespans, once. {@linkcode App.run} and the first request do it.
+   * Makes sure that durable topics can work, and starts the lifespans, once. {@linkcode App.run}
+   * and the first request do it.
    *
-   * @throws {Error} When durable topics cannot work as they are configured. A store that is away for a while is no error.
+   * @throws {Error} When durable topics cannot work as they are configured. A store that is away
+   * for a while is no error.
    */
   start(): Promise<void> {
     return this.#starting ??= this.#lifespans.start(this, () => this.#topics.open()).then((state) => {

@@ -26,7 +26,8 @@ export class AppErrors<State> {
    * @param shape What its replies look like.
    * @param isServing Whether it is too late.
    * @throws {TypeError} When the handler is no function, or the shape cannot be read.
-   * @throws {RouteError} With code `conflict`, when there is a handler already; `frozen`, when it is too late.
+   * @throws {RouteError} With code `conflict`, when there is a handler already; `frozen`, when it
+   * is too late.
    */
   set(handler: ErrorHandler<State>, shape: ErrorShape | undefined, isServing: boolean): void {
     if (isServing) throw new RouteError("frozen", "Cannot set the error handler: the application serves already");

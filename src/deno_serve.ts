@@ -1,4 +1,6 @@
-/** Whether this process is `deno serve`, which serves the default export of its main module itself. */
+/**
+ * Whether this process is `deno serve`, which serves the default export of its main module itself.
+ */
 
 /**
  * Tells `deno serve` by the command line of the process. Only Linux shows it, and only to a program

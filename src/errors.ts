@@ -147,8 +147,8 @@ export type InputSource =
   | "form";
 
 /**
- * The kind of a fault: `missing`, a required value was not sent; `invalid`, a value was sent and does not fit, or is not
- * allowed there.
+ * The kind of a fault: `missing`, a required value was not sent; `invalid`, a value was sent and
+ * does not fit, or is not allowed there.
  */
 export type IssueCode = "missing" | "invalid";
 
@@ -162,7 +162,9 @@ export interface Issue {
   code: IssueCode;
   /** What is wrong, as the schema says it. */
   message: string;
-  /** What was expected, where the schema says it: for a missing value its kind, such as `string`. */
+  /**
+   * What was expected, where the schema says it: for a missing value its kind, such as `string`.
+   */
   expected?: string;
 }
 

@@ -18,14 +18,16 @@ const LOG_INTERVAL_MS = 1_000;
 const MAX_SERVERS = 32;
 
 /**
- * Descriptors that are left to the program when clients have taken all others. Without any, Deno 2.9 does not fail where it loads a
- * module that was not needed before: the process ends.
+ * Descriptors that are left to the program when clients have taken all others. Without any, Deno
+ * 2.9 does not fail where it loads a module that was not needed before: the process ends.
  */
 const SPARE = 8;
 /** What is opened to keep a descriptor. */
 const NOTHING = "/dev/null";
 
-/** "Too many open files", of the process and of the system, as Linux, macOS and Windows number it. */
+/**
+ * "Too many open files", of the process and of the system, as Linux, macOS and Windows number it.
+ */
 const OUT_OF_DESCRIPTORS = /\(os error (?:23|24|10024)\)/;
 
 const AT_LIMIT = "The limit of open files is reached";

@@ -39,7 +39,8 @@ export class Lifespans<App, State> {
    * Starts them in order. Where one fails, those before it are unwound and its error is thrown.
    *
    * @param app The application.
-   * @param check Finds out whether it can work; before the first one, and once more when all have added what it is to look at.
+   * @param check Finds out whether it can work; before the first one, and once more when all have
+   * added what it is to look at.
    * @returns The state: all that they yielded, frozen.
    * @throws {TypeError} When one ends without a yield, or two yield the same name.
    */

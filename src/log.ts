@@ -1,6 +1,6 @@
 /**
- * Log entries of the framework on stderr. Each is one line, whatever the text. On a terminal, errors
- * have lines below it.
+ * Log entries of the framework on stderr. Each is one line, whatever the text. On a terminal,
+ * errors have lines below it.
  */
 import { readVariable } from "./environment.ts";
 
@@ -23,8 +23,9 @@ const encoder = new TextEncoder();
 let asJson: boolean | undefined;
 
 /**
- * Writes one entry to stderr: a readable line, or one JSON object where the environment variable `WEBFW_LOG` is `json`. On a
- * terminal, an error stands below the line: its message, its causes, and the calls of the application's own files.
+ * Writes one entry to stderr: a readable line, or one JSON object where the environment variable
+ * `WEBFW_LOG` is `json`. On a terminal, an error stands below the line: its message, its causes,
+ * and the calls of the application's own files.
  *
  * @param level How much it matters.
  * @param message What happened.
@@ -104,8 +105,8 @@ const OF_PACKAGE = 1;
 const OF_FRAMEWORK = 2;
 
 /**
- * A frame as `Deno.inspect` writes it, or the frames that an error shares with its cause. Behind the last one of an error its
- * properties can begin, or the next error follow.
+ * A frame as `Deno.inspect` writes it, or the frames that an error shares with its cause. Behind
+ * the last one of an error its properties can begin, or the next error follow.
  */
 const FRAME = /^\s+(?:at (.*?)|\.{3} \d+ lines matching cause stack trace \.{3})( \{|,)?$/;
 

@@ -131,10 +131,7 @@ export class Stage {
   }
 }
 
-/**
- * Finds what is wanted by name, and gives what has no place yet the next ones, those behind it
- * first.
- */
+/** Gives each dependency a place behind those that it needs, and lists the places by name. */
 function needsOf(deps: ReadonlyMap<string, DependencyNode>, places: Map<DependencyNode, number>): Need[] {
   return [...deps].map(([name, node]) => {
     if (!places.has(node)) {

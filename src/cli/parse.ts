@@ -94,7 +94,10 @@ function guessOption(given: string, options: readonly Option[]): string | undefi
   return letter && `-${letter}`;
 }
 
-/** The arguments, with a negative number joined to the option before it: it would pass for an option of its own. */
+/**
+ * The arguments, with a negative number joined to the option before it: it would pass for an option
+ * of its own.
+ */
 function withNegativeValues({ options }: Command, args: readonly string[]): string[] {
   const joined: string[] = [];
   for (const arg of args) {

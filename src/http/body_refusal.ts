@@ -28,7 +28,10 @@ export function refuseCoded(headers: Headers): void {
   });
 }
 
-/** The body did not arrive within its time: that of the limits, or what a server that stops leaves it. */
+/**
+ * The body did not arrive within its time: that of the limits, or what a server that stops leaves
+ * it.
+ */
 export function tooSlow(isStopping: boolean): HTTPError {
   if (isStopping) return new HTTPError(503, "The server stops", { headers: CLOSE });
   return new HTTPError(408, "The body did not arrive in time", { headers: CLOSE });

@@ -1,7 +1,10 @@
 /** What is left to do when the last byte of a reply has gone. */
 import { describeError, log } from "../log.ts";
 
-/** How many chunks of streamed replies have been taken in this process: a server that stops sees whether one is still read. */
+/**
+ * How many chunks of streamed replies clients have read from this process. A server that stops
+ * looks whether the number still grows.
+ */
 export const taken = { chunks: 0 };
 
 /** Work to be done, with or without waiting for it. */

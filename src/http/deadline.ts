@@ -130,7 +130,8 @@ export function noteWait(
  * Ends the waits of an owner that are under way now. Those that begin later are left alone.
  *
  * @param owner Whose they are.
- * @param patience The time that they have, in milliseconds. Those that are not over by then are cut short.
+ * @param patience The time that they have, in milliseconds. Those that are not over by then are cut
+ * short.
  * @returns Settles when all of them are over.
  */
 export function endWaits(owner: object, patience: number): Promise<void> {

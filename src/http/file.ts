@@ -55,8 +55,8 @@ export class ServedFile extends File {
  * @param path Where the file is.
  * @param options How it is sent.
  * @throws {TypeError} When an option is unknown.
- * @throws {HTTPError} With 404, when there is no such file, or what is there is none, as a folder. A root that does not
- * exist is logged as a warning as well.
+ * @throws {HTTPError} With 404, when there is no such file, or a folder has the name. A root that
+ * does not exist is logged as a warning as well.
  *
  * @example A folder of downloads
  * ```ts

@@ -4,20 +4,25 @@
  */
 import { HTTPError } from "../errors.ts";
 
-/** `host[:port]`, RFC 3986, section 3.2.2: a name, an IPv4 address, or an IPv6 address in brackets. Without userinfo. */
+/**
+ * `host[:port]`, RFC 3986, section 3.2.2: a name, an IPv4 address, or an IPv6 address in brackets.
+ * Without userinfo.
+ */
 const HOST = /^(?:[\w.~!$&'()*+,;=%-]+|\[[\da-fA-F:.]+\])(?::\d{0,5})?$/;
 
 /** Refuses requests whose Host header is not `host[:port]`. */
 export class HostCheck {
-  /** The last URL that was good, up to its path, with the slash. Most requests ask the same host. */
+  /**
+   * The last URL that was good, up to its path, with the slash. Most requests ask the same host.
+   */
   #origin = "";
   /** The last header that was good. */
   #header = "";
 
   /**
-   * Checks the host of a request. Asking for the header costs some percent of a short reply. So it is
-   * asked for only where the URL does not show which slash is the first of the path: `x/a` and `/b`
-   * give the same URL as `x` and `/a/b`.
+   * Checks the host of a request. Asking for the header costs some percent of a short reply. So it
+   * is asked for only where the URL does not show which slash is the first of the path: `x/a` and
+   * `/b` give the same URL as `x` and `/a/b`.
    *
    * @param raw The request.
    * @param pathStart The index of the first slash after the authority in its URL.

@@ -10,8 +10,9 @@ const ABSENT: ReadonlySet<unknown> = new Set(["ENOENT", "ENOTDIR", "ELOOP", "ENA
  *
  * @param root The folder.
  * @param name The path of the file in it, with slashes. Any text will do.
- * @returns The path of the file with links resolved. Undefined where there is none, where a part of the name begins with a dot, and
- * where it leads out of the folder, be it by a link. A folder that does not exist has no files, and is logged.
+ * @returns The path of the file with links resolved. Undefined where there is none, where a part of
+ * the name begins with a dot, and where it leads out of the folder, be it by a link. A folder that
+ * does not exist has no files, and is logged.
  */
 export async function pathWithin(root: string, name: string): Promise<string | undefined> {
   const folder = await Deno.realPath(root).catch(unlessAbsent);

@@ -19,7 +19,8 @@ export function pickQuery(
 ): QueryValue[] {
   const values: QueryValue[] = new Array(slots.size).fill(undefined);
   let keys = 0;
-  // The next one, of this key or of one that follows: a search for each key could read all of the rest.
+  // The next one, of this key or of one that follows: a search for each key could read all of the
+  // rest.
   let equals = -1;
   for (let start = 0; start < text.length;) {
     const end = indexFrom(text, "&", start);

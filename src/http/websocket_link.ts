@@ -45,7 +45,7 @@ export class WebSocketLink {
   #closed: WebSocketClosedError | null = null;
   #timer: ReturnType<typeof setTimeout>;
   #quietLooks = 0;
-  /** Whether it has not ended by the closing handshake. */
+  /** False once the closing handshake is complete. */
   isBroken = true;
 
   /**

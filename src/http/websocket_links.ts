@@ -4,7 +4,9 @@ import type { WebSocketLink } from "./websocket_link.ts";
 /** Open links, which can be ended together. */
 export class WebSocketLinks {
   readonly #links = new Set<WebSocketLink>();
-  /** Whether a client has gone without the closing handshake. Deno keeps such a socket for a minute. */
+  /**
+   * Whether a client has gone without the closing handshake. Deno keeps such a socket for a minute.
+   */
   hasBroken = false;
 
   /** Keeps a link until the client has gone. */

@@ -42,8 +42,9 @@ const PARAMETER = /^\{([\p{ID_Start}_$][\p{ID_Continue}$]*)(\.\.\.)?\}$/u;
 /**
  * Parses a template.
  *
- * A segment that would be a parameter in another framework, such as `:id`, `*`, `[id]` or `<id>`, is refused: as a literal, it
- * would be served under a path that nobody asks for. Behind other text, as in `books:batch`, the same characters are literal.
+ * A segment that would be a parameter in another framework, such as `:id`, `*`, `[id]` or `<id>`,
+ * is refused: as a literal, it would be served under a path that nobody asks for. Behind other
+ * text, as in `books:batch`, the same characters are literal.
  *
  * @param text The template: empty, or starting with a slash.
  * @param action What is being done, for messages.

@@ -14,8 +14,8 @@ export type PathNames<Path extends string> = Path extends `${string}{${infer Nam
 export type IsKnown<Path extends string> = Record<never, never> extends Record<Path, 1> ? false : true;
 
 /**
- * Paths that may hold what is a parameter in another framework. Each path is held against it, so it is quick to check rather than
- * exact: what it takes is looked at by {@linkcode ForeignSegment}.
+ * Paths that may hold what is a parameter in another framework. Each path is held against it, so it
+ * is quick to check rather than exact: what it takes is looked at by {@linkcode ForeignSegment}.
  */
 export type SuspiciousPath =
   | `${string}/${":" | "*" | "[" | "<" | "(." | "{*" | "{+" | "{." | "{{"}${string}`
@@ -31,7 +31,10 @@ export type Letter =
   | "a" | "b" | "c" | "d" | "e" | "f" | "g" | "h" | "i" | "j" | "k" | "l" | "m"
   | "n" | "o" | "p" | "q" | "r" | "s" | "t" | "u" | "v" | "w" | "x" | "y" | "z";
 
-/** The segments of a path that would be parameters in another framework; never where all of them can be read. */
+/**
+ * The segments of a path that would be parameters in another framework; never where all of them can
+ * be read.
+ */
 export type ForeignSegment<Path extends string> = Path extends `${infer Segment}/${infer Rest}`
   ? ForeignSegment<Segment> | ForeignSegment<Rest>
   : Path extends `{${infer Name}}`
@@ -50,7 +53,10 @@ export type PathText<Path extends string> = Path extends SuspiciousPath ? Foreig
   : Mistake<`Write '{name}' or '{path...}' in place of '${ForeignSegment<Path>}'`>
   : Path;
 
-/** The first argument of the types of options: the compiler's message shows it where a handler stands in their place. */
+/**
+ * The first argument of the types of options: the compiler's message shows it where a handler
+ * stands in their place.
+ */
 export type ArgumentOrder = "the options come before the handler";
 
 /** The options of a route. Everything a handler gets is declared here, by name. */

@@ -17,15 +17,17 @@ import type { WebSocketRoute } from "./websocket_route.ts";
 const MAX_TIMEOUT = 2 ** 31 - 1;
 
 /**
- * How often it is looked whether the client has gone, and how long each look waits, in milliseconds. Deno hears of it some turns
- * of the event loop after the request: one wait of 10 ms sees a tenth of them too late, five of 2 ms see all.
+ * How often it is looked whether the client has gone, and how long each look waits, in
+ * milliseconds. Deno hears of it some turns of the event loop after the request: one wait of 10 ms
+ * sees a tenth of them too late, five of 2 ms see all.
  */
 const LOOKS = 5;
 const LOOK_MS = 2;
 
 /**
- * How many turns of the event loop follow. A timer fires before what the same turn has brought of connections: without these turns
- * a client that goes at the very time of the last look is missed ten times as often.
+ * How many turns of the event loop follow. A timer fires before what the same turn has brought of
+ * connections: without these turns a client that goes at the very time of the last look is missed
+ * ten times as often.
  */
 const TURNS = 10;
 
@@ -77,8 +79,8 @@ export async function upgrade(
 }
 
 /**
- * Whether the client went right after its handshake. Deno 2.9 upgrades such a connection all the same: the socket never opens,
- * and its file descriptor stays open as long as the process.
+ * Whether the client went right after its handshake. Deno 2.9 upgrades such a connection all the
+ * same: the socket never opens, and its file descriptor stays open as long as the process.
  */
 async function hasGone(raw: Request): Promise<boolean> {
   // Deno warns once that the signal is also aborted after replies. The application has not used it.

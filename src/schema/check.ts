@@ -1,9 +1,11 @@
 /**
- * Checks compiled from schemas: they give what valibot gives for a valid value, several times faster, and nothing for an invalid
- * one, whose faults valibot then finds. Like valibot that is asked for one fault, they end at the first.
+ * Checks compiled from schemas: they give what valibot gives for a valid value, several times
+ * faster, and nothing for an invalid one, whose faults valibot then finds. Like valibot that is
+ * asked for one fault, they end at the first.
  *
- * Only what runs by valibot's own code, of the version that webfw knows, is compiled; any other part is run as it is. Where a
- * program may not make code from text (V8's `--disallow-code-generation-from-strings`), valibot runs all of it.
+ * Only what runs by valibot's own code, of the version that webfw knows, is compiled; any other
+ * part is run as it is. Where a program may not make code from text (V8's
+ * `--disallow-code-generation-from-strings`), valibot runs all of it.
  */
 import { CheckSource, NAMES } from "./check_source.ts";
 import { type Dataset, nodeOf, runAction, runSchema, type Schema, type SchemaNode } from "./schema.ts";
@@ -55,7 +57,9 @@ function asItIs(node: SchemaNode): Check {
   };
 }
 
-/** A check only tells whether a value is valid, so it never makes valibot look for a second fault. */
+/**
+ * A check only tells whether a value is valid, so it never makes valibot look for a second fault.
+ */
 function runFirst(node: SchemaNode, value: unknown): Dataset {
   return runSchema(node, value, "first") as Dataset;
 }

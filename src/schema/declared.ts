@@ -5,8 +5,8 @@ import type { Schema } from "./schema.ts";
 export type Mistake<Text extends string> = Text & { readonly "~mistake": never };
 
 /**
- * A schema as an option takes it. The index makes the compiler ask whether something is a schema as a whole, rather than complain
- * of its first key.
+ * A schema as an option takes it. The index makes the compiler ask whether something is a schema as
+ * a whole, rather than complain of its first key.
  */
 export interface GivenSchema<Input = unknown, Output = Input> extends Schema<Input, Output> {
   /** Whatever else a schema has. */

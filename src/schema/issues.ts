@@ -78,7 +78,9 @@ function messageOf(issue: SchemaIssue): string {
   return expected === null ? label : `${label}: expected ${expected}`;
 }
 
-/** What was expected, in words where valibot has a sign for it; null where nothing is known of it. */
+/**
+ * What was expected, in words where valibot has a sign for it; null where nothing is known of it.
+ */
 function expectedOf(issue: SchemaIssue): string | null {
   const { type, expected } = issue;
   if (expected === null || expected === "any" || expected === "unknown" || isNameOfKey(issue)) return null;

@@ -7,8 +7,9 @@ type Given = SchemaNode | Promise<SchemaNode>;
 const given = new WeakMap<NonNullable<SchemaNode["getter"]>, Given>();
 
 /**
- * What the getter of a lazy schema gives for a value. A getter that takes no value is asked once: it may make a new schema each
- * time, of which nothing would be known, neither its forms nor what it made of the same value before.
+ * What the getter of a lazy schema gives for a value. A getter that takes no value is asked once:
+ * it may make a new schema each time, of which nothing would be known, neither its forms nor what
+ * it made of the same value before.
  */
 export function lazyGiven({ getter }: SchemaNode, input: unknown): Given {
   const known = given.get(getter!);
@@ -16,7 +17,7 @@ export function lazyGiven({ getter }: SchemaNode, input: unknown): Given {
   const result: Given = getter!(input);
   if (getter!.length > 0) return result;
   given.set(getter!, result);
-  // The next value may have more luck. Who waits for it is told all the same.
+  // A getter that failed is asked again. The caller of this one gets the error.
   if (result instanceof Promise) result.catch(() => given.delete(getter!));
   return result;
 }

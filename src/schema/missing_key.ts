@@ -27,7 +27,9 @@ function describe(issue: { -readonly [Key in keyof SchemaIssue]: SchemaIssue[Key
   issue.message = typeof message === "function" ? message({ ...issue, type: entry.type }) : String(message);
 }
 
-/** A schema such as `nonOptional` says only what it refuses: the wrapped one says what it expects. */
+/**
+ * A schema such as `nonOptional` says only what it refuses: the wrapped one says what it expects.
+ */
 function expectsOf({ type, expects, wrapped }: SchemaNode): string | null {
   return wrapped && type !== "nullable" ? expectsOf(wrapped) : expects ?? null;
 }

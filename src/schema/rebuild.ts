@@ -30,7 +30,10 @@ export interface Conversion {
 // Beside the schemas, not in them: valibot's pipes copy the properties of their first step.
 const conversions = new WeakMap<SchemaNode, Conversion>();
 
-/** A schema that converts its input first. An object schema lets its keys speak for themselves where they are missing. */
+/**
+ * A schema that converts its input first. Of a key that is missing, an object schema gives the
+ * message of the key's own schema.
+ */
 export function withInput(node: SchemaNode, convert: Conversion["convert"]): SchemaNode {
   const describe = (dataset: Dataset): Dataset => dataset.issues ? describeMissingKeys(node, dataset) : dataset;
   const run: SchemaNode["~run"] = (dataset, config) => {

@@ -13,9 +13,15 @@ export function stoppingAtFirst(): RunConfig {
   return { lang: undefined, message: undefined, abortEarly: true, abortPipeEarly: undefined };
 }
 
-/** valibot moves each fault through all levels above it: the work grows with the square of the depth. */
+/**
+ * valibot moves each fault through all levels above it: the work grows with the square of the
+ * depth.
+ */
 const MAX_DEPTH = 32;
-/** In characters of JSON, roughly. A fault takes a hundred times the memory of the text that causes it. */
+/**
+ * In characters of JSON, roughly. A fault takes a hundred times the memory of the text that causes
+ * it.
+ */
 const MAX_SIZE = 64 * 1024;
 /**
  * How often valibot may ask whether to stop: once for a fault, and once for each level above it.

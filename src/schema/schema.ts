@@ -94,7 +94,9 @@ export interface SchemaNode extends Schema {
   readonly literal?: unknown;
 }
 
-/** Which faults are listed: all of them while the value and the work are small, or the first one. */
+/**
+ * Which faults are listed: all of them while the value and the work are small, or the first one.
+ */
 export type Detail = "all" | "first";
 
 /** Tells whether a value is a schema. */

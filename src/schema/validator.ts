@@ -8,7 +8,9 @@ export interface Validator {
   readonly isAsync: boolean;
   /** Gives the output for a value, or `INVALID`. An async schema has none: this refuses whatever it is given. */
   readonly check: Check;
-  /** Validates a value and lists its faults. The result is a promise only where the schema is async. */
+  /**
+   * Validates a value and lists its faults. The result is a promise only where the schema is async.
+   */
   readonly validate: (value: unknown, detail?: Detail) => Dataset | Promise<Dataset>;
 }
 

@@ -15,7 +15,8 @@ export class CannotOpenError extends Error {
    */
   constructor(message: string) {
     super(message);
-    // It is no fault of a line of the program: where it came from within the framework would only hide the message.
+    // It is no fault of a line of the program: where it came from within the framework would only
+    // hide the message.
     this.stack = `${this.name}: ${message}`;
   }
 }

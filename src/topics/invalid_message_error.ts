@@ -1,7 +1,10 @@
 /** The error of data that does not fit its topic. */
 import type { Issue } from "../errors.ts";
 
-/** One fault in data: the way to the value, whether it is missing, what is wrong with it, and what was expected. */
+/**
+ * One fault in data: the way to the value, whether it is missing, what is wrong with it, and what
+ * was expected.
+ */
 export type DataIssue = Omit<Issue, "in">;
 
 /**

@@ -1,8 +1,9 @@
 /** The series that the batches of one publisher make: `series_id.ts` tells what it is for. */
 
 /**
- * After how many milliseconds it is not gone on with, by either clock of this machine: a store may have forgotten it after twice as
- * long. The wall clock may be set back, and `performance.now()` may stand still while the machine sleeps.
+ * After how many milliseconds it is not gone on with, by either clock of this machine: a store may
+ * have forgotten it after twice as long. The wall clock may be set back, and `performance.now()`
+ * may stand still while the machine sleeps.
  */
 const MAX_IDLE = 60_000;
 

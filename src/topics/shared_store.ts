@@ -92,7 +92,10 @@ export class SharedStore implements TopicStore {
     return this.#store.trim(log);
   }
 
-  /** Waits until the other workers have left, then closes the store. Those that were never started are not waited for. */
+  /**
+   * Waits until the other workers have left, then closes the store. Those that were never started
+   * are not waited for.
+   */
   async close(): Promise<void> {
     await Promise.all(this.#guests.map((guest) => guest.hasJoined ? guest.left : guest.port.close()));
     await this.#store.close();

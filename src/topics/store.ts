@@ -149,8 +149,8 @@ export interface TopicStore {
   readonly capabilities: StoreCapabilities;
 
   /**
-   * Finds out whether it can work as it is configured: an application that has durable topics does so when it starts. One that is away
-   * for a while can.
+   * Finds out whether it can work as it is configured: an application that has durable topics does
+   * so when it starts. One that is away for a while can.
    *
    * @throws {Error} When it cannot: the application does not start, and the message says why.
    */
@@ -193,7 +193,10 @@ export interface TopicStore {
   /** Removes what the policy does not keep. The store does it by itself within 30 seconds. */
   trim(log: LogRef): Promise<LogBounds>;
 
-  /** The time in milliseconds since 1970 by the clock that messages have their times from. Without it, that is this machine's. */
+  /**
+   * The time in milliseconds since 1970 by the clock that messages have their times from. Without
+   * it, that is this machine's.
+   */
   now?(): number;
 
   /** All logs that were ever appended to, for operators. A store without it cannot be listed. */

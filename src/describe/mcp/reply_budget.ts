@@ -28,7 +28,9 @@ export class ReplyBudget {
     return this.#left >= 0;
   }
 
-  /** Takes so many bytes for the list of tools, which is never too large where it is asked for alone. */
+  /**
+   * Takes so many bytes for the list of tools. A list that is asked for alone is never too large.
+   */
   takeList(bytes: number): boolean {
     return !this.#isBatch || this.take(bytes);
   }

@@ -37,9 +37,9 @@ export interface McpTrust {
    */
   hosts?: readonly string[];
   /**
-   * The origins of pages that may ask, such as `"https://assistant.example"`; `"*"` for all. Their browsers
-   * get the leave they ask for (CORS), so that scripts can call tools by `fetch`, without cookies. Pages of
-   * the application itself may ask, where it has a name that can be trusted.
+   * The origins of pages that may ask, such as `"https://assistant.example"`; `"*"` for all. Their
+   * browsers get the leave they ask for (CORS), so that scripts can call tools by `fetch`, without
+   * cookies. Pages of the application itself may ask, where it has a name that can be trusted.
    *
    * @default {[]}
    */

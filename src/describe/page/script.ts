@@ -49,7 +49,8 @@ function WithoutNestedLinks() {
   return { components: { DeepLink: ({ text }) => text } };
 }
 
-// Swagger UI warns of each list whose items have a format, since it has no component for most formats.
+// Swagger UI warns of each list whose items have a format, since it has no component for most
+// formats.
 function WithoutFormatWarnings() {
   return {
     afterLoad({ log }) {

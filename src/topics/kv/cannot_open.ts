@@ -6,7 +6,8 @@ const CLIENT_CURES =
   'start the program with "webfw run", give Deno the flag --unstable-kv, or put "unstable": ["kv"] into deno.json';
 
 /**
- * The error of a store that cannot be opened. It says all in its message, and has no cause whose stack would hide that.
+ * The error of a store that cannot be opened. It says all in its message, and has no cause whose
+ * stack would hide that.
  *
  * @param name Names the store. It holds no secret.
  * @param reason Why, and what to do.
@@ -38,7 +39,10 @@ export function reasonOf(error: unknown): string {
   return line;
 }
 
-/** SQLite refuses at once where another process writes between the checks of a write and its changes. */
+/**
+ * SQLite refuses at once where another process writes between the checks of a write and its
+ * changes.
+ */
 export function isBusyFile(error: unknown): boolean {
   return error instanceof Error && error.message.includes("database is locked");
 }

@@ -129,7 +129,8 @@ export class Connection {
   }
 
   /**
-   * Opens it and asks it once. A database that is away is told of in the log, and tried again when it is used.
+   * Opens it and asks it once. A database that is away is told of in the log, and tried again when
+   * it is used.
    *
    * @throws {CannotOpenError} When it can never be opened.
    */

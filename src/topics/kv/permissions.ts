@@ -1,4 +1,6 @@
-/** The permissions that a store lacks, all in one message: Deno itself names one at each attempt. */
+/**
+ * The permissions that a store lacks, all in one message: Deno itself names one at each attempt.
+ */
 
 /** A permission that a store needs. */
 export type NeededPermission =
