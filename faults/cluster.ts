@@ -4,11 +4,9 @@ import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { App } from "../mod.ts";
 import { type History, mostKept, type Stored } from "./history.ts";
-import type { LogEntry } from "./log_entry.ts";
-import { LogFile } from "./log_file.ts";
+import { type LogEntry, LogFile, readersOf } from "./node_log.ts";
 import type { NodePlan } from "./node.ts";
-import { readersOf } from "./progress.ts";
-import { readStored } from "./read_stored.ts";
+import { readStored } from "./workload.ts";
 
 /** How long it is waited while no node writes anything down, in milliseconds. */
 const PATIENCE = 60_000;

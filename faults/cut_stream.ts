@@ -4,7 +4,7 @@ import { join } from "node:path";
 import { App, SSE } from "../mod.ts";
 import type { Random } from "../tests/unit/support/random.ts";
 import type { History, Stored } from "./history.ts";
-import type { LogEntry, Payload } from "./log_entry.ts";
+import type { LogEntry, Payload } from "./node_log.ts";
 
 const PUBLISHER = "p";
 

@@ -1,7 +1,6 @@
 // Holds what all nodes have seen against what topics promise.
 
-import { surePublishesOf } from "./calls.ts";
-import type { LogEntry, Payload } from "./log_entry.ts";
+import { type LogEntry, type Payload, surePublishesOf } from "./node_log.ts";
 
 /** A message that is stored. */
 export interface Stored {

@@ -8,7 +8,7 @@ import { check, type History } from "./history.ts";
 import { NotAllowedError } from "./not_allowed_error.ts";
 import { NEGATIVE_CONTROL, type Scenario, SCENARIOS } from "./scenarios.ts";
 import { TAMPERINGS } from "./tampering.ts";
-import { type Outcome, Tally } from "./tally.ts";
+import { type Outcome, Tally } from "./summary.ts";
 
 const USAGE = `Breaks nodes and stores of durable topics, and checks what the nodes saw.
 

@@ -3,7 +3,7 @@
 import { fileURLToPath } from "node:url";
 import type { Random } from "../tests/unit/support/random.ts";
 import type { History } from "./history.ts";
-import type { LogEntry } from "./log_entry.ts";
+import type { LogEntry } from "./node_log.ts";
 import { NotAllowedError } from "./not_allowed_error.ts";
 
 /** What the program prints: what happened, where the logs are pairs of the node and its entries. All that is published is kept. */

@@ -4,8 +4,8 @@ import { App, type TopicOptions, type TopicsLocation } from "../mod.ts";
 import { ConnectClient } from "../src/topics/kv/connect_client.ts";
 import type { KvWrite } from "../src/topics/kv/engine.ts";
 import { KvStore } from "../src/topics/kv/kv_store.ts";
-import { type LogEntry, parseLog, type Payload } from "./log_entry.ts";
-import { work, type WorkPlan } from "./work.ts";
+import { type LogEntry, parseLog, type Payload } from "./node_log.ts";
+import { work, type WorkPlan } from "./workload.ts";
 
 /** What a node does, and where. */
 export interface NodePlan extends WorkPlan {

@@ -1,9 +1,8 @@
 // Histories that are wrong, made of one that is right: the checker has to find each.
 
 import type { Random } from "../tests/unit/support/random.ts";
-import { surePublishesOf } from "./calls.ts";
+import { type LogEntry, type Payload, surePublishesOf } from "./node_log.ts";
 import type { History, Stored } from "./history.ts";
-import type { LogEntry, Payload } from "./log_entry.ts";
 
 /** Ways to make a history wrong. Each changes one thing; undefined where there is nothing to change. */
 export const TAMPERINGS: Readonly<Record<string, (history: History, random: Random) => History | undefined>> = {

@@ -4,9 +4,9 @@ import { App, type Topic } from "../../mod.ts";
 import { KvStore } from "../../src/topics/kv/kv_store.ts";
 import { toPlace } from "../../src/topics/message_id.ts";
 import { LOG_START } from "../../src/topics/store.ts";
-import type { LogEntry, Payload } from "../log_entry.ts";
-import { type UsedTopic, work, type WorkPlan } from "../work.ts";
-import type { Draw } from "./draw.ts";
+import type { LogEntry, Payload } from "../node_log.ts";
+import { type UsedTopic, work, type WorkPlan } from "../workload.ts";
+import type { Draw } from "./run_config.ts";
 import type { Client, Network } from "./network.ts";
 
 /** How often a node looks whether others have written, in milliseconds. */

@@ -1,10 +1,8 @@
 // The checker of fault runs over histories that are made up: it finds what is wrong in each, and nothing in what is right.
 
 import { assertEquals } from "@std/assert";
-import { surePublishesOf } from "../../faults/calls.ts";
+import { type LogEntry, readersOf, surePublishesOf } from "../../faults/node_log.ts";
 import { check, type History, mostKept, type Stored } from "../../faults/history.ts";
-import type { LogEntry } from "../../faults/log_entry.ts";
-import { readersOf } from "../../faults/progress.ts";
 
 const PUBLISHER = "a.0";
 const READER = "b.0";

@@ -20,8 +20,9 @@
  * A database writes whole pages, each of which costs a write about 2 %. So what a write changes lies side by side: the end of its log,
  * the newest batch, and, for the last log, the bells.
  */
-import type { Cursor } from "../store.ts";
+import type { Cursor, LogPolicy, NewMessage } from "../store.ts";
 import type { KvKey } from "./engine.ts";
+import { countBytes } from "../data.ts";
 
 const ROOT = ["webfw", "1"] as const;
 
@@ -115,4 +116,113 @@ export function hashOf(text: string): number {
   hash = Math.imul(hash ^ (hash >>> 16), 0x85ebca6b);
   hash = Math.imul(hash ^ (hash >>> 13), 0xc2b2ae35);
   return (hash ^ (hash >>> 16)) >>> 0;
+}
+
+/** Writes a policy. */
+export function encodePolicy({ age, count, bytes, dedupe }: LogPolicy): Uint8Array {
+  return new TextEncoder().encode(JSON.stringify({ age, count, bytes, dedupe }));
+}
+
+/** Reads a policy. */
+export function decodePolicy(value: Uint8Array): LogPolicy {
+  const { age, count, bytes, dedupe } = JSON.parse(new TextDecoder().decode(value)) as Record<string, number | null>;
+  // JSON has null for Infinity.
+  return { age: age ?? Infinity, count: count ?? Infinity, bytes: bytes ?? Infinity, dedupe: dedupe ?? Infinity };
+}
+
+const FORMAT = 1;
+const HEADER_BYTES = 11;
+const ENTRY_BYTES = 6;
+
+const encoder = new TextEncoder();
+const decoder = new TextDecoder("utf-8", { ignoreBOM: true });
+
+/** A message of a frame. */
+export type FrameMessage = Pick<NewMessage, "type" | "data" | "bytes">;
+
+/**
+ * A frame: the messages of one write as one value, since of a write one key alone can end with its version.
+ *
+ * In bytes: the format (1), the time in milliseconds (8, a float), the number of messages (2), of each message the length of its
+ * type (2) and of its data (4), then all types and data in UTF-8. Numbers are big-endian.
+ */
+export interface Frame {
+  /** When it was made, in milliseconds since 1970. */
+  readonly time: number;
+  /** At least one. */
+  readonly messages: readonly FrameMessage[];
+}
+
+/** What a frame has. */
+export interface FrameSize {
+  /** When it was made, in milliseconds since 1970. */
+  readonly time: number;
+  /** How many messages. */
+  readonly count: number;
+  /** The bytes of their data. */
+  readonly bytes: number;
+}
+
+/**
+ * Writes a frame.
+ *
+ * @throws {TypeError} When a message has more bytes than it says.
+ */
+export function encodeFrame({ time, messages }: Frame): Uint8Array<ArrayBuffer> {
+  let text = HEADER_BYTES + ENTRY_BYTES * messages.length;
+  const size = messages.reduce(
+    (sum, { type, bytes }) => sum + bytes + (type === undefined ? 0 : countBytes(type)),
+    text,
+  );
+  const frame = new Uint8Array(size);
+  const view = new DataView(frame.buffer);
+  view.setUint8(0, FORMAT);
+  view.setFloat64(1, time);
+  view.setUint16(9, messages.length);
+  const put = (part: string): number => {
+    const { read, written } = encoder.encodeInto(part, frame.subarray(text));
+    if (read < part.length) throw new TypeError("Cannot store a message: it has more bytes than it was said to have");
+    text += written;
+    return written;
+  };
+  for (const [index, { type, data }] of messages.entries()) {
+    const entry = HEADER_BYTES + ENTRY_BYTES * index;
+    view.setUint16(entry, type === undefined ? 0 : put(type));
+    view.setUint32(entry + 2, put(data));
+  }
+  return frame;
+}
+
+/**
+ * Reads a frame.
+ *
+ * @throws {TypeError} When a later version of the framework has written it.
+ */
+export function decodeFrame(bytes: Uint8Array): Frame {
+  const { view, time, count } = readHeader(bytes);
+  let text = HEADER_BYTES + ENTRY_BYTES * count;
+  const take = (length: number) => decoder.decode(bytes.subarray(text, text += length));
+  const messages = Array.from({ length: count }, (_, index): FrameMessage => {
+    const entry = HEADER_BYTES + ENTRY_BYTES * index;
+    const type = take(view.getUint16(entry));
+    const length = view.getUint32(entry + 2);
+    return { type: type === "" ? undefined : type, data: take(length), bytes: length };
+  });
+  return { time, messages };
+}
+
+/** The time, the number of messages and the bytes of data of a frame, read without its texts. */
+export function measureFrame(bytes: Uint8Array): FrameSize {
+  const { view, time, count } = readHeader(bytes);
+  let sum = 0;
+  for (let index = 0; index < count; index++) sum += view.getUint32(HEADER_BYTES + ENTRY_BYTES * index + 2);
+  return { time, count, bytes: sum };
+}
+
+function readHeader(bytes: Uint8Array): { view: DataView; time: number; count: number } {
+  const view = new DataView(bytes.buffer, bytes.byteOffset, bytes.byteLength);
+  if (view.getUint8(0) !== FORMAT) {
+    throw new TypeError("Cannot read the store of topics: a later version of webfw has written it, use that one");
+  }
+  return { view, time: view.getFloat64(1), count: view.getUint16(9) };
 }

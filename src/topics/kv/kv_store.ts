@@ -13,12 +13,12 @@ import type {
   TopicStore,
 } from "../store.ts";
 import { Appender } from "./appender.ts";
-import { Bells } from "./bells.ts";
+import { Bells } from "./change_notifier.ts";
 import { KV_CAPABILITIES } from "./capabilities.ts";
 import { Connection, type ConnectionOptions } from "./connection.ts";
-import { Epoch } from "./epoch.ts";
+import { Epoch } from "./incarnation.ts";
 import { KvLogReader } from "./log_reader.ts";
-import { Trimmer } from "./trimmer.ts";
+import { Trimmer } from "./retention_worker.ts";
 
 /** How often logs are trimmed, in milliseconds. A lease that is not given back is taken within 30 s. */
 const TRIM_INTERVAL = 5_000;

@@ -12,22 +12,24 @@ import {
 import { ByteBudget } from "./byte_budget.ts";
 import type { Connection, Turns } from "./connection.ts";
 import type { KvEngine, KvEntry } from "./engine.ts";
-import { type Epoch, epochOf } from "./epoch.ts";
-import { decodeFrame, type Frame, measureFrame } from "./frame.ts";
+import { type Epoch, epochOf } from "./incarnation.ts";
 import {
+  decodeFrame,
+  decodePolicy,
   endOf,
   EPOCH_KEY,
+  type Frame,
   frameKeyAfter,
   framesPrefix,
   headKey,
   logEnd,
   lowKey,
+  measureFrame,
   POLICIES_END,
   POLICIES_START,
   toCursor,
 } from "./keys.ts";
 import { type PageLimits, PageSizes } from "./page_sizes.ts";
-import { decodePolicy } from "./policy.ts";
 
 /** How many logs are listed at once. */
 const LOGS_PER_READ = 100;

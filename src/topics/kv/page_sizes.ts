@@ -1,6 +1,6 @@
 /** How much of a log is read at once: about what is wanted of it, and no more than comes in time. */
 import type { KvEntry } from "./engine.ts";
-import { measureFrame } from "./frame.ts";
+import { measureFrame } from "./keys.ts";
 
 /** The head of a log, the newest write with ids, and where it begins. */
 const KEYS_AFTER_FRAMES = 3;

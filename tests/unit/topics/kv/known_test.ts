@@ -1,8 +1,8 @@
 // What a node knows of a database without asking, and when it forgets.
 
 import { assertEquals, assertNotStrictEquals, assertStrictEquals } from "@std/assert";
-import type { Life } from "../../../../src/topics/kv/epoch.ts";
-import { Known } from "../../../../src/topics/kv/known.ts";
+import type { Life } from "../../../../src/topics/kv/incarnation.ts";
+import { Known } from "../../../../src/topics/kv/appender.ts";
 
 const MAX_KNOWN = 10_000;
 

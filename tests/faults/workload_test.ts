@@ -1,8 +1,8 @@
 // What the nodes of fault runs publish: who waits for each, and what nodes have in common.
 
 import { assert, assertEquals } from "@std/assert";
-import type { LogEntry, Payload } from "../../faults/log_entry.ts";
-import { work, type WorkPlan } from "../../faults/work.ts";
+import type { LogEntry, Payload } from "../../faults/node_log.ts";
+import { work, type WorkPlan } from "../../faults/workload.ts";
 
 const PLAN: WorkPlan = {
   name: "a",

@@ -2,7 +2,7 @@
 // the next without being told.
 
 import { check, type Findings, type History, type Stored } from "../history.ts";
-import type { LogEntry, Payload } from "../log_entry.ts";
+import type { LogEntry, Payload } from "../node_log.ts";
 
 /** What a database held in one of its lives. */
 export interface Life {

@@ -2,7 +2,7 @@
 
 import { assertEquals, assertThrows } from "@std/assert";
 import { countBytes } from "../../../../src/topics/data.ts";
-import { decodeFrame, encodeFrame, measureFrame } from "../../../../src/topics/kv/frame.ts";
+import { decodeFrame, encodeFrame, measureFrame } from "../../../../src/topics/kv/keys.ts";
 
 function messageOf(data: string, type?: string) {
   return { id: undefined, type, data, bytes: countBytes(data) };

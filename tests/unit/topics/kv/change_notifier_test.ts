@@ -3,7 +3,7 @@
 import { assert, assertEquals, assertRejects } from "@std/assert";
 import { SimulatedDatabase } from "../../../../faults/simulation/database.ts";
 import { inVirtualTime } from "../../../../faults/simulation/virtual_time.ts";
-import { Bells } from "../../../../src/topics/kv/bells.ts";
+import { Bells } from "../../../../src/topics/kv/change_notifier.ts";
 import { type KvEngine, type KvKey, toEngine } from "../../../../src/topics/kv/engine.ts";
 import { BELLS } from "../../../../src/topics/kv/keys.ts";
 import { KvStore } from "../../../../src/topics/kv/kv_store.ts";

@@ -1,7 +1,7 @@
 // How exactly a log is trimmed, however its messages come.
 
 import { assert, assertEquals } from "@std/assert";
-import { TrimPlan } from "../../../../src/topics/kv/trim_plan.ts";
+import { TrimPlan } from "../../../../src/topics/kv/retention_worker.ts";
 import type { LogPolicy } from "../../../../src/topics/store.ts";
 import { Random } from "../../support/random.ts";
 

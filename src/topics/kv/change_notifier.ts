@@ -6,7 +6,7 @@ import type { AppendResult } from "../store.ts";
 import type { Connection } from "./connection.ts";
 import { pause } from "./connection.ts";
 import { KEYS_PER_READ, type KvEntry } from "./engine.ts";
-import { type Epoch, noteVersion } from "./epoch.ts";
+import { type Epoch, noteVersion } from "./incarnation.ts";
 import { bellKey, BELLS, EPOCH_KEY, hashOf, headKey, VERSION_LENGTH } from "./keys.ts";
 
 /** How bells are heard. */

@@ -1,8 +1,8 @@
 // The checker of simulated runs whose database is lost or set back, over histories that are made up.
 
 import { assertArrayIncludes, assertEquals } from "@std/assert";
-import type { LogEntry } from "../../faults/log_entry.ts";
-import { checkLives, type Life } from "../../faults/simulation/lives.ts";
+import type { LogEntry } from "../../faults/node_log.ts";
+import { checkLives, type Life } from "../../faults/simulation/incarnation_checker.ts";
 
 const READER = "b.0";
 

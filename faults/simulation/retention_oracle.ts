@@ -2,7 +2,7 @@
 
 import { toPlace } from "../../src/topics/message_id.ts";
 import type { Cursor } from "../../src/topics/store.ts";
-import type { LogEntry } from "../log_entry.ts";
+import type { LogEntry } from "../node_log.ts";
 
 /** Knows since when messages can be stored. */
 export class Ages {

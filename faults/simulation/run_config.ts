@@ -3,8 +3,8 @@
 import type { TopicOptions } from "../../mod.ts";
 import type { Random } from "../../tests/unit/support/random.ts";
 import { mostKept } from "../history.ts";
-import type { Payload } from "../log_entry.ts";
-import type { WorkPlan } from "../work.ts";
+import type { Payload } from "../node_log.ts";
+import type { WorkPlan } from "../workload.ts";
 
 /** How many bytes of data a message has: the name of a publisher, and a number. */
 const [MIN_BYTES, MAX_BYTES] = [30, 35];
