@@ -117,10 +117,10 @@ export type {
 } from "./src/http/route_info.ts";
 export { file, type FileOptions } from "./src/http/file.ts";
 export { html, redirect, text } from "./src/http/reply.ts";
-export { type EventStream, SSE, type SSEOptions } from "./src/http/sse.ts";
-export type { DataEncoding, Misread, ServerSentEvent } from "./src/http/sse_event.ts";
-export { WebSocketClosedError } from "./src/http/websocket_closed_error.ts";
-export type { WebSocketConnection } from "./src/http/websocket_connection.ts";
+export { type EventStream, SSE, type SSEOptions } from "./src/http/sse/sse.ts";
+export type { DataEncoding, Misread, ServerSentEvent } from "./src/http/sse/event.ts";
+export { WebSocketClosedError } from "./src/http/websocket/messages.ts";
+export type { WebSocketConnection } from "./src/http/websocket/connection.ts";
 export type { Middleware, Next } from "./src/routing/middleware.ts";
 
 // Topics

@@ -3,7 +3,7 @@ import type { StateType } from "./binding/dependency.ts";
 import { type BuiltInUrls, checkUrls } from "./built_in.ts";
 import { checkTrust, type McpTrust } from "./describe/mcp/trust.ts";
 import type { WebSocketOrigins } from "./http/route_info.ts";
-import { readOrigins } from "./http/websocket_handshake.ts";
+import { readOrigins } from "./http/websocket/handshake.ts";
 import { DEFAULT_LIMITS, type Limits, type ResolvedLimits, resolveLimits } from "./http/limits.ts";
 import { checkOptions, type OptionNames } from "./options.ts";
 import { toLocation } from "./topics/location.ts";

@@ -5,9 +5,8 @@ import { byteRangeOf } from "./byte_range.ts";
 import { attachment } from "./content_disposition.ts";
 import { ServedFile } from "./file.ts";
 import { isSameForRange, outcomeOf, type Validators, validatorsOfFile } from "./precondition.ts";
-import { ReplyStream } from "./reply_stream.ts";
+import { ReplyStream, toBytes, valuesOf } from "./stream_reply.ts";
 import type { HttpRequest } from "./request.ts";
-import { toBytes, valuesOf } from "./stream_reply.ts";
 import { UploadedFile } from "./uploaded_file.ts";
 
 /** A larger blob is not read through for its tag. */

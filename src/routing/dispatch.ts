@@ -6,13 +6,12 @@ import { completeAfter, PendingWork } from "../http/completion.ts";
 import { HostCheck } from "../http/host.ts";
 import type { ResolvedLimits } from "../http/limits.ts";
 import { toReply, withHeaders, withoutBody } from "../http/reply.ts";
-import { EventStream } from "../http/sse.ts";
-import { eventReply } from "../http/sse_reply.ts";
+import { eventReply, EventStream } from "../http/sse/sse.ts";
 import type { Stopping } from "../http/stream_reply.ts";
 import { type ConnectionInfo, Exchange, type MatchedRoute } from "../http/exchange.ts";
 import { exchangeOf, HttpRequest } from "../http/request.ts";
-import { asksForWebSocket } from "../http/websocket_handshake.ts";
-import { WebSocketLinks } from "../http/websocket_links.ts";
+import { asksForWebSocket } from "../http/websocket/handshake.ts";
+import { webSocketEndpoint, WebSocketLinks, WebSocketRoute } from "./websocket_route.ts";
 import { pathEnd, pathStart } from "../http/target.ts";
 import { expectationsOf } from "../schema/issues.ts";
 import { withStandardChecks } from "../schema/rebuild.ts";
@@ -24,8 +23,6 @@ import { parsePath } from "./path.ts";
 import type { AnyRoute } from "./registry.ts";
 import type { Route } from "./route.ts";
 import { type Match, RouteTree, UPGRADE } from "./table.ts";
-import { webSocketEndpoint } from "./websocket_endpoint.ts";
-import { WebSocketRoute } from "./websocket_route.ts";
 
 /** What a dispatcher serves. */
 export interface DispatcherParts {

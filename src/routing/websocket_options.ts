@@ -1,7 +1,7 @@
 /** What a WebSocket route declares, and the types that TypeScript reads off it. */
 import type { DependencyLike, None } from "../binding/dependency.ts";
 import type { WebSocketDescription } from "../http/route_info.ts";
-import type { WebSocketConnection } from "../http/websocket_connection.ts";
+import type { WebSocketConnection } from "../http/websocket/connection.ts";
 import type { GivenSchema, Mistake, NotSchemas, OutputOf, Schemas } from "../schema/declared.ts";
 import type { ArgumentOrder, IsKnown, PathNames, PathText } from "./route_options.ts";
 

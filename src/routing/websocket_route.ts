@@ -1,14 +1,50 @@
-/** The record of a WebSocket route. */
 import { isAsyncFunction } from "../binding/async_function.ts";
 import { type Duration, toMilliseconds } from "../duration.ts";
 import type { WebSocketDeclaration } from "../http/route_info.ts";
-import type { MessageCodec, WebSocketConnection } from "../http/websocket_connection.ts";
-import { readOrigins } from "../http/websocket_handshake.ts";
-import { compileDecoding, compileEncoding } from "../http/websocket_messages.ts";
+import type { MessageCodec, WebSocketConnection } from "../http/websocket/connection.ts";
+import { checkHandshake, checkOrigin, chooseProtocol, readOrigins } from "../http/websocket/handshake.ts";
+import { compileDecoding, compileEncoding } from "../http/websocket/messages.ts";
 import type { OptionNames } from "../options.ts";
 import { isSchema, schemaFault } from "../schema/schema.ts";
 import type { PathTemplate } from "./path.ts";
 import { declaredParts, type MiddlewareScope, type RecordParts, RouteRecord } from "./route_record.ts";
+import type { Exchange } from "../http/exchange.ts";
+import { exchangeOf, type HttpRequest } from "../http/request.ts";
+import { compose, type Endpoint, openReply, type Recover, type ReplyStep } from "./middleware.ts";
+import type { Agreement, UpgradeParts } from "./websocket_upgrade.ts";
+import type { WebSocketLink } from "../http/websocket/transport.ts";
+
+/** All WebSockets that an application has open. */
+
+/** Open links, which can be ended together. */
+export class WebSocketLinks {
+  readonly #links = new Set<WebSocketLink>();
+  /**
+   * Whether a client has gone without the closing handshake. Deno keeps such a socket for a minute.
+   */
+  hasBroken = false;
+
+  /** Keeps a link until the client has gone. */
+  add(link: WebSocketLink): void {
+    this.#links.add(link);
+    link.gone.then(() => {
+      this.#links.delete(link);
+      if (link.isBroken) this.hasBroken = true;
+    });
+  }
+
+  /**
+   * Closes all with 1001, and waits until that is on its way to every client, or a second has passed: what is sent to them before
+   * the server shuts down arrives.
+   */
+  async close(): Promise<void> {
+    const links = [...this.#links];
+    for (const link of links) link.close(1001, "The server stops");
+    await Promise.all(links.map((link) => link.ending));
+  }
+}
+
+/** The record of a WebSocket route. */
 
 /** What such routes have for a method. */
 const METHOD = "WEBSOCKET";
@@ -113,4 +149,67 @@ function checkDeclaration(options: WebSocketDeclaration, name: string): void {
 function checkProtocols(protocols: readonly string[], name: string): void {
   if (Array.isArray(protocols) && protocols.every((protocol) => TOKEN.test(protocol))) return;
   throw new TypeError(`Cannot register ${name}: protocols must be a list of names, such as ["chat.v1"]`);
+}
+
+/** Serves a WebSocket route: everything that can refuse runs before the upgrade, as for any route. */
+
+/** What an application has for all of its WebSocket routes. */
+export interface WebSocketParts extends UpgradeParts {
+  /** Pages of which other origins may connect, where a route does not say it. */
+  readonly origins: readonly string[];
+  readonly recover: Recover;
+  /** The last step of a reply that is no upgrade. */
+  readonly conclude: ReplyStep;
+}
+
+/** The endpoint of a route, its middlewares around it. */
+export function webSocketEndpoint(route: WebSocketRoute, parts: WebSocketParts): Endpoint {
+  const { recover, conclude } = parts;
+  const agreements = new WeakMap<Exchange, Agreement>();
+  const agree: Endpoint = async (request) => {
+    const exchange = exchangeOf(request);
+    try {
+      const protocol = checkRequest(request, route, parts);
+      const { guard, bind, resolver } = route.binder;
+      let made = guard && await guard(request);
+      const bound = await bind(request);
+      const args = bound[0]!;
+      if (resolver && !resolver.rest.isEmpty) made = await resolver.rest.make(request, bound, 1, made);
+      if (resolver) resolver.supply(args, made);
+      agreements.set(exchange, { protocol, args });
+      // Stands in for the platform's reply. Once that is made, a server that is given another one shuts down.
+      return new Response(null, { status: 101 });
+    } catch (thrown) {
+      return openReply(exchange, await recover(thrown, request));
+    }
+  };
+  const middlewares = route.scopes.flatMap((scope) => scope.middlewares);
+  const composed = compose(middlewares, agree, recover, (_exchange, response) => response);
+  return async (request) => {
+    const exchange = exchangeOf(request);
+    const response = await composed(request);
+    const agreement = agreements.get(exchange);
+    if (!agreement || response.status !== 101) return conclude(exchange, response);
+    try {
+      // Most applications never come here.
+      const { upgrade } = await import("./websocket_upgrade.ts");
+      const upgraded = await upgrade(request, route, agreement, parts);
+      parts.pending.requests--;
+      return upgraded;
+    } catch (thrown) {
+      return conclude(exchange, await recover(thrown, request));
+    }
+  };
+}
+
+/**
+ * Checks what is no input of the handler's.
+ *
+ * @returns The subprotocol.
+ * @throws {HTTPError} With 400, 403 or 426.
+ */
+function checkRequest(request: HttpRequest, { plan }: WebSocketRoute, { origins }: WebSocketParts): string {
+  checkHandshake(request.raw);
+  checkOrigin(request, plan.origins ?? origins);
+  return chooseProtocol(request.raw, plan.protocols);
 }

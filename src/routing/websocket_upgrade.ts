@@ -6,12 +6,11 @@ import { HTTPError } from "../errors.ts";
 import type { PendingWork } from "../http/completion.ts";
 import { exchangeOf, type HttpRequest } from "../http/request.ts";
 import type { Stopping } from "../http/stream_reply.ts";
-import { WebSocketConnection } from "../http/websocket_connection.ts";
-import { WebSocketLink } from "../http/websocket_link.ts";
-import type { WebSocketLinks } from "../http/websocket_links.ts";
+import { WebSocketConnection } from "../http/websocket/connection.ts";
+import { WebSocketLink } from "../http/websocket/transport.ts";
+import type { WebSocketLinks, WebSocketRoute } from "./websocket_route.ts";
 import { describeError, log, muteNextWarning } from "../log.ts";
 import { nodeTimers } from "../node.ts";
-import type { WebSocketRoute } from "./websocket_route.ts";
 
 /** A timer that is told to wait longer fires at once. */
 const MAX_TIMEOUT = 2 ** 31 - 1;

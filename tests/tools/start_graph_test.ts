@@ -18,8 +18,8 @@ const FIRST_USE: readonly (readonly [use: string, modules: RegExp])[] = [
   ["workers share topics", /^src\/topics\/(?:worker|shared|distant)_store\.ts$/],
   ["a form is sent", /^src\/http\/(?:form_reader|multipart|part_headers|upload_storage)\.ts$/],
   ["a WebSocket opens", /^src\/routing\/websocket_upgrade\.ts$/],
-  ["a WebSocket is open", /^src\/http\/websocket_(?:connection|link|inbox|outbox)\.ts$/],
-  ["a stream is replied", /^src\/http\/(?:stream_reply|reply_stream)\.ts$/],
+  ["a WebSocket is open", /^src\/http\/websocket\/(?:connection|transport)\.ts$/],
+  ["a stream is replied", /^src\/http\/stream_reply\.ts$/],
   ["a file is replied", /^src\/http\/(?:blob_reply|precondition|entity_tag|byte_range|content_disposition)\.ts$/],
 ];
 

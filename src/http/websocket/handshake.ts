@@ -1,7 +1,7 @@
 /** What a client has to say to get a WebSocket, RFC 6455, section 4.2.1; and whose pages may. */
-import { HTTPError } from "../errors.ts";
-import type { HttpRequest } from "./request.ts";
-import type { WebSocketOrigins } from "./route_info.ts";
+import { HTTPError } from "../../errors.ts";
+import type { HttpRequest } from "../request.ts";
+import type { WebSocketOrigins } from "../route_info.ts";
 
 /** Sixteen bytes in base64. */
 const KEY = /^[A-Za-z\d+/]{22}==$/;

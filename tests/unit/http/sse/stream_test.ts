@@ -1,9 +1,14 @@
 import { assertEquals, assertStringIncludes } from "@std/assert";
-import { EventBody } from "../../../src/http/sse_body.ts";
-import { type Chunk, type ChunkReceiver, type EventChunks, toChunk } from "../../../src/http/sse_chunks.ts";
-import { CapturedLog } from "../../spec/support/captured_log.ts";
-import { ticks } from "../../spec/support/ticks.ts";
-import { StoppedInterval } from "./support/stopped_interval.ts";
+import {
+  type Chunk,
+  type ChunkReceiver,
+  EventBody,
+  type EventChunks,
+  toChunk,
+} from "../../../../src/http/sse/stream.ts";
+import { CapturedLog } from "../../../spec/support/captured_log.ts";
+import { ticks } from "../../../spec/support/ticks.ts";
+import { StoppedInterval } from "../support/stopped_interval.ts";
 
 /** How many turns of the wheel of `watchIdle` make a silence. */
 const SILENCE = 16;

@@ -1,5 +1,5 @@
 import { assertEquals } from "@std/assert";
-import { Inbox, type MessageData } from "../../../src/http/websocket_inbox.ts";
+import { Inbox, type MessageData } from "../../../../src/http/websocket/messages.ts";
 
 async function drain(inbox: Inbox): Promise<MessageData[]> {
   const messages: MessageData[] = [];

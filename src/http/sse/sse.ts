@@ -1,12 +1,87 @@
+import { type Duration, toMilliseconds } from "../../duration.ts";
+import { checkOptions, type OptionNames } from "../../options.ts";
+import { Subscription } from "../../topics/subscription.ts";
+import { type Chunk, type ChunkOptions, type ChunkReceiver, EventBody, type EventChunks, toChunk } from "./stream.ts";
+import { COMMENT, type DataEncoding, type Misread, toEventFrame, toFrame, toRetry } from "./event.ts";
+import { MergedTopicChunks, TopicChunks } from "./topic_events.ts";
+import { describeError, log } from "../../log.ts";
+import { exchangeOf, type HttpRequest } from "../request.ts";
+import type { Stopping } from "../stream_reply.ts";
+
+/** An application's own source of events. */
+
+const HEARTBEAT = toChunk(COMMENT);
+
+/** What an async iterable gives, each a chunk. Where a client left off is the application's to know. */
+export class IterableChunks implements EventChunks {
+  readonly #iterator: AsyncIterator<unknown>;
+  readonly #encode: DataEncoding;
+  readonly sentAt = undefined;
+  #opening: Chunk | undefined;
+  #receiver: ChunkReceiver | undefined;
+  #isAsked = false;
+  #isOver = false;
+
+  /** Takes an iterable, whose first value is not asked for yet. */
+  constructor(source: AsyncIterable<unknown>, { encode, retry }: ChunkOptions) {
+    this.#iterator = source[Symbol.asyncIterator]();
+    this.#encode = encode;
+    this.#opening = retry === undefined ? undefined : toChunk(toFrame({ retry }));
+  }
+
+  resumeAfter(): void {}
+
+  open(receiver: ChunkReceiver): void {
+    this.#receiver = receiver;
+  }
+
+  ask(): void {
+    const opening = this.#opening;
+    this.#opening = undefined;
+    if (!opening || this.#receiver?.take(opening)) void this.#next();
+  }
+
+  withdraw(): boolean {
+    return false;
+  }
+
+  heartbeat(): Chunk {
+    return HEARTBEAT;
+  }
+
+  close(): Promise<void> | void {
+    if (this.#isOver) return;
+    const ended = this.#return();
+    // A generator that waits for something ends after that, if ever.
+    if (!this.#isAsked) return ended;
+  }
+
+  async #next(): Promise<void> {
+    let chunk: Chunk | undefined;
+    this.#isAsked = true;
+    try {
+      const { done = false, value } = await this.#iterator.next();
+      this.#isAsked = false;
+      this.#isOver = done;
+      chunk = done ? undefined : toChunk(toEventFrame(value, this.#encode));
+    } catch (error) {
+      // A source that fails has ended by that. One that gave what cannot be sent has not.
+      this.#isOver ||= this.#isAsked;
+      return this.#receiver?.fail(error);
+    }
+    if (this.#receiver?.take(chunk)) void this.#next();
+  }
+
+  async #return(): Promise<void> {
+    try {
+      await this.#iterator.return?.();
+    } catch (error) {
+      log("error", "The source of a stream of events failed to end", { error: describeError(error) });
+    }
+  }
+}
+
 /** What a handler returns to send events: `SSE()`. */
-import { type Duration, toMilliseconds } from "../duration.ts";
-import { checkOptions, type OptionNames } from "../options.ts";
-import { Subscription } from "../topics/subscription.ts";
-import type { ChunkOptions, EventChunks } from "./sse_chunks.ts";
-import { type DataEncoding, type Misread, toRetry } from "./sse_event.ts";
-import { IterableChunks } from "./sse_iterable.ts";
-import { TopicChunks } from "./sse_topic.ts";
-import { MergedTopicChunks } from "./sse_topics.ts";
 
 /** How events are sent. */
 export interface SSEOptions {
@@ -162,4 +237,38 @@ function checkIterable(source: unknown): AsyncIterable<unknown> {
   throw new TypeError(
     `Cannot send events: the source must be a subscription, a list of them or an async iterable, got ${typeof source}`,
   );
+}
+
+/** The reply that sends events. */
+
+/** Proxies are told to pass each event on at once: nginx by a header of its own. */
+const HEADERS = {
+  "content-type": "text/event-stream",
+  "cache-control": "no-store",
+  "x-accel-buffering": "no",
+};
+
+/**
+ * Makes the reply that sends events. What they come from is closed with it, also where a middleware sends another one.
+ *
+ * @param stream What the handler returned.
+ * @param request Tells what to resume after.
+ * @param status The status.
+ * @param stopping Tells when the server stops.
+ * @throws {HTTPError} With 400, when the client resumes after what is no id.
+ * @throws {TypeError} When the events were sent before.
+ */
+export function eventReply(
+  stream: EventStream,
+  request: HttpRequest,
+  status: number,
+  stopping: Stopping,
+): Response {
+  const chunks = takeChunks(stream);
+  const body = new EventBody(chunks, stream.heartbeat, stopping());
+  // First, so that it is closed where the client is refused, too.
+  exchangeOf(request).openCompletion().addCleanup(() => body.end());
+  const { lastEventId } = request;
+  if (lastEventId) chunks.resumeAfter(lastEventId);
+  return new Response(body.toStream(), { status, headers: HEADERS });
 }

@@ -1,6 +1,6 @@
 import { assertEquals } from "@std/assert";
-import { IdleWheel, watchIdle } from "../../../src/http/sse_idle.ts";
-import { StoppedInterval } from "./support/stopped_interval.ts";
+import { IdleWheel, watchIdle } from "../../../../src/http/sse/stream.ts";
+import { StoppedInterval } from "../support/stopped_interval.ts";
 
 /** How many turns of a wheel make a silence. */
 const SILENCE = 16;

@@ -1,9 +1,8 @@
 /** What the handler of a WebSocket has of it: validated messages in, validated messages out. */
-import { quote } from "../quote.ts";
-import type { HttpRequest } from "./request.ts";
-import type { WebSocketClosedError } from "./websocket_closed_error.ts";
-import { MAX_REASON, type WebSocketLink } from "./websocket_link.ts";
-import { type DecodeMessage, type EncodeMessage, UnreadableMessage } from "./websocket_messages.ts";
+import { quote } from "../../quote.ts";
+import type { HttpRequest } from "../request.ts";
+import { type DecodeMessage, type EncodeMessage, UnreadableMessage, type WebSocketClosedError } from "./messages.ts";
+import { MAX_REASON, type WebSocketLink } from "./transport.ts";
 
 /** How the messages of a route are read and written. */
 export interface MessageCodec {

@@ -1,6 +1,6 @@
 import { assert, assertEquals, assertRejects } from "@std/assert";
-import { Outbox } from "../../../src/http/websocket_outbox.ts";
-import { ticks } from "../../spec/support/ticks.ts";
+import { Outbox } from "../../../../src/http/websocket/transport.ts";
+import { ticks } from "../../../spec/support/ticks.ts";
 
 const KIB = 1024;
 
