@@ -4,7 +4,7 @@ import { isStream } from "../binding/stream_body.ts";
 import type { AnyRoute } from "../routing/registry.ts";
 import type { Route } from "../routing/route.ts";
 import { WebSocketRoute } from "../routing/websocket_route.ts";
-import { checkJson, faultOf } from "./json_schema/json_check.ts";
+import { checkJson, faultOf } from "./json_schema/models.ts";
 import { checkTool, toolRefusal } from "./mcp/tool_check.ts";
 import { isTool } from "./mcp/tool_options.ts";
 

@@ -1,3 +1,5 @@
+import type { SchemaNode } from "../../schema/schema.ts";
+
 /** JSON Schema, dialect 2020-12: its type, and how schemas are put together from others. */
 
 /** The name of a JSON type, as the keyword `type` takes it. */
@@ -251,4 +253,100 @@ function takesNull({ anyOf: options, ...others }: JsonSchema): boolean {
 /** Whether values are told by more than their type. */
 function isEnumerated(schema: JsonSchema): boolean {
   return ["const", "enum", "allOf", "anyOf", "oneOf", "not"].some((keyword) => keyword in schema);
+}
+
+/** What the description of a schema asks of whoever keeps the models of a document. */
+
+/** Whether what is accepted is described, or what is sent. */
+export type Form = "input" | "output";
+
+/** The way to a part of a schema: the name of the model that holds it, and the keys from there. */
+export type Place = readonly string[];
+
+/** Decides for each schema whether it is described where it stands, or as a model of its own. */
+export interface ModelScope {
+  /**
+   * Whether generators of code read the description. If so, numbers have formats, and the options
+   * of variants are models, so that a discriminator can name them.
+   */
+  readonly isForGenerators: boolean;
+  /** Gives what the body describes, or a reference to it. */
+  part(form: Form, node: SchemaNode, place: Place, body: (place: Place) => JsonSchema): JsonSchema;
+  /** Makes a schema a model, of a name made of words, unless it has a name. */
+  name(node: SchemaNode, words: readonly string[]): void;
+  /** Hands on the reference, as a text, to what a schema refers to. */
+  refer(reference: JsonSchema, settle: (ref: string) => void): void;
+}
+
+/** A part of a schema, as messages call it. */
+export function subjectAt(place: Place): string {
+  return place.length === 0 ? "a schema" : `"${place.join(".")}"`;
+}
+
+/** Constants as JSON carries them: the values of literals, defaults and examples. */
+
+/** The value in JSON; undefined where JSON has none that says the same. */
+export function toJson(value: unknown): unknown {
+  switch (typeof value) {
+    case "string":
+    case "boolean":
+      return value;
+    case "number":
+      return Number.isFinite(value) ? value : undefined;
+    case "bigint":
+      return value.toString();
+    case "object":
+      return value === null ? null : objectToJson(value);
+    default:
+      return undefined;
+  }
+}
+
+/** The schema of a list of values. Those that JSON cannot carry are left out. */
+export function oneOfValues(values: readonly unknown[]): JsonSchema {
+  const known = [...new Set(values.map(toJson))].filter((value) => value !== undefined);
+  if (known.length === 0) return nothing();
+  const types = typesOfAll(known);
+  const type = types.length === 1 ? types[0]! : types;
+  return { type, ...(known.length === 1 ? { const: known[0] } : { enum: known }) };
+}
+
+/** The schema with one more value. */
+export function orValue(schema: JsonSchema, value: unknown): JsonSchema {
+  return admits(schema, value) ? schema : anyOf([schema, oneOfValues([value])]);
+}
+
+function objectToJson(value: object): unknown {
+  if (value instanceof Date) return Number.isNaN(value.valueOf()) ? undefined : value.toJSON();
+  if (Array.isArray(value)) {
+    const items = value.map(toJson);
+    return items.includes(undefined) ? undefined : items;
+  }
+  const prototype = Object.getPrototypeOf(value);
+  if (prototype !== Object.prototype && prototype !== null) return undefined;
+  const entries = Object.entries(value).filter(([, part]) => part !== undefined)
+    .map(([key, part]) => [key, toJson(part)] as const);
+  return entries.some(([, part]) => part === undefined) ? undefined : Object.fromEntries(entries);
+}
+
+/** The types of values: integers are numbers where one of the values is no integer. */
+function typesOfAll(values: readonly unknown[]): JsonType[] {
+  const types = new Set(values.map(typeOf));
+  if (types.has("number")) types.delete("integer");
+  return [...types];
+}
+
+function typeOf(json: unknown): JsonType {
+  if (json === null) return "null";
+  if (Number.isSafeInteger(json)) return "integer";
+  return Array.isArray(json) ? "array" : typeof json as JsonType;
+}
+
+/** Whether a schema is seen to take a value at one look. */
+function admits(schema: JsonSchema, value: unknown): boolean {
+  const { type, const: constant, enum: values, ...others } = withoutNumberFormat(schema);
+  if (Object.keys(others).length > 0) return false;
+  if (values) return values.includes(value);
+  if (constant !== undefined) return constant === value;
+  return type === undefined || type === typeOf(value) || (type === "number" && typeof value === "number");
 }

@@ -1,12 +1,35 @@
-/** The named models of a document: which schemas are models, and what stands for them. */
 import { fallsBack, nodeOf, type Schema, type SchemaNode } from "../../schema/schema.ts";
-import { ownTitle } from "./annotation.ts";
-import { Description } from "./description.ts";
-import { BINARY, isBinary } from "./binary.ts";
-import { annotate, type JsonSchema } from "./json_schema.ts";
-import { componentName, nameModels, pascalCase } from "./model_names.ts";
-import type { Model, Reference } from "./model.ts";
-import type { Form, ModelScope, Place } from "./model_scope.ts";
+import { ownTitle } from "./pipe.ts";
+import { Description } from "./converter.ts";
+import { BINARY, isBinary } from "./non_json.ts";
+import { annotate, type Form, type JsonSchema, type ModelScope, type Place } from "./json_schema.ts";
+import { partsOf } from "../../schema/parts.ts";
+import { lazyTarget } from "../../schema/lazy_schema.ts";
+
+/** A model of a document: a schema that has a name there. */
+
+/** A schema in one of its forms, as a model. */
+export interface Model {
+  readonly form: Form;
+  /** Whether its name is a title, rather than made of its use. */
+  readonly isTitled: boolean;
+  /** Its name, as far as nobody else wants the same. */
+  readonly base: string;
+  /** The same schema in the other form, if that is a model too. */
+  readonly other: () => Model | undefined;
+  /** What it is; set once all of it is described. */
+  body: JsonSchema;
+  /** The references in it, in order. */
+  references: readonly Reference[];
+}
+
+/** A place that stands for a model, and gets its name at last. */
+export interface Reference {
+  readonly model: Model;
+  readonly settle: (ref: string) => void;
+}
+
+/** The named models of a document: which schemas are models, and what stands for them. */
 
 /** Kinds whose values have neither parts nor names of their own: their titles only caption them. */
 const PLAIN = new Set([
@@ -224,4 +247,188 @@ function reachable(references: readonly Reference[]): Model[] {
   };
   for (const { model } of references) visit(model);
   return [...models];
+}
+
+/** Names models: one name for what is the same, distinct names for what is not. */
+
+/** A text as the name of a component: letters of ASCII, digits, `.`, `-` and `_`. */
+export function componentName(text: string): string {
+  const plain = text.normalize("NFKD").replace(/\p{M}/gu, "").replace(/[^a-zA-Z0-9._-]+/g, "_");
+  return plain.replace(/^_+(?=.)|_+$/g, "") || "Model";
+}
+
+/** A text as a part of a name: its words, each with a capital. */
+export function pascalCase(text: string): string {
+  const words = componentName(text).split(/[^a-zA-Z0-9]+/);
+  return words.map((word) => word.charAt(0).toUpperCase() + word.slice(1)).join("");
+}
+
+/**
+ * Names models, those with titles first, each in their order.
+ *
+ * Models of one name are one where they say the same, down to all that they refer to; the others get numbers. Where what is
+ * accepted and what is sent differ and the document has both, the former is called `…Input`.
+ */
+export function nameModels(models: readonly Model[]): ReadonlyMap<Model, string> {
+  const classes = classesOf(models);
+  const members = Map.groupBy(models, (model) => classes.get(model)!);
+  const nameOf = new Map<number, string>();
+  const taken = new Set<string>();
+  const name = (model: Model, isAlone: boolean): void => {
+    const wanted = new Map<string, number>();
+    for (const form of [model, model.other()]) {
+      const text = form && form.base + suffixOf(form);
+      // Of two forms that want the same name, the other has its turn later.
+      if (form && isUnnamed(form) && !wanted.has(text!)) wanted.set(text!, classes.get(form)!);
+    }
+    let number = 1;
+    const numbered = (text: string): string => number === 1 ? text : text + number;
+    while (wanted.keys().some((text) => taken.has(identifierOf(numbered(text))))) number++;
+    if (isAlone && number > 1) return;
+    for (const [text, of] of wanted) {
+      nameOf.set(of, numbered(text));
+      taken.add(identifierOf(numbered(text)));
+    }
+  };
+  const isUnnamed = (model: Model): boolean => classes.has(model) && !nameOf.has(classes.get(model)!);
+  const isSentOtherwise = (model: Model): boolean => {
+    const other = model.form === "input" ? model.other() : undefined;
+    return other !== undefined && classes.has(other) && classes.get(other) !== classes.get(model);
+  };
+  // By all that are the same: which of them comes first must not matter.
+  const suffixOf = (model: Model): string => {
+    const same = members.get(classes.get(model)!) ?? [];
+    return same.some(isSentOtherwise) && same.every(({ form }) => form === "input") ? "Input" : "";
+  };
+  const ordered = [...models.filter(({ isTitled }) => isTitled), ...models.filter(({ isTitled }) => !isTitled)];
+  // A number must not take the name that a later model has by itself.
+  for (const isAlone of [true, false]) {
+    for (const model of ordered) if (isUnnamed(model)) name(model, isAlone);
+  }
+  return new Map(models.map((model) => [model, nameOf.get(classes.get(model)!)!]));
+}
+
+/** What is left of a name in every language that code is generated in. */
+function identifierOf(name: string): string {
+  return name.replace(/[^a-zA-Z0-9]/g, "").toLowerCase();
+}
+
+/**
+ * The classes of models that are the same: all of one name at first, parted as long as some of a class say different things or
+ * refer to models of different classes. So models that hold themselves are told apart only by what they say.
+ */
+function classesOf(models: readonly Model[]): ReadonlyMap<Model, number> {
+  let classes = numbered(models, ({ base, body }) => `${base} ${JSON.stringify(body)}`);
+  for (let count = 0; count !== classes.count;) {
+    count = classes.count;
+    const { of } = classes;
+    classes = numbered(
+      models,
+      (model) => [model, ...model.references.map(({ model }) => model)].map((part) => of.get(part)).join(),
+    );
+  }
+  return classes.of;
+}
+
+/** Numbers models: the same number where the same is said of them. */
+function numbered(
+  models: readonly Model[],
+  say: (model: Model) => string,
+): { of: ReadonlyMap<Model, number>; count: number } {
+  const numbers = new Map<string, number>();
+  const of = new Map<Model, number>();
+  for (const model of models) {
+    const said = say(model);
+    const number = numbers.get(said) ?? numbers.size;
+    numbers.set(said, number);
+    of.set(model, number);
+  }
+  return { of, count: numbers.size };
+}
+
+/** Checks, when a model is declared, that JSON can carry it: a document is made whole, or not at all. */
+
+/** Kinds that JSON cannot carry, or not always. */
+const FOREIGN: ReadonlySet<string> = new Set([
+  "blob",
+  "date",
+  "file",
+  "function",
+  "instance",
+  "map",
+  "nan",
+  "promise",
+  "set",
+  "symbol",
+]);
+
+/** What JSON carries of them where it is sent. */
+const SENDABLE: ReadonlySet<string> = new Set(["date", "instance", "nan"]);
+
+/** As many lazy schemas within one another as are followed: one that makes a new one each time goes on for ever. */
+const MAX_LAZY = 64;
+
+/** The schemas of which it is known. */
+const carried: Readonly<Record<Form, WeakSet<SchemaNode>>> = { input: new WeakSet(), output: new WeakSet() };
+
+/**
+ * Checks a model.
+ *
+ * @param form Whether it is accepted, or sent.
+ * @param model The model.
+ * @param role What messages call it where it has no title.
+ * @returns Why JSON cannot carry a part of it, if that is so: an `Error` of the getter of a lazy schema, or a `TypeError` whose
+ * message begins with "Cannot describe".
+ */
+export function faultOf(form: Form, model: Schema, role: string): Error | undefined {
+  if (isSeenCarried(form, model)) return undefined;
+  const models = new Models("#/");
+  try {
+    if (form === "input") models.jsonInput(model, role);
+    else models.jsonOutput(model, role);
+  } catch (error) {
+    if (!(error instanceof Error)) throw error;
+    return error;
+  }
+  return undefined;
+}
+
+/**
+ * Checks a model, unless it cannot be told yet: the getter of a lazy schema may throw, as long as what it gives is not there.
+ *
+ * @param form Whether it is accepted, or sent.
+ * @param model The model.
+ * @param role What messages call it where it has no title.
+ * @param action What is being done, for messages.
+ * @throws {TypeError} When JSON cannot carry a part of it.
+ */
+export function checkJson(form: Form, model: Schema, role: string, action: string): void {
+  const fault = faultOf(form, model, role);
+  if (!(fault instanceof TypeError) || !fault.message.startsWith("Cannot describe ")) return;
+  throw new TypeError(`Cannot ${action}: ${fault.message.replace("Cannot", "cannot")}`);
+}
+
+/** Whether it is seen at a look at each of its parts that JSON can carry a model. To describe it takes a hundred times as long. */
+function isSeenCarried(form: Form, model: Schema): boolean {
+  const seen = new Set<SchemaNode>();
+  const isCarried = (node: SchemaNode, lazies: number): boolean => {
+    if (carried[form].has(node) || seen.has(node)) return true;
+    seen.add(node);
+    if (FOREIGN.has(node.type) && !(form === "output" && SENDABLE.has(node.type))) return false;
+    if (node.type !== "lazy") return partsOf(node).every((part) => isCarried(part, lazies));
+    const target = lazies < MAX_LAZY ? targetOf(node) : undefined;
+    return target !== undefined && isCarried(target, lazies + 1);
+  };
+  if (!isCarried(nodeOf(model), 0)) return false;
+  for (const node of seen) carried[form].add(node);
+  return true;
+}
+
+/** What a lazy schema stands for, where that can be told, and is there already. */
+function targetOf(node: SchemaNode): SchemaNode | undefined {
+  try {
+    return lazyTarget(node);
+  } catch {
+    return undefined;
+  }
 }

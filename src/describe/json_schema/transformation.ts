@@ -1,7 +1,6 @@
 /** What the transformations of valibot leave of a value, as far as it can be told. */
 import type { PipeAction, SchemaNode } from "../../schema/schema.ts";
-import { toJson } from "./json_constant.ts";
-import type { JsonSchema } from "./json_schema.ts";
+import { type JsonSchema, toJson } from "./json_schema.ts";
 
 /** A step of a pipe, with what its kinds hold. */
 export interface Step extends PipeAction {

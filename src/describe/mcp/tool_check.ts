@@ -5,7 +5,7 @@ import { RouteError } from "../../errors.ts";
 import type { ToolAnnotations, ToolOptions } from "../../http/route_info.ts";
 import { checkOptions, type OptionNames } from "../../options.ts";
 import type { Route } from "../../routing/route.ts";
-import { holdsBinary, isBinary } from "../json_schema/binary.ts";
+import { holdsBinary, isBinary } from "../json_schema/non_json.ts";
 import { argumentsOf } from "./tool_arguments.ts";
 import { isTool } from "./tool_options.ts";
 

@@ -1,7 +1,7 @@
 /** The schemas of a tool. An object stands at the root of each: clients give up the whole list of tools over anything else. */
 import type { Schema } from "../../schema/schema.ts";
-import { isAlwaysSent } from "../json_schema/absence.ts";
-import { isBinary } from "../json_schema/binary.ts";
+import { isAlwaysSent } from "../json_schema/optionality.ts";
+import { isBinary } from "../json_schema/non_json.ts";
 import type { ParameterInput } from "../route/inputs.ts";
 import { annotate, type JsonSchema, restrict } from "../json_schema/json_schema.ts";
 import { Models } from "../json_schema/models.ts";

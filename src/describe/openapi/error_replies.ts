@@ -1,8 +1,7 @@
 /** The replies of errors, which all operations share. */
 import { checkOptions, type OptionNames } from "../../options.ts";
 import { isSchema, type Schema, schemaFault } from "../../schema/schema.ts";
-import { checkJson } from "../json_schema/json_check.ts";
-import type { Models } from "../json_schema/models.ts";
+import { checkJson, type Models } from "../json_schema/models.ts";
 import type { OpenAPIMediaType, OpenAPIReference, OpenAPIResponse } from "./document.ts";
 import { Problem, ValidationProblem } from "./problem.ts";
 

@@ -1,6 +1,6 @@
 /** Tells how the fields of a form are written, as far as OpenAPI has words for it. */
 import { nodeOf, type Schema, type SchemaNode } from "../../schema/schema.ts";
-import { isBinary, mediaTypesOf } from "../json_schema/binary.ts";
+import { isBinary, mediaTypesOf } from "../json_schema/non_json.ts";
 import { takesJson } from "../../schema/form_json.ts";
 import { lazyTarget } from "../../schema/lazy_schema.ts";
 import { LISTS } from "../../schema/parts.ts";

@@ -5,11 +5,10 @@ import { isAsyncGeneratorFunction } from "../../binding/async_function.ts";
 import { WITHOUT_BODY } from "../../http/reply.ts";
 import type { Route } from "../../routing/route.ts";
 import { nodeOf, type Schema } from "../../schema/schema.ts";
-import { isAlwaysSent } from "../json_schema/absence.ts";
+import { isAlwaysSent } from "../json_schema/optionality.ts";
 import type { ErrorReplies } from "./error_replies.ts";
-import { BYTES, isBinary, mediaTypesOf } from "../json_schema/binary.ts";
-import { pascalCase } from "../json_schema/model_names.ts";
-import type { Models } from "../json_schema/models.ts";
+import { BYTES, isBinary, mediaTypesOf } from "../json_schema/non_json.ts";
+import { type Models, pascalCase } from "../json_schema/models.ts";
 import type { OpenAPIMediaType, OpenAPIOperation, OpenAPIReference, OpenAPIResponse } from "./document.ts";
 
 type Reply = OpenAPIResponse | OpenAPIReference;

@@ -1,8 +1,7 @@
 /** Bodies of requests in the document. */
-import { BYTES } from "../json_schema/binary.ts";
+import { BYTES } from "../json_schema/non_json.ts";
 import type { BodyInput } from "../route/inputs.ts";
-import { pascalCase } from "../json_schema/model_names.ts";
-import type { Models } from "../json_schema/models.ts";
+import { type Models, pascalCase } from "../json_schema/models.ts";
 import type { OpenAPIRequestBody } from "./document.ts";
 import { fieldsOf } from "./form_field.ts";
 

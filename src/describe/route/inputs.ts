@@ -6,8 +6,8 @@ import { isStream } from "../../binding/stream_body.ts";
 import type { InputSource } from "../../errors.ts";
 import { fallsBack, nodeOf, type Schema, type SchemaNode } from "../../schema/schema.ts";
 import { takesList } from "../../schema/text_form.ts";
-import { isRequired } from "../json_schema/absence.ts";
-import { holdsBinary } from "../json_schema/binary.ts";
+import { isRequired } from "../json_schema/optionality.ts";
+import { holdsBinary } from "../json_schema/non_json.ts";
 
 /** All that a route takes, its dependencies included. */
 export interface RouteInputs {

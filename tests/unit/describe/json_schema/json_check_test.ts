@@ -2,8 +2,7 @@
 
 import { assertEquals, assertStringIncludes } from "@std/assert";
 import * as v from "valibot";
-import { Models } from "../../../../src/describe/json_schema/models.ts";
-import { faultOf } from "../../../../src/describe/json_schema/json_check.ts";
+import { faultOf, Models } from "../../../../src/describe/json_schema/models.ts";
 import type { Schema } from "../../../../src/schema/schema.ts";
 
 enum Color {

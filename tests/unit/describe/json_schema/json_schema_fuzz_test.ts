@@ -1,5 +1,5 @@
 import { assert, assertEquals } from "@std/assert";
-import { isAlwaysSent, isRequired } from "../../../../src/describe/json_schema/absence.ts";
+import { isAlwaysSent, isRequired } from "../../../../src/describe/json_schema/optionality.ts";
 import type { JsonSchema } from "../../../../src/describe/json_schema/json_schema.ts";
 import { Models } from "../../../../src/describe/json_schema/models.ts";
 import { stringify } from "../../../../src/http/json.ts";

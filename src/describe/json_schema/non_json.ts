@@ -1,9 +1,45 @@
-/** Kinds of schemas whose values JSON does not carry as they are. */
-import type { SchemaNode } from "../../schema/schema.ts";
-import { BINARY, isBinary } from "./binary.ts";
-import type { JsonSchema } from "./json_schema.ts";
-import { type Form, type Place, subjectAt } from "./model_scope.ts";
+import { nodeOf, type Schema, type SchemaNode } from "../../schema/schema.ts";
+import { partsOf } from "../../schema/parts.ts";
+import { type Form, type JsonSchema, type Place, subjectAt } from "./json_schema.ts";
+import { lazyTarget } from "../../schema/lazy_schema.ts";
 import { DATE } from "./transformation.ts";
+
+/** Schemas of bytes: files and blobs. */
+
+/** A stream of bytes. Generators know it by the format, which is a word of OpenAPI 3.0. */
+export const BYTES: JsonSchema = { type: "string", format: "binary" };
+
+/** A file: a field of a form, or a whole reply. */
+export const BINARY: JsonSchema = { ...BYTES, contentMediaType: "application/octet-stream" };
+
+/** Whether values of a schema are bytes. */
+export function isBinary(schema: Schema): boolean {
+  if (schema.type === "file" || schema.type === "blob") return true;
+  const { class: Class } = schema as Schema & { readonly class?: unknown };
+  return schema.type === "instance" && (Class === File || Class === Blob);
+}
+
+/** Whether a schema holds bytes, at whatever depth. */
+export function holdsBinary(schema: Schema): boolean {
+  const seen = new Set<SchemaNode>();
+  const isIn = (node: SchemaNode): boolean => {
+    if (seen.has(node)) return false;
+    seen.add(node);
+    if (isBinary(node)) return true;
+    const target = node.type === "lazy" ? lazyTarget(node) : undefined;
+    return target ? isIn(target) : partsOf(node).some(isIn);
+  };
+  return isIn(nodeOf(schema));
+}
+
+/** The media types that a schema asks of bytes; none where it takes any. */
+export function mediaTypesOf({ pipe = [] }: SchemaNode): readonly string[] {
+  const steps = pipe as readonly (SchemaNode & { readonly requirement?: unknown })[];
+  const step = steps.find(({ type }) => type === "mime_type");
+  return step ? step.requirement as readonly string[] : [];
+}
+
+/** Kinds of schemas whose values JSON does not carry as they are. */
 
 /** Kinds that no text or JSON can satisfy, with what to write instead. */
 const UNREADABLE: ReadonlyMap<string, string> = new Map<string, string>([
