@@ -2,7 +2,7 @@
 import type { TopicBounds } from "./log_reader.ts";
 import type { GapReason, TopicEntry, TopicMessage } from "./message.ts";
 import { isSameEpoch } from "./message_id.ts";
-import type { FanOut, Tail, TailReader } from "./tail.ts";
+import type { Broadcaster, Tail, TailReader } from "./tail.ts";
 
 /** What is read at once: messages, oldest first, or a gap alone. */
 export type Batch<Data> = readonly TopicEntry<Data>[];
@@ -17,20 +17,20 @@ export interface ReaderStart {
   readonly signal: AbortSignal | undefined;
 }
 
-/** Takes what it has asked for. */
+/** Receives the batches that it requests. */
 export interface BatchReceiver<Data> {
   /**
-   * The next batch; undefined when the reader is closed. It must not ask meanwhile.
+   * Receives the next batch; undefined when the reader is closed. It must not request another one during this call.
    *
-   * @returns Whether it asks for the one after it.
+   * @returns True to request the next batch, too.
    */
-  take(batch: Batch<Data> | undefined): boolean;
+  receive(batch: Batch<Data> | undefined): boolean;
   /** The log cannot be read any more. */
   fail(error: unknown): void;
-  /** Takes what comes at the end of the topic, in place of `take`, and asks for what comes then. */
-  readonly fanOut?: FanOut | undefined;
-  /** What stands for this receiver there. */
-  readonly member?: unknown;
+  /** At the end of the topic this gets the batches in place of `receive`, for many receivers at once. */
+  readonly broadcaster?: Broadcaster | undefined;
+  /** What the broadcaster knows this receiver by. */
+  readonly subscriber?: unknown;
 }
 
 /** A batch that was found in the log, and the place after it. */
@@ -86,9 +86,9 @@ export class Reader<Data> implements TailReader {
     return typeof this.#place === "string" ? this.#place : undefined;
   }
 
-  /** When it was last given something at the end of the topic, where it waits; in milliseconds of `performance.now()`. */
-  get givenAt(): number | undefined {
-    return this.#isAtEnd ? this.#tail.givenAt : undefined;
+  /** The time of the last broadcast, in milliseconds of `performance.now()`. Undefined unless it waits at the end. */
+  get lastBroadcastAt(): number | undefined {
+    return this.#isAtEnd ? this.#tail.lastBroadcastAt : undefined;
   }
 
   /** Goes on after an id that a client gave. */
@@ -123,11 +123,11 @@ export class Reader<Data> implements TailReader {
    */
   read<Result>(toResult: (batch: Batch<Data> | undefined) => Result): Promise<Result> {
     return new Promise((resolve, fail) => {
-      const take = (batch: Batch<Data> | undefined) => {
+      const receive = (batch: Batch<Data> | undefined) => {
         resolve(toResult(batch));
         return false;
       };
-      this.request({ take, fail });
+      this.request({ receive, fail });
     });
   }
 
@@ -148,8 +148,8 @@ export class Reader<Data> implements TailReader {
     this.#isAtEnd = false;
   }
 
-  /** Takes the request back that waits at the end of the topic. False where none does. */
-  withdraw(): boolean {
+  /** Cancels a request that waits at the end of the topic. False where none does. */
+  cancelRequest(): boolean {
     if (!this.#isAtEnd) return false;
     this.#leaveTail();
     this.#request = undefined;
@@ -187,19 +187,19 @@ export class Reader<Data> implements TailReader {
       if (found.batch.length === 0) return this.#wait(this.#request, found.place);
       this.#place = found.place;
       this.#lossReason = "slow";
-      if (!this.#request.take(found.batch)) this.#request = undefined;
+      if (!this.#request.receive(found.batch)) this.#request = undefined;
     }
   }
 
-  #wait({ fanOut, member }: BatchReceiver<Data>, place: string): void {
-    this.#isAtEnd = fanOut !== undefined && this.#tail.join(this, place, fanOut, member);
+  #wait({ broadcaster, subscriber }: BatchReceiver<Data>, place: string): void {
+    this.#isAtEnd = broadcaster !== undefined && this.#tail.join(this, place, broadcaster, subscriber);
     if (this.#isAtEnd) this.#lossReason = "slow";
     else this.#tail.wait(this);
   }
 
   #leaveTail(): void {
-    const { fanOut, member } = this.#request!;
-    this.#tail.leave(fanOut!, member);
+    const { broadcaster, subscriber } = this.#request!;
+    this.#tail.leave(broadcaster!, subscriber);
     this.leaveEnd(this.#tail.end!);
   }
 
@@ -241,7 +241,7 @@ export class Reader<Data> implements TailReader {
 }
 
 function giveEnd<Data>(receiver: BatchReceiver<Data>, end: Promise<undefined>): void {
-  end.then((batch) => receiver.take(batch), (error) => receiver.fail(error));
+  end.then((batch) => receiver.receive(batch), (error) => receiver.fail(error));
 }
 
 function toFound<Data>(batch: readonly TopicMessage<Data>[]): Found<Data> {

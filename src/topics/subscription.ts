@@ -167,14 +167,14 @@ export class Subscription<Data = unknown> implements AsyncIterableIterator<Topic
   }
 }
 
-/** Asks for the next batch like {@linkcode Subscription.nextBatch}, without a promise. Nobody else may read the subscription. */
+/** Requests the next batch like {@linkcode Subscription.nextBatch}, without a promise. Nobody else may read the subscription. */
 export function requestBatch(subscription: Subscription, receiver: BatchReceiver<unknown>): void {
   request(subscription, receiver);
 }
 
-/** Takes back what {@linkcode requestBatch} asked for, if it waits at the end of the topic. False where it does not. */
-export function withdrawRequest(subscription: Subscription): boolean {
-  return readerOf(subscription).withdraw();
+/** Cancels what {@linkcode requestBatch} requested, if that waits at the end of the topic. False where it does not. */
+export function cancelRequest(subscription: Subscription): boolean {
+  return readerOf(subscription).cancelRequest();
 }
 
 /** What {@linkcode Subscription.cursor} resolves to, where that is known now and nothing is read with `next()`. */
@@ -182,9 +182,9 @@ export function currentCursor(subscription: Subscription): string | undefined {
   return readerOf(subscription).currentPlace;
 }
 
-/** When the fan-out of who asked was last given something, in milliseconds of `performance.now()`. */
-export function lastGiven(subscription: Subscription): number | undefined {
-  return readerOf(subscription).givenAt;
+/** The time of the last broadcast to a subscription that waits for one, in milliseconds of `performance.now()`. */
+export function lastBroadcastAt(subscription: Subscription): number | undefined {
+  return readerOf(subscription).lastBroadcastAt;
 }
 
 /**

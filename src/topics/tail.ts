@@ -25,10 +25,13 @@ export interface TailReader {
   close(): void;
 }
 
-/** Takes what comes at the end of a tail for many readers at once. */
-export interface FanOut<Member = unknown> {
-  /** Hands messages to members, who all wait for the next ones then. One that does not, leaves the tail meanwhile. */
-  give(batch: readonly TopicMessage[], members: Iterable<Member>): void;
+/** Sends what comes at the end of a tail to many subscribers at once. */
+export interface Broadcaster<Subscriber = unknown> {
+  /**
+   * Sends messages to subscribers, which all wait for the next ones afterwards. A subscriber that
+   * takes no more must leave the tail during this call.
+   */
+  broadcast(batch: readonly TopicMessage[], subscribers: Iterable<Subscriber>): void;
 }
 
 /** What a tail holds ready, and for how long. */
@@ -51,10 +54,10 @@ export class Tail<Data> {
   readonly #onEnd: () => void;
   readonly #readers = new Set<TailReader>();
   #waiting = new Set<TailReader>();
-  /** Who waits at the end, by the member that stands for it. Where each of them is is not noted: it moves with the end. */
-  readonly #audiences = new Map<FanOut, Map<unknown, TailReader>>();
-  #isGiving = false;
-  #givenAt = -Infinity;
+  /** Subscribers that wait at the end, with their readers. Their positions are not stored: they move with the end. */
+  readonly #subscribers = new Map<Broadcaster, Map<unknown, TailReader>>();
+  #isBroadcasting = false;
+  #lastBroadcastAt = -Infinity;
   readonly #unwatch: () => void;
   #window: Window<Data> | undefined;
   #hasEnded = false;
@@ -108,9 +111,9 @@ export class Tail<Data> {
     this.#readers.add(reader);
   }
 
-  /** When something was given to those who wait at the end, in milliseconds of `performance.now()`. */
-  get givenAt(): number {
-    return this.#givenAt;
+  /** The time of the last broadcast, in milliseconds of `performance.now()`. */
+  get lastBroadcastAt(): number {
+    return this.#lastBroadcastAt;
   }
 
   /** Wakes a reader, once, when there is more than the tail holds ready now. */
@@ -120,25 +123,25 @@ export class Tail<Data> {
   }
 
   /**
-   * Has a member of a fan-out wait for a reader at the end, until it leaves. With many readers, even to look at each of them when
-   * something comes can be measured.
+   * Lets a subscriber wait for a reader at the end until it leaves. A call of each reader for each
+   * message would cost measurable time when there are many.
    *
    * @returns False where the place is not the end now.
    */
-  join(reader: TailReader, place: string, fanOut: FanOut, member: unknown): boolean {
-    if (place !== this.end || this.#isGiving) return false;
-    const audience = this.#audiences.get(fanOut);
-    if (audience) audience.set(member, reader);
-    else this.#audiences.set(fanOut, new Map([[member, reader]]));
+  join(reader: TailReader, place: string, broadcaster: Broadcaster, subscriber: unknown): boolean {
+    if (place !== this.end || this.#isBroadcasting) return false;
+    const subscribers = this.#subscribers.get(broadcaster);
+    if (subscribers) subscribers.set(subscriber, reader);
+    else this.#subscribers.set(broadcaster, new Map([[subscriber, reader]]));
     if (this.#isBehind) void this.#follow();
     return true;
   }
 
-  /** Ends the waiting of a member. */
-  leave(fanOut: FanOut, member: unknown): void {
-    const audience = this.#audiences.get(fanOut);
-    audience?.delete(member);
-    if (audience?.size === 0) this.#audiences.delete(fanOut);
+  /** Removes a subscriber that waits at the end. */
+  leave(broadcaster: Broadcaster, subscriber: unknown): void {
+    const subscribers = this.#subscribers.get(broadcaster);
+    subscribers?.delete(subscriber);
+    if (subscribers?.size === 0) this.#subscribers.delete(broadcaster);
   }
 
   /** Removes a reader; the last one ends the tail. */
@@ -217,7 +220,7 @@ export class Tail<Data> {
   }
 
   get #isAwaited(): boolean {
-    return this.#waiting.size > 0 || this.#audiences.size > 0;
+    return this.#waiting.size > 0 || this.#subscribers.size > 0;
   }
 
   #take(window: Window<Data>, slice: LogSlice<Data>): void {
@@ -228,34 +231,34 @@ export class Tail<Data> {
     if (end !== undefined && end < slice.head) this.#isBehind = true;
     const batch = this.after(place);
     if (!batch) this.#disperse(place);
-    else if (batch.length > 0) this.#give(batch);
+    else if (batch.length > 0) this.#broadcast(batch);
     const waiting = this.#waiting;
     this.#waiting = new Set();
     for (const reader of waiting) reader.wake();
   }
 
-  #give(batch: readonly TopicMessage<Data>[]): void {
-    this.#isGiving = true;
-    this.#givenAt = performance.now();
-    for (const [fanOut, audience] of this.#audiences) {
+  #broadcast(batch: readonly TopicMessage<Data>[]): void {
+    this.#isBroadcasting = true;
+    this.#lastBroadcastAt = performance.now();
+    for (const [broadcaster, subscribers] of this.#subscribers) {
       try {
-        fanOut.give(batch, audience.keys());
+        broadcaster.broadcast(batch, subscribers.keys());
       } catch (error) {
-        for (const reader of audience.values()) reader.fail(error);
+        for (const reader of subscribers.values()) reader.fail(error);
       }
     }
-    this.#isGiving = false;
+    this.#isBroadcasting = false;
   }
 
   /** The end has moved on elsewhere than after the place where it was. */
   #disperse(place: string): void {
-    for (const audience of this.#audiences.values()) {
-      for (const reader of audience.values()) {
+    for (const subscribers of this.#subscribers.values()) {
+      for (const reader of subscribers.values()) {
         reader.leaveEnd(place);
         this.#waiting.add(reader);
       }
     }
-    this.#audiences.clear();
+    this.#subscribers.clear();
   }
 
   /** Goes on at another place. Readers who have not come there find what they miss, or that they miss it, in the log. */
@@ -275,7 +278,7 @@ export class Tail<Data> {
     if (this.#hasEnded) return;
     this.#hasEnded = true;
     this.#readers.clear();
-    this.#audiences.clear();
+    this.#subscribers.clear();
     this.#waiting.clear();
     this.#unwatch();
     this.#onEnd();

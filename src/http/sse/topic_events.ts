@@ -1,14 +1,14 @@
 import type { TopicEntry, TopicGap, TopicMessage } from "../../topics/message.ts";
 import type { BatchReceiver } from "../../topics/reader.ts";
 import {
+  cancelRequest,
   checkId,
   currentCursor,
-  lastGiven,
+  lastBroadcastAt,
   requestBatch,
   type Subscription,
-  withdrawRequest,
 } from "../../topics/subscription.ts";
-import type { FanOut } from "../../topics/tail.ts";
+import type { Broadcaster } from "../../topics/tail.ts";
 import {
   type Chunk,
   type ChunkController,
@@ -157,20 +157,20 @@ function isSameForm(one: BatchForm, other: BatchForm): boolean {
 /** A topic as a stream of events that a client can resume. */
 
 /** Puts batches into the streams of all clients who wait at the end of a topic: one chunk, which nobody else is asked about. */
-class EventFanOut implements FanOut<ChunkController> {
+class EventBroadcaster implements Broadcaster<ChunkController> {
   readonly #form: BatchForm;
 
   constructor(form: BatchForm) {
     this.#form = form;
   }
 
-  give(batch: readonly TopicMessage[], members: Iterable<ChunkController>): void {
+  broadcast(batch: readonly TopicMessage[], subscribers: Iterable<ChunkController>): void {
     const chunk = batchChunk(batch, this.#form);
-    for (const controller of members) controller.enqueue(chunk);
+    for (const controller of subscribers) controller.enqueue(chunk);
   }
 }
 
-const FAN_OUTS = { json: new EventFanOut(BARE_FORMS.json), text: new EventFanOut(BARE_FORMS.text) };
+const BROADCASTERS = { json: new EventBroadcaster(BARE_FORMS.json), text: new EventBroadcaster(BARE_FORMS.text) };
 
 /** The batches of a subscription, each a chunk. The id of an event is that of its message. */
 export class TopicChunks implements EventChunks, BatchReceiver<unknown> {
@@ -200,24 +200,24 @@ export class TopicChunks implements EventChunks, BatchReceiver<unknown> {
     else this.#subscription.cursor().then((id) => this.#begin(id)).catch((error) => this.fail(error));
   }
 
-  get fanOut(): FanOut<ChunkController> {
-    return FAN_OUTS[this.#encode];
+  get broadcaster(): Broadcaster<ChunkController> {
+    return BROADCASTERS[this.#encode];
   }
 
-  get member(): ChunkController | undefined {
+  get subscriber(): ChunkController | undefined {
     return this.#receiver?.controller;
   }
 
   withdraw(): boolean {
-    return withdrawRequest(this.#subscription);
+    return cancelRequest(this.#subscription);
   }
 
   get sentAt(): number | undefined {
-    return lastGiven(this.#subscription);
+    return lastBroadcastAt(this.#subscription);
   }
 
   /** The subscription gives a batch. */
-  take(batch: readonly TopicEntry[] | undefined): boolean {
+  receive(batch: readonly TopicEntry[] | undefined): boolean {
     try {
       return this.#receiver!.take(batch && this.#toChunk(batch));
     } catch (error) {

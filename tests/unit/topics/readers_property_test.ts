@@ -143,7 +143,7 @@ class Follower {
     const { promise, resolve, reject } = Promise.withResolvers<boolean>();
     let more = 1 + random.below(5);
     requestBatch(this.#subscription as Subscription, {
-      take: (batch) => {
+      receive: (batch) => {
         if (!batch) return resolve(true), false;
         this.#see(batch as readonly TopicEntry<number>[]);
         if (random.oneIn(20)) this.close();
