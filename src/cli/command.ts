@@ -1,5 +1,4 @@
-// What a command of the program is: one declaration that the parser, the help and the completions read. Knows no
-// particular command.
+/** What a command is: a declaration that the parser, the help and the completions read. */
 
 /** An option of a command. */
 export interface Option {
@@ -9,7 +8,7 @@ export interface Option {
   readonly letter?: string;
   /** What the help calls its value; a switch has none. */
   readonly value?: string;
-  /** What it does, in one line. */
+  /** In one line. */
   readonly description: string;
 }
 
@@ -19,13 +18,12 @@ export interface Operand {
   readonly name: string;
   /** The words it may be; without them it is the path of a file. */
   readonly words?: readonly string[];
-  /** Whether it may be left out; it is an empty text then. */
+  /** Whether it may be left out; it is an empty string then. */
   readonly isOptional?: boolean;
 }
 
-/** What was given to a command on the command line, checked against its declaration. */
+/** The arguments of a command, checked against its declaration. */
 export interface Invocation {
-  /** The operand. */
   readonly operand: string;
   /** Values of the options that were given, by their long names. */
   readonly values: ReadonlyMap<string, string>;
@@ -37,13 +35,11 @@ export interface Invocation {
 
 /** A command of the program. */
 export interface Command {
-  /** The word that selects it. */
   readonly name: string;
-  /** What it does, in one line. */
+  /** In one line. */
   readonly summary: string;
-  /** What it works on. */
   readonly operand: Operand;
-  /** Its options, in the order of the help. */
+  /** In the order of the help. */
   readonly options: readonly Option[];
   /** Whether it starts `deno run` and takes flags for it. */
   readonly takesDenoFlags: boolean;
@@ -61,3 +57,18 @@ export const HELP: Option = {
   letter: "h",
   description: "Print this help",
 };
+
+/** The exit code for a command line that cannot be understood. */
+export const USAGE_EXIT_CODE = 2;
+
+/** A failure that the user can mend. It is reported in one line, without a stack. */
+export class CommandError extends Error {
+  override readonly name = "CommandError";
+  /** 2 for a command line that cannot be understood, 1 for any other failure. */
+  readonly exitCode: number;
+
+  constructor(message: string, exitCode = 1) {
+    super(message);
+    this.exitCode = exitCode;
+  }
+}

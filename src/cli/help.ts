@@ -1,6 +1,7 @@
-// The help, written from the declarations of the commands.
+/** The help, written from the declarations of the commands, and the command that prints it. */
 
 import { type Command, HELP, type Option } from "./command.ts";
+import { unknownCommand } from "./parse.ts";
 
 /** The variables that the program and the framework read. */
 const ENVIRONMENT: readonly (readonly [name: string, description: string])[] = [
@@ -45,6 +46,31 @@ ${details}
 
 Examples:
 ${examples.map((example) => `  ${example}`).join("\n")}`;
+}
+
+/** `webfw help`, for a program with these commands and these options of its own. */
+export function helpCommand(commands: readonly Command[], options: readonly Option[]): Command {
+  return {
+    name: "help",
+    summary: "Print the help of the program or of a command",
+    operand: {
+      name: "command",
+      get words() {
+        return commands.map(({ name }) => name);
+      },
+      isOptional: true,
+    },
+    options: [],
+    takesDenoFlags: false,
+    details: `"webfw <command> --help" prints the same.`,
+    examples: ["webfw help run"],
+    run({ operand }) {
+      const command = commands.find(({ name }) => name === operand);
+      if (operand !== "" && command === undefined) throw unknownCommand(operand, commands, options);
+      console.log(command ? commandHelp(command) : programHelp(commands, options));
+      return Promise.resolve(0);
+    },
+  };
 }
 
 function optionTable(options: readonly Option[]): string {

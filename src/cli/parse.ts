@@ -1,10 +1,12 @@
-// Turns the arguments of a command into an invocation, by the command's declaration.
+/** Parses the arguments of a command by its declaration. */
 
 import { parseArgs } from "@std/cli/parse-args";
-import { type Command, HELP, type Invocation, type Option } from "./command.ts";
-import { CommandError, USAGE_EXIT_CODE } from "./command_error.ts";
-import { isPermissionFlag } from "./deno_flags.ts";
+import { type Command, CommandError, HELP, type Invocation, type Option, USAGE_EXIT_CODE } from "./command.ts";
 import { near, nearest } from "../options.ts";
+
+/** Deno's flags that say what a program may do. */
+const GRANT =
+  /^(-A|-[RWNEIS]+(=.*)?|-P(=.*)?|--permission-set(=.*)?|--allow-(?!scripts)[a-z]+(=.*)?|--(deny|ignore)-[a-z]+(=.*)?)$/s;
 
 /**
  * Parses what follows a command's name. Gives `null` if the help was asked for.
@@ -52,6 +54,16 @@ export function parseInvocation(command: Command, args: readonly string[]): Invo
     switches: new Set(longNames(options).filter((name) => parsed[name] === true)),
     denoFlags,
   };
+}
+
+/** Whether an argument is one of the flags by which `deno run` is told what a program may do. */
+export function isPermissionFlag(argument: string): boolean {
+  return argument === "--no-prompt" || GRANT.test(argument);
+}
+
+/** The flags as they were given, with all permissions if they say nothing of any. */
+export function withPermissions(flags: readonly string[]): string[] {
+  return flags.some((flag) => GRANT.test(flag)) ? [...flags] : ["-A", ...flags];
 }
 
 /** The error for an option that nothing declares, with the one it was probably meant to be. */

@@ -1,15 +1,13 @@
-// The program: its commands, its own options, and what a command line leads to.
+/** The program `webfw`: its commands and its own options. */
 
 import config from "../../deno.json" with { type: "json" };
-import { type Command, HELP, type Option } from "./command.ts";
-import { CommandError, USAGE_EXIT_CODE } from "./command_error.ts";
-import { completionsCommand } from "./commands/completions.ts";
-import { helpCommand } from "./commands/help.ts";
+import { type Command, CommandError, HELP, type Option, USAGE_EXIT_CODE } from "./command.ts";
 import { OPENAPI } from "./commands/openapi.ts";
 import { ROUTES } from "./commands/routes.ts";
 import { RUN } from "./commands/run.ts";
 import { TOPICS } from "./commands/topics.ts";
-import { commandHelp, programHelp } from "./help.ts";
+import { completionsCommand } from "./completions.ts";
+import { commandHelp, helpCommand, programHelp } from "./help.ts";
 import { parseInvocation, unknownCommand, unknownOption } from "./parse.ts";
 
 const VERSION: Option = {
@@ -19,7 +17,7 @@ const VERSION: Option = {
 };
 const OPTIONS: readonly Option[] = [HELP, VERSION];
 const COMMANDS: Command[] = [RUN, OPENAPI, ROUTES, TOPICS];
-// They read the list when they run: they are in it themselves.
+// They are in the list that they read when they run.
 COMMANDS.push(completionsCommand(COMMANDS, OPTIONS), helpCommand(COMMANDS, OPTIONS));
 
 /**

@@ -1,7 +1,7 @@
 import { assertEquals, assertThrows } from "@std/assert";
 import type { Command, Invocation } from "../../src/cli/command.ts";
-import { CommandError } from "../../src/cli/command_error.ts";
-import { withPermissions } from "../../src/cli/deno_flags.ts";
+import { CommandError } from "../../src/cli/command.ts";
+import { withPermissions } from "../../src/cli/parse.ts";
 import { parseInvocation } from "../../src/cli/parse.ts";
 
 const COMMAND: Command = {

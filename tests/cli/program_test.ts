@@ -62,8 +62,8 @@ Deno.test("The help tells of every variable that the program or the framework re
     for (const [, name = ""] of source.matchAll(/"((?:WEBFW|DENO)_[A-Z_]+)"/g)) read.add(name);
   }
   assertEquals(read.has("WEBFW_LOG"), true);
-  // Nobody sets it but Deno Deploy.
-  read.delete("DENO_DEPLOYMENT_ID");
+  // Deno Deploy sets these.
+  for (const name of ["DENO_DEPLOY", "DENO_DEPLOYMENT_ID"]) read.delete(name);
   assertEquals([...read].filter((name) => !new RegExp(`^  ${name} {2,}\\w`, "m").test(told)), []);
 });
 

@@ -1,6 +1,6 @@
 import { assertEquals, assertThrows } from "@std/assert";
-import { CommandError } from "../../src/cli/command_error.ts";
-import { parseTarget } from "../../src/cli/target.ts";
+import { CommandError } from "../../src/cli/command.ts";
+import { parseTarget } from "../../src/cli/project.ts";
 
 const onUnix = Deno.build.os !== "windows";
 

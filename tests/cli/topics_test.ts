@@ -192,7 +192,7 @@ Deno.test("webfw topics tells in one line what it cannot show", async () => {
     "deno.json": { imports: await frameworkImports() },
   });
   const cases: [args: string[], code: number, message: string][] = [
-    [["other.ts"], 1, 'Cannot show the topics of "other.ts": it is no App that has any'],
+    [["other.ts"], 1, 'Cannot show the topics of "other.ts": it is no App'],
     [["main.ts", "--after", "x"], 1, 'Cannot resume after "x": it is not the id of a message'],
     [
       ["main.ts", "--tail", "chat"],

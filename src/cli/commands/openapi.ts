@@ -1,11 +1,10 @@
-// The command that writes the OpenAPI document of an application.
+/** The command that writes the OpenAPI document of an application. */
 
 import { resolve } from "node:path";
-import { documentProgram } from "../boot.ts";
 import { runForOutput } from "../child.ts";
-import type { Command } from "../command.ts";
-import { CommandError, USAGE_EXIT_CODE } from "../command_error.ts";
-import { CONFIG, denoArguments, TARGET, TARGET_DETAILS } from "./target_command.ts";
+import { type Command, CommandError, USAGE_EXIT_CODE } from "../command.ts";
+import { CONFIG, denoArguments, TARGET, TARGET_DETAILS } from "../launch.ts";
+import { DocumentRunner } from "../runner/inspect.ts";
 
 /** `webfw openapi`. */
 export const OPENAPI: Command = {
@@ -29,7 +28,7 @@ export const OPENAPI: Command = {
     if (isCheck && file === undefined) {
       throw new CommandError(`Option "--check" needs a file: add "--output <file>"`, USAGE_EXIT_CODE);
     }
-    const args = await denoArguments(invocation, { isWatched: false, program: documentProgram });
+    const args = await denoArguments(invocation, { runner: DocumentRunner, options: {} });
     const { code, output } = await runForOutput(args);
     if (code !== 0) return code;
     if (file === undefined) await print(output);
@@ -52,14 +51,14 @@ async function write(output: Uint8Array, file: string): Promise<void> {
 }
 
 async function compare(output: Uint8Array, file: string, operand: string): Promise<void> {
-  let held: string;
+  let existing: string;
   try {
-    held = await Deno.readTextFile(resolve(file));
+    existing = await Deno.readTextFile(resolve(file));
   } catch (error) {
     throw new CommandError(`Cannot read "${file}": ${reasonOf(error)}`);
   }
-  // A checkout may have made the ends of lines those of its system.
-  if (held.replaceAll("\r\n", "\n") === new TextDecoder().decode(output)) return;
+  // On Windows, git may have changed the line ends.
+  if (existing.replaceAll("\r\n", "\n") === new TextDecoder().decode(output)) return;
   throw new CommandError(
     `The document of "${operand}" is not that in "${file}": run "webfw openapi ${operand} -o ${file}"`,
   );

@@ -1,8 +1,8 @@
-// The command that lists the routes of an application.
+/** The command that lists the routes of an application. */
 
-import { listingProgram } from "../boot.ts";
 import type { Command } from "../command.ts";
-import { CONFIG, runOnTarget, TARGET, TARGET_DETAILS } from "./target_command.ts";
+import { CONFIG, runOnTarget, TARGET, TARGET_DETAILS } from "../launch.ts";
+import { RoutesRunner } from "../runner/inspect.ts";
 
 /** `webfw routes`. */
 export const ROUTES: Command = {
@@ -16,5 +16,5 @@ export const ROUTES: Command = {
     "webfw routes main.ts:app",
     "webfw routes main.ts:app -- --env-file",
   ],
-  run: (invocation) => runOnTarget(invocation, { isWatched: false, program: listingProgram }),
+  run: (invocation) => runOnTarget(invocation, { runner: RoutesRunner, options: {} }),
 };

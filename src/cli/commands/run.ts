@@ -1,14 +1,14 @@
-// The command that serves an application.
+/** The command that serves an application. */
 
-import { servingProgram } from "../boot.ts";
-import type { Command } from "../command.ts";
-import { CommandError, USAGE_EXIT_CODE } from "../command_error.ts";
-import { CONFIG, runOnTarget, TARGET, TARGET_DETAILS } from "./target_command.ts";
+import { type Command, CommandError, USAGE_EXIT_CODE } from "../command.ts";
+import { CONFIG, runOnTarget, TARGET, TARGET_DETAILS } from "../launch.ts";
+import { ServeRunner } from "../runner/serve.ts";
 
 const DEFAULT_HOST = "127.0.0.1";
 const DEFAULT_PORT = "8000";
-/** Deno does not let several listeners have one port without it. */
-const SHARED_PORT_FLAGS = ["--unstable-net"];
+const MAX_WORKERS = 1024;
+/** Deno lets several listeners share a port only with this flag. */
+const SHARED_PORT_FLAG = "--unstable-net";
 
 /** `webfw run`. */
 export const RUN: Command = {
@@ -45,9 +45,10 @@ export const RUN: Command = {
       throw new CommandError("Cannot use --workers: a program that is watched has one thread", USAGE_EXIT_CODE);
     }
     return runOnTarget(invocation, {
+      runner: ServeRunner,
+      options: { hostname, port, workers },
       isWatched,
-      flags: workers > 1 ? SHARED_PORT_FLAGS : [],
-      program: (specifier, plan) => servingProgram(specifier, { ...plan, hostname, port, workers }),
+      flags: workers > 1 ? [SHARED_PORT_FLAG] : [],
     });
   },
 };
@@ -57,9 +58,6 @@ function parsePort(text: string): number {
   if (/^\d+$/.test(text) && port <= 65_535) return port;
   throw new CommandError(`Cannot use port "${text}": expected a whole number from 0 to 65535`, USAGE_EXIT_CODE);
 }
-
-/** More threads than any machine has cores. */
-const MAX_WORKERS = 1024;
 
 function parseWorkers(text: string): number {
   const workers = Number(text);

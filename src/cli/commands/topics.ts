@@ -1,9 +1,8 @@
-// The command that shows operators the durable topics of an application.
+/** The command that shows operators the durable topics of an application. */
 
-import { topicsProgram } from "../boot.ts";
-import type { Command } from "../command.ts";
-import { CommandError, USAGE_EXIT_CODE } from "../command_error.ts";
-import { CONFIG, runOnTarget, TARGET, TARGET_DETAILS } from "./target_command.ts";
+import { type Command, CommandError, USAGE_EXIT_CODE } from "../command.ts";
+import { CONFIG, runOnTarget, TARGET, TARGET_DETAILS } from "../launch.ts";
+import { TopicsRunner } from "../runner/topics.ts";
 
 /** `webfw topics`. */
 export const TOPICS: Command = {
@@ -46,9 +45,6 @@ ${TARGET_DETAILS}`,
     if (values.has("from") && after !== null) {
       throw new CommandError("Cannot begin at two places: leave out --from or --after", USAGE_EXIT_CODE);
     }
-    return runOnTarget(invocation, {
-      isWatched: false,
-      program: (specifier, plan) => topicsProgram(specifier, { ...plan, tail, from, after }),
-    });
+    return runOnTarget(invocation, { runner: TopicsRunner, options: { tail, from, after } });
   },
 };

@@ -1,0 +1,122 @@
+/** Starts the process of an application: what the commands that work on one have in common. */
+
+import { runChild } from "./child.ts";
+import { CommandError, type Invocation, type Operand, type Option } from "./command.ts";
+import { withPermissions } from "./parse.ts";
+import { configFlags, parseTarget, requireModule } from "./project.ts";
+import type { Load, Runner, RunnerOptions } from "./runner/runner.ts";
+
+/** The operand that names an application. */
+export const TARGET: Operand = { name: "module[:attribute]" };
+
+/** The option for the configuration of the application. */
+export const CONFIG: Option = {
+  name: "config",
+  value: "file",
+  description: "Configuration (default: WEBFW_CONFIG, else the deno.json above the module)",
+};
+
+/** What the help says of the operand, the permissions and Deno's flags. */
+export const TARGET_DETAILS = `The module is a path, a URL, or a jsr: or npm: specifier. The attribute is the name that
+it exports the application by: "app", else "default", unless given. Anything with a
+"fetch" function is served; an App of webfw can do more.
+
+The program may do everything (-A), unless permission flags of "deno run" say what it may.
+Other flags of "deno run" follow "--".`;
+
+/** Deno KV, which keeps durable topics, is not there without this flag. */
+const KV_FLAG = "--unstable-kv";
+
+/** The oldest Deno that is supported: major and minor version. */
+const OLDEST_DENO = [2, 9] as const;
+
+/** How an application is started. */
+export interface Launch<Options extends RunnerOptions> {
+  /** The class of the program. */
+  readonly runner: new (load: Load, options: Options) => Runner<Options>;
+  /** What the program is given beside the options of all runners. */
+  readonly options: Omit<Options, keyof RunnerOptions>;
+  /** Whether the program starts anew when a file of it changes. */
+  readonly isWatched?: boolean;
+  /** Flags for `deno run`, beside those that the user gave. */
+  readonly flags?: readonly string[];
+}
+
+/** Runs a program on an application, waits for its end, and gives the exit code. */
+export async function runOnTarget<Options extends RunnerOptions>(
+  invocation: Invocation,
+  launch: Launch<Options>,
+): Promise<number> {
+  return await runChild({ isWatcher: launch.isWatched ?? false, args: await denoArguments(invocation, launch) });
+}
+
+/** The arguments of the `deno` that runs a program on an application. */
+export async function denoArguments<Options extends RunnerOptions>(
+  { operand, values, denoFlags }: Invocation,
+  { runner, options, isWatched = false, flags = [] }: Launch<Options>,
+): Promise<string[]> {
+  requireDeno();
+  const directory = Deno.cwd();
+  const target = parseTarget(operand, directory);
+  await requireModule(target);
+  const config = await configFlags(target, {
+    option: values.get(CONFIG.name),
+    variable: Deno.env.get("WEBFW_CONFIG"),
+    directory,
+  });
+  const { module, attribute, specifier } = target;
+  // Deno would print the URL of the program as what it checks.
+  const isQuiet = denoFlags.some((flag) => /^--check(=|$)/.test(flag)) &&
+    !denoFlags.some((flag) => flag === "-q" || flag === "--quiet");
+  if (isQuiet) console.error(`Check ${module}`);
+  return [
+    "run",
+    KV_FLAG,
+    ...flags,
+    ...withPermissions(denoFlags),
+    ...config,
+    ...(isQuiet ? ["--quiet"] : []),
+    ...(isWatched ? ["--watch", "--no-clear-screen"] : []),
+    toDataUrl(runnerSource(runner, specifier, { ...options, module, attribute, isWatched, parent: Deno.pid })),
+  ];
+}
+
+/**
+ * The source of the program that `deno run` is given. It imports the user's module alone, so that
+ * the project's deno.json resolves the framework, and its lock file gets no line of the command.
+ * The classes of the program are sent as text: an import of them from a registry would be such a
+ * line, and would need permissions.
+ */
+export function runnerSource(runner: { readonly name: string }, specifier: string, options: object): string {
+  const classes: unknown[] = [];
+  for (let type: unknown = runner; type !== Function.prototype; type = Object.getPrototypeOf(type)) {
+    classes.unshift(type);
+  }
+  // Only the import of a literal is part of the module graph: it needs no permission, and is watched.
+  const load = `() => import(${JSON.stringify(specifier)})`;
+  return [
+    ...classes.map(String),
+    // The framework keeps files beside the user's module, and Deno.mainModule is this text.
+    `globalThis[Symbol.for("webfw.main")] = ${JSON.stringify(specifier)};`,
+    `await new ${runner.name}(${load}, ${JSON.stringify(options)}).run();`,
+  ].join("\n");
+}
+
+function toDataUrl(source: string): string {
+  return `data:text/javascript,${encodeURIComponent(source)}`;
+}
+
+/**
+ * Refuses a Deno that is too old. Deno Deploy has versions of its own, and is not refused.
+ *
+ * @throws {CommandError} When it is too old.
+ */
+function requireDeno(): void {
+  const [major = 0, minor = 0] = Deno.version.deno.split(".").map(Number);
+  const [oldestMajor, oldestMinor] = OLDEST_DENO;
+  if (major > oldestMajor || major === oldestMajor && minor >= oldestMinor) return;
+  if (Deno.env.has("DENO_DEPLOY")) return;
+  throw new CommandError(
+    `Cannot run with Deno ${Deno.version.deno}: webfw needs Deno ${OLDEST_DENO.join(".")} or newer, upgrade Deno`,
+  );
+}

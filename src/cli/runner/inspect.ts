@@ -1,0 +1,63 @@
+/** Prints what an application declares, without serving it. Sent as source: see runner.ts. */
+
+import { Runner, type RunnerOptions, type WebfwApp } from "./runner.ts";
+
+/** Prints something of an App to stdout, and ends the process. */
+export abstract class InspectRunner<Options extends RunnerOptions = RunnerOptions> extends Runner<Options> {
+  /** What is done with the module, for messages. */
+  protected abstract readonly task: string;
+
+  /** Prints to stdout. */
+  protected abstract print(app: WebfwApp): Promise<void>;
+
+  async run(): Promise<void> {
+    const problem = `Cannot ${this.task} "${this.options.module}"`;
+    this.stopWithParent();
+    // What the module prints goes to stderr: stdout has the result alone.
+    for (const method of ["log", "info", "debug", "table", "dir"] as const) console[method] = console.error;
+    const app = await this.loadApp();
+    if (!this.isWebfwApp(app)) return await this.fail(`${problem}: it is no App`);
+    try {
+      await this.print(app);
+    } catch (error) {
+      // A program that reads the output, such as "head", has ended.
+      if (error instanceof Deno.errors.BrokenPipe) Deno.exit(0);
+      await this.failWith(problem, error);
+    }
+    Deno.exit(0);
+  }
+
+  /** Writes rows in columns. Cells of more than `widest` characters do not widen their column. */
+  protected writeTable(rows: readonly (readonly string[])[], widest = Infinity): void {
+    const widths = rows[0]!.map((_, column) =>
+      Math.max(...rows.map((row) => row[column]!.length).filter((length) => length <= widest))
+    );
+    const lines = rows.map((row) => row.map((cell, column) => cell.padEnd(widths[column]!)).join("  ").trimEnd());
+    this.write(`${lines.join("\n")}\n`);
+  }
+
+  /** Writes all of a text to stdout. */
+  protected write(text: string): void {
+    const bytes = new TextEncoder().encode(text);
+    for (let written = 0; written < bytes.length;) written += Deno.stdout.writeSync(bytes.subarray(written));
+  }
+}
+
+/** Lists the routes, in the order of the table. */
+export class RoutesRunner extends InspectRunner {
+  protected override readonly task = "list the routes of";
+
+  protected override async print(app: WebfwApp): Promise<void> {
+    const routes = [...app.routes].map(({ method, path, operationId }) => [method, path, operationId ?? ""]);
+    this.writeTable([["METHOD", "PATH", "OPERATION"], ...routes]);
+  }
+}
+
+/** Prints the OpenAPI document. */
+export class DocumentRunner extends InspectRunner {
+  protected override readonly task = "describe";
+
+  protected override async print(app: WebfwApp): Promise<void> {
+    this.write(`${JSON.stringify(app.openapi(), null, 2)}\n`);
+  }
+}

@@ -1,0 +1,234 @@
+/**
+ * The program that the command starts in the application's process: it loads the user's module and
+ * reports failures. Only the source of its class is sent (see ../launch.ts), so a class of this
+ * folder may use nothing outside itself but the platform and the class that it extends.
+ */
+
+/** What every command gives to its runner, as JSON. */
+export interface RunnerOptions {
+  /** The module as the user wrote it, for messages. */
+  readonly module: string;
+  /** The export that holds the application, or `null` for `app`, else `default`. */
+  readonly attribute: string | null;
+  /** The process id of the command. */
+  readonly parent: number;
+  /** Whether Deno's watcher runs the program. */
+  readonly isWatched: boolean;
+}
+
+/** Imports the user's module. */
+export type Load = () => Promise<Readonly<Record<string, unknown>>>;
+
+/** The address that a server listens on. */
+export interface Address {
+  readonly hostname: string;
+  readonly port: number;
+}
+
+/** An application of webfw: version 1 of the protocol between the command and the framework. */
+export interface WebfwApp {
+  readonly routes: Iterable<{ readonly method: string; readonly path: string; readonly operationId?: string }>;
+  readonly docsUrl?: unknown;
+  /** The OpenAPI document, as a JSON value. */
+  openapi(): unknown;
+  /** What the store of durable topics holds. */
+  reportTopics(options: { readonly after?: string }): Promise<readonly TopicReport[]>;
+  topic(name: string, options: { readonly durable: true }): Topic;
+  /** Serves until SIGINT or SIGTERM. */
+  run(options: {
+    readonly hostname: string;
+    readonly port: number;
+    readonly onListen: (address: Address) => void;
+    readonly accessLog: boolean;
+    readonly reusePort?: boolean;
+    readonly workers?: { readonly guests: readonly MessagePort[] } | { readonly host: MessagePort };
+  }): Promise<void>;
+}
+
+/** What the store holds of one topic. Ages are in milliseconds. */
+export interface TopicReport {
+  readonly name: string;
+  readonly messages: number;
+  readonly bytes: number;
+  readonly oldest: Date | undefined;
+  readonly newest: Date | undefined;
+  readonly retention: { readonly age: number; readonly count: number; readonly bytes: number };
+  readonly lag: { readonly messages: number; readonly gap: "retention" | "ahead" | undefined } | undefined;
+  /** Why not all of the topic could be read. */
+  readonly failure?: string | undefined;
+}
+
+/** A durable topic. */
+export interface Topic {
+  head(): Promise<string>;
+  subscribe(options: { readonly from: "now" | "earliest" } | { readonly after: string }):
+    & AsyncIterable<TopicEntry>
+    & { cursor(): Promise<string | undefined> };
+}
+
+/** A message, or a gap where messages are missing. */
+export type TopicEntry = { readonly gap: object } | {
+  readonly id: string;
+  readonly time: Date;
+  readonly type: string | undefined;
+  readonly data: unknown;
+};
+
+/** An application of another framework. */
+export interface FetchApp {
+  fetch(request: Request, info: Deno.ServeHandlerInfo): Response | Promise<Response>;
+}
+
+/** An application that a module can export. */
+export type RunnableApp = WebfwApp | FetchApp;
+
+/** Loads an application and does with it what one command asks for. */
+export abstract class Runner<Options extends RunnerOptions = RunnerOptions> {
+  protected readonly options: Options;
+  readonly #load: Load;
+
+  constructor(load: Load, options: Options) {
+    this.#load = load;
+    this.options = options;
+  }
+
+  /** Does the work, and ends the process. */
+  abstract run(): Promise<void>;
+
+  /** Imports the module and gives the application that it exports. */
+  protected async loadApp(): Promise<RunnableApp> {
+    // App.run() refuses to serve while this is set: the command serves the application.
+    const loading = Symbol.for("webfw.loading");
+    Reflect.set(globalThis, loading, true);
+    const module = await this.#load().catch((error) => this.#failToLoad(error));
+    Reflect.deleteProperty(globalThis, loading);
+    const { module: path, attribute } = this.options;
+    const names = attribute === null ? ["app", "default"] : [attribute];
+    const name = names.find((name) => name in module);
+    if (name === undefined) {
+      const wanted = names.map((name) => `"${name}"`).join(" or ");
+      const exported = Object.keys(module).map((name) => `"${name}"`).join(", ");
+      return await this.fail(`Cannot find ${wanted} in "${path}": it exports ${exported || "nothing"}`);
+    }
+    const value = module[name];
+    if (this.#isRunnable(value)) return value;
+    const protocol = this.#protocolOf(value);
+    return await this.fail(
+      protocol === undefined
+        ? `Cannot use "${name}" of "${path}": it is neither an App nor an object with a "fetch" function`
+        : `Cannot use "${name}" of "${path}": it needs version ${protocol} of the command's protocol, this is 1`,
+    );
+  }
+
+  /** Recognizes an application by its protocol: each version of the framework has another class. */
+  protected isWebfwApp(app: RunnableApp): app is WebfwApp {
+    return this.#protocolOf(app) === 1;
+  }
+
+  /**
+   * Stops the program when the command is gone: a command that was killed could not tell it. The
+   * standard input cannot show that, because it belongs to the application.
+   */
+  protected stopWithParent(): void {
+    const killAfterMs = 15_000;
+    // On Windows the process id stays the same, so nothing happens there.
+    const watch = setInterval(() => {
+      if (Deno.ppid === this.options.parent) return;
+      clearInterval(watch);
+      Deno.kill(Deno.pid, "SIGINT");
+      Deno.unrefTimer(setTimeout(() => Deno.kill(Deno.pid, "SIGKILL"), killAfterMs));
+    }, 500);
+    Deno.unrefTimer(watch);
+  }
+
+  /** Reports a failure in one line; then exits with code 1 or, in a watcher, waits for an edit. */
+  protected async fail(message: string): Promise<never> {
+    console.error(`error: ${message}`);
+    return await this.#exitOrWait();
+  }
+
+  /** The same for a failure that no edit can mend: it ends the watcher, too. */
+  protected failForGood(message: string): never {
+    console.error(`error: ${message}`);
+    // Deno.exit() would leave the watcher waiting.
+    if (this.options.isWatched) Deno.kill(Deno.pid, "SIGKILL");
+    Deno.exit(1);
+  }
+
+  /** The same as `fail` for what the user's code threw, with its stack. */
+  protected async failWith(message: string, thrown: unknown): Promise<never> {
+    const colors = !Deno.noColor && Deno.stderr.isTerminal();
+    const report = Deno.inspect(thrown, { colors }).split("\n").filter((line) => !this.#isOwnFrame(line));
+    return await this.fail(`${message}\n${report.join("\n")}`);
+  }
+
+  /**
+   * Resolves when the watcher knows the files that were read. It learns of them some turns of the
+   * event loop later, without a sign, and misses edits before that.
+   */
+  protected async watcherIsReady(): Promise<void> {
+    if (this.options.isWatched) await new Promise((resolve) => setTimeout(resolve, 100));
+  }
+
+  /** Reports a module that was not found, parsed or linked in one line, and what its code threw with the stack. */
+  async #failToLoad(error: unknown): Promise<never> {
+    const { module } = this.options;
+    if (!(error instanceof Error) || this.#hasForeignFrame(error)) {
+      return await this.failWith(`"${module}" threw while it was loaded`, error);
+    }
+    const { stripVTControlCharacters } = await import("node:util");
+    const message = stripVTControlCharacters(error.message).replaceAll(/ (from|at) "?data:text\/javascript,\S*/g, "");
+    const [problem = "", ...details] = message.split("\n").map((line) => line.trim());
+    const cause = details.find((line) => line.startsWith("0: "))?.slice(1) ?? "";
+    const place = details.findLast((line) => line.startsWith("at ")) ?? "";
+    console.error(`error: Cannot load "${module}": ${problem.replace(/\.$/, "")}${cause} ${place}`.trimEnd());
+    return await this.#exitOrWait(/^Module not found "(file:[^"]+)"/.exec(problem)?.[1]);
+  }
+
+  /** Whether an error comes from code of the user: then its stack has a frame of another module. */
+  #hasForeignFrame({ message, stack = "" }: Error): boolean {
+    const frames = stack.slice(stack.indexOf(message) + message.length).split("\n")
+      .filter((line) => /^\s+at .*:\d+:\d+\)?$/.test(line));
+    return frames.length === 0 || !frames.every((line) => this.#isOwnFrame(line));
+  }
+
+  /** Whether a line of a stack belongs to this program. */
+  #isOwnFrame(line: string): boolean {
+    return /^\s+at .*data:text\/javascript,/.test(line);
+  }
+
+  /** Exits with code 1; in a watcher, waits for an edit, or for the missing file to appear. */
+  async #exitOrWait(missing?: string): Promise<never> {
+    if (!this.options.isWatched) Deno.exit(1);
+    await this.watcherIsReady();
+    console.error("Waiting for a change");
+    return await new Promise(() => {
+      setInterval(() => {
+        // The watcher looks only at files that were read: SIGHUP asks the command for a new start.
+        if (missing !== undefined && Deno.build.os !== "windows" && this.#isReadable(new URL(missing))) {
+          Deno.kill(Deno.pid, "SIGHUP");
+        }
+      }, 200);
+    });
+  }
+
+  /** Whether a file exists, as far as the program may see without a prompt. */
+  #isReadable(file: URL): boolean {
+    if (Deno.permissions.querySync({ name: "read", path: file }).state !== "granted") return false;
+    try {
+      return Deno.statSync(file).isFile;
+    } catch {
+      return false;
+    }
+  }
+
+  #isRunnable(value: unknown): value is RunnableApp {
+    const protocol = this.#protocolOf(value);
+    return protocol === 1 || protocol === undefined && typeof Reflect.get(Object(value), "fetch") === "function";
+  }
+
+  /** The protocol version of a webfw application; `undefined` for any other value. */
+  #protocolOf(value: unknown): unknown {
+    return Reflect.get(Object(value), Symbol.for("webfw.app"));
+  }
+}

@@ -1,0 +1,158 @@
+/** Serves an application, with one thread or several. Sent as source: see runner.ts. */
+
+import { type Address, type FetchApp, type RunnableApp, Runner, type RunnerOptions } from "./runner.ts";
+
+/** What `webfw run` gives to its runner. */
+export interface ServeOptions extends RunnerOptions {
+  readonly hostname: string;
+  /** 0 takes any free port. */
+  readonly port: number;
+  /** How many threads serve. */
+  readonly workers: number;
+}
+
+/** What the main thread sends to a worker. */
+interface WorkerStart {
+  /** Where the worker has to listen. */
+  readonly address: Address;
+  /** The port over which it reaches the topics in memory of the main thread. */
+  readonly host: MessagePort;
+}
+
+/** Where and how one thread serves. */
+interface ListenOptions extends Address {
+  readonly onListen: (address: Address) => void;
+  readonly workers?: { readonly guests: readonly MessagePort[] } | { readonly host: MessagePort };
+}
+
+/**
+ * Serves until SIGINT or SIGTERM. The same program runs in every thread. Each one receives the
+ * signals and stops by itself.
+ */
+export class ServeRunner extends Runner<ServeOptions> {
+  run(): Promise<void> {
+    return "WorkerGlobalScope" in globalThis ? this.#runInWorker() : this.#runInMainThread();
+  }
+
+  async #runInMainThread(): Promise<void> {
+    const { module, hostname, port, workers } = this.options;
+    this.stopWithParent();
+    const app = await this.loadApp();
+    const channels = Array.from({ length: workers - 1 }, () => new MessageChannel());
+    const workerEnds: Promise<void>[] = [];
+    let isListening = false;
+    const onListen = async (address: Address) => {
+      isListening = true;
+      const started = channels.map(({ port2 }) => {
+        const { listening, ended } = this.#startWorker({ address, host: port2 });
+        workerEnds.push(ended);
+        return listening;
+      });
+      await Promise.all([this.watcherIsReady(), ...started]);
+      this.#announce(app, address);
+    };
+    try {
+      const guests = channels.map(({ port1 }) => port1);
+      await this.#serve(app, { hostname, port, onListen, ...(guests.length > 0 && { workers: { guests } }) });
+    } catch (error) {
+      // The message of this error says everything; its stack shows no code of the user.
+      if (error instanceof Error && error.name === "CannotOpenError") await this.fail(error.message);
+      const obstacle = isListening ? null : this.#findObstacle(hostname, port);
+      if (obstacle !== null) this.failForGood(`Cannot listen on ${hostname}:${port}: ${obstacle}`);
+      await this.failWith(`"${module}" failed`, error);
+    }
+    if (!await this.#haveEnded(workerEnds)) {
+      console.error("error: Killed a worker: it did not stop in time");
+      Deno.exit(1);
+    }
+    // In a watcher, timers of the application would hold up an exit from within this function.
+    return await new Promise(() => setTimeout(() => Deno.exit(0)));
+  }
+
+  #startWorker(start: WorkerStart): { readonly listening: Promise<void>; readonly ended: Promise<void> } {
+    const [listening, ended] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()];
+    // Here, `import.meta.url` is the data: URL of this program.
+    // An uncaught error in a worker ends the whole process, with its stack on stderr.
+    const worker = new Worker(import.meta.url, { type: "module", name: "webfw" });
+    worker.onmessage = ({ data }) => (data === "listening" ? listening : ended).resolve();
+    worker.postMessage(start, [start.host]);
+    return { listening: listening.promise, ended: ended.promise };
+  }
+
+  async #runInWorker(): Promise<void> {
+    const scope = globalThis as unknown as {
+      onmessage: (event: MessageEvent<WorkerStart>) => void;
+      postMessage(message: "listening" | "ended"): void;
+    };
+    const { address, host } = await new Promise<WorkerStart>((resolve) => {
+      scope.onmessage = ({ data }) => resolve(data);
+    });
+    const app = await this.loadApp();
+    await this.#serve(app, { ...address, onListen: () => scope.postMessage("listening"), workers: { host } });
+    scope.postMessage("ended");
+  }
+
+  /** Waits until the workers have ended, for a while: they had the same grace period as this thread. */
+  #haveEnded(workerEnds: readonly Promise<void>[]): Promise<boolean> {
+    const timeoutMs = 2_000;
+    const late = new Promise<boolean>((resolve) => Deno.unrefTimer(setTimeout(() => resolve(false), timeoutMs)));
+    return Promise.race([Promise.all(workerEnds).then(() => true), late]);
+  }
+
+  async #serve(app: RunnableApp, { workers, ...listen }: ListenOptions): Promise<void> {
+    const options = { ...listen, ...(workers && { reusePort: true }) };
+    if (this.isWebfwApp(app)) await app.run({ ...options, accessLog: true, ...(workers && { workers }) });
+    else await this.#serveFetch(app, options);
+  }
+
+  /** Serves an application of another framework as `App.run` does: access log, signals, grace period. */
+  async #serveFetch(app: FetchApp, options: Deno.ServeTcpOptions): Promise<void> {
+    const gracePeriodMs = 10_000;
+    const server = Deno.serve(options, async (request, info) => {
+      const start = performance.now();
+      let status = 500;
+      try {
+        const response = await app.fetch(request, info);
+        status = response.status;
+        return response;
+      } finally {
+        const { pathname, search } = new URL(request.url);
+        const ms = (performance.now() - start).toFixed(1);
+        console.error(`${new Date().toISOString()} INFO ${request.method} ${pathname}${search} ${status} ms=${ms}`);
+      }
+    });
+    let deadline: ReturnType<typeof setTimeout> | undefined;
+    const cutOff = () => {
+      console.error("error: Requests were cut off, since they did not end in time");
+      Deno.exit(1);
+    };
+    const stop = () => {
+      deadline ??= setTimeout(cutOff, gracePeriodMs);
+      server.shutdown();
+    };
+    const signals: Deno.Signal[] = Deno.build.os === "windows" ? ["SIGINT"] : ["SIGINT", "SIGTERM"];
+    for (const signal of signals) Deno.addSignalListener(signal, stop);
+    await server.finished;
+    for (const signal of signals) Deno.removeSignalListener(signal, stop);
+    clearTimeout(deadline);
+  }
+
+  #announce(app: RunnableApp, { hostname, port }: Address): void {
+    const origin = `http://${hostname.includes(":") ? `[${hostname}]` : hostname}:${port}`;
+    console.error(`Listening on ${origin}`);
+    if (this.isWebfwApp(app) && typeof app.docsUrl === "string") {
+      console.error(`Documentation on ${origin}${app.docsUrl}`);
+    }
+  }
+
+  /** Why the address cannot be listened on; `null` if it can, so that something else has failed. */
+  #findObstacle(hostname: string, port: number): string | null {
+    try {
+      Deno.listen({ hostname, port }).close();
+      return null;
+    } catch (error) {
+      if (error instanceof Deno.errors.AddrInUse) return "the port is in use";
+      return error instanceof Error ? error.message : String(error);
+    }
+  }
+}

@@ -1,0 +1,142 @@
+/** Shows operators what the store of durable topics holds. Sent as source: see runner.ts. */
+
+import { InspectRunner } from "./inspect.ts";
+import type { RunnerOptions, Topic, TopicReport, WebfwApp } from "./runner.ts";
+
+/** What `webfw topics` gives to its runner. */
+export interface TopicsOptions extends RunnerOptions {
+  /** The topic to follow, or `null` to list all topics. */
+  readonly tail: string | null;
+  /** Where to begin to follow. */
+  readonly from: "now" | "earliest";
+  /** The id of the message to begin after, or to count from. */
+  readonly after: string | null;
+}
+
+/** Lists the topics, or prints the messages of one topic as they come. */
+export class TopicsRunner extends InspectRunner<TopicsOptions> {
+  protected override readonly task = "show the topics of";
+
+  protected override async print(app: WebfwApp): Promise<void> {
+    try {
+      await (this.options.tail === null ? this.#list(app) : this.#follow(app, this.options.tail));
+    } catch (error) {
+      if (!(error instanceof Error) || error instanceof Deno.errors.BrokenPipe) throw error;
+      // The message may hold names that clients have chosen.
+      await this.fail(this.#escape(error.message));
+    }
+  }
+
+  override run(): Promise<void> {
+    // A mistyped path must not become a store without topics.
+    Reflect.set(globalThis, Symbol.for("webfw.onlyLooks"), true);
+    return super.run();
+  }
+
+  async #list(app: WebfwApp): Promise<void> {
+    const { after } = this.options;
+    const topics = await app.reportTopics(after === null ? {} : { after });
+    const now = Date.now();
+    const hasLag = after !== null;
+    // A name may have 256 characters.
+    const widest = 40;
+    this.writeTable([
+      ["TOPIC", "MESSAGES", "SIZE", "OLDEST", "NEWEST", "RETENTION", ...(hasLag ? ["BEHIND"] : [])],
+      ...topics.map((topic) => [...this.#cells(topic, now), ...(hasLag ? [this.#lagCell(topic)] : [])]),
+    ], widest);
+    const unread = topics.filter(({ failure }) => failure !== undefined);
+    for (const { name, failure } of unread) console.error(`error: Topic ${this.#quoteName(name)}: ${failure}`);
+    if (unread.length > 0) Deno.exit(1);
+  }
+
+  /** Prints each message as a line of JSON, until a signal ends the program. */
+  async #follow(app: WebfwApp, name: string): Promise<void> {
+    const { from, after } = this.options;
+    // The framework looks for a durable topic of this name, and names the nearest one if there is none.
+    const check: unknown = Reflect.get(app, Symbol.for("webfw.checkTopic"));
+    if (typeof check === "function") await check(name);
+    const topic = this.#openTopic(app, name);
+    const subscription = topic.subscribe(after === null ? { from } : { after });
+    // From here on, no message is missed: who reads the line below may publish.
+    await subscription.cursor();
+    // The id of the position before the first message.
+    const isEmpty = /-0+$/.test(await topic.head());
+    if (isEmpty) console.error(`The topic ${this.#toJson(name)} is empty: waiting`);
+    for await (const entry of subscription) {
+      if ("gap" in entry) this.write(`${this.#toJson(entry)}\n`);
+      else {
+        const { id, time, type, data } = entry;
+        this.write(`${this.#toJson({ id, time, type, data })}\n`);
+      }
+    }
+  }
+
+  #openTopic(app: WebfwApp, name: string): Topic {
+    try {
+      return app.topic(name, { durable: true });
+    } catch (error) {
+      if (!(error instanceof TypeError) || !error.message.includes("its durable is another one")) throw error;
+      throw new TypeError(
+        `Cannot follow "${name}": it is not durable, and no other process can read what is in memory`,
+      );
+    }
+  }
+
+  #cells({ name, messages, bytes, oldest, newest, retention, failure }: TopicReport, now: number): string[] {
+    const counts = [
+      `${messages}`,
+      this.#size(bytes),
+      oldest === undefined ? "-" : this.#age(now - oldest.getTime()),
+      newest === undefined ? "-" : this.#age(now - newest.getTime()),
+    ];
+    const bounds = [
+      retention.age === Infinity ? "" : this.#age(retention.age),
+      retention.count === Infinity ? "" : `${retention.count} messages`,
+      retention.bytes === Infinity ? "" : this.#size(retention.bytes),
+    ];
+    return [
+      this.#quoteName(name),
+      // Counts of a part would pass for those of the whole topic.
+      ...(failure === undefined ? counts : counts.map(() => "-")),
+      bounds.filter((bound) => bound !== "").join(", "),
+    ];
+  }
+
+  #lagCell({ lag }: TopicReport): string {
+    if (lag === undefined) return "-";
+    const gaps = { retention: ", and some that are gone", ahead: ", the topic was set back" };
+    return `${lag.messages}${lag.gap === undefined ? "" : gaps[lag.gap]}`;
+  }
+
+  /** A time span in its largest unit. */
+  #age(ms: number): string {
+    const units = [[86_400_000, "d"], [3_600_000, "h"], [60_000, "min"]] as const;
+    for (const [size, unit] of units) if (ms >= size) return `${Math.floor(ms / size)} ${unit}`;
+    return `${Math.max(0, Math.floor(ms / 1_000))} s`;
+  }
+
+  /** A number of bytes in its largest unit. */
+  #size(bytes: number): string {
+    const units = [[2 ** 30, "GiB"], [2 ** 20, "MiB"], [2 ** 10, "KiB"]] as const;
+    for (const [size, unit] of units) {
+      if (bytes >= size) return `${(bytes / size).toFixed(1).replace(/\.0$/, "")} ${unit}`;
+    }
+    return `${bytes} B`;
+  }
+
+  /** The name of a topic, as JSON where it has unusual characters. */
+  #quoteName(name: string): string {
+    return /^[\w.:/-]+$/.test(name) ? name : this.#toJson(name);
+  }
+
+  #toJson(value: unknown): string {
+    return this.#escape(JSON.stringify(value));
+  }
+
+  /** Escapes characters that control a terminal or the direction of text: clients choose names and data. */
+  #escape(text: string): string {
+    // deno-lint-ignore no-control-regex
+    const unsafe = /[\0-\u001f\u007f-\u009f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069]/g;
+    return text.replace(unsafe, (char) => `\\u${char.charCodeAt(0).toString(16).padStart(4, "0")}`);
+  }
+}
