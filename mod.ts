@@ -91,18 +91,18 @@ export type {
   SecurityRequirement,
   SecurityScheme,
   TokenUrl,
-} from "./src/binding/security_scheme.ts";
-export type { GivenSchema, Mistake, NamesOfOthers, NotSchemas, OutputOf, Schemas } from "./src/schema/declared.ts";
+} from "./src/binding/security.ts";
+export type { GivenSchema, Mistake, NamesOfOthers, NotSchemas, OutputOf, Schemas } from "./src/schema/schema.ts";
 export type { Schema } from "./src/schema/schema.ts";
-export { Form, type FormSchema } from "./src/schema/form_schema.ts";
+export { Form, type FormSchema } from "./src/schema/form_form.ts";
 export { Stream, type StreamSchema } from "./src/binding/stream_body.ts";
 export { UploadFile, type UploadFileSchema } from "./src/binding/upload_file.ts";
-export type { UploadedFile } from "./src/http/uploaded_file.ts";
+export type { UploadedFile } from "./src/http/forms/uploaded_file.ts";
 export type { Limits } from "./src/http/limits.ts";
 export type { Duration } from "./src/duration.ts";
 
 // Requests and replies
-export type { ConnectionInfo } from "./src/http/exchange.ts";
+export type { ConnectionInfo } from "./src/http/request.ts";
 export { HttpRequest } from "./src/http/request.ts";
 export type { AppHandle } from "./src/http/app_handle.ts";
 export type {
@@ -115,7 +115,7 @@ export type {
   WebSocketDescription,
   WebSocketOrigins,
 } from "./src/http/route_info.ts";
-export { file, type FileOptions } from "./src/http/file.ts";
+export { file, type FileOptions } from "./src/http/files/file.ts";
 export { html, redirect, text } from "./src/http/reply.ts";
 export { type EventStream, SSE, type SSEOptions } from "./src/http/sse/sse.ts";
 export type { DataEncoding, Misread, ServerSentEvent } from "./src/http/sse/event.ts";
@@ -126,9 +126,9 @@ export type { Middleware, Next } from "./src/routing/middleware.ts";
 // Topics
 export type { SubscribeOptions } from "./src/topics/channel.ts";
 export type { TopicsDatabase, TopicsLocation } from "./src/topics/location.ts";
-export { type DataIssue, InvalidMessageError } from "./src/topics/invalid_message_error.ts";
+export { type DataIssue, InvalidMessageError } from "./src/topics/cannot_open_error.ts";
 export type { GapReason, TopicEntry, TopicGap, TopicMessage } from "./src/topics/message.ts";
-export { PublishOutcomeUnknown } from "./src/topics/publish_outcome_unknown.ts";
+export { PublishOutcomeUnknown } from "./src/topics/cannot_open_error.ts";
 export type { PublishResult } from "./src/topics/publisher.ts";
 export type {
   AppendOptions,
@@ -163,13 +163,13 @@ export {
   type RouteErrorCode,
   ValidationError,
 } from "./src/errors.ts";
-export type { ErrorHandler } from "./src/routing/error_handler.ts";
-export type { ErrorShape } from "./src/describe/openapi/error_replies.ts";
-export { Problem, type ProblemSchema } from "./src/describe/openapi/problem.ts";
+export type { ErrorHandler } from "./src/routing/middleware.ts";
+export type { ErrorShape } from "./src/describe/openapi/replies.ts";
+export { Problem, type ProblemSchema } from "./src/describe/openapi/replies.ts";
 
 // Description
 export type { JsonSchema, JsonType } from "./src/describe/json_schema/json_schema.ts";
-export type { McpTrust } from "./src/describe/mcp/trust.ts";
+export type { McpTrust } from "./src/describe/mcp/endpoint.ts";
 export type {
   OpenAPIComponents,
   OpenAPIDocument,

@@ -1,7 +1,7 @@
 /** The options of an application: what they are unless given, and what they must not be. */
 import type { StateType } from "./binding/dependency.ts";
 import { type BuiltInUrls, checkUrls } from "./built_in.ts";
-import { checkTrust, type McpTrust } from "./describe/mcp/trust.ts";
+import { checkTrust, type McpTrust } from "./describe/mcp/endpoint.ts";
 import type { WebSocketOrigins } from "./http/route_info.ts";
 import { readOrigins } from "./http/websocket/handshake.ts";
 import { DEFAULT_LIMITS, type Limits, type ResolvedLimits, resolveLimits } from "./http/limits.ts";

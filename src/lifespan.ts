@@ -1,5 +1,5 @@
 /** Lifespans: what is opened before the first request and closed after the last. */
-import { isAsyncGeneratorFunction } from "./binding/async_function.ts";
+import { isAsyncGeneratorFunction } from "./binding/dependency.ts";
 import { describeError, log } from "./log.ts";
 
 /**

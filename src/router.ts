@@ -5,7 +5,7 @@ import { checkOptions, type OptionNames, readOptions } from "./options.ts";
 import type { Middleware } from "./routing/middleware.ts";
 import { checkOrder, Registry } from "./routing/registry.ts";
 import { ROUTE_OPTIONS } from "./routing/route.ts";
-import type { Mistake } from "./schema/declared.ts";
+import type { Mistake } from "./schema/schema.ts";
 import type { RouteDeclaration, WebSocketDeclaration } from "./http/route_info.ts";
 import type { PathText, RegisterDeclared, RegisterRoute } from "./routing/route_options.ts";
 import type { RegisterWebSocket } from "./routing/websocket_options.ts";

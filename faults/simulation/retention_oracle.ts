@@ -1,6 +1,6 @@
 // How old messages are at most, so that none is removed before its time.
 
-import { toPlace } from "../../src/topics/message_id.ts";
+import { toPlace } from "../../src/topics/message.ts";
 import type { Cursor } from "../../src/topics/store.ts";
 import type { LogEntry } from "../node_log.ts";
 

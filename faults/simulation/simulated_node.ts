@@ -2,7 +2,7 @@
 
 import { App, type Topic } from "../../mod.ts";
 import { KvStore } from "../../src/topics/kv/kv_store.ts";
-import { toPlace } from "../../src/topics/message_id.ts";
+import { toPlace } from "../../src/topics/message.ts";
 import { LOG_START } from "../../src/topics/store.ts";
 import type { LogEntry, Payload } from "../node_log.ts";
 import { type UsedTopic, work, type WorkPlan } from "../workload.ts";

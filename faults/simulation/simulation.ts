@@ -2,7 +2,7 @@
 
 import type { Random } from "../../tests/unit/support/random.ts";
 import { EPOCH_KEY, frameKeyAfter, headKey, lowKey } from "../../src/topics/kv/keys.ts";
-import { toId, toPlace } from "../../src/topics/message_id.ts";
+import { toId, toPlace } from "../../src/topics/message.ts";
 import { LOG_START } from "../../src/topics/store.ts";
 import { check, type Findings, type History, type Stored } from "../history.ts";
 import { type LogEntry, readersOf } from "../node_log.ts";

@@ -6,10 +6,9 @@ import { checkInputs, dependencyNodeOf, type TextInputs } from "./dependency.ts"
 import { FormBody } from "./form_body.ts";
 import { JsonBody } from "./json_body.ts";
 import { Resolver, type Stage } from "./resolver.ts";
-import { claim, type InputOwner, type PathNames } from "./field.ts";
-import { boundIssues } from "../schema/issues.ts";
+import { type Args, claim, type InputOwner, type PathNames, TextFields } from "./text_fields.ts";
+import { boundIssues } from "../schema/schema.ts";
 import { isStream, streamOpener } from "./stream_body.ts";
-import { type Args, TextFields } from "./text_fields.ts";
 
 /** What a route declares of its input. */
 export type InputDeclaration = TextInputs & Pick<RouteDeclaration, "body" | "form" | "deps" | "limits">;

@@ -1,12 +1,36 @@
-/** Dependencies: values that the server supplies to handlers and to one another. */
 import type { HttpRequest } from "../http/request.ts";
 import type { RouteDeclaration } from "../http/route_info.ts";
 import { checkOptions, type OptionNames } from "../options.ts";
-import type { NotSchemas, OutputOf, Schemas } from "../schema/declared.ts";
-import { isSchema, isStandardSchema, schemaFault } from "../schema/schema.ts";
-import { isAsyncFunction, isAsyncGeneratorFunction } from "./async_function.ts";
-import { readSecurity, type SecurityWay } from "./security.ts";
-import type { SecurityRequirement } from "./security_scheme.ts";
+import {
+  isSchema,
+  isStandardSchema,
+  type NotSchemas,
+  type OutputOf,
+  schemaFault,
+  type Schemas,
+} from "../schema/schema.ts";
+import { readSecurity, type SecurityRequirement, type SecurityWay } from "./security.ts";
+
+/** Tells functions that are declared `async` from those that only return a promise. */
+
+const AsyncFunction = (async () => {}).constructor;
+const AsyncGeneratorFunction = (async function* () {}).constructor;
+
+/** Whether it was declared `async function` or as an `async` arrow. */
+export function isAsyncFunction(
+  value: unknown,
+): value is (...args: never[]) => Promise<unknown> {
+  return value instanceof AsyncFunction;
+}
+
+/** Whether it was declared `async function*`. */
+export function isAsyncGeneratorFunction(
+  value: unknown,
+): value is (...args: never[]) => AsyncGenerator<unknown> {
+  return value instanceof AsyncGeneratorFunction;
+}
+
+/** Dependencies: values that the server supplies to handlers and to one another. */
 
 /** No names: what an option that is not given declares. */
 export type None = Record<never, never>;

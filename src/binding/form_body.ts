@@ -1,15 +1,18 @@
 /** Binds a form. */
 import type { Issue } from "../errors.ts";
-import { refuseDepth, tooLarge } from "../http/body_refusal.ts";
-import { isJson, mediaTypeOf } from "../http/media_type.ts";
+import { isJson, mediaTypeOf, refuseDepth, tooLarge } from "../http/body_refusal.ts";
 import { exchangeOf, type HttpRequest } from "../http/request.ts";
-import { isRepeated, toFormForm } from "../schema/form_form.ts";
-import { holdsJson } from "../schema/form_json.ts";
-import { type FormEntry, FormNode, keepText } from "../schema/form_node.ts";
-import type { FormSchema } from "../schema/form_schema.ts";
-import { toIssue } from "../schema/issues.ts";
-import { type Dataset, nodeOf, type Schema, type SchemaIssue } from "../schema/schema.ts";
-import { toValidator, type Validator } from "../schema/validator.ts";
+import {
+  type FormEntry,
+  FormNode,
+  type FormSchema,
+  holdsJson,
+  isRepeated,
+  keepText,
+  toFormForm,
+} from "../schema/form_form.ts";
+import { type Dataset, nodeOf, type Schema, type SchemaIssue, toIssue } from "../schema/schema.ts";
+import { toValidator, type Validator } from "../schema/check.ts";
 
 /** A prepared form. */
 export class FormBody {

@@ -1,13 +1,10 @@
 /** Binds a JSON body. */
 import { HTTPError, type Issue } from "../errors.ts";
-import { refuseDepth } from "../http/body_refusal.ts";
-import { parseJson } from "../http/json.ts";
-import { isJson } from "../http/media_type.ts";
+import { isJson, parseJson, refuseDepth } from "../http/body_refusal.ts";
 import { exchangeOf, type HttpRequest } from "../http/request.ts";
-import { toIssue } from "../schema/issues.ts";
+import { type Dataset, type Schema, toIssue } from "../schema/schema.ts";
 import { toJsonForm } from "../schema/json_form.ts";
-import type { Dataset, Schema } from "../schema/schema.ts";
-import { toValidator, type Validator } from "../schema/validator.ts";
+import { toValidator, type Validator } from "../schema/check.ts";
 import { findOverflows } from "../schema/json_number.ts";
 
 /** A prepared body. */

@@ -1,6 +1,6 @@
 /** Uploaded files as schemas. */
 import * as v from "valibot";
-import { UploadedFile } from "../http/uploaded_file.ts";
+import { UploadedFile } from "../http/forms/uploaded_file.ts";
 import type { Schema } from "../schema/schema.ts";
 
 /** A file that a client has sent, as the field of a form. */

@@ -1,12 +1,11 @@
 /** Checks, when a route is registered, that documents and agents can be told of it. */
-import { isAsyncGeneratorFunction } from "../binding/async_function.ts";
+import { isAsyncGeneratorFunction } from "../binding/dependency.ts";
 import { isStream } from "../binding/stream_body.ts";
 import type { AnyRoute } from "../routing/registry.ts";
 import type { Route } from "../routing/route.ts";
 import { WebSocketRoute } from "../routing/websocket_route.ts";
 import { checkJson, faultOf } from "./json_schema/models.ts";
-import { checkTool, toolRefusal } from "./mcp/tool_check.ts";
-import { isTool } from "./mcp/tool_options.ts";
+import { checkTool, isTool, toolRefusal } from "./mcp/tool_check.ts";
 
 /**
  * Checks a route.

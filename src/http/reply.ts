@@ -2,7 +2,7 @@
 import { HTTPError, isHTTPError } from "../errors.ts";
 import { checkOptions, type OptionNames } from "../options.ts";
 import { quote } from "../quote.ts";
-import { stringify } from "./json.ts";
+import { stringify } from "./body_refusal.ts";
 import type { HttpRequest } from "./request.ts";
 import type { Stopping } from "./stream_reply.ts";
 
@@ -43,7 +43,7 @@ export function toReply(
       return streamReply(result as AsyncIterable<unknown>, status ?? 200, request, stopping);
     }
     if (result instanceof PlatformBlob) {
-      return import("./blob_reply.ts").then(({ blobReply }) => blobReply(result, status ?? 200, request));
+      return import("./files/conditional.ts").then(({ blobReply }) => blobReply(result, status ?? 200, request));
     }
   }
   if (result === undefined) return new PlatformResponse(null, { status: status ?? 204 });

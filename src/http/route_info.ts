@@ -1,5 +1,5 @@
 /** A route as others may read it: what the router, the document and your own tools share. */
-import type { FormSchema } from "../schema/form_schema.ts";
+import type { FormSchema } from "../schema/form_form.ts";
 import type { Schema } from "../schema/schema.ts";
 import type { Duration } from "../duration.ts";
 import type { Limits } from "./limits.ts";

@@ -1,6 +1,6 @@
 import { accepts } from "@std/http/negotiation";
 import { describeError, log } from "../log.ts";
-import { stringify } from "./json.ts";
+import { stringify } from "./body_refusal.ts";
 import { exchangeOf, type HttpRequest } from "./request.ts";
 import { HTTPError } from "../errors.ts";
 import { taken } from "./completion.ts";

@@ -1,5 +1,5 @@
 /** Takes a request from the server to its reply: finds the route, runs its prepared plan, guards the boundaries. */
-import { isAsyncGeneratorFunction } from "../binding/async_function.ts";
+import { isAsyncGeneratorFunction } from "../binding/dependency.ts";
 import { HTTPError, type Issue, ValidationError } from "../errors.ts";
 import type { AppHandle } from "../http/app_handle.ts";
 import { completeAfter, PendingWork } from "../http/completion.ts";
@@ -8,15 +8,13 @@ import type { ResolvedLimits } from "../http/limits.ts";
 import { toReply, withHeaders, withoutBody } from "../http/reply.ts";
 import { eventReply, EventStream } from "../http/sse/sse.ts";
 import type { Stopping } from "../http/stream_reply.ts";
-import { type ConnectionInfo, Exchange, type MatchedRoute } from "../http/exchange.ts";
-import { exchangeOf, HttpRequest } from "../http/request.ts";
+import { type ConnectionInfo, Exchange, exchangeOf, HttpRequest, type MatchedRoute } from "../http/request.ts";
 import { asksForWebSocket } from "../http/websocket/handshake.ts";
 import { webSocketEndpoint, WebSocketLinks, WebSocketRoute } from "./websocket_route.ts";
-import { pathEnd, pathStart } from "../http/target.ts";
-import { expectationsOf } from "../schema/issues.ts";
+import { pathEnd, pathStart } from "../http/query.ts";
+import { type Dataset, expectationsOf, nodeOf, type SchemaIssue } from "../schema/schema.ts";
 import { withStandardChecks } from "../schema/rebuild.ts";
-import { type Dataset, nodeOf, type SchemaIssue } from "../schema/schema.ts";
-import { toValidator, type Validator } from "../schema/validator.ts";
+import { toValidator, type Validator } from "../schema/check.ts";
 import type { RouteInfo } from "../http/route_info.ts";
 import { compose, type Endpoint, type Middleware, openReply, type Recover, type ReplyStep } from "./middleware.ts";
 import { parsePath } from "./path.ts";

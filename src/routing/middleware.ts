@@ -1,8 +1,10 @@
+import { isAsyncFunction } from "../binding/dependency.ts";
+import { type Exchange, exchangeOf, type HttpRequest } from "../http/request.ts";
+import { problemReply, toHTTPError, withOpenHeaders } from "../http/reply.ts";
+import { HTTPError, isHTTPError } from "../errors.ts";
+import { describeError, log } from "../log.ts";
+
 /** Middleware: functions around a handler, composed once. */
-import { isAsyncFunction } from "../binding/async_function.ts";
-import type { Exchange } from "../http/exchange.ts";
-import { withOpenHeaders } from "../http/reply.ts";
-import { exchangeOf, type HttpRequest } from "../http/request.ts";
 
 // Deno's globals are getters that load on first use: a look at each of them, for every reply, can be measured.
 const { Response: PlatformResponse } = globalThis;
@@ -118,4 +120,46 @@ function surround(
 function noResponse({ name }: Middleware): TypeError {
   const subject = name === "" ? "A middleware" : `The middleware "${name}"`;
   return new TypeError(`${subject} returned no Response: return await next(request), or a reply of its own`);
+}
+
+/** The boundary where errors become replies. */
+
+/**
+ * Shapes an error reply: gives the reply, or nothing for the default one. An error that is no `HTTPError` comes as a 500 with
+ * the error as its `cause`.
+ */
+export type ErrorHandler<State = Record<string, unknown>> = (
+  error: HTTPError,
+  request: HttpRequest<State>,
+) => Response | void | Promise<Response | void>;
+
+/** The boundary, with or without an application's own shape of replies. */
+export function errorBoundary(handler: ErrorHandler | undefined): Recover {
+  return async (thrown, request) => {
+    const error = toHTTPError(thrown);
+    report(thrown, request);
+    try {
+      const reply = await handler?.(error, request);
+      if (reply === undefined || reply === null) return problemReply(error);
+      if (reply instanceof Response) return withOpenHeaders(reply);
+      throw new TypeError(`Cannot reply with what onError returned: got ${typeof reply}, wanted a Response or nothing`);
+    } catch (failure) {
+      log("error", "Shaping an error reply failed", {
+        error: describeError(failure),
+      });
+      return problemReply(new HTTPError(500));
+    }
+  };
+}
+
+/** Logs what the client is not told. */
+function report(thrown: unknown, request: HttpRequest): void {
+  const cause = isHTTPError(thrown) ? (thrown.status >= 500 ? thrown.cause : undefined) : thrown;
+  if (cause === undefined && isHTTPError(thrown)) return;
+  log("error", "A request failed", {
+    method: request.method,
+    path: request.path,
+    route: request.route?.path,
+    error: describeError(cause),
+  });
 }

@@ -2,11 +2,9 @@
 import { RouteError } from "../errors.ts";
 import { readOptions } from "../options.ts";
 import { checkMiddleware, type Middleware } from "./middleware.ts";
-import { assignOperationIds } from "./operation_id.ts";
+import { assignOperationIds, type MiddlewareScope, Route, ROUTE_OPTIONS } from "./route.ts";
 import { parsePath, parsePrefix } from "./path.ts";
 import type { RouteDeclaration, WebSocketDeclaration } from "../http/route_info.ts";
-import { Route, ROUTE_OPTIONS } from "./route.ts";
-import type { MiddlewareScope } from "./route_record.ts";
 import { RouteList } from "./table.ts";
 import { WEBSOCKET_OPTIONS, WebSocketRoute } from "./websocket_route.ts";
 

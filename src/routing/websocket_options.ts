@@ -2,7 +2,7 @@
 import type { DependencyLike, None } from "../binding/dependency.ts";
 import type { WebSocketDescription } from "../http/route_info.ts";
 import type { WebSocketConnection } from "../http/websocket/connection.ts";
-import type { GivenSchema, Mistake, NotSchemas, OutputOf, Schemas } from "../schema/declared.ts";
+import type { GivenSchema, Mistake, NotSchemas, OutputOf, Schemas } from "../schema/schema.ts";
 import type { ArgumentOrder, IsKnown, PathNames, PathText } from "./route_options.ts";
 
 /** The options of a WebSocket route. Everything a handler gets is declared here, by name, as for any route. */

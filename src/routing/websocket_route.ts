@@ -1,4 +1,4 @@
-import { isAsyncFunction } from "../binding/async_function.ts";
+import { isAsyncFunction } from "../binding/dependency.ts";
 import { type Duration, toMilliseconds } from "../duration.ts";
 import type { WebSocketDeclaration } from "../http/route_info.ts";
 import type { MessageCodec, WebSocketConnection } from "../http/websocket/connection.ts";
@@ -7,9 +7,8 @@ import { compileDecoding, compileEncoding } from "../http/websocket/messages.ts"
 import type { OptionNames } from "../options.ts";
 import { isSchema, schemaFault } from "../schema/schema.ts";
 import type { PathTemplate } from "./path.ts";
-import { declaredParts, type MiddlewareScope, type RecordParts, RouteRecord } from "./route_record.ts";
-import type { Exchange } from "../http/exchange.ts";
-import { exchangeOf, type HttpRequest } from "../http/request.ts";
+import { declaredParts, type MiddlewareScope, type RecordParts, RouteRecord } from "./route.ts";
+import { type Exchange, exchangeOf, type HttpRequest } from "../http/request.ts";
 import { compose, type Endpoint, openReply, type Recover, type ReplyStep } from "./middleware.ts";
 import type { Agreement, UpgradeParts } from "./websocket_upgrade.ts";
 import type { WebSocketLink } from "../http/websocket/transport.ts";

@@ -6,9 +6,8 @@
  * 09:17:48 +03`, and counts an emoji as two characters.
  */
 import { type ActionNode, isGenuine } from "./genuine.ts";
-import { LISTS } from "./parts.ts";
+import { type Dataset, LISTS, type SchemaIssue, type SchemaNode } from "./schema.ts";
 import type { RunConfig } from "./run_config.ts";
-import type { Dataset, SchemaIssue, SchemaNode } from "./schema.ts";
 
 /** A check as it is compiled. */
 export interface CompiledTest {

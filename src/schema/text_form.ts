@@ -4,9 +4,8 @@
  * What is accepted here is what the document says: numbers by JSON's grammar, booleans as `true false 1 0`, `null` where the
  * schema is nullable. Text that is none of it goes on as it is, for the schema to refuse.
  */
-import { LISTS } from "./parts.ts";
+import { LISTS, nodeOf, type Schema, type SchemaNode } from "./schema.ts";
 import { mapParts, withInput } from "./rebuild.ts";
-import { nodeOf, type Schema, type SchemaNode } from "./schema.ts";
 
 /** A schema that takes text. */
 export interface TextForm {

@@ -1,7 +1,7 @@
 /** The inside of a topic in this process: what publishes to its log, and what follows it while somebody reads. */
 import { checkOptions, type OptionNames } from "../options.ts";
 import { LogReader } from "./log_reader.ts";
-import { isSameEpoch } from "./message_id.ts";
+import { isSameEpoch } from "./message.ts";
 import { Publisher, type PublishResult } from "./publisher.ts";
 import { Reader } from "./reader.ts";
 import type { LogRef, NewMessage, TopicStore } from "./store.ts";

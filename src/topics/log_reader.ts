@@ -1,7 +1,5 @@
 /** Reads a topic's log, in terms of the ids and messages that subscribers see. */
-import { decodeMessage } from "./data.ts";
-import type { TopicMessage } from "./message.ts";
-import { toId, toPlace } from "./message_id.ts";
+import { decodeMessage, toId, type TopicMessage, toPlace } from "./message.ts";
 import type { LogBounds, LogRef, ReadLimits, TopicStore } from "./store.ts";
 
 /** How much is read from the store at once, which is what a slow reader holds in memory at most. */

@@ -1,18 +1,184 @@
-/** Topics in the memory of the process. */
-import { MemoryLog } from "./memory_log.ts";
-import type {
-  AppendOptions,
-  AppendResult,
-  Cursor,
-  LogBounds,
-  LogPage,
-  LogPlace,
-  LogRef,
-  NewMessage,
-  ReadLimits,
-  StoreCapabilities,
-  TopicStore,
+import {
+  type AppendOptions,
+  type AppendResult,
+  type Cursor,
+  LOG_START,
+  type LogBounds,
+  type LogPage,
+  type LogPlace,
+  type LogPolicy,
+  type LogRef,
+  type NewMessage,
+  type ReadLimits,
+  type StoreCapabilities,
+  type StoredMessage,
+  type TopicStore,
+  toSeriesId,
 } from "./store.ts";
+
+/** The log of one topic in memory. */
+
+/** The most ids that are remembered, so that many messages in a short time do not fill the memory. */
+const MAX_IDS = 100_000;
+/** What a log takes besides its messages, and a message or an id besides its text: rounded up from what V8 needs. */
+const LOG_OVERHEAD = 1024;
+const ENTRY_OVERHEAD = 256;
+
+/** The message of an id. */
+interface Remembered {
+  readonly cursor: Cursor;
+  readonly time: number;
+}
+
+/**
+ * Messages in the order of their numbers, which begin at 1 and have no holes. Reading and appending first let go of what has become
+ * too old.
+ */
+export class MemoryLog {
+  /** Whether messages have to be removed when nothing else happens. */
+  readonly hasAge: boolean;
+  readonly #policy: LogPolicy;
+  readonly #epoch = crypto.randomUUID().slice(0, 8);
+  readonly #now: () => number;
+  #messages: (StoredMessage | undefined)[] = [];
+  /** How many at the beginning of the list have been removed. They are cut off in one go, since each cut moves the rest. */
+  #removed = 0;
+  /** The number of the newest message that was removed. */
+  #low = 0;
+  #dataBytes = 0;
+  #idBytes = 0;
+  #newestTime = 0;
+  readonly #ids = new Map<string, Remembered>();
+
+  /** Makes an empty log. */
+  constructor(policy: LogPolicy, now: () => number) {
+    this.#policy = policy;
+    this.hasAge = policy.age !== Infinity;
+    this.#now = now;
+  }
+
+  /** About how much memory it takes. */
+  get size(): number {
+    return LOG_OVERHEAD + this.#dataBytes + this.#idBytes + this.#count * ENTRY_OVERHEAD;
+  }
+
+  /** Whether there are no messages. */
+  get isEmpty(): boolean {
+    return this.#count === 0;
+  }
+
+  /** Where it begins and ends. */
+  bounds(): LogBounds {
+    this.trim();
+    const head = this.#low + this.#count;
+    return { epoch: this.#epoch, low: toCursor(this.#low), head: toCursor(head) };
+  }
+
+  /** Appends messages, but for those whose id is remembered. */
+  append(messages: readonly NewMessage[], { series, first, signal }: AppendOptions): AppendResult {
+    // The clock may be set back; the order of the times is that of the messages all the same.
+    const time = this.#newestTime = Math.max(this.#newestTime, this.#now());
+    this.#forgetIds(time);
+    const outcomes = messages.map((message, index) => {
+      // Nobody can append a message without an id again who was told what became of it.
+      const id = message.id ?? (signal && toSeriesId(series, first + index));
+      const known = id === undefined ? undefined : this.#ids.get(id);
+      if (known) return { cursor: known.cursor, duplicate: true };
+      const cursor = this.#add(message, time);
+      if (id !== undefined) this.#remember(id, { cursor, time });
+      return { cursor, duplicate: false };
+    });
+    this.trim();
+    return { epoch: this.#epoch, outcomes };
+  }
+
+  /** Reads what comes after a place. */
+  read(after: Cursor, { maxMessages, maxBytes }: ReadLimits): LogPage {
+    const bounds = this.bounds();
+    const first = this.#removed + Math.max(0, toNumber(after) - this.#low);
+    const messages: StoredMessage[] = [];
+    let bytes = 0;
+    for (let index = first; index < this.#messages.length && messages.length < maxMessages; index++) {
+      const message = this.#messages[index]!;
+      bytes += message.bytes;
+      if (bytes > maxBytes && messages.length > 0) break;
+      messages.push(message);
+    }
+    return { ...bounds, messages };
+  }
+
+  /** The place before the first message of a time. */
+  seek(time: number): LogPlace {
+    const { epoch } = this.bounds();
+    let low = this.#removed;
+    let high = this.#messages.length;
+    while (low < high) {
+      const middle = (low + high) >> 1;
+      if (this.#messages[middle]!.time < time) low = middle + 1;
+      else high = middle;
+    }
+    return { epoch, cursor: toCursor(this.#low + low - this.#removed) };
+  }
+
+  /**
+   * Removes what the policy does not keep, and what is beyond a size.
+   *
+   * @param maxSize The most memory it may take. The newest message is kept, whatever its size.
+   */
+  trim(maxSize = Infinity): void {
+    const { age, count, bytes } = this.#policy;
+    const oldest = this.hasAge ? this.#now() - age : -Infinity;
+    while (this.#count > 0) {
+      const message = this.#messages[this.#removed]!;
+      const isBeyond = this.#count > 1 && (this.#count > count || this.#dataBytes > bytes || this.size > maxSize);
+      if (!isBeyond && message.time >= oldest) break;
+      this.#messages[this.#removed++] = undefined;
+      this.#low++;
+      this.#dataBytes -= message.bytes;
+    }
+    if (this.#removed * 2 <= this.#messages.length) return;
+    this.#messages = this.#messages.slice(this.#removed);
+    this.#removed = 0;
+  }
+
+  get #count(): number {
+    return this.#messages.length - this.#removed;
+  }
+
+  #add({ type, data, bytes }: NewMessage, time: number): Cursor {
+    const cursor = toCursor(this.#low + this.#count + 1);
+    this.#messages.push({ cursor, type, data, bytes, time });
+    this.#dataBytes += bytes;
+    return cursor;
+  }
+
+  #remember(id: string, remembered: Remembered): void {
+    this.#ids.set(id, remembered);
+    this.#idBytes += id.length + ENTRY_OVERHEAD;
+    if (this.#ids.size > MAX_IDS) this.#forgetIds(Infinity, 1);
+  }
+
+  /** Forgets ids from before the window that ends at a time, the oldest first. */
+  #forgetIds(time: number, most = Infinity): void {
+    const oldest = time - this.#policy.dedupe;
+    for (const [id, remembered] of this.#ids) {
+      if (remembered.time >= oldest || most-- === 0) return;
+      this.#ids.delete(id);
+      this.#idBytes -= id.length + ENTRY_OVERHEAD;
+    }
+  }
+}
+
+function toCursor(number: number): Cursor {
+  return number.toString(16).padStart(LOG_START.length, "0");
+}
+
+/** Of a cursor that nobody was given, it may be larger than any number of a message. */
+function toNumber(cursor: Cursor): number {
+  return Number.parseInt(cursor, 16);
+}
+
+/** Topics in the memory of the process. */
 
 const MIB = 1024 * 1024;
 

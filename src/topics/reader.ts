@@ -1,7 +1,6 @@
 /** One place in a topic, from which somebody reads on: at the tail where it can be, from the log where it is behind. */
 import type { TopicBounds } from "./log_reader.ts";
-import type { GapReason, TopicEntry, TopicMessage } from "./message.ts";
-import { isSameEpoch } from "./message_id.ts";
+import { type GapReason, isSameEpoch, type TopicEntry, type TopicMessage } from "./message.ts";
 import type { Broadcaster, Tail, TailReader } from "./tail.ts";
 
 /** What is read at once: messages, oldest first, or a gap alone. */

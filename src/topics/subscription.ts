@@ -1,6 +1,5 @@
 /** The reader of a topic as applications use it. */
-import type { TopicEntry } from "./message.ts";
-import { isId } from "./message_id.ts";
+import { isId, type TopicEntry } from "./message.ts";
 import type { Batch, BatchReceiver, Reader } from "./reader.ts";
 
 let request: (subscription: Subscription, receiver: BatchReceiver<unknown>) => void;

@@ -1,11 +1,10 @@
 /** A topic as applications use it. */
 import { checkOptions, type OptionNames } from "../options.ts";
-import { toIssue } from "../schema/issues.ts";
-import type { Dataset } from "../schema/schema.ts";
-import { toValidator, type Validator } from "../schema/validator.ts";
+import { type Dataset, toIssue } from "../schema/schema.ts";
+import { toValidator, type Validator } from "../schema/check.ts";
 import type { Channel, SubscribeOptions } from "./channel.ts";
-import { countBytes, encodeData } from "./data.ts";
-import { InvalidMessageError } from "./invalid_message_error.ts";
+import { countBytes, encodeData } from "./message.ts";
+import { InvalidMessageError } from "./cannot_open_error.ts";
 import type { PublishResult } from "./publisher.ts";
 import type { Subscription } from "./subscription.ts";
 

@@ -1,5 +1,5 @@
 /** What a store holds of its topics, for operators: how much, how old, and how far behind a reader is. */
-import { isSameEpoch, toId, toPlace } from "./message_id.ts";
+import { isSameEpoch, toId, toPlace } from "./message.ts";
 import { type Cursor, LOG_START, type LogBounds, type LogRef, type ReadLimits, type TopicStore } from "./store.ts";
 import { checkId } from "./subscription.ts";
 

@@ -2,7 +2,7 @@
 // store.
 
 import { assert, assertEquals, assertRejects } from "@std/assert";
-import { toId } from "../../src/topics/message_id.ts";
+import { toId } from "../../src/topics/message.ts";
 import { ticks } from "../spec/support/ticks.ts";
 import { fail, faultyTopicTest, StoreFailure } from "./faulty_topic.ts";
 import { Gate } from "./gate.ts";

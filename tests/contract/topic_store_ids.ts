@@ -1,8 +1,7 @@
 // What every store of topics must do with the ids of messages; a part of `testTopicStore`.
 
 import { assert, assertEquals } from "@std/assert";
-import { toSeriesId } from "../../src/topics/series_id.ts";
-import { type Cursor, LOG_START, type TopicStore } from "../../src/topics/store.ts";
+import { type Cursor, LOG_START, type TopicStore, toSeriesId } from "../../src/topics/store.ts";
 import { Random } from "../unit/support/random.ts";
 import { ALL, append, dataOf, logOf, messageOf, readAll, type StoreTest } from "./store_fixture.ts";
 

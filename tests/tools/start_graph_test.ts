@@ -12,15 +12,14 @@ const PACKAGES = ["@std/http/cookie", "@std/http/status", "@valibot/to-json-sche
 /** Modules that wait for their first use, and what that is. */
 const FIRST_USE: readonly (readonly [use: string, modules: RegExp])[] = [
   ["an agent asks", /^src\/describe\/mcp\/(?:server|tool|tool_call|tool_request|tool_result|tool_schema)\.ts$/],
-  ["the documentation page is shown", /^src\/describe\/page\/(?:page|markup|script|style|swagger_ui)\.ts$/],
-  ["the document is served", /^src\/http\/static_reply\.ts$/],
+  ["the documentation page is shown", /^src\/describe\/page\/page\.ts$/],
   ["a durable topic is used", /^src\/topics\/kv\/(?!capabilities\.ts)/],
-  ["workers share topics", /^src\/topics\/(?:worker|shared|distant)_store\.ts$/],
-  ["a form is sent", /^src\/http\/(?:form_reader|multipart|part_headers|upload_storage)\.ts$/],
+  ["workers share topics", /^src\/topics\/worker_store\.ts$/],
+  ["a form is sent", /^src\/http\/forms\/(?!uploaded_file)/],
   ["a WebSocket opens", /^src\/routing\/websocket_upgrade\.ts$/],
   ["a WebSocket is open", /^src\/http\/websocket\/(?:connection|transport)\.ts$/],
   ["a stream is replied", /^src\/http\/stream_reply\.ts$/],
-  ["a file is replied", /^src\/http\/(?:blob_reply|precondition|entity_tag|byte_range|content_disposition)\.ts$/],
+  ["a file is replied", /^src\/http\/files\/conditional\.ts$/],
 ];
 
 /** The specifiers that a module loads before it runs: neither types nor dynamic imports. */

@@ -1,9 +1,8 @@
-import { fallsBack, nodeOf, type Schema, type SchemaNode } from "../../schema/schema.ts";
+import { fallsBack, nodeOf, partsOf, type Schema, type SchemaNode } from "../../schema/schema.ts";
 import { ownTitle } from "./pipe.ts";
 import { Description } from "./converter.ts";
 import { BINARY, isBinary } from "./non_json.ts";
 import { annotate, type Form, type JsonSchema, type ModelScope, type Place } from "./json_schema.ts";
-import { partsOf } from "../../schema/parts.ts";
 import { lazyTarget } from "../../schema/lazy_schema.ts";
 
 /** A model of a document: a schema that has a name there. */

@@ -1,5 +1,4 @@
-import { nodeOf, type Schema, type SchemaNode } from "../../schema/schema.ts";
-import { partsOf } from "../../schema/parts.ts";
+import { nodeOf, partsOf, type Schema, type SchemaNode } from "../../schema/schema.ts";
 import { type Form, type JsonSchema, type Place, subjectAt } from "./json_schema.ts";
 import { lazyTarget } from "../../schema/lazy_schema.ts";
 import { DATE } from "./transformation.ts";

@@ -14,10 +14,9 @@ import type { Route } from "../../routing/route.ts";
 import { findOverflows } from "../../schema/json_number.ts";
 import { isStackOverflow } from "../../schema/stack.ts";
 import { ReplyBudget } from "./reply_budget.ts";
-import { type Tool, toTool } from "./tool.ts";
-import { isTool } from "./tool_options.ts";
+import { assignToolNames, type Tool, toTool } from "./tool.ts";
+import { isTool } from "./tool_check.ts";
 import { type Callable, callTool } from "./tool_call.ts";
-import { assignToolNames } from "./tool_name.ts";
 
 /** What agents are told of the application, and what serves them. */
 export interface McpApplication extends Callable {

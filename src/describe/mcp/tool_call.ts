@@ -1,19 +1,17 @@
 /** Runs a call of a tool through the application, as if its request had come by HTTP. */
 import type { CallToolResult } from "@modelcontextprotocol/server";
 import { HTTPError, isHTTPError } from "../../errors.ts";
-import type { ConnectionInfo } from "../../http/exchange.ts";
+import { type ConnectionInfo, exchangeOf, type HttpRequest } from "../../http/request.ts";
 import { toHTTPError } from "../../http/reply.ts";
-import { exchangeOf, type HttpRequest } from "../../http/request.ts";
 import type { RouteInfo } from "../../http/route_info.ts";
-import { pathEnd, pathStart } from "../../http/target.ts";
+import { pathEnd, pathStart } from "../../http/query.ts";
 import { describeError, log } from "../../log.ts";
 import type { Refusal } from "../../routing/dispatch.ts";
 import { isStackOverflow } from "../../schema/stack.ts";
 import type { ReplyBudget } from "./reply_budget.ts";
 import type { Tool } from "./tool.ts";
-import { failed, problemText } from "./tool_failure.ts";
+import { failed, problemText, toResult } from "./tool_result.ts";
 import { type CallArguments, type CallRequest, toRequest } from "./tool_request.ts";
-import { toResult } from "./tool_result.ts";
 
 /** The application, as far as a call needs it. */
 export interface Callable {

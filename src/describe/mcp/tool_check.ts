@@ -1,13 +1,54 @@
-/** Checks, when a route is registered, that agents can be told of it. */
-import { isAsyncGeneratorFunction } from "../../binding/async_function.ts";
+import { isAsyncGeneratorFunction } from "../../binding/dependency.ts";
 import { isStream } from "../../binding/stream_body.ts";
 import { RouteError } from "../../errors.ts";
 import type { ToolAnnotations, ToolOptions } from "../../http/route_info.ts";
 import { checkOptions, type OptionNames } from "../../options.ts";
 import type { Route } from "../../routing/route.ts";
 import { holdsBinary, isBinary } from "../json_schema/non_json.ts";
-import { argumentsOf } from "./tool_arguments.ts";
-import { isTool } from "./tool_options.ts";
+import { type BodyInput, inputsOf, type ParameterInput } from "../route/inputs.ts";
+
+/** What a route says of itself as a tool. */
+
+/** Whether a route is exposed to agents. */
+export function isTool({ options: { tool } }: Pick<Route, "options">): boolean {
+  return tool !== undefined && tool !== false;
+}
+
+/** What a route declares of its tool beside that it is one. */
+export function toolOptionsOf({ options: { tool } }: Pick<Route, "options">): ToolOptions {
+  return typeof tool === "object" ? tool : {};
+}
+
+/** The arguments of a tool: what a client has to say for a route, by the names that its handler uses. */
+
+/** One argument: a parameter of the path or query, or the body, which may be a form. */
+export interface ToolArgument {
+  readonly name: string;
+  readonly input: ParameterInput | BodyInput;
+}
+
+/**
+ * The arguments of a route: its path, its query and that of its dependencies, and its body. Headers and cookies are those of
+ * whoever calls.
+ *
+ * @param route The route.
+ * @throws {RouteError} With code `tool`, when two of them have the same name.
+ */
+export function argumentsOf(route: Route): ToolArgument[] {
+  const { parameters, body } = inputsOf(route.options, route.template.names);
+  const found: ToolArgument[] = parameters.filter((input) => input.in === "path" || input.in === "query")
+    .map((input) => ({ name: input.name, input }));
+  if (!body) return found;
+  if (found.some(({ name }) => name === body.name)) {
+    throw new RouteError(
+      "tool",
+      `Cannot expose ${route.name} as a tool: "${body.name}" is its ${body.name} and a query parameter of a dependency, rename that`,
+    );
+  }
+  return [...found, { name: body.name, input: body }];
+}
+
+/** Checks, when a route is registered, that agents can be told of it. */
 
 /** What a tool's options may hold, and of which type. */
 const OPTIONS: Record<keyof ToolOptions, string> = { name: "string", description: "string", annotations: "object" };

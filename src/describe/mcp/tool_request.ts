@@ -1,13 +1,97 @@
-/** Makes the request that a call of a tool stands for. */
+import * as v from "valibot";
 import type { InputSource, Issue } from "../../errors.ts";
 import type { HttpRequest } from "../../http/request.ts";
-import { pathStart } from "../../http/target.ts";
+import { pathStart } from "../../http/query.ts";
 import type { Route } from "../../routing/route.ts";
-import { boundIssues } from "../../schema/issues.ts";
+import { boundIssues, type Dataset, type Schema, toIssue } from "../../schema/schema.ts";
 import type { BodyInput } from "../route/inputs.ts";
-import type { ArgumentCheck } from "./argument_check.ts";
-import { toFormText } from "./form_text.ts";
-import type { ToolArgument } from "./tool_arguments.ts";
+import type { ToolArgument } from "./tool_check.ts";
+import { toJsonForm } from "../../schema/json_form.ts";
+import { toValidator, type Validator } from "../../schema/check.ts";
+import { tooLarge } from "../../http/body_refusal.ts";
+
+/** Writes the form that an agent gave as its fields. */
+
+/** Brackets nest, and what is before or between them is a name. */
+const NO_NAME = /^$|[[\]]/;
+
+/**
+ * Writes a form as an urlencoded body. A list of values is one name that is repeated; what else nests does so in brackets.
+ *
+ * @param form What the agent gave. Anything but an object has no fields.
+ * @param maxSize How large it may be, in bytes. Each value repeats the names around it, so that it
+ * can be far larger than what was sent.
+ * @param issues Takes up the names that cannot be written.
+ * @throws {HTTPError} With 413, when it is too large.
+ */
+export function toFormText(form: unknown, maxSize: number, issues: Issue[]): string {
+  const fields = new URLSearchParams();
+  let size = 0;
+  const append = (name: string, value: string): void => {
+    size += name.length + value.length + 2;
+    if (size > maxSize) throw tooLarge(maxSize, "The form is");
+    fields.append(name, value);
+  };
+  const add = (name: string, value: unknown): void => {
+    if (name.length > maxSize) throw tooLarge(maxSize, "The form is");
+    if (!isNested(value)) append(name, String(value));
+    else if (!Array.isArray(value)) addEntries(value, (key) => `${name}[${key}]`);
+    else if (value.some(isNested)) value.forEach((item, index) => add(`${name}[${index}]`, item));
+    else for (const item of value) add(name, item);
+  };
+  const addEntries = (object: object, nameOf: (key: string) => string): void => {
+    for (const [key, value] of Object.entries(object)) {
+      if (!NO_NAME.test(key)) add(nameOf(key), value);
+      else issues.push({ in: "form", path: [key], code: "invalid", message: "Must be a name without brackets" });
+    }
+  };
+  if (isNested(form) && !Array.isArray(form)) addEntries(form, (key) => key);
+  return fields.toString();
+}
+
+function isNested(value: unknown): value is object {
+  return typeof value === "object" && value !== null;
+}
+
+/** Holds the arguments of a call to what the agent was told of them. */
+
+/** Finds the faults of an argument. */
+export type ArgumentCheck = (value: unknown) => Issue[];
+
+/** A name in the path of which nothing was declared. */
+const TEXT: readonly Schema[] = [v.string()];
+
+/**
+ * Makes the check of an argument as JSON. Once it is written into a path or query, `5` and `"5"` are the same, and so are a value
+ * and a list of it.
+ *
+ * What has to be waited for is left to the binder of the route.
+ *
+ * @param argument The argument.
+ */
+export function checkOf({ name, input }: ToolArgument): ArgumentCheck {
+  if (!("in" in input)) return checkBy([input.schema], name, input.name, []);
+  return checkBy(input.schemas.length > 0 ? input.schemas : TEXT, name, input.in, [name]);
+}
+
+function checkBy(
+  schemas: readonly Schema[],
+  name: string,
+  source: InputSource,
+  root: readonly string[],
+): ArgumentCheck {
+  // Prepared at the first call: most tools are only ever listed.
+  let validators: readonly Validator[] | undefined;
+  return (value) => {
+    validators ??= schemas.map((schema) => toValidator(toJsonForm(schema, `the argument "${name}"`)));
+    return validators.filter(({ isAsync }) => !isAsync).flatMap(({ validate }) => {
+      const { issues = [] } = validate(value) as Dataset;
+      return issues.map((issue) => toIssue(issue, source, root));
+    });
+  };
+}
+
+/** Makes the request that a call of a tool stands for. */
 
 /** Arguments by name, as an agent sent them. */
 export type CallArguments = Readonly<Record<string, unknown>>;

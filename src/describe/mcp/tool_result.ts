@@ -1,10 +1,51 @@
-/** Makes the result of a tool of the reply to its request. */
 import type { CallToolResult, ContentBlock } from "@modelcontextprotocol/server";
-import { HTTPError } from "../../errors.ts";
+import { HTTPError, type Issue, type ProblemDetails } from "../../errors.ts";
 import { withOwnDeadline } from "../../http/deadline.ts";
-import { isJson, mediaTypeOf } from "../../http/media_type.ts";
+import { isJson, mediaTypeOf } from "../../http/body_refusal.ts";
 import type { ReplyBudget } from "./reply_budget.ts";
-import { failed, MAX_FAILURE, problemText } from "./tool_failure.ts";
+
+/** Tells an agent why a call failed. */
+
+/** What an agent is told of one failure, in bytes. */
+export const MAX_FAILURE: number = 1024 * 1024;
+
+/** The result of a call that failed. Its text is cut where it is too long. */
+export function failed(text: string): CallToolResult {
+  return { content: [{ type: "text", text: cut(text) }], isError: true };
+}
+
+function cut(text: string): string {
+  // A character has three bytes at most.
+  if (text.length * 3 <= MAX_FAILURE) return text;
+  const { read } = new TextEncoder().encodeInto(text, new Uint8Array(MAX_FAILURE));
+  return text.slice(0, read);
+}
+
+/**
+ * A problem in words: what it is, then each fault of the arguments, then what else the application tells of it.
+ *
+ * @param problem The body of an error reply.
+ */
+export function problemText({ type: _, title, status, detail, instance: __, errors, ...rest }: ProblemDetails): string {
+  const lines = [detail === title ? `${status} ${title}` : `${status} ${title}: ${detail}`];
+  if (isIssues(errors)) { for (const issue of errors) lines.push(issueText(issue)); }
+  else if (errors !== undefined) rest.errors = errors;
+  for (const [name, value] of Object.entries(rest)) lines.push(`${name}: ${JSON.stringify(value)}`);
+  return lines.join("\n");
+}
+
+/** A fault by the name of the argument that has it. */
+function issueText({ in: source, path, message }: Issue): string {
+  const place = source === "body" || source === "form" ? [source, ...path] : path;
+  return `- ${place.join(".")}: ${message}`;
+}
+
+function isIssues(errors: unknown): errors is Issue[] {
+  return Array.isArray(errors) &&
+    errors.every((error) => Array.isArray(error?.path) && typeof error.message === "string");
+}
+
+/** Makes the result of a tool of the reply to its request. */
 
 /** What a tool declares of its results: nothing, that they are objects, or that the `result` of an object holds them. */
 export type OutputForm = "open" | "object" | "wrapped";

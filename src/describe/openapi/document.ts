@@ -1,5 +1,5 @@
 /** The OpenAPI document as a type: the part of OpenAPI 3.1.0 that webfw writes. */
-import type { SecurityScheme } from "../../binding/security_scheme.ts";
+import type { SecurityScheme } from "../../binding/security.ts";
 import type { JsonSchema } from "../json_schema/json_schema.ts";
 
 /** An OpenAPI document. */

@@ -1,9 +1,85 @@
-/** The OpenAPI document of an application: its routes by path and method, and what they refer to. */
 import type { PathTemplate, Segment } from "../../routing/path.ts";
-import { Components } from "./components.ts";
-import type { ErrorShaping } from "./error_replies.ts";
-import type { OpenAPIDocument, OpenAPIMethod, OpenAPIPathItem } from "./document.ts";
-import { type DescribedRoute, operationOf } from "./operation.ts";
+import { ErrorReplies, type ErrorShaping, repliesOf } from "./replies.ts";
+import type {
+  OpenAPIComponents,
+  OpenAPIDocument,
+  OpenAPIMethod,
+  OpenAPIOperation,
+  OpenAPIPathItem,
+} from "./document.ts";
+import type { Route } from "../../routing/route.ts";
+import { documentationOf } from "../route/docstring.ts";
+import { inputsOf, type ParameterInput } from "../route/inputs.ts";
+import { isDescribedElsewhere, Parameters, requestBodyOf } from "./parameters.ts";
+import { isCredential, SecuritySchemes } from "./security.ts";
+import { Models } from "../json_schema/models.ts";
+
+/** The components of a document: what its operations refer to. */
+
+/** Takes up what operations refer to. */
+export class Components {
+  readonly models: Models = new Models("#/components/schemas/");
+  readonly parameters: Parameters = new Parameters(this.models);
+  readonly errors: ErrorReplies;
+  readonly security: SecuritySchemes = new SecuritySchemes();
+
+  /**
+   * Begins without any.
+   *
+   * @param errors How the application's error replies are shaped.
+   */
+  constructor(errors: ErrorShaping) {
+    this.errors = new ErrorReplies(errors);
+  }
+
+  /** All of them. To be called last, once: it names what references stand for. */
+  definitions(): OpenAPIComponents {
+    // The replies refer to models: they come first, and stand behind.
+    const responses = this.errors.definitions(this.models);
+    const schemas = this.models.definitions();
+    const securitySchemes = this.security.definitions();
+    return { schemas, responses, ...(securitySchemes && { securitySchemes }) };
+  }
+}
+
+/** Operations of the document: one route, as clients see it. */
+
+/** What is read of a route. */
+export type DescribedRoute = Pick<Route, "name" | "method" | "template" | "operationId" | "options" | "handler">;
+
+/**
+ * The operation of a route.
+ *
+ * @param route The route.
+ * @param pathNames What the document calls the names in the path, in their order.
+ * @param components Takes up what the operation refers to.
+ * @throws {RouteError} With code `conflict`, when a security scheme has the name of another one.
+ */
+export function operationOf(
+  route: DescribedRoute,
+  pathNames: readonly string[],
+  components: Components,
+): OpenAPIOperation {
+  const { operationId, options: { tags = [], deprecated }, template: { names } } = route;
+  const inputs = inputsOf(route.options, names);
+  const nameOf = ({ in: source, name }: ParameterInput) => source === "path" ? pathNames[names.indexOf(name)]! : name;
+  const parameters = inputs.parameters
+    .filter((input) => !isDescribedElsewhere(input) && !isCredential(input, inputs.dependencies))
+    .map((input) => components.parameters.of(input, nameOf(input)));
+  const security = components.security.of(route.name, inputs);
+  return {
+    operationId,
+    ...documentationOf(route),
+    ...(tags.length > 0 && { tags: [...tags] }),
+    ...(deprecated && { deprecated }),
+    ...(parameters.length > 0 && { parameters }),
+    ...(inputs.body && { requestBody: requestBodyOf(inputs.body, operationId, components.models) }),
+    responses: repliesOf(route, inputs.canBeInvalid, components.models, components.errors),
+    ...(security && { security }),
+  };
+}
+
+/** The OpenAPI document of an application: its routes by path and method, and what they refer to. */
 
 /** What a document is made of. */
 export interface DocumentParts {

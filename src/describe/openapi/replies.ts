@@ -1,15 +1,232 @@
-/** Replies of the document: what a route answers with, by status. */
-import { STATUS_TEXT } from "@std/http/status";
 import * as v from "valibot";
-import { isAsyncGeneratorFunction } from "../../binding/async_function.ts";
+import { STATUS_TEXT } from "@std/http/status";
+import { isAsyncGeneratorFunction } from "../../binding/dependency.ts";
 import { WITHOUT_BODY } from "../../http/reply.ts";
 import type { Route } from "../../routing/route.ts";
-import { nodeOf, type Schema } from "../../schema/schema.ts";
+import { isSchema, nodeOf, type Schema, schemaFault } from "../../schema/schema.ts";
 import { isAlwaysSent } from "../json_schema/optionality.ts";
-import type { ErrorReplies } from "./error_replies.ts";
 import { BYTES, isBinary, mediaTypesOf } from "../json_schema/non_json.ts";
-import { type Models, pascalCase } from "../json_schema/models.ts";
+import { checkJson, type Models, pascalCase } from "../json_schema/models.ts";
 import type { OpenAPIMediaType, OpenAPIOperation, OpenAPIReference, OpenAPIResponse } from "./document.ts";
+import { checkOptions, type OptionNames } from "../../options.ts";
+import type { InputSource, Issue, IssueCode, ProblemDetails } from "../../errors.ts";
+
+/** The schemas of error replies. */
+
+const SOURCES = ["path", "query", "header", "cookie", "body", "form"] as const satisfies readonly InputSource[];
+const CODES = ["missing", "invalid"] as const satisfies readonly IssueCode[];
+
+const IssueModel: v.GenericSchema<unknown, Issue> = v.pipe(
+  v.object({
+    in: v.pipe(v.picklist(SOURCES), v.description("Where the value was read from.")),
+    path: v.pipe(
+      v.array(v.union([v.string(), v.pipe(v.number(), v.integer())])),
+      v.description("The way to the value: the name of the parameter, or the keys from the root of the body."),
+    ),
+    code: v.pipe(
+      v.picklist(CODES),
+      v.description("`missing`: a required value was not sent. `invalid`: a value was sent and does not fit."),
+    ),
+    message: v.pipe(v.string(), v.description("What is wrong.")),
+    expected: v.exactOptional(v.pipe(v.string(), v.description("What was expected, such as the kind of the value."))),
+  }),
+  v.title("ValidationIssue"),
+);
+
+const MEMBERS = {
+  type: v.pipe(v.string(), v.description("A URI that names the kind of problem.")),
+  title: v.pipe(v.string(), v.description("The kind of problem in a few words.")),
+  status: v.pipe(v.number(), v.integer(), v.minValue(400), v.maxValue(599), v.description("The status of the reply.")),
+  detail: v.pipe(v.string(), v.description("What went wrong this time.")),
+  instance: v.exactOptional(v.pipe(v.string(), v.description("A URI of this very occurrence."))),
+};
+
+/**
+ * The type of {@linkcode Problem}: a schema that the functions of valibot take.
+ *
+ * It tells no more than they ask for. A type of valibot's own would make all that it refers to a part of what webfw exports.
+ */
+export interface ProblemSchema extends Schema<unknown, ProblemDetails> {
+  /** Its kind. */
+  readonly type: "loose_object";
+  /** It is not async. */
+  readonly async: false;
+  /** What messages say was expected. */
+  readonly expects: string;
+  /** Carries the types; never there at run time. */
+  readonly "~types"?: { readonly input: unknown; readonly output: ProblemDetails; readonly issue: never } | undefined;
+  /** The function of valibot that made it. */
+  readonly reference: () => never;
+  /** How other libraries run it. */
+  readonly "~standard": { readonly version: 1; readonly vendor: "valibot"; readonly validate: () => never };
+  /** How valibot runs it. */
+  readonly "~run": () => never;
+}
+
+const problem: v.GenericSchema<unknown, ProblemDetails> = v.pipe(v.looseObject(MEMBERS), v.title("Problem"));
+
+/**
+ * The schema of an error reply (RFC 9457), to document those of a route.
+ *
+ * @example A reply that clients have to expect
+ * ```ts
+ * import { App, HTTPError, Problem } from "@webfw/core";
+ * import { assertEquals } from "@std/assert";
+ * import * as v from "valibot";
+ *
+ * const NoSuchBook = v.pipe(Problem, v.description("There is no such book."));
+ *
+ * const app = new App();
+ * app.get("/books/{id}", { responses: { 404: NoSuchBook } }, async () => {
+ *   throw new HTTPError(404, "No such book");
+ * });
+ * const { responses } = app.openapi().paths["/books/{id}"]!.get!;
+ * assertEquals(responses[404], {
+ *   description: "There is no such book.",
+ *   content: {
+ *     "application/problem+json": {
+ *       schema: { allOf: [{ $ref: "#/components/schemas/Problem" }], description: "There is no such book." },
+ *     },
+ *   },
+ * });
+ * ```
+ */
+export const Problem: ProblemSchema = problem as ProblemSchema;
+
+/** The schema of the reply to input that does not fit, a 422. */
+export const ValidationProblem: v.GenericSchema<unknown, ProblemDetails & { errors: Issue[] }> = v.pipe(
+  v.looseObject({
+    ...MEMBERS,
+    status: v.literal(422),
+    errors: v.pipe(v.array(IssueModel), v.description("All faults that were found.")),
+  }),
+  v.title("ValidationProblem"),
+);
+
+/** The replies of errors, which all operations share. */
+
+/** What an application says of its error replies, where it shapes them itself. */
+export interface ErrorShape {
+  /** The body. */
+  readonly schema: Schema;
+  /**
+   * The content type.
+   *
+   * @default {"application/json"}
+   */
+  readonly contentType?: string;
+}
+
+const SHAPE_OPTIONS: OptionNames<ErrorShape> = { schema: true, contentType: true };
+
+/**
+ * Checks what an application says of its error replies.
+ *
+ * @throws {TypeError} When it is no shape, or JSON cannot carry its schema.
+ */
+export function checkErrorShape(shape: ErrorShape): void {
+  checkOptions(shape, SHAPE_OPTIONS, "set the error handler");
+  const { schema, contentType } = shape;
+  if (!isSchema(schema)) throw new TypeError(`Cannot set the error handler: "schema" ${schemaFault(schema)}`);
+  if (contentType !== undefined && typeof contentType !== "string") {
+    throw new TypeError(`Cannot set the error handler: "contentType" must be a string, got ${typeof contentType}`);
+  }
+  checkJson("output", schema, "error", "set the error handler");
+}
+
+/** The names of the replies under `components/responses`, and what they hold unless an application says otherwise. */
+const REPLIES = {
+  Problem: { description: "The request was refused, or failed.", model: Problem },
+  ValidationProblem: {
+    description:
+      "The input does not fit what is described here. The faults are listed; of a large body it is the first one.",
+    model: ValidationProblem,
+  },
+} as const;
+
+type ReplyName = keyof typeof REPLIES;
+
+const REFERENCES: Readonly<Record<ReplyName, OpenAPIReference>> = {
+  Problem: { $ref: "#/components/responses/Problem" },
+  ValidationProblem: { $ref: "#/components/responses/ValidationProblem" },
+};
+
+/**
+ * How an application's error replies are shaped: by the framework, by a handler of its own that says how, or by one that says
+ * nothing of it.
+ */
+export type ErrorShaping = "default" | ErrorShape | "untold";
+
+const PROBLEM_JSON = "application/problem+json";
+/** Any content type, but for those that are told beside it. */
+const ANY_TYPE = "*/*";
+
+/** The error replies of a document. */
+export class ErrorReplies {
+  readonly #shaping: ErrorShaping;
+  readonly #used = new Set<ReplyName>();
+
+  /**
+   * Begins without any.
+   *
+   * @param shaping How the application's are shaped.
+   */
+  constructor(shaping: ErrorShaping) {
+    this.#shaping = shaping;
+  }
+
+  /** The content type of those that routes declare. Where nothing is told of it, the model that was declared holds for any. */
+  get contentType(): string {
+    if (this.#shaping === "untold") return ANY_TYPE;
+    return this.#shaping === "default" ? PROBLEM_JSON : this.#shaping.contentType ?? "application/json";
+  }
+
+  /**
+   * Those of an operation, by status.
+   *
+   * Whatever stands around a handler may refuse a request, and anything may fail, so each operation has the whole ranges.
+   *
+   * @param canBeInvalid Whether its input can be refused with 422.
+   */
+  of(canBeInvalid: boolean): (readonly [status: number | string, reply: OpenAPIReference])[] {
+    const others = [["4XX", this.#refer("Problem")], ["5XX", this.#refer("Problem")]] as const;
+    return canBeInvalid ? [[422, this.#refer("ValidationProblem")], ...others] : [...others];
+  }
+
+  /**
+   * What the operations refer to.
+   *
+   * Comes after them, since models of the application that have the same names were there first.
+   */
+  definitions(models: Models): Record<string, OpenAPIResponse> {
+    const used = (Object.keys(REPLIES) as ReplyName[]).filter((name) => this.#used.has(name));
+    // Only the framework's own replies are sure to be as RFC 9457 has them.
+    const standard = this.#shaping === "default" ? " The body is as RFC 9457 describes it." : "";
+    return Object.fromEntries(used.map((name) => {
+      const description = REPLIES[name].description + standard;
+      return [name, { description, content: this.#contentOf(name, models) }];
+    }));
+  }
+
+  /**
+   * A handler that says nothing of its replies may send anything, and gets a problem where it sends nothing. So a problem is told
+   * by its content type, which is its own (RFC 9457), and any other as whatever it is: OpenAPI has the more specific type win.
+   */
+  #contentOf(name: ReplyName, models: Models): Record<string, OpenAPIMediaType> {
+    if (typeof this.#shaping === "object") {
+      return { [this.contentType]: { schema: models.jsonOutput(this.#shaping.schema, "Error") } };
+    }
+    const problem = { [PROBLEM_JSON]: { schema: models.jsonOutput(REPLIES[name].model) } };
+    return this.#shaping === "untold" ? { ...problem, [ANY_TYPE]: {} } : problem;
+  }
+
+  #refer(name: ReplyName): OpenAPIReference {
+    this.#used.add(name);
+    return REFERENCES[name];
+  }
+}
+
+/** Replies of the document: what a route answers with, by status. */
 
 type Reply = OpenAPIResponse | OpenAPIReference;
 type Content = Record<string, OpenAPIMediaType>;

@@ -3,8 +3,7 @@
  * them by themselves, so they stand in place of the parameters that carry them.
  */
 import type { DependencyNode } from "../../binding/dependency.ts";
-import type { SecurityWay } from "../../binding/security.ts";
-import type { SecurityScheme } from "../../binding/security_scheme.ts";
+import type { SecurityScheme, SecurityWay } from "../../binding/security.ts";
 import { RouteError } from "../../errors.ts";
 import type { ParameterInput, RouteInputs } from "../route/inputs.ts";
 import type { OpenAPIOperation } from "./document.ts";

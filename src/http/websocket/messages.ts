@@ -1,11 +1,10 @@
 import type { Issue } from "../../errors.ts";
-import { expectationsOf, toIssue } from "../../schema/issues.ts";
+import { type Dataset, expectationsOf, type Schema, toIssue } from "../../schema/schema.ts";
 import { toJsonForm } from "../../schema/json_form.ts";
 import { findOverflows } from "../../schema/json_number.ts";
-import type { Dataset, Schema } from "../../schema/schema.ts";
 import { isStackOverflow } from "../../schema/stack.ts";
-import { toValidator, type Validator } from "../../schema/validator.ts";
-import { stringify } from "../json.ts";
+import { toValidator, type Validator } from "../../schema/check.ts";
+import { stringify } from "../body_refusal.ts";
 
 /** The error of using a WebSocket that is closed. */
 

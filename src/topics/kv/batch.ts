@@ -1,9 +1,17 @@
 /** A batch on its way into a log, of which some messages may be stored already. */
-import type { AppendOptions, AppendOutcome, Cursor, LogRef, NewMessage } from "../store.ts";
+import {
+  type AppendOptions,
+  type AppendOutcome,
+  type Cursor,
+  type LogRef,
+  type NewMessage,
+  type SeriesPlace,
+  toSeriesId,
+  toSeriesPlace,
+} from "../store.ts";
 import { KEYS_PER_READ, type KvCheck, type KvEngine, type KvEntry, type KvSet } from "./engine.ts";
 import { EPOCH_KEY, idKey, idsKey, seriesKey, toCursor } from "./keys.ts";
 import { countKeyBytes } from "./packed_key.ts";
-import { type SeriesPlace, toSeriesId, toSeriesPlace } from "../series_id.ts";
 
 /** A message on its way, and where it turned out to be. */
 export interface Pending {

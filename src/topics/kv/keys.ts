@@ -22,7 +22,7 @@
  */
 import type { Cursor, LogPolicy, NewMessage } from "../store.ts";
 import type { KvKey } from "./engine.ts";
-import { countBytes } from "../data.ts";
+import { countBytes } from "../message.ts";
 
 const ROOT = ["webfw", "1"] as const;
 

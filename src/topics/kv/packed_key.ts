@@ -2,7 +2,7 @@
  * Keys as bytes, in the tuple layer's order as databases of Deno KV keep them: each part is the mark of a text, the text in UTF-8 with
  * a zero byte written as 00 ff, and a zero byte.
  */
-import { countBytes } from "../data.ts";
+import { countBytes } from "../message.ts";
 import type { KvKey } from "./engine.ts";
 import { MessageWriter } from "./protobuf.ts";
 

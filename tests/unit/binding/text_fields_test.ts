@@ -3,10 +3,9 @@ import * as v from "valibot";
 import { App } from "@webfw/core";
 import { TextFields } from "../../../src/binding/text_fields.ts";
 import type { Issue } from "../../../src/errors.ts";
-import { Exchange } from "../../../src/http/exchange.ts";
+import { Exchange, HttpRequest } from "../../../src/http/request.ts";
 import { DEFAULT_LIMITS } from "../../../src/http/limits.ts";
-import { HttpRequest } from "../../../src/http/request.ts";
-import { pathEnd, pathStart } from "../../../src/http/target.ts";
+import { pathEnd, pathStart } from "../../../src/http/query.ts";
 import { Random } from "../support/random.ts";
 
 const integer = v.pipe(v.number(), v.integer());

@@ -1,5 +1,5 @@
 import { assertEquals } from "@std/assert";
-import { isJson, mediaTypeOf } from "../../../src/http/media_type.ts";
+import { isJson, mediaTypeOf } from "../../../src/http/body_refusal.ts";
 
 Deno.test("The media type stands before the parameters, in lower case", () => {
   const table: [header: string, type: string][] = [

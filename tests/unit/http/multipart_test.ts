@@ -2,7 +2,7 @@
 
 import { assert, assertEquals, assertRejects } from "@std/assert";
 import { HTTPError } from "../../../src/errors.ts";
-import { boundaryOf, type MultipartOptions, readMultipart } from "../../../src/http/multipart.ts";
+import { boundaryOf, type MultipartOptions, readMultipart } from "../../../src/http/forms/multipart.ts";
 import { Random } from "../support/random.ts";
 import { bodyOf, BOUNDARY, field, file, latin1, streamOf } from "./support/multipart_body.ts";
 

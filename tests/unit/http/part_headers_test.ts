@@ -2,7 +2,7 @@
 
 import { assertEquals, assertThrows } from "@std/assert";
 import { HTTPError } from "../../../src/errors.ts";
-import { type PartHead, readPartHead } from "../../../src/http/part_headers.ts";
+import { type PartHead, readPartHead } from "../../../src/http/forms/multipart.ts";
 import { utf8 } from "./support/multipart_body.ts";
 
 function headOf(disposition: string, type?: string): PartHead {

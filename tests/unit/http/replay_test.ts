@@ -1,6 +1,6 @@
 import { assertEquals, assertRejects } from "@std/assert";
 import { HTTPError } from "../../../src/errors.ts";
-import { Replay } from "../../../src/http/replay.ts";
+import { Replay } from "../../../src/http/body.ts";
 import { Random } from "../support/random.ts";
 
 type Chunk = Uint8Array<ArrayBuffer>;

@@ -2,9 +2,9 @@
 
 import { assert, assertEquals, assertRejects } from "@std/assert";
 import { dirname } from "node:path";
-import { DiskBlob } from "../../../src/http/disk_blob.ts";
-import { UploadedFile } from "../../../src/http/uploaded_file.ts";
-import { UploadStorage } from "../../../src/http/upload_storage.ts";
+import { DiskBlob } from "../../../src/http/files/disk_blob.ts";
+import { UploadedFile } from "../../../src/http/forms/uploaded_file.ts";
+import { UploadStorage } from "../../../src/http/forms/uploads.ts";
 import { Random } from "../support/random.ts";
 
 const MEBIBYTE = 1024 * 1024;

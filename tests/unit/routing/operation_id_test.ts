@@ -1,5 +1,5 @@
 import { assertEquals } from "@std/assert";
-import { assignOperationIds, derivedIdOf } from "../../../src/routing/operation_id.ts";
+import { assignOperationIds, derivedIdOf } from "../../../src/routing/route.ts";
 import { parsePath } from "../../../src/routing/path.ts";
 import { Random } from "../support/random.ts";
 

@@ -1,7 +1,6 @@
 import { assert, assertEquals } from "@std/assert";
-import { compileCheck, INVALID } from "../../../src/schema/check.ts";
+import { compileCheck, INVALID, toValidator } from "../../../src/schema/check.ts";
 import type { Dataset, Schema } from "../../../src/schema/schema.ts";
-import { toValidator } from "../../../src/schema/validator.ts";
 import * as v from "valibot";
 import { Random } from "../support/random.ts";
 import { byValibot, CheckFuzz, outcome } from "./support/check_fuzz.ts";

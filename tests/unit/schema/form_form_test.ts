@@ -1,9 +1,8 @@
 import { assertEquals, assertStrictEquals, assertThrows } from "@std/assert";
 import { HTTPError } from "../../../src/errors.ts";
-import { isRepeated, toFormForm } from "../../../src/schema/form_form.ts";
-import { type FormEntry, FormNode } from "../../../src/schema/form_node.ts";
+import { type FormEntry, FormNode, isRepeated, toFormForm } from "../../../src/schema/form_form.ts";
 import { runSchema, type Schema } from "../../../src/schema/schema.ts";
-import { toValidator } from "../../../src/schema/validator.ts";
+import { toValidator } from "../../../src/schema/check.ts";
 import * as v from "valibot";
 
 const NO_FILE = new File([], "", { type: "application/octet-stream" });

@@ -1,6 +1,5 @@
 import { assert, assertEquals, assertFalse } from "@std/assert";
-import { boundIssues, expectationsOf, toIssue } from "../../../src/schema/issues.ts";
-import { runSchema, type Schema } from "../../../src/schema/schema.ts";
+import { boundIssues, expectationsOf, runSchema, type Schema, toIssue } from "../../../src/schema/schema.ts";
 import * as v from "valibot";
 
 async function issuesOf(schema: Schema, value: unknown) {

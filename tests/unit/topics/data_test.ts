@@ -1,5 +1,5 @@
 import { assert, assertEquals, assertThrows } from "@std/assert";
-import { countBytes, decodeMessage, encodeData } from "../../../src/topics/data.ts";
+import { countBytes, decodeMessage, encodeData } from "../../../src/topics/message.ts";
 import { Random } from "../support/random.ts";
 
 const CURSOR = "000000000000000000000f";

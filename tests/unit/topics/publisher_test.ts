@@ -1,8 +1,7 @@
 import { assert, assertEquals, assertInstanceOf, assertRejects } from "@std/assert";
 import { inVirtualTime } from "../../../faults/simulation/virtual_time.ts";
-import { CannotOpenError } from "../../../src/topics/cannot_open_error.ts";
+import { CannotOpenError, PublishOutcomeUnknown } from "../../../src/topics/cannot_open_error.ts";
 import { MEMORY_CAPABILITIES, MemoryStore } from "../../../src/topics/memory_store.ts";
-import { PublishOutcomeUnknown } from "../../../src/topics/publish_outcome_unknown.ts";
 import type { AppendOptions } from "../../../src/topics/store.ts";
 import { Topics } from "../../../src/topics/topics.ts";
 import { Clock } from "../../contract/clock.ts";

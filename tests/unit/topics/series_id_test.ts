@@ -1,5 +1,5 @@
 import { assertEquals } from "@std/assert";
-import { toSeriesId, toSeriesPlace } from "../../../src/topics/series_id.ts";
+import { toSeriesId, toSeriesPlace } from "../../../src/topics/store.ts";
 
 Deno.test("The id of a message of a series names its place there, and no other text does", () => {
   const series = crypto.randomUUID();

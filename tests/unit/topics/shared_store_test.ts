@@ -1,7 +1,6 @@
 import { assertRejects } from "@std/assert";
-import { DistantStore } from "../../../src/topics/distant_store.ts";
+import { DistantStore, SharedStore } from "../../../src/topics/worker_store.ts";
 import { MemoryStore } from "../../../src/topics/memory_store.ts";
-import { SharedStore } from "../../../src/topics/shared_store.ts";
 import { testPublishFaults } from "../../contract/publish_faults.ts";
 import { testReadFaults } from "../../contract/read_faults.ts";
 import { append, logOf, messageOf, type StoreKind } from "../../contract/store_fixture.ts";

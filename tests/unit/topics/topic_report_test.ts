@@ -1,7 +1,7 @@
 // What operators are told of a store.
 
 import { assertEquals, assertRejects } from "@std/assert";
-import { toId, toPlace } from "../../../src/topics/message_id.ts";
+import { toId, toPlace } from "../../../src/topics/message.ts";
 import { LOG_START, type LogRef, type TopicStore } from "../../../src/topics/store.ts";
 import { reportTopics } from "../../../src/topics/topic_report.ts";
 import { MemoryStore } from "../../../src/topics/memory_store.ts";

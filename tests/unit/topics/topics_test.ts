@@ -9,7 +9,7 @@ import {
 import * as v from "valibot";
 import { inVirtualTime } from "../../../faults/simulation/virtual_time.ts";
 import { MemoryStore } from "../../../src/topics/memory_store.ts";
-import { PublishOutcomeUnknown } from "../../../src/topics/publish_outcome_unknown.ts";
+import { PublishOutcomeUnknown } from "../../../src/topics/cannot_open_error.ts";
 import { Topics, type TopicsOptions } from "../../../src/topics/topics.ts";
 import { FaultyStore } from "../../contract/faulty_store.ts";
 import { Clock } from "../../contract/clock.ts";

@@ -1,8 +1,7 @@
 import { assertEquals, assertStrictEquals, assertThrows } from "@std/assert";
 import type { LogSlice } from "../../../src/topics/log_reader.ts";
-import type { TopicMessage } from "../../../src/topics/message.ts";
-import { toId } from "../../../src/topics/message_id.ts";
-import { Window } from "../../../src/topics/window.ts";
+import { toId, type TopicMessage } from "../../../src/topics/message.ts";
+import { Window } from "../../../src/topics/tail.ts";
 
 function idOf(number: number, epoch = "aaaaaaaa"): string {
   return toId(epoch, number.toString(16).padStart(22, "0"));

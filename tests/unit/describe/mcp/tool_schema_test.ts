@@ -2,8 +2,7 @@
 
 import { assertEquals } from "@std/assert";
 import * as v from "valibot";
-import { outputOf } from "../../../../src/describe/mcp/tool_schema.ts";
-import { toPortable } from "../../../../src/describe/mcp/portable_schema.ts";
+import { outputOf, toPortable } from "../../../../src/describe/mcp/tool_schema.ts";
 import type { Schema } from "../../../../src/schema/schema.ts";
 
 const Cat = v.object({ kind: v.literal("cat") });

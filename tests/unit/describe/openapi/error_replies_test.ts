@@ -1,7 +1,7 @@
 import { assertEquals, assertThrows } from "@std/assert";
 import { App } from "@webfw/core";
 import * as v from "valibot";
-import { checkErrorShape, ErrorReplies, type ErrorShaping } from "../../../../src/describe/openapi/error_replies.ts";
+import { checkErrorShape, ErrorReplies, type ErrorShaping } from "../../../../src/describe/openapi/replies.ts";
 import { Models } from "../../../../src/describe/json_schema/models.ts";
 
 const Failure = v.pipe(v.object({ error: v.string() }), v.title("Failure"));

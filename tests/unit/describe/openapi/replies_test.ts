@@ -1,9 +1,8 @@
 import { assertEquals, assertObjectMatch } from "@std/assert";
 import * as v from "valibot";
-import { ErrorReplies } from "../../../../src/describe/openapi/error_replies.ts";
+import { ErrorReplies, repliesOf } from "../../../../src/describe/openapi/replies.ts";
 import type { JsonSchema } from "../../../../src/describe/json_schema/json_schema.ts";
 import { Models } from "../../../../src/describe/json_schema/models.ts";
-import { repliesOf } from "../../../../src/describe/openapi/replies.ts";
 import type { RouteDeclaration } from "../../../../src/http/route_info.ts";
 import type { AnyHandler } from "../../../../src/routing/route.ts";
 

@@ -2,7 +2,7 @@
 
 import { assert, assertEquals, assertMatch, assertRejects } from "@std/assert";
 import { App, type AppOptions } from "@webfw/core";
-import { readText } from "../../../../src/describe/page/swagger_ui.ts";
+import { readText } from "../../../../src/describe/page/page.ts";
 
 const DESCRIBE = new URL("../../../../src/describe/page/", import.meta.url);
 const ORIGIN = "http://localhost";

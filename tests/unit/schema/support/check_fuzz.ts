@@ -1,10 +1,9 @@
 // Compares compiled checks with valibot, for random schemas and values, and proves that it would notice a difference.
 
-import { type Check, INVALID } from "../../../../src/schema/check.ts";
+import { type Check, INVALID, toValidator, type Validator } from "../../../../src/schema/check.ts";
 import { toJsonForm } from "../../../../src/schema/json_form.ts";
 import { type Dataset, nodeOf, runSchema, type Schema } from "../../../../src/schema/schema.ts";
 import { toTextForm } from "../../../../src/schema/text_form.ts";
-import { toValidator, type Validator } from "../../../../src/schema/validator.ts";
 
 import { changed } from "../../describe/json_schema/support/changed_value.ts";
 import { outline } from "../../describe/json_schema/support/outline.ts";

@@ -1,7 +1,6 @@
 // Ways to spoil the source of a check: whoever compares checks with valibot has to notice each.
 
-import { type Check, makeCheck } from "../../../../src/schema/check.ts";
-import { CheckSource } from "../../../../src/schema/check_source.ts";
+import { type Check, CheckSource, makeCheck } from "../../../../src/schema/check.ts";
 import type { SchemaNode } from "../../../../src/schema/schema.ts";
 import type { Random } from "../../support/random.ts";
 

@@ -1,11 +1,10 @@
 // What becomes of batches when others write at the same time, and when replies are lost.
 
 import { assert, assertEquals, assertNotEquals } from "@std/assert";
-import { toSeriesId } from "../../../../src/topics/series_id.ts";
+import { LOG_START, type TopicStore, toSeriesId } from "../../../../src/topics/store.ts";
 import { type KvEngine, type KvKey, type KvWrite, toEngine } from "../../../../src/topics/kv/engine.ts";
 import { EPOCH_KEY, idsKey, lifeKey, seriesKey } from "../../../../src/topics/kv/keys.ts";
 import { KvStore } from "../../../../src/topics/kv/kv_store.ts";
-import { LOG_START, type TopicStore } from "../../../../src/topics/store.ts";
 import { ALL, append, dataOf, logOf, messageOf } from "../../../contract/store_fixture.ts";
 import { losableStore } from "./losable_store.ts";
 

@@ -1,7 +1,7 @@
 // What a write of a log holds, as bytes.
 
 import { assertEquals, assertThrows } from "@std/assert";
-import { countBytes } from "../../../../src/topics/data.ts";
+import { countBytes } from "../../../../src/topics/message.ts";
 import { decodeFrame, encodeFrame, measureFrame } from "../../../../src/topics/kv/keys.ts";
 
 function messageOf(data: string, type?: string) {

@@ -6,8 +6,7 @@ import { inVirtualTime } from "../../../../faults/simulation/virtual_time.ts";
 import type { KvEngine, KvWrite } from "../../../../src/topics/kv/engine.ts";
 import { EPOCH_KEY } from "../../../../src/topics/kv/keys.ts";
 import { KvStore } from "../../../../src/topics/kv/kv_store.ts";
-import { toSeriesId } from "../../../../src/topics/series_id.ts";
-import { LOG_START, type StoredMessage } from "../../../../src/topics/store.ts";
+import { LOG_START, type StoredMessage, toSeriesId } from "../../../../src/topics/store.ts";
 import { ALL, append, dataOf, logOf, messageOf } from "../../../contract/store_fixture.ts";
 import { Random } from "../../support/random.ts";
 

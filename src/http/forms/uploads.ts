@@ -1,7 +1,7 @@
 /** Keeps the files of a form until its request is over: in memory as long as they are small, beyond that on disk. */
-import { nodePath } from "../node.ts";
-import { DiskBlob } from "./disk_blob.ts";
-import { temporaryFolder, UploadFolder } from "./upload_folder.ts";
+import { nodePath } from "../../node.ts";
+import { DiskBlob } from "../files/disk_blob.ts";
+import { temporaryFolder, UploadFolder } from "../upload_folder.ts";
 
 type Bytes = Uint8Array<ArrayBuffer>;
 

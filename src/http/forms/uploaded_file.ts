@@ -1,7 +1,6 @@
 /** The value of an uploaded file. */
-import { nodePath, nodeUrl } from "../node.ts";
-import { partOf } from "./blob_part.ts";
-import { DiskBlob } from "./disk_blob.ts";
+import { nodePath, nodeUrl } from "../../node.ts";
+import { DiskBlob, partOf } from "../files/disk_blob.ts";
 
 /**
  * A file that a client has sent. It is a `File` like any other; a large one lies on disk and is read from there, as long as the
