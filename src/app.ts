@@ -280,7 +280,8 @@ export class App<State = Record<string, unknown>> extends RouteScope<State, ""> 
    * @throws {TypeError} When an option is unknown.
    * @throws {Deno.errors.AddrInUse} When the port is taken, in one line that names it.
    * @throws {Error} When the process is `deno serve`, which serves a default export itself: call
-   * this in another file. Seen on Linux by programs that may do everything (`-A`).
+   * this in another file. Seen on Linux by programs that may do everything (`-A`). Also when `webfw`
+   * loads the module that calls this: it serves the App that a module exports.
    */
   async run(options: RunOptions = {}): Promise<void> {
     checkRunOptions(options);

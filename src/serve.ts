@@ -121,6 +121,9 @@ export interface Servable {
  */
 const BODY_PATIENCE_MS = 2_000;
 
+/** The command line sets this global while it loads a module, whose App it serves or describes. */
+const LOADING: unique symbol = Symbol.for("webfw.loading");
+
 /** Replies are cut off when clients have read nothing of them for this long, in milliseconds. */
 const QUIET_MS = 1_000;
 
@@ -138,7 +141,7 @@ const LOOK_MS = 50;
  * away, come on top.
  *
  * @throws {Deno.errors.AddrInUse} When the port is taken.
- * @throws {Error} When the process is `deno serve`.
+ * @throws {Error} When the process is `deno serve`, or `webfw` loads the module that calls this.
  * @throws {RangeError} When the grace period is no length of time.
  * @throws {TypeError} When only one of cert and key is given.
  */
@@ -146,6 +149,11 @@ export async function serve(app: Servable, options: RunOptions): Promise<void> {
   const grace = toMilliseconds(options.gracePeriod ?? defaultGrace(), "the gracePeriod");
   if ((options.cert === undefined) !== (options.key === undefined)) {
     throw new TypeError("Cannot run the App: HTTPS takes both cert and key");
+  }
+  if (Reflect.get(globalThis, LOADING) === true) {
+    throw new Error(
+      `Cannot run the App in a module that "webfw" loads: name a module that only exports it, or start this one with "deno run"`,
+    );
   }
   // How Deno Deploy starts a program is not documented.
   if (!isDeploy() && isDenoServe()) {

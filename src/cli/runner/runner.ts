@@ -102,6 +102,8 @@ export abstract class Runner<Options extends RunnerOptions = RunnerOptions> {
     Reflect.set(globalThis, loading, true);
     const module = await this.#load().catch((error) => this.#failToLoad(error));
     Reflect.deleteProperty(globalThis, loading);
+    // A promise that the module left rejected ends the program before the application starts.
+    await new Promise((resolve) => setTimeout(resolve));
     const { module: path, attribute } = this.options;
     const names = attribute === null ? ["app", "default"] : [attribute];
     const name = names.find((name) => name in module);
