@@ -104,7 +104,7 @@ export type { Duration } from "./src/duration.ts";
 // Requests and replies
 export type { ConnectionInfo } from "./src/http/request.ts";
 export { HttpRequest } from "./src/http/request.ts";
-export type { AppHandle } from "./src/http/app_handle.ts";
+export type { AppHandle } from "./src/http/request.ts";
 export type {
   RouteDeclaration,
   RouteDescription,

@@ -7,10 +7,9 @@ import type { McpTrust } from "./describe/mcp/endpoint.ts";
 import { openapiDocument } from "./describe/openapi/openapi.ts";
 import type { OpenAPIDocument } from "./describe/openapi/document.ts";
 import { HTTPError, RouteError } from "./errors.ts";
-import type { AppHandle } from "./http/app_handle.ts";
+import type { AppHandle, ConnectionInfo } from "./http/request.ts";
 import type { ResolvedLimits } from "./http/limits.ts";
 import { problemReply } from "./http/reply.ts";
-import type { ConnectionInfo } from "./http/request.ts";
 import type { RouteInfo } from "./http/route_info.ts";
 import { type Lifespan, Lifespans } from "./lifespan.ts";
 import { describeError, log } from "./log.ts";
@@ -126,7 +125,7 @@ export class App<State = Record<string, unknown>> extends RouteScope<State, ""> 
    * @param info What the server tells of the connection.
    */
   readonly fetch = (request: Request, info?: ConnectionInfo): Promise<Response> => {
-    const dispatcher = this.#dispatcher ??= this.#prepare();
+    const dispatcher = this.#dispatcher ??= this.#createDispatcher();
     if (this.#openState !== undefined) return dispatcher.dispatch(request, this.#openState, info);
     return this.#startThenDispatch(dispatcher, request, info);
   };
@@ -136,7 +135,7 @@ export class App<State = Record<string, unknown>> extends RouteScope<State, ""> 
     start: () => this.start(),
     endStreams: () => this.#endStreams(),
     owner: this,
-    pending: () => this.#dispatcher?.pending,
+    background: () => this.#dispatcher?.background,
     hasBrokenSockets: () => this.#dispatcher?.links.hasBroken ?? false,
     giveUp: () => this.#topics.giveUp(),
     stop: () => this.#unwind(),
@@ -285,7 +284,7 @@ export class App<State = Record<string, unknown>> extends RouteScope<State, ""> 
    */
   async run(options: RunOptions = {}): Promise<void> {
     checkRunOptions(options);
-    this.#dispatcher ??= this.#prepare();
+    this.#dispatcher ??= this.#createDispatcher();
     if (options.workers) {
       const { openWorkerStore } = await import("./topics/worker_store.ts");
       this.#topics.use(openWorkerStore(options.workers));
@@ -319,7 +318,7 @@ export class App<State = Record<string, unknown>> extends RouteScope<State, ""> 
    */
   async stop(): Promise<void> {
     await this.#endStreams();
-    await this.#dispatcher?.pending.settled();
+    await this.#dispatcher?.background.drain();
     await this.#unwind();
     this.#stopping = new AbortController();
   }
@@ -362,11 +361,11 @@ export class App<State = Record<string, unknown>> extends RouteScope<State, ""> 
         if (this.#state === undefined) throw new HTTPError(503, "The server stops");
         return this.#dispatcher!.refuse(request, refusal, this.#state, info);
       },
-      find: (method, path) => (this.#dispatcher ??= this.#prepare()).routeOf(method, path),
+      find: (method, path) => (this.#dispatcher ??= this.#createDispatcher()).routeOf(method, path),
     });
   }
 
-  #prepare(): Dispatcher {
+  #createDispatcher(): Dispatcher {
     stopWithDenoServe(this.#servable);
     this.#topics.serve();
     registryOf(this).freeze("the application serves already; declare everything before the first request");
@@ -378,7 +377,7 @@ export class App<State = Record<string, unknown>> extends RouteScope<State, ""> 
       middlewares: registryOf(this).middlewares,
       limits: this.#limits,
       origins: this.#origins,
-      recover: errorBoundary(this.#errors.handler as ErrorHandler | undefined),
+      toErrorReply: errorBoundary(this.#errors.handler as ErrorHandler | undefined),
       stopping: () => this.#stopping.signal,
     });
   }

@@ -1,7 +1,7 @@
 /** How an application shapes its error replies: what `onError` was given. */
 import { checkErrorShape, type ErrorShape, type ErrorShaping } from "./describe/openapi/replies.ts";
 import { RouteError } from "./errors.ts";
-import { quote } from "./quote.ts";
+import { quote } from "./options.ts";
 import type { ErrorHandler } from "./routing/middleware.ts";
 
 /** The handler of an application's error replies, and what the document says of them. */

@@ -1,10 +1,10 @@
 /** The endpoints that an application serves beside its routes: its document, the page that shows it, and that for agents. */
 import { docsRoutes } from "./describe/page/docs_routes.ts";
-import type { StaticText } from "./http/files/conditional.ts";
+import type { CachedText } from "./http/files/conditional.ts";
 import { compileCrossOrigin } from "./describe/mcp/cross_origin.ts";
 import { mcpEndpoint, type McpParts } from "./describe/mcp/endpoint.ts";
 import type { OpenAPIDocument } from "./describe/openapi/document.ts";
-import { stringify } from "./http/body_refusal.ts";
+import { stringify } from "./http/json.ts";
 import type { HttpRequest } from "./http/request.ts";
 import type { BuiltInRoute } from "./routing/dispatch.ts";
 import { parsePath } from "./routing/path.ts";
@@ -79,14 +79,14 @@ export function builtIns({ openapiUrl, docsUrl, mcpUrl }: BuiltInUrls, parts: Bu
 
 /** Serves the document. It is written once: no route is added to an application that serves. */
 function documentEndpoint(document: () => OpenAPIDocument): (request: HttpRequest) => Promise<Response> {
-  let content: Promise<StaticText> | undefined;
-  const write = async (): Promise<StaticText> => {
-    const { tagOf } = await import("./http/files/conditional.ts");
+  let content: Promise<CachedText> | undefined;
+  const write = async (): Promise<CachedText> => {
+    const { contentHash } = await import("./http/files/conditional.ts");
     const text = stringify(document());
-    return { contentType: "application/json", tag: await tagOf(text), read: async () => text };
+    return { contentType: "application/json", tag: await contentHash(text), read: async () => text };
   };
   return async ({ headers }) => {
-    const { staticReply } = await import("./http/files/conditional.ts");
-    return await staticReply(headers, await (content ??= write()), { "cache-control": "no-cache" });
+    const { cachedReply } = await import("./http/files/conditional.ts");
+    return await cachedReply(headers, await (content ??= write()), { "cache-control": "no-cache" });
   };
 }

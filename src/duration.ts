@@ -1,5 +1,5 @@
 /** Lengths of time in options. */
-import { quote } from "./quote.ts";
+import { quote } from "./options.ts";
 
 /**
  * A length of time: milliseconds as a number, or a number with its unit, as in `"15s"`, `"2m"`, `"24h"`, `"7d"`. It is rounded to

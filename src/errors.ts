@@ -3,8 +3,7 @@
  * mistake in a declaration (`RouteError`).
  */
 import { STATUS_TEXT } from "@std/http/status";
-import { checkOptions, type OptionNames } from "./options.ts";
-import { quote } from "./quote.ts";
+import { checkOptions, type OptionNames, quote } from "./options.ts";
 
 /** What an {@linkcode HTTPError} can carry besides its status and detail. All of it reaches the client, but `cause`. */
 export interface HTTPErrorOptions extends ErrorOptions {

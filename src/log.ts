@@ -2,7 +2,7 @@
  * Log entries of the framework on stderr. Each is one line, whatever the text. On a terminal,
  * errors have lines below it.
  */
-import { readVariable } from "./environment.ts";
+import { readVariable } from "./runtime.ts";
 
 /** How much an entry matters. */
 export type LogLevel = "info" | "warn" | "error";

@@ -1,39 +1,38 @@
-/** Checks of options objects: an unknown name is an error and never dropped. */
+/** Checks of options objects, and the parts of their error messages. */
 
 /**
- * The names of all options of a type. The compiler refuses a list that misses one. Messages name
- * them in this order.
+ * All names of an options type: the compiler refuses a list that misses one. Error messages list
+ * the names in this order.
  */
 export type OptionNames<Options> = Readonly<Record<keyof Options, unknown>>;
 
 /**
- * Refuses unknown options.
+ * Refuses unknown options, also inherited ones; the names of `Object.prototype` do not count. A
+ * known option may be `undefined`, which means absent; an unknown option may not. Symbols are
+ * ignored, because no option is named by one.
  *
- * Inherited names count like own ones, since options are read that way; those of
- * `Object.prototype` do not. A known option may be `undefined`, which means absent; an unknown one
- * may not. Symbols are ignored: no option has a symbol as its name.
- *
- * @param options What was given.
- * @param known The names of the options.
- * @param action What is being done, for messages.
- * @param place What stands before each name in messages, such as `tool.`.
- * @throws {TypeError} When it is no object, or has an unknown name.
+ * @param options The options that the caller gave.
+ * @param known The names of all options.
+ * @param action What is being done, for the message: "run the App".
+ * @param prefix Text before each name in the message, such as `tool.`.
+ * @throws {TypeError} When the value is not an object, or has an unknown name.
  */
 export function checkOptions<Options extends object>(
   options: Options,
   known: OptionNames<Options>,
   action: string,
-  place = "",
+  prefix = "",
 ): void {
   if (typeof options !== "object" || options === null || Array.isArray(options)) {
-    throw new TypeError(`Cannot ${action}: the options must be an object, got ${kindOf(options)}`);
+    const kind = options === null ? "null" : Array.isArray(options) ? "a list" : typeof options;
+    throw new TypeError(`Cannot ${action}: the options must be an object, got ${kind}`);
   }
   for (const name in options) {
     if (Object.hasOwn(known, name)) continue;
     if (name in Object.prototype && !Object.hasOwn(options, name)) continue;
     const names = Object.keys(known);
     throw new TypeError(
-      `Cannot ${action}: the option "${place}${name}" is unknown, the nearest is "${place}${
+      `Cannot ${action}: the option "${prefix}${name}" is unknown, the nearest is "${prefix}${
         nearest(name, names)
       }"; there are ${names.join(", ")}`,
     );
@@ -41,52 +40,53 @@ export function checkOptions<Options extends object>(
 }
 
 /**
- * Refuses unknown options, and copies the others, also inherited ones, so that the copy can be
- * spread.
+ * Refuses unknown options like {@linkcode checkOptions}, and copies the known ones that have a
+ * value. Inherited options are copied too, so that the copy can be spread.
  *
- * @param options What was given.
- * @param known The names of the options.
- * @param action What is being done, for messages.
- * @param place What stands before each name in messages, such as `tool.`.
- * @throws {TypeError} When it is no object, or has an unknown name.
+ * @throws {TypeError} When the value is not an object, or has an unknown name.
  */
 export function readOptions<Options extends object>(
   options: Options,
   known: OptionNames<Options>,
   action: string,
-  place = "",
+  prefix = "",
 ): Options {
-  checkOptions(options, known, action, place);
+  checkOptions(options, known, action, prefix);
   const names = Object.keys(known) as (keyof Options)[];
   const given = names.map((name) => [name, options[name]] as const).filter(([, value]) => value !== undefined);
   return Object.fromEntries(given) as Options;
 }
 
-/** The known name nearest to a misspelt one; undefined where none has half of its letters. */
-export function near(word: string, candidates: readonly string[]): string | undefined {
-  const found = nearest(word, candidates);
-  return strangeness(word, found) <= word.length / 2 ? found : undefined;
+/** A value for an error message. Only texts are quoted: `got "404"` and `got 404` differ. */
+export function quote(value: unknown): string {
+  if (typeof value === "string") return JSON.stringify(value);
+  return (typeof value === "object" && value !== null) || typeof value === "function" ? typeof value : String(value);
 }
 
-/** The known name nearest to a misspelt one; the first of several that are equally near. */
+/** The nearest of some names to a misspelt one; undefined when more than half of it differs. */
+export function near(word: string, candidates: readonly string[]): string | undefined {
+  const found = nearest(word, candidates);
+  return difference(word, found) <= word.length / 2 ? found : undefined;
+}
+
+/** The nearest of some names to a misspelt one; the first of several that are equally near. */
 export function nearest(word: string, candidates: readonly string[]): string {
   return candidates.reduce((best, candidate) =>
-    strangeness(word, candidate) < strangeness(word, best) ? candidate : best
+    difference(word, candidate) < difference(word, best) ? candidate : best
   );
 }
 
 /**
- * The edit distance without regard to case. A name that is a part of the other one, as `host` of
+ * The edit distance without regard to case. A name that is a part of the other, as `host` of
  * `hostname`, is nearer than any other.
  */
-function strangeness(word: string, candidate: string): number {
+function difference(word: string, candidate: string): number {
   const [one, other] = [word.toLowerCase(), candidate.toLowerCase()];
   const isPart = Math.min(one.length, other.length) > 2 && (one.includes(other) || other.includes(one));
-  return isPart ? distance(one, other) / 1000 : distance(one, other);
+  return isPart ? levenshtein(one, other) / 1000 : levenshtein(one, other);
 }
 
-/** The Levenshtein distance. */
-function distance(from: string, to: string): number {
+function levenshtein(from: string, to: string): number {
   let row = Array.from({ length: to.length + 1 }, (_, column) => column);
   for (const [line, letter] of [...from].entries()) {
     const next = [line + 1];
@@ -96,9 +96,4 @@ function distance(from: string, to: string): number {
     row = next;
   }
   return row.at(-1)!;
-}
-
-function kindOf(value: unknown): string {
-  if (value === null) return "null";
-  return Array.isArray(value) ? "a list" : typeof value;
 }

@@ -1,8 +1,7 @@
 /** Serves an application on a socket until it is told to stop. */
-import { isDenoServe } from "./deno_serve.ts";
 import { type Duration, toMilliseconds } from "./duration.ts";
-import { readVariable } from "./environment.ts";
-import { type PendingWork, taken } from "./http/completion.ts";
+import { isDenoServe, readVariable } from "./runtime.ts";
+import { type BackgroundTasks, streamProgress } from "./http/after_response.ts";
 import { endWaits, releaseIdleTimer } from "./http/deadline.ts";
 import type { ConnectionInfo } from "./http/request.ts";
 import { pathStart } from "./http/query.ts";
@@ -106,7 +105,7 @@ export interface Servable {
   /** What requests' bodies are known by, see `endWaits`. */
   readonly owner: object;
   /** Requests and what replies have left to do; none before the first request. */
-  pending(): PendingWork | undefined;
+  background(): BackgroundTasks | undefined;
   /** Whether the platform may keep WebSockets whose clients have gone. */
   hasBrokenSockets(): boolean;
   /** Waits no longer for what is being published. */
@@ -201,7 +200,7 @@ export function stopWithDenoServe(app: Servable): void {
     const grace = toMilliseconds(defaultGrace(), "the gracePeriod");
     const giveUp = setTimeout(() => app.giveUp(), grace);
     // Deno has shut its server down already.
-    const end = await endRequests(app, grace, async () => await app.pending()?.sent());
+    const end = await endRequests(app, grace, async () => await app.background()?.sent());
     await app.stop();
     clearTimeout(giveUp);
     releaseIdleTimer();
@@ -223,7 +222,7 @@ interface Stop {
 /** Serves until it is told to stop, and ends what it can in time. */
 async function listen(app: Servable, options: RunOptions, told: Promise<Stop["by"]>, grace: number): Promise<Stop> {
   const server = openServer(listenOptions(options), options.accessLog ? withAccessLog(app.fetch) : app.fetch);
-  const sweeping = import("./http/upload_folder.ts").then(({ sweepUploads }) => sweepUploads());
+  const sweeping = import("./http/forms/uploads.ts").then(({ sweepUploads }) => sweepUploads());
   const by = await Promise.race([told, server.finished.then(() => "program" as const)]);
   const begin = performance.now();
   const end = await endRequests(app, grace, async () => {
@@ -253,7 +252,7 @@ async function endRequests(app: Servable, grace: number, shutdown: () => Promise
     const isShut = shutdown().then(() => "whole" as const);
     const over = Promise.race([late, isShut]);
     const end = await Promise.race([isShut, untaken(app, halfTime, Math.min(QUIET_MS, grace / 4), over)]);
-    await app.pending()?.settled();
+    await app.background()?.drain();
     return end;
   };
   try {
@@ -339,18 +338,18 @@ function stopRequested(signal: AbortSignal | undefined): { promise: Promise<Stop
  * @param over Settles when nobody waits for them any more.
  */
 function untaken(app: Servable, earliest: number, patience: number, over: Promise<unknown>): Promise<"cut"> {
-  const pending = app.pending();
-  let { chunks } = taken;
+  const background = app.background();
+  let { chunks } = streamProgress;
   let quietSince = performance.now();
   return new Promise((resolve) => {
     const looks = setInterval(() => {
       const now = performance.now();
-      if ((pending?.requests ?? 0) > 0 || chunks !== taken.chunks) quietSince = now;
-      chunks = taken.chunks;
+      if ((background?.requests ?? 0) > 0 || chunks !== streamProgress.chunks) quietSince = now;
+      chunks = streamProgress.chunks;
       if (now < earliest || now - quietSince < patience) return;
       clearInterval(looks);
       log("warn", "Connections were cut off: their clients do not take the last replies");
-      pending?.giveUpReplies();
+      background?.abandonReplies();
       resolve("cut");
     }, LOOK_MS);
     const leave = () => clearInterval(looks);

@@ -1,7 +1,8 @@
 /** Binds a form. */
 import type { Issue } from "../errors.ts";
-import { isJson, mediaTypeOf, refuseDepth, tooLarge } from "../http/body_refusal.ts";
-import { exchangeOf, type HttpRequest } from "../http/request.ts";
+import { refuseDepth, tooLarge } from "../http/body_errors.ts";
+import { isJson, mediaTypeOf } from "../http/json.ts";
+import { contextOf, type HttpRequest } from "../http/request.ts";
 import {
   type FormEntry,
   FormNode,
@@ -39,7 +40,7 @@ export class FormBody {
    * the body is of another type.
    */
   async bind(request: HttpRequest, issues: Issue[]): Promise<unknown> {
-    const { body } = exchangeOf(request);
+    const { body } = contextOf(request);
     // Nothing needs no content type; without fields, an urlencoded form is one all the same.
     const isMissing = body.isEmpty && mediaTypeOf(request.raw.headers) !== "application/x-www-form-urlencoded";
     const dataset = await this.#run(isMissing ? undefined : await this.#read(request)).catch(refuseDepth);
@@ -49,7 +50,7 @@ export class FormBody {
   }
 
   async #read(request: HttpRequest): Promise<FormNode> {
-    const { body, matched } = exchangeOf(request);
+    const { body, matched } = contextOf(request);
     const entries = await body.form();
     const hasFiles = entries.some(([, value]) => typeof value !== "string");
     if (hasFiles && (this.#holdsJson ??= holdsJson(nodeOf(this.#schema)))) await readJson(entries, matched.limits.body);

@@ -1,7 +1,8 @@
 /** Binds a JSON body. */
 import { HTTPError, type Issue } from "../errors.ts";
-import { isJson, parseJson, refuseDepth } from "../http/body_refusal.ts";
-import { exchangeOf, type HttpRequest } from "../http/request.ts";
+import { refuseDepth } from "../http/body_errors.ts";
+import { isJson, parseJson } from "../http/json.ts";
+import { contextOf, type HttpRequest } from "../http/request.ts";
 import { type Dataset, type Schema, toIssue } from "../schema/schema.ts";
 import { toJsonForm } from "../schema/json_form.ts";
 import { toValidator, type Validator } from "../schema/check.ts";
@@ -29,7 +30,7 @@ export class JsonBody {
    */
   read(request: HttpRequest): Promise<string> | "" {
     const isTyped = isJson(request.raw.headers.get("content-type"));
-    return isTyped ? exchangeOf(request).body.jsonText() : refuseUnlessEmpty(request);
+    return isTyped ? contextOf(request).body.jsonText() : refuseUnlessEmpty(request);
   }
 
   /**
@@ -63,7 +64,7 @@ function settle(dataset: Dataset, issues: Issue[]): unknown {
 
 /** Nothing needs no content type. */
 function refuseUnlessEmpty(request: HttpRequest): "" {
-  if (exchangeOf(request).body.isEmpty) return "";
+  if (contextOf(request).body.isEmpty) return "";
   throw new HTTPError(415, "The body must be JSON in UTF-8: send it with content-type application/json", {
     headers: { accept: "application/json" },
   });

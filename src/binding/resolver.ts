@@ -1,5 +1,5 @@
 /** Makes the dependencies of a request, each once, in parallel where they do not need one another. */
-import { exchangeOf, type HttpRequest } from "../http/request.ts";
+import { contextOf, type HttpRequest } from "../http/request.ts";
 import type { DependencyNode } from "./dependency.ts";
 import type { Args } from "./text_fields.ts";
 
@@ -201,7 +201,7 @@ async function open(
     );
   }
   // Going on, rather than throwing into it, reaches the cleanup also where it stands behind no try.
-  exchangeOf(request).openCompletion().addCleanup(async () => {
+  contextOf(request).addCleanup(async () => {
     if ((await generator.next()).done) return;
     await generator.return();
     throw new TypeError(

@@ -2,7 +2,7 @@
 import * as v from "valibot";
 import { toMilliseconds } from "../duration.ts";
 import type { Limits } from "../http/limits.ts";
-import { exchangeOf, type HttpRequest } from "../http/request.ts";
+import { contextOf, type HttpRequest } from "../http/request.ts";
 import type { Schema } from "../schema/schema.ts";
 
 /** A body as it comes, made by {@linkcode Stream}. */
@@ -58,5 +58,5 @@ export function streamOpener(
   owner: string,
 ): (request: HttpRequest) => ReadableStream<Uint8Array<ArrayBuffer>> {
   const chunkTime = toMilliseconds(readTimeout, `the readTimeout of ${owner}`);
-  return (request) => exchangeOf(request).body.streamWithin(body, chunkTime);
+  return (request) => contextOf(request).body.streamWithin(body, chunkTime);
 }

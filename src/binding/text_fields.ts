@@ -1,6 +1,6 @@
 import { type InputSource, type Issue, RouteError } from "../errors.ts";
 import { pickQuery, queryText, type QueryValue } from "../http/query.ts";
-import { exchangeOf, type HttpRequest } from "../http/request.ts";
+import { contextOf, type HttpRequest } from "../http/request.ts";
 import { INVALID, toValidator, type Validator } from "../schema/check.ts";
 import { type Dataset, type Schema, type SchemaIssue, toIssue } from "../schema/schema.ts";
 import { toTextForm } from "../schema/text_form.ts";
@@ -253,7 +253,7 @@ export class TextFields {
   /** Binds where no schema is async. Faults are added to the list. */
   bind(request: HttpRequest, issues: Issue[]): Args[] {
     const query = this.#query(request);
-    const valid = this.#bindValid?.(request, exchangeOf(request).values, query);
+    const valid = this.#bindValid?.(request, contextOf(request).values, query);
     if (valid) return valid;
     const args = this.#emptyArgs();
     for (const field of this.#fields) {
@@ -287,7 +287,7 @@ export class TextFields {
 
   #query(request: HttpRequest): readonly QueryValue[] {
     if (this.#slots.size === 0) return NO_QUERY;
-    const { raw, pathEnd, matched } = exchangeOf(request);
+    const { raw, pathEnd, matched } = contextOf(request);
     return pickQuery(queryText(raw.url, pathEnd), this.#slots, matched.limits.query);
   }
 
@@ -312,7 +312,7 @@ function read(
 ): QueryValue {
   switch (field.source) {
     case "path":
-      return exchangeOf(request).values[field.place];
+      return contextOf(request).values[field.place];
     case "query": {
       const value = query[field.place];
       return field.isList && typeof value === "string" ? [value] : value;

@@ -1,7 +1,7 @@
 import { HTTPError } from "../errors.ts";
 import type { FormEntry } from "../schema/form_form.ts";
-import { boundedStream, cutShort, mediaTypeOf, parseJson, refuseCoded, tooLarge, tooSlow } from "./body_refusal.ts";
-import type { Completion } from "./completion.ts";
+import { cutShort, refuseContentEncoding, tooLarge, tooSlow } from "./body_errors.ts";
+import { mediaTypeOf, parseJson } from "./json.ts";
 import { noteWait, withDeadline, withOwnDeadline } from "./deadline.ts";
 import type { ResolvedLimits } from "./limits.ts";
 
@@ -10,7 +10,7 @@ import type { ResolvedLimits } from "./limits.ts";
 type Chunk = Uint8Array<ArrayBuffer>;
 
 /** Gives any number of streams over one source. Each starts at the beginning, and pulls the source when it is ahead. */
-export class Replay {
+export class BodyBuffer {
   readonly #reader: ReadableStreamDefaultReader<Chunk>;
   readonly #limit: number;
   #kept: Chunk[] = [];
@@ -97,8 +97,8 @@ export interface BodyOwner {
   readonly raw: Request;
   /** The application that takes it: a body that is still coming is cut short when that stops. */
   readonly app: object;
-  /** The work that is left when the reply has gone, to add to. */
-  openCompletion(): Completion;
+  /** Adds what is done when the reply has gone. */
+  addCleanup(cleanup: () => unknown): void;
 }
 
 /** The body of one request. */
@@ -111,7 +111,7 @@ export class BodyReader {
   #bytes: Promise<Bytes> | undefined;
   #jsonText: Promise<string> | undefined;
   #form: Promise<readonly FormEntry[]> | undefined;
-  #replay: Replay | undefined;
+  #buffer: BodyBuffer | undefined;
 
   constructor(owner: BodyOwner, limits: ResolvedLimits, isLocal: boolean) {
     this.#owner = owner;
@@ -171,10 +171,10 @@ export class BodyReader {
   stream(): ReadableStream<Bytes> {
     const kept = this.#bytes ?? (this.#jsonText && this.bytes());
     if (kept) return streamOf(kept);
-    const replay = this.#replayed();
-    if (!replay) return new ReadableStream({ start: (to) => to.close() });
-    this.#owner.openCompletion().addCleanup(() => replay.cancel());
-    return replay.open();
+    const buffer = this.#openBuffer();
+    if (!buffer) return new ReadableStream({ start: (to) => to.close() });
+    this.#owner.addCleanup(() => buffer.cancel());
+    return buffer.open();
   }
 
   /**
@@ -186,7 +186,7 @@ export class BodyReader {
    */
   streamWithin(size: number, chunkTime: number): ReadableStream<Bytes> {
     this.#announced(size);
-    const inTime = chunkTime === Infinity ? asItIs : <T>(chunk: Promise<T>) => this.#inTime(chunk, chunkTime);
+    const inTime = chunkTime === Infinity ? identity : <T>(chunk: Promise<T>) => this.#inTime(chunk, chunkTime);
     return boundedStream(this.stream(), size, inTime);
   }
 
@@ -195,18 +195,18 @@ export class BodyReader {
    * the connection is reset, and a client that still sends may never see the reply.
    */
   release(): void {
-    void this.#replay?.cancel();
+    void this.#buffer?.cancel();
   }
 
-  #replayed(): Replay | undefined {
+  #openBuffer(): BodyBuffer | undefined {
     this.#refuseUsed();
     const { body } = this.#raw;
     // More is kept of no body: one that is larger, as a form with files may be, can be read once.
-    return this.#replay ??= body ? new Replay(body, this.#limits.body, this.#owner.app) : undefined;
+    return this.#buffer ??= body ? new BodyBuffer(body, this.#limits.body, this.#owner.app) : undefined;
   }
 
   #refuseUsed(): void {
-    if (this.#replay !== undefined || !this.#raw.bodyUsed) return;
+    if (this.#buffer !== undefined || !this.#raw.bodyUsed) return;
     throw new TypeError("Cannot read the body of the request: it was read through request.raw before");
   }
 
@@ -225,7 +225,7 @@ export class BodyReader {
   /** The platform's own reading, several times as fast as long as nobody has asked for the body's stream; where that can be. */
   #readWhole<Whole extends string | Bytes>(limit: number, read: () => Promise<Whole>): Promise<Whole> | undefined {
     this.#refuseUsed();
-    if (this.#replay !== undefined || this.#announced(limit) === undefined) return undefined;
+    if (this.#buffer !== undefined || this.#announced(limit) === undefined) return undefined;
     const whole = this.#wait(read(), this.#limits.readTimeout, tooSlow, cutShort, this.#owner.app);
     return this.#isLocal ? whole.then((whole) => refuseLonger(whole, limit)) : whole;
   }
@@ -236,13 +236,13 @@ export class BodyReader {
     const whole = this.#readWhole(limit, () => this.#raw.bytes());
     if (whole) return await whole;
     this.#announced(limit);
-    const replay = this.#replayed();
-    return replay ? await this.#inTime(collect(replay.open().getReader(), limit)) : new Uint8Array();
+    const buffer = this.#openBuffer();
+    return buffer ? await this.#inTime(collect(buffer.open().getReader(), limit)) : new Uint8Array();
   }
 
   async #readForm(): Promise<readonly FormEntry[]> {
     const { headers } = this.#raw;
-    refuseCoded(headers);
+    refuseContentEncoding(headers);
     switch (mediaTypeOf(headers)) {
       case "application/x-www-form-urlencoded":
         return await this.#readUrlencoded();
@@ -271,14 +271,14 @@ export class BodyReader {
     }
     this.#announced(this.#limits.multipart);
     const storage = new UploadStorage();
-    this.#owner.openCompletion().addCleanup(() => storage.remove());
+    this.#owner.addCleanup(() => storage.remove());
     return await readMultipartForm(this.stream(), boundary, this.#limits, storage);
   }
 
   /** Waits for what is read. Where that fails, the rest is let go, so that the connection is not held up by it. */
   #inTime<T>(read: Promise<T>, ms: number = this.#limits.readTimeout): Promise<T> {
     const giveUp = <E>(error: E): E => {
-      this.#replay?.cancel();
+      this.#buffer?.cancel();
       return error;
     };
     return this.#wait(read, ms, (isStopping) => giveUp(tooSlow(isStopping)), giveUp, this.#owner.app);
@@ -326,6 +326,31 @@ function streamOf(kept: Promise<Bytes>): ReadableStream<Bytes> {
   });
 }
 
-function asItIs<T>(promise: Promise<T>): Promise<T> {
+/** A stream that fails with 413 beyond a size. Its source is cancelled where it fails, or its reader goes. */
+function boundedStream(
+  source: ReadableStream<Bytes>,
+  size: number,
+  inTime: <T>(reading: Promise<T>) => Promise<T>,
+): ReadableStream<Bytes> {
+  const reader = source.getReader();
+  let total = 0;
+  return new ReadableStream({
+    async pull(controller) {
+      try {
+        const { done, value } = await inTime(reader.read());
+        if (done) return controller.close();
+        total += value.length;
+        if (total > size) throw tooLarge(size);
+        controller.enqueue(value);
+      } catch (error) {
+        reader.cancel(error).catch(() => {});
+        throw error;
+      }
+    },
+    cancel: (reason) => reader.cancel(reason),
+  }, { highWaterMark: 0 });
+}
+
+function identity<T>(promise: Promise<T>): Promise<T> {
   return promise;
 }

@@ -1,8 +1,7 @@
 /** The bounds of a request, on by default. */
 
 import { type Duration, toMilliseconds } from "../duration.ts";
-import { readOptions } from "../options.ts";
-import { quote } from "../quote.ts";
+import { quote, readOptions } from "../options.ts";
 
 /** Bounds of what a client can send. Each can be set on the application and on a route. */
 export interface Limits {

@@ -1,8 +1,7 @@
 /** Makes replies: of handlers' results, of errors, and by the helpers that handlers use. */
 import { HTTPError, isHTTPError } from "../errors.ts";
-import { checkOptions, type OptionNames } from "../options.ts";
-import { quote } from "../quote.ts";
-import { stringify } from "./body_refusal.ts";
+import { checkOptions, type OptionNames, quote } from "../options.ts";
+import { stringify } from "./json.ts";
 import type { HttpRequest } from "./request.ts";
 import type { Stopping } from "./stream_reply.ts";
 
@@ -130,7 +129,7 @@ export function problemReply(error: HTTPError): Response {
 
 /** The reply with further headers. They replace those it has, but for cookies, of which there can be many. */
 export function withHeaders(response: Response, headers: Headers): Response {
-  const open = withOpenHeaders(response);
+  const open = withMutableHeaders(response);
   for (const [name, value] of headers) {
     if (name === "set-cookie") open.headers.append(name, value);
     else open.headers.set(name, value);
@@ -150,7 +149,7 @@ export function withoutBody(response: Response): Response {
 }
 
 /** The same reply with headers that can be changed: those of a fetched reply cannot. */
-export function withOpenHeaders(response: Response): Response {
+export function withMutableHeaders(response: Response): Response {
   if (response.status === 101) return response;
   try {
     response.headers.delete("x-webfw-probe");

@@ -1,11 +1,34 @@
 import { getCookies } from "@std/http/cookie";
 import { HTTPError } from "../errors.ts";
-import type { AppHandle } from "./app_handle.ts";
 import type { RouteInfo } from "./route_info.ts";
 import { pathStart } from "./query.ts";
 import { BodyReader } from "./body.ts";
-import { Completion } from "./completion.ts";
+import { AfterResponse, type Task } from "./after_response.ts";
 import type { ResolvedLimits } from "./limits.ts";
+import type { Topic } from "../topics/topic.ts";
+import type { TopicOptions } from "../topics/topic_options.ts";
+
+/** What a request can see of the application that serves it. Cuts the knot between the application and its requests. */
+
+/** The application as its requests see it. */
+export interface AppHandle {
+  /** The title of the application. */
+  readonly title: string;
+  /** The version of the application. */
+  readonly version: string;
+  /** What the application is for, where it says so. */
+  readonly description: string | undefined;
+  /** The path of the OpenAPI document; null where it is not served. */
+  readonly openapiUrl: string | null;
+  /** The path of the documentation page; null where it is not served. */
+  readonly docsUrl: string | null;
+  /** The path of the endpoint for agents; null where it is not served. */
+  readonly mcpUrl: string | null;
+  /** All routes, in the order of their registration. */
+  readonly routes: readonly RouteInfo[];
+  /** The topic of a name: the same one every time. Options have to be given where it is declared, and nowhere else. */
+  topic<Data = unknown, Input = Data>(name: string, options?: TopicOptions<Data, Input>): Topic<Data, Input>;
+}
 
 /** What the framework knows of one request and its reply, and keeps from handlers: they see an `HttpRequest`. */
 
@@ -28,7 +51,7 @@ export interface MatchedRoute {
 }
 
 /** One request and what belongs to it. */
-export class Exchange {
+export class RequestContext {
   /** The platform's request. */
   readonly raw: Request;
   /** The application that serves it. */
@@ -42,11 +65,11 @@ export class Exchange {
   /** What the server tells of the connection; undefined where the request came by none. */
   readonly connection: ConnectionInfo | undefined;
   /** The work that is left when the reply has gone, if there is any. */
-  completion: Completion | undefined;
+  afterResponse: AfterResponse | undefined;
   /** Headers for the handler's reply, if any were set. */
   replyHeaders: Headers | undefined;
   /** The reply whose headers are known to be open to changes. */
-  openReply: Response | undefined;
+  mutableReply: Response | undefined;
   #body: BodyReader | undefined;
 
   constructor(
@@ -63,9 +86,9 @@ export class Exchange {
     this.values = values;
     this.pathEnd = pathEnd;
     this.connection = connection;
-    this.completion = undefined;
+    this.afterResponse = undefined;
     this.replyHeaders = undefined;
-    this.openReply = undefined;
+    this.mutableReply = undefined;
   }
 
   /** The body, within the limits. */
@@ -78,15 +101,20 @@ export class Exchange {
     this.#body?.release();
   }
 
-  /** The work that is left when the reply has gone, to add to. */
-  openCompletion(): Completion {
-    return this.completion ??= new Completion();
+  /** Runs a task when the reply has gone, before the cleanups. */
+  addTask(task: Task): void {
+    (this.afterResponse ??= new AfterResponse()).addTask(task);
+  }
+
+  /** Runs a cleanup when the reply has gone, before those that were added earlier. */
+  addCleanup(cleanup: Task): void {
+    (this.afterResponse ??= new AfterResponse()).addCleanup(cleanup);
   }
 }
 
 /** The request as handlers, dependencies and middleware see it. */
 
-let getExchange: (request: HttpRequest<unknown>) => Exchange;
+let getContext: (request: HttpRequest<unknown>) => RequestContext;
 
 /**
  * A request: a thin wrapper over the platform's own, which is at hand as `raw`. Everything is read when it is asked for.
@@ -119,14 +147,14 @@ export class HttpRequest<State = Record<string, unknown>> {
   readonly app: AppHandle;
   /** What the lifespans yielded. It is shared by all requests, and frozen. */
   readonly state: Readonly<State>;
-  readonly #exchange: Exchange;
+  readonly #context: RequestContext;
   #params: Readonly<Record<string, string>> | undefined;
   #url: URL | undefined;
   #cookies: Readonly<Record<string, string>> | undefined;
   #locals: Map<unknown, unknown> | undefined;
 
   static {
-    getExchange = (request) => request.#exchange;
+    getContext = (request) => request.#context;
   }
 
   /**
@@ -134,14 +162,14 @@ export class HttpRequest<State = Record<string, unknown>> {
    *
    * @ignore
    *
-   * @param exchange The request and what belongs to it.
+   * @param context The request and what belongs to it.
    * @param state What the lifespans yielded.
    */
-  constructor(exchange: Exchange, state: Readonly<State>) {
-    this.raw = exchange.raw;
-    this.app = exchange.app;
+  constructor(context: RequestContext, state: Readonly<State>) {
+    this.raw = context.raw;
+    this.app = context.app;
     this.state = state;
-    this.#exchange = exchange;
+    this.#context = context;
   }
 
   /** The method, in upper case. */
@@ -156,19 +184,19 @@ export class HttpRequest<State = Record<string, unknown>> {
 
   /** The path as it was sent, not decoded. */
   get path(): string {
-    return this.raw.url.slice(pathStart(this.raw.url), this.#exchange.pathEnd);
+    return this.raw.url.slice(pathStart(this.raw.url), this.#context.pathEnd);
   }
 
   /** The route that serves the request; null where none does. */
   get route(): RouteInfo | null {
-    return this.#exchange.matched.info;
+    return this.#context.matched.info;
   }
 
   /** The parameters of the path as text, decoded. A handler's arguments hold them converted. */
   get params(): Readonly<Record<string, string>> {
     if (this.#params) return this.#params;
     const params: Record<string, string> = Object.create(null);
-    const { matched, values } = this.#exchange;
+    const { matched, values } = this.#context;
     matched.names.forEach((name, index) => params[name] = values[index] ?? "");
     return this.#params = params;
   }
@@ -201,7 +229,7 @@ export class HttpRequest<State = Record<string, unknown>> {
 
   /** The address of the client; null where the request came by no network. Behind a proxy it is the proxy's. */
   get remoteAddress(): string | null {
-    const address = this.#exchange.connection?.remoteAddr;
+    const address = this.#context.connection?.remoteAddr;
     return address && "hostname" in address ? address.hostname : null;
   }
 
@@ -225,7 +253,7 @@ export class HttpRequest<State = Record<string, unknown>> {
    * ```
    */
   get replyHeaders(): Headers {
-    return this.#exchange.replyHeaders ??= new Headers();
+    return this.#context.replyHeaders ??= new Headers();
   }
 
   /**
@@ -256,7 +284,7 @@ export class HttpRequest<State = Record<string, unknown>> {
    * @throws {HTTPError} With 400 when it is not JSON, 408 when it comes too slowly, 413 when it is too large.
    */
   json(): Promise<unknown> {
-    return this.#exchange.body.json();
+    return this.#context.body.json();
   }
 
   /**
@@ -265,7 +293,7 @@ export class HttpRequest<State = Record<string, unknown>> {
    * @throws {HTTPError} With 408 when it comes too slowly, 413 when it is too large.
    */
   text(): Promise<string> {
-    return this.#exchange.body.text();
+    return this.#context.body.text();
   }
 
   /**
@@ -275,7 +303,7 @@ export class HttpRequest<State = Record<string, unknown>> {
    * @throws {HTTPError} With 408 when it comes too slowly, 413 when it is too large.
    */
   bytes(): Promise<Uint8Array<ArrayBuffer>> {
-    return this.#exchange.body.bytes();
+    return this.#context.body.bytes();
   }
 
   /**
@@ -285,7 +313,7 @@ export class HttpRequest<State = Record<string, unknown>> {
    * its fields is over a limit, 415 when it is no form.
    */
   formData(): Promise<FormData> {
-    return this.#exchange.body.formData();
+    return this.#context.body.formData();
   }
 
   /**
@@ -295,7 +323,7 @@ export class HttpRequest<State = Record<string, unknown>> {
    * @throws {TypeError} When it was read through `raw`.
    */
   stream(): ReadableStream<Uint8Array<ArrayBuffer>> {
-    return this.#exchange.body.stream();
+    return this.#context.body.stream();
   }
 
   /**
@@ -305,13 +333,13 @@ export class HttpRequest<State = Record<string, unknown>> {
    * @param task What to do.
    */
   after(task: () => unknown): void {
-    this.#exchange.openCompletion().addTask(task);
+    this.#context.addTask(task);
   }
 }
 
 /** What the framework keeps of a request. */
-export function exchangeOf<State>(request: HttpRequest<State>): Exchange {
-  return getExchange(request);
+export function contextOf<State>(request: HttpRequest<State>): RequestContext {
+  return getContext(request);
 }
 
 function parseUrl(text: string): URL {

@@ -1,9 +1,9 @@
 import { accepts } from "@std/http/negotiation";
 import { describeError, log } from "../log.ts";
-import { stringify } from "./body_refusal.ts";
-import { exchangeOf, type HttpRequest } from "./request.ts";
+import { stringify } from "./json.ts";
+import { contextOf, type HttpRequest } from "./request.ts";
 import { HTTPError } from "../errors.ts";
-import { taken } from "./completion.ts";
+import { streamProgress } from "./after_response.ts";
 
 /** The body of a reply that is made while it is sent: pulled by the client's reading, so that nothing piles up. */
 
@@ -105,7 +105,7 @@ export class ReplyStream implements UnderlyingDefaultSource<Uint8Array> {
         if (result.done) break;
         const bytes = this.#encode!(result.value);
         if (bytes.length === 0) continue;
-        taken.chunks++;
+        streamProgress.chunks++;
         return controller.enqueue(bytes);
       }
       controller.close();
@@ -261,7 +261,7 @@ function replyOf(stream: ReplyStream, status: number, type: string): Response {
 
 /** What was made for the source is cleaned up after it has ended, and it ends also where a middleware sends another reply. */
 function endWith(request: HttpRequest, stream: ReplyStream): void {
-  exchangeOf(request).openCompletion().addCleanup(() => stream.end());
+  contextOf(request).addCleanup(() => stream.end());
 }
 
 function warnOfType(announced: string, request: HttpRequest): void {

@@ -1,14 +1,20 @@
 /** Takes a request from the server to its reply: finds the route, runs its prepared plan, guards the boundaries. */
 import { isAsyncGeneratorFunction } from "../binding/dependency.ts";
 import { HTTPError, type Issue, ValidationError } from "../errors.ts";
-import type { AppHandle } from "../http/app_handle.ts";
-import { completeAfter, PendingWork } from "../http/completion.ts";
+import {
+  type AppHandle,
+  type ConnectionInfo,
+  contextOf,
+  HttpRequest,
+  type MatchedRoute,
+  RequestContext,
+} from "../http/request.ts";
+import { BackgroundTasks, runAfterResponse } from "../http/after_response.ts";
 import { HostCheck } from "../http/host.ts";
 import type { ResolvedLimits } from "../http/limits.ts";
 import { toReply, withHeaders, withoutBody } from "../http/reply.ts";
 import { eventReply, EventStream } from "../http/sse/sse.ts";
 import type { Stopping } from "../http/stream_reply.ts";
-import { type ConnectionInfo, Exchange, exchangeOf, HttpRequest, type MatchedRoute } from "../http/request.ts";
 import { asksForWebSocket } from "../http/websocket/handshake.ts";
 import { webSocketEndpoint, WebSocketLinks, WebSocketRoute } from "./websocket_route.ts";
 import { pathEnd, pathStart } from "../http/query.ts";
@@ -16,7 +22,14 @@ import { type Dataset, expectationsOf, nodeOf, type SchemaIssue } from "../schem
 import { withStandardChecks } from "../schema/rebuild.ts";
 import { toValidator, type Validator } from "../schema/check.ts";
 import type { RouteInfo } from "../http/route_info.ts";
-import { compose, type Endpoint, type Middleware, openReply, type Recover, type ReplyStep } from "./middleware.ts";
+import {
+  compose,
+  type Endpoint,
+  ensureMutable,
+  type ErrorBoundary,
+  type Middleware,
+  type ReplyStep,
+} from "./middleware.ts";
 import { parsePath } from "./path.ts";
 import type { AnyRoute } from "./registry.ts";
 import type { Route } from "./route.ts";
@@ -28,12 +41,12 @@ export interface DispatcherParts {
   readonly routes: readonly AnyRoute[];
   /** What the application serves by itself. */
   readonly builtIns: readonly BuiltInRoute[];
-  /** Those of the application, which surround every reply. */
+  /** Those of the application, which wrap every reply. */
   readonly middlewares: readonly Middleware[];
   readonly limits: ResolvedLimits;
   /** Pages of which other origins may open WebSockets. */
   readonly origins: readonly string[];
-  readonly recover: Recover;
+  readonly toErrorReply: ErrorBoundary;
   /** Tells when the server stops. */
   readonly stopping: Stopping;
 }
@@ -73,13 +86,13 @@ export class Dispatcher {
   readonly #hasWebSockets: boolean;
   readonly #host: HostCheck = new HostCheck();
   /** What replies have left to do. */
-  readonly pending: PendingWork = new PendingWork();
+  readonly background: BackgroundTasks = new BackgroundTasks();
   /** The WebSockets that are open. */
   readonly links: WebSocketLinks = new WebSocketLinks();
 
   /** Prepares every route: middlewares are composed here, once. */
   constructor(parts: DispatcherParts) {
-    const { pending, links } = this;
+    const { background, links } = this;
     this.#parts = parts;
     this.#unmatched = { info: null, names: [], limits: parts.limits };
     this.#hasWebSockets = parts.routes.some((route) => route instanceof WebSocketRoute);
@@ -88,12 +101,12 @@ export class Dispatcher {
       this.#tree.add(method, route.template.segments, {
         matched: matchedBy(route, parts.limits),
         endpoint: route instanceof WebSocketRoute
-          ? webSocketEndpoint(route, { ...parts, pending, links, conclude: concluding(pending) })
-          : endpointOf(route, parts, pending),
+          ? webSocketEndpoint(route, { ...parts, background, links, finalize: finalizer(background) })
+          : endpointOf(route, parts, background),
       });
     }
     for (const { method, path, handler, around } of parts.builtIns) {
-      const endpoint = around ? this.#around(around, handler) : this.#surround(handler);
+      const endpoint = around ? this.#around(around, handler) : this.#wrap(handler);
       this.#tree.add(method, parsePath(path, "serve").segments, { matched: this.#unmatched, endpoint });
     }
   }
@@ -115,7 +128,7 @@ export class Dispatcher {
   ): Promise<Response> {
     const { url, method } = raw;
     const { app } = this.#parts;
-    this.pending.requests++;
+    this.background.requests++;
     const start = pathStart(url);
     const end = pathEnd(url, start);
     let match: Match<Served>;
@@ -126,10 +139,13 @@ export class Dispatcher {
       const isUpgrade = this.#hasWebSockets && method === "GET" && asksForWebSocket(raw);
       match = this.#tree.find(isUpgrade ? UPGRADE : method, url, start, end);
     } catch (refusal) {
-      return this.#refuse(refusal, new HttpRequest(new Exchange(raw, app, this.#unmatched, [], end, info), state));
+      return this.#refuse(
+        refusal,
+        new HttpRequest(new RequestContext(raw, app, this.#unmatched, [], end, info), state),
+      );
     }
     const { matched, endpoint } = match.entry;
-    const reply = endpoint(new HttpRequest(new Exchange(raw, app, matched, match.values, end, info), state));
+    const reply = endpoint(new HttpRequest(new RequestContext(raw, app, matched, match.values, end, info), state));
     // A server leaves the body away by itself, and tells its length, which it could not if it was not given one.
     return method === "HEAD" && info === undefined ? reply.then(withoutBody) : reply;
   }
@@ -145,8 +161,8 @@ export class Dispatcher {
     info: ConnectionInfo | undefined,
   ): Promise<Response> {
     const { app, limits } = this.#parts;
-    this.pending.requests++;
-    const exchange = new Exchange(
+    this.background.requests++;
+    const context = new RequestContext(
       raw,
       app,
       matchedBy(route, limits),
@@ -158,40 +174,40 @@ export class Dispatcher {
       await route.binder.guard?.(request);
       throw new ValidationError(issues);
     };
-    return this.#surround(tellFaults, middlewaresOf(route))(new HttpRequest(exchange, state));
+    return this.#wrap(tellFaults, middlewaresOf(route))(new HttpRequest(context, state));
   }
 
   async #refuse(refusal: unknown, request: HttpRequest): Promise<Response> {
-    const response = await this.#surround(() => Promise.reject(refusal))(request);
-    const isLocal = exchangeOf(request).connection === undefined;
+    const response = await this.#wrap(() => Promise.reject(refusal))(request);
+    const isLocal = contextOf(request).connection === undefined;
     return request.method === "HEAD" && isLocal ? withoutBody(response) : response;
   }
 
   /** A reply is concluded behind what stands around the middlewares, whether they ran or not. */
   #around(around: NonNullable<BuiltInRoute["around"]>, handler: BuiltInRoute["handler"]): Endpoint {
-    const inner = this.#surround(handler, this.#parts.middlewares, asItIs);
-    const conclude = concluding(this.pending);
-    return async (request) => conclude(exchangeOf(request), await around(request, inner));
+    const inner = this.#wrap(handler, this.#parts.middlewares, identity);
+    const finalize = finalizer(this.background);
+    return async (request) => finalize(contextOf(request), await around(request, inner));
   }
 
   /** The application's middlewares see what no route serves, too. */
-  #surround(
+  #wrap(
     handler: BuiltInRoute["handler"],
     middlewares: readonly Middleware[] = this.#parts.middlewares,
-    conclude: ReplyStep = concluding(this.pending),
+    finalize: ReplyStep = finalizer(this.background),
   ): Endpoint {
-    const { recover } = this.#parts;
+    const { toErrorReply } = this.#parts;
     const guarded: Endpoint = async (request) => {
-      const exchange = exchangeOf(request);
+      const context = contextOf(request);
       let response: Response;
       try {
-        response = openReply(exchange, await handler(request));
+        response = ensureMutable(context, await handler(request));
       } catch (thrown) {
-        response = await recover(thrown, request);
+        response = await toErrorReply(thrown, request);
       }
-      return middlewares.length === 0 ? conclude(exchange, response) : response;
+      return middlewares.length === 0 ? finalize(context, response) : response;
     };
-    return compose(middlewares, guarded, recover, conclude);
+    return compose(middlewares, guarded, toErrorReply, finalize);
   }
 }
 
@@ -203,20 +219,20 @@ function middlewaresOf({ scopes }: Route): readonly Middleware[] {
   return scopes.flatMap((scope) => scope.middlewares);
 }
 
-function endpointOf(route: Route, { recover, stopping }: DispatcherParts, pending: PendingWork): Endpoint {
-  const conclude = concluding(pending);
+function endpointOf(route: Route, { toErrorReply, stopping }: DispatcherParts, background: BackgroundTasks): Endpoint {
+  const finalize = finalizer(background);
   const middlewares = middlewaresOf(route);
-  if (middlewares.length === 0) return planOf(route, recover, stopping, asItIs, conclude);
-  return compose(middlewares, planOf(route, recover, stopping, openReply, asItIs), recover, conclude);
+  if (middlewares.length === 0) return planOf(route, toErrorReply, stopping, identity, finalize);
+  return compose(middlewares, planOf(route, toErrorReply, stopping, ensureMutable, identity), toErrorReply, finalize);
 }
 
 /** The plan of a route: binds the arguments, runs the handler, reduces its result to the model, makes the reply. */
 function planOf(
   { binder, handler, options, name }: Route,
-  recover: Recover,
+  toErrorReply: ErrorBoundary,
   stopping: Stopping,
   prepare: ReplyStep,
-  conclude: ReplyStep,
+  finalize: ReplyStep,
 ): Endpoint {
   const { guard, isAsync, bind, resolver } = binder;
   const rest = resolver && !resolver.rest.isEmpty ? resolver.rest : undefined;
@@ -225,7 +241,7 @@ function planOf(
   const reduce = reduceOne && isAsyncGeneratorFunction(handler) ? eachOf(reduceOne) : reduceOne;
   // One async function with no await that can be spared: each costs as much as finding the route.
   return async (request) => {
-    const exchange = exchangeOf(request);
+    const context = contextOf(request);
     let response: Response;
     try {
       let made = guard && await guard(request);
@@ -242,15 +258,15 @@ function planOf(
         ? eventReply(result, request, status ?? 200, stopping)
         : toReply(result, status, request, stopping);
       response = reply instanceof Promise ? await reply : reply;
-      if (response !== result) exchange.openReply = response;
-      if (exchange.completion && isWhole(result)) exchange.completion.whole = response;
-      if (exchange.replyHeaders) response = withHeaders(response, exchange.replyHeaders);
-      response = prepare(exchange, response);
+      if (response !== result) context.mutableReply = response;
+      if (context.afterResponse && isBuffered(result)) context.afterResponse.buffered = response;
+      if (context.replyHeaders) response = withHeaders(response, context.replyHeaders);
+      response = prepare(context, response);
     } catch (thrown) {
-      exchange.releaseBody();
-      response = await recover(thrown, request);
+      context.releaseBody();
+      response = await toErrorReply(thrown, request);
     }
-    return conclude(exchange, response);
+    return finalize(context, response);
   };
 }
 
@@ -273,16 +289,16 @@ function eachOf(reduce: (value: unknown) => unknown): (source: unknown) => Async
   };
 }
 
-function concluding(pending: PendingWork): ReplyStep {
-  return (exchange, response) => finish(exchange, response, pending);
+function finalizer(background: BackgroundTasks): ReplyStep {
+  return (context, response) => finish(context, response, background);
 }
 
-function asItIs(_exchange: Exchange, response: Response): Response {
+function identity(_context: RequestContext, response: Response): Response {
   return response;
 }
 
 /** Whether the reply of a result is made at once, and not while it is sent. */
-function isWhole(result: unknown): boolean {
+function isBuffered(result: unknown): boolean {
   if (typeof result !== "object" || result === null) return true;
   const isMade = result instanceof Response || result instanceof Blob || result instanceof EventStream;
   return !isMade && !(Symbol.asyncIterator in result);
@@ -295,10 +311,10 @@ function misfit(route: string, issues: readonly SchemaIssue[]): Error {
 }
 
 /** Sees to what is left to do after the reply. */
-function finish(exchange: Exchange, response: Response, pending: PendingWork): Response {
-  const { completion, connection } = exchange;
-  pending.requests--;
-  if (!completion) return response;
-  if (completion.whole === response) exchange.releaseBody();
-  return completeAfter(response, completion, pending, connection?.completed);
+function finish(context: RequestContext, response: Response, background: BackgroundTasks): Response {
+  const { afterResponse, connection } = context;
+  background.requests--;
+  if (!afterResponse) return response;
+  if (afterResponse.buffered === response) context.releaseBody();
+  return runAfterResponse(response, afterResponse, background, connection?.completed);
 }

@@ -1,6 +1,6 @@
 import { isAsyncFunction } from "../binding/dependency.ts";
-import { type Exchange, exchangeOf, type HttpRequest } from "../http/request.ts";
-import { problemReply, toHTTPError, withOpenHeaders } from "../http/reply.ts";
+import { contextOf, type HttpRequest, type RequestContext } from "../http/request.ts";
+import { problemReply, toHTTPError, withMutableHeaders } from "../http/reply.ts";
 import { HTTPError, isHTTPError } from "../errors.ts";
 import { describeError, log } from "../log.ts";
 
@@ -41,7 +41,7 @@ export type Middleware<State = Record<string, unknown>> = (
 export type Endpoint = (request: HttpRequest) => Promise<Response>;
 
 /** Makes the reply of an error, with headers that can be changed. It never rejects. */
-export type Recover = (
+export type ErrorBoundary = (
   thrown: unknown,
   request: HttpRequest,
 ) => Response | Promise<Response>;
@@ -59,42 +59,42 @@ export function checkMiddleware(middleware: unknown): Middleware {
 }
 
 /** A step of a reply on its way outwards. */
-export type ReplyStep = (exchange: Exchange, response: Response) => Response;
+export type ReplyStep = (context: RequestContext, response: Response) => Response;
 
 /** Opens the headers of a reply for the middlewares that it is on its way to. One that is known to be open is not tried again. */
-export function openReply(exchange: Exchange, response: Response): Response {
-  return response === exchange.openReply ? response : exchange.openReply = withOpenHeaders(response);
+export function ensureMutable(context: RequestContext, response: Response): Response {
+  return response === context.mutableReply ? response : context.mutableReply = withMutableHeaders(response);
 }
 
 /**
  * Lays middlewares around an endpoint.
  *
  * @param middlewares The outermost first.
- * @param endpoint What they surround. Its replies have passed {@linkcode openReply}.
- * @param recover Makes the reply of what one of them throws, so that those further out see a reply.
- * @param conclude Gets the reply of the outermost.
+ * @param endpoint What they wrap. Its replies have passed {@linkcode ensureMutable}.
+ * @param toErrorReply Makes the reply of what one of them throws, so that those further out see a reply.
+ * @param finalize Gets the reply of the outermost.
  */
 export function compose(
   middlewares: readonly Middleware[],
   endpoint: Endpoint,
-  recover: Recover,
-  conclude: ReplyStep,
+  toErrorReply: ErrorBoundary,
+  finalize: ReplyStep,
 ): Endpoint {
   return middlewares.reduceRight<Endpoint>(
-    (inner, middleware, index) => surround(middleware, inner, recover, index === 0 ? conclude : openReply),
+    (inner, middleware, index) => wrap(middleware, inner, toErrorReply, index === 0 ? finalize : ensureMutable),
     endpoint,
   );
 }
 
 /** One middleware costs two promises, its own and the one that is guarded, and the closures over one request. */
-function surround(
+function wrap(
   middleware: Middleware,
   inner: Endpoint,
-  recover: Recover,
-  conclude: ReplyStep,
+  toErrorReply: ErrorBoundary,
+  finalize: ReplyStep,
 ): Endpoint {
   return (request) => {
-    const exchange = exchangeOf(request);
+    const context = contextOf(request);
     let passed: Promise<Response> | undefined;
     const next: Next = (passedOn) => {
       if (passed) return Promise.reject(new TypeError("Cannot call next() again: one request has one reply"));
@@ -103,12 +103,12 @@ function surround(
     const fail = async (thrown: unknown): Promise<Response> => {
       // Nobody will read the reply from further in; a stream has to be told.
       (await passed)?.body?.cancel().catch(() => {});
-      return conclude(exchange, await recover(thrown, request));
+      return finalize(context, await toErrorReply(thrown, request));
     };
     const accept = (response: Response): Response | Promise<Response> => {
       try {
         if (!(response instanceof PlatformResponse)) throw noResponse(middleware);
-        return conclude(exchange, response);
+        return finalize(context, response);
       } catch (mistake) {
         return fail(mistake);
       }
@@ -134,14 +134,14 @@ export type ErrorHandler<State = Record<string, unknown>> = (
 ) => Response | void | Promise<Response | void>;
 
 /** The boundary, with or without an application's own shape of replies. */
-export function errorBoundary(handler: ErrorHandler | undefined): Recover {
+export function errorBoundary(handler: ErrorHandler | undefined): ErrorBoundary {
   return async (thrown, request) => {
     const error = toHTTPError(thrown);
     report(thrown, request);
     try {
       const reply = await handler?.(error, request);
       if (reply === undefined || reply === null) return problemReply(error);
-      if (reply instanceof Response) return withOpenHeaders(reply);
+      if (reply instanceof Response) return withMutableHeaders(reply);
       throw new TypeError(`Cannot reply with what onError returned: got ${typeof reply}, wanted a Response or nothing`);
     } catch (failure) {
       log("error", "Shaping an error reply failed", {

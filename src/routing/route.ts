@@ -2,8 +2,7 @@ import { isAsyncFunction, isAsyncGeneratorFunction } from "../binding/dependency
 import { WITHOUT_BODY } from "../http/reply.ts";
 import type { HttpRequest } from "../http/request.ts";
 import type { RouteDeclaration, RouteInfo } from "../http/route_info.ts";
-import type { OptionNames } from "../options.ts";
-import { quote } from "../quote.ts";
+import { type OptionNames, quote } from "../options.ts";
 import { isForm } from "../schema/form_form.ts";
 import { isSchema, schemaFault } from "../schema/schema.ts";
 import { parsePath, type PathTemplate } from "./path.ts";

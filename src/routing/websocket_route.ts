@@ -8,8 +8,8 @@ import type { OptionNames } from "../options.ts";
 import { isSchema, schemaFault } from "../schema/schema.ts";
 import type { PathTemplate } from "./path.ts";
 import { declaredParts, type MiddlewareScope, type RecordParts, RouteRecord } from "./route.ts";
-import { type Exchange, exchangeOf, type HttpRequest } from "../http/request.ts";
-import { compose, type Endpoint, openReply, type Recover, type ReplyStep } from "./middleware.ts";
+import { contextOf, type HttpRequest, type RequestContext } from "../http/request.ts";
+import { compose, type Endpoint, ensureMutable, type ErrorBoundary, type ReplyStep } from "./middleware.ts";
 import type { Agreement, UpgradeParts } from "./websocket_upgrade.ts";
 import type { WebSocketLink } from "../http/websocket/transport.ts";
 
@@ -156,17 +156,17 @@ function checkProtocols(protocols: readonly string[], name: string): void {
 export interface WebSocketParts extends UpgradeParts {
   /** Pages of which other origins may connect, where a route does not say it. */
   readonly origins: readonly string[];
-  readonly recover: Recover;
+  readonly toErrorReply: ErrorBoundary;
   /** The last step of a reply that is no upgrade. */
-  readonly conclude: ReplyStep;
+  readonly finalize: ReplyStep;
 }
 
 /** The endpoint of a route, its middlewares around it. */
 export function webSocketEndpoint(route: WebSocketRoute, parts: WebSocketParts): Endpoint {
-  const { recover, conclude } = parts;
-  const agreements = new WeakMap<Exchange, Agreement>();
+  const { toErrorReply, finalize } = parts;
+  const agreements = new WeakMap<RequestContext, Agreement>();
   const agree: Endpoint = async (request) => {
-    const exchange = exchangeOf(request);
+    const context = contextOf(request);
     try {
       const protocol = checkRequest(request, route, parts);
       const { guard, bind, resolver } = route.binder;
@@ -175,28 +175,28 @@ export function webSocketEndpoint(route: WebSocketRoute, parts: WebSocketParts):
       const args = bound[0]!;
       if (resolver && !resolver.rest.isEmpty) made = await resolver.rest.make(request, bound, 1, made);
       if (resolver) resolver.supply(args, made);
-      agreements.set(exchange, { protocol, args });
+      agreements.set(context, { protocol, args });
       // Stands in for the platform's reply. Once that is made, a server that is given another one shuts down.
       return new Response(null, { status: 101 });
     } catch (thrown) {
-      return openReply(exchange, await recover(thrown, request));
+      return ensureMutable(context, await toErrorReply(thrown, request));
     }
   };
   const middlewares = route.scopes.flatMap((scope) => scope.middlewares);
-  const composed = compose(middlewares, agree, recover, (_exchange, response) => response);
+  const composed = compose(middlewares, agree, toErrorReply, (_context, response) => response);
   return async (request) => {
-    const exchange = exchangeOf(request);
+    const context = contextOf(request);
     const response = await composed(request);
-    const agreement = agreements.get(exchange);
-    if (!agreement || response.status !== 101) return conclude(exchange, response);
+    const agreement = agreements.get(context);
+    if (!agreement || response.status !== 101) return finalize(context, response);
     try {
       // Most applications never come here.
       const { upgrade } = await import("./websocket_upgrade.ts");
       const upgraded = await upgrade(request, route, agreement, parts);
-      parts.pending.requests--;
+      parts.background.requests--;
       return upgraded;
     } catch (thrown) {
-      return conclude(exchange, await recover(thrown, request));
+      return finalize(context, await toErrorReply(thrown, request));
     }
   };
 }

@@ -3,14 +3,14 @@
  * that has ended. Loaded with the first WebSocket.
  */
 import { HTTPError } from "../errors.ts";
-import type { PendingWork } from "../http/completion.ts";
-import { exchangeOf, type HttpRequest } from "../http/request.ts";
+import type { BackgroundTasks } from "../http/after_response.ts";
+import { contextOf, type HttpRequest } from "../http/request.ts";
 import type { Stopping } from "../http/stream_reply.ts";
 import { WebSocketConnection } from "../http/websocket/connection.ts";
 import { WebSocketLink } from "../http/websocket/transport.ts";
 import type { WebSocketLinks, WebSocketRoute } from "./websocket_route.ts";
 import { describeError, log, muteNextWarning } from "../log.ts";
-import { nodeTimers } from "../node.ts";
+import { nodeTimers } from "../runtime.ts";
 
 /** A timer that is told to wait longer fires at once. */
 const MAX_TIMEOUT = 2 ** 31 - 1;
@@ -35,7 +35,7 @@ let isMuted = false;
 /** What an application has for all of its connections. */
 export interface UpgradeParts {
   readonly stopping: Stopping;
-  readonly pending: PendingWork;
+  readonly background: BackgroundTasks;
   readonly links: WebSocketLinks;
 }
 
@@ -55,10 +55,10 @@ export async function upgrade(
   request: HttpRequest,
   route: WebSocketRoute,
   { protocol, args }: Agreement,
-  { pending, links, stopping }: UpgradeParts,
+  { background, links, stopping }: UpgradeParts,
 ): Promise<Response> {
-  const exchange = exchangeOf(request);
-  if (exchange.connection && await hasGone(request.raw)) throw new HTTPError(400, "The client has gone");
+  const context = contextOf(request);
+  if (context.connection && await hasGone(request.raw)) throw new HTTPError(400, "The client has gone");
   if (stopping().aborted) throw new HTTPError(503, "The server stops");
   const { handler, codec, idleTimeout } = route.plan;
   const { socket, response } = Deno.upgradeWebSocket(request.raw, {
@@ -69,11 +69,11 @@ export async function upgrade(
   }
   // Not by Deno's own option, which takes the client's list only where spaces stand between the names.
   if (protocol !== "") response.headers.set("sec-websocket-protocol", protocol);
-  const link = new WebSocketLink(socket, exchange.matched.limits.message, idleTimeout);
+  const link = new WebSocketLink(socket, context.matched.limits.message, idleTimeout);
   links.add(link);
   const connection = new WebSocketConnection(request, protocol, link, codec);
   const conversation = converse(link, () => handler(connection, args as never), route.name);
-  pending.add(conversation.then(() => exchange.completion?.run()));
+  background.add(conversation.then(() => context.afterResponse?.run()));
   return response;
 }
 

@@ -1,6 +1,5 @@
 /** Where the store of durable topics is: as the application says, or the environment, or beside the program. */
-import { mayRead, readVariable } from "../environment.ts";
-import { nodeUrl } from "../node.ts";
+import { mayRead, nodeUrl, readVariable } from "../runtime.ts";
 import { checkOptions, type OptionNames } from "../options.ts";
 import type { TopicStore } from "./store.ts";
 

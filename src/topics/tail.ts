@@ -1,4 +1,4 @@
-import { nodeTimers } from "../node.ts";
+import { nodeTimers } from "../runtime.ts";
 import type { LogReader, LogSlice } from "./log_reader.ts";
 import { isSameEpoch, type TopicMessage } from "./message.ts";
 

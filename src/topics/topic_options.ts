@@ -1,7 +1,6 @@
 /** What a topic is declared with, checked and filled in. */
 import { type Duration, toMilliseconds } from "../duration.ts";
-import { checkOptions, type OptionNames, readOptions } from "../options.ts";
-import { quote } from "../quote.ts";
+import { checkOptions, type OptionNames, quote, readOptions } from "../options.ts";
 import { isSchema, type Schema, schemaFault } from "../schema/schema.ts";
 import type { LogPolicy } from "./store.ts";
 

@@ -1,6 +1,5 @@
 /** The topics of an application, by name. */
-import { nearest } from "../options.ts";
-import { quote } from "../quote.ts";
+import { nearest, quote } from "../options.ts";
 import { Channel, type ChannelContext } from "./channel.ts";
 import { PATIENCE } from "./publisher.ts";
 import type { TopicStore } from "./store.ts";

@@ -14,8 +14,8 @@ const ROOT = join(import.meta.dirname!, "..", "..");
  */
 const TOWERS: readonly (readonly (readonly string[])[])[] = [
   [
-    ["src/options.ts", "src/quote.ts", "src/environment.ts"],
-    ["src/errors.ts", "src/log.ts", "src/duration.ts", "src/node.ts", "src/deno_serve.ts"],
+    ["src/options.ts", "src/runtime.ts"],
+    ["src/errors.ts", "src/log.ts", "src/duration.ts"],
     ["src/schema/"],
     ["src/topics/"],
     ["src/http/"],

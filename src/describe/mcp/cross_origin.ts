@@ -2,7 +2,7 @@
  * Lets pages of other origins use the agent endpoint: the protocol that browsers call CORS (Fetch
  * standard, section 3.2).
  */
-import { withOpenHeaders } from "../../http/reply.ts";
+import { withMutableHeaders } from "../../http/reply.ts";
 import type { HttpRequest } from "../../http/request.ts";
 import type { Endpoint } from "../../routing/middleware.ts";
 
@@ -39,7 +39,9 @@ export function compileCrossOrigin(origins: readonly string[] = []): CrossOrigin
   return async (request, next) => {
     const origin = request.headers.get("origin");
     const mayRead = origin !== null && (isOpen || listed.has(origin));
-    const response = mayRead && isPreflight(request) ? preflightReply(request) : withOpenHeaders(await next(request));
+    const response = mayRead && isPreflight(request)
+      ? preflightReply(request)
+      : withMutableHeaders(await next(request));
     // A cache must not hand the reply for one origin to another.
     if (!isOpen) response.headers.append("vary", "Origin");
     if (mayRead) {

@@ -1,5 +1,6 @@
 import { HTTPError } from "../../errors.ts";
-import { isJson, refuseCoded } from "../../http/body_refusal.ts";
+import { refuseContentEncoding } from "../../http/body_errors.ts";
+import { isJson } from "../../http/json.ts";
 import type { HttpRequest } from "../../http/request.ts";
 import type { McpApplication, McpServer } from "./server.ts";
 import { checkOptions, type OptionNames } from "../../options.ts";
@@ -146,7 +147,7 @@ export function mcpEndpoint(parts: McpParts): (request: HttpRequest) => Promise<
         headers: { accept: "application/json" },
       });
     }
-    refuseCoded(request.headers);
+    refuseContentEncoding(request.headers);
     const text = await request.text();
     // Where it cannot be loaded, the next request tries again.
     server ??= load(parts).catch((error) => {

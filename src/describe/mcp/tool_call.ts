@@ -1,7 +1,7 @@
 /** Runs a call of a tool through the application, as if its request had come by HTTP. */
 import type { CallToolResult } from "@modelcontextprotocol/server";
 import { HTTPError, isHTTPError } from "../../errors.ts";
-import { type ConnectionInfo, exchangeOf, type HttpRequest } from "../../http/request.ts";
+import { type ConnectionInfo, contextOf, type HttpRequest } from "../../http/request.ts";
 import { toHTTPError } from "../../http/reply.ts";
 import type { RouteInfo } from "../../http/route_info.ts";
 import { pathEnd, pathStart } from "../../http/query.ts";
@@ -52,7 +52,7 @@ export async function callTool(
   if (budget.isSpent) return failed(`Not called: ${budget.refusal}`);
   try {
     const { request, values, issues } = requestOf(tool, args, caller);
-    const { connection } = exchangeOf(caller);
+    const { connection } = contextOf(caller);
     if (issues.length > 0) {
       const refusal = await app.refuse(request, { route: tool.route, values, issues }, connection);
       return await toResult(refusal, tool.form, budget, request.url);

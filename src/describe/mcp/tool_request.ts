@@ -8,7 +8,7 @@ import type { BodyInput } from "../route/inputs.ts";
 import type { ToolArgument } from "./tool_check.ts";
 import { toJsonForm } from "../../schema/json_form.ts";
 import { toValidator, type Validator } from "../../schema/check.ts";
-import { tooLarge } from "../../http/body_refusal.ts";
+import { tooLarge } from "../../http/body_errors.ts";
 
 /** Writes the form that an agent gave as its fields. */
 

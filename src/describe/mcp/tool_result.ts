@@ -1,7 +1,7 @@
 import type { CallToolResult, ContentBlock } from "@modelcontextprotocol/server";
 import { HTTPError, type Issue, type ProblemDetails } from "../../errors.ts";
 import { withOwnDeadline } from "../../http/deadline.ts";
-import { isJson, mediaTypeOf } from "../../http/body_refusal.ts";
+import { isJson, mediaTypeOf } from "../../http/json.ts";
 import type { ReplyBudget } from "./reply_budget.ts";
 
 /** Tells an agent why a call failed. */

@@ -1,6 +1,6 @@
 import type { HttpRequest } from "../../http/request.ts";
 import { type AssetName, assetPath, ASSETS } from "./asset.ts";
-import { staticReply, type StaticText, tagOf } from "../../http/files/conditional.ts";
+import { cachedReply, type CachedText, contentHash } from "../../http/files/conditional.ts";
 
 /** What the page adds to Swagger UI's style sheet: a contrast of 4.5 to 1 (WCAG 2.2, 1.4.3), a focus that is seen, and room on a phone. */
 
@@ -329,14 +329,14 @@ interface Asset {
 
 const CONTENTS: Readonly<Record<AssetName, Asset>> = {
   "swagger-ui.css": { contentType: CSS, tag: swaggerUIVersion, read: readSwaggerUIStyle },
-  "page.css": { contentType: CSS, tag: () => tagOf(STYLE), read: async () => STYLE },
+  "page.css": { contentType: CSS, tag: () => contentHash(STYLE), read: async () => STYLE },
   "swagger-ui.js": { contentType: JAVASCRIPT, tag: swaggerUIVersion, read: readSwaggerUIScript },
-  "page.js": { contentType: JAVASCRIPT, tag: () => tagOf(SCRIPT), read: async () => SCRIPT },
+  "page.js": { contentType: JAVASCRIPT, tag: () => contentHash(SCRIPT), read: async () => SCRIPT },
 };
 
 /** Answers with the page. */
 export async function answerPage({ headers }: HttpRequest<unknown>, options: DocsPageOptions): Promise<Response> {
-  return await staticReply(headers, await pageOf(options), {
+  return await cachedReply(headers, await pageOf(options), {
     "cache-control": "no-cache",
     "content-security-policy": CONTENT_SECURITY_POLICY,
   });
@@ -349,10 +349,10 @@ export async function answerAsset({ headers, query }: HttpRequest<unknown>, name
   // Behind a balancer, another version of the program may have made the page: then nothing may keep this file.
   const isAskedFor = query.get("v") === tag;
   const cacheControl = isAskedFor ? "public, max-age=31536000, immutable" : "no-cache";
-  return await staticReply(headers, { ...asset, tag }, { "cache-control": cacheControl });
+  return await cachedReply(headers, { ...asset, tag }, { "cache-control": cacheControl });
 }
 
-async function pageOf({ title, docsUrl, openapiUrl }: DocsPageOptions): Promise<StaticText> {
+async function pageOf({ title, docsUrl, openapiUrl }: DocsPageOptions): Promise<CachedText> {
   const urls = (type: string) => {
     const names = ASSETS.filter((name) => CONTENTS[name].contentType === type);
     return Promise.all(names.map(async (name) => {
@@ -366,5 +366,5 @@ async function pageOf({ title, docsUrl, openapiUrl }: DocsPageOptions): Promise<
     styles: await urls(CSS),
     scripts: await urls(JAVASCRIPT),
   });
-  return { contentType: HTML, tag: await tagOf(markup), read: async () => markup };
+  return { contentType: HTML, tag: await contentHash(markup), read: async () => markup };
 }

@@ -198,7 +198,7 @@ function replyOf(blob: Blob, status: number, headers: Headers): Response {
 /** Texts that stay the same while the application runs: sent with a tag, and not sent again to whoever has them. */
 
 /** A text, read when it is needed. */
-export interface StaticText {
+export interface CachedText {
   /** Its media type, with the charset. */
   readonly contentType: string;
   /** Names this version of it, in ASCII without quotes. */
@@ -208,7 +208,7 @@ export interface StaticText {
 }
 
 /** A tag made of a text: another text has another one. */
-export async function tagOf(text: string): Promise<string> {
+export async function contentHash(text: string): Promise<string> {
   const digest = await crypto.subtle.digest("SHA-256", new TextEncoder().encode(text));
   return new Uint8Array(digest, 0, 16).toHex();
 }
@@ -220,9 +220,9 @@ export async function tagOf(text: string): Promise<string> {
  * @param content What is sent.
  * @param further Headers of the reply, beside those that say what it is.
  */
-export async function staticReply(
+export async function cachedReply(
   asked: Headers,
-  content: StaticText,
+  content: CachedText,
   further: Readonly<Record<string, string>>,
 ): Promise<Response> {
   const etag = `"${content.tag}"`;

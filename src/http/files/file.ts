@@ -1,5 +1,5 @@
 import { HTTPError } from "../../errors.ts";
-import { nodePath, nodeUrl } from "../../node.ts";
+import { nodePath, nodeUrl } from "../../runtime.ts";
 import { checkOptions, type OptionNames } from "../../options.ts";
 import { DiskBlob, partOf } from "./disk_blob.ts";
 import { log } from "../../log.ts";

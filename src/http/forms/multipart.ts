@@ -1,6 +1,6 @@
 import type { Dicer } from "@fastify/busboy";
 import { HTTPError } from "../../errors.ts";
-import { tooLarge, tooManyFields } from "../body_refusal.ts";
+import { tooLarge, tooManyFields } from "../body_errors.ts";
 import type { FormEntry } from "../../schema/form_form.ts";
 import type { ResolvedLimits } from "../limits.ts";
 import { decodePart } from "../query.ts";

@@ -1,5 +1,5 @@
 /** The value of an uploaded file. */
-import { nodePath, nodeUrl } from "../../node.ts";
+import { nodePath, nodeUrl } from "../../runtime.ts";
 import { DiskBlob, partOf } from "../files/disk_blob.ts";
 
 /**

@@ -1,7 +1,7 @@
 import { type Duration, toMilliseconds } from "../../duration.ts";
-import { quote } from "../../quote.ts";
+import { quote } from "../../options.ts";
 import type { Mistake } from "../../schema/schema.ts";
-import { stringify } from "../body_refusal.ts";
+import { stringify } from "../json.ts";
 
 /** The text of server-sent events as it goes over the wire: HTML Living Standard, section 9.2. */
 

@@ -5,7 +5,7 @@ import { type Chunk, type ChunkOptions, type ChunkReceiver, EventBody, type Even
 import { COMMENT, type DataEncoding, type Misread, toEventFrame, toFrame, toRetry } from "./event.ts";
 import { MergedTopicChunks, TopicChunks } from "./topic_events.ts";
 import { describeError, log } from "../../log.ts";
-import { exchangeOf, type HttpRequest } from "../request.ts";
+import { contextOf, type HttpRequest } from "../request.ts";
 import type { Stopping } from "../stream_reply.ts";
 
 /** An application's own source of events. */
@@ -267,7 +267,7 @@ export function eventReply(
   const chunks = takeChunks(stream);
   const body = new EventBody(chunks, stream.heartbeat, stopping());
   // First, so that it is closed where the client is refused, too.
-  exchangeOf(request).openCompletion().addCleanup(() => body.end());
+  contextOf(request).addCleanup(() => body.end());
   const { lastEventId } = request;
   if (lastEventId) chunks.resumeAfter(lastEventId);
   return new Response(body.toStream(), { status, headers: HEADERS });

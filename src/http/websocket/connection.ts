@@ -1,5 +1,5 @@
 /** What the handler of a WebSocket has of it: validated messages in, validated messages out. */
-import { quote } from "../../quote.ts";
+import { quote } from "../../options.ts";
 import type { HttpRequest } from "../request.ts";
 import { type DecodeMessage, type EncodeMessage, UnreadableMessage, type WebSocketClosedError } from "./messages.ts";
 import { MAX_REASON, type WebSocketLink } from "./transport.ts";

@@ -4,7 +4,7 @@ import { toJsonForm } from "../../schema/json_form.ts";
 import { findOverflows } from "../../schema/json_number.ts";
 import { isStackOverflow } from "../../schema/stack.ts";
 import { toValidator, type Validator } from "../../schema/check.ts";
-import { stringify } from "../body_refusal.ts";
+import { stringify } from "../json.ts";
 
 /** The error of using a WebSocket that is closed. */
 

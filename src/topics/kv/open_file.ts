@@ -1,5 +1,5 @@
 /** Opens files of Deno KV, by the client of Deno or that of npm. */
-import { nodePath } from "../../node.ts";
+import { nodePath } from "../../runtime.ts";
 import type { FileLocation } from "../location.ts";
 import { cannotOpen, clientMissing, isBusyFile, reasonOf } from "./cannot_open.ts";
 import { type KvEngine, toEngine } from "./engine.ts";

@@ -3,7 +3,7 @@ import * as v from "valibot";
 import { App } from "@webfw/core";
 import { TextFields } from "../../../src/binding/text_fields.ts";
 import type { Issue } from "../../../src/errors.ts";
-import { Exchange, HttpRequest } from "../../../src/http/request.ts";
+import { HttpRequest, RequestContext } from "../../../src/http/request.ts";
 import { DEFAULT_LIMITS } from "../../../src/http/limits.ts";
 import { pathEnd, pathStart } from "../../../src/http/query.ts";
 import { Random } from "../support/random.ts";
@@ -65,7 +65,7 @@ function requestOf(random: Random): HttpRequest {
   const raw = new Request(`http://localhost/s?${query}`, { headers });
   const matched = { info: null, names: ["shop", "id"], limits: DEFAULT_LIMITS };
   const end = pathEnd(raw.url, pathStart(raw.url));
-  return new HttpRequest(new Exchange(raw, app, matched, ["s", random.pick(TEXTS)], end, undefined), {});
+  return new HttpRequest(new RequestContext(raw, app, matched, ["s", random.pick(TEXTS)], end, undefined), {});
 }
 
 Deno.test("the generated binder gives what the fields give one after another", async () => {

@@ -1,6 +1,6 @@
 import { assertEquals, assertThrows } from "@std/assert";
 import { HTTPError } from "../../../src/errors.ts";
-import { parseJson, stringify } from "../../../src/http/body_refusal.ts";
+import { parseJson, stringify } from "../../../src/http/json.ts";
 
 Deno.test("What a client sends is parsed, or refused with 400 and no word of it", () => {
   assertEquals(parseJson('{"a":[1,null]}', new Headers()), { a: [1, null] });

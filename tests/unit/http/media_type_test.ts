@@ -1,5 +1,5 @@
 import { assertEquals } from "@std/assert";
-import { isJson, mediaTypeOf } from "../../../src/http/body_refusal.ts";
+import { isJson, mediaTypeOf } from "../../../src/http/json.ts";
 
 Deno.test("The media type stands before the parameters, in lower case", () => {
   const table: [header: string, type: string][] = [

@@ -1,6 +1,6 @@
 import { assert, assertEquals, assertStrictEquals, assertThrows } from "@std/assert";
 import { HTTPError } from "../../../src/errors.ts";
-import { problemReply, redirect, toHTTPError, withHeaders, withOpenHeaders } from "../../../src/http/reply.ts";
+import { problemReply, redirect, toHTTPError, withHeaders, withMutableHeaders } from "../../../src/http/reply.ts";
 
 Deno.test("A problem reply has the error's status and headers, of which cookies add up", async () => {
   const headers: [string, string][] = [["retry-after", "5"], ["set-cookie", "a=1"], ["set-cookie", "b=2"]];
@@ -28,13 +28,13 @@ Deno.test("An error that is no HTTPError is a 500 with the error as its cause", 
 
 Deno.test("A reply whose headers can change stays itself; one whose cannot is made anew with all it has", async () => {
   const open = new Response("x", { headers: { "x-a": "1" } });
-  assertStrictEquals(withOpenHeaders(open), open);
+  assertStrictEquals(withMutableHeaders(open), open);
   assertEquals(open.headers.get("x-a"), "1");
   const closed = Response.redirect("http://localhost/x", 307);
-  const opened = withOpenHeaders(closed);
+  const opened = withMutableHeaders(closed);
   opened.headers.set("x-b", "2");
   assertEquals([opened.status, opened.headers.get("location")], [307, "http://localhost/x"]);
-  const fetched = withOpenHeaders(await fetch("data:text/plain,body"));
+  const fetched = withMutableHeaders(await fetch("data:text/plain,body"));
   fetched.headers.set("x-b", "2");
   assertEquals(await fetched.text(), "body");
 });

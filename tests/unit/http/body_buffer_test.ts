@@ -1,6 +1,6 @@
 import { assertEquals, assertRejects } from "@std/assert";
 import { HTTPError } from "../../../src/errors.ts";
-import { Replay } from "../../../src/http/body.ts";
+import { BodyBuffer } from "../../../src/http/body.ts";
 import { Random } from "../support/random.ts";
 
 type Chunk = Uint8Array<ArrayBuffer>;
@@ -20,16 +20,16 @@ async function bytesOf(stream: ReadableStream<Chunk>): Promise<number[]> {
 }
 
 Deno.test("Any number of streams give the whole source, one after another or at once", async () => {
-  const replay = new Replay(sourceOf([[1, 2], [3], [], [4]]), 100);
-  const [first, second] = await Promise.all([bytesOf(replay.open()), bytesOf(replay.open())]);
-  assertEquals([first, second, await bytesOf(replay.open())], [[1, 2, 3, 4], [1, 2, 3, 4], [1, 2, 3, 4]]);
+  const buffer = new BodyBuffer(sourceOf([[1, 2], [3], [], [4]]), 100);
+  const [first, second] = await Promise.all([bytesOf(buffer.open()), bytesOf(buffer.open())]);
+  assertEquals([first, second, await bytesOf(buffer.open())], [[1, 2, 3, 4], [1, 2, 3, 4], [1, 2, 3, 4]]);
 });
 
 Deno.test("A stream that another one overtakes goes on where it was", async () => {
-  const replay = new Replay(sourceOf([[1], [2], [3]]), 100);
-  const slow = replay.open().getReader();
+  const buffer = new BodyBuffer(sourceOf([[1], [2], [3]]), 100);
+  const slow = buffer.open().getReader();
   assertEquals((await slow.read()).value, new Uint8Array([1]));
-  assertEquals(await bytesOf(replay.open()), [1, 2, 3]);
+  assertEquals(await bytesOf(buffer.open()), [1, 2, 3]);
   assertEquals((await slow.read()).value, new Uint8Array([2]));
   assertEquals((await slow.read()).value, new Uint8Array([3]));
   assertEquals((await slow.read()).done, true);
@@ -39,10 +39,10 @@ Deno.test("Random readers of random sources all get the same", async () => {
   const random = new Random(7);
   for (let round = 0; round < 100; round++) {
     const chunks = random.list(6, () => random.list(3, () => random.below(256)));
-    const replay = new Replay(sourceOf(chunks), 1_000);
+    const buffer = new BodyBuffer(sourceOf(chunks), 1_000);
     const readers = Array.from(
       { length: 3 },
-      () => ({ reader: replay.open().getReader(), got: [] as number[], done: false }),
+      () => ({ reader: buffer.open().getReader(), got: [] as number[], done: false }),
     );
     while (readers.some(({ done }) => !done)) {
       const one = random.pick(readers);
@@ -56,9 +56,9 @@ Deno.test("Random readers of random sources all get the same", async () => {
 
 Deno.test("It pulls the source only when somebody reads", async () => {
   const pulled = { count: 0 };
-  const replay = new Replay(sourceOf([[1], [2]], pulled), 100);
-  const reader = replay.open().getReader();
-  replay.open();
+  const buffer = new BodyBuffer(sourceOf([[1], [2]], pulled), 100);
+  const reader = buffer.open().getReader();
+  buffer.open();
   assertEquals(pulled.count, 0);
   await reader.read();
   assertEquals(pulled.count, 1);
@@ -66,24 +66,24 @@ Deno.test("It pulls the source only when somebody reads", async () => {
 });
 
 Deno.test("A source larger than the bound can be read once, then is refused with 413", async () => {
-  const replay = new Replay(sourceOf([[1, 2], [3, 4]]), 3);
-  const early = replay.open().getReader();
+  const buffer = new BodyBuffer(sourceOf([[1, 2], [3, 4]]), 3);
+  const early = buffer.open().getReader();
   await early.read();
-  assertEquals(await bytesOf(replay.open()), [1, 2, 3, 4]);
-  for (const read of [() => early.read(), () => bytesOf(replay.open())]) {
+  assertEquals(await bytesOf(buffer.open()), [1, 2, 3, 4]);
+  for (const read of [() => early.read(), () => bytesOf(buffer.open())]) {
     assertEquals((await assertRejects(read, HTTPError)).status, 413);
   }
 });
 
 Deno.test("A source that breaks off is a 400 to every reader, with its error as the cause", async () => {
-  const replay = new Replay(
+  const buffer = new BodyBuffer(
     new ReadableStream<Chunk>({
       pull: (controller) => controller.error(new RangeError("broken")),
     }, { highWaterMark: 0 }),
     10,
   );
   for (let turn = 0; turn < 2; turn++) {
-    const { status, cause } = await assertRejects(() => bytesOf(replay.open()), HTTPError);
+    const { status, cause } = await assertRejects(() => bytesOf(buffer.open()), HTTPError);
     assertEquals([status, cause instanceof RangeError], [400, true]);
   }
 });
@@ -94,10 +94,10 @@ Deno.test("What was let go cannot be read on, and is not taken for whole", async
     pull: (controller) => controller.enqueue(new Uint8Array(1)),
     cancel: (given) => void (reason = given),
   }, { highWaterMark: 0 });
-  const replay = new Replay(source, 10);
-  const reader = replay.open().getReader();
+  const buffer = new BodyBuffer(source, 10);
+  const reader = buffer.open().getReader();
   await reader.read();
-  await replay.cancel();
+  await buffer.cancel();
   assertEquals(reason, undefined);
   assertEquals((await assertRejects(() => reader.read(), HTTPError)).status, 400);
 });

@@ -1,54 +1,54 @@
 import { assertEquals } from "@std/assert";
-import { completeAfter, Completion, PendingWork } from "../../../src/http/completion.ts";
+import { AfterResponse, BackgroundTasks, runAfterResponse } from "../../../src/http/after_response.ts";
 import { CapturedLog } from "../../spec/support/captured_log.ts";
 
 Deno.test("Tasks run in their order, then cleanups in reverse, each waited for", async () => {
   const order: string[] = [];
-  const completion = new Completion();
+  const afterResponse = new AfterResponse();
   const later = (name: string) => async () => {
     await new Promise((resolve) => setTimeout(resolve, 0));
     order.push(name);
   };
-  completion.addCleanup(later("cleanup 1"));
-  completion.addTask(later("task 1"));
-  completion.addCleanup(later("cleanup 2"));
-  completion.addTask(() => order.push("task 2"));
-  await completion.run();
+  afterResponse.addCleanup(later("cleanup 1"));
+  afterResponse.addTask(later("task 1"));
+  afterResponse.addCleanup(later("cleanup 2"));
+  afterResponse.addTask(() => order.push("task 2"));
+  await afterResponse.run();
   assertEquals(order, ["task 1", "task 2", "cleanup 2", "cleanup 1"]);
 });
 
 Deno.test("What throws is logged, and the others still run", async () => {
   const order: string[] = [];
-  const completion = new Completion();
-  completion.addTask(() => {
+  const afterResponse = new AfterResponse();
+  afterResponse.addTask(() => {
     throw new Error("task");
   });
-  completion.addTask(() => order.push("task"));
-  completion.addCleanup(() => order.push("cleanup"));
-  completion.addCleanup(() => Promise.reject("cleanup"));
+  afterResponse.addTask(() => order.push("task"));
+  afterResponse.addCleanup(() => order.push("cleanup"));
+  afterResponse.addCleanup(() => Promise.reject("cleanup"));
   using log = new CapturedLog();
-  await completion.run();
+  await afterResponse.run();
   assertEquals([order, log.lines.length], [["task", "cleanup"], 2]);
 });
 
-function noting(order: string[]): Completion {
-  const completion = new Completion();
-  completion.addTask(() => order.push("done"));
-  return completion;
+function noting(order: string[]): AfterResponse {
+  const afterResponse = new AfterResponse();
+  afterResponse.addTask(() => order.push("done"));
+  return afterResponse;
 }
 
 Deno.test("With a server the work waits until the reply was sent, or cannot be any more", async () => {
   for (const isLost of [false, true]) {
     const order: string[] = [];
     const sent = Promise.withResolvers<void>();
-    const pending = new PendingWork();
+    const background = new BackgroundTasks();
     const response = new Response("x");
-    const same = completeAfter(response, noting(order), pending, sent.promise);
+    const same = runAfterResponse(response, noting(order), background, sent.promise);
     await new Promise((resolve) => setTimeout(resolve, 0));
     assertEquals([same === response, order], [true, []]);
     if (isLost) sent.reject(new Error("gone"));
     else sent.resolve();
-    await pending.settled();
+    await background.drain();
     assertEquals(order, ["done"]);
   }
 });
@@ -61,7 +61,7 @@ Deno.test("Without a server the work waits for the end of the body: read out, ca
   };
   for (const [name, end] of Object.entries(ends)) {
     const order: string[] = [];
-    const pending = new PendingWork();
+    const background = new BackgroundTasks();
     let isFirst = true;
     const body = new ReadableStream({
       pull(controller) {
@@ -72,17 +72,17 @@ Deno.test("Without a server the work waits for the end of the body: read out, ca
       },
       cancel: () => void order.push("told"),
     }, { highWaterMark: 0 });
-    const response = completeAfter(
+    const response = runAfterResponse(
       new Response(body, { status: 201, headers: { a: "b" } }),
       noting(order),
-      pending,
+      background,
       undefined,
     );
     assertEquals([response.status, response.headers.get("a")], [201, "b"]);
     await new Promise((resolve) => setTimeout(resolve, 0));
     assertEquals(order, [], name);
     await end(response);
-    await pending.settled();
+    await background.drain();
     assertEquals(order, name === "cancelled" ? ["told", "done"] : ["done"], name);
   }
 });
@@ -90,24 +90,24 @@ Deno.test("Without a server the work waits for the end of the body: read out, ca
 Deno.test("A reply without a body, or one that was built whole, is over at once", async () => {
   for (const response of [new Response(null, { status: 204 }), new Response("whole")]) {
     const order: string[] = [];
-    const pending = new PendingWork();
-    const completion = noting(order);
-    completion.whole = response;
-    assertEquals(completeAfter(response, completion, pending, undefined), response);
+    const background = new BackgroundTasks();
+    const afterResponse = noting(order);
+    afterResponse.buffered = response;
+    assertEquals(runAfterResponse(response, afterResponse, background, undefined), response);
     assertEquals(order, []);
-    await pending.settled();
+    await background.drain();
     assertEquals(order, ["done"]);
   }
 });
 
 Deno.test("Pending work is settled when the last of it is over, also what comes while it is waited for", async () => {
-  const pending = new PendingWork();
-  await pending.settled();
+  const background = new BackgroundTasks();
+  await background.drain();
   const [first, second] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()];
   let isSettled = false;
-  pending.add(first.promise);
-  const settled = pending.settled().then(() => isSettled = true);
-  pending.add(second.promise);
+  background.add(first.promise);
+  const settled = background.drain().then(() => isSettled = true);
+  background.add(second.promise);
   first.resolve();
   await new Promise((resolve) => setTimeout(resolve, 0));
   assertEquals(isSettled, false);

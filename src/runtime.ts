@@ -1,0 +1,55 @@
+/** What the framework asks of Deno and Node.js: the environment, permissions, built-in modules. */
+
+/**
+ * Reads an environment variable. Without the permission it counts as not set: asking for the
+ * permission would stop the program with a prompt.
+ */
+export function readVariable(name: string): string | undefined {
+  return mayRead(name) ? Deno.env.get(name) : undefined;
+}
+
+/** Whether the program has the permission to read an environment variable. */
+export function mayRead(name: string): boolean {
+  return Deno.permissions.querySync({ name: "env", variable: name }).state === "granted";
+}
+
+/**
+ * Whether this process is `deno serve`, according to its command line. Only Linux shows that, and
+ * only to a program with all permissions (`-A`). Everywhere else the answer is false.
+ */
+export function isDenoServe(): boolean {
+  // A compiled program has its own command line.
+  if (Deno.build.os !== "linux" || Deno.build.standalone) return false;
+  const path = "/proc/self/cmdline";
+  if (Deno.permissions.querySync({ name: "read", path }).state !== "granted") return false;
+  try {
+    return Deno.readTextFileSync(path).split("\0")[1] === "serve";
+  } catch (error) {
+    // Deno demands all permissions for files below /proc.
+    if (error instanceof Deno.errors.NotCapable) return false;
+    throw error;
+  }
+}
+
+/** Typed here, because programs can be checked without the globals of Node.js. */
+const scope = globalThis as unknown as { readonly process: typeof import("node:process") };
+
+let timers: typeof import("node:timers") | undefined;
+
+/**
+ * The module `node:path`. An import would load it at each start, which costs Deno several
+ * milliseconds and MiB; most applications use none of these modules.
+ */
+export function nodePath(): typeof import("node:path") {
+  return scope.process.getBuiltinModule("node:path");
+}
+
+/** The module `node:url`. */
+export function nodeUrl(): typeof import("node:url") {
+  return scope.process.getBuiltinModule("node:url");
+}
+
+/** The module `node:timers`, for `setImmediate`. */
+export function nodeTimers(): typeof import("node:timers") {
+  return timers ??= scope.process.getBuiltinModule("node:timers");
+}
