@@ -1,6 +1,6 @@
 // How old messages are at most, so that none is removed before its time.
 
-import { toPlace } from "../../src/topics/message.ts";
+import { toPosition } from "../../src/topics/message.ts";
 import type { Cursor } from "../../src/topics/store.ts";
 import type { LogEntry } from "../node_log.ts";
 
@@ -19,7 +19,7 @@ export class Ages {
     if (entry.kind !== "ok") return void this.#begun.set(publish, Date.now());
     const begun = this.#begun.get(publish)!;
     this.#begun.delete(publish);
-    if (!entry.duplicate) this.#messages.set(toPlace(entry.id).cursor, begun);
+    if (!entry.duplicate) this.#messages.set(toPosition(entry.id).cursor, begun);
   }
 
   /** How old the youngest of the messages up to a place is at most, in milliseconds. */

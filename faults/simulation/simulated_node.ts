@@ -2,7 +2,7 @@
 
 import { App, type Topic } from "../../mod.ts";
 import { KvStore } from "../../src/topics/kv/kv_store.ts";
-import { toPlace } from "../../src/topics/message.ts";
+import { toPosition } from "../../src/topics/message.ts";
 import { LOG_START } from "../../src/topics/store.ts";
 import type { LogEntry, Payload } from "../node_log.ts";
 import { type UsedTopic, work, type WorkPlan } from "../workload.ts";
@@ -75,7 +75,7 @@ export class SimulatedNode implements Client {
   async hasReadOthers(): Promise<boolean> {
     const read = await Promise.all(this.#others.map(async ({ topic, newest }) => {
       const head = await topic.head();
-      return head === newest || toPlace(head).cursor === LOG_START;
+      return head === newest || toPosition(head).cursor === LOG_START;
     }));
     return read.every(Boolean);
   }

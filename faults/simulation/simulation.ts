@@ -2,7 +2,7 @@
 
 import type { Random } from "../../tests/unit/support/random.ts";
 import { EPOCH_KEY, frameKeyAfter, headKey, lowKey } from "../../src/topics/kv/keys.ts";
-import { toId, toPlace } from "../../src/topics/message.ts";
+import { toId, toPosition } from "../../src/topics/message.ts";
 import { LOG_START } from "../../src/topics/store.ts";
 import { check, type Findings, type History, type Stored } from "../history.ts";
 import { type LogEntry, readersOf } from "../node_log.ts";
@@ -278,17 +278,17 @@ class Simulation {
 
   /** An id of the same life after all that are given in a run: these begin with more digits that are 0. */
   #toAhead(id: string): string {
-    const { epoch, cursor } = toPlace(id);
+    const { incarnation, cursor } = toPosition(id);
     const digit = this.#random.below(ZEROS);
     this.#note("reader ahead");
-    return toId(epoch, `${cursor.slice(0, digit)}f${cursor.slice(digit + 1)}`);
+    return toId(incarnation, `${cursor.slice(0, digit)}f${cursor.slice(digit + 1)}`);
   }
 
   /** What a database holds, and the life that it is in. */
   async #readAll(network: Network): Promise<Life> {
     network.calm();
     const node = new SimulatedNode("checker", 1, this.#draw, network);
-    const epoch = toPlace(await node.topic.head()).epoch;
+    const epoch = toPosition(await node.topic.head()).incarnation;
     const stored = await readStored(node.topic, timeout(READING));
     await node.end();
     return { epoch, stored };

@@ -1,7 +1,7 @@
 /** The inside of a topic in this process: what publishes to its log, and what follows it while somebody reads. */
 import { checkOptions, type OptionNames } from "../options.ts";
 import { LogReader } from "./log_reader.ts";
-import { isSameEpoch } from "./message.ts";
+import { isSameIncarnation } from "./message.ts";
 import { Publisher, type PublishResult } from "./publisher.ts";
 import { Reader } from "./reader.ts";
 import type { LogRef, NewMessage, TopicStore } from "./store.ts";
@@ -78,7 +78,7 @@ export class Channel<Data> {
 
   /** The id of the newest message. */
   async head(): Promise<string> {
-    return (await this.#reader.bounds()).head;
+    return (await this.#reader.bounds()).highWatermark;
   }
 
   /** Makes a reader. It is closed from the start while the application ends its streams. */
@@ -128,7 +128,7 @@ export class Channel<Data> {
     if (from === "now") return end;
     // Which messages are of that time is by the clock of the store. What is published next must not be missed, whichever time it is then.
     return Promise.all([this.#reader.seek(from), end]).then(([place, end]) => {
-      return isSameEpoch(place, end) && end < place ? end : place;
+      return isSameIncarnation(place, end) && end < place ? end : place;
     });
   }
 
@@ -138,7 +138,7 @@ export class Channel<Data> {
     if (end !== undefined && tail.isCurrent) {
       const { newest } = this.#publisher;
       // What was published here before may not have been read back yet.
-      return newest !== undefined && newest > end && isSameEpoch(newest, end) ? newest : end;
+      return newest !== undefined && newest > end && isSameIncarnation(newest, end) ? newest : end;
     }
     const place = end === undefined ? this.#beginOf(tail) : this.head();
     // The answer to an earlier one may come later.

@@ -7,7 +7,7 @@ import type {
   Cursor,
   LogBounds,
   LogPage,
-  LogPlace,
+  LogPosition,
   LogRef,
   NewMessage,
   ReadLimits,
@@ -65,7 +65,7 @@ class DurableStore implements TopicStore {
   }
 
   /** The place before the first message of a time. */
-  async seek(log: LogRef, time: Date): Promise<LogPlace> {
+  async seek(log: LogRef, time: Date): Promise<LogPosition> {
     return await (await this.#load()).seek(log, time);
   }
 

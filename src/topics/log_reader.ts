@@ -1,5 +1,5 @@
 /** Reads a topic's log, in terms of the ids and messages that subscribers see. */
-import { decodeMessage, toId, type TopicMessage, toPlace } from "./message.ts";
+import { decodeMessage, toId, type TopicMessage, toPosition } from "./message.ts";
 import type { LogBounds, LogRef, ReadLimits, TopicStore } from "./store.ts";
 
 /** How much is read from the store at once, which is what a slow reader holds in memory at most. */
@@ -8,9 +8,9 @@ export const READ_LIMITS: ReadLimits = { maxMessages: 256, maxBytes: 1024 * 1024
 /** Where a topic begins and ends, as ids. */
 export interface TopicBounds {
   /** The id of the newest message that was removed, or of the place before the first. */
-  readonly low: string;
+  readonly lowWatermark: string;
   /** The id of the newest message. */
-  readonly head: string;
+  readonly highWatermark: string;
 }
 
 /** A part of a topic, and its bounds at the same moment. */
@@ -45,14 +45,14 @@ export class LogReader<Data> {
 
   /** What comes after an id, for all who wait at the end. It sees all that was appended before the call. */
   readEnd(after: string): Promise<LogSlice<Data>> {
-    return this.#read(after, { ...READ_LIMITS, isUrgent: true });
+    return this.#read(after, { ...READ_LIMITS, isLive: true });
   }
 
   async #read(after: string, limits: ReadLimits): Promise<LogSlice<Data>> {
-    const { messages, ...bounds } = await this.#store().read(this.#log, toPlace(after).cursor, limits);
+    const { messages, ...bounds } = await this.#store().read(this.#log, toPosition(after).cursor, limits);
     return {
       ...toBounds(bounds),
-      messages: Object.freeze(messages.map((message) => decodeMessage<Data>(message, bounds.epoch))),
+      messages: Object.freeze(messages.map((message) => decodeMessage<Data>(message, bounds.incarnation))),
       sizes: messages.map(({ bytes }) => bytes),
     };
   }
@@ -72,8 +72,8 @@ export class LogReader<Data> {
 
   /** The id after which the first message of a time comes. */
   async seek(time: Date): Promise<string> {
-    const { epoch, cursor } = await this.#store().seek(this.#log, time);
-    return toId(epoch, cursor);
+    const { incarnation, cursor } = await this.#store().seek(this.#log, time);
+    return toId(incarnation, cursor);
   }
 
   /** Calls back when there may be more to read, until it is ended by what it returns. */
@@ -82,6 +82,6 @@ export class LogReader<Data> {
   }
 }
 
-function toBounds({ epoch, low, head }: LogBounds): TopicBounds {
-  return { low: toId(epoch, low), head: toId(epoch, head) };
+function toBounds({ incarnation, lowWatermark, highWatermark }: LogBounds): TopicBounds {
+  return { lowWatermark: toId(incarnation, lowWatermark), highWatermark: toId(incarnation, highWatermark) };
 }

@@ -5,15 +5,15 @@ import {
   LOG_START,
   type LogBounds,
   type LogPage,
-  type LogPlace,
   type LogPolicy,
+  type LogPosition,
   type LogRef,
   type NewMessage,
   type ReadLimits,
   type StoreCapabilities,
   type StoredMessage,
+  toGeneratedId,
   type TopicStore,
-  toSeriesId,
 } from "./store.ts";
 
 /** The log of one topic in memory. */
@@ -38,13 +38,13 @@ export class MemoryLog {
   /** Whether messages have to be removed when nothing else happens. */
   readonly hasAge: boolean;
   readonly #policy: LogPolicy;
-  readonly #epoch = crypto.randomUUID().slice(0, 8);
+  readonly #incarnation = crypto.randomUUID().slice(0, 8);
   readonly #now: () => number;
   #messages: (StoredMessage | undefined)[] = [];
   /** How many at the beginning of the list have been removed. They are cut off in one go, since each cut moves the rest. */
   #removed = 0;
   /** The number of the newest message that was removed. */
-  #low = 0;
+  #lowWatermark = 0;
   #dataBytes = 0;
   #idBytes = 0;
   #newestTime = 0;
@@ -70,18 +70,22 @@ export class MemoryLog {
   /** Where it begins and ends. */
   bounds(): LogBounds {
     this.trim();
-    const head = this.#low + this.#count;
-    return { epoch: this.#epoch, low: toCursor(this.#low), head: toCursor(head) };
+    const head = this.#lowWatermark + this.#count;
+    return {
+      incarnation: this.#incarnation,
+      lowWatermark: toCursor(this.#lowWatermark),
+      highWatermark: toCursor(head),
+    };
   }
 
   /** Appends messages, but for those whose id is remembered. */
-  append(messages: readonly NewMessage[], { series, first, signal }: AppendOptions): AppendResult {
+  append(messages: readonly NewMessage[], { session, sequence, signal }: AppendOptions): AppendResult {
     // The clock may be set back; the order of the times is that of the messages all the same.
     const time = this.#newestTime = Math.max(this.#newestTime, this.#now());
     this.#forgetIds(time);
     const outcomes = messages.map((message, index) => {
       // Nobody can append a message without an id again who was told what became of it.
-      const id = message.id ?? (signal && toSeriesId(series, first + index));
+      const id = message.id ?? (signal && toGeneratedId(session, sequence + index));
       const known = id === undefined ? undefined : this.#ids.get(id);
       if (known) return { cursor: known.cursor, duplicate: true };
       const cursor = this.#add(message, time);
@@ -89,13 +93,13 @@ export class MemoryLog {
       return { cursor, duplicate: false };
     });
     this.trim();
-    return { epoch: this.#epoch, outcomes };
+    return { incarnation: this.#incarnation, outcomes };
   }
 
   /** Reads what comes after a place. */
   read(after: Cursor, { maxMessages, maxBytes }: ReadLimits): LogPage {
     const bounds = this.bounds();
-    const first = this.#removed + Math.max(0, toNumber(after) - this.#low);
+    const first = this.#removed + Math.max(0, toNumber(after) - this.#lowWatermark);
     const messages: StoredMessage[] = [];
     let bytes = 0;
     for (let index = first; index < this.#messages.length && messages.length < maxMessages; index++) {
@@ -108,8 +112,8 @@ export class MemoryLog {
   }
 
   /** The place before the first message of a time. */
-  seek(time: number): LogPlace {
-    const { epoch } = this.bounds();
+  seek(time: number): LogPosition {
+    const { incarnation } = this.bounds();
     let low = this.#removed;
     let high = this.#messages.length;
     while (low < high) {
@@ -117,7 +121,7 @@ export class MemoryLog {
       if (this.#messages[middle]!.time < time) low = middle + 1;
       else high = middle;
     }
-    return { epoch, cursor: toCursor(this.#low + low - this.#removed) };
+    return { incarnation, cursor: toCursor(this.#lowWatermark + low - this.#removed) };
   }
 
   /**
@@ -133,7 +137,7 @@ export class MemoryLog {
       const isBeyond = this.#count > 1 && (this.#count > count || this.#dataBytes > bytes || this.size > maxSize);
       if (!isBeyond && message.time >= oldest) break;
       this.#messages[this.#removed++] = undefined;
-      this.#low++;
+      this.#lowWatermark++;
       this.#dataBytes -= message.bytes;
     }
     if (this.#removed * 2 <= this.#messages.length) return;
@@ -146,7 +150,7 @@ export class MemoryLog {
   }
 
   #add({ type, data, bytes }: NewMessage, time: number): Cursor {
-    const cursor = toCursor(this.#low + this.#count + 1);
+    const cursor = toCursor(this.#lowWatermark + this.#count + 1);
     this.#messages.push({ cursor, type, data, bytes, time });
     this.#dataBytes += bytes;
     return cursor;
@@ -252,7 +256,7 @@ export class MemoryStore implements TopicStore {
   }
 
   /** The place before the first message of a time. */
-  async seek(ref: LogRef, time: Date): Promise<LogPlace> {
+  async seek(ref: LogRef, time: Date): Promise<LogPosition> {
     return this.#use(ref, (log) => log.seek(time.getTime()));
   }
 

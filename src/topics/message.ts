@@ -1,4 +1,4 @@
-import type { Cursor, LogPlace, StoredMessage } from "./store.ts";
+import type { Cursor, LogPosition, StoredMessage } from "./store.ts";
 
 /**
  * The ids of messages: the epoch of the log and the message's cursor in it, `3f9a0c21-000000000000000000001f`. Of one epoch, the
@@ -9,8 +9,8 @@ const PATTERN = /^[0-9a-f]{8}-[0-9a-f]{22}$/;
 const EPOCH_LENGTH = 8;
 
 /** The id of a place in a log. */
-export function toId(epoch: string, cursor: Cursor): string {
-  return `${epoch}-${cursor}`;
+export function toId(incarnation: string, cursor: Cursor): string {
+  return `${incarnation}-${cursor}`;
 }
 
 /** Whether a text has the form of an id. */
@@ -19,12 +19,12 @@ export function isId(text: unknown): text is string {
 }
 
 /** The place that an id names. */
-export function toPlace(id: string): LogPlace {
-  return { epoch: id.slice(0, EPOCH_LENGTH), cursor: id.slice(EPOCH_LENGTH + 1) };
+export function toPosition(id: string): LogPosition {
+  return { incarnation: id.slice(0, EPOCH_LENGTH), cursor: id.slice(EPOCH_LENGTH + 1) };
 }
 
 /** Whether two ids are of one life of a log, so that their order means something. */
-export function isSameEpoch(id: string, other: string): boolean {
+export function isSameIncarnation(id: string, other: string): boolean {
   return id.startsWith(other.slice(0, EPOCH_LENGTH));
 }
 
@@ -117,9 +117,9 @@ export function countBytes(text: string): number {
 }
 
 /** A message as readers get it. */
-export function decodeMessage<Data>(stored: StoredMessage, epoch: string): TopicMessage<Data> {
+export function decodeMessage<Data>(stored: StoredMessage, incarnation: string): TopicMessage<Data> {
   return Object.freeze({
-    id: toId(epoch, stored.cursor),
+    id: toId(incarnation, stored.cursor),
     type: stored.type,
     data: deepFreeze(JSON.parse(stored.data)),
     time: new Date(stored.time),

@@ -1,6 +1,6 @@
 import { CannotOpenError, PublishOutcomeUnknown } from "./cannot_open_error.ts";
 import { countBytes, toId } from "./message.ts";
-import { type LogRef, type NewMessage, type StoreCapabilities, type TopicStore, toSeriesId } from "./store.ts";
+import { type LogRef, type NewMessage, type StoreCapabilities, toGeneratedId, type TopicStore } from "./store.ts";
 
 /** The series that the batches of one publisher make: `series_id.ts` tells what it is for. */
 
@@ -12,7 +12,7 @@ import { type LogRef, type NewMessage, type StoreCapabilities, type TopicStore, 
 const MAX_IDLE = 60_000;
 
 /** Counts what a publisher appends. */
-export class Series {
+export class ProducerSession {
   readonly #now: () => number;
   #key: string | undefined;
   #count = 0;
@@ -30,11 +30,11 @@ export class Series {
   }
 
   /** What the next batch goes on with, and the number of its first message there. */
-  next(): { readonly series: string; readonly first: number } {
+  next(): { readonly session: string; readonly sequence: number } {
     const idle = Math.max(this.#now() - this.#continuedAt, performance.now() - this.#steadyAt);
     if (idle > MAX_IDLE) this.end();
     this.#key ??= crypto.randomUUID();
-    return { series: this.#key, first: this.#count };
+    return { session: this.#key, sequence: this.#count };
   }
 
   /** So many messages were appended, and everybody knows what became of theirs. */
@@ -88,7 +88,7 @@ export class Publisher {
   readonly #queue = new Set<Waiting>();
   #waitingBytes = 0;
   #newest: string | undefined;
-  readonly #series: Series;
+  readonly #session: ProducerSession;
   #draining: Promise<void> | undefined;
   /** Fails what the queue waits for at present. */
   #leave: (cause: unknown) => void = () => {};
@@ -98,7 +98,7 @@ export class Publisher {
     this.#store = store;
     this.#log = log;
     this.#ready = ready;
-    this.#series = new Series(now);
+    this.#session = new ProducerSession(now);
   }
 
   /** The id of the message that was stored last. */
@@ -165,21 +165,21 @@ export class Publisher {
     const onLeave = () => {
       if (batch.every(({ hasLeft }) => hasLeft)) abandoned!.abort();
     };
-    const { series, first } = this.#series.next();
-    for (const [index, waiting] of batch.entries()) waiting.send(toSeriesId(series, first + index), onLeave);
+    const { session, sequence } = this.#session.next();
+    for (const [index, waiting] of batch.entries()) waiting.send(toGeneratedId(session, sequence + index), onLeave);
     const messages = batch.map(({ message }) => message);
     try {
-      const options = { series, first, signal: abandoned?.signal };
-      const { epoch, outcomes } = await this.#wait(this.#store().append(this.#log, messages, options));
+      const options = { session, sequence, signal: abandoned?.signal };
+      const { incarnation, outcomes } = await this.#wait(this.#store().append(this.#log, messages, options));
       for (const [index, { cursor, duplicate }] of outcomes.entries()) {
-        const id = toId(epoch, cursor);
+        const id = toId(incarnation, cursor);
         if (!duplicate) this.#newest = id;
         batch[index]!.resolve({ id, duplicate });
       }
-      if (batch.some(({ hasLeft }) => hasLeft)) this.#series.end();
-      else this.#series.continue(batch.length);
+      if (batch.some(({ hasLeft }) => hasLeft)) this.#session.end();
+      else this.#session.continue(batch.length);
     } catch (error) {
-      this.#series.end();
+      this.#session.end();
       abandoned?.abort(error);
       for (const waiting of batch) waiting.fail(error);
       this.#failLate(error);

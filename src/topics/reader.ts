@@ -1,6 +1,6 @@
 /** One place in a topic, from which somebody reads on: at the tail where it can be, from the log where it is behind. */
 import type { TopicBounds } from "./log_reader.ts";
-import { type GapReason, isSameEpoch, type TopicEntry, type TopicMessage } from "./message.ts";
+import { type GapReason, isSameIncarnation, type TopicEntry, type TopicMessage } from "./message.ts";
 import type { Broadcaster, Tail, TailReader } from "./tail.ts";
 
 /** What is read at once: messages, oldest first, or a gap alone. */
@@ -229,10 +229,12 @@ export class Reader<Data> implements TailReader {
     const reason = lossBetween(place, slice, this.#lossReason);
     this.#isCertain = true;
     if (reason === undefined) return slice.messages.length > 0 ? [toFound(slice.messages)] : [];
-    const oldest = await this.#tail.read(slice.low);
-    const { low, messages } = oldest;
+    const oldest = await this.#tail.read(slice.lowWatermark);
+    const { lowWatermark, messages } = oldest;
     // What is too old, and not removed yet, the store tells but those who come across it.
-    const start = isSameEpoch(low, slice.low) && low < slice.low ? slice.low : low;
+    const start = isSameIncarnation(lowWatermark, slice.lowWatermark) && lowWatermark < slice.lowWatermark
+      ? slice.lowWatermark
+      : lowWatermark;
     const gap = { reason: lossBetween(place, oldest, reason) ?? reason, from: place, oldest: messages[0]?.id ?? null };
     // The messages are taken along, whatever is removed meanwhile: a reader who is slower than that gets some all the same.
     return [{ batch: [{ gap }], place: start }, ...messages.length > 0 ? [toFound(messages)] : []];
@@ -248,7 +250,11 @@ function toFound<Data>(batch: readonly TopicMessage<Data>[]): Found<Data> {
 }
 
 /** Why messages are missing between a place and what was read after it, if some are. */
-function lossBetween(place: string, { low, head }: TopicBounds, reason: GapReason): GapReason | undefined {
-  if (!isSameEpoch(place, head)) return "epoch";
-  return place > head ? "ahead" : place < low ? reason : undefined;
+function lossBetween(
+  place: string,
+  { lowWatermark, highWatermark }: TopicBounds,
+  reason: GapReason,
+): GapReason | undefined {
+  if (!isSameIncarnation(place, highWatermark)) return "epoch";
+  return place > highWatermark ? "ahead" : place < lowWatermark ? reason : undefined;
 }

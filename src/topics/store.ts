@@ -1,45 +1,18 @@
 /**
- * The ids of messages whose publisher gave none: the key of the series that they were appended in, and their number there,
- * `b9c3a9f0-5f0e-4b0e-9b1c-8a1d3c1e7f42.3`. A series is what one publisher appends, batch after batch, for as long as every outcome
- * is known; so a store needs to remember but the last batch of each.
- */
-
-const PATTERN = /^([0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12})\.(0|[1-9][0-9]{0,11})$/;
-
-/** A message as one of a series. */
-export interface SeriesPlace {
-  /** The key of the series. */
-  readonly series: string;
-  /** The number of the message in the series, which begins at 0. */
-  readonly number: number;
-}
-
-/** The id of a message of a series. */
-export function toSeriesId(series: string, number: number): string {
-  return `${series}.${number}`;
-}
-
-/** The place in a series that an id names; undefined for any other id. */
-export function toSeriesPlace(id: string): SeriesPlace | undefined {
-  const [, series, number] = PATTERN.exec(id) ?? [];
-  return series === undefined ? undefined : { series, number: Number(number) };
-}
-
-/**
- * What topics ask of the store that keeps their messages: a log for each topic. Several processes may share it, and none is told
- * what the others do: what a topic knows of its log, it has read there.
+ * What topics need of a store: one append-only log for each topic. Several processes may share a store. None of them
+ * tells the others what it does, so a topic knows of its log only what it has read there.
  */
 
 /**
- * A place in a log: just after one of its messages. 22 lower-case hexadecimal digits, so that the order of the texts is the order
- * of the places.
+ * A position in a log: directly after one of its messages. It is 22 lower-case hexadecimal digits, so cursors sort as
+ * texts.
  */
 export type Cursor = string;
 
-/** The place before the first message of any log. */
+/** The position before the first message of any log. */
 export const LOG_START: Cursor = "0".repeat(22);
 
-/** A log by its name, and how long it keeps what. */
+/** A log: its name, and what it keeps. */
 export interface LogRef {
   /** The name of the topic. */
   readonly name: string;
@@ -47,41 +20,44 @@ export interface LogRef {
   readonly policy: LogPolicy;
 }
 
-/** What a log keeps. Whatever is beyond one of the bounds is removed, the oldest message first. */
+/** What a log keeps. Each bound holds by itself. The oldest messages are removed first. */
 export interface LogPolicy {
-  /** How old messages become, in milliseconds; `Infinity` where their age does not matter. */
+  /** The greatest age of a message in milliseconds; `Infinity` for no bound. */
   readonly age: number;
-  /** How many messages there are; `Infinity` where their number does not matter. */
+  /** The most messages; `Infinity` for no bound. */
   readonly count: number;
-  /** How many bytes of data there are. */
+  /** The most bytes of data. */
   readonly bytes: number;
-  /** How long ids of messages are remembered, in milliseconds. */
+  /** How long the ids of messages are remembered, in milliseconds. */
   readonly dedupe: number;
 }
 
 /** Where a log begins and ends. */
 export interface LogBounds {
-  /** The life of the log, 8 lower-case hexadecimal digits chosen at random: cursors of another life mean nothing in this one. */
-  readonly epoch: string;
-  /** The place of the newest message that was removed, {@linkcode LOG_START} where none was. */
-  readonly low: Cursor;
-  /** The place of the newest message, `low` where none is kept. */
-  readonly head: Cursor;
+  /**
+   * Identifies this incarnation of the log: 8 lower-case hexadecimal digits, chosen at random. A log that is lost and
+   * made anew, or set back by a backup, gets another one. Cursors of another incarnation have no meaning.
+   */
+  readonly incarnation: string;
+  /** The position of the newest message that was removed; {@linkcode LOG_START} when none was. */
+  readonly lowWatermark: Cursor;
+  /** The position of the newest message; equal to `lowWatermark` when the log is empty. */
+  readonly highWatermark: Cursor;
 }
 
-/** A place in one life of a log. */
-export interface LogPlace {
-  /** The life of the log. */
-  readonly epoch: string;
-  /** The place. */
+/** A position in one incarnation of a log. */
+export interface LogPosition {
+  /** The incarnation of the log. */
+  readonly incarnation: string;
+  /** The position. */
   readonly cursor: Cursor;
 }
 
-/** A message that is to be appended. */
+/** A message to append. */
 export interface NewMessage {
   /**
-   * The publisher's own id: whoever appends it again, appends nothing. Undefined where there is none: it is
-   * {@linkcode toSeriesId} of the append's series and the message's number there, which cannot be in the log yet.
+   * The publisher's own id. Appending the same id again stores nothing. A message without one gets the id that
+   * {@linkcode toGeneratedId} makes of its session and sequence number, which cannot be in the log yet.
    */
   readonly id: string | undefined;
   /** The kind of message. */
@@ -94,58 +70,60 @@ export interface NewMessage {
 
 /** A message of a log. */
 export interface StoredMessage extends Pick<NewMessage, "type" | "data" | "bytes"> {
-  /** Its place. */
+  /** Its position. */
   readonly cursor: Cursor;
   /** When it was stored, in milliseconds since 1970. */
   readonly time: number;
 }
 
-/** How a batch is appended. */
+/**
+ * How a batch is appended. A producer session is a run of batches by one publisher whose outcomes are all known. The
+ * publisher begins another session after an unknown outcome, and after a minute without a batch. So a store has to
+ * remember only the last batch of each session.
+ */
 export interface AppendOptions {
   /**
-   * Names the series of batches that this one goes on with, and gives, with its number there, an id to each message without one. These
-   * ids have to be remembered like others where the publisher may never learn the outcome: where the append has a signal, or can fail
-   * after it has stored. Those of the batches before it need not: all outcomes of these are known, or the series had ended. It ends, too,
-   * when nothing was appended for a minute.
+   * The producer session. It gives ids to the messages that have none. The store must remember these ids like others
+   * if the publisher may not learn the outcome: if there is a `signal`, or if the append can fail after it has stored.
    */
-  readonly series: string;
-  /** The number of the batch's first message in the series. */
-  readonly first: number;
-  /** Gives up: the promise rejects at once, and the messages may be stored or not. The same holds wherever it rejects. */
+  readonly session: string;
+  /** The sequence number of the batch's first message in the session, from 0. The others count up from there. */
+  readonly sequence: number;
+  /** Abandons the append: the promise rejects at once. After any rejection the messages may be stored or not. */
   readonly signal?: AbortSignal | undefined;
 }
 
-/** What became of a batch. */
+/** The outcome of an append. */
 export interface AppendResult {
-  /** The life of the log. */
-  readonly epoch: string;
-  /** What became of each message, in the order in which they were given. */
+  /** The incarnation of the log. */
+  readonly incarnation: string;
+  /** The outcome of each message, in the order in which they were given. */
   readonly outcomes: readonly AppendOutcome[];
 }
 
-/** What became of a message. */
+/** The outcome for one message. */
 export interface AppendOutcome {
-  /** Its place; that of the first message with its id where it is a duplicate. */
+  /** Its position; for a duplicate, that of the first message with its id. */
   readonly cursor: Cursor;
-  /** Whether a message of this id was there already, in the log or before it in the batch: it was not stored again. */
+  /** Whether the log, or the batch before this message, had its id already. Then it was not stored again. */
   readonly duplicate: boolean;
 }
 
-/** How much is read at once. A message that is larger than the bytes comes alone. */
+/** How much one read may return. A single message may be larger than `maxBytes`. */
 export interface ReadLimits {
   /** The most messages. */
   readonly maxMessages: number;
   /** The most bytes of data. */
   readonly maxBytes: number;
   /**
-   * Whether all who wait for the newest messages in this process wait for this: it should not wait for those who are behind.
+   * Whether this read serves all subscribers at the end of the log. It should not queue behind reads of older messages.
    *
    * @default {false}
    */
-  readonly isUrgent?: boolean;
+  readonly isLive?: boolean;
 }
 
-/** A part of a log, and its bounds at the same moment. */
+/** A part of a log, and the bounds of the log at the same moment. */
 export interface LogPage extends LogBounds {
   /** Messages in order, without a hole. */
   readonly messages: readonly StoredMessage[];
@@ -153,33 +131,34 @@ export interface LogPage extends LogBounds {
 
 /** What a store can do. */
 export interface StoreCapabilities {
-  /** What a resolved append has outlived: nothing, a crash of the machine, the loss of a machine. */
+  /** What a resolved append survives: nothing, a crash of the machine, the loss of a machine. */
   readonly durability: "memory" | "disk" | "quorum";
-  /** The most bytes of data that a message can have. */
+  /** The most bytes of data of a message. */
   readonly maxMessageBytes: number;
   /** The most messages of a batch. */
   readonly maxBatchMessages: number;
   /** The most messages of a batch that have an id of their publisher. */
   readonly maxBatchIds: number;
-  /** The most bytes of data and types of a batch that has more than one message. */
+  /** The most bytes of data and types of a batch of more than one message. */
   readonly maxBatchBytes: number;
 }
 
 /**
- * Keeps the logs of topics. A log comes to be when it is first used. `tests/contract/topic_store.ts` holds what every store must
- * do.
+ * Keeps the logs of topics. A log exists from its first use. `tests/contract/topic_store.ts` tests what every store
+ * must do.
  *
- * Passing trouble, such as a lost connection, is the store's to overcome. Where a method rejects, the store has given up.
+ * A store retries by itself after temporary failures such as a lost connection. A method that rejects has stopped
+ * trying.
  */
 export interface TopicStore {
-  /** What it can do. */
+  /** What the store can do. */
   readonly capabilities: StoreCapabilities;
 
   /**
-   * Finds out whether it can work as it is configured: an application that has durable topics does
-   * so when it starts. One that is away for a while can.
+   * Checks at the start of an application with durable topics that the store can work as it is configured. A store that
+   * is unreachable for a while passes.
    *
-   * @throws {Error} When it cannot: the application does not start, and the message says why.
+   * @throws {Error} When it cannot work. The application does not start, and the message says why.
    */
   open?(): Promise<void>;
 
@@ -187,48 +166,69 @@ export interface TopicStore {
   bounds(log: LogRef): Promise<LogBounds>;
 
   /**
-   * Appends messages in their order, together or in parts: where it rejects, the first of them may be stored without the others. What
-   * was appended before is before them, for whoever reads. A log is appended to by one call at a time in each process.
+   * Appends messages in their order, in one part or several: after a rejection, the first of them may be stored and the
+   * others not. Readers see them after all earlier appends. Each process makes one append to a log at a time.
    *
    * @param log The log.
    * @param messages The messages, within the capabilities.
-   * @param options The name of the batch, and what gives it up.
+   * @param options The producer session, and a signal to abandon the append.
    */
   append(log: LogRef, messages: readonly NewMessage[], options: AppendOptions): Promise<AppendResult>;
 
   /**
-   * Reads what comes after a place, from the oldest message on where those after it were removed. It sees every append that was
-   * resolved before, whichever process made it.
+   * Reads what follows a position; if messages there were removed, from the oldest that is kept. It sees every append
+   * that had resolved before, in whichever process.
    *
    * @param log The log.
-   * @param after The place; where it is beyond the head, nothing is read.
-   * @param limits How much is read at most. At least one message is, where there is one.
+   * @param after The position. Beyond the high watermark there is nothing to read.
+   * @param limits How much is read at most. If there is a message, at least one is read.
    */
   read(log: LogRef, after: Cursor, limits: ReadLimits): Promise<LogPage>;
 
-  /** The place before the first message that was stored at a time or later; the head where there is none. */
-  seek(log: LogRef, time: Date): Promise<LogPlace>;
+  /** The position before the first message stored at `time` or later; the high watermark when there is none. */
+  seek(log: LogRef, time: Date): Promise<LogPosition>;
 
   /**
-   * Calls back when the log may have grown, whichever process appended. It is a hint: it may come for nothing, and late, but an
-   * append is followed by a call within a second or so.
+   * Calls back when the log may have grown, whichever process appended. The call is a hint: it may come late or without
+   * a reason, but one follows each append within about a second.
    *
    * @returns Ends the calls.
    */
-  watch(log: LogRef, wake: () => void): () => void;
+  watch(log: LogRef, onChange: () => void): () => void;
 
-  /** Removes what the policy does not keep. The store does it by itself within 30 seconds. */
+  /** Removes what the policy does not keep. The store also does so by itself within 30 seconds. */
   trim(log: LogRef): Promise<LogBounds>;
 
   /**
-   * The time in milliseconds since 1970 by the clock that messages have their times from. Without
-   * it, that is this machine's.
+   * The time in milliseconds since 1970 on the clock that dates the messages. Without this method it is the clock of
+   * this machine.
    */
   now?(): number;
 
-  /** All logs that were ever appended to, for operators. A store without it cannot be listed. */
+  /** All logs that were ever appended to, for operators. A store without this method cannot be listed. */
   list?(): Promise<readonly LogRef[]>;
 
-  /** Ends whatever goes on. Nothing can be asked of the store afterwards. */
+  /** Ends everything in progress. No method may be called afterwards. */
   close(): Promise<void>;
+}
+
+const GENERATED_ID = /^([0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12})\.(0|[1-9][0-9]{0,11})$/;
+
+/** What the id of a message without an id of its publisher consists of. */
+export interface GeneratedId {
+  /** The producer session. */
+  readonly session: string;
+  /** The sequence number of the message in it. */
+  readonly sequence: number;
+}
+
+/** Makes the id of a message that has none, such as `b9c3a9f0-5f0e-4b0e-9b1c-8a1d3c1e7f42.3`. */
+export function toGeneratedId(session: string, sequence: number): string {
+  return `${session}.${sequence}`;
+}
+
+/** Reads a generated id; undefined for any other id. */
+export function parseGeneratedId(id: string): GeneratedId | undefined {
+  const [, session, sequence] = GENERATED_ID.exec(id) ?? [];
+  return session === undefined ? undefined : { session, sequence: Number(sequence) };
 }

@@ -1,6 +1,6 @@
 import { nodeTimers } from "../runtime.ts";
 import type { LogReader, LogSlice } from "./log_reader.ts";
-import { isSameEpoch, type TopicMessage } from "./message.ts";
+import { isSameIncarnation, type TopicMessage } from "./message.ts";
 
 /** The newest messages of a topic, held once for all its readers. */
 
@@ -36,11 +36,11 @@ export class Window<Data> {
 
   /** Whether nothing is missing between the window and what was read at its end. */
   isContinuedBy(slice: LogSlice<Data>): boolean {
-    return isSameEpoch(slice.head, this.#end) && slice.low <= this.#end;
+    return isSameIncarnation(slice.highWatermark, this.#end) && slice.lowWatermark <= this.#end;
   }
 
   /** Adds what was read at its end, and lets go of what the store no longer keeps. */
-  extend({ messages, sizes, low }: LogSlice<Data>): void {
+  extend({ messages, sizes, lowWatermark }: LogSlice<Data>): void {
     for (const [index, message] of messages.entries()) {
       const size = sizes[index] ?? 0;
       this.#messages.push(message);
@@ -49,7 +49,7 @@ export class Window<Data> {
       this.#end = message.id;
     }
     this.#dropWhile((message, count) =>
-      message.id <= low || (count > 1 && (count > this.#maxMessages || this.#bytes > this.#maxBytes))
+      message.id <= lowWatermark || (count > 1 && (count > this.#maxMessages || this.#bytes > this.#maxBytes))
     );
     this.#batches.clear();
   }
@@ -67,7 +67,7 @@ export class Window<Data> {
    * the window does not reach so far back.
    */
   after(id: string): readonly TopicMessage<Data>[] | undefined {
-    if (!isSameEpoch(id, this.#start) || id < this.#start) return undefined;
+    if (!isSameIncarnation(id, this.#start) || id < this.#start) return undefined;
     const index = this.#indexAfter(id);
     const known = this.#batches.get(index);
     if (known) return known;
@@ -80,7 +80,7 @@ export class Window<Data> {
 
   /** Whether it is known that the id is a place in the log. */
   covers(id: string): boolean {
-    return isSameEpoch(id, this.#start) && id >= this.#start && id <= this.#end;
+    return isSameIncarnation(id, this.#start) && id >= this.#start && id <= this.#end;
   }
 
   #indexAfter(id: string): number {
@@ -276,13 +276,13 @@ export class Tail<Data> {
   async read(after: string): Promise<LogSlice<Data>> {
     const slice = await this.#log.readShared(after);
     // The log has begun a new life, and nobody may have called.
-    if (this.#window && !isSameEpoch(slice.head, this.#window.end)) this.#restart(slice.head);
+    if (this.#window && !isSameIncarnation(slice.highWatermark, this.#window.end)) this.#restart(slice.highWatermark);
     return slice;
   }
 
   async #open(): Promise<void> {
     try {
-      this.#restart((await this.#log.bounds()).head);
+      this.#restart((await this.#log.bounds()).highWatermark);
     } catch (error) {
       this.#fail(error);
     }
@@ -330,9 +330,9 @@ export class Tail<Data> {
   #take(window: Window<Data>, slice: LogSlice<Data>): void {
     const place = window.end;
     if (window.isContinuedBy(slice)) window.extend(slice);
-    else this.#restart(slice.head);
+    else this.#restart(slice.highWatermark);
     const { end } = this;
-    if (end !== undefined && end < slice.head) this.#isBehind = true;
+    if (end !== undefined && end < slice.highWatermark) this.#isBehind = true;
     const batch = this.after(place);
     if (!batch) this.#disperse(place);
     else if (batch.length > 0) this.#broadcast(batch);

@@ -1,5 +1,5 @@
 /** What a store holds of its topics, for operators: how much, how old, and how far behind a reader is. */
-import { isSameEpoch, toId, toPlace } from "./message.ts";
+import { isSameIncarnation, toId, toPosition } from "./message.ts";
 import { type Cursor, LOG_START, type LogBounds, type LogRef, type ReadLimits, type TopicStore } from "./store.ts";
 import { checkId } from "./subscription.ts";
 
@@ -68,11 +68,11 @@ export async function reportTopics(store: TopicStore, after: string | undefined)
 
 async function reportTopic(store: TopicStore, log: LogRef, after: string | undefined): Promise<TopicReport> {
   const count: Count = { messages: 0, bytes: 0, behind: 0 };
-  const place = after === undefined ? LOG_START : toPlace(after).cursor;
+  const place = after === undefined ? LOG_START : toPosition(after).cursor;
   const failure = await countKept(count, store, log, place).then(() => undefined, toFailure);
   const bounds = count.bounds ?? await store.bounds(log);
-  const head = toId(bounds.epoch, bounds.head);
-  const hasLag = failure === undefined && after !== undefined && isSameEpoch(after, head);
+  const head = toId(bounds.incarnation, bounds.highWatermark);
+  const hasLag = failure === undefined && after !== undefined && isSameIncarnation(after, head);
   const { age, count: most, bytes } = log.policy;
   return {
     name: log.name,
@@ -92,8 +92,10 @@ async function countKept(count: Count, store: TopicStore, log: LogRef, place: Cu
   for (let from: Cursor = LOG_START;;) {
     const page = await store.read(log, from, LIMITS);
     // What is too old is told of by the page that has passed over it.
-    const low = count.bounds && count.bounds.low > page.low ? count.bounds.low : page.low;
-    count.bounds = { epoch: page.epoch, low, head: page.head };
+    const lowWatermark = count.bounds && count.bounds.lowWatermark > page.lowWatermark
+      ? count.bounds.lowWatermark
+      : page.lowWatermark;
+    count.bounds = { incarnation: page.incarnation, lowWatermark, highWatermark: page.highWatermark };
     for (const { cursor, bytes, time } of page.messages) {
       count.oldest ??= time;
       count.newest = time;
@@ -112,9 +114,9 @@ function toFailure(error: unknown): string {
   throw error;
 }
 
-function gapOf(place: Cursor, { low, head }: LogBounds): TopicLag["gap"] {
-  if (place > head) return "ahead";
-  return place < low ? "retention" : undefined;
+function gapOf(place: Cursor, { lowWatermark, highWatermark }: LogBounds): TopicLag["gap"] {
+  if (place > highWatermark) return "ahead";
+  return place < lowWatermark ? "retention" : undefined;
 }
 
 function toDate(time: number | undefined): Date | undefined {

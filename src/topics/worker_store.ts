@@ -5,7 +5,7 @@ import type {
   Cursor,
   LogBounds,
   LogPage,
-  LogPlace,
+  LogPosition,
   LogRef,
   NewMessage,
   ReadLimits,
@@ -23,8 +23,8 @@ export type StoreRequest =
     readonly call: number;
     readonly log: LogRef;
     readonly messages: readonly NewMessage[];
-    readonly series: string;
-    readonly first: number;
+    readonly session: string;
+    readonly sequence: number;
     /** Whether the worker may give up before it has the answer. */
     readonly canGiveUp: boolean;
   }
@@ -80,7 +80,7 @@ export class SharedStore implements TopicStore {
   }
 
   /** The place before the first message of a time. */
-  seek(log: LogRef, time: Date): Promise<LogPlace> {
+  seek(log: LogRef, time: Date): Promise<LogPosition> {
     return this.#store.seek(log, time);
   }
 
@@ -152,8 +152,8 @@ const UNKNOWN: AbortSignal = new AbortController().signal;
 function ask(store: TopicStore, request: Extract<StoreRequest, { call: number }>): Promise<unknown> {
   switch (request.ask) {
     case "append": {
-      const { log, messages, series, first, canGiveUp } = request;
-      return store.append(log, messages, { series, first, signal: canGiveUp ? UNKNOWN : undefined });
+      const { log, messages, session, sequence, canGiveUp } = request;
+      return store.append(log, messages, { session, sequence, signal: canGiveUp ? UNKNOWN : undefined });
     }
     case "read":
       return store.read(request.log, request.after, request.limits);
@@ -222,10 +222,10 @@ export class DistantStore implements TopicStore {
   append(
     log: LogRef,
     messages: readonly NewMessage[],
-    { series, first, signal }: AppendOptions,
+    { session, sequence, signal }: AppendOptions,
   ): Promise<AppendResult> {
     const canGiveUp = signal !== undefined;
-    const appended = this.#ask<AppendResult>({ ask: "append", log, messages, series, first, canGiveUp });
+    const appended = this.#ask<AppendResult>({ ask: "append", log, messages, session, sequence, canGiveUp });
     return signal === undefined ? appended : orAborted(appended, signal);
   }
 
@@ -235,7 +235,7 @@ export class DistantStore implements TopicStore {
   }
 
   /** The place before the first message of a time. */
-  seek(log: LogRef, time: Date): Promise<LogPlace> {
+  seek(log: LogRef, time: Date): Promise<LogPosition> {
     return this.#ask({ ask: "seek", log, time });
   }
 

@@ -4,7 +4,7 @@ import type {
   Cursor,
   LogBounds,
   LogPage,
-  LogPlace,
+  LogPosition,
   LogRef,
   NewMessage,
   ReadLimits,
@@ -73,7 +73,7 @@ export class FaultyStore implements TopicStore {
     return page;
   }
 
-  seek(log: LogRef, time: Date): Promise<LogPlace> {
+  seek(log: LogRef, time: Date): Promise<LogPosition> {
     return this.inner.seek(log, time);
   }
 

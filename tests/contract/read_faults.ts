@@ -234,12 +234,12 @@ export function testReadFaults(kind: StoreKind): void {
     const live = topic.subscribe();
     await live.cursor();
     const inner = second.open();
-    const { epoch, outcomes: [stored] } = await append(inner, logOf("numbers"), [messageOf(2)]);
+    const { incarnation, outcomes: [stored] } = await append(inner, logOf("numbers"), [messageOf(2)]);
     store.inner = inner;
     const waiting = live.nextBatch();
     // The store calls those who watch it; here the store is another one.
     store.watchers.forEach((wake) => wake());
-    const gap = { reason: "epoch", from: id, oldest: toId(epoch, stored!.cursor) } as const;
+    const gap = { reason: "epoch", from: id, oldest: toId(incarnation, stored!.cursor) } as const;
     assertEquals(await waiting, [{ gap }]);
     assertEquals(await takeData(live, 1), [2]);
     await topic.publish(3);

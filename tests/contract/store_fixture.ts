@@ -60,7 +60,7 @@ export function messageOf(data: unknown, id?: string, type?: string): NewMessage
 
 /** Appends a batch that has not been appended before. */
 export function append(store: TopicStore, log: LogRef, messages: readonly NewMessage[]): Promise<AppendResult> {
-  return store.append(log, messages, { series: crypto.randomUUID(), first: 0 });
+  return store.append(log, messages, { session: crypto.randomUUID(), sequence: 0 });
 }
 
 /** What messages hold. */

@@ -22,10 +22,15 @@ export function testTopicStore(kind: StoreKind): void {
   };
 
   test("a log that was never used is empty, and has a place to read from", async ({ one, other }) => {
-    const { epoch, low, head } = await one.bounds(logOf("unused"));
-    assertMatch(epoch, /^[0-9a-f]{8}$/);
-    assertEquals([low, head], [LOG_START, LOG_START]);
-    assertEquals(await other.read(logOf("unused"), head, ALL), { epoch, low, head, messages: [] });
+    const { incarnation, lowWatermark, highWatermark } = await one.bounds(logOf("unused"));
+    assertMatch(incarnation, /^[0-9a-f]{8}$/);
+    assertEquals([lowWatermark, highWatermark], [LOG_START, LOG_START]);
+    assertEquals(await other.read(logOf("unused"), highWatermark, ALL), {
+      incarnation,
+      lowWatermark,
+      highWatermark,
+      messages: [],
+    });
   });
 
   test("messages are read in the order in which they were appended, as they were", async ({ one, other, clock }) => {
@@ -37,7 +42,7 @@ export function testTopicStore(kind: StoreKind): void {
     const time = clock.now();
     for (const store of [one, other]) {
       const { messages, ...bounds } = await store.read(log, LOG_START, ALL);
-      assertEquals(bounds, { epoch: first.epoch, low: LOG_START, head: cursors[2]! });
+      assertEquals(bounds, { incarnation: first.incarnation, lowWatermark: LOG_START, highWatermark: cursors[2]! });
       assertEquals(messages, [
         { cursor: cursors[0]!, type: "made", data: '{"n":1}', bytes: 7, time: time - 5 },
         { cursor: cursors[1]!, type: undefined, data: '[2,"zwei €"]', bytes: 14, time: time - 5 },
@@ -64,10 +69,10 @@ export function testTopicStore(kind: StoreKind): void {
     let place = LOG_START;
     for (let round = 0; round < 20; round++) {
       await append(one, log, [messageOf(round)]);
-      const { messages, head } = await other.read(log, place, ALL);
+      const { messages, highWatermark } = await other.read(log, place, ALL);
       assertEquals(dataOf(messages), [round]);
-      assertEquals((await other.bounds(log)).head, head);
-      place = head;
+      assertEquals((await other.bounds(log)).highWatermark, highWatermark);
+      place = highWatermark;
     }
   });
 
@@ -77,8 +82,8 @@ export function testTopicStore(kind: StoreKind): void {
     for (const [index, { cursor }] of outcomes.entries()) {
       assertEquals(dataOf((await one.read(log, cursor, ALL)).messages), [1, 2, 3].slice(index + 1));
     }
-    const { messages, head } = await one.read(log, "f".repeat(22), ALL);
-    assertEquals([messages, head], [[], outcomes[2]!.cursor]);
+    const { messages, highWatermark } = await one.read(log, "f".repeat(22), ALL);
+    assertEquals([messages, highWatermark], [[], outcomes[2]!.cursor]);
   });
 
   test("a reading keeps to its limits, but gives one message that is larger", async ({ one }) => {
@@ -138,11 +143,13 @@ export function testTopicStore(kind: StoreKind): void {
         cursors.push(outcome!.cursor);
       }
       const low = cursors[4 - kept.length]!;
-      const { epoch } = await one.trim(log);
+      const { incarnation } = await one.trim(log);
       // Whoever was there already has missed nothing, and whoever was not is told by the low place.
       for (const place of [LOG_START, low]) {
         const { messages, ...bounds } = await other.read(log, place, ALL);
-        assertEquals([bounds, dataOf(messages)], [{ epoch, low, head: cursors[4]! }, [...kept]]);
+        assertEquals([bounds, dataOf(messages)], [{ incarnation, lowWatermark: low, highWatermark: cursors[4]! }, [
+          ...kept,
+        ]]);
       }
     });
   }
@@ -153,21 +160,21 @@ export function testTopicStore(kind: StoreKind): void {
     clock.advance(MINUTE / 2);
     const { outcomes: [second] } = await append(one, log, [messageOf(2)]);
     clock.advance(MINUTE / 2 + 1);
-    assertEquals((await other.trim(log)).low, first!.cursor);
+    assertEquals((await other.trim(log)).lowWatermark, first!.cursor);
     assertEquals(dataOf((await one.read(log, LOG_START, ALL)).messages), [2]);
     clock.advance(MINUTE);
-    const { low, head } = await one.trim(log);
-    assertEquals([low, head], [second!.cursor, second!.cursor]);
+    const { lowWatermark, highWatermark } = await one.trim(log);
+    assertEquals([lowWatermark, highWatermark], [second!.cursor, second!.cursor]);
     assertEquals((await other.read(log, LOG_START, ALL)).messages, []);
   });
 
   test("a log that has become empty goes on where it was", async ({ one, clock }) => {
     const log = logOf("emptied", { age: MINUTE });
-    const { epoch, outcomes: [first] } = await append(one, log, [messageOf(1)]);
+    const { incarnation, outcomes: [first] } = await append(one, log, [messageOf(1)]);
     clock.advance(2 * MINUTE);
     await one.trim(log);
     const next = await append(one, log, [messageOf(2)]);
-    assertEquals(next.epoch, epoch);
+    assertEquals(next.incarnation, incarnation);
     assert(next.outcomes[0]!.cursor > first!.cursor);
     assertEquals(dataOf((await one.read(log, first!.cursor, ALL)).messages), [2]);
   });
@@ -181,9 +188,9 @@ export function testTopicStore(kind: StoreKind): void {
       clock.advance(1000);
     }
     const from = async (time: number): Promise<unknown[]> => {
-      const { epoch, cursor } = await other.seek(log, new Date(time));
+      const { incarnation, cursor } = await other.seek(log, new Date(time));
       const slice = await other.read(log, cursor, ALL);
-      assertEquals(slice.epoch, epoch);
+      assertEquals(slice.incarnation, incarnation);
       return dataOf(slice.messages);
     };
     assertEquals(await from(0), [0, 0, 1, 1, 2, 2]);
@@ -196,15 +203,15 @@ export function testTopicStore(kind: StoreKind): void {
     assertEquals(await from(0), [1, 1, 2, 2]);
   });
 
-  test("a log has one epoch for all processes, also those that use it first at once; no other log has it", async (nodes) => {
-    const epochs = new Set<string>();
+  test("a log has one incarnation for all processes, also those that use it first at once; no other log has it", async (nodes) => {
+    const incarnations = new Set<string>();
     for (let round = 0; round < 5; round++) {
-      const log = logOf(`epoch ${round}`);
+      const log = logOf(`incarnation ${round}`);
       const found = await Promise.all([nodes.one.bounds(log), append(nodes.other, log, [messageOf(0)])]);
-      assertEquals(found[0].epoch, found[1].epoch);
-      epochs.add(found[0].epoch);
+      assertEquals(found[0].incarnation, found[1].incarnation);
+      incarnations.add(found[0].incarnation);
     }
-    assertEquals(epochs.size, 5);
+    assertEquals(incarnations.size, 5);
   });
 
   test("who watches is called after an append, whichever process made it, until the watch ends", async ({ one, other }) => {
@@ -238,7 +245,7 @@ export function testTopicStore(kind: StoreKind): void {
     const { messages: [largest], ...bounds } = await other.read(log, LOG_START, { ...ALL, maxMessages: 1 });
     assertEquals(largest!.data.length, maxMessageBytes);
     assertEquals((await readAll(other, log, { after: largest!.cursor })).length, maxBatchIds + maxBatchMessages);
-    assertNotEquals(bounds.head, largest!.cursor);
+    assertNotEquals(bounds.highWatermark, largest!.cursor);
   });
 
   test("names, ids and types can be any text, and similar names are different logs", async ({ one, other }) => {
@@ -288,19 +295,19 @@ export function testTopicStore(kind: StoreKind): void {
         }
         clock.advance(1);
       } else if (random.oneIn(4)) {
-        low = (await store.trim(log)).low;
+        low = (await store.trim(log)).lowWatermark;
         const kept = history.filter(({ cursor }) => cursor > low).length;
         assert(kept >= Math.min(30, history.length) && kept < 30 + MAX_BATCH, `${kept} are kept`);
       } else {
         const place = history.length === 0 ? LOG_START : random.pick(history).cursor;
         const slice = await store.read(log, place, { ...ALL, maxMessages: 1 + random.below(10) });
-        assert(slice.low >= low);
-        low = slice.low;
-        const expected = history.filter(({ cursor }) => cursor > place && cursor > slice.low);
+        assert(slice.lowWatermark >= low);
+        low = slice.lowWatermark;
+        const expected = history.filter(({ cursor }) => cursor > place && cursor > slice.lowWatermark);
         const found = slice.messages.map(({ cursor, data }) => ({ cursor, data: JSON.parse(data) }));
         assertEquals(found, expected.slice(0, found.length));
         assert(found.length > 0 || expected.length === 0);
-        assertEquals(slice.head, history.at(-1)?.cursor ?? LOG_START);
+        assertEquals(slice.highWatermark, history.at(-1)?.cursor ?? LOG_START);
       }
     }
   });

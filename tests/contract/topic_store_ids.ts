@@ -1,7 +1,7 @@
 // What every store of topics must do with the ids of messages; a part of `testTopicStore`.
 
 import { assert, assertEquals } from "@std/assert";
-import { type Cursor, LOG_START, type TopicStore, toSeriesId } from "../../src/topics/store.ts";
+import { type Cursor, LOG_START, toGeneratedId, type TopicStore } from "../../src/topics/store.ts";
 import { Random } from "../unit/support/random.ts";
 import { ALL, append, dataOf, logOf, messageOf, readAll, type StoreTest } from "./store_fixture.ts";
 
@@ -59,16 +59,16 @@ export function testIds(test: StoreTest): void {
 
   test("an id that was made for the append is remembered where its publisher may leave", async ({ one, other }) => {
     const log = logOf("fresh");
-    const series = crypto.randomUUID();
+    const session = crypto.randomUUID();
     const { signal } = new AbortController();
     const batch = [messageOf("own", "id"), messageOf("first"), messageOf("id", "id"), messageOf("second")];
-    const { outcomes } = await one.append(log, batch, { series, first: 0, signal });
+    const { outcomes } = await one.append(log, batch, { session, sequence: 0, signal });
     for (const index of [3, 1]) {
-      const again = await append(other, log, [messageOf("again", toSeriesId(series, index))]);
+      const again = await append(other, log, [messageOf("again", toGeneratedId(session, index))]);
       assertEquals(again.outcomes, [{ cursor: outcomes[index]!.cursor, duplicate: true }]);
     }
     const { outcomes: [another] } = await append(other, log, [
-      messageOf("another", toSeriesId(crypto.randomUUID(), 1)),
+      messageOf("another", toGeneratedId(crypto.randomUUID(), 1)),
     ]);
     assertEquals(another!.duplicate, false);
     assertEquals(dataOf((await one.read(log, LOG_START, ALL)).messages), ["own", "first", "second", "another"]);
@@ -76,42 +76,46 @@ export function testIds(test: StoreTest): void {
 
   test("a batch of which a message was published again before it came stores the others", async ({ one, other }) => {
     const log = logOf("overtaken");
-    const series = crypto.randomUUID();
+    const session = crypto.randomUUID();
     const { signal } = new AbortController();
-    const { outcomes: [again] } = await append(other, log, [messageOf("again", toSeriesId(series, 0))]);
-    const { outcomes } = await one.append(log, [messageOf("again"), messageOf("other")], { series, first: 0, signal });
+    const { outcomes: [again] } = await append(other, log, [messageOf("again", toGeneratedId(session, 0))]);
+    const { outcomes } = await one.append(log, [messageOf("again"), messageOf("other")], {
+      session,
+      sequence: 0,
+      signal,
+    });
     assertEquals(outcomes[0], { cursor: again!.cursor, duplicate: true });
-    const { outcomes: [known] } = await append(other, log, [messageOf("other", toSeriesId(series, 1))]);
+    const { outcomes: [known] } = await append(other, log, [messageOf("other", toGeneratedId(session, 1))]);
     assertEquals(known, { cursor: outcomes[1]!.cursor, duplicate: true });
     assertEquals(dataOf((await one.read(log, LOG_START, ALL)).messages), ["again", "other"]);
   });
 
-  test("the batches of a series are stored, and of the last one it is known what became of each number", async (nodes) => {
+  test("the batches of a session are stored, and of the last one it is known what became of each number", async (nodes) => {
     const { one, other } = nodes;
-    const log = logOf("series");
-    const series = crypto.randomUUID();
+    const log = logOf("session");
+    const session = crypto.randomUUID();
     const { signal } = new AbortController();
-    await one.append(log, [messageOf(0), messageOf(1)], { series, first: 0, signal });
-    await one.append(log, [messageOf("id", "id")], { series, first: 2, signal });
-    const { outcomes } = await one.append(log, [messageOf(3), messageOf(4)], { series, first: 3, signal });
+    await one.append(log, [messageOf(0), messageOf(1)], { session, sequence: 0, signal });
+    await one.append(log, [messageOf("id", "id")], { session, sequence: 2, signal });
+    const { outcomes } = await one.append(log, [messageOf(3), messageOf(4)], { session, sequence: 3, signal });
     for (const number of [4, 3]) {
-      const again = await append(other, log, [messageOf("again", toSeriesId(series, number))]);
+      const again = await append(other, log, [messageOf("again", toGeneratedId(session, number))]);
       assertEquals(again.outcomes, [{ cursor: outcomes[number - 3]!.cursor, duplicate: true }]);
     }
     assertEquals(dataOf((await one.read(log, LOG_START, ALL)).messages), [0, 1, "id", 3, 4]);
   });
 
-  test("a series goes on when a message was published again before it came", async ({ one, other }) => {
-    const log = logOf("overtaken series");
-    const series = crypto.randomUUID();
+  test("a session goes on when a message was published again before it came", async ({ one, other }) => {
+    const log = logOf("overtaken session");
+    const session = crypto.randomUUID();
     const { signal } = new AbortController();
-    await one.append(log, [messageOf(0)], { series, first: 0, signal });
-    const { outcomes: [again] } = await append(other, log, [messageOf("again", toSeriesId(series, 1))]);
-    const { outcomes } = await one.append(log, [messageOf(1), messageOf(2)], { series, first: 1, signal });
+    await one.append(log, [messageOf(0)], { session, sequence: 0, signal });
+    const { outcomes: [again] } = await append(other, log, [messageOf("again", toGeneratedId(session, 1))]);
+    const { outcomes } = await one.append(log, [messageOf(1), messageOf(2)], { session, sequence: 1, signal });
     assertEquals(outcomes[0], { cursor: again!.cursor, duplicate: true });
-    for (const first of [3, 4]) await one.append(log, [messageOf(first)], { series, first, signal });
+    for (const sequence of [3, 4]) await one.append(log, [messageOf(sequence)], { session, sequence, signal });
     for (const [number, isKnown] of [[1, true], [2, true], [4, true], [5, false]] as const) {
-      const { outcomes: [outcome] } = await append(other, log, [messageOf(number, toSeriesId(series, number))]);
+      const { outcomes: [outcome] } = await append(other, log, [messageOf(number, toGeneratedId(session, number))]);
       assertEquals(outcome!.duplicate, isKnown);
     }
     assertEquals(dataOf((await one.read(log, LOG_START, ALL)).messages), [0, "again", 2, 3, 4, 5]);

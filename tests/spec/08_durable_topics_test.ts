@@ -252,7 +252,7 @@ Deno.test("topics can be a store of one's own, and must name a place", async () 
   const calls: string[] = [];
   const store = {
     capabilities: { maxMessageBytes: 100, maxBatchMessages: 1, maxBatchIds: 1, maxBatchBytes: 100 },
-    append: async () => (calls.push("append"), { epoch: "0".repeat(8), outcomes: [{ cursor: "1".repeat(22) }] }),
+    append: async () => (calls.push("append"), { incarnation: "0".repeat(8), outcomes: [{ cursor: "1".repeat(22) }] }),
     close: async () => void calls.push("close"),
   } as unknown as TopicStore;
   const app = new App({ topics: store });

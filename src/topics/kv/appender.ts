@@ -115,7 +115,7 @@ export class Appender {
       if (isSplit) batch.split();
       const isStored = await this.#store({ batch, life, known, isAgain, signal });
       // Where another life has begun, what is stored in it already is found there.
-      if (isStored) return { epoch: known.epoch, outcomes: batch.outcomes };
+      if (isStored) return { incarnation: known.epoch, outcomes: batch.outcomes };
       ({ isSplit } = batch);
     }
   }

@@ -3,11 +3,11 @@ import {
   type AppendOptions,
   type AppendOutcome,
   type Cursor,
+  type GeneratedId,
   type LogRef,
   type NewMessage,
-  type SeriesPlace,
-  toSeriesId,
-  toSeriesPlace,
+  parseGeneratedId,
+  toGeneratedId,
 } from "../store.ts";
 import { KEYS_PER_READ, type KvCheck, type KvEngine, type KvEntry, type KvSet } from "./engine.ts";
 import { EPOCH_KEY, idKey, idsKey, seriesKey, toCursor } from "./keys.ts";
@@ -47,10 +47,10 @@ export class Batch {
   #isSplit = false;
 
   /** Makes a batch of which nothing is stored. */
-  constructor(log: LogRef, messages: readonly NewMessage[], { series, first }: AppendOptions) {
+  constructor(log: LogRef, messages: readonly NewMessage[], { session, sequence }: AppendOptions) {
     this.log = log;
-    this.series = series;
-    this.first = first;
+    this.series = session;
+    this.first = sequence;
     this.#nameBytes = countKeyBytes(log.name);
     const all = this.#all = messages.map((message, index): Pending => ({ message, index, outcome: undefined }));
     this.#hasIds = messages.some(({ id }) => id !== undefined);
@@ -85,7 +85,7 @@ export class Batch {
 
   /** The id that a message is known by. Undefined where it is known by its batch. */
   idOf({ message: { id }, index }: Pending): string | undefined {
-    return id ?? (this.#isSplit ? toSeriesId(this.series, this.first + index) : undefined);
+    return id ?? (this.#isSplit ? toGeneratedId(this.series, this.first + index) : undefined);
   }
 
   /** How many ids the messages have that are pending. */
@@ -214,7 +214,7 @@ function decode<Value>({ value }: KvEntry): Value {
 }
 
 /** A message that is published again by the id that it had in a series. */
-interface Recalled extends SeriesPlace {
+interface Recalled extends GeneratedId {
   readonly pending: Pending;
 }
 
@@ -282,10 +282,10 @@ export async function findIds(
 /** The messages of a batch that are published again by the ids that they had in series, by series. */
 export function recalledOf({ pending }: Batch): ReadonlyMap<string, readonly Recalled[]> {
   const recalled = pending.flatMap((pending) => {
-    const place = pending.message.id === undefined ? undefined : toSeriesPlace(pending.message.id);
+    const place = pending.message.id === undefined ? undefined : parseGeneratedId(pending.message.id);
     return place ? [{ pending, ...place }] : [];
   });
-  return Map.groupBy(recalled, ({ series }) => series);
+  return Map.groupBy(recalled, ({ session }) => session);
 }
 
 /**
@@ -325,8 +325,8 @@ export function findRecalled(
 /** Notes where messages of a series are. Gives whether it is known of all, so that the series brings none of them later. */
 function noteRecalled(messages: readonly Recalled[], entry: KvEntry | undefined): boolean {
   let isKnown = true;
-  for (const { pending, number } of messages) {
-    const place = entry && placeInSeries(entry, number);
+  for (const { pending, sequence } of messages) {
+    const place = entry && placeInSeries(entry, sequence);
     if (place === undefined) isKnown = false;
     else if (place !== "none") pending.outcome = { cursor: place, duplicate: true };
   }

@@ -89,10 +89,10 @@ export class Bells {
   }
 
   /** This process has written a log. */
-  ring(name: string, { epoch, outcomes }: AppendResult): void {
+  ring(name: string, { incarnation, outcomes }: AppendResult): void {
     const watched = this.#watched.get(name);
     // What comes after a place of a life that has ended would never be told of.
-    if (!watched || !this.#options.epoch.isPresent(name, epoch)) return;
+    if (!watched || !this.#options.epoch.isPresent(name, incarnation)) return;
     const newest = outcomes.reduce((newest, { cursor }) => cursor > newest ? cursor : newest, "");
     tell(watched, newest.slice(0, VERSION_LENGTH));
   }

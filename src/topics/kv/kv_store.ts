@@ -5,7 +5,7 @@ import type {
   Cursor,
   LogBounds,
   LogPage,
-  LogPlace,
+  LogPosition,
   LogRef,
   NewMessage,
   ReadLimits,
@@ -88,11 +88,11 @@ export class KvStore implements TopicStore {
 
   /** Reads what comes after a place. */
   read(log: LogRef, after: Cursor, limits: ReadLimits): Promise<LogPage> {
-    return (limits.isUrgent ? this.#endReader : this.#reader).read(log, after, limits);
+    return (limits.isLive ? this.#endReader : this.#reader).read(log, after, limits);
   }
 
   /** The place before the first message of a time. */
-  seek(log: LogRef, time: Date): Promise<LogPlace> {
+  seek(log: LogRef, time: Date): Promise<LogPosition> {
     return this.#reader.seek(log, time);
   }
 

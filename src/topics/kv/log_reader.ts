@@ -4,7 +4,7 @@ import {
   LOG_START,
   type LogBounds,
   type LogPage,
-  type LogPlace,
+  type LogPosition,
   type LogRef,
   type ReadLimits,
   type StoredMessage,
@@ -87,45 +87,50 @@ export class KvLogReader {
       const { changes } = this.#epoch;
       const [head, low, entry] = await this.#connection.use((engine) => engine.get(keys), signal);
       const life = this.#epoch.observe(entry, changes);
-      if (life) return { epoch: epochOf(name, life), ...toEnds(head, low) };
+      if (life) return { incarnation: epochOf(name, life), ...toEnds(head, low) };
       await this.#epoch.current(signal);
     }
   }
 
   /** Messages after a place. What is too old is passed over, whether it has been removed or not. */
   async read(log: LogRef, after: Cursor, limits: ReadLimits): Promise<LogPage> {
-    let low = LOG_START;
-    let epoch: string | undefined;
+    let lowWatermark = LOG_START;
+    let incarnation: string | undefined;
     for (let from = after;;) {
       const page = await this.frames(log.name, from, { ...limits, maxFrames: MAX_FRAMES });
       // Another life has begun after the pages before.
-      if (page.epoch !== (epoch ??= page.epoch)) return await this.read(log, after, limits);
-      if (page.low > low) low = page.low;
+      if (page.incarnation !== (incarnation ??= page.incarnation)) return await this.read(log, after, limits);
+      if (page.lowWatermark > lowWatermark) lowWatermark = page.lowWatermark;
       const messages: StoredMessage[] = [];
       for (const { key, value } of page.frames) {
         const version = key.at(-1)!;
         const frame = decodeFrame(value);
         if (messages.length === 0 && this.#isTooOld(frame.time, log)) {
-          if (endOf(version) > low) low = endOf(version);
+          if (endOf(version) > lowWatermark) lowWatermark = endOf(version);
         } else if (!addMessages(messages, version, frame, after, limits)) break;
       }
       if (messages.length === 0 && !page.isEnd) {
-        from = low;
+        from = lowWatermark;
         continue;
       }
-      return { epoch, low, head: page.head > low ? page.head : low, messages };
+      return {
+        incarnation,
+        lowWatermark,
+        highWatermark: page.highWatermark > lowWatermark ? page.highWatermark : lowWatermark,
+        messages,
+      };
     }
   }
 
   /** The place before the first message of a time, or of any that is not too old. */
-  async seek(log: LogRef, time: Date): Promise<LogPlace> {
-    const { epoch, low, head } = await this.bounds(log);
+  async seek(log: LogRef, time: Date): Promise<LogPosition> {
+    const { incarnation, lowWatermark, highWatermark } = await this.bounds(log);
     const isWanted = ({ value }: KvEntry) => {
       const frame = measureFrame(value);
       return frame.time >= time.getTime() && !this.#isTooOld(frame.time, log);
     };
     // Frames up to `before` are not wanted, those after `last` are.
-    let [before, last] = [toVersion(low), toVersion(head)];
+    let [before, last] = [toVersion(lowWatermark), toVersion(highWatermark)];
     let probe = before;
     while (before < last) {
       const { frames: [frame] } = await this.frames(log.name, endOf(toText(probe)), { maxFrames: 1 });
@@ -134,7 +139,7 @@ export class KvLogReader {
       else before = version;
       probe = (before + last) / 2n;
     }
-    return { epoch, cursor: before === 0n ? LOG_START : endOf(toText(before)) };
+    return { incarnation, cursor: before === 0n ? LOG_START : endOf(toText(before)) };
   }
 
   /**
@@ -153,18 +158,18 @@ export class KvLogReader {
     const length = framesPrefix(name).length;
     for (;;) {
       const { known } = this.#epoch;
-      const epoch = known ? epochOf(name, known) : (await this.bounds({ name }, signal)).epoch;
+      const incarnation = known ? epochOf(name, known) : (await this.bounds({ name }, signal)).incarnation;
       const { entries, limit, begin } = await this.#list(name, after, limits, signal);
       const found = entries.filter(({ key }) => isVersion(key[length]!));
       this.#sizes.note(name, found, begin);
       const isAll = entries.length < limit;
       const find = (key: readonly string[]) => entries.find((entry) => entry.key.at(-1) === key.at(-1));
       const head = isAll ? find(headKey(name)) : undefined;
-      const bounds = head && new TextDecoder().decode(head.value) === epoch
-        ? { epoch, ...toEnds(head, find(lowKey(name))) }
+      const bounds = head && new TextDecoder().decode(head.value) === incarnation
+        ? { incarnation, ...toEnds(head, find(lowKey(name))) }
         : await this.bounds({ name }, signal);
-      if (bounds.epoch !== epoch) continue;
-      const frames = found.filter(({ key }) => endOf(key[length]!) > bounds.low);
+      if (bounds.incarnation !== incarnation) continue;
+      const frames = found.filter(({ key }) => endOf(key[length]!) > bounds.lowWatermark);
       return { ...bounds, frames, isEnd: isAll || found.length < entries.length };
     }
   }
@@ -219,10 +224,10 @@ function sizeOf(messages: readonly StoredMessage[]): number {
   return messages.reduce((sum, { bytes }) => sum + bytes, 0);
 }
 
-function toEnds(head: KvEntry | undefined, low: KvEntry | undefined): Omit<LogBounds, "epoch"> {
+function toEnds(head: KvEntry | undefined, low: KvEntry | undefined): Omit<LogBounds, "incarnation"> {
   const lowest = low ? new TextDecoder().decode(low.value) : LOG_START;
   const highest = head ? endOf(head.version) : LOG_START;
-  return { low: lowest, head: highest > lowest ? highest : lowest };
+  return { lowWatermark: lowest, highWatermark: highest > lowest ? highest : lowest };
 }
 
 function isVersion(text: string): boolean {

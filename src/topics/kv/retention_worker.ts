@@ -338,12 +338,12 @@ export class Trimmer {
     let plan = known?.isOf(life.text, policy) ? known : new TrimPlan(life.text, policy);
     for (;;) {
       const page = await this.#frames(name, plan.end, {});
-      if (page.head < plan.end) {
+      if (page.highWatermark < plan.end) {
         // The database was set back.
         plan = new TrimPlan(life.text, policy);
         continue;
       }
-      plan.dropUpTo(page.low);
+      plan.dropUpTo(page.lowWatermark);
       for (const { key, value } of page.frames) {
         const end = endOf(key.at(-1)!);
         // Another round of the same log may have come further meanwhile.
@@ -366,7 +366,7 @@ export class Trimmer {
     for (let refusals = 0; low && refusals < MAX_REFUSALS && await mayGoOn();) {
       const page = await this.#frames(name, low.place, { maxFrames: perWrite });
       const ends = page.frames.map(({ key }) => endOf(key.at(-1)!)).filter((place) => place <= end);
-      if (ends.length === 0 && page.low <= low.place) return this.#plans.get(name)?.dropUpTo(end);
+      if (ends.length === 0 && page.lowWatermark <= low.place) return this.#plans.get(name)?.dropUpTo(end);
       // Where there are none, somebody else has removed what was found.
       const doomed = page.frames.slice(0, Math.min(ends.length, perWrite)).map(({ key }) => key);
       const next: LowPlace | undefined = doomed.length > 0

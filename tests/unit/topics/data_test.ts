@@ -9,7 +9,7 @@ function roundTrip(data: unknown): unknown {
   return decodeMessage(stored, "01234567").data;
 }
 
-Deno.test("A message has an id of epoch and cursor, its type, its data and its time", () => {
+Deno.test("A message has an id of incarnation and cursor, its type, its data and its time", () => {
   const stored = { cursor: CURSOR, type: "kind", data: '{"price":3}', bytes: 11, time: 5 };
   assertEquals(decodeMessage(stored, "01234567"), {
     id: `01234567-${CURSOR}`,

@@ -9,27 +9,33 @@ const LOG = logOf("numbers");
 Deno.test("Readings of the same place at the same time are one, and later ones see what came since", async () => {
   const store = new FaultyStore(new MemoryStore());
   const reader = new LogReader<number>(() => store, LOG);
-  const { low } = await reader.bounds();
+  const { lowWatermark } = await reader.bounds();
   await append(store, LOG, [messageOf(1)]);
-  const [first, same, own] = await Promise.all([reader.readShared(low), reader.readShared(low), reader.readEnd(low)]);
+  const [first, same, own] = await Promise.all([
+    reader.readShared(lowWatermark),
+    reader.readShared(lowWatermark),
+    reader.readEnd(lowWatermark),
+  ]);
   assertStrictEquals(first, same);
   assertEquals([own, store.reads], [first, 2]);
   await append(store, LOG, [messageOf(2)]);
-  const later = await reader.readShared(low);
+  const later = await reader.readShared(lowWatermark);
   assertEquals(later.messages.map(({ data }) => data), [1, 2]);
-  assertEquals([later.sizes, later.head], [[1, 1], later.messages[1]!.id]);
+  assertEquals([later.sizes, later.highWatermark], [[1, 1], later.messages[1]!.id]);
 });
 
 Deno.test("A reading that failed is tried again", async () => {
   const store = new FaultyStore(new MemoryStore());
   const reader = new LogReader<number>(() => store, LOG);
-  const { low } = await reader.bounds();
+  const { lowWatermark } = await reader.bounds();
   store.faults = {
     beforeRead: () => {
       throw new Error("Cannot reach the store");
     },
   };
-  for (let turn = 0; turn < 2; turn++) await assertRejects(() => reader.readShared(low), Error, "Cannot reach");
+  for (let turn = 0; turn < 2; turn++) {
+    await assertRejects(() => reader.readShared(lowWatermark), Error, "Cannot reach");
+  }
   store.faults = {};
-  assertEquals((await reader.readShared(low)).messages, []);
+  assertEquals((await reader.readShared(lowWatermark)).messages, []);
 });

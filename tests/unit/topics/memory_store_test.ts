@@ -50,35 +50,35 @@ Deno.test("A clock that is set back does not change the order of times", async (
 Deno.test("Beyond its size, a store in memory drops the logs that were not appended to for longest", async () => {
   const store = new MemoryStore({ maxBytes: 110_000 });
   const data = "x".repeat(20_000);
-  const epochs = new Map<string, string>();
+  const incarnations = new Map<string, string>();
   for (const name of ["a", "b", "c", "a", "d", "e"]) {
-    epochs.set(name, (await append(store, logOf(name), [messageOf(data)])).epoch);
+    incarnations.set(name, (await append(store, logOf(name), [messageOf(data)])).incarnation);
   }
   // Six messages do not fit: the log that is in the way is "b".
   for (const [name, kept] of [["a", 2], ["c", 1], ["d", 1], ["e", 1]] as const) {
-    const { epoch, messages } = await store.read(logOf(name), LOG_START, ALL);
-    assertEquals([messages.length, epoch], [kept, epochs.get(name)!], name);
+    const { incarnation, messages } = await store.read(logOf(name), LOG_START, ALL);
+    assertEquals([messages.length, incarnation], [kept, incarnations.get(name)!], name);
   }
-  const { epoch, messages } = await store.read(logOf("b"), LOG_START, ALL);
+  const { incarnation, messages } = await store.read(logOf("b"), LOG_START, ALL);
   assertEquals(messages, []);
-  assertNotEquals(epoch, epochs.get("b"));
+  assertNotEquals(incarnation, incarnations.get("b"));
 });
 
 Deno.test("A log that is larger than the whole store loses its oldest messages", async () => {
   const store = new MemoryStore({ maxBytes: 50_000 });
   for (let data = 0; data < 1000; data++) await append(store, logOf("a"), [messageOf(data)]);
-  const { messages, epoch, low } = await store.read(logOf("a"), LOG_START, ALL);
+  const { messages, incarnation, lowWatermark } = await store.read(logOf("a"), LOG_START, ALL);
   assert(messages.length > 100 && messages.length < 250, `${messages.length} messages`);
   assertEquals(dataOf(messages).at(-1), 999);
-  assert(low > LOG_START);
-  assertEquals((await store.bounds(logOf("a"))).epoch, epoch);
+  assert(lowWatermark > LOG_START);
+  assertEquals((await store.bounds(logOf("a"))).incarnation, incarnation);
 });
 
 Deno.test("Logs that are but looked at do not fill the store", async () => {
   const store = new MemoryStore({ maxBytes: 100_000 });
-  const { epoch } = await store.bounds(logOf("0"));
+  const { incarnation } = await store.bounds(logOf("0"));
   for (let number = 1; number < 1000; number++) await store.bounds(logOf(`${number}`));
-  assertNotEquals((await store.bounds(logOf("0"))).epoch, epoch);
+  assertNotEquals((await store.bounds(logOf("0"))).incarnation, incarnation);
 });
 
 Deno.test("What is too old goes from memory also when nobody uses the store, by a timer that holds up nothing", async () => {
@@ -97,7 +97,7 @@ Deno.test("What is too old goes from memory also when nobody uses the store, by 
     Deno.unrefTimer = (id) => void unrefs.push(id);
     await append(store, logOf("ageless"), [messageOf(0)]);
     assertEquals(timers.length, 0);
-    const { epoch } = await append(store, logOf("ageless"), [messageOf(0)]);
+    const { incarnation } = await append(store, logOf("ageless"), [messageOf(0)]);
     await append(store, log, [messageOf("x".repeat(90_000))]);
     await append(store, log, [messageOf(1)]);
     assertEquals(timers.length, 1);
@@ -111,7 +111,7 @@ Deno.test("What is too old goes from memory also when nobody uses the store, by 
     // Nothing but the sweep has made room for this.
     const { messages } = await store.read(logOf("ageless"), LOG_START, ALL);
     await append(store, logOf("new"), [messageOf("x".repeat(90_000))]);
-    assertEquals([messages.length, (await store.bounds(logOf("ageless"))).epoch], [2, epoch]);
+    assertEquals([messages.length, (await store.bounds(logOf("ageless"))).incarnation], [2, incarnation]);
     await append(store, log, [messageOf(2)]);
     assertEquals(timers.length, 3);
   } finally {

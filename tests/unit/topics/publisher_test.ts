@@ -30,7 +30,7 @@ Deno.test("Messages without much data do not fill the memory either while a stor
   await topics.close();
 });
 
-Deno.test("Batches are of one series as long as everybody knows what became of theirs, and no minute passes between them", async () => {
+Deno.test("Batches are of one session as long as everybody knows what became of theirs, and no minute passes between them", async () => {
   const clock = new Clock();
   const store = new FaultyStore(new MemoryStore());
   const appended: AppendOptions[] = [];
@@ -67,10 +67,10 @@ Deno.test("Batches are of one series as long as everybody knows what became of t
   await topic.publish(9);
   await topic.publish(10);
 
-  const continues = appended.map(({ series }, index) => series === appended[index - 1]?.series);
+  const continues = appended.map(({ session }, index) => session === appended[index - 1]?.session);
   assertEquals(continues, [false, true, true, false, true, false, false, true]);
-  assertEquals(appended.map(({ first }) => first), [0, 3, 4, 0, 1, 0, 0, 1]);
-  assertEquals(error.id, `${appended[5]!.series}.0`);
+  assertEquals(appended.map(({ sequence }) => sequence), [0, 3, 4, 0, 1, 0, 0, 1]);
+  assertEquals(error.id, `${appended[5]!.session}.0`);
   await topics.close();
 });
 
@@ -163,11 +163,11 @@ Deno.test("A message that is held for a subscription does not wait longer than o
   });
 });
 
-Deno.test("No series is gone on with after a minute, also where the wall clock was set back meanwhile", async () => {
+Deno.test("No session goes on after a minute, also where the wall clock was set back meanwhile", async () => {
   const clock = new Clock();
   const store = new FaultyStore(new MemoryStore());
-  const series = new Set<string>();
-  store.faults = { beforeAppend: (_, options) => void series.add(options.series) };
+  const sessions = new Set<string>();
+  store.faults = { beforeAppend: (_, options) => void sessions.add(options.session) };
   const topics = new Topics({ openStore: () => store, now: clock.now });
   const topic = topics.topic<number>("numbers");
   await inVirtualTime(new Random(1), async () => {
@@ -178,5 +178,5 @@ Deno.test("No series is gone on with after a minute, also where the wall clock w
     await topic.publish(3);
     await topics.close();
   });
-  assertEquals(series.size, 2);
+  assertEquals(sessions.size, 2);
 });

@@ -1,7 +1,7 @@
 // What operators are told of a store.
 
 import { assertEquals, assertRejects } from "@std/assert";
-import { toId, toPlace } from "../../../src/topics/message.ts";
+import { toId, toPosition } from "../../../src/topics/message.ts";
 import { LOG_START, type LogRef, type TopicStore } from "../../../src/topics/store.ts";
 import { reportTopics } from "../../../src/topics/topic_report.ts";
 import { MemoryStore } from "../../../src/topics/memory_store.ts";
@@ -19,8 +19,11 @@ Deno.test("A report counts what is kept, and tells how far behind a reader is", 
   const store = prepared.open();
   const append = async (name: string, data: string) => {
     const message = { id: undefined, type: undefined, data, bytes: data.length };
-    const { epoch, outcomes } = await store.append(log(name), [message], { series: crypto.randomUUID(), first: 0 });
-    return toId(epoch, outcomes[0]!.cursor);
+    const { incarnation, outcomes } = await store.append(log(name), [message], {
+      session: crypto.randomUUID(),
+      sequence: 0,
+    });
+    return toId(incarnation, outcomes[0]!.cursor);
   };
   const gone = await append("b", "1");
   time += 50 * SECOND;
@@ -40,9 +43,9 @@ Deno.test("A report counts what is kept, and tells how far behind a reader is", 
   assertEquals([b!.messages, b!.oldest?.getTime(), b!.newest?.getTime()], [2, time - 15 * SECOND, time - 10 * SECOND]);
   assertEquals(b!.lag, { messages: 1, gap: undefined });
 
-  const early = toId(toPlace(first).epoch, "0".repeat(22));
+  const early = toId(toPosition(first).incarnation, "0".repeat(22));
   assertEquals((await reportTopics(store, early))[1]!.lag, { messages: 2, gap: "retention" });
-  const ahead = toId(toPlace(first).epoch, "f".repeat(22));
+  const ahead = toId(toPosition(first).incarnation, "f".repeat(22));
   assertEquals((await reportTopics(store, ahead))[1]!.lag, { messages: 0, gap: "ahead" });
 
   time += 600 * SECOND;
@@ -56,8 +59,8 @@ Deno.test("A topic that cannot be read does not keep a report from the others; a
   const message = { id: undefined, type: undefined, data: "1", bytes: 1 };
   const heads: string[] = [];
   for (const name of ["a", "b", "c"]) {
-    const { epoch, outcomes } = await store.append(log(name), [message], { series: name, first: 0 });
-    heads.push(toId(epoch, outcomes[0]!.cursor));
+    const { incarnation, outcomes } = await store.append(log(name), [message], { session: name, sequence: 0 });
+    heads.push(toId(incarnation, outcomes[0]!.cursor));
   }
   const failing = (error: Error): TopicStore => {
     const read: TopicStore["read"] = async (log, after, limits) => {
@@ -79,8 +82,8 @@ Deno.test("More topics than are listed at once are listed", async () => {
   const names = Array.from({ length: 101 }, (_, index) => `topic ${`${index}`.padStart(3, "0")}`);
   for (const name of names) {
     await store.append(log(name), [{ id: undefined, type: undefined, data: "1", bytes: 1 }], {
-      series: name,
-      first: 0,
+      session: name,
+      sequence: 0,
     });
   }
   assertEquals((await reportTopics(store, undefined)).map(({ name }) => name), names);

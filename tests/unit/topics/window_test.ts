@@ -3,8 +3,8 @@ import type { LogSlice } from "../../../src/topics/log_reader.ts";
 import { toId, type TopicMessage } from "../../../src/topics/message.ts";
 import { Window } from "../../../src/topics/tail.ts";
 
-function idOf(number: number, epoch = "aaaaaaaa"): string {
-  return toId(epoch, number.toString(16).padStart(22, "0"));
+function idOf(number: number, incarnation = "aaaaaaaa"): string {
+  return toId(incarnation, number.toString(16).padStart(22, "0"));
 }
 
 function messageOf(number: number): TopicMessage<number> {
@@ -14,8 +14,8 @@ function messageOf(number: number): TopicMessage<number> {
 /** Messages of the numbers, each of so many bytes, from a log that keeps what is after `low`. */
 function sliceOf(numbers: readonly number[], { size = 1, low = 0 } = {}): LogSlice<number> {
   return {
-    low: idOf(low),
-    head: idOf(numbers.at(-1) ?? low),
+    lowWatermark: idOf(low),
+    highWatermark: idOf(numbers.at(-1) ?? low),
     messages: numbers.map(messageOf),
     sizes: numbers.map(() => size),
   };
@@ -79,7 +79,7 @@ Deno.test("It has nothing to say of another life of the log", () => {
   const window = new Window<number>(idOf(1), 10, 1000);
   const other = idOf(1, "00000000");
   assertEquals([window.after(other), window.covers(other)], [undefined, false]);
-  assertEquals(window.isContinuedBy({ ...sliceOf([]), head: other, low: other }), false);
+  assertEquals(window.isContinuedBy({ ...sliceOf([]), highWatermark: other, lowWatermark: other }), false);
 });
 
 Deno.test("It is continued by what was read at its end, unless some of that is no longer kept", () => {

@@ -1,7 +1,7 @@
 // What becomes of batches when others write at the same time, and when replies are lost.
 
 import { assert, assertEquals, assertNotEquals } from "@std/assert";
-import { LOG_START, type TopicStore, toSeriesId } from "../../../../src/topics/store.ts";
+import { LOG_START, toGeneratedId, type TopicStore } from "../../../../src/topics/store.ts";
 import { type KvEngine, type KvKey, type KvWrite, toEngine } from "../../../../src/topics/kv/engine.ts";
 import { EPOCH_KEY, idsKey, lifeKey, seriesKey } from "../../../../src/topics/kv/keys.ts";
 import { KvStore } from "../../../../src/topics/kv/kv_store.ts";
@@ -77,8 +77,8 @@ test("a node that is always overtaken gets its batch in nevertheless, in its ord
     if (isGuarded(write)) await append(other, LOG, [messageOf("quick", `quick ${overtaken++}`)]);
     return await proceed();
   };
-  const series = crypto.randomUUID();
-  const { outcomes } = await meddled.append(LOG, numbers(0, 40), { series, first: 0 });
+  const session = crypto.randomUUID();
+  const { outcomes } = await meddled.append(LOG, numbers(0, 40), { session, sequence: 0 });
   assert(overtaken > 0);
   for (const { checks = [] } of writes) assert(checks.length <= 10);
   const { messages } = await other.read(LOG, LOG_START, ALL);
@@ -86,7 +86,7 @@ test("a node that is always overtaken gets its batch in nevertheless, in its ord
   assertEquals(dataOf(own), Array.from({ length: 40 }, (_, index) => index));
   assertEquals(outcomes, own.map(({ cursor }) => ({ cursor, duplicate: false })));
   for (const [index, { message }] of numbers(0, 40).map((message, index) => [index, { message }] as const)) {
-    const again = await append(other, LOG, [{ ...message, id: message.id ?? toSeriesId(series, index) }]);
+    const again = await append(other, LOG, [{ ...message, id: message.id ?? toGeneratedId(session, index) }]);
     assertEquals(again.outcomes, [{ cursor: outcomes[index]!.cursor, duplicate: true }]);
   }
 });
@@ -145,8 +145,8 @@ test("a batch whose reply is lost is found, and nothing is written after it", as
     isLost = false;
     const messages = [0, 1].map((number) => messageOf(number, ids[number]));
     const { outcomes } = await append(meddled, LOG, messages);
-    const { head } = await other.bounds(LOG);
-    assertEquals(outcomes[1], { cursor: head, duplicate: false });
+    const { highWatermark } = await other.bounds(LOG);
+    assertEquals(outcomes[1], { cursor: highWatermark, duplicate: false });
   }
   assertEquals(writes.filter(({ append }) => append).length, 4);
 });
@@ -169,13 +169,15 @@ test("an attempt that is carried out when it was given up long ago has no effect
 
 test("a batch of a series is one write, and an earlier one has no effect any more", async (setting) => {
   const { meddled, other, writes } = setting;
-  const series = crypto.randomUUID();
+  const session = crypto.randomUUID();
   const proceedings: (() => Promise<string | undefined>)[] = [];
   setting.meddle = (write, proceed) => {
     if (write.append) proceedings.push(proceed);
     return proceed();
   };
-  for (let first = 0; first < 5; first++) await meddled.append(LOG, [messageOf(first)], { series, first });
+  for (let sequence = 0; sequence < 5; sequence++) {
+    await meddled.append(LOG, [messageOf(sequence)], { session, sequence });
+  }
   assertEquals(writes.filter(({ append }) => append).length, 5);
   for (const proceed of proceedings) assertEquals(await proceed(), undefined);
   assertEquals(dataOf((await other.read(LOG, LOG_START, ALL)).messages), [0, 1, 2, 3, 4]);
@@ -183,39 +185,39 @@ test("a batch of a series is one write, and an earlier one has no effect any mor
 
 test("a number that no message of a series has yet hides none that it will have, nor one whose reply is lost", async (setting) => {
   const { meddled, other } = setting;
-  const series = crypto.randomUUID();
+  const session = crypto.randomUUID();
   let isLost = false;
   setting.meddle = async (write, proceed) => {
     const version = await proceed();
     if (isLost || !write.append) return version;
     isLost = true;
-    await append(other, LOG, [messageOf("early", toSeriesId(series, 2))]);
+    await append(other, LOG, [messageOf("early", toGeneratedId(session, 2))]);
     throw new Error("The reply was lost");
   };
-  const { outcomes } = await meddled.append(LOG, [messageOf(0), messageOf(1)], { series, first: 0 });
+  const { outcomes } = await meddled.append(LOG, [messageOf(0), messageOf(1)], { session, sequence: 0 });
   assertEquals(outcomes.map(({ duplicate }) => duplicate), [false, false]);
-  const { outcomes: [again] } = await append(other, LOG, [messageOf("again", toSeriesId(series, 1))]);
+  const { outcomes: [again] } = await append(other, LOG, [messageOf("again", toGeneratedId(session, 1))]);
   assertEquals(again, { cursor: outcomes[1]!.cursor, duplicate: true });
   // Whoever makes ids up keeps no message of others from being stored.
-  const { outcomes: [own] } = await meddled.append(LOG, [messageOf(2)], { series, first: 2 });
+  const { outcomes: [own] } = await meddled.append(LOG, [messageOf(2)], { session, sequence: 2 });
   assertEquals(own!.duplicate, false);
   assertEquals(dataOf((await other.read(LOG, LOG_START, ALL)).messages), [0, 1, "early", 2]);
 });
 
 test("a series that the database has forgotten goes on", async ({ meddled, kv }) => {
-  const series = crypto.randomUUID();
-  for (const [first, numbers] of [[0, [0, 1]], [2, [2]], [3, [3, 4]]] as const) {
-    await meddled.append(LOG, numbers.map((number) => messageOf(number)), { series, first });
-    await kv.delete(seriesKey(LOG.name, series) as string[]);
+  const session = crypto.randomUUID();
+  for (const [sequence, numbers] of [[0, [0, 1]], [2, [2]], [3, [3, 4]]] as const) {
+    await meddled.append(LOG, numbers.map((number) => messageOf(number)), { session, sequence });
+    await kv.delete(seriesKey(LOG.name, session) as string[]);
   }
   assertEquals(dataOf((await meddled.read(LOG, LOG_START, ALL)).messages), [0, 1, 2, 3, 4]);
 });
 
 test("of a series that another node has begun it is read first what has been, and written once", async (setting) => {
   const { meddled, other, writes } = setting;
-  const series = crypto.randomUUID();
-  await other.append(LOG, [messageOf(0)], { series, first: 0 });
-  await meddled.append(LOG, [messageOf(1)], { series, first: 1 });
+  const session = crypto.randomUUID();
+  await other.append(LOG, [messageOf(0)], { session, sequence: 0 });
+  await meddled.append(LOG, [messageOf(1)], { session, sequence: 1 });
   assertEquals(writes.filter(({ append }) => append).length, 1);
   assertEquals(dataOf((await other.read(LOG, LOG_START, ALL)).messages), [0, 1]);
 });
@@ -224,14 +226,14 @@ test("messages of series that are published again are looked for together", asyn
   const { meddled, other, writes } = setting;
   const [stored, lost] = [crypto.randomUUID(), crypto.randomUUID()];
   const { outcomes } = await other.append(LOG, [0, 1, 2].map((number) => messageOf(number)), {
-    series: stored,
-    first: 0,
+    session: stored,
+    sequence: 0,
   });
   // The life of the database is known before: of a log without messages nothing else tells it.
   await meddled.bounds(logOf("empty"));
   const [reads, before] = [setting.reads, writes.length];
   const again = [stored, lost].flatMap((series) =>
-    [0, 1, 2].map((number) => messageOf(number, toSeriesId(series, number)))
+    [0, 1, 2].map((number) => messageOf(number, toGeneratedId(series, number)))
   );
   const result = await append(meddled, LOG, again);
   assertEquals(result.outcomes.slice(0, 3), outcomes.map(({ cursor }) => ({ cursor, duplicate: true })));
@@ -242,7 +244,10 @@ test("messages of series that are published again are looked for together", asyn
 
 test("of however many series ids are made up, each message is stored once, within the checks of a write", async (setting) => {
   const { meddled, other, writes } = setting;
-  const batch = Array.from({ length: 256 }, (_, number) => messageOf(number, toSeriesId(crypto.randomUUID(), number)));
+  const batch = Array.from(
+    { length: 256 },
+    (_, number) => messageOf(number, toGeneratedId(crypto.randomUUID(), number)),
+  );
   const { outcomes } = await append(meddled, LOG, batch);
   assertEquals(outcomes.filter(({ duplicate }) => duplicate), []);
   const again = await append(other, LOG, batch);
@@ -264,11 +269,11 @@ for (const [what, character] of [["three bytes", "日"], ["a zero byte", "\0"]] 
 
 Deno.test("Appending: where the database was lost and made anew, what a log keeps is written again", async () => {
   const { store, lose } = losableStore();
-  const series = crypto.randomUUID();
-  const before = await store.append(LOG, [messageOf("before")], { series, first: 0 });
+  const session = crypto.randomUUID();
+  const before = await store.append(LOG, [messageOf("before")], { session, sequence: 0 });
   lose();
-  const after = await store.append(LOG, [messageOf("after")], { series, first: 1 });
-  assertNotEquals(after.epoch, before.epoch);
+  const after = await store.append(LOG, [messageOf("after")], { session, sequence: 1 });
+  assertNotEquals(after.incarnation, before.incarnation);
   assertEquals(await store.list(), [LOG]);
   assertEquals(dataOf((await store.read(LOG, LOG_START, ALL)).messages), ["after"]);
   await store.close();
@@ -281,16 +286,16 @@ Deno.test("Appending: what is stored in a database made anew is of its life, who
     if (isHeld && append?.prefix.at(-1) === "slow") await held.promise;
   });
   const [slow, quick] = [logOf("slow"), logOf("quick")];
-  const series = crypto.randomUUID();
-  await store.append(slow, [messageOf("before")], { series, first: 0 });
+  const session = crypto.randomUUID();
+  await store.append(slow, [messageOf("before")], { session, sequence: 0 });
   lose();
   isHeld = true;
-  const appending = store.append(slow, [messageOf("after")], { series, first: 1 });
+  const appending = store.append(slow, [messageOf("after")], { session, sequence: 1 });
   await append(store, quick, [messageOf("found out")]);
   held.resolve();
-  const { epoch } = await appending;
-  const { epoch: current, messages } = await store.read(slow, LOG_START, ALL);
-  assertEquals([epoch, dataOf(messages)], [current, ["after"]]);
+  const { incarnation } = await appending;
+  const { incarnation: current, messages } = await store.read(slow, LOG_START, ALL);
+  assertEquals([incarnation, dataOf(messages)], [current, ["after"]]);
   assertEquals((await store.list()).map(({ name }) => name), ["quick", "slow"]);
   await store.close();
 });
@@ -300,10 +305,10 @@ for (const id of [undefined, "id"]) {
   Deno.test(`Appending: ${what} is of the life of a database made anew`, async () => {
     const { store, elsewhere, lose } = losableStore();
     await append(store, LOG, [messageOf("before", "before")]);
-    const { epoch } = await elsewhere.bounds(LOG);
+    const { incarnation } = await elsewhere.bounds(LOG);
     lose();
     const after = await append(store, LOG, [messageOf("after", id)]);
-    assertEquals(after.epoch, epoch);
+    assertEquals(after.incarnation, incarnation);
     await Promise.all([store.close(), elsewhere.close()]);
   });
 }
@@ -311,20 +316,23 @@ for (const id of [undefined, "id"]) {
 Deno.test("Appending: what is read of a database made anew is of its life, before anybody has found out", async () => {
   const { store, elsewhere, lose } = losableStore();
   await append(store, LOG, [messageOf("before")]);
-  const { epoch } = await append(elsewhere, LOG, [messageOf("after")]);
+  const { incarnation } = await append(elsewhere, LOG, [messageOf("after")]);
   lose();
-  const { epoch: read, messages } = await store.read(LOG, LOG_START, ALL);
-  assertEquals([read, dataOf(messages)], [epoch, ["after"]]);
-  assertEquals((await store.bounds(LOG)).epoch, epoch);
+  const { incarnation: read, messages } = await store.read(LOG, LOG_START, ALL);
+  assertEquals([read, dataOf(messages)], [incarnation, ["after"]]);
+  assertEquals((await store.bounds(LOG)).incarnation, incarnation);
   await Promise.all([store.close(), elsewhere.close()]);
 });
 
 Deno.test("Appending: a log that is empty in a database made anew is of its life, before anybody has found out", async () => {
   const { store, elsewhere, lose } = losableStore();
   await append(store, LOG, [messageOf("before")]);
-  const { epoch } = await elsewhere.bounds(LOG);
+  const { incarnation } = await elsewhere.bounds(LOG);
   lose();
-  assertEquals([(await store.read(LOG, LOG_START, ALL)).epoch, (await store.bounds(LOG)).epoch], [epoch, epoch]);
+  assertEquals([(await store.read(LOG, LOG_START, ALL)).incarnation, (await store.bounds(LOG)).incarnation], [
+    incarnation,
+    incarnation,
+  ]);
   await Promise.all([store.close(), elsewhere.close()]);
 });
 
@@ -338,7 +346,7 @@ Deno.test("Appending: where the entry of the life is not there, another life beg
   await lost.write({ deletes: [lifeKey(new TextDecoder().decode(life!.value))] });
   await store.trim(log);
   const after = await append(store, log, [messageOf("e")]);
-  assertNotEquals(after.epoch, before.epoch);
+  assertNotEquals(after.incarnation, before.incarnation);
   assertEquals(dataOf((await store.read(log, LOG_START, ALL)).messages), ["a", "b", "c", "d", "e"]);
   await store.trim(log);
   assertEquals(dataOf((await store.read(log, LOG_START, ALL)).messages), ["e"]);
@@ -348,11 +356,14 @@ Deno.test("Appending: where the entry of the life is not there, another life beg
 Deno.test("Appending: a message that is found in a database made anew has its id of there", async () => {
   const { store, elsewhere, lose } = losableStore();
   await append(store, LOG, [messageOf("before")]);
-  const series = crypto.randomUUID();
-  const stored = await elsewhere.append(LOG, [messageOf("message")], { series, first: 0 });
+  const session = crypto.randomUUID();
+  const stored = await elsewhere.append(LOG, [messageOf("message")], { session, sequence: 0 });
   lose();
-  const again = await append(store, LOG, [messageOf("message", toSeriesId(series, 0))]);
-  assertEquals(again, { epoch: stored.epoch, outcomes: [{ cursor: stored.outcomes[0]!.cursor, duplicate: true }] });
+  const again = await append(store, LOG, [messageOf("message", toGeneratedId(session, 0))]);
+  assertEquals(again, {
+    incarnation: stored.incarnation,
+    outcomes: [{ cursor: stored.outcomes[0]!.cursor, duplicate: true }],
+  });
   await Promise.all([store.close(), elsewhere.close()]);
 });
 
@@ -367,12 +378,12 @@ for (const isFoundOut of [false, true]) {
     });
     // Their keys do not fit one write.
     const batch = Array.from({ length: 200 }, (_, index) => messageOf(index, "日".repeat(240) + index));
-    const { epoch } = await append(store, logOf("long"), batch);
+    const { incarnation } = await append(store, logOf("long"), batch);
     assert(writes > 2);
     const numbers: unknown[] = [];
     for (let place = LOG_START; numbers.length < batch.length;) {
       const page = await store.read(logOf("long"), place, ALL);
-      assertEquals([page.epoch, page.messages.length > 0], [epoch, true]);
+      assertEquals([page.incarnation, page.messages.length > 0], [incarnation, true]);
       numbers.push(...dataOf(page.messages));
       place = page.messages.at(-1)!.cursor;
     }

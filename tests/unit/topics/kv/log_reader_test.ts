@@ -13,7 +13,7 @@ import { Random } from "../../support/random.ts";
 import { losableStore } from "./losable_store.ts";
 
 const LOG = logOf("orders");
-const AT_END: ReadLimits = { ...READ_LIMITS, isUrgent: true };
+const AT_END: ReadLimits = { ...READ_LIMITS, isLive: true };
 
 Deno.test("However much lies before the beginning of a log and was not removed, what comes after it is read", async () => {
   const { lost, store, elsewhere } = losableStore();
@@ -22,7 +22,7 @@ Deno.test("However much lies before the beginning of a log and was not removed, 
   const low = messages.at(-1)!.cursor;
   await lost.write({ sets: [{ key: lowKey("orders"), value: new TextEncoder().encode(low) }] });
   const page = await store.read(LOG, LOG_START, ALL);
-  assertEquals([page.low, dataOf(page.messages)[0]], [low, messages.length]);
+  assertEquals([page.lowWatermark, dataOf(page.messages)[0]], [low, messages.length]);
   await Promise.all([store.close(), elsewhere.close()]);
 });
 
@@ -39,9 +39,9 @@ Deno.test("Where a database is lost while messages that are too old are passed o
     return anew.list(from, to, limit);
   };
   const page = await store.read(log, LOG_START, ALL);
-  const { epoch, head } = await elsewhere.bounds(log);
+  const { incarnation, highWatermark } = await elsewhere.bounds(log);
   assertEquals(reads, 2);
-  assertEquals([page.epoch, page.head], [epoch, head]);
+  assertEquals([page.incarnation, page.highWatermark], [incarnation, highWatermark]);
   await Promise.all([store.close(), elsewhere.close()]);
 });
 
@@ -56,7 +56,7 @@ Deno.test("Where a database is lost between the two reads of a page, nothing of 
     return entries;
   };
   const page = await store.read(LOG, LOG_START, ALL);
-  assertEquals([dataOf(page.messages), page.epoch], [["anew"], (await elsewhere.bounds(LOG)).epoch]);
+  assertEquals([dataOf(page.messages), page.incarnation], [["anew"], (await elsewhere.bounds(LOG)).incarnation]);
   await Promise.all([store.close(), elsewhere.close()]);
 });
 
@@ -157,11 +157,11 @@ Deno.test("However many readers are far behind, a bound of bytes is on its way, 
     });
     const log = logOf("orders", { bytes: Infinity });
     for (let number = 0; number < 200; number++) await append(store, log, [messageOf("x".repeat(60_000))]);
-    const { head } = await store.bounds(log);
+    const { highWatermark } = await store.bounds(log);
     await readOn(store, log);
     const begin = Date.now();
     const behind = Promise.all(Array.from({ length: 100 }, () => store.read(log, LOG_START, READ_LIMITS)));
-    await store.read(log, head, AT_END);
+    await store.read(log, highWatermark, AT_END);
     assert(Date.now() - begin < 200);
     const pages = await behind;
     assert(Date.now() - begin > 1_000);
@@ -180,8 +180,8 @@ Deno.test("Who reads on at the end waits for nobody, though others who are behin
     const [log, other] = [logOf("orders", { bytes: Infinity }), logOf("other")];
     for (let number = 0; number < 200; number++) await append(store, log, [messageOf("x".repeat(60_000))]);
     await append(store, other, [messageOf("first")]);
-    let { head } = await store.bounds(log);
-    let { head: otherHead } = await store.bounds(other);
+    let { highWatermark } = await store.bounds(log);
+    let { highWatermark: otherHead } = await store.bounds(other);
     await readOn(store, log);
     let isOver = false;
     const behind = Promise.all(Array.from({ length: 200 }, async () => {
@@ -191,7 +191,7 @@ Deno.test("Who reads on at the end waits for nobody, though others who are behin
       await append(store, log, [messageOf(number)]);
       await append(store, other, [messageOf(number)]);
       const begin = Date.now();
-      head = (await store.read(log, head, AT_END)).messages.at(-1)!.cursor;
+      highWatermark = (await store.read(log, highWatermark, AT_END)).messages.at(-1)!.cursor;
       otherHead = (await store.read(other, otherHead, AT_END)).messages.at(-1)!.cursor;
       assert(Date.now() - begin < 500, `it took ${Date.now() - begin} ms`);
     }
@@ -311,14 +311,14 @@ Deno.test("Of a log that somebody reads on as it comes, as much is read to trim 
   const { store, readings } = storeBy(new SimulatedDatabase(new Random(1)), () => Promise.resolve());
   const log = logOf("orders", { count: 100 });
   for (let number = 0; number < 3_000; number++) await append(store, log, [messageOf(number)]);
-  let { head } = await store.bounds(log);
+  let { highWatermark } = await store.bounds(log);
   let isOver = false;
   readings.length = 0;
   const trimming = store.trim(log).then(() => isOver = true);
   let readingsOfEnd = 0;
   while (!isOver) {
     await append(store, log, [messageOf("next")]);
-    head = (await store.read(log, head, AT_END)).messages.at(-1)!.cursor;
+    highWatermark = (await store.read(log, highWatermark, AT_END)).messages.at(-1)!.cursor;
     readingsOfEnd++;
   }
   await trimming;

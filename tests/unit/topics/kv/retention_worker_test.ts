@@ -165,7 +165,7 @@ Deno.test("A removal that comes after one that went further does not have the lo
   const { messages } = await store.read(log, LOG_START, ALL);
   await store.trim(log);
   const page = await store.read(log, LOG_START, ALL);
-  assertEquals([dataOf(page.messages), page.low], [[9], messages[8]!.cursor]);
+  assertEquals([dataOf(page.messages), page.lowWatermark], [[9], messages[8]!.cursor]);
   await Promise.all([store.close(), ahead.close()]);
 });
 
@@ -245,8 +245,8 @@ Deno.test("A log that grows faster than it is read is trimmed, and so are the ot
     await grow();
     await new Promise((resolve) => setTimeout(resolve, 30_000));
     isBusy = false;
-    const { low } = await trimming.bounds(busy);
-    assert(low > LOG_START);
+    const { lowWatermark } = await trimming.bounds(busy);
+    assert(lowWatermark > LOG_START);
     assertEquals((await readAll(trimming, quiet)).length, 10);
     unwatch();
     await Promise.all([trimming.close(), publishing.close()]);

@@ -6,7 +6,7 @@ import { inVirtualTime } from "../../../../faults/simulation/virtual_time.ts";
 import type { KvEngine, KvWrite } from "../../../../src/topics/kv/engine.ts";
 import { EPOCH_KEY } from "../../../../src/topics/kv/keys.ts";
 import { KvStore } from "../../../../src/topics/kv/kv_store.ts";
-import { LOG_START, type StoredMessage, toSeriesId } from "../../../../src/topics/store.ts";
+import { LOG_START, type StoredMessage, toGeneratedId } from "../../../../src/topics/store.ts";
 import { ALL, append, dataOf, logOf, messageOf } from "../../../contract/store_fixture.ts";
 import { Random } from "../../support/random.ts";
 
@@ -35,17 +35,17 @@ function prepare(
 }
 
 async function publish(store: KvStore, ...data: string[]): Promise<string> {
-  let epoch = "";
-  for (const each of data) ({ epoch } = await append(store, LOG, [messageOf(each)]));
-  return epoch;
+  let incarnation = "";
+  for (const each of data) ({ incarnation } = await append(store, LOG, [messageOf(each)]));
+  return incarnation;
 }
 
-async function read(store: KvStore): Promise<{ epoch: string; data: unknown[] }> {
+async function read(store: KvStore): Promise<{ incarnation: string; data: unknown[] }> {
   const messages: StoredMessage[] = [];
   for (;;) {
     const page = await store.read(LOG, messages.at(-1)?.cursor ?? LOG_START, ALL);
     messages.push(...page.messages);
-    if (page.messages.length === 0) return { epoch: page.epoch, data: dataOf(messages) };
+    if (page.messages.length === 0) return { incarnation: page.incarnation, data: dataOf(messages) };
   }
 }
 
@@ -58,7 +58,7 @@ Deno.test("Set back: who publishes notices, and another life begins of which the
   database.lose(backup);
   const after = await publish(store, "e");
   assertNotEquals(after, before);
-  assertEquals(await read(store), { epoch: after, data: ["a", "b", "e"] });
+  assertEquals(await read(store), { incarnation: after, data: ["a", "b", "e"] });
   await store.close();
 });
 
@@ -67,13 +67,13 @@ Deno.test("Set back: a backup that is put back twice is noticed twice", async ()
   const store = open();
   await publish(store, "a");
   const backup = database.backUp();
-  const epochs = [await publish(store, ...LOST)];
+  const incarnations = [await publish(store, ...LOST)];
   for (const data of ["d", "e"]) {
     database.lose(backup);
-    epochs.push(await publish(store, data));
+    incarnations.push(await publish(store, data));
   }
-  assertEquals(new Set(epochs).size, 3);
-  assertEquals(await read(store), { epoch: epochs[2]!, data: ["a", "e"] });
+  assertEquals(new Set(incarnations).size, 3);
+  assertEquals(await read(store), { incarnation: incarnations[2]!, data: ["a", "e"] });
   await store.close();
 });
 
@@ -98,8 +98,8 @@ for (const isAhead of [false, true]) {
       await append(begun, logOf("others"), [messageOf(number)]);
     }
     await woken.promise;
-    const { epoch, data } = await read(store);
-    assertNotEquals(epoch, before);
+    const { incarnation, data } = await read(store);
+    assertNotEquals(incarnation, before);
     assertEquals(data, ["a"]);
     unwatch();
     await Promise.all([store.close(), elsewhere.close(), begun.close()]);
@@ -121,14 +121,14 @@ for (const [what, lost] of [["what was before", LOST], ["its begin alone", []]] 
     await publish(store, "a");
     const backup = database.backUp();
     await publish(store, ...lost);
-    const { epoch: before } = await store.bounds(LOG);
+    const { incarnation: before } = await store.bounds(LOG);
     isCounted = true;
-    const { epoch, outcomes } = await append(store, LOG, LONG.map((id, index) => messageOf(index, id)));
+    const { incarnation, outcomes } = await append(store, LOG, LONG.map((id, index) => messageOf(index, id)));
     assert(parts > LAST_PART);
-    assertNotEquals(epoch, before);
+    assertNotEquals(incarnation, before);
     // What was written first is in the database no more, and comes after the rest.
-    const { data, epoch: present } = await read(store);
-    assertEquals([present, new Set(data), data.length], [epoch, new Set(["a", ...LONG.keys()]), 1 + LONG.length]);
+    const { data, incarnation: present } = await read(store);
+    assertEquals([present, new Set(data), data.length], [incarnation, new Set(["a", ...LONG.keys()]), 1 + LONG.length]);
     assertEquals(outcomes.filter(({ duplicate }) => duplicate), []);
     await store.close();
   });
@@ -151,7 +151,7 @@ Deno.test("Set back: a message whose reply gets lost as it happens is there once
   isNext = true;
   const after = await publish(store, "e");
   assertNotEquals(after, before);
-  assertEquals(await read(store), { epoch: after, data: ["a", "e"] });
+  assertEquals(await read(store), { incarnation: after, data: ["a", "e"] });
   await store.close();
 });
 
@@ -182,8 +182,8 @@ Deno.test("Set back: a message that is found in the life that began because of i
   await store.bounds(LOG);
   const later = await publish(store, "g");
   held.resolve();
-  assertEquals((await found).epoch, later);
-  assertEquals(await read(store), { epoch: later, data: ["a", "e", "f", "g"] });
+  assertEquals((await found).incarnation, later);
+  assertEquals(await read(store), { incarnation: later, data: ["a", "e", "f", "g"] });
   await Promise.all([store.close(), elsewhere.close()]);
 });
 
@@ -207,31 +207,31 @@ Deno.test("Set back: what is answered late takes no node to a life that has ende
   engine.get = get;
   database.lose(backup);
   const after = await publish(elsewhere, "b");
-  assertEquals((await store.bounds(LOG)).epoch, after);
+  assertEquals((await store.bounds(LOG)).incarnation, after);
   held.resolve();
-  assertEquals((await late).epoch, after);
-  assertEquals(await read(store), { epoch: after, data: ["a", "b"] });
+  assertEquals((await late).incarnation, after);
+  assertEquals(await read(store), { incarnation: after, data: ["a", "b"] });
   await Promise.all([store.close(), elsewhere.close()]);
 });
 
 /** A store that has published "a" in a series, and another one that has begun another life with "b". */
 async function renewElsewhere({ database, open }: ReturnType<typeof prepare>) {
   const [store, elsewhere] = [open(), open()];
-  const series = crypto.randomUUID();
-  const { epoch: before } = await store.append(LOG, [messageOf("a")], { series, first: 0 });
+  const session = crypto.randomUUID();
+  const { incarnation: before } = await store.append(LOG, [messageOf("a")], { session, sequence: 0 });
   const backup = database.backUp();
   await publish(elsewhere, ...LOST);
   database.lose(backup);
   const after = await publish(elsewhere, "b");
   assertNotEquals(after, before);
-  return { store, elsewhere, series, after };
+  return { store, elsewhere, session, after };
 }
 
 Deno.test("Set back: who publishes only notices after a second that another life has begun, whoever began it", async () => {
   await inVirtualTime(new Random(1), async () => {
-    const { store, elsewhere, series, after } = await renewElsewhere(prepare());
+    const { store, elsewhere, session, after } = await renewElsewhere(prepare());
     await new Promise((resolve) => setTimeout(resolve, 1_100));
-    assertEquals((await store.append(LOG, [messageOf("c")], { series, first: 1 })).epoch, after);
+    assertEquals((await store.append(LOG, [messageOf("c")], { session, sequence: 1 })).incarnation, after);
     await Promise.all([store.close(), elsewhere.close()]);
   });
 });
@@ -240,14 +240,14 @@ Deno.test("Set back: a write that is tried again for longer than a second notice
   await inVirtualTime(new Random(1), async () => {
     const prepared = prepare();
     const { engine } = prepared;
-    const { store, elsewhere, series, after } = await renewElsewhere(prepared);
+    const { store, elsewhere, session, after } = await renewElsewhere(prepared);
     const { write } = engine;
     engine.write = () => Promise.reject(new Error("The database is away"));
-    const again = store.append(LOG, [messageOf("c")], { series, first: 1 });
+    const again = store.append(LOG, [messageOf("c")], { session, sequence: 1 });
     await new Promise((resolve) => setTimeout(resolve, 1_100));
     engine.write = write;
-    assertEquals((await again).epoch, after);
-    assertEquals(await read(store), { epoch: after, data: ["a", "b", "c"] });
+    assertEquals((await again).incarnation, after);
+    assertEquals(await read(store), { incarnation: after, data: ["a", "b", "c"] });
     await Promise.all([store.close(), elsewhere.close()]);
   });
 });
@@ -273,7 +273,7 @@ Deno.test("Set back: a batch of which the last reply gets lost is whole, whateve
 });
 
 Deno.test("Set back: messages without an id of a batch of several writes are there once", async () => {
-  const series = crypto.randomUUID();
+  const session = crypto.randomUUID();
   let isEnded = false;
   const { database, engine, open } = prepare(async (write, carryOut) => {
     if (isEnded && write.append) {
@@ -290,12 +290,12 @@ Deno.test("Set back: messages without an id of a batch of several writes are the
   engine.write = async (each) => {
     engine.write = write;
     // Somebody publishes a message of the batch again, before it is stored, and so it is stored one by one.
-    await append(elsewhere, LOG, [messageOf("one", toSeriesId(series, 1))]);
+    await append(elsewhere, LOG, [messageOf("one", toGeneratedId(session, 1))]);
     const version = await write(each);
     isEnded = true;
     return version;
   };
-  await store.append(LOG, ["zero", "one", "two"].map((data) => messageOf(data)), { series, first: 0 });
+  await store.append(LOG, ["zero", "one", "two"].map((data) => messageOf(data)), { session, sequence: 0 });
   assertEquals((await read(store)).data.toSorted(), ["a", "one", "two", "zero"]);
   await Promise.all([store.close(), elsewhere.close()]);
 });
@@ -304,7 +304,7 @@ Deno.test("Set back: messages that are found by their ids as another life begins
   const { database, engine, open } = prepare();
   const [store, elsewhere] = [open(), open()];
   const batch = Array.from({ length: 20 }, (_, index) => messageOf(index, `${index}`));
-  const { epoch: before } = await append(elsewhere, LOG, batch);
+  const { incarnation: before } = await append(elsewhere, LOG, batch);
   await publish(store, "a");
   const backup = database.backUp();
   await publish(elsewhere, ...LOST);
@@ -319,10 +319,10 @@ Deno.test("Set back: messages that are found by their ids as another life begins
     }
     return entries;
   };
-  const { epoch, outcomes } = await append(store, LOG, batch);
-  assertNotEquals(epoch, before);
+  const { incarnation, outcomes } = await append(store, LOG, batch);
+  assertNotEquals(incarnation, before);
   assertEquals(outcomes.filter(({ duplicate }) => !duplicate), []);
-  assertEquals(await read(store), { epoch, data: [...batch.keys(), "a", "b"] });
+  assertEquals(await read(store), { incarnation, data: [...batch.keys(), "a", "b"] });
   await Promise.all([store.close(), elsewhere.close()]);
 });
 
