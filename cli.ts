@@ -1,5 +1,5 @@
 /**
- * The command line of webfw, as a function: what `webfw` and `wfw` run.
+ * The command line of webfw, as a function.
  *
  * ```sh
  * deno run -A jsr:@webfw/cli run main.ts:app --reload
@@ -12,14 +12,15 @@
 import { runProgram } from "./src/cli/program.ts";
 
 /**
- * Runs a command line: `run`, `openapi`, `routes`, `topics`, `completions`, `help` or `--version`.
+ * Runs a command: `run`, `openapi`, `routes`, `topics`, `completions`, `help` or `--version`.
  *
- * An application runs in a process of its own, with the configuration of its own project, and stops together with this
- * one. SIGINT and SIGTERM are passed on to it.
+ * An application runs in another process, with the configuration of its own project. It stops
+ * together with this process, which passes SIGINT and SIGTERM on.
  *
- * @param args The arguments after the program's name.
- * @returns The exit code: 0 also after a stop by SIGINT or SIGTERM, 2 for a command line that cannot be understood, 1 or
- * the code of the application's process for any other failure, told in one line on stderr.
+ * @param args The arguments after the name of the program.
+ * @returns The exit code: 0 for success and for a stop by SIGINT or SIGTERM, 2 for a command line
+ * that cannot be understood, 1 or the code of the application's process for any other failure. A
+ * failure is one line on stderr.
  *
  * @example
  * ```ts

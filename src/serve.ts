@@ -120,7 +120,7 @@ export interface Servable {
  */
 const BODY_PATIENCE_MS = 2_000;
 
-/** The command line sets this global while it loads a module, whose App it serves or describes. */
+/** The command line sets this global while it loads a module, and finds the error in it if the module runs an App. */
 const LOADING: unique symbol = Symbol.for("webfw.loading");
 
 /** Replies are cut off when clients have read nothing of them for this long, in milliseconds. */
@@ -149,10 +149,12 @@ export async function serve(app: Servable, options: RunOptions): Promise<void> {
   if ((options.cert === undefined) !== (options.key === undefined)) {
     throw new TypeError("Cannot run the App: HTTPS takes both cert and key");
   }
-  if (Reflect.get(globalThis, LOADING) === true) {
-    throw new Error(
+  if (Reflect.has(globalThis, LOADING)) {
+    const error = new Error(
       `Cannot run the App in a module that "webfw" loads: name a module that only exports it, or start this one with "deno run"`,
     );
+    Reflect.set(globalThis, LOADING, error);
+    throw error;
   }
   // How Deno Deploy starts a program is not documented.
   if (!isDeploy() && isDenoServe()) {

@@ -1,10 +1,9 @@
-/** What a command is: a declaration that the parser, the help and the completions read. */
+/** Commands, as declarations that the parser, the help and the completions read. */
 
-/** An option of a command. */
 export interface Option {
-  /** Long name, without the dashes. */
+  /** The long name, without dashes. */
   readonly name: string;
-  /** One-letter name, without the dash. */
+  /** The short name, without the dash. */
   readonly letter?: string;
   /** What the help calls its value; a switch has none. */
   readonly value?: string;
@@ -12,28 +11,27 @@ export interface Option {
   readonly description: string;
 }
 
-/** The one argument of a command that is not an option. */
+/** The one argument of a command that is no option. */
 export interface Operand {
   /** What the help calls it. */
   readonly name: string;
-  /** The words it may be; without them it is the path of a file. */
+  /** The words that it may be; without them it is the path of a file. */
   readonly words?: readonly string[];
-  /** Whether it may be left out; it is an empty string then. */
+  /** A missing operand is an empty string. */
   readonly isOptional?: boolean;
 }
 
 /** The arguments of a command, checked against its declaration. */
 export interface Invocation {
   readonly operand: string;
-  /** Values of the options that were given, by their long names. */
+  /** By long name. */
   readonly values: ReadonlyMap<string, string>;
-  /** Long names of the switches that were given. */
+  /** The long names of the options without a value. */
   readonly switches: ReadonlySet<string>;
   /** Flags for the `deno run` that the command starts. */
   readonly denoFlags: readonly string[];
 }
 
-/** A command of the program. */
 export interface Command {
   readonly name: string;
   /** In one line. */
@@ -41,11 +39,11 @@ export interface Command {
   readonly operand: Operand;
   /** In the order of the help. */
   readonly options: readonly Option[];
-  /** Whether it starts `deno run` and takes flags for it. */
+  /** Whether the command starts `deno run` and takes flags for it. */
   readonly takesDenoFlags: boolean;
-  /** Paragraphs of its help, after the options. */
+  /** Paragraphs of the help, after the options. */
   readonly details: string;
-  /** Command lines to copy, at the end of its help. */
+  /** Command lines, at the end of the help. */
   readonly examples: readonly string[];
   /** Does the work and gives the exit code. */
   readonly run: (invocation: Invocation) => Promise<number>;

@@ -1,8 +1,8 @@
-/** Completions for shells, written from the declarations of the commands, and the command that prints them. */
+/** Completions for shells, made from the declarations of the commands. */
 
 import { type Command, CommandError, HELP, type Option, USAGE_EXIT_CODE } from "./command.ts";
 
-/** Writes the script of a shell from the declarations of the program. */
+/** Makes the script for a shell. */
 type Completions = (commands: readonly Command[], options: readonly Option[]) => string;
 
 const SHELLS: ReadonlyMap<string, Completions> = new Map([
@@ -11,7 +11,7 @@ const SHELLS: ReadonlyMap<string, Completions> = new Map([
   ["fish", fishCompletions],
 ]);
 
-/** `webfw completions`, for a program with these commands and these options of its own. */
+/** The command that prints completions of all commands and of the program's own options. */
 export function completionsCommand(commands: readonly Command[], options: readonly Option[]): Command {
   return {
     name: "completions",
@@ -40,8 +40,8 @@ one into ~/.zshrc. For fish, run the third one once.`,
   };
 }
 
-/** The script that bash reads. Where it offers nothing, bash completes paths. */
-export function bashCompletions(commands: readonly Command[], options: readonly Option[]): string {
+/** Where the script offers nothing, bash completes paths. */
+function bashCompletions(commands: readonly Command[], options: readonly Option[]): string {
   const words = [...commands.map(({ name }) => name), ...longFlags(options)];
   return `_webfw() {
   local word="\${COMP_WORDS[COMP_CWORD]}" words=""
@@ -69,8 +69,8 @@ function longFlags(options: readonly Option[]): string[] {
   return options.map(({ name }) => `--${name}`);
 }
 
-/** The script that zsh reads, from a startup file or as `_webfw` in a folder of its functions. */
-export function zshCompletions(commands: readonly Command[], options: readonly Option[]): string {
+/** zsh reads the script from a startup file, or as `_webfw` from a folder of functions. */
+function zshCompletions(commands: readonly Command[], options: readonly Option[]): string {
   const names = commands.map(({ name, summary }) => `    ${zshQuote(`${name}:${summary}`)}`);
   return `#compdef webfw wfw
 _webfw() {
@@ -116,8 +116,7 @@ function zshQuote(text: string): string {
   return `'${text.replaceAll("'", `'\\''`)}'`;
 }
 
-/** The script that fish reads. */
-export function fishCompletions(commands: readonly Command[], options: readonly Option[]): string {
+function fishCompletions(commands: readonly Command[], options: readonly Option[]): string {
   const lines = [
     ...commands.map(({ name, summary }) =>
       `complete -c $program -n __fish_use_subcommand -f -a ${name} -d ${fishQuote(summary)}`

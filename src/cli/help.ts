@@ -1,4 +1,4 @@
-/** The help, written from the declarations of the commands, and the command that prints it. */
+/** The help, made from the declarations of the commands. */
 
 import { type Command, HELP, type Option } from "./command.ts";
 import { unknownCommand } from "./parse.ts";
@@ -12,7 +12,6 @@ const ENVIRONMENT: readonly (readonly [name: string, description: string])[] = [
   ["TMPDIR", "Folder of large uploads while a request lasts (default: that of the system)"],
 ];
 
-/** The help of the program. */
 export function programHelp(commands: readonly Command[], options: readonly Option[]): string {
   return `Serve and inspect web applications
 
@@ -30,7 +29,6 @@ ${table(ENVIRONMENT)}
 "webfw help <command>" has more about a command. "wfw" is the same program.`;
 }
 
-/** The help of a command. */
 export function commandHelp(command: Command): string {
   const { name, summary, operand, options, takesDenoFlags, details, examples } = command;
   const words = operand.words?.join("|") ?? operand.name;
@@ -48,7 +46,7 @@ Examples:
 ${examples.map((example) => `  ${example}`).join("\n")}`;
 }
 
-/** `webfw help`, for a program with these commands and these options of its own. */
+/** The command that prints the help of the program or of a command. */
 export function helpCommand(commands: readonly Command[], options: readonly Option[]): Command {
   return {
     name: "help",

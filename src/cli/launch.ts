@@ -16,7 +16,6 @@ export const CONFIG: Option = {
   description: "Configuration (default: WEBFW_CONFIG, else the deno.json above the module)",
 };
 
-/** What the help says of the operand, the permissions and Deno's flags. */
 export const TARGET_DETAILS = `The module is a path, a URL, or a jsr: or npm: specifier. The attribute is the name that
 it exports the application by: "app", else "default", unless given. Anything with a
 "fetch" function is served; an App of webfw can do more.
@@ -34,11 +33,11 @@ const OLDEST_DENO = [2, 9] as const;
 export interface Launch<Options extends RunnerOptions> {
   /** The class of the program. */
   readonly runner: new (load: Load, options: Options) => Runner<Options>;
-  /** What the program is given beside the options of all runners. */
+  /** The options of this runner alone. */
   readonly options: Omit<Options, keyof RunnerOptions>;
-  /** Whether the program starts anew when a file of it changes. */
+  /** Whether the program restarts when one of its files changes. */
   readonly isWatched?: boolean;
-  /** Flags for `deno run`, beside those that the user gave. */
+  /** More flags for `deno run`. */
   readonly flags?: readonly string[];
 }
 
@@ -59,11 +58,8 @@ export async function denoArguments<Options extends RunnerOptions>(
   const directory = Deno.cwd();
   const target = parseTarget(operand, directory);
   await requireModule(target);
-  const config = await configFlags(target, {
-    option: values.get(CONFIG.name),
-    variable: Deno.env.get("WEBFW_CONFIG"),
-    directory,
-  });
+  const namedConfig = values.get(CONFIG.name) ?? (Deno.env.get("WEBFW_CONFIG") || undefined);
+  const config = await configFlags(target, namedConfig, directory);
   const { module, attribute, specifier } = target;
   // Deno would print the URL of the program as what it checks.
   const isQuiet = denoFlags.some((flag) => /^--check(=|$)/.test(flag)) &&
@@ -92,11 +88,11 @@ export function runnerSource(runner: { readonly name: string }, specifier: strin
   for (let type: unknown = runner; type !== Function.prototype; type = Object.getPrototypeOf(type)) {
     classes.unshift(type);
   }
-  // Only the import of a literal is part of the module graph: it needs no permission, and is watched.
+  // Only an import of a literal is in the module graph: it needs no permission, and is watched.
   const load = `() => import(${JSON.stringify(specifier)})`;
   return [
     ...classes.map(String),
-    // The framework keeps files beside the user's module, and Deno.mainModule is this text.
+    // The framework keeps files next to the main module, which is the user's and not this text.
     `globalThis[Symbol.for("webfw.main")] = ${JSON.stringify(specifier)};`,
     `await new ${runner.name}(${load}, ${JSON.stringify(options)}).run();`,
   ].join("\n");

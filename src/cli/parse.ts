@@ -4,37 +4,33 @@ import { parseArgs } from "@std/cli/parse-args";
 import { type Command, CommandError, HELP, type Invocation, type Option, USAGE_EXIT_CODE } from "./command.ts";
 import { near, nearest } from "../options.ts";
 
-/** Deno's flags that say what a program may do. */
-const GRANT =
+/** A flag of Deno that says what a program may do. */
+const PERMISSION =
   /^(-A|-[RWNEIS]+(=.*)?|-P(=.*)?|--permission-set(=.*)?|--allow-(?!scripts)[a-z]+(=.*)?|--(deny|ignore)-[a-z]+(=.*)?)$/s;
 
 /**
- * Parses what follows a command's name. Gives `null` if the help was asked for.
+ * Parses what follows the name of a command.
  *
- * @throws {CommandError} What was given does not fit the declaration.
+ * @returns `null` if the user asks for the help.
+ * @throws {CommandError} When the arguments do not fit the declaration.
  */
 export function parseInvocation(command: Command, args: readonly string[]): Invocation | null {
   const end = args.indexOf("--");
-  const own = withNegativeValues(command, end === -1 ? args : args.slice(0, end));
-  const denoFlags = end === -1 ? [] : args.slice(end + 1);
-  if (command.takesDenoFlags) {
-    // Taken out before the parser sees them: it would take the argument after a flag it does not know for its value.
-    denoFlags.unshift(...own.filter(isPermissionFlag));
-  } else if (denoFlags.length > 0) {
-    throw usageError(command, "It takes no flags for Deno");
-  }
+  const given = end === -1 ? args : args.slice(0, end);
+  const laterFlags = end === -1 ? [] : args.slice(end + 1);
+  if (laterFlags.length > 0 && !command.takesDenoFlags) throw usageError(command, "It takes no flags for Deno");
+  // The parser would take the argument after an unknown flag for its value.
+  const isFlag = (argument: string) =>
+    command.takesDenoFlags && (argument === "--no-prompt" || PERMISSION.test(argument));
   const options = [...command.options, HELP];
-  const parsed = parseArgs(
-    command.takesDenoFlags ? own.filter((arg) => !isPermissionFlag(arg)) : own,
-    {
-      string: ["_", ...longNames(options.filter(takesValue))],
-      boolean: longNames(options.filter((option) => !takesValue(option))),
-      alias: Object.fromEntries(options.flatMap(({ name, letter }) => letter ? [[letter, name]] : [])),
-      unknown(argument, key) {
-        if (key !== undefined) throw unknownOption(argument, options, command);
-      },
+  const parsed = parseArgs(joinNegativeValues(command, given.filter((argument) => !isFlag(argument))), {
+    string: ["_", ...longNames(options.filter(takesValue))],
+    boolean: longNames(options.filter((option) => !takesValue(option))),
+    alias: Object.fromEntries(options.flatMap(({ name, letter }) => letter ? [[letter, name]] : [])),
+    unknown(argument, key) {
+      if (key !== undefined) throw unknownOption(argument, options, command);
     },
-  );
+  });
   if (parsed["help"] === true) return null;
   const values = new Map<string, string>();
   for (const { name } of options.filter(takesValue)) {
@@ -52,21 +48,16 @@ export function parseInvocation(command: Command, args: readonly string[]): Invo
     operand: operand ?? "",
     values,
     switches: new Set(longNames(options).filter((name) => parsed[name] === true)),
-    denoFlags,
+    denoFlags: [...given.filter(isFlag), ...laterFlags],
   };
 }
 
-/** Whether an argument is one of the flags by which `deno run` is told what a program may do. */
-export function isPermissionFlag(argument: string): boolean {
-  return argument === "--no-prompt" || GRANT.test(argument);
-}
-
-/** The flags as they were given, with all permissions if they say nothing of any. */
+/** Adds all permissions to flags that mention none. */
 export function withPermissions(flags: readonly string[]): string[] {
-  return flags.some((flag) => GRANT.test(flag)) ? [...flags] : ["-A", ...flags];
+  return flags.some((flag) => PERMISSION.test(flag)) ? [...flags] : ["-A", ...flags];
 }
 
-/** The error for an option that nothing declares, with the one it was probably meant to be. */
+/** The error for an option that is not declared, with the nearest one. */
 export function unknownOption(argument: string, options: readonly Option[], command?: Command): CommandError {
   const given = argument.split("=", 1)[0]!;
   const guess = guessOption(given, options);
@@ -82,19 +73,18 @@ function whereToLook(command: Command | undefined): string {
   return `${flags}see "webfw ${command.name} --help"`;
 }
 
-/** The error for a word that is no command, with what was probably meant. */
+/** The error for a word that is no command, with the nearest command or option. */
 export function unknownCommand(
   word: string,
   commands: readonly Command[],
   options: readonly Option[],
 ): CommandError {
   const known = [...commands.map(({ name }) => name), ...longNames(options).map((name) => `--${name}`)];
-  // Paths and targets have one of these characters, and no command has.
+  // Paths and targets have one of these characters, commands have none.
   const guess = /[.:/\\]/.test(word) ? `run ${word}` : nearest(word, known);
   return new CommandError(`Unknown command "${word}": did you mean "${guess}"?`, USAGE_EXIT_CODE);
 }
 
-/** The option that a misspelt one, with its dashes, is near to. */
 function guessOption(given: string, options: readonly Option[]): string | undefined {
   if (given.startsWith("--")) {
     const name = near(given.slice(2), longNames(options));
@@ -106,11 +96,8 @@ function guessOption(given: string, options: readonly Option[]): string | undefi
   return letter && `-${letter}`;
 }
 
-/**
- * The arguments, with a negative number joined to the option before it: it would pass for an option
- * of its own.
- */
-function withNegativeValues({ options }: Command, args: readonly string[]): string[] {
+/** Joins negative numbers to the option before them: the parser would take them for options. */
+function joinNegativeValues({ options }: Command, args: readonly string[]): string[] {
   const joined: string[] = [];
   for (const arg of args) {
     const last = joined.at(-1);

@@ -17,13 +17,14 @@ const VERSION: Option = {
 };
 const OPTIONS: readonly Option[] = [HELP, VERSION];
 const COMMANDS: Command[] = [RUN, OPENAPI, ROUTES, TOPICS];
-// They are in the list that they read when they run.
+// Both read the list when they run, when they are part of it.
 COMMANDS.push(completionsCommand(COMMANDS, OPTIONS), helpCommand(COMMANDS, OPTIONS));
 
 /**
- * Runs a command line and gives the exit code. Failures that the user can mend are told in one line on stderr.
+ * Runs a command line and gives the exit code. Failures that the user can mend go to stderr, in one
+ * line each.
  *
- * @throws What is a fault of the program itself.
+ * @throws Any other failure, which is a fault of the program.
  */
 export async function runProgram(args: readonly string[]): Promise<number> {
   try {

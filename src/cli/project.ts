@@ -1,16 +1,16 @@
-/** The application that a command names: its module, the export, and the configuration of its project. */
+/** The module that a command names, its export, and the configuration of its project. */
 
 import { fileURLToPath, pathToFileURL } from "node:url";
 import { dirname, join, resolve } from "node:path";
 import { CommandError, USAGE_EXIT_CODE } from "./command.ts";
 
-/** An application, as named on the command line. */
+/** An application, as the command line names it. */
 export interface Target {
   /** The module as the user wrote it. */
   readonly module: string;
   /** The module as it is imported: a URL, or a `jsr:` or `npm:` specifier. */
   readonly specifier: string;
-  /** The export, or `null` for `app`, else `default`. */
+  /** The name of the export, or `null` for `app`, else `default`. */
   readonly attribute: string | null;
 }
 
@@ -19,19 +19,18 @@ const URL_LIKE = /^(file|https?|jsr|npm):/;
 const IDENTIFIER = /^[\p{ID_Start}$_][\p{ID_Continue}$\u200c\u200d]*$/u;
 
 /**
- * Parses `<module>` or `<module>:<attribute>`. The last `:` separates the two where an identifier follows it and
- * where it does not end a scheme or a drive letter, so that `https://localhost:8080/main.ts`, `npm:site` and
- * `C:\site\main.ts` are modules as a whole.
+ * Parses `<module>` or `<module>:<attribute>`. The last `:` separates them where an identifier
+ * follows it and no scheme or drive letter comes before it: `https://localhost:8080/main.ts`,
+ * `npm:site` and `C:\site\main.ts` are modules.
  *
- * @throws {CommandError} The text names no module.
+ * @throws {CommandError} When the text names no module.
  */
 export function parseTarget(text: string, directory: string): Target {
   const colon = text.lastIndexOf(":");
   const before = text.slice(0, Math.max(colon, 0));
   const after = text.slice(colon + 1);
-  const separates = colon !== -1 && IDENTIFIER.test(after) &&
-    !SCHEME.test(before) && !isDriveLetter(before);
-  const module = separates ? before : text;
+  const hasAttribute = colon !== -1 && IDENTIFIER.test(after) && !SCHEME.test(before) && !isDriveLetter(before);
+  const module = hasAttribute ? before : text;
   const specifier = toSpecifier(module, directory);
   if (specifier === null) {
     throw new CommandError(
@@ -39,10 +38,10 @@ export function parseTarget(text: string, directory: string): Target {
       USAGE_EXIT_CODE,
     );
   }
-  return { module, specifier, attribute: separates ? after : null };
+  return { module, specifier, attribute: hasAttribute ? after : null };
 }
 
-/** The specifier that imports a module; `null` for what cannot be one. */
+/** The specifier that imports a module; `null` if there can be none. */
 function toSpecifier(module: string, directory: string): string | null {
   if (module === "" || module.endsWith(":")) return null;
   if (module.startsWith("file:")) return isFileUrl(module) ? module : null;
@@ -55,7 +54,7 @@ function isFileUrl(url: string): boolean {
     fileURLToPath(url);
     return true;
   } catch {
-    return false; // a host, or a broken escape
+    return false; // The URL has a host or a broken escape.
   }
 }
 
@@ -63,26 +62,15 @@ function isDriveLetter(text: string): boolean {
   return Deno.build.os === "windows" && /^[a-z]$/i.test(text);
 }
 
-/** Where to look for a configuration. */
-export interface ConfigSearch {
-  /** Value of `--config`. */
-  readonly option: string | undefined;
-  /** Value of the environment variable `WEBFW_CONFIG`. */
-  readonly variable: string | undefined;
-  /** The directory of the command. */
-  readonly directory: string;
-}
-
 /**
- * The flags that make `deno run` use the configuration of the target's own project. They are needed in every case: the
- * module that Deno is given is a `data:` URL, for which it would take the configuration of the working directory.
+ * The flags that make `deno run` use the configuration of the target's project: the nearest
+ * deno.json or deno.jsonc above a module on the disk, or above the working directory for any other
+ * module. Without flags, Deno would always take that of the working directory.
  *
- * A target on the disk has the nearest deno.json or deno.jsonc above it, any other the one above the working directory.
- *
- * @throws {CommandError} The configuration that was named does not exist.
+ * @param named The path of a configuration that the user names.
+ * @throws {CommandError} When there is no such file.
  */
-export async function configFlags(target: Target, { option, variable, directory }: ConfigSearch): Promise<string[]> {
-  const named = option ?? (variable || undefined);
+export async function configFlags(target: Target, named: string | undefined, directory: string): Promise<string[]> {
   if (named !== undefined) {
     const file = resolve(directory, named);
     if (!await isFile(file)) throw new CommandError(`Cannot read configuration "${named}": no such file`);
@@ -92,15 +80,15 @@ export async function configFlags(target: Target, { option, variable, directory 
   const start = module === null ? directory : dirname(module);
   const config = await findAbove(start, ["deno.json", "deno.jsonc"]);
   if (config !== null) return ["--config", config];
-  // Without a deno.json, `deno run` resolves by a package.json only if the main module is a file beside it.
+  // Without a deno.json, Deno looks for a package.json only next to a main module on the disk.
   const isNodeProject = await findAbove(start, ["package.json"]) !== null;
   return isNodeProject ? ["--no-config", "--node-modules-dir=manual"] : ["--no-config"];
 }
 
 /**
- * Checks that a module on the disk is there.
+ * Checks that a module on the disk exists.
  *
- * @throws {CommandError} There is no such file.
+ * @throws {CommandError} When there is no such file.
  */
 export async function requireModule(target: Target): Promise<void> {
   const path = localPath(target);
@@ -108,9 +96,8 @@ export async function requireModule(target: Target): Promise<void> {
   throw new CommandError(`Cannot find module "${target.module}"${await hintFor(target.module, path)}`);
 }
 
-/** What may be wrong with the path of a module that is no file. */
 async function hintFor(module: string, path: string): Promise<string> {
-  if (await isFolder(path)) return ": it is a folder, name a file in it";
+  if ((await stat(path))?.isDirectory) return ": it is a folder, name a file in it";
   if (await isFile(`${path}.ts`)) return `: did you mean "${module}.ts"?`;
   const extension = /\.[cm]?[jt]sx?$/;
   if (await isFile(path.replace(extension, ".ts"))) return `: did you mean "${module.replace(extension, ".ts")}"?`;
@@ -131,19 +118,15 @@ async function findAbove(start: string, names: readonly string[]): Promise<strin
   }
 }
 
-async function isFolder(path: string): Promise<boolean> {
-  try {
-    return (await Deno.stat(path)).isDirectory;
-  } catch {
-    return false;
-  }
+async function isFile(path: string): Promise<boolean> {
+  return (await stat(path))?.isFile ?? false;
 }
 
-/** Whether a path leads to a file. One that cannot be looked at, for whatever reason, does not. */
-async function isFile(path: string): Promise<boolean> {
+/** `null` for a path that does not exist or that the command may not see. */
+async function stat(path: string): Promise<Deno.FileInfo | null> {
   try {
-    return (await Deno.stat(path)).isFile;
+    return await Deno.stat(path);
   } catch {
-    return false;
+    return null;
   }
 }

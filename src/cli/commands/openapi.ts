@@ -3,10 +3,10 @@
 import { resolve } from "node:path";
 import { runForOutput } from "../child.ts";
 import { type Command, CommandError, USAGE_EXIT_CODE } from "../command.ts";
-import { CONFIG, denoArguments, TARGET, TARGET_DETAILS } from "../launch.ts";
+import { CONFIG, denoArguments, type Launch, runOnTarget, TARGET, TARGET_DETAILS } from "../launch.ts";
 import { DocumentRunner } from "../runner/inspect.ts";
+import type { RunnerOptions } from "../runner/runner.ts";
 
-/** `webfw openapi`. */
 export const OPENAPI: Command = {
   name: "openapi",
   summary: "Write the OpenAPI document of an application, without serving it",
@@ -28,19 +28,15 @@ export const OPENAPI: Command = {
     if (isCheck && file === undefined) {
       throw new CommandError(`Option "--check" needs a file: add "--output <file>"`, USAGE_EXIT_CODE);
     }
-    const args = await denoArguments(invocation, { runner: DocumentRunner, options: {} });
-    const { code, output } = await runForOutput(args);
+    const launch: Launch<RunnerOptions> = { runner: DocumentRunner, options: {} };
+    if (file === undefined) return await runOnTarget(invocation, launch);
+    const { code, output } = await runForOutput(await denoArguments(invocation, launch));
     if (code !== 0) return code;
-    if (file === undefined) await print(output);
-    else if (isCheck) await compare(output, file, invocation.operand);
+    if (isCheck) await compare(output, file, invocation.operand);
     else await write(output, file);
     return 0;
   },
 };
-
-async function print(output: Uint8Array): Promise<void> {
-  for (let written = 0; written < output.length;) written += await Deno.stdout.write(output.subarray(written));
-}
 
 async function write(output: Uint8Array, file: string): Promise<void> {
   try {

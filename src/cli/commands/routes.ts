@@ -4,7 +4,6 @@ import type { Command } from "../command.ts";
 import { CONFIG, runOnTarget, TARGET, TARGET_DETAILS } from "../launch.ts";
 import { RoutesRunner } from "../runner/inspect.ts";
 
-/** `webfw routes`. */
 export const ROUTES: Command = {
   name: "routes",
   summary: "List the routes of an application, without serving it",

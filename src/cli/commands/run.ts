@@ -10,7 +10,6 @@ const MAX_WORKERS = 1024;
 /** Deno lets several listeners share a port only with this flag. */
 const SHARED_PORT_FLAG = "--unstable-net";
 
-/** `webfw run`. */
 export const RUN: Command = {
   name: "run",
   summary: "Serve an application",

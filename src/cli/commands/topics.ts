@@ -4,7 +4,6 @@ import { type Command, CommandError, USAGE_EXIT_CODE } from "../command.ts";
 import { CONFIG, runOnTarget, TARGET, TARGET_DETAILS } from "../launch.ts";
 import { TopicsRunner } from "../runner/topics.ts";
 
-/** `webfw topics`. */
 export const TOPICS: Command = {
   name: "topics",
   summary: "List the durable topics of an application, or follow one of them",

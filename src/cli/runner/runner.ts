@@ -97,14 +97,14 @@ export abstract class Runner<Options extends RunnerOptions = RunnerOptions> {
 
   /** Imports the module and gives the application that it exports. */
   protected async loadApp(): Promise<RunnableApp> {
-    // App.run() refuses to serve while this is set: the command serves the application.
+    const { module: path, attribute } = this.options;
+    // While this is set, App.run() throws, and stores the error here: a module may not wait for it.
     const loading = Symbol.for("webfw.loading");
     Reflect.set(globalThis, loading, true);
     const module = await this.#load().catch((error) => this.#failToLoad(error));
+    const error: unknown = Reflect.get(globalThis, loading);
+    if (error instanceof Error) return await this.#failToLoad(error);
     Reflect.deleteProperty(globalThis, loading);
-    // A promise that the module left rejected ends the program before the application starts.
-    await new Promise((resolve) => setTimeout(resolve));
-    const { module: path, attribute } = this.options;
     const names = attribute === null ? ["app", "default"] : [attribute];
     const name = names.find((name) => name in module);
     if (name === undefined) {
@@ -128,8 +128,8 @@ export abstract class Runner<Options extends RunnerOptions = RunnerOptions> {
   }
 
   /**
-   * Stops the program when the command is gone: a command that was killed could not tell it. The
-   * standard input cannot show that, because it belongs to the application.
+   * Stops the program when the command is gone: a killed command sends no signal. The standard input
+   * belongs to the application, so that its end cannot show it.
    */
   protected stopWithParent(): void {
     const killAfterMs = 15_000;
@@ -172,7 +172,7 @@ export abstract class Runner<Options extends RunnerOptions = RunnerOptions> {
     if (this.options.isWatched) await new Promise((resolve) => setTimeout(resolve, 100));
   }
 
-  /** Reports a module that was not found, parsed or linked in one line, and what its code threw with the stack. */
+  /** Reports what the code of a module threw with its stack, and other failures to load in one line. */
   async #failToLoad(error: unknown): Promise<never> {
     const { module } = this.options;
     if (!(error instanceof Error) || this.#hasForeignFrame(error)) {

@@ -92,7 +92,7 @@ export class ServeRunner extends Runner<ServeOptions> {
     scope.postMessage("ended");
   }
 
-  /** Waits until the workers have ended, for a while: they had the same grace period as this thread. */
+  /** Whether the workers end in time. They had the same grace period as this thread. */
   #haveEnded(workerEnds: readonly Promise<void>[]): Promise<boolean> {
     const timeoutMs = 2_000;
     const late = new Promise<boolean>((resolve) => Deno.unrefTimer(setTimeout(() => resolve(false), timeoutMs)));
@@ -105,7 +105,7 @@ export class ServeRunner extends Runner<ServeOptions> {
     else await this.#serveFetch(app, options);
   }
 
-  /** Serves an application of another framework as `App.run` does: access log, signals, grace period. */
+  /** Serves another framework's application like `App.run`: access log, signals, grace period. */
   async #serveFetch(app: FetchApp, options: Deno.ServeTcpOptions): Promise<void> {
     const gracePeriodMs = 10_000;
     const server = Deno.serve(options, async (request, info) => {

@@ -52,12 +52,12 @@ export class TopicsRunner extends InspectRunner<TopicsOptions> {
   /** Prints each message as a line of JSON, until a signal ends the program. */
   async #follow(app: WebfwApp, name: string): Promise<void> {
     const { from, after } = this.options;
-    // The framework looks for a durable topic of this name, and names the nearest one if there is none.
+    // Throws if there is no durable topic of this name, with the nearest name.
     const check: unknown = Reflect.get(app, Symbol.for("webfw.checkTopic"));
     if (typeof check === "function") await check(name);
     const topic = this.#openTopic(app, name);
     const subscription = topic.subscribe(after === null ? { from } : { after });
-    // From here on, no message is missed: who reads the line below may publish.
+    // From here on no message is missed, so that the line below may invite to publish.
     await subscription.cursor();
     // The id of the position before the first message.
     const isEmpty = /-0+$/.test(await topic.head());
@@ -133,7 +133,7 @@ export class TopicsRunner extends InspectRunner<TopicsOptions> {
     return this.#escape(JSON.stringify(value));
   }
 
-  /** Escapes characters that control a terminal or the direction of text: clients choose names and data. */
+  /** Escapes what controls a terminal or the direction of text: names and data come from clients. */
   #escape(text: string): string {
     // deno-lint-ignore no-control-regex
     const unsafe = /[\0-\u001f\u007f-\u009f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069]/g;
