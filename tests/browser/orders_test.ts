@@ -7,7 +7,7 @@ import { fileURLToPath } from "node:url";
 import * as v from "valibot";
 import { page as pageRouter } from "../../examples/orders/page.ts";
 import { Lines } from "../cli/lines.ts";
-import { until } from "../cli/patience.ts";
+import { until } from "../cli/wait.ts";
 import { freePorts } from "../support/free_ports.ts";
 import { browserTest } from "./support/browser.ts";
 import { WatchedPage } from "./support/watched_page.ts";

@@ -20,7 +20,7 @@ app.get("/framework", async () => import.meta.resolve("@webfw/core"));`;
 
 async function createProject(imports: Readonly<Record<string, string>>): Promise<Project> {
   return await Project.create({
-    // Deno tells once for each cache that it ran no script of this package, which Swagger UI brings along.
+    // Otherwise Deno warns of the script of this dependency, once for each cache.
     "deno.json": { imports, lock: false, allowScripts: { deny: ["npm:@scarf/scarf"] } },
     "main.ts": MAIN,
     "word.ts": `export const word = "one";`,
@@ -63,7 +63,7 @@ Deno.test("An edit unwinds the lifespans of an App before it starts anew", async
   assertEquals(webfw.stdout.text, "opened\nclosed\nopened");
 });
 
-Deno.test("A port that an App cannot have is told in one line", async () => {
+Deno.test("A port that an App cannot have is an error of one line", async () => {
   await using project = await createProject(await frameworkImports());
   using listener = Deno.listen({ hostname: "127.0.0.1", port: 0 });
   const { port } = listener.addr;
@@ -112,6 +112,41 @@ Deno.test("A module that runs its App by itself is refused by every command, wit
       const [first, second, ...frames] = stderr.split("\n");
       assertEquals([code, stdout, first, second], [1, "", `error: "${file}" threw while it was loaded`, message]);
       assertMatch(frames.at(-1)!, new RegExp(`^ +at .*/${file}:\\d+:\\d+$`));
+    }
+  }
+});
+
+/** An application with a durable topic. */
+const DURABLE = `
+import { App } from "@webfw/core";
+export const app = new App();
+app.topic("orders", { durable: true });
+`;
+
+Deno.test("Durable topics that cannot work are an error of one line, with the reason", async () => {
+  await using project = await Project.create({
+    "main.ts": DURABLE,
+    "notes.txt": "These are notes, and no database of any kind. ".repeat(10),
+    "deno.json": { imports: await frameworkImports() },
+  });
+  const cwd = project.path;
+  const [folder, notes] = [join(cwd, ".webfw"), join(cwd, "notes.txt")];
+  const cases: [flags: string[], env: Record<string, string>, message: string][] = [
+    [
+      ["--allow-net=127.0.0.1:0", "--allow-env"],
+      {},
+      `Cannot open the store of topics "${join(folder, "topics.sqlite")}": ` +
+      `permissions are missing, start Deno with --allow-read=${folder} --allow-write=${folder}`,
+    ],
+    [[], { WEBFW_TOPICS: notes }, `Cannot open the store of topics "${notes}": it is no database, name another file`],
+  ];
+  for (const [flags, env, message] of cases) {
+    for (const workers of [[], ["--workers", "2"]]) {
+      const { code, stdout, stderr } = await Webfw.finish(["run", "main.ts", "--port", "0", ...workers, ...flags], {
+        cwd,
+        env: { DENO_NO_PROMPT: "1", ...env },
+      });
+      assertEquals([code, stdout, stderr.split("\n").at(-1)], [1, "", `error: ${message}`]);
     }
   }
 });

@@ -1,19 +1,18 @@
-// What the deno.json of a test's project needs in order to import the framework of this repository.
+/** Lets the project of a test import the framework of this repository. */
 
 import { fileURLToPath, pathToFileURL } from "node:url";
 import { join } from "node:path";
 
 const ROOT = fileURLToPath(new URL("../../", import.meta.url));
 
-/** What is read of a configuration. */
 interface Config {
   readonly exports: Readonly<Record<string, string>>;
   readonly imports: Readonly<Record<string, string>>;
 }
 
-/** The imports of a project that uses the framework in a folder: this repository, unless given. */
+/** The imports for the deno.json of a project. The framework is in `folder`. */
 export async function frameworkImports(folder: string = ROOT): Promise<Record<string, string>> {
-  // Where JSR cannot be reached, the tests are told of a configuration without it.
+  // Where JSR cannot be reached, the task runner names a configuration without it.
   const config: Config = JSON.parse(await Deno.readTextFile(Deno.env.get("WEBFW_CONFIG") || join(ROOT, "deno.json")));
   const imports: Record<string, string> = {};
   for (const [name, specifier] of Object.entries(config.imports)) {

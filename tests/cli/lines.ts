@@ -1,7 +1,7 @@
-// The lines that a process writes, each to be waited for once.
+/** The lines that a process writes, for tests that wait for some of them. */
 
 import { stripVTControlCharacters } from "node:util";
-import { inTime } from "./patience.ts";
+import { inTime } from "./wait.ts";
 
 /** Reads a stream to its end and keeps its lines. */
 export class Lines {
@@ -16,12 +16,12 @@ export class Lines {
     this.ended = this.#read(stream);
   }
 
-  /** All lines until now. */
+  /** All lines so far. */
   get text(): string {
     return this.#lines.join("\n");
   }
 
-  /** Waits for the first line after the last one waited for that matches, and gives the match. */
+  /** Waits for a matching line after the one that was last waited for, and gives the match. */
   async next(pattern: RegExp): Promise<RegExpExecArray> {
     return await inTime(this.#next(pattern), () => `no line matches ${pattern}:\n${this.text}`);
   }

@@ -31,7 +31,7 @@ Deno.test("webfw openapi prints the document alone on stdout, without serving", 
   assertEquals({ code, stdout: `${stdout}\n`, stderr }, { code: 0, stdout: DOCUMENT, stderr: "loading" });
 });
 
-Deno.test("webfw openapi -o writes the file, the same each time, and --check tells whether it differs", async () => {
+Deno.test("webfw openapi -o writes the same file each time, and --check fails if it differs", async () => {
   await using project = await Project.create({ "main.ts": MAIN });
   const cwd = project.path;
   const file = join(cwd, "openapi.json");
@@ -58,12 +58,12 @@ Deno.test("webfw openapi -o writes the file, the same each time, and --check tel
   assertStringIncludes(missing.stderr, `error: Cannot read "openapi.json": no such file or directory`);
 });
 
-Deno.test("webfw openapi tells what went wrong, and leaves the file alone", async () => {
+Deno.test("webfw openapi leaves the file alone after a failure, and reports it", async () => {
   await using project = await Project.create({
     "main.ts": `export const app = { fetch() {} };`,
     "broken.ts": `export const app = ;`,
     "throwing.ts": MAIN.replace("openapi: () =>", 'openapi: () => { throw new TypeError("no schema"); }, other: () =>'),
-    "openapi.json": "held",
+    "openapi.json": "kept",
   });
   const cwd = project.path;
   const run = (...args: string[]) => Webfw.finish(["openapi", ...args], { cwd });
@@ -76,6 +76,6 @@ Deno.test("webfw openapi tells what went wrong, and leaves the file alone", asyn
   const throwing = await run("throwing.ts", "-o", "openapi.json");
   assertEquals(throwing.code, 1);
   assertStringIncludes(throwing.stderr, "TypeError: no schema");
-  assertEquals(await Deno.readTextFile(join(cwd, "openapi.json")), "held");
+  assertEquals(await Deno.readTextFile(join(cwd, "openapi.json")), "kept");
   assertEquals((await run("main.ts", "--check")).code, 2);
 });

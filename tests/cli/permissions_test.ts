@@ -2,7 +2,7 @@ import { assertEquals, assertMatch } from "@std/assert";
 import { Project } from "./project.ts";
 import { Webfw } from "./webfw.ts";
 
-/** An application that tells what it may do. */
+/** An application that replies with its permissions. */
 const MAIN = `import "./other.ts";
 const names = ["read", "write", "net", "env", "sys", "run", "ffi"] as const;
 const granted = names.filter((name) => Deno.permissions.querySync({ name }).state === "granted");
@@ -39,7 +39,7 @@ Deno.test("The application may do everything, unless permission flags say what i
   assertEquals(await granted(project, ["main.ts", "--allow-net", "--reload"]), ["net"]);
 });
 
-Deno.test("Flags that Deno does not know are told by Deno", async () => {
+Deno.test("Deno itself reports flags that it does not know", async () => {
   await using project = await Project.create({
     "main.ts": MAIN,
     "other.ts": "",

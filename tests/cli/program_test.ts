@@ -2,6 +2,8 @@ import { assertEquals, assertMatch } from "@std/assert";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import config from "../../deno.json" with { type: "json" };
+import { prepareDeno } from "../../tools/deno.ts";
+import { Project } from "./project.ts";
 import { Webfw } from "./webfw.ts";
 
 const HERE = { cwd: Deno.cwd() };
@@ -50,10 +52,10 @@ Deno.test("The help of a command has examples of this command alone, in lines th
   }
 });
 
-Deno.test("The help tells of every variable that the program or the framework reads", async () => {
+Deno.test("The help has every variable that the program or the framework reads", async () => {
   const { stdout } = await Webfw.finish(["help"], HERE);
   for (const line of stdout.split("\n")) assertEquals(line.length <= 100, true, line);
-  const [, told = ""] = stdout.split("Environment:\n");
+  const [, environment = ""] = stdout.split("Environment:\n");
   const src = fileURLToPath(new URL("../../src", import.meta.url));
   const read = new Set<string>();
   for await (const file of sourceFiles(src)) {
@@ -64,7 +66,7 @@ Deno.test("The help tells of every variable that the program or the framework re
   assertEquals(read.has("WEBFW_LOG"), true);
   // Deno Deploy sets these.
   for (const name of ["DENO_DEPLOY", "DENO_DEPLOYMENT_ID"]) read.delete(name);
-  assertEquals([...read].filter((name) => !new RegExp(`^  ${name} {2,}\\w`, "m").test(told)), []);
+  assertEquals([...read].filter((name) => !new RegExp(`^  ${name} {2,}\\w`, "m").test(environment)), []);
 });
 
 /** The modules below a folder. */
@@ -113,4 +115,49 @@ Deno.test("Without a command the help is shown, and the exit code is 2", async (
   const { code, stdout, stderr } = await Webfw.finish([], HERE);
   assertEquals([code, stdout], [2, ""]);
   assertMatch(stderr, /^Usage: webfw <command>/m);
+});
+
+/** The command line as it is run by a Deno of another version. */
+async function runWith(version: string, args: readonly string[], env: Record<string, string> = {}) {
+  await using project = await Project.create({
+    "main.ts": `export const app = { [Symbol.for("webfw.app")]: 1, routes: [] };`,
+  });
+  const cli = JSON.stringify(new URL("../../cli.ts", import.meta.url).href);
+  const program = `Object.defineProperty(Deno, "version", { value: { ...Deno.version, deno: "${version}" } });
+    const { main } = await import(${cli});
+    Deno.exit(await main(${JSON.stringify(args)}));`;
+  await using prepared = await prepareDeno(["run", "-A", "--quiet", `data:text/javascript,${program}`], {
+    cwd: project.path,
+    env: { WEBFW_CONFIG: "", NO_COLOR: "1", ...env },
+  });
+  const { code, stdout, stderr } = await prepared.command.output();
+  const decoder = new TextDecoder();
+  return { code, stdout: decoder.decode(stdout), stderr: decoder.decode(stderr) };
+}
+
+const ROUTES = ["routes", "main.ts"];
+
+Deno.test("A Deno that is too old is refused in one line, with its version and the oldest one", async () => {
+  for (const version of ["2.8.3", "2.5.0", "1.46.3"]) {
+    assertEquals(await runWith(version, ROUTES), {
+      code: 1,
+      stdout: "",
+      stderr: `error: Cannot run with Deno ${version}: webfw needs Deno 2.9 or newer, upgrade Deno\n`,
+    });
+  }
+});
+
+Deno.test("The oldest Deno and newer ones serve, and any Deno prints help and version", async () => {
+  for (const version of ["2.9.0", "2.10.0-rc.1", "3.0.0", Deno.version.deno]) {
+    const { code, stdout, stderr } = await runWith(version, ROUTES);
+    assertEquals([code, stderr], [0, ""], version);
+    assertMatch(stdout, /^METHOD/);
+  }
+  for (const args of [["--version"], ["--help"], ["routes", "--help"]]) {
+    assertEquals((await runWith("2.8.3", args)).code, 0);
+  }
+});
+
+Deno.test("Deno Deploy, which has versions of its own, is not refused", async () => {
+  assertEquals((await runWith("2.8.3", ROUTES, { DENO_DEPLOY: "true" })).code, 0);
 });

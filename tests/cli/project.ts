@@ -1,4 +1,4 @@
-// A folder with the files of a user's project, for tests.
+/** A folder with the files of a user's project, for tests. */
 
 import { dirname, join } from "node:path";
 

@@ -2,12 +2,12 @@ import { assertEquals, assertMatch } from "@std/assert";
 import { join } from "node:path";
 import { freePorts } from "../support/free_ports.ts";
 import { Project } from "./project.ts";
-import { until } from "./patience.ts";
+import { until } from "./wait.ts";
 import { Webfw } from "./webfw.ts";
 
 const ARGS = ["run", "main.ts:app", "--reload", "--port"];
 
-/** An application that says what `word.ts` exports. */
+/** An application that replies with the word of `word.ts`. */
 const MAIN = `import { word } from "./word.ts";
 export const app = { fetch: () => new Response(word) };`;
 
@@ -154,7 +154,7 @@ Deno.test("An edit of the configuration is seen", async () => {
   assertEquals(await reply(await webfw.origin()), "two");
 });
 
-Deno.test("A file that no module imports is watched if Deno is told to", async () => {
+Deno.test("A file that no module imports is watched if a flag of Deno names it", async () => {
   await using project = await Project.create({
     "main.ts": `const word = await Deno.readTextFile("word.txt");
       export const app = { fetch: () => new Response(word) };`,
@@ -166,7 +166,7 @@ Deno.test("A file that no module imports is watched if Deno is told to", async (
   assertEquals(await reply(await webfw.origin()), "two");
 });
 
-Deno.test("Deno's own --watch is told apart from a program that is not watched", async () => {
+Deno.test("Deno's own --watch works like --reload", async () => {
   const main = (word: string) => `export const app = { fetch: () => new Response("${word}") };`;
   await using project = await Project.create({ "main.ts": main("one") });
   await using webfw = await Webfw.start(["run", "main.ts", "--port", "0", "--", "--watch"], { cwd: project.path });

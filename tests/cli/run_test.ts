@@ -107,7 +107,7 @@ Deno.test("A module from a server is run", async () => {
   assertEquals(await textOf(await webfw.origin()), "hello");
 });
 
-Deno.test("What cannot be run is told in one line, with a non-zero exit", async (t) => {
+Deno.test("What cannot be run is an error of one line, with a non-zero exit code", async (t) => {
   await using project = await Project.create({
     "app.ts": REPLIES,
     "empty.ts": "",
@@ -183,7 +183,7 @@ Deno.test("What cannot be run is told in one line, with a non-zero exit", async 
   }
 });
 
-Deno.test("A program is type-checked with -- --check, and nothing is seen of how the command starts it", async () => {
+Deno.test("A program is type-checked with -- --check, and the output shows nothing of how the command starts it", async () => {
   await using project = await Project.create({
     "main.ts": REPLIES,
     "wrong.ts": `${REPLIES}\nexport const port: number = "8000";`,
@@ -203,7 +203,7 @@ Deno.test("A program is type-checked with -- --check, and nothing is seen of how
   assertNotMatch(stderr, /data:|function/);
 });
 
-Deno.test("A port in use is told in one line, also by a watcher", async () => {
+Deno.test("A port in use is an error of one line, also in a watcher", async () => {
   await using project = await Project.create({ "main.ts": REPLIES });
   using listener = Deno.listen({ hostname: "127.0.0.1", port: 0 });
   const { port } = listener.addr;

@@ -2,10 +2,10 @@ import { assertEquals, assertMatch } from "@std/assert";
 import { Project } from "./project.ts";
 import { isGone, Webfw } from "./webfw.ts";
 
-/** An application that tells its process. */
+/** An application that replies with its process id. */
 const MAIN = `export const app = { fetch: () => new Response(String(Deno.pid)) };`;
 
-async function processOf(origin: string): Promise<number> {
+async function pidOf(origin: string): Promise<number> {
   return Number(await (await fetch(origin)).text());
 }
 
@@ -17,7 +17,7 @@ for (const flags of [[], ["--reload"]]) {
     Deno.test(`${signal} stops ${command}, with exit code 0 and no process left`, async () => {
       await using project = await Project.create({ "main.ts": MAIN });
       await using webfw = await Webfw.start(args, { cwd: project.path });
-      const pid = await processOf(await webfw.origin());
+      const pid = await pidOf(await webfw.origin());
       webfw.signal(signal);
       assertEquals(await webfw.end(), 0);
       await isGone(pid);
@@ -39,7 +39,7 @@ for (const flags of [[], ["--reload"]]) {
   Deno.test(`The application of ${command} ends when the command is killed`, async () => {
     await using project = await Project.create({ "main.ts": MAIN });
     await using webfw = await Webfw.start(args, { cwd: project.path });
-    const pid = await processOf(await webfw.origin());
+    const pid = await pidOf(await webfw.origin());
     webfw.signal("SIGKILL");
     await isGone(pid);
     assertEquals(await webfw.end(), 137);
@@ -53,7 +53,7 @@ for (const flags of [[], ["--reload"]]) {
       ${MAIN}`,
     });
     await using webfw = await Webfw.start(args, { cwd: project.path });
-    const pid = await processOf(await webfw.origin());
+    const pid = await pidOf(await webfw.origin());
     webfw.signal("SIGTERM");
     assertEquals(await webfw.end(), 137);
     assertMatch(webfw.stderr.text, /^error: Killed the program: it did not stop in time$/m);

@@ -30,7 +30,7 @@ async function projectWithTopics(): Promise<{ project: Project; ids: string[] }>
   return { project, ids };
 }
 
-Deno.test("webfw topics lists what the store beside the module keeps, from any folder", async () => {
+Deno.test("webfw topics lists what the store next to the module keeps, from any folder", async () => {
   const { project, ids } = await projectWithTopics();
   await using _project = project;
   const cwd = project.path;
@@ -67,7 +67,7 @@ Deno.test("webfw topics makes no store where there is none, and says so", async 
   assertEquals(names.filter((name) => name.startsWith("mistyped")), []);
 });
 
-Deno.test("webfw topics lists the other topics where a later version has written one, and tells of that one", async () => {
+Deno.test("webfw topics lists the other topics where a later version has written one, and reports that one", async () => {
   const { project, ids } = await projectWithTopics();
   await using _project = project;
   const cwd = project.path;
@@ -170,7 +170,7 @@ Deno.test("webfw topics --tail of a name that there is not is an error that name
   }
 });
 
-Deno.test("webfw topics --tail tells that a topic which the application declares is empty, and waits", async () => {
+Deno.test("webfw topics --tail waits for messages of an empty topic that the application declares", async () => {
   const { project } = await projectWithTopics();
   await using _project = project;
   const cwd = project.path;
@@ -185,7 +185,7 @@ Deno.test("webfw topics --tail tells that a topic which the application declares
   assertEquals(await webfw.end(), 0);
 });
 
-Deno.test("webfw topics tells in one line what it cannot show", async () => {
+Deno.test("What webfw topics cannot show is an error of one line", async () => {
   await using project = await Project.create({
     "main.ts": MAIN,
     "other.ts": "export const app = { fetch() {} };",

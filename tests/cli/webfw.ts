@@ -1,36 +1,34 @@
-// The command line in a process of its own, for tests.
+/** Runs the command line in another process, for tests. */
 
 import process from "node:process";
 import { fileURLToPath } from "node:url";
 import { prepareDeno } from "../../tools/deno.ts";
 import { Lines } from "./lines.ts";
-import { inTime, until } from "./patience.ts";
+import { inTime, until } from "./wait.ts";
 
 const CLI = fileURLToPath(new URL("../../cli.ts", import.meta.url));
 
-/** How a command line is run. */
 export interface WebfwOptions {
-  /** The working directory. */
   readonly cwd: string;
-  /** Variables beside those of the test. */
+  /** More environment variables. */
   readonly env?: Readonly<Record<string, string>>;
 }
 
-/** A command line that has come to its end. */
+/** The result of a command line. */
 export interface Finished {
   readonly code: number;
   readonly stdout: string;
   readonly stderr: string;
 }
 
-/** A running command line. Disposing of it stops it, and whatever it has started. */
+/** A running command line. Disposing of it stops it and its child processes. */
 export class Webfw implements AsyncDisposable {
   readonly stdout: Lines;
   readonly stderr: Lines;
   readonly #child: Deno.ChildProcess;
   #hasEnded = false;
 
-  /** Takes over a process with piped output. */
+  /** @param child A process with piped output. */
   constructor(child: Deno.ChildProcess) {
     this.#child = child;
     this.stdout = new Lines(child.stdout);
@@ -41,7 +39,7 @@ export class Webfw implements AsyncDisposable {
   static async start(args: readonly string[], { cwd, env }: WebfwOptions): Promise<Webfw> {
     await using prepared = await prepareDeno(["run", "-A", "--quiet", CLI, ...args], {
       cwd,
-      // The application's own configuration is to be found, not the one that resolves the command line itself.
+      // Otherwise the application gets the configuration that resolves the command line.
       env: { WEBFW_CONFIG: "", NO_COLOR: "1", ...env },
       stdin: "null",
       stdout: "piped",
@@ -57,26 +55,25 @@ export class Webfw implements AsyncDisposable {
     return { code, stdout: webfw.stdout.text, stderr: webfw.stderr.text };
   }
 
-  /** Process id of the command line. */
   get pid(): number {
     return this.#child.pid;
   }
 
-  /** Waits until it listens and gives the origin. */
+  /** Waits until it listens, and gives the origin. */
   async origin(): Promise<string> {
     return (await this.stderr.next(/^Listening on (http:\S+)$/))[1]!;
   }
 
-  /** Sends a signal to the command line alone. */
+  /** Sends a signal to the command line, and to none of its child processes. */
   signal(signal: Deno.Signal): void {
     this.#child.kill(signal);
   }
 
-  /** Waits for its end, and that of all that writes to its output, and gives the exit code. */
+  /** Waits for the end of it and of all processes that write to its output. Gives the exit code. */
   async end(): Promise<number> {
     const { code } = await inTime(this.#child.status, () => "the command ends");
     this.#hasEnded = true;
-    await inTime(Promise.all([this.stdout.ended, this.stderr.ended]), () => "what it has started ends");
+    await inTime(Promise.all([this.stdout.ended, this.stderr.ended]), () => "its child processes end");
     return code;
   }
 
@@ -87,7 +84,7 @@ export class Webfw implements AsyncDisposable {
   }
 }
 
-/** Waits until a process is gone. One that stays is killed, so that a failing test leaves nothing behind. */
+/** Waits until a process has ended. A process that goes on is killed, and fails the test. */
 export async function isGone(pid: number): Promise<void> {
   try {
     await until(`process ${pid} is gone`, () => !isAlive(pid));
@@ -103,6 +100,6 @@ function isAlive(pid: number): boolean {
   } catch {
     return false;
   }
-  // A zombie is a dead process that nobody has waited for: what becomes of an orphan where process 1 does not.
+  // A zombie has ended. An orphan stays one where process 1 does not wait for it.
   return Deno.build.os !== "linux" || !/^\d+ \(.*\) [ZX]/s.test(Deno.readTextFileSync(`/proc/${pid}/stat`));
 }

@@ -1,8 +1,8 @@
-// Several workers on one port. On systems other than Linux a port is not shared.
+// Only Linux lets several workers share a port.
 
 import { assert, assertEquals, assertStringIncludes } from "@std/assert";
 import { frameworkImports } from "./framework.ts";
-import { until } from "./patience.ts";
+import { until } from "./wait.ts";
 import { Project } from "./project.ts";
 import { isGone, Webfw } from "./webfw.ts";
 

@@ -1,4 +1,4 @@
-// What users get from the registry, used as the README says.
+// The published packages, used as the README says.
 
 import { assertEquals } from "@std/assert";
 import { delimiter, dirname, join } from "node:path";
@@ -10,7 +10,7 @@ import { Registry } from "./registry.ts";
 import { blocks, programs, writeFiles } from "../examples/readme.ts";
 import { environmentFor, publishPackages, publishStandIns } from "./release.ts";
 
-/** A program as a user writes it, with nothing beside it. */
+/** A program without a configuration. */
 const MAIN = `import { App } from "jsr:@webfw/core";
 import * as v from "npm:valibot@^1.5.0";
 
@@ -49,7 +49,7 @@ Deno.test("The published packages", async (t) => {
   };
   await publishStandIns(env);
 
-  // Before the release: the registry has no package of webfw.
+  // Before the release, the registry has no package of webfw.
   const [withJsr = "", withoutJsr = ""] = blocks("json", "A project of your own");
   const unreachable = { JSR_URL: "http://127.0.0.1:9/", DENO_DIR: join(home.path, "deno_dir_without_jsr") };
   for (
@@ -117,7 +117,7 @@ Deno.test("The published packages", async (t) => {
     assertEquals((await Array.fromAsync(Deno.readDir(project.path))).map(({ name }) => name), ["main.ts"]);
   });
 
-  await t.step("tell of a route by its document, the page that shows it, and a tool", async () => {
+  await t.step("describe a route by the document, the page and a tool", async () => {
     await using project = await Project.create({ "main.ts": MAIN });
     const run = ["run", "-A", "jsr:@webfw/cli"];
     await using writer = start(

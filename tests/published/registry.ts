@@ -1,5 +1,7 @@
-// A registry of packages on the loopback interface, for tests: answers `deno publish` and serves what was published, in
-// the format of JSR (https://jsr.io/docs/api). It lets anyone publish, and checks nothing.
+/**
+ * A package registry on 127.0.0.1, for tests. It takes what `deno publish` sends, checks nothing,
+ * and serves it in the format of JSR (https://jsr.io/docs/api).
+ */
 
 import { join } from "node:path";
 

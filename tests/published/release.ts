@@ -1,4 +1,4 @@
-// Publishes the packages of this repository, as a release does, to a registry for tests.
+/** Publishes the packages of this repository to a registry for tests, as a release does. */
 
 import { fileURLToPath } from "node:url";
 import { join } from "node:path";

@@ -2,7 +2,7 @@ import { assertEquals, assertNotMatch } from "@std/assert";
 import { Project } from "./project.ts";
 import { Webfw } from "./webfw.ts";
 
-/** An application that obeys the command's protocol and is of no version of the framework. */
+/** An application that follows the command's protocol and uses no framework. */
 const APP = `export const app = {
   [Symbol.for("webfw.app")]: 1,
   docsUrl: "/docs",
@@ -87,4 +87,19 @@ Deno.test("webfw routes prints the table in its order, aligned, and runs nothing
     ].slice(0, -1),
   );
   assertEquals(code, 0);
+});
+
+Deno.test("webfw routes refuses an application without a table, and a module that cannot be loaded", async () => {
+  await using project = await Project.create({
+    "main.ts": `export const app = { fetch() {}, routes: [] };`,
+    "broken.ts": "export const app = ;",
+  });
+  const cwd = project.path;
+  assertEquals(await Webfw.finish(["routes", "main.ts"], { cwd }), {
+    code: 1,
+    stdout: "",
+    stderr: `error: Cannot list the routes of "main.ts": it is no App`,
+  });
+  assertEquals((await Webfw.finish(["routes", "broken.ts"], { cwd })).code, 1);
+  assertEquals((await Webfw.finish(["routes", "main.ts:api"], { cwd })).code, 1);
 });

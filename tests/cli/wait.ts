@@ -1,17 +1,18 @@
-// How long the tests wait for a process before they fail.
+/** Waits for processes, with a time limit. */
 
-/** Long, since it only bounds a failing test. */
-const PATIENCE_MS = 60_000;
+/** Long, because only a failing test takes it. */
+const TIMEOUT_MS = 60_000;
 const INTERVAL_MS = 20;
 
 /**
  * Waits for a promise.
  *
- * @throws {Error} It has not settled in time; `explain` tells what was waited for.
+ * @param explain Names what the promise stands for.
+ * @throws {Error} When the promise does not settle in time.
  */
 export async function inTime<T>(promise: Promise<T>, explain: () => string): Promise<T> {
   const { promise: late, reject } = Promise.withResolvers<never>();
-  const timer = setTimeout(() => reject(new Error(`Gave up waiting: ${explain()}`)), PATIENCE_MS);
+  const timer = setTimeout(() => reject(new Error(`Gave up waiting: ${explain()}`)), TIMEOUT_MS);
   try {
     return await Promise.race([promise, late]);
   } finally {
@@ -20,12 +21,12 @@ export async function inTime<T>(promise: Promise<T>, explain: () => string): Pro
 }
 
 /**
- * Waits for a condition that nothing announces.
+ * Waits for a condition, which is looked at again and again.
  *
- * @throws {Error} It has not become true in time.
+ * @throws {Error} When the condition does not become true in time.
  */
 export async function until(what: string, isTrue: () => boolean | Promise<boolean>): Promise<void> {
-  const deadline = performance.now() + PATIENCE_MS;
+  const deadline = performance.now() + TIMEOUT_MS;
   while (!await isTrue()) {
     if (performance.now() > deadline) throw new Error(`Gave up waiting: ${what}`);
     await new Promise((resolve) => setTimeout(resolve, INTERVAL_MS));
