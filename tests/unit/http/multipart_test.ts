@@ -4,7 +4,7 @@ import { assert, assertEquals, assertRejects } from "@std/assert";
 import { HTTPError } from "../../../src/errors.ts";
 import { boundaryOf, type MultipartOptions, readMultipart } from "../../../src/http/forms/multipart.ts";
 import { Random } from "../support/random.ts";
-import { bodyOf, BOUNDARY, field, file, latin1, streamOf } from "./support/multipart_body.ts";
+import { bodyOf, BOUNDARY, field, file, fromLatin1, latin1, streamOf } from "./support/multipart_body.ts";
 
 type Part = readonly [name: string, file: string | undefined, content: string];
 
@@ -22,7 +22,7 @@ async function read(
         const place = parts.push([name, file?.name, "never finished"]) - 1;
         let content = "";
         return {
-          write: (chunk) => void (content += Array.from(chunk, (byte) => String.fromCharCode(byte)).join("")),
+          write: (chunk) => void (content += fromLatin1(chunk)),
           finish: () => void (parts[place] = [name, file?.name, content]),
         };
       },

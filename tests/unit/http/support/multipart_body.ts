@@ -1,11 +1,18 @@
 // Multipart bodies written by hand, byte by byte.
 
+import { Buffer } from "node:buffer";
+
 /** The boundary of all of them. */
 export const BOUNDARY = "boundary";
 
 /** One character for each byte: what is no ASCII goes through as it is. */
 export function latin1(text: string): Uint8Array<ArrayBuffer> {
-  return Uint8Array.from(text, (character) => character.charCodeAt(0));
+  return new Uint8Array(Buffer.from(text, "latin1"));
+}
+
+/** The text that `latin1` makes bytes of. */
+export function fromLatin1(bytes: Uint8Array): string {
+  return Buffer.from(bytes).toString("latin1");
 }
 
 /** The bytes of a text in UTF-8, as one character each. */
