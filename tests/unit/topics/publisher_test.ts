@@ -10,6 +10,29 @@ import { Gate } from "../../contract/gate.ts";
 import { takeData } from "../../contract/reading.ts";
 import { Random } from "../support/random.ts";
 
+Deno.test("A store that hangs does not fill the memory", async () => {
+  const store = new FaultyStore(new MemoryStore());
+  const gate = new Gate();
+  store.faults = { beforeAppend: gate.pass };
+  const topics = new Topics({ openStore: () => store });
+  const topic = topics.topic<string>("numbers");
+  const { maxMessageBytes } = store.capabilities;
+  const text = "x".repeat(maxMessageBytes - 2);
+  const first = topic.publish(text);
+  // It goes to the store by itself.
+  await gate.reached;
+  const most = Math.floor(64 * 1024 * 1024 / maxMessageBytes);
+  const publishing = Array.from({ length: most + 1 }, () => topic.publish(text));
+  const error = await assertRejects(() => publishing.at(-1)!, Error, "wait to be stored");
+  assert(!(error instanceof PublishOutcomeUnknown));
+  gate.open();
+  const outcomes = await Promise.allSettled([first, ...publishing]);
+  const stored = outcomes.filter(({ status }) => status === "fulfilled").length;
+  // Each takes a little more than its data.
+  assert(stored > 0.95 * most && stored <= most + 1, `${stored} of ${most}`);
+  await topics.close();
+});
+
 Deno.test("Messages without much data do not fill the memory either while a store hangs", async () => {
   const store = new FaultyStore(new MemoryStore());
   const gate = new Gate();

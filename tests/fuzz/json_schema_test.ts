@@ -1,16 +1,18 @@
+// What JSON Schema says of random schemas, beside what the server does with random values.
+
 import { assert, assertEquals } from "@std/assert";
-import { isAlwaysSent, isRequired } from "../../../../src/describe/json_schema/optionality.ts";
-import type { JsonSchema } from "../../../../src/describe/json_schema/json_schema.ts";
-import { Models } from "../../../../src/describe/json_schema/models.ts";
-import { stringify } from "../../../../src/http/json.ts";
-import { toJsonForm } from "../../../../src/schema/json_form.ts";
-import { type Dataset, runSchema, type Schema } from "../../../../src/schema/schema.ts";
-import { parseNumber, toTextForm } from "../../../../src/schema/text_form.ts";
+import { isAlwaysSent, isRequired } from "../../src/describe/json_schema/optionality.ts";
+import type { JsonSchema } from "../../src/describe/json_schema/json_schema.ts";
+import { Models } from "../../src/describe/json_schema/models.ts";
+import { stringify } from "../../src/http/json.ts";
+import { toJsonForm } from "../../src/schema/json_form.ts";
+import { type Dataset, runSchema, type Schema } from "../../src/schema/schema.ts";
+import { parseNumber, toTextForm } from "../../src/schema/text_form.ts";
 import { Ajv2020 } from "npm:ajv@^8.20.0/dist/2020.js";
-import { Random } from "../../support/random.ts";
-import { changed } from "./support/changed_value.ts";
-import { outline } from "./support/outline.ts";
-import { type Origin, RandomSchemas } from "./support/random_schema.ts";
+import { Random } from "../unit/support/random.ts";
+import { changed } from "../unit/describe/json_schema/support/changed_value.ts";
+import { outline } from "../unit/describe/json_schema/support/outline.ts";
+import { type Origin, RandomSchemas } from "../unit/describe/json_schema/support/random_schema.ts";
 
 /** Formats are hints, and OpenAPI's keywords none of JSON Schema. */
 const ajv = new Ajv2020({ strict: false, validateFormats: false, ownProperties: true });

@@ -1,8 +1,8 @@
 // A short form of `deno task fault:simulated`.
 
 import { assert, assertEquals } from "@std/assert";
-import { simulate } from "../../../faults/simulation/simulation.ts";
-import { Random } from "../support/random.ts";
+import { simulate } from "../../faults/simulation/simulation.ts";
+import { Random } from "../unit/support/random.ts";
 
 Deno.test("Simulated nodes lose nothing, store nothing twice, and keep the order, whatever becomes of what they ask", async () => {
   for (let seed = 1; seed <= 20; seed++) {

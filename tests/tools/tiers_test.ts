@@ -1,0 +1,30 @@
+// `deno task test` runs the quick tests and `deno task test:slow` the others. A folder is in one of them.
+
+import { assertEquals } from "@std/assert";
+import { join } from "node:path";
+
+const ROOT = join(import.meta.dirname!, "..", "..");
+
+/** The folders of tests that a task runs. */
+function foldersOf(command: string): string[] {
+  return Array.from(command.matchAll(/ tests\/(\S+)/g), ([, folder]) => folder!);
+}
+
+async function hasTests(folder: string): Promise<boolean> {
+  for await (const { name, isDirectory } of Deno.readDir(folder)) {
+    if (isDirectory ? await hasTests(join(folder, name)) : /_test\.tsx?$/.test(name)) return true;
+  }
+  return false;
+}
+
+Deno.test("each folder of tests is run by one of the two tasks", async () => {
+  const { tasks } = JSON.parse(await Deno.readTextFile(join(ROOT, "deno.json")));
+  const run = [...foldersOf(tasks.test), ...foldersOf(tasks["test:slow"])];
+  const folders: string[] = [];
+  for await (const { name, isDirectory } of Deno.readDir(join(ROOT, "tests"))) {
+    if (isDirectory && await hasTests(join(ROOT, "tests", name))) folders.push(name);
+    // A test beside the folders would be run by neither.
+    else if (/_test\.tsx?$/.test(name)) folders.push(name);
+  }
+  assertEquals(run.toSorted(), folders.toSorted());
+});
