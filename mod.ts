@@ -124,11 +124,11 @@ export type { WebSocketConnection } from "./src/http/websocket/connection.ts";
 export type { Middleware, Next } from "./src/routing/middleware.ts";
 
 // Topics
-export type { SubscribeOptions } from "./src/topics/channel.ts";
+export type { SubscribeOptions } from "./src/topics/topic_runtime.ts";
 export type { TopicsDatabase, TopicsLocation } from "./src/topics/location.ts";
-export { type DataIssue, InvalidMessageError } from "./src/topics/cannot_open_error.ts";
+export { type DataIssue, InvalidMessageError } from "./src/topics/topic_errors.ts";
 export type { GapReason, TopicEntry, TopicGap, TopicMessage } from "./src/topics/message.ts";
-export { PublishOutcomeUnknown } from "./src/topics/cannot_open_error.ts";
+export { PublishOutcomeUnknown } from "./src/topics/topic_errors.ts";
 export type { PublishResult } from "./src/topics/publisher.ts";
 export type {
   AppendOptions,

@@ -137,7 +137,7 @@ export class App<State = Record<string, unknown>> extends RouteScope<State, ""> 
     owner: this,
     background: () => this.#dispatcher?.background,
     hasBrokenSockets: () => this.#dispatcher?.links.hasBroken ?? false,
-    giveUp: () => this.#topics.giveUp(),
+    giveUp: () => this.#topics.abandonPublishing(),
     stop: () => this.#unwind(),
   };
 

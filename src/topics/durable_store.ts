@@ -1,5 +1,5 @@
 /** The store of durable topics, loaded when one of them is used for the first time. */
-import { CannotOpenError } from "./cannot_open_error.ts";
+import { CannotOpenError } from "./topic_errors.ts";
 import { KV_CAPABILITIES } from "./kv/capabilities.ts";
 import type {
   AppendOptions,

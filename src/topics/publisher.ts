@@ -1,4 +1,4 @@
-import { CannotOpenError, PublishOutcomeUnknown } from "./cannot_open_error.ts";
+import { CannotOpenError, PublishOutcomeUnknown } from "./topic_errors.ts";
 import { countBytes, toId } from "./message.ts";
 import { type LogRef, type NewMessage, type StoreCapabilities, toGeneratedId, type TopicStore } from "./store.ts";
 
@@ -66,7 +66,7 @@ const MAX_WAITING_BYTES = 64 * 1024 * 1024;
 /** What a message that waits takes beside its texts, rounded up: itself, its promise, and what listens to its signal. */
 const WAITING_OVERHEAD = 512;
 /** How long a store that is away is waited for, in milliseconds: stores try what they are asked for as long. */
-export const PATIENCE = 30_000;
+export const STORE_TIMEOUT = 30_000;
 
 /** What a queue needs. */
 export interface PublisherOptions {
@@ -85,7 +85,7 @@ export class Publisher {
   readonly #store: () => TopicStore;
   readonly #log: LogRef;
   readonly #ready: () => Promise<void> | undefined;
-  readonly #queue = new Set<Waiting>();
+  readonly #queue = new Set<PendingMessage>();
   #waitingBytes = 0;
   #newest: string | undefined;
   readonly #session: ProducerSession;
@@ -112,12 +112,12 @@ export class Publisher {
   }
 
   /** Resolves when nothing waits to be stored. */
-  async settled(): Promise<void> {
+  async drained(): Promise<void> {
     await this.#draining;
   }
 
   /** Waits for the store no longer: whoever waits is told what is known of the message. The store may go on with what it has. */
-  giveUp(cause: unknown): void {
+  abandon(cause: unknown): void {
     for (const waiting of this.#queue) this.#drop(waiting, cause);
     this.#leave(cause);
   }
@@ -137,7 +137,7 @@ export class Publisher {
   publish(message: NewMessage, signal?: AbortSignal): Promise<PublishResult> {
     signal?.throwIfAborted();
     this.#checkRoom(message);
-    const waiting = new Waiting(message, signal, this.#log.name, () => this.#remove(waiting));
+    const waiting = new PendingMessage(message, signal, this.#log.name, () => this.#remove(waiting));
     waiting.hold(this.#ready());
     this.#queue.add(waiting);
     this.#waitingBytes += roomOf(message);
@@ -160,7 +160,7 @@ export class Publisher {
     this.#draining = undefined;
   }
 
-  async #append(batch: readonly Waiting[]): Promise<void> {
+  async #append(batch: readonly PendingMessage[]): Promise<void> {
     const abandoned = batch.some(({ canLeave }) => canLeave) ? new AbortController() : undefined;
     const onLeave = () => {
       if (batch.every(({ hasLeft }) => hasLeft)) abandoned!.abort();
@@ -196,7 +196,7 @@ export class Publisher {
 
   /** Fails what has waited for as long as a store is tried again: each batch would be tried for that long by itself. */
   #failLate(cause: unknown): void {
-    const latest = performance.now() - PATIENCE;
+    const latest = performance.now() - STORE_TIMEOUT;
     for (const waiting of this.#queue) {
       // They are in the order in which they came.
       if (waiting.begin > latest) return;
@@ -204,13 +204,13 @@ export class Publisher {
     }
   }
 
-  #drop(waiting: Waiting, cause: unknown): void {
+  #drop(waiting: PendingMessage, cause: unknown): void {
     this.#remove(waiting);
     waiting.fail(cause);
   }
 
-  #takeBatch({ maxBatchMessages, maxBatchIds, maxBatchBytes }: StoreCapabilities): readonly Waiting[] {
-    const batch: Waiting[] = [];
+  #takeBatch({ maxBatchMessages, maxBatchIds, maxBatchBytes }: StoreCapabilities): readonly PendingMessage[] {
+    const batch: PendingMessage[] = [];
     let bytes = 0;
     let ids = 0;
     for (const waiting of this.#queue) {
@@ -226,7 +226,7 @@ export class Publisher {
     return batch;
   }
 
-  #remove(waiting: Waiting): void {
+  #remove(waiting: PendingMessage): void {
     if (this.#queue.delete(waiting)) this.#waitingBytes -= roomOf(waiting.message);
   }
 
@@ -250,7 +250,7 @@ function roomOf({ id = "", type = "", bytes }: NewMessage): number {
 }
 
 /** A message on its way to the store, and its publisher, who may leave before there is an answer. */
-class Waiting {
+class PendingMessage {
   readonly message: NewMessage;
   readonly #signal: AbortSignal | undefined;
   readonly #topic: string;

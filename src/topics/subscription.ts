@@ -1,9 +1,9 @@
 /** The reader of a topic as applications use it. */
 import { isId, type TopicEntry } from "./message.ts";
-import type { Batch, BatchReceiver, Reader } from "./reader.ts";
+import type { Batch, BatchReceiver, SubscriptionReader } from "./subscription_reader.ts";
 
 let request: (subscription: Subscription, receiver: BatchReceiver<unknown>) => void;
-let readerOf: (subscription: Subscription) => Reader<unknown>;
+let readerOf: (subscription: Subscription) => SubscriptionReader<unknown>;
 
 /** A batch that `next()` gives piece by piece. */
 interface BegunBatch<Data> {
@@ -37,7 +37,7 @@ interface BegunBatch<Data> {
 export class Subscription<Data = unknown> implements AsyncIterableIterator<TopicEntry<Data>>, AsyncDisposable {
   /** The topic that is read. */
   readonly topic: { readonly name: string };
-  readonly #reader: Reader<Data>;
+  readonly #reader: SubscriptionReader<Data>;
   #hasBegun = false;
   #entries: AsyncGenerator<TopicEntry<Data>, void, void> | undefined;
   /** A batch of which `next()` has given a part. */
@@ -56,7 +56,7 @@ export class Subscription<Data = unknown> implements AsyncIterableIterator<Topic
    *
    * @ignore
    */
-  constructor(topic: { readonly name: string }, reader: Reader<Data>) {
+  constructor(topic: { readonly name: string }, reader: SubscriptionReader<Data>) {
     this.topic = topic;
     this.#reader = reader;
   }

@@ -2,9 +2,9 @@
 import { checkOptions, type OptionNames } from "../options.ts";
 import { type Dataset, toIssue } from "../schema/schema.ts";
 import { toValidator, type Validator } from "../schema/check.ts";
-import type { Channel, SubscribeOptions } from "./channel.ts";
+import type { SubscribeOptions, TopicRuntime } from "./topic_runtime.ts";
 import { countBytes, encodeData } from "./message.ts";
-import { InvalidMessageError } from "./cannot_open_error.ts";
+import { InvalidMessageError } from "./topic_errors.ts";
 import type { PublishResult } from "./publisher.ts";
 import type { Subscription } from "./subscription.ts";
 
@@ -62,7 +62,7 @@ const RESERVED_TYPES = "webfw.";
 export class Topic<Data = unknown, Input = Data> {
   /** The name of the topic. */
   readonly name: string;
-  readonly #channel: Channel<Data>;
+  readonly #channel: TopicRuntime<Data>;
   readonly #validator: Validator | undefined;
 
   /**
@@ -70,7 +70,7 @@ export class Topic<Data = unknown, Input = Data> {
    *
    * @ignore
    */
-  constructor(channel: Channel<Data>) {
+  constructor(channel: TopicRuntime<Data>) {
     const { name, options: { schema } } = channel;
     this.name = name;
     this.#channel = channel;

@@ -1,9 +1,9 @@
 /** The topics of an application, by name. */
 import { nearest, quote } from "../options.ts";
-import { Channel, type ChannelContext } from "./channel.ts";
-import { PATIENCE } from "./publisher.ts";
+import { type RuntimeContext, TopicRuntime } from "./topic_runtime.ts";
+import { STORE_TIMEOUT } from "./publisher.ts";
 import type { TopicStore } from "./store.ts";
-import type { Tail } from "./tail.ts";
+import type { LogFollower } from "./log_follower.ts";
 import { Topic } from "./topic.ts";
 import { reportTopics, type TopicReport } from "./topic_report.ts";
 import { checkAgreement, resolveTopicOptions, type TopicOptions } from "./topic_options.ts";
@@ -20,7 +20,7 @@ const LAST_PATIENCE = 1_000;
 /** A topic and its inside. */
 interface Entry {
   readonly topic: Topic;
-  readonly channel: Channel<unknown>;
+  readonly runtime: TopicRuntime<unknown>;
 }
 
 /** How the topics of an application are made. */
@@ -43,11 +43,11 @@ export interface TopicsOptions {
 export class Topics {
   readonly #openStore: (isDurable: boolean) => TopicStore;
   readonly #maxIdle: number;
-  readonly #context: ChannelContext;
+  readonly #context: RuntimeContext;
   readonly #declared = new Map<string, Entry>();
   /** Those that were made while the application serves, the one that was asked for last at the end. */
   readonly #passing = new Map<string, Entry>();
-  readonly #tails = new Set<Pick<Tail<unknown>, "close">>();
+  readonly #tails = new Set<Pick<LogFollower<unknown>, "close">>();
   /** By whether they are durable. */
   readonly #stores = new Map<boolean, TopicStore>();
   #isServing = false;
@@ -81,7 +81,7 @@ export class Topics {
    */
   topic<Data = unknown, Input = Data>(name: string, options?: TopicOptions<Data, Input>): Topic<Data, Input> {
     const entry = this.#find(name);
-    if (entry && options !== undefined) checkAgreement(entry.channel.options, options, name);
+    if (entry && options !== undefined) checkAgreement(entry.runtime.options, options, name);
     // The topic of a name is what it was declared as; checked where the options are given again.
     return (entry ?? this.#add(name, options)).topic as Topic<Data, Input>;
   }
@@ -152,7 +152,7 @@ export class Topics {
    * Waits no longer for what is being published: whoever publishes is told. What is published from now on until the topics are closed,
    * such as by lifespans as they end, is waited for for a second at most: nobody is to be kept by a store that is away.
    */
-  giveUp(): void {
+  abandonPublishing(): void {
     this.#givingUp ??= setInterval(() => this.#giveUpAll(), LAST_PATIENCE);
     this.#giveUpAll();
     this.#givenUp.resolve();
@@ -179,7 +179,7 @@ export class Topics {
     if (this.#givingUp !== undefined) this.#giveUpAll();
     const publishing = this.#channels().filter(({ isPublishing }) => isPublishing);
     if (publishing.length === 0) return;
-    const timer = setTimeout(() => this.giveUp(), PATIENCE);
+    const timer = setTimeout(() => this.abandonPublishing(), STORE_TIMEOUT);
     // Whoever publishes again what was given up would keep it from being settled.
     await Promise.race([this.#givenUp.promise, Promise.all(publishing.map((channel) => channel.settled()))]);
     clearTimeout(timer);
@@ -190,8 +190,8 @@ export class Topics {
     for (const channel of this.#channels()) channel.giveUp(cause);
   }
 
-  #channels(): Channel<unknown>[] {
-    return Array.from([...this.#declared.values(), ...this.#passing.values()], ({ channel }) => channel);
+  #channels(): TopicRuntime<unknown>[] {
+    return Array.from([...this.#declared.values(), ...this.#passing.values()], ({ runtime }) => runtime);
   }
 
   #storeOf(isDurable: boolean): TopicStore {
@@ -210,8 +210,8 @@ export class Topics {
 
   #add(name: string, options: TopicOptions = {}): Entry {
     checkName(name);
-    const channel = new Channel(name, resolveTopicOptions(options, name), this.#context);
-    const entry: Entry = { topic: new Topic(channel), channel };
+    const runtime = new TopicRuntime(name, resolveTopicOptions(options, name), this.#context);
+    const entry: Entry = { topic: new Topic(runtime), runtime };
     if (this.#isServing) {
       this.#passing.set(name, entry);
       this.#letGo();
@@ -225,7 +225,7 @@ export class Topics {
       const [oldest] = this.#passing;
       const [name, entry] = oldest!;
       this.#passing.delete(name);
-      if (!entry.channel.isIdle) this.#passing.set(name, entry);
+      if (!entry.runtime.isIdle) this.#passing.set(name, entry);
     }
   }
 }

@@ -46,7 +46,7 @@ export type StoreAnswer =
   | { readonly wake: string };
 
 /** A store that other workers use too. It is closed when all of them have left. */
-export class SharedStore implements TopicStore {
+export class HostStore implements TopicStore {
   /** What it can do. */
   readonly capabilities: StoreCapabilities;
   readonly #store: TopicStore;
@@ -180,8 +180,8 @@ export type WorkerPorts =
 /** The store as a worker has it. */
 export function openWorkerStore(ports: WorkerPorts): TopicStore {
   return "host" in ports
-    ? new DistantStore(ports.host, MEMORY_CAPABILITIES)
-    : new SharedStore(new MemoryStore(), ports.guests);
+    ? new RemoteStore(ports.host, MEMORY_CAPABILITIES)
+    : new HostStore(new MemoryStore(), ports.guests);
 }
 
 /** The store of another worker of the process, which `shared_store.ts` keeps. */
@@ -190,7 +190,7 @@ export function openWorkerStore(ports: WorkerPorts): TopicStore {
 type Asked<Request = StoreRequest> = Request extends { readonly call: number } ? Omit<Request, "call"> : never;
 
 /** Asks the worker that keeps the store, and waits for its answers. */
-export class DistantStore implements TopicStore {
+export class RemoteStore implements TopicStore {
   /** What it can do. */
   readonly capabilities: StoreCapabilities;
   readonly #port: MessagePort;

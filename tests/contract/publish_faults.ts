@@ -1,7 +1,7 @@
 // What publishing promises when the store fails, is slow, or loses replies: `testPublishFaults` is called with each kind of store.
 
 import { assert, assertEquals, assertRejects, assertStringIncludes } from "@std/assert";
-import { PublishOutcomeUnknown } from "../../src/topics/cannot_open_error.ts";
+import { PublishOutcomeUnknown } from "../../src/topics/topic_errors.ts";
 import type { Topic } from "../../src/topics/topic.ts";
 import { fail, faultyTopicTest, StoreFailure } from "./faulty_topic.ts";
 import { Gate } from "./gate.ts";

@@ -1,5 +1,5 @@
 import type { TopicEntry, TopicGap, TopicMessage } from "../../topics/message.ts";
-import type { BatchReceiver } from "../../topics/reader.ts";
+import type { BatchReceiver } from "../../topics/subscription_reader.ts";
 import {
   cancelRequest,
   checkId,
@@ -8,7 +8,7 @@ import {
   requestBatch,
   type Subscription,
 } from "../../topics/subscription.ts";
-import type { Broadcaster } from "../../topics/tail.ts";
+import type { Broadcaster } from "../../topics/log_follower.ts";
 import {
   type Chunk,
   type ChunkController,

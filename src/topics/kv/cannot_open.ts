@@ -1,5 +1,5 @@
 /** How the errors of stores that cannot be opened are worded. */
-import { CannotOpenError } from "../cannot_open_error.ts";
+import { CannotOpenError } from "../topic_errors.ts";
 
 /** What gives a program a client of Deno KV. */
 const CLIENT_CURES =

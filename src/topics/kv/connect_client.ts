@@ -6,7 +6,7 @@
  * acknowledgement of the head, and what was given up goes on being tried for as long as the process lives; that of npm needs half as
  * long again as the database for a write, and 12 MB.
  */
-import { CannotOpenError } from "../cannot_open_error.ts";
+import { CannotOpenError } from "../topic_errors.ts";
 import {
   decodeReadAnswer,
   decodeWatchAnswer,

@@ -1,6 +1,6 @@
 /** A connection to the database that is kept up: what hangs is given up and opened anew, what fails is tried again. */
 import { log } from "../../log.ts";
-import { CannotOpenError } from "../cannot_open_error.ts";
+import { CannotOpenError } from "../topic_errors.ts";
 import { Attempts } from "./attempts.ts";
 import { isBusyFile, reasonOf } from "./cannot_open.ts";
 import type { KvEngine } from "./engine.ts";

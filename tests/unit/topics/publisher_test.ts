@@ -1,6 +1,6 @@
 import { assert, assertEquals, assertInstanceOf, assertRejects, assertStringIncludes } from "@std/assert";
 import { inVirtualTime } from "../../../faults/simulation/virtual_time.ts";
-import { CannotOpenError, PublishOutcomeUnknown } from "../../../src/topics/cannot_open_error.ts";
+import { CannotOpenError, PublishOutcomeUnknown } from "../../../src/topics/topic_errors.ts";
 import { MEMORY_CAPABILITIES, MemoryStore } from "../../../src/topics/memory_store.ts";
 import type { AppendOptions } from "../../../src/topics/store.ts";
 import { Topics } from "../../../src/topics/topics.ts";

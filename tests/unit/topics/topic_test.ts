@@ -1,7 +1,7 @@
 import { assert, assertEquals, assertRejects, assertThrows } from "@std/assert";
 import * as v from "valibot";
-import type { SubscribeOptions } from "../../../src/topics/channel.ts";
-import { InvalidMessageError } from "../../../src/topics/cannot_open_error.ts";
+import type { SubscribeOptions } from "../../../src/topics/topic_runtime.ts";
+import { InvalidMessageError } from "../../../src/topics/topic_errors.ts";
 import { MemoryStore } from "../../../src/topics/memory_store.ts";
 import type { PublishOptions } from "../../../src/topics/topic.ts";
 import { Topics } from "../../../src/topics/topics.ts";

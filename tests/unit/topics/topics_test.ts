@@ -9,7 +9,7 @@ import {
 import * as v from "valibot";
 import { inVirtualTime } from "../../../faults/simulation/virtual_time.ts";
 import { MemoryStore } from "../../../src/topics/memory_store.ts";
-import { PublishOutcomeUnknown } from "../../../src/topics/cannot_open_error.ts";
+import { PublishOutcomeUnknown } from "../../../src/topics/topic_errors.ts";
 import { Topics, type TopicsOptions } from "../../../src/topics/topics.ts";
 import { FaultyStore } from "../../contract/faulty_store.ts";
 import { Clock } from "../../contract/clock.ts";
@@ -249,7 +249,7 @@ Deno.test("Who publishes is told when that is given up: what was sent may be sto
   const waiting = assertRejects(() => topic.publish(2), Error, NOT_SENT);
   const subscription = topic.subscribe();
   const held = assertRejects(() => topic.publish(3), Error, NOT_SENT);
-  topics.giveUp();
+  topics.abandonPublishing();
   const { id, cause } = await sent;
   const reason = "Cannot wait for the store any longer: the application stops";
   assertEquals([id, (cause as Error).message], ["one", reason]);
@@ -272,7 +272,7 @@ Deno.test("What is published and waits for its place is given up as well", async
   const subscription = topic.subscribe();
   const held = assertRejects(() => topic.publish(1), Error, NOT_SENT);
   await gate.reached;
-  topics.giveUp();
+  topics.abandonPublishing();
   await held;
   // It does not wait for the subscription.
   await topics.close();
@@ -310,7 +310,7 @@ Deno.test("What is published after all was given up is waited for for a second, 
     const store = new FaultyStore(new MemoryStore());
     const topics = topicsOf({ openStore: () => store });
     const topic = topics.topic<number>("a");
-    topics.giveUp();
+    topics.abandonPublishing();
     store.faults = { beforeAppend: () => new Promise(() => {}) };
     const begin = performance.now();
     await assertRejects(() => topic.publish(1), PublishOutcomeUnknown);

@@ -1,7 +1,7 @@
 // How the client deals with servers that move, refuse, or tell in pieces; tests/denokv has it with the real one.
 
 import { assertEquals, assertMatch, assertRejects } from "@std/assert";
-import { CannotOpenError } from "../../../../src/topics/cannot_open_error.ts";
+import { CannotOpenError } from "../../../../src/topics/topic_errors.ts";
 import { ConnectClient } from "../../../../src/topics/kv/connect_client.ts";
 import { packKey } from "../../../../src/topics/kv/packed_key.ts";
 import { decodeMessage, encodeMessage, type Field } from "../../../../src/topics/kv/protobuf.ts";

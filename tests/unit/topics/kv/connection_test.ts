@@ -2,7 +2,7 @@
 
 import { assertEquals, assertRejects } from "@std/assert";
 import { inVirtualTime } from "../../../../faults/simulation/virtual_time.ts";
-import { CannotOpenError } from "../../../../src/topics/cannot_open_error.ts";
+import { CannotOpenError } from "../../../../src/topics/topic_errors.ts";
 import { Connection } from "../../../../src/topics/kv/connection.ts";
 import type { KvEngine } from "../../../../src/topics/kv/engine.ts";
 import { CapturedLog } from "../../../spec/support/captured_log.ts";

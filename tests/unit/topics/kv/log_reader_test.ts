@@ -6,7 +6,7 @@ import { inVirtualTime } from "../../../../faults/simulation/virtual_time.ts";
 import type { KvEngine } from "../../../../src/topics/kv/engine.ts";
 import { lowKey } from "../../../../src/topics/kv/keys.ts";
 import { KvStore } from "../../../../src/topics/kv/kv_store.ts";
-import { READ_LIMITS } from "../../../../src/topics/log_reader.ts";
+import { READ_LIMITS } from "../../../../src/topics/topic_log.ts";
 import { LOG_START, type LogRef, type ReadLimits } from "../../../../src/topics/store.ts";
 import { ALL, append, dataOf, logOf, messageOf, readAll } from "../../../contract/store_fixture.ts";
 import { Random } from "../../support/random.ts";

@@ -1,5 +1,5 @@
 import { assertEquals, assertRejects } from "@std/assert";
-import { CannotOpenError } from "../../../../src/topics/cannot_open_error.ts";
+import { CannotOpenError } from "../../../../src/topics/topic_errors.ts";
 import { openStore } from "../../../../src/topics/kv/open_store.ts";
 import { logOf } from "../../../contract/store_fixture.ts";
 

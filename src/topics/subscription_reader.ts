@@ -1,7 +1,7 @@
 /** One place in a topic, from which somebody reads on: at the tail where it can be, from the log where it is behind. */
-import type { TopicBounds } from "./log_reader.ts";
+import type { TopicBounds } from "./topic_log.ts";
 import { type GapReason, isSameIncarnation, type TopicEntry, type TopicMessage } from "./message.ts";
-import type { Broadcaster, Tail, TailReader } from "./tail.ts";
+import type { Broadcaster, LiveReader, LogFollower } from "./log_follower.ts";
 
 /** What is read at once: messages, oldest first, or a gap alone. */
 export type Batch<Data> = readonly TopicEntry<Data>[];
@@ -39,8 +39,8 @@ interface Found<Data> {
 }
 
 /** Reads on from a place. It holds no messages but those that are being read. */
-export class Reader<Data> implements TailReader {
-  readonly #tail: Tail<Data>;
+export class SubscriptionReader<Data> implements LiveReader {
+  readonly #tail: LogFollower<Data>;
   readonly #signal: AbortSignal | undefined;
   readonly #close = (): void => this.close();
   #place: string | Promise<string>;
@@ -57,7 +57,7 @@ export class Reader<Data> implements TailReader {
   #ended: PromiseWithResolvers<undefined> | undefined;
 
   /** Begins to read. */
-  constructor(tail: Tail<Data>, { place, isOwn, signal }: ReaderStart) {
+  constructor(tail: LogFollower<Data>, { place, isOwn, signal }: ReaderStart) {
     this.#tail = tail;
     this.#place = place;
     this.#isCertain = isOwn;

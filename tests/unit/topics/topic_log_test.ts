@@ -1,5 +1,5 @@
 import { assertEquals, assertRejects, assertStrictEquals } from "@std/assert";
-import { LogReader } from "../../../src/topics/log_reader.ts";
+import { TopicLog } from "../../../src/topics/topic_log.ts";
 import { MemoryStore } from "../../../src/topics/memory_store.ts";
 import { FaultyStore } from "../../contract/faulty_store.ts";
 import { append, logOf, messageOf } from "../../contract/store_fixture.ts";
@@ -8,13 +8,13 @@ const LOG = logOf("numbers");
 
 Deno.test("Readings of the same place at the same time are one, and later ones see what came since", async () => {
   const store = new FaultyStore(new MemoryStore());
-  const reader = new LogReader<number>(() => store, LOG);
+  const reader = new TopicLog<number>(() => store, LOG);
   const { lowWatermark } = await reader.bounds();
   await append(store, LOG, [messageOf(1)]);
   const [first, same, own] = await Promise.all([
     reader.readShared(lowWatermark),
     reader.readShared(lowWatermark),
-    reader.readEnd(lowWatermark),
+    reader.readLive(lowWatermark),
   ]);
   assertStrictEquals(first, same);
   assertEquals([own, store.reads], [first, 2]);
@@ -26,7 +26,7 @@ Deno.test("Readings of the same place at the same time are one, and later ones s
 
 Deno.test("A reading that failed is tried again", async () => {
   const store = new FaultyStore(new MemoryStore());
-  const reader = new LogReader<number>(() => store, LOG);
+  const reader = new TopicLog<number>(() => store, LOG);
   const { lowWatermark } = await reader.bounds();
   store.faults = {
     beforeRead: () => {

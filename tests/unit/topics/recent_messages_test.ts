@@ -1,7 +1,7 @@
 import { assertEquals, assertStrictEquals, assertThrows } from "@std/assert";
-import type { LogSlice } from "../../../src/topics/log_reader.ts";
+import type { LogSlice } from "../../../src/topics/topic_log.ts";
 import { toId, type TopicMessage } from "../../../src/topics/message.ts";
-import { Window } from "../../../src/topics/tail.ts";
+import { RecentMessages } from "../../../src/topics/log_follower.ts";
 
 function idOf(number: number, incarnation = "aaaaaaaa"): string {
   return toId(incarnation, number.toString(16).padStart(22, "0"));
@@ -21,12 +21,12 @@ function sliceOf(numbers: readonly number[], { size = 1, low = 0 } = {}): LogSli
   };
 }
 
-function numbersAfter(window: Window<number>, number: number): number[] | undefined {
+function numbersAfter(window: RecentMessages<number>, number: number): number[] | undefined {
   return window.after(idOf(number))?.map(({ data }) => data);
 }
 
 Deno.test("A window has what was read since it began", () => {
-  const window = new Window<number>(idOf(3), 10, 1000);
+  const window = new RecentMessages<number>(idOf(3), 10, 1000);
   assertEquals(numbersAfter(window, 3), []);
   window.extend(sliceOf([4, 5]));
   window.extend(sliceOf([6]));
@@ -42,7 +42,7 @@ Deno.test("A window has what was read since it began", () => {
 });
 
 Deno.test("It gives the very same list for the same place, until there is more", () => {
-  const window = new Window<number>(idOf(0), 10, 1000);
+  const window = new RecentMessages<number>(idOf(0), 10, 1000);
   window.extend(sliceOf([1, 2]));
   const batch = window.after(idOf(0));
   assertStrictEquals(window.after(idOf(0)), batch);
@@ -54,7 +54,7 @@ Deno.test("It gives the very same list for the same place, until there is more",
 });
 
 Deno.test("Beyond its bounds the oldest fall out, but never the newest", () => {
-  const window = new Window<number>(idOf(0), 3, 100);
+  const window = new RecentMessages<number>(idOf(0), 3, 100);
   window.extend(sliceOf([1, 2, 3, 4, 5]));
   assertEquals([numbersAfter(window, 1), numbersAfter(window, 2)], [undefined, [3, 4, 5]]);
   window.extend(sliceOf([6, 7], { size: 50 }));
@@ -64,7 +64,7 @@ Deno.test("Beyond its bounds the oldest fall out, but never the newest", () => {
 });
 
 Deno.test("It lets go of what the store no longer keeps, and of what is too old", () => {
-  const window = new Window<number>(idOf(0), 10, 1000);
+  const window = new RecentMessages<number>(idOf(0), 10, 1000);
   window.extend(sliceOf([1, 2, 3, 4], { low: 2 }));
   assertEquals([numbersAfter(window, 1), numbersAfter(window, 2)], [undefined, [3, 4]]);
   window.expire(4000);
@@ -76,20 +76,20 @@ Deno.test("It lets go of what the store no longer keeps, and of what is too old"
 });
 
 Deno.test("It has nothing to say of another life of the log", () => {
-  const window = new Window<number>(idOf(1), 10, 1000);
+  const window = new RecentMessages<number>(idOf(1), 10, 1000);
   const other = idOf(1, "00000000");
   assertEquals([window.after(other), window.covers(other)], [undefined, false]);
   assertEquals(window.isContinuedBy({ ...sliceOf([]), highWatermark: other, lowWatermark: other }), false);
 });
 
 Deno.test("It is continued by what was read at its end, unless some of that is no longer kept", () => {
-  const window = new Window<number>(idOf(2), 10, 1000);
+  const window = new RecentMessages<number>(idOf(2), 10, 1000);
   assertEquals(window.isContinuedBy(sliceOf([3, 4], { low: 2 })), true);
   assertEquals(window.isContinuedBy(sliceOf([4], { low: 3 })), false);
 });
 
 Deno.test("It covers the places from its beginning to its end", () => {
-  const window = new Window<number>(idOf(2), 10, 1000);
+  const window = new RecentMessages<number>(idOf(2), 10, 1000);
   window.extend(sliceOf([3, 4]));
   assertEquals([1, 2, 3, 4, 5].map((number) => window.covers(idOf(number))), [false, true, true, true, false]);
 });

@@ -1,5 +1,5 @@
 import { assertRejects } from "@std/assert";
-import { DistantStore, SharedStore } from "../../../src/topics/worker_store.ts";
+import { HostStore, RemoteStore } from "../../../src/topics/worker_store.ts";
 import { MemoryStore } from "../../../src/topics/memory_store.ts";
 import { testPublishFaults } from "../../contract/publish_faults.ts";
 import { testReadFaults } from "../../contract/read_faults.ts";
@@ -16,8 +16,8 @@ const SHARED: StoreKind = {
   name: "A store shared by workers",
   prepare: async (now) => {
     const channels = Array.from({ length: GUESTS }, () => new MessageChannel());
-    const shared = new SharedStore(new MemoryStore({ now }), channels.map(({ port1 }) => port1));
-    const guests = channels.map(({ port2 }) => new DistantStore(port2, shared.capabilities));
+    const shared = new HostStore(new MemoryStore({ now }), channels.map(({ port1 }) => port1));
+    const guests = channels.map(({ port2 }) => new RemoteStore(port2, shared.capabilities));
     const unused = [...guests];
     return {
       // One closes what it has opened, and the fixture the rest.
@@ -38,8 +38,8 @@ testReadFaults(SHARED);
 
 Deno.test("What was asked of the store of another worker fails when it is left before the answer", async () => {
   const { port1, port2 } = new MessageChannel();
-  const shared = new SharedStore(new MemoryStore(), [port1]);
-  const guest = new DistantStore(port2, shared.capabilities);
+  const shared = new HostStore(new MemoryStore(), [port1]);
+  const guest = new RemoteStore(port2, shared.capabilities);
   const appended = append(guest, logOf("a"), [messageOf(1)]);
   const failed = assertRejects(() => appended, Error, "it was closed");
   await guest.close();
@@ -50,9 +50,9 @@ Deno.test("What was asked of the store of another worker fails when it is left b
 Deno.test("A store that is closed waits for the workers that have joined, and for none that was never started", async () => {
   const channels = [new MessageChannel(), new MessageChannel()];
   const store = new MemoryStore();
-  const shared = new SharedStore(store, channels.map(({ port1 }) => port1));
+  const shared = new HostStore(store, channels.map(({ port1 }) => port1));
   const [{ port2 }, { port2: unused }] = channels as [MessageChannel, MessageChannel];
-  const guest = new DistantStore(port2, shared.capabilities);
+  const guest = new RemoteStore(port2, shared.capabilities);
   await append(guest, logOf("a"), [messageOf(1)]);
   const closed = shared.close();
   // It still answers the one that is there.

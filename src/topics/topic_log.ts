@@ -22,7 +22,7 @@ export interface LogSlice<Data> extends TopicBounds {
 }
 
 /** Reads one log. */
-export class LogReader<Data> {
+export class TopicLog<Data> {
   readonly #store: () => TopicStore;
   readonly #log: LogRef;
   readonly #running = new Map<string, Promise<LogSlice<Data>>>();
@@ -44,7 +44,7 @@ export class LogReader<Data> {
   }
 
   /** What comes after an id, for all who wait at the end. It sees all that was appended before the call. */
-  readEnd(after: string): Promise<LogSlice<Data>> {
+  readLive(after: string): Promise<LogSlice<Data>> {
     return this.#read(after, { ...READ_LIMITS, isLive: true });
   }
 

@@ -1,5 +1,5 @@
 import { nodeTimers } from "../runtime.ts";
-import type { LogReader, LogSlice } from "./log_reader.ts";
+import type { LogSlice, TopicLog } from "./topic_log.ts";
 import { isSameIncarnation, type TopicMessage } from "./message.ts";
 
 /** The newest messages of a topic, held once for all its readers. */
@@ -11,7 +11,7 @@ const MAX_BATCHES = 16;
  * An unbroken run of messages, up to the newest that this process has read. What is beyond its bounds falls out at the old end:
  * a reader who is further behind reads from the store.
  */
-export class Window<Data> {
+export class RecentMessages<Data> {
   readonly #maxMessages: number;
   readonly #maxBytes: number;
   #messages: TopicMessage<Data>[] = [];
@@ -118,7 +118,7 @@ function turn(): Promise<void> {
 }
 
 /** Someone who reads at the tail. */
-export interface TailReader {
+export interface LiveReader {
   /** There may be more to read. */
   wake(): void;
   /** It is no longer at the end of the tail, but at a place after which only the log can tell what comes. */
@@ -139,7 +139,7 @@ export interface Broadcaster<Subscriber = unknown> {
 }
 
 /** What a tail holds ready, and for how long. */
-export interface TailOptions {
+export interface FollowerOptions {
   /** How many messages are held ready. */
   readonly buffer: number;
   /** How old they become, in milliseconds. */
@@ -152,18 +152,18 @@ export interface TailOptions {
  * Follows a log for as long as somebody waits for what comes; while all its readers are busy elsewhere it falls behind, at no cost.
  * Its knowledge grows by reading the log alone: being called is but a hint.
  */
-export class Tail<Data> {
-  readonly #log: LogReader<Data>;
-  readonly #options: TailOptions;
+export class LogFollower<Data> {
+  readonly #log: TopicLog<Data>;
+  readonly #options: FollowerOptions;
   readonly #onEnd: () => void;
-  readonly #readers = new Set<TailReader>();
-  #waiting = new Set<TailReader>();
+  readonly #readers = new Set<LiveReader>();
+  #waiting = new Set<LiveReader>();
   /** Subscribers that wait at the end, with their readers. Their positions are not stored: they move with the end. */
-  readonly #subscribers = new Map<Broadcaster, Map<unknown, TailReader>>();
+  readonly #subscribers = new Map<Broadcaster, Map<unknown, LiveReader>>();
   #isBroadcasting = false;
   #lastBroadcastAt = -Infinity;
   readonly #unwatch: () => void;
-  #window: Window<Data> | undefined;
+  #window: RecentMessages<Data> | undefined;
   #hasEnded = false;
   #failure: unknown;
   #isReading = false;
@@ -183,7 +183,7 @@ export class Tail<Data> {
    * @param options What is held ready.
    * @param onEnd Called when nobody reads any more, or the log cannot be read.
    */
-  constructor(log: LogReader<Data>, options: TailOptions, onEnd: () => void) {
+  constructor(log: TopicLog<Data>, options: FollowerOptions, onEnd: () => void) {
     this.#log = log;
     this.#options = options;
     this.#onEnd = onEnd;
@@ -211,7 +211,7 @@ export class Tail<Data> {
   }
 
   /** Adds a reader. */
-  add(reader: TailReader): void {
+  add(reader: LiveReader): void {
     this.#readers.add(reader);
   }
 
@@ -221,7 +221,7 @@ export class Tail<Data> {
   }
 
   /** Wakes a reader, once, when there is more than the tail holds ready now. */
-  wait(reader: TailReader): void {
+  wait(reader: LiveReader): void {
     this.#waiting.add(reader);
     if (this.#isBehind) void this.#follow();
   }
@@ -232,7 +232,7 @@ export class Tail<Data> {
    *
    * @returns False where the place is not the end now.
    */
-  join(reader: TailReader, place: string, broadcaster: Broadcaster, subscriber: unknown): boolean {
+  join(reader: LiveReader, place: string, broadcaster: Broadcaster, subscriber: unknown): boolean {
     if (place !== this.end || this.#isBroadcasting) return false;
     const subscribers = this.#subscribers.get(broadcaster);
     if (subscribers) subscribers.set(subscriber, reader);
@@ -249,7 +249,7 @@ export class Tail<Data> {
   }
 
   /** Removes a reader; the last one ends the tail. */
-  remove(reader: TailReader): void {
+  remove(reader: LiveReader): void {
     this.#readers.delete(reader);
     this.#waiting.delete(reader);
     if (this.#readers.size === 0) this.#end();
@@ -298,7 +298,7 @@ export class Tail<Data> {
         if (this.#hasEnded) return;
         const window = this.#window;
         this.#isBehind = false;
-        const slice = await this.#log.readEnd(window.end);
+        const slice = await this.#log.readLive(window.end);
         const begin = performance.now();
         // The log may have begun a new life meanwhile, in which those who wait at the end have another place.
         if (this.#window === window) this.#take(window, slice);
@@ -327,7 +327,7 @@ export class Tail<Data> {
     return this.#waiting.size > 0 || this.#subscribers.size > 0;
   }
 
-  #take(window: Window<Data>, slice: LogSlice<Data>): void {
+  #take(window: RecentMessages<Data>, slice: LogSlice<Data>): void {
     const place = window.end;
     if (window.isContinuedBy(slice)) window.extend(slice);
     else this.#restart(slice.highWatermark);
@@ -368,7 +368,7 @@ export class Tail<Data> {
   /** Goes on at another place. Readers who have not come there find what they miss, or that they miss it, in the log. */
   #restart(place: string): void {
     if (this.#window) this.#disperse(this.#window.end);
-    this.#window = new Window(place, this.#options.buffer, MAX_WINDOW_BYTES);
+    this.#window = new RecentMessages(place, this.#options.buffer, MAX_WINDOW_BYTES);
   }
 
   #fail(error: unknown): void {

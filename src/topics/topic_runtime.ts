@@ -1,22 +1,22 @@
 /** The inside of a topic in this process: what publishes to its log, and what follows it while somebody reads. */
 import { checkOptions, type OptionNames } from "../options.ts";
-import { LogReader } from "./log_reader.ts";
+import { TopicLog } from "./topic_log.ts";
 import { isSameIncarnation } from "./message.ts";
 import { Publisher, type PublishResult } from "./publisher.ts";
-import { Reader } from "./reader.ts";
+import { SubscriptionReader } from "./subscription_reader.ts";
 import type { LogRef, NewMessage, TopicStore } from "./store.ts";
 import { checkId, Subscription } from "./subscription.ts";
-import { Tail } from "./tail.ts";
+import { LogFollower } from "./log_follower.ts";
 import type { ResolvedTopicOptions } from "./topic_options.ts";
 
 /** What the topics of an application share. */
-export interface ChannelContext {
+export interface RuntimeContext {
   /** The store of durable topics, or that of the others; another one after the application was stopped. */
   readonly store: (isDurable: boolean) => TopicStore;
   /** Whether the application is ending its streams. */
   readonly isEnding: () => boolean;
   /** All that follow a log at present. */
-  readonly tails: Set<Pick<Tail<unknown>, "close">>;
+  readonly tails: Set<Pick<LogFollower<unknown>, "close">>;
   /** The time in milliseconds since 1970. */
   readonly now: () => number;
 }
@@ -38,26 +38,26 @@ export interface SubscribeOptions {
 const SUBSCRIBE_OPTIONS: OptionNames<SubscribeOptions> = { after: true, from: true, signal: true };
 
 /** Publishes to a log, and reads it. */
-export class Channel<Data> {
+export class TopicRuntime<Data> {
   /** The name of the topic. */
   readonly name: string;
   /** What the topic was declared with. */
   readonly options: ResolvedTopicOptions;
-  readonly #context: ChannelContext;
-  readonly #reader: LogReader<Data>;
+  readonly #context: RuntimeContext;
+  readonly #reader: TopicLog<Data>;
   readonly #publisher: Publisher;
-  #tail: Tail<Data> | undefined;
+  #tail: LogFollower<Data> | undefined;
   /** Settles when it is known where each subscription begins that was made so far: nothing is appended before that is published now. */
   #finding: Promise<void> | undefined;
 
   /** Makes a channel. Nothing is asked of the store for it. */
-  constructor(name: string, options: ResolvedTopicOptions, context: ChannelContext) {
+  constructor(name: string, options: ResolvedTopicOptions, context: RuntimeContext) {
     this.name = name;
     this.options = options;
     this.#context = context;
     const log: LogRef = { name, policy: options.policy };
     const store = () => context.store(options.isDurable);
-    this.#reader = new LogReader(store, log);
+    this.#reader = new TopicLog(store, log);
     this.#publisher = new Publisher({ store, log, ready: () => this.#finding, now: context.now });
   }
 
@@ -94,27 +94,27 @@ export class Channel<Data> {
     }
     const tail = this.#tail ??= this.#openTail();
     const place = after ?? this.#placeOf(from, tail);
-    const reader = new Reader(tail, { place, isOwn: after === undefined, signal });
+    const reader = new SubscriptionReader(tail, { place, isOwn: after === undefined, signal });
     if (this.#context.isEnding()) reader.close();
     return new Subscription(this, reader);
   }
 
   /** Resolves when nothing waits to be stored. */
   settled(): Promise<void> {
-    return this.#publisher.settled();
+    return this.#publisher.drained();
   }
 
   /** Waits no longer for what is being published. */
   giveUp(cause: unknown): void {
-    this.#publisher.giveUp(cause);
+    this.#publisher.abandon(cause);
   }
 
-  #openTail(): Tail<Data> {
+  #openTail(): LogFollower<Data> {
     const { buffer, policy: { age } } = this.options;
     const { store, tails } = this.#context;
     // Messages have their times by the clock of the store.
     const now = () => store(this.options.isDurable).now?.() ?? this.#context.now();
-    const tail: Tail<Data> = new Tail(this.#reader, { buffer, age, now }, () => {
+    const tail: LogFollower<Data> = new LogFollower(this.#reader, { buffer, age, now }, () => {
       tails.delete(tail);
       if (this.#tail === tail) this.#tail = undefined;
     });
@@ -122,7 +122,7 @@ export class Channel<Data> {
     return tail;
   }
 
-  #placeOf(from: "now" | "earliest" | Date, tail: Tail<Data>): string | Promise<string> {
+  #placeOf(from: "now" | "earliest" | Date, tail: LogFollower<Data>): string | Promise<string> {
     if (from === "earliest") return this.#reader.seek(new Date(0));
     const end = this.#endOf(tail);
     if (from === "now") return end;
@@ -133,7 +133,7 @@ export class Channel<Data> {
   }
 
   /** Where the topic ends now: what is published here next comes after it. */
-  #endOf(tail: Tail<Data>): string | Promise<string> {
+  #endOf(tail: LogFollower<Data>): string | Promise<string> {
     const { end } = tail;
     if (end !== undefined && tail.isCurrent) {
       const { newest } = this.#publisher;
@@ -148,7 +148,7 @@ export class Channel<Data> {
     return place;
   }
 
-  async #beginOf(tail: Tail<Data>): Promise<string> {
+  async #beginOf(tail: LogFollower<Data>): Promise<string> {
     await tail.opened;
     if (tail.end === undefined) throw tail.failure;
     return tail.end;
