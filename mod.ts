@@ -117,8 +117,14 @@ export type {
 } from "./src/http/route_info.ts";
 export { file, type FileOptions } from "./src/http/files/file.ts";
 export { html, redirect, text } from "./src/http/reply.ts";
-export { type EventStream, SSE, type SSEOptions } from "./src/http/sse/sse.ts";
-export type { DataEncoding, Misread, ServerSentEvent } from "./src/http/sse/event.ts";
+export {
+  type DataEncoding,
+  type EventStream,
+  type Misread,
+  type ServerSentEvent,
+  SSE,
+  type SSEOptions,
+} from "./src/http/sse/sse.ts";
 export { WebSocketClosedError } from "./src/http/websocket/messages.ts";
 export type { WebSocketConnection } from "./src/http/websocket/connection.ts";
 export type { Middleware, Next } from "./src/routing/middleware.ts";

@@ -3,6 +3,7 @@ import { HTTPError, isHTTPError } from "../errors.ts";
 import { checkOptions, type OptionNames, quote } from "../options.ts";
 import { stringify } from "./json.ts";
 import type { HttpRequest } from "./request.ts";
+import { EventStream } from "./sse/sse.ts";
 import type { Stopping } from "./stream_reply.ts";
 
 // Deno's globals are getters that load on first use: a look at each of them, for every reply, can be measured.
@@ -37,6 +38,9 @@ export function toReply(
     if (result instanceof PlatformResponse) {
       if (result.type === "error") throw new TypeError("Cannot reply with Response.error(): it has no status");
       return result;
+    }
+    if (result instanceof EventStream) {
+      return import("./sse/reply.ts").then(({ eventReply }) => eventReply(result, request, status ?? 200, stopping));
     }
     if (Symbol.asyncIterator in result) {
       return streamReply(result as AsyncIterable<unknown>, status ?? 200, request, stopping);

@@ -13,7 +13,7 @@ import { BackgroundTasks, runAfterResponse } from "../http/after_response.ts";
 import { HostCheck } from "../http/host.ts";
 import type { ResolvedLimits } from "../http/limits.ts";
 import { toReply, withHeaders, withoutBody } from "../http/reply.ts";
-import { eventReply, EventStream } from "../http/sse/sse.ts";
+import { EventStream } from "../http/sse/sse.ts";
 import type { Stopping } from "../http/stream_reply.ts";
 import { asksForWebSocket } from "../http/websocket/handshake.ts";
 import { webSocketEndpoint, WebSocketLinks, WebSocketRoute } from "./websocket_route.ts";
@@ -254,9 +254,7 @@ function planOf(
         const reduced = reduce(result);
         result = reduced instanceof Promise ? await reduced : reduced;
       }
-      const reply = result instanceof EventStream
-        ? eventReply(result, request, status ?? 200, stopping)
-        : toReply(result, status, request, stopping);
+      const reply = toReply(result, status, request, stopping);
       response = reply instanceof Promise ? await reply : reply;
       if (response !== result) context.mutableReply = response;
       if (context.afterResponse && isBuffered(result)) context.afterResponse.buffered = response;

@@ -18,7 +18,8 @@ const FIRST_USE: readonly (readonly [use: string, modules: RegExp])[] = [
   ["a form is sent", /^src\/http\/forms\/(?!uploaded_file)/],
   ["a WebSocket opens", /^src\/routing\/websocket_upgrade\.ts$/],
   ["a WebSocket is open", /^src\/http\/websocket\/(?:connection|transport)\.ts$/],
-  ["a stream is replied", /^src\/http\/stream_reply\.ts$/],
+  ["a stream is replied", /^src\/http\/(?:stream_reply|pull_stream)\.ts$/],
+  ["events are sent", /^src\/http\/(?:idle_timer|sse\/(?:reply|event|topic_events))\.ts$/],
   ["a file is replied", /^src\/http\/files\/conditional\.ts$/],
 ];
 

@@ -1,7 +1,7 @@
 import { eTag, ifMatch, ifNoneMatch } from "@std/http/etag";
 import { HTTPError } from "../../errors.ts";
 import { ServedFile } from "./file.ts";
-import { ReplyStream, toBytes, valuesOf } from "../stream_reply.ts";
+import { byteStream } from "../stream_reply.ts";
 import type { HttpRequest } from "../request.ts";
 import { UploadedFile } from "../forms/uploaded_file.ts";
 
@@ -191,8 +191,7 @@ async function validatorsOf(blob: Blob): Promise<Validators> {
 
 function replyOf(blob: Blob, status: number, headers: Headers): Response {
   headers.set("content-length", String(blob.size));
-  const stream = new ReplyStream(valuesOf(blob.stream()), toBytes);
-  return new Response(new ReadableStream(stream, { highWaterMark: 0 }), { status, headers });
+  return new Response(byteStream(blob.stream()).toReadable(), { status, headers });
 }
 
 /** Texts that stay the same while the application runs: sent with a tag, and not sent again to whoever has them. */

@@ -1,102 +1,49 @@
+/** `SSE()`: what a handler returns to send events. The code that sends them is loaded on first use. */
 import { type Duration, toMilliseconds } from "../../duration.ts";
-import { checkOptions, type OptionNames } from "../../options.ts";
+import { checkOptions, type OptionNames, quote } from "../../options.ts";
+import type { Mistake } from "../../schema/schema.ts";
 import { Subscription } from "../../topics/subscription.ts";
-import { type Chunk, type ChunkOptions, type ChunkReceiver, EventBody, type EventChunks, toChunk } from "./stream.ts";
-import { COMMENT, type DataEncoding, type Misread, toEventFrame, toFrame, toRetry } from "./event.ts";
-import { MergedTopicChunks, TopicChunks } from "./topic_events.ts";
-import { describeError, log } from "../../log.ts";
-import { contextOf, type HttpRequest } from "../request.ts";
-import type { Stopping } from "../stream_reply.ts";
 
-/** An application's own source of events. */
-
-const HEARTBEAT = toChunk(COMMENT);
-
-/** What an async iterable gives, each a chunk. Where a client left off is the application's to know. */
-export class IterableChunks implements EventChunks {
-  readonly #iterator: AsyncIterator<unknown>;
-  readonly #encode: DataEncoding;
-  readonly sentAt = undefined;
-  #opening: Chunk | undefined;
-  #receiver: ChunkReceiver | undefined;
-  #isAsked = false;
-  #isOver = false;
-
-  /** Takes an iterable, whose first value is not asked for yet. */
-  constructor(source: AsyncIterable<unknown>, { encode, retry }: ChunkOptions) {
-    this.#iterator = source[Symbol.asyncIterator]();
-    this.#encode = encode;
-    this.#opening = retry === undefined ? undefined : toChunk(toFrame({ retry }));
-  }
-
-  resumeAfter(): void {}
-
-  open(receiver: ChunkReceiver): void {
-    this.#receiver = receiver;
-  }
-
-  ask(): void {
-    const opening = this.#opening;
-    this.#opening = undefined;
-    if (!opening || this.#receiver?.take(opening)) void this.#next();
-  }
-
-  withdraw(): boolean {
-    return false;
-  }
-
-  heartbeat(): Chunk {
-    return HEARTBEAT;
-  }
-
-  close(): Promise<void> | void {
-    if (this.#isOver) return;
-    const ended = this.#return();
-    // A generator that waits for something ends after that, if ever.
-    if (!this.#isAsked) return ended;
-  }
-
-  async #next(): Promise<void> {
-    let chunk: Chunk | undefined;
-    this.#isAsked = true;
-    try {
-      const { done = false, value } = await this.#iterator.next();
-      this.#isAsked = false;
-      this.#isOver = done;
-      chunk = done ? undefined : toChunk(toEventFrame(value, this.#encode));
-    } catch (error) {
-      // A source that fails has ended by that. One that gave what cannot be sent has not.
-      this.#isOver ||= this.#isAsked;
-      return this.#receiver?.fail(error);
-    }
-    if (this.#receiver?.take(chunk)) void this.#next();
-  }
-
-  async #return(): Promise<void> {
-    try {
-      await this.#iterator.return?.();
-    } catch (error) {
-      log("error", "The source of a stream of events failed to end", { error: describeError(error) });
-    }
-  }
+/**
+ * An event with more than data. `SSE()` takes an object for an event if it has `data` and no other keys
+ * than these. Anything else is data. To send data that looks like an event, put it into one:
+ * `{ data: { id: 1, data: "…" } }`.
+ */
+export interface ServerSentEvent<Data = unknown> {
+  /** The data, as JSON. With undefined the page gets no event: the client only notes the id and `retry`. */
+  readonly data: Data;
+  /** The name of the event, which the page listens to. The default is `message`. */
+  readonly event?: string | undefined;
+  /** What the client sends as `Last-Event-ID` when it comes back. Without it, the id of an earlier event stays. */
+  readonly id?: string | undefined;
+  /** How long the client waits before it connects again. */
+  readonly retry?: Duration | undefined;
 }
 
-/** What a handler returns to send events: `SSE()`. */
+/** How data becomes text: as JSON, strings too; or strings unchanged, and JSON for the rest. */
+export type DataEncoding = "json" | "text";
+
+/** Finds items that would be taken for events, but have a field with a type that no event can have. */
+export type Misread<Item> = Item extends { readonly data: unknown }
+  ? keyof Item extends keyof ServerSentEvent
+    ? Item extends ServerSentEvent ? never : Mistake<"An event's id and name are strings. Send data as { data: … }">
+  : never
+  : never;
 
 /** How events are sent. */
 export interface SSEOptions {
-  /** How long the client waits before it connects again. Its own choice unless given; browsers wait a few seconds. */
+  /** How long the client waits before it connects again. Browsers wait a few seconds by default. */
   retry?: Duration;
   /**
-   * The silence after which a heartbeat is sent, so that no proxy takes the connection for dead and a client that has gone is
-   * noticed. It may come a sixteenth of the time too early.
+   * The silence before a heartbeat. Heartbeats keep proxies from closing a quiet connection, and let the
+   * server notice that a client has gone. A heartbeat may come a sixteenth of this time too early.
    *
    * @default {"15s"}
    */
   heartbeat?: Duration;
   /**
-   * How data becomes text: `json`, strings too; or `text`, which sends strings as they are, and JSON of anything else. Whichever
-   * way its lines end, text arrives with line feeds.
+   * How data becomes text: `json` writes everything as JSON, strings too; `text` sends strings unchanged
+   * and writes the rest as JSON. All line ends in text arrive as line feeds.
    *
    * @default {"json"}
    */
@@ -105,20 +52,33 @@ export interface SSEOptions {
 
 const OPTIONS: OptionNames<SSEOptions> = { retry: true, heartbeat: true, encode: true };
 
-let take: (stream: EventStream) => EventChunks;
+/** Where events come from. */
+export type SSESource = Subscription | readonly Subscription[] | AsyncIterable<unknown>;
 
-/** Events on their way to one client: what {@linkcode SSE} makes, for a handler to return. */
+/** What `SSE()` was given. */
+export interface EventStreamParts {
+  /** Where the events come from. */
+  readonly source: SSESource;
+  /** How data becomes text. */
+  readonly encode: DataEncoding;
+  /** How long the client waits before it connects again, in milliseconds. */
+  readonly retry: number | undefined;
+}
+
+let take: (stream: EventStream) => EventStreamParts;
+
+/** A stream of events to one client: made by {@linkcode SSE}, for a handler to return. */
 export class EventStream {
-  /** The silence after which a heartbeat is sent, in milliseconds. */
+  /** The silence before a heartbeat, in milliseconds. */
   readonly heartbeat: number;
-  #chunks: EventChunks | undefined;
+  #parts: EventStreamParts | undefined;
 
   static {
     take = (stream) => stream.#take();
   }
 
   /**
-   * Takes a source; `SSE()` does it.
+   * Takes a source; `SSE()` calls it.
    *
    * @ignore
    */
@@ -128,38 +88,42 @@ export class EventStream {
     if (encode !== "json" && encode !== "text") {
       throw new TypeError(`Cannot send events: encode must be "json" or "text", got "${encode}"`);
     }
-    const chunkOptions = { encode, retry: retry === undefined ? undefined : toRetry(retry) };
+    const retryMs = retry === undefined ? undefined : toRetry(retry);
     this.heartbeat = toMilliseconds(heartbeat, "the heartbeat");
-    this.#chunks = toChunks(source, chunkOptions);
+    this.#parts = { source: checkSource(source), encode, retry: retryMs };
   }
 
-  #take(): EventChunks {
-    const chunks = this.#chunks;
-    if (!chunks) throw new TypeError("Cannot send the events again: call SSE() for each request");
-    this.#chunks = undefined;
-    return chunks;
+  #take(): EventStreamParts {
+    const parts = this.#parts;
+    if (!parts) throw new TypeError("Cannot send the events again: call SSE() for each request");
+    this.#parts = undefined;
+    return parts;
   }
 }
 
 /**
- * Sends events to a browser's `EventSource`, or any other client of server-sent events (HTML Living Standard, section 9.2).
+ * Sends events to a browser's `EventSource`, or any other client of server-sent events (HTML Living
+ * Standard, section 9.2).
  *
- * A subscription to a topic resumes by itself: each event carries its place, and a client that comes back with it, in
- * `Last-Event-ID` or as `?lastEventId=`, gets what it missed. Where some of that is no longer kept it gets an event `webfw.gap`
- * first, with `{ reason, from, oldest }` as data. The type of a message is the name of its event. An id that no stream gave is
- * answered with 400. Several topics go into one stream as a list.
+ * A subscription to a topic resumes by itself. Each event carries its position. A client that comes back
+ * sends the last one, in `Last-Event-ID` or as `?lastEventId=`, and gets what it missed. Where the topic
+ * no longer keeps some of that, an event `webfw.gap` comes first, with `{ reason, from, oldest }` as data.
+ * The type of a message is the name of its event. An id that no stream has sent is answered with 400.
+ * Several topics go into one stream as a list.
  *
- * Anything else that is an async iterable gives data, or objects of the form of {@linkcode ServerSentEvent}; to resume it, read
+ * Any other async iterable gives data, or objects like {@linkcode ServerSentEvent}. To resume it, read
  * `request.lastEventId`.
  *
- * Nothing is read before the client takes it, and one that does not read costs no more than one chunk. The source is closed when
- * the client goes, when it has not read for 30 seconds, and when the server stops. A generator is closed where it yields: one that
- * waits for something that may never come has to be told by other means, such as `request.after()`. When the source fails, that
- * is logged and the stream ends; browsers then connect again, as they do when it ends by itself.
+ * The stream reads its source only as fast as the client takes the events. A client that does not read
+ * costs no more memory than one chunk. The source is closed when the client goes, when the client has not
+ * read for 30 seconds, and when the server stops. A generator is closed where it yields. One that may wait
+ * forever must be told by other means, such as `request.after()`. When the source fails, the error is
+ * logged and the stream ends. Browsers then connect again, as they do when a stream ends by itself.
  *
- * @param source A subscription, a list of subscriptions to different topics, or an async iterable of data and events.
+ * @param source A subscription, a list of subscriptions to different topics, or an async iterable of data
+ *   and events.
  * @param options How events are sent.
- * @throws {TypeError} When the source is none, or an option is unknown.
+ * @throws {TypeError} When the source is none of these, or an option is unknown.
  * @throws {RangeError} When a time cannot be used.
  *
  * @example Events of a topic
@@ -208,15 +172,33 @@ export function SSE<Item>(
   return new EventStream(source, options);
 }
 
-/** The source of a stream. It can be taken once. */
-export function takeChunks(stream: EventStream): EventChunks {
+/**
+ * What a stream was made of.
+ *
+ * @throws {TypeError} When it was taken before.
+ */
+export function takeParts(stream: EventStream): EventStreamParts {
   return take(stream);
 }
 
-function toChunks(source: unknown, options: ChunkOptions): EventChunks {
-  if (source instanceof Subscription) return new TopicChunks(source, options);
-  if (Array.isArray(source)) return new MergedTopicChunks(checkSubscriptions(source), options);
-  return new IterableChunks(checkIterable(source), options);
+/**
+ * The value of a `retry` field: whole milliseconds.
+ *
+ * @throws {RangeError} When it is not a length of time.
+ */
+export function toRetry(retry: Duration): number {
+  const ms = toMilliseconds(retry, "retry");
+  if (Number.isSafeInteger(ms)) return ms;
+  throw new RangeError(`Cannot set retry: it must be a length of time that clients can wait, got ${quote(retry)}`);
+}
+
+function checkSource(source: unknown): SSESource {
+  if (Array.isArray(source)) return checkSubscriptions(source);
+  // A subscription is an async iterable, too.
+  if (typeof source === "object" && source !== null && Symbol.asyncIterator in source) return source as SSESource;
+  throw new TypeError(
+    `Cannot send events: the source must be a subscription, a list of them or an async iterable, got ${typeof source}`,
+  );
 }
 
 function checkSubscriptions(source: readonly unknown[]): readonly Subscription[] {
@@ -228,47 +210,4 @@ function checkSubscriptions(source: readonly unknown[]): readonly Subscription[]
   const twice = names.find((name, index) => names.indexOf(name) !== index);
   if (twice === undefined) return subscriptions;
   throw new TypeError(`Cannot send events: the topic "${twice}" is in the list twice`);
-}
-
-function checkIterable(source: unknown): AsyncIterable<unknown> {
-  if (typeof source === "object" && source !== null && Symbol.asyncIterator in source) {
-    return source as AsyncIterable<unknown>;
-  }
-  throw new TypeError(
-    `Cannot send events: the source must be a subscription, a list of them or an async iterable, got ${typeof source}`,
-  );
-}
-
-/** The reply that sends events. */
-
-/** Proxies are told to pass each event on at once: nginx by a header of its own. */
-const HEADERS = {
-  "content-type": "text/event-stream",
-  "cache-control": "no-store",
-  "x-accel-buffering": "no",
-};
-
-/**
- * Makes the reply that sends events. What they come from is closed with it, also where a middleware sends another one.
- *
- * @param stream What the handler returned.
- * @param request Tells what to resume after.
- * @param status The status.
- * @param stopping Tells when the server stops.
- * @throws {HTTPError} With 400, when the client resumes after what is no id.
- * @throws {TypeError} When the events were sent before.
- */
-export function eventReply(
-  stream: EventStream,
-  request: HttpRequest,
-  status: number,
-  stopping: Stopping,
-): Response {
-  const chunks = takeChunks(stream);
-  const body = new EventBody(chunks, stream.heartbeat, stopping());
-  // First, so that it is closed where the client is refused, too.
-  contextOf(request).addCleanup(() => body.end());
-  const { lastEventId } = request;
-  if (lastEventId) chunks.resumeAfter(lastEventId);
-  return new Response(body.toStream(), { status, headers: HEADERS });
 }

@@ -1,3 +1,5 @@
+/** Topics as streams of events that a client can resume. */
+import { HTTPError } from "../../errors.ts";
 import type { TopicEntry, TopicGap, TopicMessage } from "../../topics/message.ts";
 import type { BatchReceiver } from "../../topics/subscription_reader.ts";
 import {
@@ -9,51 +11,231 @@ import {
   type Subscription,
 } from "../../topics/subscription.ts";
 import type { Broadcaster } from "../../topics/log_follower.ts";
-import {
-  type Chunk,
-  type ChunkController,
-  type ChunkOptions,
-  type ChunkReceiver,
-  type EventChunks,
-  toChunk,
-} from "./stream.ts";
-import { COMMENT, type DataEncoding, toData, toFrame } from "./event.ts";
-import { HTTPError } from "../../errors.ts";
+import type { Chunk, PullSink, PullSource } from "../pull_stream.ts";
+import { encodeData, formatEvent, toChunk } from "./event.ts";
+import type { DataEncoding } from "./sse.ts";
 
-/**
- * The ids of events of topics: what a client has got of each. Of one topic it is the id of the message; of several it holds the
- * names, as they stand in URLs: `orders=3f9a0c21-000…,prices=77b1e0d4-000…`.
- */
+/** The name of the event that reports missing messages. */
+const GAP_EVENT = "webfw.gap";
 
-/** How far a client has come in one of several topics. */
-export interface TopicCursor {
-  /** What stands before the cursor in an id. */
+/** What holds for all events of a stream. */
+export interface TopicEventOptions {
+  /** How data becomes text. */
+  readonly encode: DataEncoding;
+  /** How long the client waits before it connects again, in milliseconds. */
+  readonly retry: number | undefined;
+}
+
+/** The messages of one topic. The id of an event is that of its message. */
+export class TopicSource implements PullSource, BatchReceiver<unknown> {
+  readonly #subscription: Subscription;
+  readonly #options: TopicEventOptions;
+  #sink: PullSink | undefined;
+  #hasBegun = false;
+
+  /** Takes a subscription, which is not read yet. */
+  constructor(subscription: Subscription, options: TopicEventOptions) {
+    this.#subscription = subscription;
+    this.#options = options;
+  }
+
+  pull(sink: PullSink): void {
+    this.#sink = sink;
+    if (this.#hasBegun) requestBatch(this.#subscription, this);
+    else void this.#begin(sink);
+  }
+
+  cancelPull(): boolean {
+    return cancelRequest(this.#subscription);
+  }
+
+  get lastBroadcastAt(): number | undefined {
+    return lastBroadcastAt(this.#subscription);
+  }
+
+  get broadcaster(): Broadcaster<Subscriber> {
+    return BROADCASTERS[this.#options.encode];
+  }
+
+  get subscriber(): Subscriber | undefined {
+    return this.#sink?.controller;
+  }
+
+  receive(batch: readonly TopicEntry[] | undefined): boolean {
+    const sink = this.#sink!;
+    try {
+      if (batch) return sink.write(this.#toChunk(batch));
+      sink.end();
+    } catch (error) {
+      sink.fail(error);
+    }
+    return false;
+  }
+
+  fail(error: unknown): void {
+    this.#sink?.fail(error);
+  }
+
+  heartbeat(): Chunk | undefined {
+    const id = this.#hasBegun ? currentCursor(this.#subscription) : undefined;
+    return id === undefined ? undefined : heartbeatChunk(id);
+  }
+
+  close(): void {
+    this.#subscription.close();
+  }
+
+  /** Sends an id before any event, so that a client which is cut off before the first event can resume. */
+  async #begin(sink: PullSink): Promise<void> {
+    try {
+      const id = await this.#subscription.cursor();
+      if (id === undefined) return sink.end();
+      this.#hasBegun = true;
+      if (sink.write(toChunk(formatEvent({ id, retry: this.#options.retry })))) this.pull(sink);
+    } catch (error) {
+      sink.fail(error);
+    }
+  }
+
+  #toChunk(batch: readonly TopicEntry[]): Chunk {
+    // A gap comes alone. It has no id of its own: the client resumes where reading goes on.
+    const last = batch[batch.length - 1]!;
+    if ("gap" in last) return gapChunk(last, currentCursor(this.#subscription) ?? last.gap.from);
+    return batchChunk(batch as readonly TopicMessage[], PLAIN_IDS[this.#options.encode]);
+  }
+}
+
+/** A stream that waits at the end of a topic. */
+type Subscriber = ReadableStreamDefaultController<Chunk>;
+
+/** Puts a batch into the streams of all clients that wait at the end of a topic, as one chunk. */
+class EventBroadcaster implements Broadcaster<Subscriber> {
+  readonly #format: BatchFormat;
+
+  constructor(format: BatchFormat) {
+    this.#format = format;
+  }
+
+  broadcast(batch: readonly TopicMessage[], subscribers: Iterable<Subscriber>): void {
+    const chunk = batchChunk(batch, this.#format);
+    for (const controller of subscribers) controller.enqueue(chunk);
+  }
+}
+
+/** One of several topics in a stream. */
+class MergedTopic {
+  readonly subscription: Subscription;
+  /** What stands before the cursor in the id of an event: the name of the topic as in a URL, and `=`. */
   readonly label: string;
-  /** The id of the message that it got last. Undefined where the topic ended before that was known. */
-  readonly cursor: string | undefined;
-}
+  /** The id of the last message that the client got. Undefined where the topic ended before that was known. */
+  cursor: string | undefined;
+  /** A batch that was read while the client got one of another topic. */
+  batch: readonly TopicEntry[] | undefined;
+  isReading = false;
+  hasEnded = false;
 
-/** The label of a topic. */
-export function toLabel(topic: string): string {
-  return `${encodeURIComponent(topic)}=`;
-}
-
-/** The parts of an id. */
-export function toParts(cursors: readonly TopicCursor[]): string[] {
-  return cursors.flatMap(({ label, cursor }) => cursor === undefined ? [] : [label + cursor]);
-}
-
-/** The id of an event of several topics. */
-export function toEventId(cursors: readonly TopicCursor[]): string {
-  return toParts(cursors).join(",");
+  constructor(subscription: Subscription) {
+    this.subscription = subscription;
+    this.label = `${encodeURIComponent(subscription.topic.name)}=`;
+  }
 }
 
 /**
- * Makes subscriptions go on after an event that a client has got. Topics that its stream did not have begin where they would.
+ * The messages of several topics. At most one batch of each is read ahead. The id of an event holds the
+ * client's position in all of them: `orders=3f9a0c21-000…,prices=77b1e0d4-000…`.
+ */
+export class MergedTopicSource implements PullSource {
+  readonly #topics: readonly MergedTopic[];
+  readonly #options: TopicEventOptions;
+  #sink: PullSink | undefined;
+  #hasBegun = false;
+  #isPulled = false;
+
+  /** Takes subscriptions to different topics, which are not read yet. */
+  constructor(subscriptions: readonly Subscription[], options: TopicEventOptions) {
+    this.#topics = subscriptions.map((subscription) => new MergedTopic(subscription));
+    this.#options = options;
+  }
+
+  pull(sink: PullSink): void {
+    this.#sink = sink;
+    this.#isPulled = true;
+    if (this.#hasBegun) this.#answer(sink);
+    else void this.#begin(sink);
+  }
+
+  heartbeat(): Chunk | undefined {
+    return this.#hasBegun ? heartbeatChunk(toEventId(this.#topics)) : undefined;
+  }
+
+  close(): void {
+    for (const { subscription } of this.#topics) subscription.close();
+  }
+
+  async #begin(sink: PullSink): Promise<void> {
+    try {
+      await Promise.all(this.#topics.map(async (topic) => topic.cursor = await topic.subscription.cursor()));
+      this.#hasBegun = true;
+      const id = toEventId(this.#topics);
+      if (id === "") return sink.end();
+      this.#isPulled = sink.write(toChunk(formatEvent({ id, retry: this.#options.retry })));
+      this.#answer(sink);
+    } catch (error) {
+      sink.fail(error);
+    }
+  }
+
+  /** Writes the batches that were read. Where there are none, it reads all topics. */
+  #answer(sink: PullSink): void {
+    try {
+      while (this.#isPulled) {
+        const topic = this.#topics.find(({ batch }) => batch);
+        if (topic?.batch) this.#isPulled = sink.write(this.#toChunk(topic, topic.batch));
+        else if (this.#topics.every(({ hasEnded }) => hasEnded)) return sink.end();
+        else return this.#topics.forEach((each) => void this.#read(each, sink));
+      }
+    } catch (error) {
+      sink.fail(error);
+    }
+  }
+
+  /** Reads a batch. There is no race of promises: the promise of a quiet topic would keep a reaction of each race. */
+  async #read(topic: MergedTopic, sink: PullSink): Promise<void> {
+    if (topic.isReading || topic.hasEnded) return;
+    topic.isReading = true;
+    try {
+      topic.batch = await topic.subscription.nextBatch();
+    } catch (error) {
+      return sink.fail(error);
+    }
+    topic.isReading = false;
+    topic.hasEnded = topic.batch === undefined;
+    this.#answer(sink);
+  }
+
+  #toChunk(topic: MergedTopic, batch: readonly TopicEntry[]): Chunk {
+    const { subscription, label } = topic;
+    topic.batch = undefined;
+    const last = batch.at(-1)!;
+    if ("gap" in last) {
+      topic.cursor = currentCursor(subscription) ?? topic.cursor;
+      return gapChunk(last, toEventId(this.#topics), subscription.topic.name);
+    }
+    topic.cursor = last.id;
+    const index = this.#topics.indexOf(topic);
+    const prefix = [...toIdParts(this.#topics.slice(0, index)), label].join(",");
+    const suffix = ["", ...toIdParts(this.#topics.slice(index + 1))].join(",");
+    return batchChunk(batch as readonly TopicMessage[], { encode: this.#options.encode, prefix, suffix });
+  }
+}
+
+/**
+ * Makes subscriptions go on after an event that a client has received. A topic that is not in the id begins
+ * where it would begin without it.
  *
- * @param id What the client sent.
+ * @param id The id that the client sent.
  * @param subscriptions The topics of the stream.
- * @throws {HTTPError} With 400, when no event can have had this id.
+ * @throws {HTTPError} With 400, when no event can have this id.
  */
 export function resumeAfter(id: string, subscriptions: readonly Subscription[]): void {
   try {
@@ -63,7 +245,7 @@ export function resumeAfter(id: string, subscriptions: readonly Subscription[]):
       if (cursor !== undefined) subscription.resumeAfter(cursor);
     }
   } catch (cause) {
-    // SyntaxError of an id, URIError of a name. Anything else is a fault of the application.
+    // A SyntaxError of the id or a URIError of a name. Any other error is a fault of the application.
     if (!(cause instanceof SyntaxError || cause instanceof URIError)) throw cause;
     throw new HTTPError(400, "The stream cannot go on after the last event id: no event of it has such an id", {
       cause,
@@ -73,302 +255,92 @@ export function resumeAfter(id: string, subscriptions: readonly Subscription[]):
 
 function parseEventId(id: string, subscriptions: readonly Subscription[]): ReadonlyMap<string, string> {
   const [first] = subscriptions;
-  const isBare = subscriptions.length === 1 && first !== undefined && !id.includes("=");
-  const pairs = isBare ? [[first.topic.name, id] as const] : id.split(",").map(parsePart);
+  const isPlain = subscriptions.length === 1 && first !== undefined && !id.includes("=");
+  const pairs = isPlain ? [[first.topic.name, id] as const] : id.split(",").map(parseIdPart);
   for (const [, cursor] of pairs) checkId(cursor);
   return new Map(pairs);
 }
 
-function parsePart(part: string): readonly [topic: string, cursor: string] {
+function parseIdPart(part: string): readonly [topic: string, cursor: string] {
   const equals = part.indexOf("=");
   if (equals < 0) throw new SyntaxError("Cannot read the id of an event of several topics: a topic is missing");
   return [decodeURIComponent(part.slice(0, equals)), part.slice(equals + 1)];
 }
 
-/** What a topic gives, as events. */
+function toEventId(topics: readonly MergedTopic[]): string {
+  return toIdParts(topics).join(",");
+}
 
-/** The name of the event that tells of missing messages. */
-const GAP = "webfw.gap";
+function toIdParts(topics: readonly MergedTopic[]): string[] {
+  return topics.flatMap(({ label, cursor }) => cursor === undefined ? [] : [label + cursor]);
+}
 
-/** How the messages of a batch become events. Readers for whom it is the same can share the bytes. */
-export interface BatchForm {
+/** How the messages of a batch become events. Streams with the same format share the bytes. */
+interface BatchFormat {
   /** How data becomes text. */
   readonly encode: DataEncoding;
   /** What stands before the id of a message in the id of its event. */
-  readonly before: string;
+  readonly prefix: string;
   /** What stands after it. */
-  readonly after: string;
+  readonly suffix: string;
 }
 
-/** The forms of batches whose ids stand by themselves. */
-export const BARE_FORMS: Readonly<Record<DataEncoding, BatchForm>> = {
-  json: { encode: "json", before: "", after: "" },
-  text: { encode: "text", before: "", after: "" },
+/** The formats of streams of one topic. */
+const PLAIN_IDS: Readonly<Record<DataEncoding, BatchFormat>> = {
+  json: { encode: "json", prefix: "", suffix: "" },
+  text: { encode: "text", prefix: "", suffix: "" },
 };
 
-interface EncodedBatch extends BatchForm {
-  /** Held weakly: a topic holds its batches ready for longer than anyone may read at these places. */
+const BROADCASTERS: Readonly<Record<DataEncoding, EventBroadcaster>> = {
+  json: new EventBroadcaster(PLAIN_IDS.json),
+  text: new EventBroadcaster(PLAIN_IDS.text),
+};
+
+interface EncodedBatch {
+  readonly format: BatchFormat;
+  /** A weak reference, because a topic keeps its batches longer than clients read at these positions. */
   readonly chunk: WeakRef<Chunk>;
 }
 
-/** The latest form of each batch. */
-const encoded = new WeakMap<readonly TopicMessage[], EncodedBatch>();
+/** The latest encoding of each batch. */
+const encodedBatches = new WeakMap<readonly TopicMessage[], EncodedBatch>();
 
 /**
- * The events of a batch, as one chunk. It is encoded once for all readers at the same place: they have the very same batch.
+ * Encodes a batch once for all streams at the same position, which get the very same list from the topic.
  *
  * @throws {TypeError} When the data has no JSON form.
  */
-export function batchChunk(batch: readonly TopicMessage[], form: BatchForm): Chunk {
-  return sharedChunk(batch, form) ?? encodeBatch(batch, form);
-}
-
-function sharedChunk(batch: readonly TopicMessage[], form: BatchForm): Chunk | undefined {
-  const known = encoded.get(batch);
-  return known && isSameForm(known, form) ? known.chunk.deref() : undefined;
-}
-
-function encodeBatch(batch: readonly TopicMessage[], { encode, before, after }: BatchForm): Chunk {
-  let frames = "";
+function batchChunk(batch: readonly TopicMessage[], format: BatchFormat): Chunk {
+  const encoded = encodedBatches.get(batch);
+  const shared = encoded && isSameFormat(encoded.format, format) ? encoded.chunk.deref() : undefined;
+  if (shared) return shared;
+  const { encode, prefix, suffix } = format;
+  let events = "";
   for (const { id, type, data } of batch) {
-    frames += toFrame({ event: type, id: before + id + after, data: toData(data, encode) });
+    events += formatEvent({ event: type, id: prefix + id + suffix, data: encodeData(data, encode) });
   }
-  const chunk = toChunk(frames);
-  encoded.set(batch, { encode, before, after, chunk: new WeakRef(chunk) });
+  const chunk = toChunk(events);
+  encodedBatches.set(batch, { format, chunk: new WeakRef(chunk) });
   return chunk;
 }
 
+function isSameFormat(one: BatchFormat, other: BatchFormat): boolean {
+  return one.prefix === other.prefix && one.suffix === other.suffix && one.encode === other.encode;
+}
+
 /**
- * The event that tells of missing messages.
+ * The event that reports missing messages.
  *
  * @param gap What is missing.
  * @param id What to resume after.
- * @param topic The topic, where there are several.
+ * @param topic The name of the topic, in a stream of several.
  */
-export function gapChunk({ gap }: TopicGap, id: string, topic?: string): Chunk {
+function gapChunk({ gap }: TopicGap, id: string, topic?: string): Chunk {
   const data = JSON.stringify(topic === undefined ? gap : { ...gap, topic });
-  return toChunk(toFrame({ event: GAP, id, data }));
+  return toChunk(formatEvent({ event: GAP_EVENT, id, data }));
 }
 
-function isSameForm(one: BatchForm, other: BatchForm): boolean {
-  return one.before === other.before && one.after === other.after && one.encode === other.encode;
-}
-
-/** A topic as a stream of events that a client can resume. */
-
-/** Puts batches into the streams of all clients who wait at the end of a topic: one chunk, which nobody else is asked about. */
-class EventBroadcaster implements Broadcaster<ChunkController> {
-  readonly #form: BatchForm;
-
-  constructor(form: BatchForm) {
-    this.#form = form;
-  }
-
-  broadcast(batch: readonly TopicMessage[], subscribers: Iterable<ChunkController>): void {
-    const chunk = batchChunk(batch, this.#form);
-    for (const controller of subscribers) controller.enqueue(chunk);
-  }
-}
-
-const BROADCASTERS = { json: new EventBroadcaster(BARE_FORMS.json), text: new EventBroadcaster(BARE_FORMS.text) };
-
-/** The batches of a subscription, each a chunk. The id of an event is that of its message. */
-export class TopicChunks implements EventChunks, BatchReceiver<unknown> {
-  readonly #subscription: Subscription;
-  readonly #encode: DataEncoding;
-  readonly #retry: number | undefined;
-  #receiver: ChunkReceiver | undefined;
-  #hasBegun = false;
-
-  /** Takes a subscription, which is not read yet. */
-  constructor(subscription: Subscription, { encode, retry }: ChunkOptions) {
-    this.#subscription = subscription;
-    this.#encode = encode;
-    this.#retry = retry;
-  }
-
-  resumeAfter(id: string): void {
-    resumeAfter(id, [this.#subscription]);
-  }
-
-  open(receiver: ChunkReceiver): void {
-    this.#receiver = receiver;
-  }
-
-  ask(): void {
-    if (this.#hasBegun) requestBatch(this.#subscription, this);
-    else this.#subscription.cursor().then((id) => this.#begin(id)).catch((error) => this.fail(error));
-  }
-
-  get broadcaster(): Broadcaster<ChunkController> {
-    return BROADCASTERS[this.#encode];
-  }
-
-  get subscriber(): ChunkController | undefined {
-    return this.#receiver?.controller;
-  }
-
-  withdraw(): boolean {
-    return cancelRequest(this.#subscription);
-  }
-
-  get sentAt(): number | undefined {
-    return lastBroadcastAt(this.#subscription);
-  }
-
-  /** The subscription gives a batch. */
-  receive(batch: readonly TopicEntry[] | undefined): boolean {
-    try {
-      return this.#receiver!.take(batch && this.#toChunk(batch));
-    } catch (error) {
-      this.fail(error);
-      return false;
-    }
-  }
-
-  /** The subscription has failed. */
-  fail(error: unknown): void {
-    this.#receiver?.fail(error);
-  }
-
-  /** The id again, for a client that has seen nothing else. */
-  heartbeat(): Chunk {
-    const id = this.#hasBegun ? currentCursor(this.#subscription) : undefined;
-    return toChunk(id === undefined ? COMMENT : ":\n" + toFrame({ id }));
-  }
-
-  close(): void {
-    this.#subscription.close();
-  }
-
-  /** An id before anything else: a client that goes before the first event comes back with it. */
-  #begin(id: string | undefined): void {
-    this.#hasBegun = id !== undefined;
-    const chunk = this.#hasBegun ? toChunk(toFrame({ id, retry: this.#retry })) : undefined;
-    if (this.#receiver?.take(chunk)) this.ask();
-  }
-
-  #toChunk(batch: readonly TopicEntry[]): Chunk {
-    const last = batch[batch.length - 1]!;
-    // A gap comes alone: what ends with a message holds nothing else. It has no id of its own: it is where reading goes on.
-    if ("gap" in last) return gapChunk(last, currentCursor(this.#subscription) ?? last.gap.from);
-    return batchChunk(batch as readonly TopicMessage[], BARE_FORMS[this.#encode]);
-  }
-}
-
-/** Several topics in one stream of events that a client can resume. */
-
-/** One of the topics. */
-class Source implements TopicCursor {
-  readonly subscription: Subscription;
-  readonly label: string;
-  cursor: string | undefined;
-  /** Came when that of another topic had been given in its place. */
-  waiting: readonly TopicEntry[] | undefined;
-  isAsked = false;
-  hasEnded = false;
-
-  constructor(subscription: Subscription) {
-    this.subscription = subscription;
-    this.label = toLabel(subscription.topic.name);
-  }
-}
-
-/**
- * The batches of subscriptions, each a chunk. One of each topic is read ahead at most. The id of an event says how far the client
- * has come in each topic.
- */
-export class MergedTopicChunks implements EventChunks {
-  readonly sentAt = undefined;
-  readonly #sources: readonly Source[];
-  readonly #options: ChunkOptions;
-  readonly #fail = (error: unknown): void => this.#receiver?.fail(error);
-  #receiver: ChunkReceiver | undefined;
-  #hasBegun = false;
-  #isAsked = false;
-
-  /** Takes subscriptions to different topics, which are not read yet. */
-  constructor(subscriptions: readonly Subscription[], options: ChunkOptions) {
-    this.#sources = subscriptions.map((each) => new Source(each));
-    this.#options = options;
-  }
-
-  resumeAfter(id: string): void {
-    resumeAfter(id, this.#sources.map(({ subscription }) => subscription));
-  }
-
-  open(receiver: ChunkReceiver): void {
-    this.#receiver = receiver;
-  }
-
-  ask(): void {
-    this.#isAsked = true;
-    if (this.#hasBegun) this.#answer();
-    else void this.#begin().catch(this.#fail);
-  }
-
-  withdraw(): boolean {
-    return false;
-  }
-
-  heartbeat(): Chunk {
-    return toChunk(this.#hasBegun ? ":\n" + toFrame({ id: toEventId(this.#sources) }) : COMMENT);
-  }
-
-  close(): void {
-    for (const { subscription } of this.#sources) subscription.close();
-  }
-
-  async #begin(): Promise<void> {
-    await Promise.all(this.#sources.map(async (source) => source.cursor = await source.subscription.cursor()));
-    this.#hasBegun = true;
-    const id = toEventId(this.#sources);
-    this.#give(id === "" ? undefined : toChunk(toFrame({ id, retry: this.#options.retry })));
-    this.#answer();
-  }
-
-  /** Not with a race of promises: that of a quiet topic would keep what each race hangs on it. */
-  #read(source: Source): void {
-    if (source.isAsked || source.hasEnded) return;
-    source.isAsked = true;
-    source.subscription.nextBatch().then((batch) => {
-      source.isAsked = false;
-      source.waiting = batch;
-      source.hasEnded = batch === undefined;
-      this.#answer();
-    }).catch(this.#fail);
-  }
-
-  /** Gives what the topics have ready for as long as it is asked for, and the end where all have ended. */
-  #answer(): void {
-    try {
-      while (this.#isAsked) {
-        const source = this.#sources.find(({ waiting }) => waiting);
-        if (source?.waiting) this.#give(this.#toChunk(source, source.waiting));
-        else if (this.#sources.every(({ hasEnded }) => hasEnded)) this.#give(undefined);
-        else return this.#sources.forEach((source) => this.#read(source));
-      }
-    } catch (error) {
-      this.#fail(error);
-    }
-  }
-
-  #toChunk(source: Source, batch: readonly TopicEntry[]): Chunk {
-    const { subscription } = source;
-    const last = batch.at(-1)!;
-    source.waiting = undefined;
-    if ("gap" in last) {
-      source.cursor = currentCursor(subscription) ?? source.cursor;
-      return gapChunk(last, toEventId(this.#sources), subscription.topic.name);
-    }
-    source.cursor = last.id;
-    const index = this.#sources.indexOf(source);
-    const before = [...toParts(this.#sources.slice(0, index)), source.label].join(",");
-    const after = ["", ...toParts(this.#sources.slice(index + 1))].join(",");
-    return batchChunk(batch as readonly TopicMessage[], { encode: this.#options.encode, before, after });
-  }
-
-  #give(chunk: Chunk | undefined): void {
-    this.#isAsked = this.#receiver?.take(chunk) ?? false;
-  }
+/** A heartbeat with the id again, for a client that has received nothing else. */
+function heartbeatChunk(id: string): Chunk {
+  return toChunk(":\n" + formatEvent({ id }));
 }

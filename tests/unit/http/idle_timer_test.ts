@@ -1,6 +1,6 @@
 import { assertEquals } from "@std/assert";
-import { IdleWheel, watchIdle } from "../../../../src/http/sse/stream.ts";
-import { StoppedInterval } from "../support/stopped_interval.ts";
+import { startIdleTimer, TimingWheel } from "../../../src/http/idle_timer.ts";
+import { StoppedInterval } from "./support/stopped_interval.ts";
 
 /** How many turns of a wheel make a silence. */
 const SILENCE = 16;
@@ -8,11 +8,11 @@ const SILENCE = 16;
 /** A wheel that turns when the test says so. */
 class HandTurned implements Disposable {
   readonly #interval = new StoppedInterval();
-  readonly wheel: IdleWheel;
+  readonly wheel: TimingWheel;
   emptied = 0;
 
   constructor() {
-    this.wheel = new IdleWheel(1000, () => this.emptied++);
+    this.wheel = new TimingWheel(1000, () => this.emptied++);
   }
 
   turn(times: number): void {
@@ -27,7 +27,7 @@ class HandTurned implements Disposable {
 Deno.test("a silence is noticed when it is long enough, and again after as long", () => {
   using hand = new HandTurned();
   let noticed = 0;
-  const watch = hand.wheel.watch(() => noticed++);
+  const timer = hand.wheel.start(() => noticed++);
   hand.turn(SILENCE - 1);
   assertEquals(noticed, 0);
   hand.turn(1);
@@ -36,59 +36,59 @@ Deno.test("a silence is noticed when it is long enough, and again after as long"
   assertEquals(noticed, 1);
   hand.turn(1);
   assertEquals(noticed, 2);
-  watch.end();
+  timer.stop();
 });
 
-Deno.test("whatever happens in between begins the silence anew", () => {
+Deno.test("a reset in between begins the silence again", () => {
   for (let at = 0; at < SILENCE; at++) {
     using hand = new HandTurned();
     let noticed = 0;
-    const watch = hand.wheel.watch(() => noticed++);
+    const timer = hand.wheel.start(() => noticed++);
     hand.turn(at);
-    watch.touch();
+    timer.reset();
     hand.turn(SILENCE - 1);
-    assertEquals(noticed, 0, `touched at turn ${at}`);
+    assertEquals(noticed, 0, `reset at turn ${at}`);
     hand.turn(1);
-    assertEquals(noticed, 1, `touched at turn ${at}`);
-    watch.end();
+    assertEquals(noticed, 1, `reset at turn ${at}`);
+    timer.stop();
   }
 });
 
-Deno.test("a watch that has ended notices nothing; the last one stops the wheel, once", () => {
+Deno.test("a timer that was stopped does not fire; the last one stops the wheel, once", () => {
   using hand = new HandTurned();
   let noticed = 0;
-  const watches = [1, 2].map(() => hand.wheel.watch(() => noticed++));
-  watches[0]!.end();
-  watches[0]!.end();
+  const timers = [1, 2].map(() => hand.wheel.start(() => noticed++));
+  timers[0]!.stop();
+  timers[0]!.stop();
   assertEquals(hand.emptied, 0);
-  watches[1]!.end();
-  watches[1]!.end();
+  timers[1]!.stop();
+  timers[1]!.stop();
   assertEquals(hand.emptied, 1);
   hand.turn(2 * SILENCE);
   assertEquals(noticed, 0);
 });
 
-Deno.test("a watch that another one ends in the same turn is not called any more", () => {
+Deno.test("a timer that another one stops in the same turn does not fire", () => {
   using hand = new HandTurned();
   const noticed: string[] = [];
-  const first = hand.wheel.watch(() => {
+  const first = hand.wheel.start(() => {
     noticed.push("first");
-    second.end();
+    second.stop();
   });
-  const second = hand.wheel.watch(() => noticed.push("second"));
+  const second = hand.wheel.start(() => noticed.push("second"));
   hand.turn(SILENCE);
   assertEquals(noticed, ["first"]);
-  first.end();
+  first.stop();
   assertEquals(hand.emptied, 1);
 });
 
-Deno.test("many connections share one timer for each length, which ends with the last of them", () => {
+Deno.test("many timers share one interval for each length, which ends with the last of them", () => {
   using interval = new StoppedInterval();
   let noticed = 0;
-  const watches = Array.from({ length: 1000 }, (_, index) => watchIdle(1000 + index % 2, () => noticed++));
+  const timers = Array.from({ length: 1000 }, (_, index) => startIdleTimer(1000 + index % 2, () => noticed++));
   assertEquals(interval.size, 2);
   interval.pass(SILENCE);
   assertEquals(noticed, 1000);
-  for (const watch of watches) watch.end();
+  for (const timer of timers) timer.stop();
   assertEquals(interval.size, 0);
 });

@@ -1,0 +1,128 @@
+/**
+ * Timers for many connections that share one interval of the platform. A timer of its own for each
+ * connection would be set again at each event, which costs hundreds of times as much as noting a turn.
+ */
+
+/** The precision: a silence is noticed up to one turn, a sixteenth of its length, too early. */
+const TURNS = 16;
+
+/** A platform timer fires at once when its delay is longer. */
+const MAX_TIMEOUT_MS = 2 ** 31 - 1;
+
+const wheels = new Map<number, TimingWheel>();
+
+/**
+ * Starts a timer that fires after each silence. Timers of the same length share a wheel.
+ *
+ * @param ms The length of a silence, in milliseconds.
+ * @param onIdle Called after each silence. It may return how many milliseconds ago something happened
+ *   that the timer was not reset for; the silence then counts from there.
+ */
+export function startIdleTimer(ms: number, onIdle: () => number | undefined): IdleTimer {
+  let wheel = wheels.get(ms);
+  if (!wheel) {
+    wheel = new TimingWheel(ms, () => wheels.delete(ms));
+    wheels.set(ms, wheel);
+  }
+  return wheel.start(onIdle);
+}
+
+/** A timing wheel: each turn looks only at the timers whose silence may have become long enough. */
+export class TimingWheel {
+  /** The number of turns so far. */
+  turns = 0;
+  readonly #ms: number;
+  readonly #onEmpty: () => void;
+  readonly #slots: readonly Set<IdleTimer>[] = Array.from({ length: TURNS }, () => new Set());
+  #size = 0;
+  #interval: ReturnType<typeof setInterval> | undefined;
+
+  /**
+   * Makes a wheel. It does not turn before a timer is started.
+   *
+   * @param ms The length of a silence, in milliseconds.
+   * @param onEmpty Called when the last timer has been stopped.
+   */
+  constructor(ms: number, onEmpty: () => void) {
+    this.#ms = ms;
+    this.#onEmpty = onEmpty;
+  }
+
+  /** Starts a timer. */
+  start(onIdle: () => number | undefined): IdleTimer {
+    const timer = new IdleTimer(this, onIdle);
+    this.#insert(timer);
+    if (this.#size++ === 0) {
+      this.#interval = setInterval(() => this.turn(), Math.min(this.#ms / TURNS, MAX_TIMEOUT_MS));
+      // The connections keep the program alive, not their timers.
+      Deno.unrefTimer(this.#interval);
+    }
+    return timer;
+  }
+
+  /** Stops a timer. */
+  stop(timer: IdleTimer): void {
+    if (!this.#slotAt(timer.dueAt).delete(timer) || --this.#size > 0) return;
+    clearInterval(this.#interval);
+    this.#onEmpty();
+  }
+
+  /** Turns the wheel by one slot. */
+  turn(): void {
+    this.turns++;
+    const due = this.#slotAt(this.turns);
+    const timers = [...due];
+    due.clear();
+    // All timers are back in the wheel before the first one fires, since it may stop others, which must not fire then.
+    const idle = timers.filter((timer) => {
+      const isIdle = this.turns - timer.activeAt >= TURNS;
+      if (isIdle) timer.reset();
+      this.#insert(timer);
+      return isIdle;
+    });
+    for (const timer of idle) {
+      if (!this.#slotAt(timer.dueAt).has(timer)) continue;
+      const ago = timer.onIdle();
+      if (ago === undefined || !this.#slotAt(timer.dueAt).delete(timer)) continue;
+      timer.activeAt = this.turns - Math.min(Math.ceil(ago * TURNS / this.#ms), TURNS - 1);
+      this.#insert(timer);
+    }
+  }
+
+  #insert(timer: IdleTimer): void {
+    timer.dueAt = timer.activeAt + TURNS;
+    this.#slotAt(timer.dueAt).add(timer);
+  }
+
+  #slotAt(turn: number): Set<IdleTimer> {
+    return this.#slots[turn % TURNS]!;
+  }
+}
+
+/** The timer of one connection. */
+export class IdleTimer {
+  /** Called after each silence. */
+  readonly onIdle: () => number | undefined;
+  /** The turn of the last activity. */
+  activeAt: number;
+  /** The turn that looks at this timer next. */
+  dueAt = 0;
+  readonly #wheel: TimingWheel;
+
+  /** Made by {@linkcode TimingWheel.start}. */
+  constructor(wheel: TimingWheel, onIdle: () => number | undefined) {
+    this.#wheel = wheel;
+    this.onIdle = onIdle;
+    this.activeAt = wheel.turns;
+  }
+
+  /** Notes activity: the silence counts from now. */
+  reset(): void {
+    this.activeAt = this.#wheel.turns;
+  }
+
+  /** Stops the timer. A second call changes nothing. */
+  stop(): void {
+    this.#wheel.stop(this);
+  }
+}

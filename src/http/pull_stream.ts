@@ -1,0 +1,318 @@
+/** The engine of all bodies that are made while they are sent: the client's reads pull chunks from a source. */
+import { describeError, log } from "../log.ts";
+import { streamProgress } from "./after_response.ts";
+import { type IdleTimer, startIdleTimer } from "./idle_timer.ts";
+
+/** A client that takes nothing for this long is disconnected. One of events can resume later. */
+const MAX_STALL_MS = 30_000;
+
+/** Bytes that are sent at once. */
+export type Chunk = Uint8Array<ArrayBuffer>;
+
+/** Where a source writes its chunks. */
+export interface PullSink {
+  /**
+   * The controller of the stream. While a pull waits, the source may enqueue chunks here in place of
+   * calling `write`; this is how one chunk goes to many clients at a low cost.
+   */
+  readonly controller: ReadableStreamDefaultController<Chunk> | undefined;
+  /**
+   * Answers a pull with a chunk. The sink does not pull during this call.
+   *
+   * @returns True to pull the next chunk, too. False means: wait for the next call of `pull`.
+   */
+  write(chunk: Chunk): boolean;
+  /** Answers a pull with the end of the stream. */
+  end(): void;
+  /** Ends the stream because the source has failed. */
+  fail(error: unknown): void;
+}
+
+/** Makes the chunks of a stream, one for each pull. */
+export interface PullSource {
+  /** Asks for one chunk, which may come now or later. It is not called again before that. */
+  pull(sink: PullSink): void;
+  /** Cancels the pull that waits. Returns false where a chunk may still come. Without it, one may always come. */
+  cancelPull?(): boolean;
+  /** When the source last enqueued a chunk by itself, in milliseconds of `performance.now()`. */
+  readonly lastBroadcastAt?: number | undefined;
+  /** Makes a heartbeat that says more than the one of the stream's kind. */
+  heartbeat?(): Chunk | undefined;
+  /**
+   * Releases the source, also while a pull waits; that pull may then be answered or not. It must not fail.
+   *
+   * @returns Settles when the source has ended.
+   */
+  close(): Promise<void> | void;
+}
+
+/** What differs between the kinds of streams. */
+export interface StreamKind {
+  /** What the log calls such a stream, after "A". */
+  readonly name: string;
+  /**
+   * Whether the next chunk is pulled before the client asks for it, and then waits. This spares a
+   * call of the platform for each chunk, which costs several times as much as the chunk.
+   */
+  readonly readsAhead: boolean;
+  /** Whether a failure breaks the stream off, so that no client takes it for complete. Otherwise it just ends. */
+  readonly breaksOff: boolean;
+  /** Sent after a silence. */
+  readonly heartbeat?: Chunk;
+}
+
+/** Pulls chunks from a source while the client takes them. At most one waits in the stream, and one beside it. */
+export class PullStream implements UnderlyingDefaultSource<Chunk>, PullSink {
+  readonly #source: PullSource;
+  readonly #kind: StreamKind;
+  readonly #stopping: AbortSignal | undefined;
+  readonly #heartbeatMs: number | undefined;
+  readonly #finish = (): void => this.end();
+  #controller: ReadableStreamDefaultController<Chunk> | undefined;
+  #idleTimer: IdleTimer | undefined;
+  /** Settles the platform's call of `pull()`. Undefined while the client takes nothing. */
+  #settlePull: (() => void) | undefined;
+  /** Whether the source was pulled and has not answered. */
+  #isPulling = false;
+  /** A chunk that came while a heartbeat was still in the stream. */
+  #waiting: Chunk | undefined;
+  #stalledMs = 0;
+  #closed: Promise<void> | undefined;
+
+  /**
+   * Takes a source, which is not pulled before the client reads.
+   *
+   * @param source Makes the chunks.
+   * @param kind The kind of the stream.
+   * @param stopping Ends the stream when it is aborted. Without it the stream goes on to its own end.
+   * @param heartbeatMs The silence before a heartbeat, in milliseconds. Only a stream with heartbeats
+   *   disconnects a client that stalls.
+   */
+  constructor(source: PullSource, kind: StreamKind, stopping?: AbortSignal, heartbeatMs?: number) {
+    this.#source = source;
+    this.#kind = kind;
+    this.#stopping = stopping;
+    this.#heartbeatMs = heartbeatMs;
+  }
+
+  /** Makes the body of the response. */
+  toReadable(): ReadableStream<Chunk> {
+    const size = () => this.#onQueued();
+    return new ReadableStream(this, this.#kind.readsAhead ? { highWaterMark: 0, size } : { highWaterMark: 0 });
+  }
+
+  get controller(): ReadableStreamDefaultController<Chunk> | undefined {
+    return this.#controller;
+  }
+
+  /** The platform has made the stream. */
+  start(controller: ReadableStreamDefaultController<Chunk>): void {
+    this.#controller = controller;
+    if (this.#stopping?.aborted) this.end();
+    else this.#stopping?.addEventListener("abort", this.#finish);
+  }
+
+  /** The client reads, and the stream is empty. */
+  pull(): Promise<void> {
+    this.#stalledMs = 0;
+    if (this.#heartbeatMs !== undefined) this.#idleTimer ??= startIdleTimer(this.#heartbeatMs, () => this.#onIdle());
+    const { promise, resolve } = Promise.withResolvers<void>();
+    this.#settlePull = resolve;
+    if (!this.#waiting || this.#send(this.#waiting)) this.#pullSource();
+    return promise;
+  }
+
+  /** The client has gone. */
+  cancel(): Promise<void> {
+    return this.close();
+  }
+
+  write(chunk: Chunk): boolean {
+    this.#isPulling = false;
+    if (this.#closed) return false;
+    if (this.#settlePull) return this.#isPulling = this.#send(chunk);
+    this.#waiting = chunk;
+    return false;
+  }
+
+  end(): void {
+    if (this.#closed) return;
+    this.#controller?.close();
+    void this.close();
+  }
+
+  fail(error: unknown): void {
+    if (this.#closed) return;
+    log("error", `A ${this.#kind.name} broke off`, { error: describeError(error) });
+    if (!this.#kind.breaksOff) return this.end();
+    this.#controller?.error(error);
+    void this.close();
+  }
+
+  /** Closes the source, whether anything was read or not. A second call changes nothing. */
+  close(): Promise<void> {
+    return this.#closed ??= this.#release();
+  }
+
+  async #release(): Promise<void> {
+    this.#waiting = undefined;
+    this.#idleTimer?.stop();
+    this.#stopping?.removeEventListener("abort", this.#finish);
+    await this.#source.close();
+  }
+
+  #pullSource(): void {
+    if (this.#isPulling) return;
+    this.#isPulling = true;
+    this.#source.pull(this);
+  }
+
+  /** Sends a chunk. Returns whether the client takes another one. */
+  #send(chunk: Chunk): boolean {
+    this.#waiting = undefined;
+    this.#idleTimer?.reset();
+    streamProgress.chunks++;
+    this.#controller!.enqueue(chunk);
+    if (!this.#kind.readsAhead) this.#endPull();
+    return this.#settlePull !== undefined;
+  }
+
+  /**
+   * The platform asks for the size of a chunk that no read waits for, and of no other chunk. From now on
+   * it calls `pull()` when the client has taken this one.
+   */
+  #onQueued(): number {
+    this.#endPull();
+    if (this.#isPulling && this.#source.cancelPull?.()) this.#isPulling = false;
+    return 1;
+  }
+
+  #endPull(): void {
+    this.#settlePull?.();
+    this.#settlePull = undefined;
+  }
+
+  /** Sends a heartbeat, or ends a stalled stream. Returns the age of a broadcast that was younger than the silence. */
+  #onIdle(): number | undefined {
+    const heartbeatMs = this.#heartbeatMs!;
+    if (this.#settlePull) {
+      const { lastBroadcastAt = -Infinity } = this.#source;
+      const silence = performance.now() - lastBroadcastAt;
+      if (silence < heartbeatMs) return silence;
+      const heartbeat = this.#source.heartbeat?.() ?? this.#kind.heartbeat;
+      if (heartbeat) this.#send(heartbeat);
+    } else {
+      this.#stalledMs += heartbeatMs;
+      if (this.#stalledMs >= MAX_STALL_MS) this.end();
+    }
+    return undefined;
+  }
+}
+
+/** A result of an iterator. */
+export interface NextValue {
+  readonly done?: boolean | undefined;
+  readonly value?: unknown;
+}
+
+/** The part of an async iterator that a stream needs. */
+export interface ValueIterator {
+  /** Makes the next value. */
+  next(): Promise<NextValue>;
+  /** Ends the iterator early. */
+  return?(): Promise<unknown>;
+}
+
+/** How an {@linkcode IteratorSource} sends values. */
+export interface IteratorSourceOptions {
+  /** Makes the bytes of a value. A value without bytes is skipped. */
+  readonly encode: (value: unknown) => Chunk;
+  /** The kind of the stream, for the log. */
+  readonly kind: StreamKind;
+  /** Sent before the first value. */
+  readonly opening?: Chunk | undefined;
+}
+
+/** The values of an iterator, each as a chunk. */
+export class IteratorSource implements PullSource {
+  readonly #iterator: ValueIterator;
+  readonly #encode: (value: unknown) => Chunk;
+  readonly #kind: StreamKind;
+  #opening: Chunk | undefined;
+  #peeked: Promise<NextValue> | undefined;
+  /** Whether the iterator is making a value. */
+  #isBusy = false;
+  /** Whether the iterator has ended by itself, so that it must not be told to return. */
+  #hasEnded = false;
+  #isClosed = false;
+
+  /** Takes an iterator, which is not asked for a value yet. */
+  constructor(iterator: ValueIterator, { encode, kind, opening }: IteratorSourceOptions) {
+    this.#iterator = iterator;
+    this.#encode = encode;
+    this.#kind = kind;
+    this.#opening = opening;
+  }
+
+  /** Makes the first value before the stream is read. It is still sent. */
+  peek(): Promise<NextValue> {
+    return this.#peeked = this.#next();
+  }
+
+  pull(sink: PullSink): void {
+    const opening = this.#opening;
+    this.#opening = undefined;
+    if (!opening || sink.write(opening)) void this.#write(sink);
+  }
+
+  /**
+   * Ends the iterator.
+   *
+   * @returns Settles when it has ended. While it makes a value it is not waited for: that value may never come.
+   */
+  async close(): Promise<void> {
+    if (this.#isClosed) return;
+    this.#isClosed = true;
+    const isBusy = this.#isBusy;
+    const returned = this.#return();
+    if (!isBusy) await returned;
+  }
+
+  /** Writes values for as long as the sink takes them. */
+  async #write(sink: PullSink): Promise<void> {
+    let chunk: Chunk;
+    do {
+      try {
+        const { done, value } = await (this.#peeked ?? this.#next());
+        this.#peeked = undefined;
+        if (this.#isClosed) return;
+        if (done) return sink.end();
+        chunk = this.#encode(value);
+      } catch (error) {
+        return sink.fail(error);
+      }
+    } while (chunk.length === 0 || sink.write(chunk));
+  }
+
+  async #next(): Promise<NextValue> {
+    this.#isBusy = true;
+    try {
+      const result = await this.#iterator.next();
+      this.#hasEnded = result.done === true;
+      return result;
+    } catch (error) {
+      this.#hasEnded = true;
+      throw error;
+    } finally {
+      this.#isBusy = false;
+    }
+  }
+
+  async #return(): Promise<void> {
+    try {
+      if (!this.#hasEnded) await this.#iterator.return?.();
+    } catch (error) {
+      log("error", `The source of a ${this.#kind.name} failed to end`, { error: describeError(error) });
+    }
+  }
+}

@@ -1,0 +1,65 @@
+/** The response that sends events. */
+import { Subscription } from "../../topics/subscription.ts";
+import { IteratorSource, type PullSource, PullStream, type StreamKind } from "../pull_stream.ts";
+import { contextOf, type HttpRequest } from "../request.ts";
+import type { Stopping } from "../stream_reply.ts";
+import { COMMENT, formatEvent, formatItem, toChunk } from "./event.ts";
+import { type EventStream, type EventStreamParts, type SSESource, takeParts } from "./sse.ts";
+import { MergedTopicSource, resumeAfter, TopicSource } from "./topic_events.ts";
+
+/** Proxies must pass each event on at once. nginx has its own header for it. */
+const HEADERS = {
+  "content-type": "text/event-stream",
+  "cache-control": "no-store",
+  "x-accel-buffering": "no",
+};
+
+/** Clients connect again after the end of a stream, so that a failure is no more than an end. */
+const EVENTS: StreamKind = {
+  name: "stream of events",
+  readsAhead: true,
+  breaksOff: false,
+  heartbeat: toChunk(COMMENT),
+};
+
+/**
+ * Makes the response that sends events. Their source is closed with the request, also where a middleware
+ * sends another response.
+ *
+ * @param stream What the handler returned.
+ * @param request The request, which says what to resume after.
+ * @param status The status of the response.
+ * @param stopping Gives the signal that the server stops.
+ * @throws {HTTPError} With 400, when the client resumes after something that is not an id.
+ * @throws {TypeError} When the stream was sent before.
+ */
+export function eventReply(
+  stream: EventStream,
+  request: HttpRequest,
+  status: number,
+  stopping: Stopping,
+): Response {
+  const parts = takeParts(stream);
+  const body = new PullStream(toPullSource(parts), EVENTS, stopping(), stream.heartbeat);
+  // Before an id is refused, so that the source is closed then, too.
+  contextOf(request).addCleanup(() => body.close());
+  const { lastEventId } = request;
+  const subscriptions = subscriptionsOf(parts.source);
+  if (lastEventId && subscriptions.length > 0) resumeAfter(lastEventId, subscriptions);
+  return new Response(body.toReadable(), { status, headers: HEADERS });
+}
+
+function subscriptionsOf(source: SSESource): readonly Subscription[] {
+  if (source instanceof Subscription) return [source];
+  return Symbol.asyncIterator in source ? [] : source;
+}
+
+function toPullSource({ source, encode, retry }: EventStreamParts): PullSource {
+  if (source instanceof Subscription) return new TopicSource(source, { encode, retry });
+  if (!(Symbol.asyncIterator in source)) return new MergedTopicSource(source, { encode, retry });
+  return new IteratorSource(source[Symbol.asyncIterator](), {
+    encode: (item) => toChunk(formatItem(item, encode)),
+    kind: EVENTS,
+    opening: retry === undefined ? undefined : toChunk(formatEvent({ retry })),
+  });
+}
