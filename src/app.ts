@@ -136,7 +136,7 @@ export class App<State = Record<string, unknown>> extends RouteScope<State, ""> 
     endStreams: () => this.#endStreams(),
     owner: this,
     background: () => this.#dispatcher?.background,
-    hasBrokenSockets: () => this.#dispatcher?.links.hasBroken ?? false,
+    hasBrokenSockets: () => this.#dispatcher?.openSockets.hasBroken ?? false,
     giveUp: () => this.#topics.abandonPublishing(),
     stop: () => this.#unwind(),
   };
@@ -327,7 +327,7 @@ export class App<State = Record<string, unknown>> extends RouteScope<State, ""> 
     this.#openState = undefined;
     this.#stopping.abort();
     this.#topics.endSubscriptions();
-    await this.#dispatcher?.links.close();
+    await this.#dispatcher?.openSockets.close();
   }
 
   async #unwind(): Promise<void> {

@@ -46,7 +46,7 @@ export async function iterableReply(
   request: HttpRequest,
   stopping: Stopping,
 ): Promise<Response> {
-  let announced: string | undefined;
+  let announced: string | undefined = undefined;
   let encode: ((value: unknown) => Chunk) | undefined;
   const values = new IteratorSource(source[Symbol.asyncIterator](), {
     kind: REPLY,

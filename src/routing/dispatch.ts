@@ -16,7 +16,7 @@ import { toReply, withHeaders, withoutBody } from "../http/reply.ts";
 import { EventStream } from "../http/sse/sse.ts";
 import type { Stopping } from "../http/stream_reply.ts";
 import { asksForWebSocket } from "../http/websocket/handshake.ts";
-import { webSocketEndpoint, WebSocketLinks, WebSocketRoute } from "./websocket_route.ts";
+import { OpenWebSockets, webSocketEndpoint, WebSocketRoute } from "./websocket_route.ts";
 import { pathEnd, pathStart } from "../http/query.ts";
 import { type Dataset, expectationsOf, nodeOf, type SchemaIssue } from "../schema/schema.ts";
 import { withStandardChecks } from "../schema/rebuild.ts";
@@ -87,12 +87,12 @@ export class Dispatcher {
   readonly #host: HostCheck = new HostCheck();
   /** What replies have left to do. */
   readonly background: BackgroundTasks = new BackgroundTasks();
-  /** The WebSockets that are open. */
-  readonly links: WebSocketLinks = new WebSocketLinks();
+  /** The open WebSockets. */
+  readonly openSockets: OpenWebSockets = new OpenWebSockets();
 
   /** Prepares every route: middlewares are composed here, once. */
   constructor(parts: DispatcherParts) {
-    const { background, links } = this;
+    const { background, openSockets } = this;
     this.#parts = parts;
     this.#unmatched = { info: null, names: [], limits: parts.limits };
     this.#hasWebSockets = parts.routes.some((route) => route instanceof WebSocketRoute);
@@ -101,7 +101,7 @@ export class Dispatcher {
       this.#tree.add(method, route.template.segments, {
         matched: matchedBy(route, parts.limits),
         endpoint: route instanceof WebSocketRoute
-          ? webSocketEndpoint(route, { ...parts, background, links, finalize: finalizer(background) })
+          ? webSocketEndpoint(route, { ...parts, background, openSockets, finalize: finalizer(background) })
           : endpointOf(route, parts, background),
       });
     }

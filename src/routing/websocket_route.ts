@@ -1,51 +1,19 @@
+/** WebSocket routes: the record of a route, and the endpoint that checks a handshake and accepts it. */
 import { isAsyncFunction } from "../binding/dependency.ts";
 import { type Duration, toMilliseconds } from "../duration.ts";
+import { contextOf, type HttpRequest, type RequestContext } from "../http/request.ts";
 import type { WebSocketDeclaration } from "../http/route_info.ts";
-import type { MessageCodec, WebSocketConnection } from "../http/websocket/connection.ts";
 import { checkHandshake, checkOrigin, chooseProtocol, readOrigins } from "../http/websocket/handshake.ts";
 import { compileDecoding, compileEncoding } from "../http/websocket/messages.ts";
+import type { WebSocketTransport } from "../http/websocket/transport.ts";
 import type { OptionNames } from "../options.ts";
 import { isSchema, schemaFault } from "../schema/schema.ts";
+import { compose, type Endpoint, ensureMutable, type ErrorBoundary, type ReplyStep } from "./middleware.ts";
 import type { PathTemplate } from "./path.ts";
 import { declaredParts, type MiddlewareScope, type RecordParts, RouteRecord } from "./route.ts";
-import { contextOf, type HttpRequest, type RequestContext } from "../http/request.ts";
-import { compose, type Endpoint, ensureMutable, type ErrorBoundary, type ReplyStep } from "./middleware.ts";
-import type { Agreement, UpgradeParts } from "./websocket_upgrade.ts";
-import type { WebSocketLink } from "../http/websocket/transport.ts";
+import type { AcceptedHandshake, UpgradeParts, WebSocketHandler, WebSocketService } from "./websocket_upgrade.ts";
 
-/** All WebSockets that an application has open. */
-
-/** Open links, which can be ended together. */
-export class WebSocketLinks {
-  readonly #links = new Set<WebSocketLink>();
-  /**
-   * Whether a client has gone without the closing handshake. Deno keeps such a socket for a minute.
-   */
-  hasBroken = false;
-
-  /** Keeps a link until the client has gone. */
-  add(link: WebSocketLink): void {
-    this.#links.add(link);
-    link.gone.then(() => {
-      this.#links.delete(link);
-      if (link.isBroken) this.hasBroken = true;
-    });
-  }
-
-  /**
-   * Closes all with 1001, and waits until that is on its way to every client, or a second has passed: what is sent to them before
-   * the server shuts down arrives.
-   */
-  async close(): Promise<void> {
-    const links = [...this.#links];
-    for (const link of links) link.close(1001, "The server stops");
-    await Promise.all(links.map((link) => link.ending));
-  }
-}
-
-/** The record of a WebSocket route. */
-
-/** What such routes have for a method. */
+/** Stands for the method of such routes in messages and in the route table. */
 const METHOD = "WEBSOCKET";
 
 const DEFAULT_IDLE_TIMEOUT: Duration = "120s";
@@ -65,26 +33,19 @@ export const WEBSOCKET_OPTIONS: OptionNames<WebSocketDeclaration> = {
   limits: true,
 };
 
-/** The names of subprotocols, as those of headers: RFC 9110, section 5.6.2. */
+/** The name of a subprotocol is a token: RFC 9110, section 5.6.2. */
 const TOKEN = /^[!#$%&'*+.^_`|~\w-]+$/;
 
-/** Converses with a client. */
-export type WebSocketHandler = (socket: WebSocketConnection, args: never) => Promise<unknown>;
-
 /** What is compiled of the options. */
-export interface WebSocketPlan {
-  readonly handler: WebSocketHandler;
-  readonly codec: MessageCodec;
-  /** Pages of which other origins may connect; undefined where the application says it. */
+export interface WebSocketPlan extends WebSocketService {
+  /** Origins of other sites whose pages may connect. Undefined where the application's list holds. */
   readonly origins: readonly string[] | undefined;
+  /** The subprotocols, the preferred one first. */
   readonly protocols: readonly string[];
-  /** How long a client may give no sign of life, in milliseconds. */
-  readonly idleTimeout: number;
 }
 
-/** A route that converses over WebSockets. */
+/** A WebSocket route. */
 export class WebSocketRoute extends RouteRecord {
-  /** What serves it. */
   readonly plan: WebSocketPlan;
 
   private constructor(parts: RecordParts, plan: WebSocketPlan) {
@@ -96,8 +57,8 @@ export class WebSocketRoute extends RouteRecord {
    * Checks a declaration and makes its record.
    *
    * @param path The path, with the prefix of its router.
-   * @param options What was declared.
-   * @param handler What converses.
+   * @param options The options of the declaration.
+   * @param handler The handler.
    * @param scope Where it was declared.
    * @throws {TypeError} When the handler is not async, or an option is wrong.
    * @throws {RangeError} When a bound is not positive.
@@ -129,6 +90,92 @@ export class WebSocketRoute extends RouteRecord {
   }
 }
 
+/** What all WebSocket routes of an application share. */
+export interface WebSocketParts extends UpgradeParts {
+  /** Origins of other sites whose pages may connect, for routes without a list. */
+  readonly origins: readonly string[];
+  readonly toErrorReply: ErrorBoundary;
+  /** The last step of a response that is not an upgrade. */
+  readonly finalize: ReplyStep;
+}
+
+/** The endpoint of a route with its middlewares. All that can refuse a request runs before the upgrade. */
+export function webSocketEndpoint(route: WebSocketRoute, parts: WebSocketParts): Endpoint {
+  const { toErrorReply, finalize } = parts;
+  const accepted = new WeakMap<RequestContext, AcceptedHandshake>();
+  const accept: Endpoint = async (request) => {
+    const context = contextOf(request);
+    try {
+      const protocol = checkRequest(request, route, parts);
+      const { guard, bind, resolver } = route.binder;
+      let made = guard && await guard(request);
+      const bound = await bind(request);
+      const args = bound[0]!;
+      if (resolver && !resolver.rest.isEmpty) made = await resolver.rest.make(request, bound, 1, made);
+      if (resolver) resolver.supply(args, made);
+      accepted.set(context, { protocol, args, route });
+      // A placeholder for the platform's response. Once that exists, the server must send it: with another one it shuts down.
+      return new Response(null, { status: 101 });
+    } catch (thrown) {
+      return ensureMutable(context, await toErrorReply(thrown, request));
+    }
+  };
+  const middlewares = route.scopes.flatMap((scope) => scope.middlewares);
+  const composed = compose(middlewares, accept, toErrorReply, (_context, response) => response);
+  return async (request) => {
+    const context = contextOf(request);
+    const response = await composed(request);
+    const handshake = accepted.get(context);
+    if (!handshake || response.status !== 101) return finalize(context, response);
+    try {
+      const { upgrade } = await import("./websocket_upgrade.ts");
+      const upgraded = await upgrade(request, handshake, parts);
+      parts.background.requests--;
+      return upgraded;
+    } catch (thrown) {
+      return finalize(context, await toErrorReply(thrown, request));
+    }
+  };
+}
+
+/** The open WebSockets of an application. */
+export class OpenWebSockets {
+  readonly #transports = new Set<WebSocketTransport>();
+  /** Whether a client has gone without the closing handshake. Deno keeps such a socket for a minute. */
+  hasBroken = false;
+
+  /** Keeps a transport until the client has gone. */
+  add(transport: WebSocketTransport): void {
+    this.#transports.add(transport);
+    transport.gone.then(() => {
+      this.#transports.delete(transport);
+      if (transport.isBroken) this.hasBroken = true;
+    });
+  }
+
+  /**
+   * Closes all with code 1001, and waits at most a second until the close frames have been handed to the
+   * platform: they are sent before the server shuts down.
+   */
+  async close(): Promise<void> {
+    const transports = [...this.#transports];
+    for (const transport of transports) transport.close(1001, "The server stops");
+    await Promise.all(transports.map((transport) => transport.closeSent));
+  }
+}
+
+/**
+ * Checks the part of a request that is not input of the handler.
+ *
+ * @returns The subprotocol.
+ * @throws {HTTPError} With 400, 403 or 426.
+ */
+function checkRequest(request: HttpRequest, { plan }: WebSocketRoute, { origins }: WebSocketParts): string {
+  checkHandshake(request.raw);
+  checkOrigin(request, plan.origins ?? origins);
+  return chooseProtocol(request.raw, plan.protocols);
+}
+
 function checkHandler(handler: unknown, name: string): asserts handler is WebSocketHandler {
   if (isAsyncFunction(handler)) return;
   const got = typeof handler === "function" ? "another function" : typeof handler;
@@ -148,67 +195,4 @@ function checkDeclaration(options: WebSocketDeclaration, name: string): void {
 function checkProtocols(protocols: readonly string[], name: string): void {
   if (Array.isArray(protocols) && protocols.every((protocol) => TOKEN.test(protocol))) return;
   throw new TypeError(`Cannot register ${name}: protocols must be a list of names, such as ["chat.v1"]`);
-}
-
-/** Serves a WebSocket route: everything that can refuse runs before the upgrade, as for any route. */
-
-/** What an application has for all of its WebSocket routes. */
-export interface WebSocketParts extends UpgradeParts {
-  /** Pages of which other origins may connect, where a route does not say it. */
-  readonly origins: readonly string[];
-  readonly toErrorReply: ErrorBoundary;
-  /** The last step of a reply that is no upgrade. */
-  readonly finalize: ReplyStep;
-}
-
-/** The endpoint of a route, its middlewares around it. */
-export function webSocketEndpoint(route: WebSocketRoute, parts: WebSocketParts): Endpoint {
-  const { toErrorReply, finalize } = parts;
-  const agreements = new WeakMap<RequestContext, Agreement>();
-  const agree: Endpoint = async (request) => {
-    const context = contextOf(request);
-    try {
-      const protocol = checkRequest(request, route, parts);
-      const { guard, bind, resolver } = route.binder;
-      let made = guard && await guard(request);
-      const bound = await bind(request);
-      const args = bound[0]!;
-      if (resolver && !resolver.rest.isEmpty) made = await resolver.rest.make(request, bound, 1, made);
-      if (resolver) resolver.supply(args, made);
-      agreements.set(context, { protocol, args });
-      // Stands in for the platform's reply. Once that is made, a server that is given another one shuts down.
-      return new Response(null, { status: 101 });
-    } catch (thrown) {
-      return ensureMutable(context, await toErrorReply(thrown, request));
-    }
-  };
-  const middlewares = route.scopes.flatMap((scope) => scope.middlewares);
-  const composed = compose(middlewares, agree, toErrorReply, (_context, response) => response);
-  return async (request) => {
-    const context = contextOf(request);
-    const response = await composed(request);
-    const agreement = agreements.get(context);
-    if (!agreement || response.status !== 101) return finalize(context, response);
-    try {
-      // Most applications never come here.
-      const { upgrade } = await import("./websocket_upgrade.ts");
-      const upgraded = await upgrade(request, route, agreement, parts);
-      parts.background.requests--;
-      return upgraded;
-    } catch (thrown) {
-      return finalize(context, await toErrorReply(thrown, request));
-    }
-  };
-}
-
-/**
- * Checks what is no input of the handler's.
- *
- * @returns The subprotocol.
- * @throws {HTTPError} With 400, 403 or 426.
- */
-function checkRequest(request: HttpRequest, { plan }: WebSocketRoute, { origins }: WebSocketParts): string {
-  checkHandshake(request.raw);
-  checkOrigin(request, plan.origins ?? origins);
-  return chooseProtocol(request.raw, plan.protocols);
 }

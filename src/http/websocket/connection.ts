@@ -1,8 +1,8 @@
-/** What the handler of a WebSocket has of it: validated messages in, validated messages out. */
+/** The WebSocket that a handler gets: validated messages in both directions. */
 import { quote } from "../../options.ts";
 import type { HttpRequest } from "../request.ts";
 import { type DecodeMessage, type EncodeMessage, UnreadableMessage, type WebSocketClosedError } from "./messages.ts";
-import { MAX_REASON, type WebSocketLink } from "./transport.ts";
+import { MAX_REASON_BYTES, type WebSocketTransport } from "./transport.ts";
 
 /** How the messages of a route are read and written. */
 export interface MessageCodec {
@@ -12,18 +12,18 @@ export interface MessageCodec {
   readonly encode: EncodeMessage;
 }
 
-/** Codes that RFC 6455, section 7.4, lets an endpoint send, and those that are left to applications. */
+/** Codes that an endpoint may send by RFC 6455, section 7.4, and those for applications. */
 const isSendable = (code: number): boolean =>
   code >= 1000 && code <= 1014 && ![1004, 1005, 1006].includes(code) || code >= 3000 && code <= 4999;
 
 /**
- * An open WebSocket, as the handler of `app.websocket()` gets it. Messages are read by `for await`; the loop ends when the socket is
- * closed, by whichever side.
+ * An open WebSocket, which the handler of `app.websocket()` gets. Messages are read by `for await`. The loop
+ * ends when either side closes the socket.
  *
- * `Receive` is what comes, `Send` what goes, `State` the type of the request's state.
+ * `Receive` is the type of received messages, `Send` that of sent ones, `State` that of the request's state.
  *
- * A client that sends faster than the handler reads is closed with 1008: what waits to be read is bounded by the size of one message
- * of the largest size, `limits.message`, and never below 64 KiB.
+ * A client that sends faster than the handler reads is closed with 1008. Messages that wait to be read may
+ * have as many bytes as one message, `limits.message`, and at least 64 KiB.
  *
  * @example An echo
  * ```ts
@@ -53,56 +53,58 @@ export class WebSocketConnection<
 > implements AsyncIterable<Receive> {
   /** The request that was upgraded. */
   readonly request: HttpRequest<State>;
-  /** The subprotocol that was agreed on; empty where there is none. */
+  /** The chosen subprotocol; empty where there is none. */
   readonly protocol: string;
-  readonly #link: WebSocketLink;
+  readonly #transport: WebSocketTransport;
   readonly #codec: MessageCodec;
 
   /**
-   * Wraps an open link; the application does it.
+   * Wraps an open transport; the application calls it.
    *
    * @ignore
    */
-  constructor(request: HttpRequest<State>, protocol: string, link: WebSocketLink, codec: MessageCodec) {
+  constructor(request: HttpRequest<State>, protocol: string, transport: WebSocketTransport, codec: MessageCodec) {
     this.request = request;
     this.protocol = protocol;
-    this.#link = link;
+    this.#transport = transport;
     this.#codec = codec;
   }
 
-  /** How it was closed; null while it is open. */
+  /** How the socket was closed; null while it is open. */
   get closed(): WebSocketClosedError | null {
-    return this.#link.closed;
+    return this.#transport.closed;
   }
 
   /**
-   * Is aborted when the socket is closed, with a {@linkcode WebSocketClosedError} as its reason. Hand it to whatever a handler waits
-   * for beside messages, such as a subscription: nothing else tells a handler that only sends.
+   * Is aborted when the socket is closed, with a {@linkcode WebSocketClosedError} as its reason. Pass it to
+   * what a handler waits for beside messages, such as a subscription. A handler that only sends learns of the
+   * end by nothing else.
    */
   get signal(): AbortSignal {
-    return this.#link.signal;
+    return this.#transport.signal;
   }
 
   /**
-   * Sends a message: validated and reduced to the `send` schema, as JSON; without a schema a string as text, and bytes as they are.
+   * Sends a message: validated, reduced to the `send` schema and written as JSON. Without a schema, a string
+   * goes as text and bytes go unchanged.
    *
-   * Wait for it. It settles when the client takes what it is sent, so that a slow client slows the handler down and memory stays
-   * bounded. Where nobody waits, no more than 8 MiB are kept for a client; then it is closed with 1008, as it is when it takes
-   * nothing for the route's `idleTimeout`.
+   * Await it. It settles when the client takes what was sent, so that a slow client slows the handler down
+   * and memory stays bounded. A handler that does not wait can have 8 MiB kept for a client. Then the socket
+   * is closed with 1008, as it is when the client takes nothing for the route's `idleTimeout`.
    *
    * @param message The message.
    * @throws {TypeError} When the message does not fit the schema, or cannot be sent without one.
    * @throws {WebSocketClosedError} When the socket is closed.
    */
   send(message: Send): Promise<void> {
-    const link = this.#link;
+    const transport = this.#transport;
     try {
       const data = this.#codec.encode(message);
-      if (!(data instanceof Promise)) return link.send(data);
+      if (!(data instanceof Promise)) return transport.send(data);
       const { promise, resolve, reject } = Promise.withResolvers<void>();
-      data.then((encoded) => link.send(encoded)).then(resolve, (error) => {
-        // That the client has gone need not interest anybody; that a message does not fit has to.
-        if (error === link.closed) promise.catch(() => {});
+      data.then((encoded) => transport.send(encoded)).then(resolve, (error) => {
+        // A handler may ignore that the client has gone, but not that a message does not fit.
+        if (error === transport.closed) promise.catch(() => {});
         reject(error);
       });
       return promise;
@@ -112,11 +114,11 @@ export class WebSocketConnection<
   }
 
   /**
-   * Closes the socket, unless it is closed. What was sent still goes, what was not read is dropped. A handler that returns closes it
-   * with 1000 by itself.
+   * Closes the socket, unless it is closed. Messages that were sent still go. Messages that were not read are
+   * dropped. When a handler returns, the socket is closed with 1000.
    *
-   * @param code Why: 1000 to 1014 as RFC 6455 defines them, or 3000 to 4999.
-   * @param reason Why, in words of 123 bytes at most.
+   * @param code The close code: 1000 to 1014 as RFC 6455 defines them, or 3000 to 4999.
+   * @param reason The reason in words, at most 123 bytes.
    * @throws {RangeError} When the code cannot be sent, or the reason is too long.
    */
   close(code = 1000, reason = ""): void {
@@ -127,26 +129,26 @@ export class WebSocketConnection<
         }`,
       );
     }
-    if (new TextEncoder().encode(reason).length > MAX_REASON) {
-      throw new RangeError(`Cannot close the WebSocket: the reason must have ${MAX_REASON} bytes at most`);
+    if (new TextEncoder().encode(reason).length > MAX_REASON_BYTES) {
+      throw new RangeError(`Cannot close the WebSocket: the reason must have ${MAX_REASON_BYTES} bytes at most`);
     }
-    this.#link.close(code, reason);
+    this.#transport.close(code, reason);
   }
 
   /**
-   * The messages as they come, until the socket is closed. What came before the client closed it is still given. To leave the loop
-   * does not close the socket; another loop goes on where it ended.
+   * The messages as they come, until the socket is closed. Messages that came before the client closed it are
+   * still read. Leaving the loop does not close the socket. Another loop goes on where it ended.
    */
   async *[Symbol.asyncIterator](): AsyncGenerator<Receive, void, void> {
     for (;;) {
-      const data = await this.#link.take();
+      const data = await this.#transport.receive();
       if (data === undefined) return;
       let message: unknown;
       try {
         message = await this.#codec.decode(data);
       } catch (error) {
         if (!(error instanceof UnreadableMessage)) throw error;
-        return this.#link.close(error.code, error.message);
+        return this.#transport.close(error.code, error.message);
       }
       yield message as Receive;
     }

@@ -1,23 +1,23 @@
-/** What a client has to say to get a WebSocket, RFC 6455, section 4.2.1; and whose pages may. */
+/** The checks of an opening handshake, RFC 6455, section 4.2.1: its headers, its origin, its subprotocols. */
 import { HTTPError } from "../../errors.ts";
 import type { HttpRequest } from "../request.ts";
 import type { WebSocketOrigins } from "../route_info.ts";
 
 /** Sixteen bytes in base64. */
 const KEY = /^[A-Za-z\d+/]{22}==$/;
-/** Extensions of browsers have schemes of their own. */
+/** Any scheme: extensions of browsers have their own. */
 const ORIGIN = /^[a-z][a-z\d+.-]*:\/\/[^\sA-Z/?#]+$/;
 
-/** Whether a request asks for a WebSocket, well or not. */
+/** Whether a request asks for a WebSocket, with a correct handshake or not. */
 export function asksForWebSocket({ headers }: Request): boolean {
   const upgrade = headers.get("upgrade");
   return upgrade !== null && hasToken(upgrade, "websocket");
 }
 
 /**
- * Checks what the client says of the upgrade.
+ * Checks the headers of the handshake.
  *
- * @throws {HTTPError} With 400, when it is incomplete; 426, when it is of another version.
+ * @throws {HTTPError} With 400, when one is missing or wrong; with 426, when the version is not 13.
  */
 export function checkHandshake({ headers }: Request): void {
   if (!hasToken(headers.get("connection") ?? "", "upgrade")) {
@@ -34,39 +34,39 @@ export function checkHandshake({ headers }: Request): void {
 }
 
 /**
- * Checks the origin of the page that asks. A browser says it always, and only browsers carry the cookies of somebody who does not
- * know: what says none is let in. Pages of the host that is asked are, too.
+ * Checks the origin of the page that asks. Browsers always send it. A request without one does not come
+ * from a browser, so that it carries no user's cookies, and is allowed. Pages of the same host are, too.
  *
- * @throws {HTTPError} With 403, when it is another origin than those allowed.
+ * @throws {HTTPError} With 403, when the origin is not allowed.
  */
 export function checkOrigin({ headers, url }: HttpRequest<unknown>, allowed: readonly string[]): void {
   const origin = headers.get("origin");
   if (origin === null || allowed.includes("*") || allowed.includes(origin)) return;
-  // The scheme is not compared: a proxy may have taken HTTPS off.
+  // The scheme is not compared, because a proxy may have ended HTTPS.
   if (URL.canParse(origin) && new URL(origin).host === url.host) return;
   throw new HTTPError(403, "Pages of this origin may not connect: the application has to allow it");
 }
 
 /**
- * Chooses a subprotocol: the first of the route's that the client speaks; empty where it names none.
+ * Chooses the first subprotocol of the route that the client offers; empty where it offers none.
  *
- * @throws {HTTPError} With 400, when it names only others.
+ * @throws {HTTPError} With 400, when the client offers only others.
  */
-export function chooseProtocol({ headers }: Request, spoken: readonly string[]): string {
+export function chooseProtocol({ headers }: Request, supported: readonly string[]): string {
   const offered = headers.get("sec-websocket-protocol");
-  if (offered === null || spoken.length === 0) return "";
+  if (offered === null || supported.length === 0) return "";
   const names = offered.split(",").map((name) => name.trim());
-  const chosen = spoken.find((name) => names.includes(name));
+  const chosen = supported.find((name) => names.includes(name));
   if (chosen !== undefined) return chosen;
-  throw new HTTPError(400, `None of the subprotocols is spoken here: there are ${spoken.join(", ")}`);
+  throw new HTTPError(400, `None of the subprotocols is spoken here: there are ${supported.join(", ")}`);
 }
 
 /**
- * Reads a list of origins when it is declared.
+ * Checks a list of origins when it is declared.
  *
- * @param origins The list.
- * @param owner Who declared it, for the message.
- * @throws {TypeError} When it holds what no browser calls an origin.
+ * @param origins The list, or `*` for all.
+ * @param owner What it was declared for, for the message.
+ * @throws {TypeError} When an entry is not an origin as browsers write it.
  */
 export function readOrigins(origins: WebSocketOrigins, owner: string): readonly string[] {
   const list: readonly unknown[] | undefined = origins === "*" ? ["*"] : Array.isArray(origins) ? origins : undefined;

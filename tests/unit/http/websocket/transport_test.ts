@@ -1,5 +1,5 @@
 import { assert, assertEquals, assertRejects } from "@std/assert";
-import { Outbox } from "../../../../src/http/websocket/transport.ts";
+import { SendQueue } from "../../../../src/http/websocket/transport.ts";
 import { ticks } from "../../../spec/support/ticks.ts";
 
 const KIB = 1024;
@@ -44,11 +44,11 @@ class Clock implements Disposable {
   }
 }
 
-/** An outbox over such a socket. */
-function outbox(patienceMs = 60_000): { box: Outbox; socket: KeepingSocket; stalls: () => number } {
+/** An queue over such a socket. */
+function queue(patienceMs = 60_000): { box: SendQueue; socket: KeepingSocket; stalls: () => number } {
   const socket = new KeepingSocket();
   let stalls = 0;
-  const box = new Outbox(socket as unknown as WebSocket, patienceMs, () => stalls++);
+  const box = new SendQueue(socket as unknown as WebSocket, patienceMs, () => stalls++);
   return { box, socket, stalls: () => stalls };
 }
 
@@ -60,7 +60,7 @@ async function isSettled(promise: Promise<unknown>): Promise<boolean> {
 }
 
 Deno.test("a sender does not wait while little is kept, however often it sends", async () => {
-  const { box, socket } = outbox();
+  const { box, socket } = queue();
   for (let count = 0; count < 10_000; count++) {
     await box.send("x".repeat(100));
     socket.take();
@@ -70,7 +70,7 @@ Deno.test("a sender does not wait while little is kept, however often it sends",
 });
 
 Deno.test("all senders wait while more than 128 KiB are kept, and go on when nothing is", async () => {
-  const { box, socket } = outbox();
+  const { box, socket } = queue();
   assertEquals(await isSettled(box.send("x".repeat(100 * KIB))), true);
   const waiting = [box.send("x".repeat(100 * KIB)), box.send("x")];
   assertEquals(await Promise.all(waiting.map(isSettled)), [false, false]);
@@ -82,7 +82,7 @@ Deno.test("all senders wait while more than 128 KiB are kept, and go on when not
 });
 
 Deno.test("small messages count with what the platform needs for each of them", async () => {
-  const { box, socket } = outbox();
+  const { box, socket } = queue();
   let sent = 0;
   let last: Promise<void>;
   do {
@@ -100,7 +100,7 @@ Deno.test("small messages count with what the platform needs for each of them", 
 });
 
 Deno.test("it is full when more than 8 MiB are kept, and not when they have been taken", async () => {
-  const { box, socket } = outbox();
+  const { box, socket } = queue();
   while (!box.isFull) void box.send("x".repeat(64 * KIB));
   assert(socket.bufferedAmount > 7 * KIB * KIB && socket.bufferedAmount <= 8 * KIB * KIB, `${socket.bufferedAmount}`);
   socket.take();
@@ -110,7 +110,7 @@ Deno.test("it is full when more than 8 MiB are kept, and not when they have been
 
 Deno.test("a client that takes nothing for the whole time has stalled; one that takes a little has not", async () => {
   using clock = new Clock();
-  const { box, socket, stalls } = outbox(1000);
+  const { box, socket, stalls } = queue(1000);
   const waiting = box.send("x".repeat(200 * KIB));
   for (let taken = 0; taken < 10; taken++) {
     clock.now += 900;
@@ -129,7 +129,7 @@ Deno.test("a client that takes nothing for the whole time has stalled; one that 
 
 Deno.test("a large message has as much more time to go, since its parts cannot be seen", async () => {
   using clock = new Clock();
-  const { box, socket, stalls } = outbox(1000);
+  const { box, socket, stalls } = queue(1000);
   const waiting = box.send("x".repeat(4 * KIB * KIB));
   clock.now += 4000;
   await socket.looked();
@@ -142,7 +142,7 @@ Deno.test("a large message has as much more time to go, since its parts cannot b
 });
 
 Deno.test("the end rejects those who wait, and nothing is left running", async () => {
-  const { box } = outbox();
+  const { box } = queue();
   const waiting = [box.send("x".repeat(200 * KIB)), box.send("x")];
   box.end(new Error("Gone"));
   for (const each of waiting) await assertRejects(() => each, Error, "Gone");
