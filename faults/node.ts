@@ -1,7 +1,7 @@
 // One node of a run, in a process of its own: it publishes, reads, and writes down what it sees. Its argument is a plan as JSON.
 
 import { App, type TopicOptions, type TopicsLocation } from "../mod.ts";
-import { ConnectClient } from "../src/topics/kv/connect_client.ts";
+import { NetworkClient } from "../src/topics/kv/network_client.ts";
 import type { KvWrite } from "../src/topics/kv/engine.ts";
 import { KvStore } from "../src/topics/kv/kv_store.ts";
 import { type LogEntry, parseLog, type Payload } from "./node_log.ts";
@@ -68,7 +68,7 @@ function placeOf({ topics, isBlind }: NodePlan): TopicsLocation {
     name: url.href,
     interval: 100,
     open: async (signal) => {
-      const client = await ConnectClient.open(url, topics.token, signal);
+      const client = await NetworkClient.open(url, topics.token, signal);
       const write = client.write.bind(client);
       return Object.assign(client, { write: (asked: KvWrite) => write({ ...asked, checks: [] }) });
     },

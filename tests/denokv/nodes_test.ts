@@ -52,8 +52,10 @@ test("an id that several publish at once is one message with one id", async (ser
   await Promise.all(apps.map((app) => app.stop()));
 });
 
-test("the token can come from the environment, and a program needs no flag", async (server) => {
+test("the token can come from the environment, and a program needs no flag but two permissions", async (server) => {
   const env = { WEBFW_TOPICS: server.url, DENO_KV_ACCESS_TOKEN: server.token };
+  const variables = "WEBFW_TOPICS,DENO_KV_ACCESS_TOKEN,WEBFW_LOG";
+  const permissions = ["--no-prompt", `--allow-net=${new URL(server.url).host}`, `--allow-env=${variables}`];
   await using program = await ChildProgram.start(
     `
     delete Deno.openKv;
@@ -67,7 +69,7 @@ test("the token can come from the environment, and a program needs no flag", asy
     console.log("done");
     await app.stop();
   `,
-    { env },
+    { env, permissions },
   );
   await program.printed("ready");
   const app = new App({ topics: { url: server.url, token: server.token } });

@@ -10,8 +10,7 @@ import {
   toGeneratedId,
 } from "../store.ts";
 import { KEYS_PER_READ, type KvCheck, type KvEngine, type KvEntry, type KvSet } from "./engine.ts";
-import { EPOCH_KEY, idKey, idsKey, seriesKey, toCursor } from "./keys.ts";
-import { countKeyBytes } from "./packed_key.ts";
+import { countKeyBytes, EPOCH_KEY, idKey, idsKey, seriesKey, toCursor } from "./keys.ts";
 
 /** A message on its way, and where it turned out to be. */
 export interface Pending {

@@ -1,95 +1,87 @@
-/** A connection to the database that is kept up: what hangs is given up and opened anew, what fails is tried again. */
+/** A connection to the database: it abandons requests that hang, opens the database again, and repeats what has failed. */
 import { log } from "../../log.ts";
 import { CannotOpenError } from "../topic_errors.ts";
-import { Attempts } from "./attempts.ts";
 import { isBusyFile, reasonOf } from "./cannot_open.ts";
 import type { KvEngine } from "./engine.ts";
 import { EPOCH_KEY } from "./keys.ts";
 
 /** How a connection is kept up. */
 export interface ConnectionOptions {
-  /** Names the database in messages. It holds no secret. */
+  /** The name of the database in messages, without secrets. */
   readonly name: string;
-  /** Opens it, until the signal says that nobody wants it any more. What it throws as {@linkcode CannotOpenError} is final. */
+  /** Opens the database; the signal abandons that. A {@linkcode CannotOpenError} is final. */
   readonly open: (signal: AbortSignal) => Promise<KvEngine>;
-  /** How long an answer may take before the connection is opened anew, in milliseconds. */
-  readonly deadline?: number;
-  /** How long it is tried again, in milliseconds. */
-  readonly patience?: number;
-  /** Whether the log is told when the database goes away and comes back: by one of the connections to it. Unless given, it is. */
+  /** How long a request may take before it is abandoned and the database opened again, in milliseconds. 3 s by default. */
+  readonly requestTimeout?: number;
+  /** How long a request is repeated, in milliseconds. 30 s by default. */
+  readonly retryTimeout?: number;
+  /** Whether outages are logged, true by default. Of several connections to one database, one logs. */
   readonly isLogged?: boolean;
 }
 
-/** What is asked of a database: one may give what it has and take nothing more. */
+/** A full disk still serves reads, so outages of the two kinds are noticed apart. */
 export type Kind = "read" | "write";
 
-/** Has each attempt wait for its turn, the first of which has the number 1. */
+/** Delays each attempt until its turn. The first attempt has the number 1. */
 export type Turns = <Result>(attempt: () => Promise<Result>, number: number) => Promise<Result>;
 
-const DEADLINE = 3_000;
-const PATIENCE = 30_000;
+/** A request without an answer yet. */
+interface PendingRequest {
+  readonly answer: Promise<unknown>;
+  readonly abandon: (reason: unknown) => void;
+}
+
+const REQUEST_TIMEOUT = 3_000;
+const RETRY_TIMEOUT = 30_000;
 const MAX_PAUSE = 500;
-/** For how long a database is taken not to do what was not tried since, in milliseconds. */
-const LAPSE = 60_000;
-/** A process that holds the lock of a file holds it for a few milliseconds. */
+/** An outage of one kind is forgotten after so many milliseconds without another attempt. */
+const OUTAGE_MEMORY = 60_000;
+/** Another process holds the lock of a file for a few milliseconds. */
 const MAX_BUSY_PAUSE = 20;
 
-/** Asks the database, as often as it takes. */
+/** A connection to the database. */
 export class Connection {
+  /** How long a request is repeated, in milliseconds. */
+  readonly retryTimeout: number;
   readonly #name: string;
   readonly #open: (signal: AbortSignal) => Promise<KvEngine>;
-  readonly #deadline: number;
-  readonly #patience: number;
+  readonly #requestTimeout: number;
   readonly #isLogged: boolean;
   readonly #closing = new AbortController();
-  readonly #attempts: Attempts;
+  /** Abandoned requests stay here until they end. */
+  readonly #pending = new Set<PendingRequest>();
   #engine: Promise<KvEngine> | undefined;
-  /** What was open last. */
+  /** The engine that was opened last, also where it is being replaced. */
   #latest: KvEngine | undefined;
-  /** Ends what was opened last. */
-  #letGo = new AbortController();
-  /** What it does not do at present, and when it was tried last, in milliseconds of `performance.now()`. */
-  readonly #down = new Map<Kind, number>();
+  #opening = new AbortController();
+  /** The kinds of requests that fail at present, and the time of the last failure by `performance.now()`. */
+  readonly #outages = new Map<Kind, number>();
 
   /** Opens nothing yet. */
-  constructor({ name, open, deadline = DEADLINE, patience = PATIENCE, isLogged = true }: ConnectionOptions) {
+  constructor(
+    { name, open, requestTimeout = REQUEST_TIMEOUT, retryTimeout = RETRY_TIMEOUT, isLogged = true }: ConnectionOptions,
+  ) {
+    this.retryTimeout = retryTimeout;
     this.#name = name;
     this.#open = open;
-    this.#deadline = deadline;
-    this.#patience = patience;
+    this.#requestTimeout = requestTimeout;
     this.#isLogged = isLogged;
-    this.#attempts = new Attempts(deadline);
   }
 
-  /** How long it is tried again, in milliseconds. */
-  get patience(): number {
-    return this.#patience;
-  }
-
-  /** The time in milliseconds since 1970 by the clock of the database, as far as is known. */
+  /** The time in milliseconds since 1970 by the clock of the database, or by this machine's while that is not known. */
   now(): number {
     return this.#latest?.now?.() ?? Date.now();
   }
 
-  #opened(): Promise<KvEngine> {
-    if (this.#engine) return this.#engine;
-    this.#letGo = new AbortController();
-    const opening = this.#engine = this.#open(this.#letGo.signal);
-    opening.then((engine) => this.#latest = engine, () => {
-      if (this.#engine === opening) this.#engine = undefined;
-    });
-    return opening;
-  }
-
   /**
-   * Asks something, and asks again where it fails or is not answered. What is asked must stand being done several times, also later:
-   * a database may do what it was asked long after the one who asked has given up.
+   * Sends a request, and repeats it when it fails or has no answer. The request must be safe to repeat: the
+   * database may carry out an abandoned one at any later time.
    *
-   * @param action What is asked.
-   * @param signal Gives up.
+   * @param action The request.
+   * @param signal Abandons it.
    * @param kind Whether it writes.
-   * @param turns When it is asked. How long the first turn is waited for does not count.
-   * @throws {CannotOpenError} When it cannot be opened, and never was.
+   * @param turns Delays attempts. The wait for the first turn does not count as time of the request.
+   * @throws {CannotOpenError} When the database cannot be opened, and never was.
    */
   async use<Result>(
     action: (engine: KvEngine) => Promise<Result>,
@@ -109,98 +101,129 @@ export class Connection {
           begin ??= performance.now();
           return this.#attempt(action, signal);
         }, attempt);
-        if (this.#down.size > 0) this.#tellUp(kind);
+        if (this.#outages.size > 0) this.#noteSuccess(kind);
         return result;
       } catch (error) {
         this.#throwIfClosed();
         signal?.throwIfAborted();
-        // Of one that was open, something in front of it may say so while it is started again; and something may have been written.
+        // A database that was open before may be restarting behind a proxy, and an earlier attempt may have written.
         if (error instanceof CannotOpenError && !this.#latest) throw error;
         if (!hasBegun) throw error;
         const isBusy = isBusyFile(error);
         const time = performance.now() - begin!;
-        if (isBusy ? time > this.#deadline : attempt > 1) this.#tellDown(kind, error);
-        if (time > this.#patience) throw this.#failure(error);
+        if (isBusy ? time > this.#requestTimeout : attempt > 1) this.#noteFailure(kind, error);
+        if (time > this.retryTimeout) throw this.#noAnswer(error);
         const longest = isBusy ? MAX_BUSY_PAUSE : Math.min(MAX_PAUSE, 10 * 2 ** attempt);
-        const giveUp = signal ? AbortSignal.any([signal, this.#closing.signal]) : this.#closing.signal;
-        await pause(Math.random() * longest, giveUp);
+        const end = signal ? AbortSignal.any([signal, this.#closing.signal]) : this.#closing.signal;
+        await pause(Math.random() * longest, end);
       }
     }
   }
 
   /**
-   * Opens it and asks it once. A database that is away is told of in the log, and tried again when
-   * it is used.
+   * Opens the database and sends one request. An outage is logged; the database is tried again when it is used.
    *
-   * @throws {CannotOpenError} When it can never be opened.
+   * @throws {CannotOpenError} When the database can never be opened.
    */
   async open(): Promise<void> {
     try {
       await this.#attempt((engine) => engine.get([EPOCH_KEY]), undefined);
     } catch (error) {
       if (error instanceof CannotOpenError) throw error;
-      this.#tellDown("read", error);
+      this.#noteFailure("read", error);
     }
   }
 
-  /** Lets go of the connection; the next one who asks opens it anew. */
+  /** Closes the database. The next request opens it again. */
   reopen(): void {
     const engine = this.#engine;
     this.#engine = undefined;
-    // Where it is still being opened, it may never come to be there.
-    this.#letGo.abort();
+    // It may never finish opening.
+    this.#opening.abort();
     engine?.then((engine) => closeQuietly(engine), () => {});
   }
 
-  /** Ends it when what was asked before has been answered, or could not be. */
+  /** Closes the connection when all requests have ended, or after the timeout of a request. */
   async close(): Promise<void> {
     if (this.#closing.signal.aborted) return;
-    const patience = new AbortController();
-    await Promise.race([this.#attempts.ended(), pause(this.#deadline, patience.signal)]);
-    patience.abort();
+    const drained = new AbortController();
+    const answers = Promise.allSettled(Array.from(this.#pending, ({ answer }) => answer));
+    await Promise.race([answers, pause(this.#requestTimeout, drained.signal)]);
+    drained.abort();
     this.#closing.abort();
-    this.#attempts.leaveAll(this.#closing.signal.reason);
+    for (const { abandon } of this.#pending) abandon(this.#closing.signal.reason);
     this.reopen();
   }
 
+  /** Sends a request once, and abandons it after the timeout. */
   #attempt<Result>(action: (engine: KvEngine) => Promise<Result>, signal: AbortSignal | undefined): Promise<Result> {
     const opening = this.#opened();
-    const onLate = (): void => {
-      if (this.#engine === opening) this.reopen();
-    };
-    const running = opening.then((engine) => {
-      const asking = engine.askTime?.();
-      return asking ? asking.then(() => action(engine)) : action(engine);
+    const answer = opening.then((engine) => {
+      const refreshing = engine.refreshClock?.();
+      return refreshing ? refreshing.then(() => action(engine)) : action(engine);
     });
-    return this.#attempts.wait(running, onLate, signal);
+    const { promise, resolve, reject } = Promise.withResolvers<Result>();
+    const release = (): void => {
+      clearTimeout(timer);
+      signal?.removeEventListener("abort", onAbort);
+    };
+    const abandon = (reason: unknown): void => {
+      release();
+      reject(reason);
+    };
+    const onAbort = (): void => abandon(signal!.reason);
+    const timer = setTimeout(() => {
+      abandon(new Error(`No answer within ${this.#requestTimeout} ms`));
+      if (this.#engine === opening) this.reopen();
+    }, this.#requestTimeout);
+    // The request itself keeps the process alive.
+    Deno.unrefTimer(timer);
+    signal?.addEventListener("abort", onAbort);
+    const request: PendingRequest = { answer, abandon };
+    this.#pending.add(request);
+    answer.then(resolve, reject).finally(() => {
+      this.#pending.delete(request);
+      release();
+    });
+    return promise;
+  }
+
+  #opened(): Promise<KvEngine> {
+    if (this.#engine) return this.#engine;
+    this.#opening = new AbortController();
+    const opening = this.#engine = this.#open(this.#opening.signal);
+    opening.then((engine) => this.#latest = engine, () => {
+      if (this.#engine === opening) this.#engine = undefined;
+    });
+    return opening;
   }
 
   #throwIfClosed(): void {
     if (this.#closing.signal.aborted) throw new Error(`Cannot use the store of topics "${this.#name}": it is closed`);
   }
 
-  #failure(cause: unknown): Error {
-    const seconds = Math.round(this.#patience / 1000);
+  #noAnswer(cause: unknown): Error {
+    const seconds = Math.round(this.retryTimeout / 1000);
     const message = `Cannot use the store of topics "${this.#name}": it did not answer for ${seconds} s, ${
       reasonOf(cause)
     }`;
     return new Error(message, { cause });
   }
 
-  #tellDown(kind: Kind, error: unknown): void {
-    const isKnown = this.#down.size > 0;
-    this.#down.set(kind, performance.now());
+  #noteFailure(kind: Kind, error: unknown): void {
+    const isKnown = this.#outages.size > 0;
+    this.#outages.set(kind, performance.now());
     if (isKnown || !this.#isLogged) return;
     const fields = { store: this.#name, reason: reasonOf(error) };
     log("warn", "The store of topics does not answer, it is tried again", fields);
   }
 
-  #tellUp(kind: Kind): void {
-    for (const [down, time] of this.#down) {
-      // Nobody may ever try again what it did not do.
-      if (down === kind || performance.now() - time > LAPSE) this.#down.delete(down);
+  #noteSuccess(kind: Kind): void {
+    for (const [failing, time] of this.#outages) {
+      // Nobody may ever repeat a request of the other kind.
+      if (failing === kind || performance.now() - time > OUTAGE_MEMORY) this.#outages.delete(failing);
     }
-    if (this.#down.size > 0 || !this.#isLogged) return;
+    if (this.#outages.size > 0 || !this.#isLogged) return;
     log("info", "The store of topics answers again", { store: this.#name });
   }
 }

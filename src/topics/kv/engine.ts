@@ -53,8 +53,8 @@ export interface KvWrite {
 export interface KvEngine {
   /** The time in milliseconds since 1970 by its clock; without it, that is this machine's. */
   now?(): number;
-  /** Asks for the time where it is not certain any more; gives nothing where it is. */
-  askTime?(): Promise<unknown> | undefined;
+  /** Asks for the time where it has become uncertain. Returns nothing where it is certain. */
+  refreshClock?(): Promise<unknown> | undefined;
   /** Reads at most {@linkcode KEYS_PER_READ} entries at one moment, in the order of their keys. */
   get(keys: readonly KvKey[]): Promise<(KvEntry | undefined)[]>;
   /** Reads at most 500 entries at one moment, in order, from a key up to but without another one. */
@@ -67,7 +67,7 @@ export interface KvEngine {
   close(): void;
 }
 
-/** Uses a database by its client. */
+/** Uses a database by Deno's own client. */
 export function toEngine(kv: Deno.Kv): KvEngine {
   return {
     get: async (keys) => (await kv.getMany<unknown[]>(keys)).map(toEntry),
@@ -87,19 +87,25 @@ export function toEngine(kv: Deno.Kv): KvEngine {
       const result = await operation.commit();
       return result.ok ? result.versionstamp : undefined;
     },
-    watch: (keys) => kv.watch<unknown[]>(keys).pipeThrough(mapping((entries) => entries.map(toEntry))),
+    watch: (keys) => watchEntries(kv.watch<unknown[]>(keys)),
     close: () => kv.close(),
   };
 }
 
-function mapping<In, Out>(map: (value: In) => Out): TransformStream<In, Out> {
-  return new TransformStream({ transform: (value, controller) => controller.enqueue(map(value)) });
+/** The entries that a client reports on a watch. */
+export async function* watchEntries(
+  changes: ReadableStream<Deno.KvEntryMaybe<unknown>[]>,
+): AsyncGenerator<(KvEntry | undefined)[]> {
+  for await (const entries of changes) yield entries.map(toEntry);
 }
 
 function toEntry({ key, value, versionstamp }: Deno.KvEntryMaybe<unknown>): KvEntry | undefined {
   if (versionstamp === null) return undefined;
-  if (!(value instanceof Uint8Array)) {
-    throw new TypeError(`Cannot read the store of topics: something else has written the key "${key.join(" ")}"`);
-  }
+  if (!(value instanceof Uint8Array)) throw toForeignEntryError(key);
   return { key: key.map(String), value, version: versionstamp };
+}
+
+/** The error of an entry that the store has not written. */
+export function toForeignEntryError(key: Deno.KvKey): TypeError {
+  return new TypeError(`Cannot read the store of topics: something else has written the key "${key.join(" ")}"`);
 }

@@ -118,6 +118,13 @@ export function hashOf(text: string): number {
   return (hash ^ (hash >>> 16)) >>> 0;
 }
 
+/** How many bytes a text takes in a key, where zero bytes are escaped. */
+export function countKeyBytes(text: string): number {
+  let bytes = countBytes(text);
+  for (let index = text.indexOf("\0"); index >= 0; index = text.indexOf("\0", index + 1)) bytes++;
+  return bytes;
+}
+
 /** Writes a policy. */
 export function encodePolicy({ age, count, bytes, dedupe }: LogPolicy): Uint8Array {
   return new TextEncoder().encode(JSON.stringify({ age, count, bytes, dedupe }));

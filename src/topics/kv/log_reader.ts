@@ -191,7 +191,7 @@ export class KvLogReader {
       return await this.#connection.use(list, signal, "read", turns);
     } catch (error) {
       // All who have waited as long would fail, too, one after the other.
-      if (!signal?.aborted) this.#budget.failLate(error, this.#connection.patience);
+      if (!signal?.aborted) this.#budget.failLate(error, this.#connection.retryTimeout);
       throw error;
     }
   }

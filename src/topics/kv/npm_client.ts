@@ -1,22 +1,89 @@
-/** The client of `npm:@deno/kv`, loaded when it is needed: for files, where Deno has not been told to bring its own. */
+/**
+ * The client of `npm:@deno/kv`, loaded on first use: for databases on the network, and for files
+ * where Deno has no client of its own.
+ *
+ * It is used by the messages of KV Connect
+ * (https://github.com/denoland/denokv/blob/main/proto/schema/datapath.proto). Its methods for
+ * single keys have no versionstamped keys, read an entry too many for each key that is absent, and
+ * count expiry from this machine's clock.
+ */
+import { type KvEngine, type KvEntry, type KvKey, type KvWrite, toForeignEntryError, watchEntries } from "./engine.ts";
 
-// Not a literal: Deno would download a literal's package, of 12 MB, with every application.
-const PACKAGE: string = "npm:@deno/kv@^0.14.0";
+/** The specifier. Not a literal: Deno would download a literal's package with every application. */
+export const PACKAGE: string = "npm:@deno/kv@^0.14.0";
 
-/** Stands for the version of a write at the end of a key. It never gets to the database; nobody can know it, and name an id so. */
-const VERSION_HERE: string = crypto.randomUUID();
-/** How that text ends a packed key: the mark of a text, the text, the end mark. */
-const PACKED_LENGTH = 1 + VERSION_HERE.length + 1;
+/** An entry, as messages have it. */
+interface PackedEntry {
+  readonly key: Uint8Array;
+  readonly value: Uint8Array;
+  readonly encoding: string;
+  readonly versionstamp: Uint8Array;
+}
 
-/** The message of a write, as the package hands it to the database. */
+interface ReadRange {
+  readonly start: Uint8Array;
+  readonly end: Uint8Array;
+  readonly limit: number;
+  readonly reverse: false;
+}
+
+interface Mutation {
+  readonly key: Uint8Array;
+  readonly mutationType: "M_SET" | "M_DELETE" | "M_SET_SUFFIX_VERSIONSTAMPED_KEY";
+  readonly value: { readonly data: Uint8Array; readonly encoding: "VE_BYTES" } | undefined;
+  readonly expireAtMs: string;
+  readonly sumMin: Uint8Array;
+  readonly sumMax: Uint8Array;
+  readonly sumClamp: false;
+}
+
 interface WriteMessage {
-  readonly mutations: readonly { readonly key: Uint8Array; readonly mutationType: string }[];
+  readonly checks: readonly { readonly key: Uint8Array; readonly versionstamp: Uint8Array | undefined }[];
+  readonly mutations: readonly Mutation[];
+  readonly enqueues: readonly never[];
 }
 
-/** What is used of the package. */
-interface NpmKv extends Deno.Kv {
-  atomicWrite(message: WriteMessage): Promise<unknown>;
+/** A database, as the package has it. */
+export interface NpmKv {
+  snapshotRead(
+    message: { readonly ranges: readonly ReadRange[] },
+  ): Promise<{ readonly ranges: readonly { readonly values: readonly PackedEntry[] }[] }>;
+  atomicWrite(message: WriteMessage): Promise<{ readonly status: string; readonly versionstamp: Uint8Array }>;
+  watch(keys: readonly KvKey[], options: { readonly raw: true }): ReadableStream<Deno.KvEntryMaybe<unknown>[]>;
+  close(): void;
 }
+
+/** What the package reads of a response. */
+export interface NetworkReply {
+  readonly status: 200;
+  readonly url: string;
+  readonly headers: { get(name: string): string };
+  readonly body?: ReadableStream<Uint8Array> | null;
+  json?(): Promise<unknown>;
+  arrayBuffer?(): Promise<ArrayBuffer>;
+}
+
+/** How the package opens a database on the network. */
+interface NetworkOptions {
+  readonly accessToken: string;
+  readonly fetcher: (address: string, init: RequestInit) => Promise<NetworkReply>;
+}
+
+/** How the package translates values that are no bytes. */
+interface Codec {
+  readonly encodeV8: (value: unknown) => Uint8Array;
+  readonly decodeV8: (bytes: Uint8Array) => unknown;
+}
+
+/** The part of the package that is used. */
+interface NpmPackage {
+  makeNapiBasedService(options: Codec): { openKv(path: string): Promise<NpmKv> };
+  makeRemoteService(options: Codec & NetworkOptions): { openKv(address: string): Promise<NpmKv> };
+}
+
+/** The store has bytes alone. Unless given a codec, the package loads a module of Node.js. */
+const NO_CODEC: Codec = { encodeV8: () => NO_BYTES, decodeV8: () => undefined };
+const NO_BYTES = new Uint8Array();
 
 /** The package could not be loaded. */
 export class ClientMissingError extends Error {
@@ -28,41 +95,137 @@ export class ClientMissingError extends Error {
  * Opens a file.
  *
  * @param path The path of the file, or `:memory:`.
- * @throws {ClientMissingError} When the package cannot be loaded.
+ * @throws {ClientMissingError} When the package or its addon cannot be loaded.
  */
-export async function openNpmFile(path: string): Promise<Deno.Kv> {
+export async function openNpmFile(path: string): Promise<NpmKv> {
+  const { makeNapiBasedService } = await loadPackage();
   try {
-    return withCommitVersion(await open(path, { implementation: "sqlite" }));
+    return await makeNapiBasedService(NO_CODEC).openKv(path);
   } catch (cause) {
-    // The package is there, but not its addon for this machine.
     const isMissing = cause instanceof Error && cause.message.startsWith("No default napi interface");
     throw isMissing ? new ClientMissingError("Cannot load the addon of npm's client of Deno KV", { cause }) : cause;
   }
 }
 
-async function open(place: string, options: object): Promise<NpmKv> {
-  let openKv: (place: string, options: object) => Promise<NpmKv>;
+/**
+ * Opens a database on the network.
+ *
+ * @param address Its address.
+ * @param options Its token, and what sends requests.
+ * @throws {ClientMissingError} When the package cannot be loaded.
+ */
+export async function openNpmNetwork(address: string, options: NetworkOptions): Promise<NpmKv> {
+  // The package's `openKv()` would silently use Deno's client, which takes 40 ms for a write above 1 KB.
+  const { makeRemoteService } = await loadPackage();
+  return await makeRemoteService({ ...options, ...NO_CODEC }).openKv(address);
+}
+
+async function loadPackage(): Promise<NpmPackage> {
   try {
     // deno-lint-ignore webfw/import-direction -- see PACKAGE
-    ({ openKv } = await import(PACKAGE));
+    return await import(PACKAGE);
   } catch (cause) {
     throw new ClientMissingError("Cannot load npm's client of Deno KV", { cause });
   }
-  return await openKv(place, options);
 }
 
-/** The package has no `commitVersionstamp()`, but databases know the operation: it is put into the message of the write. */
-function withCommitVersion(kv: NpmKv): Deno.Kv {
-  const write = kv.atomicWrite.bind(kv);
-  return Object.assign(kv, {
-    commitVersionstamp: () => VERSION_HERE,
-    atomicWrite: (message: WriteMessage) => write({ ...message, mutations: message.mutations.map(withVersion) }),
-  }) as unknown as Deno.Kv;
+/**
+ * Uses a database by the package.
+ *
+ * @param kv The database.
+ * @param now The time in milliseconds since 1970 by the clock that entries expire by.
+ */
+export function toNpmEngine(kv: NpmKv, now: () => number = Date.now): KvEngine {
+  const read = async (ranges: readonly ReadRange[]): Promise<KvEntry[][]> => {
+    const message = await kv.snapshotRead({ ranges });
+    return message.ranges.map(({ values }) => values.map(unpackEntry));
+  };
+  return {
+    get: async (keys) => (await read(keys.map(toRange))).map(([entry]) => entry),
+    list: async (from, to, limit) => {
+      const [entries] = await read([{ start: packKey(from), end: packKey(to), limit, reverse: false }]);
+      return entries ?? [];
+    },
+    write: async (write) => {
+      const { status, versionstamp } = await kv.atomicWrite(toWriteMessage(write, now()));
+      if (status === "AW_CHECK_FAILURE") return undefined;
+      if (status !== "AW_SUCCESS") throw new Error("The database does not write, it may be served elsewhere");
+      return versionstamp.toHex();
+    },
+    // Without `raw`, an error of the stream would be an unhandled rejection, which ends the process.
+    watch: (keys) => watchEntries(kv.watch(keys, { raw: true })),
+    close: () => kv.close(),
+  };
 }
 
-function withVersion<Mutation extends WriteMessage["mutations"][number]>(mutation: Mutation): Mutation {
-  const { key } = mutation;
-  const end = new TextDecoder().decode(key.subarray(1 - PACKED_LENGTH, -1));
-  if (end !== VERSION_HERE) return mutation;
-  return { ...mutation, key: key.slice(0, -PACKED_LENGTH), mutationType: "M_SET_SUFFIX_VERSIONSTAMPED_KEY" };
+/** The range of one key: the next possible key has a zero byte more. */
+function toRange(key: KvKey): ReadRange {
+  const start = packKey(key);
+  const end = new Uint8Array(start.length + 1);
+  end.set(start);
+  return { start, end, limit: 1, reverse: false };
+}
+
+function toWriteMessage({ checks = [], sets = [], deletes = [], append }: KvWrite, now: number): WriteMessage {
+  const mutations = [
+    ...sets.map(({ key, value, expireIn }) =>
+      toMutation("M_SET", key, value, expireIn === undefined ? 0 : Math.ceil(now + expireIn))
+    ),
+    ...deletes.map((key) => toMutation("M_DELETE", key)),
+  ];
+  if (append) mutations.push(toMutation("M_SET_SUFFIX_VERSIONSTAMPED_KEY", append.prefix, append.value));
+  return {
+    checks: checks.map(({ key, version }) => {
+      return { key: packKey(key), versionstamp: version === null ? undefined : Uint8Array.fromHex(version) };
+    }),
+    mutations,
+    enqueues: [],
+  };
+}
+
+function toMutation(mutationType: Mutation["mutationType"], key: KvKey, data?: Uint8Array, expiresAt = 0): Mutation {
+  return {
+    key: packKey(key),
+    mutationType,
+    value: data && { data, encoding: "VE_BYTES" },
+    expireAtMs: `${expiresAt}`,
+    sumMin: NO_BYTES,
+    sumMax: NO_BYTES,
+    sumClamp: false,
+  };
+}
+
+function unpackEntry({ key: packed, value, encoding, versionstamp }: PackedEntry): KvEntry {
+  const key = unpackKey(packed);
+  if (!key || encoding !== "VE_BYTES") throw toForeignEntryError(key ?? [packed.toHex()]);
+  return { key, value, version: versionstamp.toHex() };
+}
+
+// Keys are packed in the tuple layer's order: of each part a type mark, the text in UTF-8 with each
+// zero byte followed by ff, and a zero byte. See
+// https://github.com/apple/foundationdb/blob/main/design/tuple.md
+
+const TEXT_MARK = 0x02;
+const END_MARK = 0x00;
+const ESCAPE = 0xff;
+const encoder = new TextEncoder();
+const decoder = new TextDecoder("utf-8", { ignoreBOM: true });
+
+/** Packs a key. */
+export function packKey(key: KvKey): Uint8Array {
+  return Uint8Array.from(key.flatMap((part) => [TEXT_MARK, ...escapeZeros(encoder.encode(part)), END_MARK]));
+}
+
+function escapeZeros(bytes: Uint8Array): Iterable<number> {
+  return bytes.includes(0) ? Array.from(bytes).flatMap((byte) => byte === 0 ? [0, ESCAPE] : [byte]) : bytes;
+}
+
+/** Unpacks a key; undefined where a part of it is no text. */
+export function unpackKey(packed: Uint8Array): KvKey | undefined {
+  const text = decoder.decode(packed);
+  if (!text.startsWith("\x02") || !text.endsWith("\0")) return undefined;
+  const parts = text.slice(1, -1).split("\0\x02");
+  // The decoder makes U+FFFD of the byte ff. Without it, a zero is the end of a part, and one of another type follows.
+  if (parts.some((part) => /\0(?!\ufffd)/.test(part))) return undefined;
+  return parts.map((part) => part.replaceAll("\0\ufffd", "\0"));
 }

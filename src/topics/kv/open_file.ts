@@ -1,63 +1,69 @@
-/** Opens files of Deno KV, by the client of Deno or that of npm. */
+/** Opens files by Deno's client, or by npm's where Deno has none. */
 import { nodePath } from "../../runtime.ts";
 import type { FileLocation } from "../location.ts";
-import { cannotOpen, clientMissing, isBusyFile, reasonOf } from "./cannot_open.ts";
+import {
+  cannotOpen,
+  clientMissing,
+  isBusyFile,
+  isGranted,
+  missingPermissions,
+  type NeededPermission,
+  permissionsReason,
+  reasonOf,
+  toFlag,
+} from "./cannot_open.ts";
 import { type KvEngine, toEngine } from "./engine.ts";
 import { EPOCH_KEY } from "./keys.ts";
-import { ClientMissingError, openNpmFile } from "./npm_client.ts";
-import { isGranted, missingPermissions, type NeededPermission, tellMissing, toFlag } from "./permissions.ts";
+import { ClientMissingError, openNpmFile, toNpmEngine } from "./npm_client.ts";
 
-/** The command line sets this global where the program only reads stores: none is made then. */
-const ONLY_LOOKS: unique symbol = Symbol.for("webfw.onlyLooks");
+/** The command line sets this global for a program that only reads stores. It makes no file. */
+const READ_ONLY: unique symbol = Symbol.for("webfw.onlyLooks");
 
-/** What a file is used for. */
-const WAYS = ["read", "write"] as const;
+/** The permissions for a file. */
+const ACCESS = ["read", "write"] as const;
 
-/** Stands for a file that is in memory, and in no other connection. */
-const IN_MEMORY = ":memory:";
+/** The path of a database in memory, which belongs to one connection. */
+export const IN_MEMORY = ":memory:";
 
 /** The absolute path of a file, or `:memory:`. */
 export function pathOf({ path, folder }: FileLocation): string {
   return path === IN_MEMORY || isPlainPath(path) ? path : nodePath().resolve(folder, path);
 }
 
-/** The folder of a file. */
 function folderOf(path: string): string {
   return isPlainPath(path) ? path.slice(0, Math.max(1, path.lastIndexOf("/"))) : nodePath().dirname(path);
 }
 
-/**
- * Whether a path can be used as it is. `node:path` takes longer to load than the client of files.
- */
+/** Whether a path can be used as it is: `node:path` takes longer to load than the client of files. */
 function isPlainPath(path: string): boolean {
   return Deno.build.os !== "windows" && path.startsWith("/") && !path.endsWith("/");
 }
 
 /**
- * Makes sure that a file can be opened: it is opened and closed again. An application that starts
- * need not load the store for that.
+ * Checks that a file can be opened, by opening and closing it. An application that starts need not
+ * load the store for that.
  *
- * @throws {CannotOpenError} When it cannot.
+ * @throws {CannotOpenError} When the file cannot be opened.
  */
 export async function checkFile(location: FileLocation): Promise<void> {
   try {
     (await openFile(location)).close();
   } catch (error) {
-    // Another process uses the file, so it can be opened.
+    // A file that another process is using can be opened.
     if (!isBusyFile(error)) throw error;
   }
 }
 
 /**
- * Opens a file, and makes it where there is none.
+ * Opens a file, or makes it.
  *
- * @throws {CannotOpenError} When it cannot be opened, now or ever.
+ * @throws {CannotOpenError} When that will never work.
  */
 export async function openFile(location: FileLocation): Promise<KvEngine> {
   const path = pathOf(location);
   const isFile = path !== IN_MEMORY;
-  const onlyLooks = Reflect.get(globalThis, ONLY_LOOKS) === true;
-  if (isFile && onlyLooks && await isMissing(path)) {
+  const readOnly = Reflect.get(globalThis, READ_ONLY) === true;
+  if (isFile && readOnly && await isMissing(path)) {
     throw cannotOpen(
       path,
       "there is no such file, start the application with its durable topics once, or name another file in WEBFW_TOPICS",
@@ -67,19 +73,19 @@ export async function openFile(location: FileLocation): Promise<KvEngine> {
   // The addon of npm's client asks nobody for permissions.
   if (isFile && hasClient) await checkPermissions(path, location);
   try {
-    if (isFile && !onlyLooks) await makeFolder(path);
-    return await firstRead(toEngine(await (hasClient ? Deno.openKv(path) : openNpmFile(path))));
+    if (isFile && !readOnly) await makeFolder(path);
+    return await firstRead(hasClient ? toEngine(await Deno.openKv(path)) : toNpmEngine(await openNpmFile(path)));
   } catch (cause) {
     if (cause instanceof ClientMissingError) {
       const needed = isFile ? await neededPermissions(path) : [];
       throw clientMissing(path, cause, (await missingPermissions(needed)).map(toFlag));
     }
-    // A busy file is free again after a few milliseconds. Other faults stay.
+    // A busy file is free again after a few milliseconds. Other faults are permanent.
     throw isBusyFile(cause) ? cause : cannotOpen(path, reasonOfFile(cause));
   }
 }
 
-/** Whether Deno was told to bring a client of its own. */
+/** Whether Deno has a client, which needs a flag. */
 export function hasOwnClient(): boolean {
   return typeof Deno.openKv === "function";
 }
@@ -88,19 +94,19 @@ async function checkPermissions(path: string, { unread }: FileLocation): Promise
   const missing = await missingPermissions(await neededPermissions(path));
   if (missing.length === 0) return;
   const hint = unread === undefined ? "" : `, and with --allow-env=${unread} where that names another place`;
-  throw cannotOpen(path, tellMissing(missing) + hint);
+  throw cannotOpen(path, permissionsReason(missing) + hint);
 }
 
-/** The permissions for a file; for its folder where that is to be made, or may have to be. */
+/** The permissions for a file, or for its folder where that has to be made, or nobody knows. */
 async function neededPermissions(path: string): Promise<readonly NeededPermission[]> {
   const folder = folderOf(path);
   const isVisible = await isGranted({ name: "read", path: folder });
-  const [ofFile, ofFolder] = [path, folder].map((path) => WAYS.map((name) => ({ name, path })));
+  const [ofFile, ofFolder] = [path, folder].map((path) => ACCESS.map((name) => ({ name, path })));
   if (isVisible) return await isMissing(folder) ? ofFolder! : ofFile!;
   return (await Promise.all(ofFile!.map(isGranted))).every(Boolean) ? ofFile! : ofFolder!;
 }
 
-/** Reads something: what is wrong with a file, npm's client tells only then. */
+/** Reads an entry: npm's client reports what is wrong with a file only then. */
 async function firstRead(engine: KvEngine): Promise<KvEngine> {
   try {
     await engine.get([EPOCH_KEY]);
@@ -116,7 +122,7 @@ async function isMissing(path: string): Promise<boolean> {
     await Deno.stat(path);
     return false;
   } catch (error) {
-    // What else is wrong, opening it tells.
+    // Opening the file reports any other fault.
     return error instanceof Deno.errors.NotFound || error instanceof Deno.errors.NotADirectory;
   }
 }
@@ -125,7 +131,7 @@ async function makeFolder(path: string): Promise<void> {
   try {
     await Deno.mkdir(folderOf(path), { recursive: true });
   } catch (error) {
-    // Where the folder is there, the permission for the file alone will do.
+    // Where the folder exists, the permission for the file alone is enough.
     if (!(error instanceof Deno.errors.NotCapable)) throw error;
   }
 }

@@ -1,46 +1,46 @@
-/** Opens Deno KV: a file by the client of Deno or that of npm, a database on the network by one of the store's own. */
+/** Opens a store in Deno KV: in a file, in a database on the network, or in that of Deno Deploy. */
 import type { DatabaseLocation, KvLocation } from "../location.ts";
-import { cannotOpen, clientMissing } from "./cannot_open.ts";
-import { ConnectClient } from "./connect_client.ts";
+import {
+  cannotOpen,
+  clientMissing,
+  hostOf,
+  missingPermissions,
+  networkClientMissing,
+  permissionsReason,
+} from "./cannot_open.ts";
 import { type KvEngine, toEngine } from "./engine.ts";
 import { KvStore } from "./kv_store.ts";
-import { hasOwnClient, openFile, pathOf } from "./open_file.ts";
-import { hostOf, missingPermissions, tellMissing } from "./permissions.ts";
+import { NetworkClient } from "./network_client.ts";
+import { ClientMissingError, PACKAGE } from "./npm_client.ts";
+import { hasOwnClient, IN_MEMORY, openFile, pathOf } from "./open_file.ts";
 
 const TOKEN = "DENO_KV_ACCESS_TOKEN";
 
-/** How often a file is looked at for what other processes have written, in milliseconds. */
+/** How often a file is read for messages of other processes, in milliseconds. */
 const FILE_INTERVAL = 50;
-/** The longest that a timer runs, in milliseconds: 25 days. */
-const LONGEST = 2 ** 31 - 1;
-/** How often a database is looked at, which is watched, too. */
+/** How often a database is read that is watched as well, in milliseconds. */
 const WATCHED_INTERVAL = 1_000;
+/** The longest time of a timer in milliseconds, 25 days. */
+const LONGEST = 2 ** 31 - 1;
 
 /**
- * Makes a store. Nothing is opened before it is used.
+ * Makes a store, which opens nothing before its first use.
  *
  * @param location Where it is.
- * @param now The time in milliseconds since 1970, in place of that of the database.
+ * @param now The time in milliseconds since 1970, in place of the database's.
  */
 export function openStore(location: KvLocation, now?: () => number): KvStore {
   const time = now && { now };
   if ("path" in location) {
     const path = pathOf(location);
-    // Another one in memory is another database.
-    const deadline = path === ":memory:" ? { deadline: LONGEST } : {};
-    return new KvStore({ name: path, interval: FILE_INTERVAL, ...time, open: () => openFile(location), ...deadline });
+    // A database in memory would be empty when it is opened again.
+    const timeout = path === IN_MEMORY ? { requestTimeout: LONGEST } : {};
+    return new KvStore({ name: path, interval: FILE_INTERVAL, ...time, open: () => openFile(location), ...timeout });
   }
-  if ("url" in location) {
-    const open = (signal: AbortSignal): Promise<KvEngine> => openDatabase(location, signal);
-    return new KvStore({ name: nameOf(location.url), interval: WATCHED_INTERVAL, ...time, open, openWatching: open });
-  }
-  return new KvStore({
-    name: "Deno Deploy",
-    interval: WATCHED_INTERVAL,
-    ...time,
-    open: openAttached,
-    openWatching: openAttached,
-  });
+  const isAttached = "isAttached" in location;
+  const open = isAttached ? openAttached : (signal: AbortSignal) => openDatabase(location, signal);
+  const name = isAttached ? "Deno Deploy" : nameOf(location.url);
+  return new KvStore({ name, interval: WATCHED_INTERVAL, ...time, open, openWatching: open });
 }
 
 async function openDatabase({ url, token }: DatabaseLocation, signal: AbortSignal): Promise<KvEngine> {
@@ -49,10 +49,14 @@ async function openDatabase({ url, token }: DatabaseLocation, signal: AbortSigna
     { name: "net", host: hostOf(url) },
     ...(token === undefined ? [{ name: "env", variable: TOKEN } as const] : []),
   ]);
-  if (missing.length > 0) throw cannotOpen(name, tellMissing(missing));
+  if (missing.length > 0) throw cannotOpen(name, permissionsReason(missing));
   const given = token ?? Deno.env.get(TOKEN);
   if (!given) throw cannotOpen(name, `it has no token, set ${TOKEN} or give topics as { url, token }`);
-  return await ConnectClient.open(url, given, signal);
+  try {
+    return await NetworkClient.open(url, given, signal);
+  } catch (error) {
+    throw error instanceof ClientMissingError ? networkClientMissing(name, error, PACKAGE) : error;
+  }
 }
 
 async function openAttached(): Promise<KvEngine> {
@@ -60,7 +64,7 @@ async function openAttached(): Promise<KvEngine> {
   return toEngine(await Deno.openKv());
 }
 
-/** Without a user, a password or a query, which may be secrets. */
+/** The address without a user, a password or a query, which may be secrets. */
 function nameOf({ origin, pathname }: URL): string {
   return origin + pathname;
 }

@@ -1,7 +1,7 @@
 import { join } from "node:path";
 import { type KvEngine, toEngine } from "../../../src/topics/kv/engine.ts";
 import { KvStore } from "../../../src/topics/kv/kv_store.ts";
-import { openNpmFile } from "../../../src/topics/kv/npm_client.ts";
+import { openNpmFile, toNpmEngine } from "../../../src/topics/kv/npm_client.ts";
 import type { StoreKind } from "../store_fixture.ts";
 
 /** Opens a file. */
@@ -13,7 +13,7 @@ export const FILE: StoreKind = fileStore("a file", async (path) => toEngine(awai
 /** A file, by the client of npm. */
 export const NPM_FILE: StoreKind = fileStore(
   "a file by npm's client",
-  async (path) => toEngine(await openNpmFile(path)),
+  async (path) => toNpmEngine(await openNpmFile(path)),
 );
 
 function fileStore(name: string, openFile: OpenFile): StoreKind {

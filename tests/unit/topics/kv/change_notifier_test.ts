@@ -51,7 +51,7 @@ Deno.test("Who watches a log is told, also where the store went away when anothe
     return await engine.get(keys);
   };
   const options = { name: "memory", interval: 1, isLogged: false };
-  const watching = new KvStore({ ...options, patience: 0, open: () => Promise.resolve({ ...engine, get }) });
+  const watching = new KvStore({ ...options, retryTimeout: 0, open: () => Promise.resolve({ ...engine, get }) });
   const elsewhere = new KvStore({ ...options, open: () => Promise.resolve(engine) });
   const others = logOf(onSameBell(LOG.name));
   let isTold = false;

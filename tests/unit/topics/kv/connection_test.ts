@@ -1,4 +1,4 @@
-// What those who ask learn of a database that cannot be asked.
+// Requests that hang or fail, and what the caller and the log learn of it.
 
 import { assertEquals, assertRejects } from "@std/assert";
 import { inVirtualTime } from "../../../../faults/simulation/virtual_time.ts";
@@ -10,11 +10,87 @@ import { Random } from "../../support/random.ts";
 
 const ENGINE = { close: () => {} } as Partial<KvEngine> as KvEngine;
 
+/** Longer than any test. */
+const LONG = 600_000;
+
+function never(): Promise<never> {
+  return new Promise(() => {});
+}
+
+/** Keeps the process alive as a request of a database does: timeouts do not. */
+function stayAlive(): Disposable {
+  const timer = setInterval(() => {}, LONG);
+  return { [Symbol.dispose]: () => clearInterval(timer) };
+}
+
+/** A connection that never repeats a request, and how often it has opened the database. */
+function connect(requestTimeout: number): { connection: Connection; opened: () => number } {
+  let opened = 0;
+  const open = () => (opened++, Promise.resolve(ENGINE));
+  const connection = new Connection({ name: "a database", open, requestTimeout, retryTimeout: -1, isLogged: false });
+  return { connection, opened: () => opened };
+}
+
+Deno.test("An answer in time is returned, also an error", async () => {
+  const { connection, opened } = connect(LONG);
+  assertEquals(await connection.use(() => Promise.resolve(1)), 1);
+  await assertRejects(() => connection.use(() => Promise.reject(new Error("Refused"))), Error, "Refused");
+  assertEquals(opened(), 1);
+  await connection.close();
+});
+
+Deno.test("A request without an answer in time is abandoned, and the database is opened again", async () => {
+  using _ = stayAlive();
+  const { connection, opened } = connect(20);
+  const slow = Promise.withResolvers<string>();
+  const first = assertRejects(() => connection.use(() => slow.promise), Error, "No answer within 20 ms");
+  assertEquals(await connection.use(() => Promise.resolve("in time")), "in time");
+  await first;
+  slow.resolve("too late");
+  await assertRejects(() => connection.use(never), Error, "No answer within 20 ms");
+  assertEquals(opened(), 2);
+  await connection.close();
+});
+
+Deno.test("A request that its caller abandons has no timeout", async () => {
+  await inVirtualTime(new Random(1), async () => {
+    const { connection, opened } = connect(20);
+    const controller = new AbortController();
+    const abandoned = assertRejects(() => connection.use(never, controller.signal), Error, "Enough");
+    await Promise.resolve();
+    controller.abort(new Error("Enough"));
+    await abandoned;
+    await new Promise((resolve) => setTimeout(resolve, 40));
+    await connection.use(() => Promise.resolve());
+    assertEquals(opened(), 1);
+    await connection.close();
+  });
+});
+
+Deno.test("A connection is closed when its requests have ended, or after the timeout of a request", async () => {
+  using _ = stayAlive();
+  const { connection } = connect(LONG);
+  const slow = Promise.withResolvers<string>();
+  const answer = connection.use(() => slow.promise);
+  let hasClosed = false;
+  const closing = connection.close().then(() => hasClosed = true);
+  await Promise.resolve();
+  assertEquals(hasClosed, false);
+  slow.resolve("an answer");
+  assertEquals(await answer, "an answer");
+  await closing;
+
+  const { connection: hanging } = connect(20);
+  const hung = assertRejects(() => hanging.use(never), Error);
+  await hanging.close();
+  await hung;
+});
+
 Deno.test("Only of a database that was never open it is said that nothing was asked of it", async () => {
   const refused = new CannotOpenError("It refuses the token");
   const answers = [Promise.reject(refused), Promise.resolve(ENGINE), Promise.reject(refused)];
   for (const answer of answers) answer.catch(() => {});
-  const connection = new Connection({ name: "a database", open: () => answers.shift()!, patience: -1 });
+  const connection = new Connection({ name: "a database", open: () => answers.shift()!, retryTimeout: -1 });
   const ask = () => connection.use(() => Promise.resolve("an answer"));
   await assertRejects(ask, CannotOpenError, "It refuses the token");
   assertEquals(await ask(), "an answer");
@@ -79,7 +155,7 @@ Deno.test("A database that did not take something, which nobody has tried since,
 
 Deno.test("Who asked for as long as it is tried again learns in one line why there is no answer", async () => {
   const open = () => Promise.reject(new Error("disk I/O error\n\nStack backtrace:\n   0: <unknown>"));
-  const connection = new Connection({ name: "a file", open, patience: -1, isLogged: false });
+  const connection = new Connection({ name: "a file", open, retryTimeout: -1, isLogged: false });
   const error = await assertRejects(() => connection.use(() => Promise.resolve()), Error);
   const message = 'Cannot use the store of topics "a file": it did not answer for 0 s, disk I/O error';
   assertEquals(error.message, message);
@@ -91,7 +167,7 @@ Deno.test("Nothing is asked of a database before its time is certain", async () 
   let isUncertain = true;
   const engine = {
     now: () => 5,
-    askTime: () => {
+    refreshClock: () => {
       if (!isUncertain) return undefined;
       isUncertain = false;
       return Promise.resolve().then(() => void asked.push("time"));

@@ -12,7 +12,7 @@ Deno.test("Who gives up an append is told at once, also before anything is known
     return new Promise<never>(() => {});
   };
   const engine = { get, close: () => {} } as Partial<KvEngine> as KvEngine;
-  const store = new KvStore({ name: "silent", interval: 50, deadline: 10, open: () => Promise.resolve(engine) });
+  const store = new KvStore({ name: "silent", interval: 50, requestTimeout: 10, open: () => Promise.resolve(engine) });
   const giveUp = new AbortController();
   const options = { session: "a", sequence: 0, signal: giveUp.signal };
   const appending = store.append(logOf("orders"), [messageOf(1)], options);

@@ -25,7 +25,7 @@ Deno.test("A round of trimming ends when it is closed, also where the database d
     close: () => {},
   } as Partial<KvEngine> as KvEngine;
   const open = () => Promise.resolve(engine);
-  const connection = new Connection({ name: "a silent one", open, deadline: 1, patience: Infinity });
+  const connection = new Connection({ name: "a silent one", open, requestTimeout: 1, retryTimeout: Infinity });
   const reader = new KvLogReader(connection, new Epoch(connection, () => {}), Date.now);
   const trimmer = new Trimmer({ connection, reader, interval: 1, now: Date.now });
   // The trimmer's own timer keeps no program alive.

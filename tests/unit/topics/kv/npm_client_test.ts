@@ -1,5 +1,5 @@
 import { assertEquals } from "@std/assert";
-import { packKey, unpackKey } from "../../../../src/topics/kv/packed_key.ts";
+import { packKey, unpackKey } from "../../../../src/topics/kv/npm_client.ts";
 
 const LONG = "a".repeat(3_000);
 const TEXTS = [
@@ -40,4 +40,5 @@ Deno.test("a key with a part that is no text, or that is cut off, is not read", 
   assertEquals(unpackKey(new Uint8Array([0x26])), undefined);
   assertEquals(unpackKey(new Uint8Array([2, 0x61])), undefined);
   assertEquals(unpackKey(new Uint8Array([2, 0x61, 0, 0xff])), undefined);
+  assertEquals(unpackKey(new Uint8Array([2, 0x61, 0, 0x21, 0xc0, 0, 0xff, 0])), undefined);
 });

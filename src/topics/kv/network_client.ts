@@ -1,0 +1,286 @@
+/**
+ * A connection to a database of Deno KV on the network by `npm:@deno/kv`. The package only encodes and
+ * decodes messages here; this module sends them, and exchanges the token for access.
+ * Source: https://github.com/denoland/denokv/blob/main/proto/kv-connect.md
+ */
+import type { CannotOpenError } from "../topic_errors.ts";
+import { cannotOpen } from "./cannot_open.ts";
+import { CLOCK_PRECISION, DatabaseClock } from "./database_clock.ts";
+import type { KvEngine, KvEntry, KvKey, KvWrite } from "./engine.ts";
+import { ClientMissingError, type NetworkReply, openNpmNetwork, toNpmEngine } from "./npm_client.ts";
+
+/** How long before its end an access is renewed, in milliseconds. */
+const RENEWAL = 5 * 60_000;
+/** The package compares an end with this machine's clock, and may renew an access once per request. It never sees the real end. */
+const NEVER = "9999-12-31T23:59:59Z";
+
+/** Statuses by which a database refuses a token. */
+const REFUSALS: readonly number[] = [400, 401, 403];
+/** Statuses by which another server says that it has nothing at the address. */
+const ABSENCES: readonly number[] = [404, 405, 410, 501];
+
+const ABSENCE = "there is no KV Connect at this address, give that of a denokv";
+const NO_TLS = "the server does not speak TLS, give its address with http://";
+const ONLY_TLS = "the server does not speak HTTP without TLS, give its address with https://";
+const TOKEN_CURE = "give the one that it was started with";
+
+/** Permission to use a database for some time, given in exchange for the token. */
+interface Access {
+  readonly engine: KvEngine;
+  /** In milliseconds since 1970, by the clock of the database. */
+  readonly expiresAt: number;
+}
+
+/** A database's description of itself, as far as it is used. */
+interface Metadata {
+  readonly version: number;
+  readonly databaseId: string;
+  readonly endpoints: readonly { readonly url: string; readonly consistency: string }[];
+  readonly token: string;
+  readonly expiresAt: string;
+}
+
+/** A connection to a database. It never repeats a request that has failed. */
+export class NetworkClient implements KvEngine {
+  readonly #url: URL;
+  readonly #token: string;
+  readonly #closing = new AbortController();
+  readonly #http: { readonly client?: Deno.HttpClient } = openHttp();
+  readonly #clock = new DatabaseClock();
+  #access: Access | undefined;
+  #hasOpened = false;
+  #renewal: Promise<Access> | undefined;
+
+  private constructor(url: URL, token: string) {
+    this.#url = url;
+    this.#token = token;
+  }
+
+  /**
+   * Connects to a database.
+   *
+   * @param url Its address.
+   * @param token Its access token.
+   * @param signal Closes the connection, also before the first answer.
+   * @throws {CannotOpenError} When the database refuses the token, or there is none at the address.
+   * @throws {ClientMissingError} When the package cannot be loaded.
+   */
+  static async open(url: URL, token: string, signal?: AbortSignal): Promise<NetworkClient> {
+    signal?.throwIfAborted();
+    const client = new NetworkClient(url, token);
+    signal?.addEventListener("abort", () => client.close(), { once: true });
+    try {
+      await client.#renew();
+    } catch (error) {
+      client.close();
+      throw error;
+    }
+    return client;
+  }
+
+  /** The database's time in milliseconds since 1970, by the dates of its replies. */
+  now(): number {
+    return this.#clock.now();
+  }
+
+  /** Asks for the time where it has become uncertain: the ages of messages and ids are counted by it. */
+  refreshClock(): Promise<unknown> | undefined {
+    return this.#clock.isUncertain ? this.#renew() : undefined;
+  }
+
+  /** Reads entries at one moment. */
+  get(keys: readonly KvKey[]): Promise<(KvEntry | undefined)[]> {
+    return this.#use((engine) => engine.get(keys));
+  }
+
+  /** Reads a range at one moment. */
+  list(from: KvKey, to: KvKey, limit: number): Promise<KvEntry[]> {
+    return this.#use((engine) => engine.list(from, to, limit));
+  }
+
+  /** Writes. */
+  write(write: KvWrite): Promise<string | undefined> {
+    return this.#use((engine) => engine.write(write));
+  }
+
+  /** Yields the entries now and on each change. */
+  async *watch(keys: readonly KvKey[]): AsyncGenerator<(KvEntry | undefined)[]> {
+    const { engine } = this.#valid() ?? await this.#renew();
+    yield* engine.watch(keys);
+  }
+
+  /** Abandons all requests. The package has nothing to close: its `close()` would reject for each watch that has failed. */
+  close(): void {
+    if (this.#closing.signal.aborted) return;
+    this.#closing.abort(new Error("The connection was closed"));
+    this.#http.client?.close();
+  }
+
+  async #use<Result>(action: (engine: KvEngine) => Promise<Result>): Promise<Result> {
+    const { engine } = this.#valid() ?? await this.#renew();
+    try {
+      return await action(engine);
+    } catch (error) {
+      // The access may have ended, or the database may be served elsewhere: the next request asks again.
+      this.#access = undefined;
+      throw error;
+    }
+  }
+
+  #valid(): Access | undefined {
+    const access = this.#access;
+    return access && access.expiresAt - this.now() > RENEWAL ? access : undefined;
+  }
+
+  /** Exchanges the token, once for all who wait for it. */
+  #renew(): Promise<Access> {
+    return this.#renewal ??= this.#exchange().then((access) => this.#access = access).finally(() => {
+      this.#renewal = undefined;
+    });
+  }
+
+  async #exchange(): Promise<Access> {
+    const begin = performance.now();
+    const response = await this.#fetch(this.#url.href, this.#exchangeInit());
+    // The caller may have wanted the time alone.
+    this.#clock.note(response.headers.get("date"), begin);
+    if (!response.ok) {
+      await response.body?.cancel();
+      if (REFUSALS.includes(response.status)) throw this.#cannotOpen(`it refuses the token, ${TOKEN_CURE}`);
+      if (ABSENCES.includes(response.status)) throw this.#cannotOpen(ABSENCE);
+      throw statusError(response);
+    }
+    const text = await response.text();
+    try {
+      const metadata: Metadata = JSON.parse(text);
+      const access = await this.#toAccess(metadata, response.url);
+      this.#hasOpened = true;
+      return access;
+    } catch (error) {
+      if (error instanceof ClientMissingError) throw error;
+      // The error may repeat an address or a token. Of a database that was open, this may be the page of a proxy.
+      throw this.#hasOpened
+        ? new Error("The database does not describe itself in a way that can be used")
+        : this.#cannotOpen(ABSENCE);
+    }
+  }
+
+  #exchangeInit(): RequestInit {
+    const body = JSON.stringify({ supportedVersions: [2, 3] });
+    try {
+      return { method: "POST", headers: toHeaders(this.#token, { "content-type": "application/json" }), body };
+    } catch {
+      throw this.#cannotOpen(`the token cannot be sent, ${TOKEN_CURE}`);
+    }
+  }
+
+  /**
+   * Opens the database by its description.
+   *
+   * @param metadata The description.
+   * @param base Where it came from: a redirect may have led to another address.
+   */
+  async #toAccess({ version, databaseId, endpoints, token, expiresAt }: Metadata, base: string): Promise<Access> {
+    const endpoint = endpoints.find(({ consistency }) => consistency === "strong")!;
+    const url = new URL(endpoint.url, base).href.replace(/\/$/, "");
+    // The package would find out at the first request that these cannot be sent.
+    new Request(url, { headers: toHeaders(token, { "x-denokv-database-id": databaseId }) });
+    const metadata = {
+      version,
+      databaseId,
+      endpoints: [{ url, consistency: "strong" }],
+      token,
+      expiresAt: NEVER,
+    };
+    const description = toReply("application/json", { url: base, json: () => Promise.resolve(metadata) });
+    const kv = await openNpmNetwork(this.#url.href, {
+      accessToken: this.#token,
+      fetcher: (address, init) => address === this.#url.href ? Promise.resolve(description) : this.#send(address, init),
+    });
+    return { engine: toNpmEngine(kv, () => this.now() + CLOCK_PRECISION), expiresAt: Date.parse(expiresAt) };
+  }
+
+  /** Sends a request of the package. Other statuses than 200 would put the body into the message of an error, or be tried again. */
+  async #send(address: string, init: RequestInit): Promise<NetworkReply> {
+    const begin = performance.now();
+    const response = await this.#fetch(address, init);
+    if (this.#clock.isDue) this.#clock.note(response.headers.get("date"), begin);
+    if (!response.ok) {
+      await response.body?.cancel();
+      throw statusError(response);
+    }
+    if (!address.endsWith("/watch")) {
+      return toReply("application/x-protobuf", { arrayBuffer: () => response.arrayBuffer() });
+    }
+    // Aborting a request does not surely end the body of its response.
+    const { signal } = this.#closing;
+    return toReply("application/octet-stream", { body: response.body!.pipeThrough(failingAtEnd(), { signal }) });
+  }
+
+  async #fetch(address: string, init: RequestInit): Promise<Response> {
+    try {
+      return await fetch(address, { ...init, ...this.#http, signal: this.#closing.signal });
+    } catch (error) {
+      if (!isFetchFailure(error)) throw error;
+      const { message } = error.cause;
+      // TLS says so of an answer in plain text.
+      if (message.includes("InvalidContentType")) throw this.#cannotOpen(NO_TLS);
+      // HTTP says so of the alert by which TLS refuses plain text.
+      if (message.endsWith("invalid HTTP version parsed")) throw this.#cannotOpen(ONLY_TLS);
+      throw new Error(withoutAddress(message));
+    }
+  }
+
+  #cannotOpen(reason: string): CannotOpenError {
+    const { origin, pathname } = this.#url;
+    return cannotOpen(origin + pathname, reason);
+  }
+}
+
+/**
+ * Makes a client for `fetch` that shares no connection with others: a dead connection goes with it.
+ *
+ * It speaks HTTP/1.1. Over TLS, Deno's `fetch` prefers HTTP/2, where a body above about 1 KB waits for a
+ * delayed acknowledgement of its headers, 40 ms.
+ */
+function openHttp(): { client?: Deno.HttpClient } {
+  try {
+    return { client: Deno.createHttpClient({ http2: false }) };
+  } catch {
+    // Some platforms have one client for all.
+    return {};
+  }
+}
+
+function toHeaders(token: string, others: Readonly<Record<string, string>>): Headers {
+  return new Headers({ authorization: `Bearer ${token}`, ...others });
+}
+
+/** Makes a reply that the package accepts: it compares the content type with these texts, also where a proxy has changed it. */
+function toReply(contentType: string, parts: Partial<NetworkReply>): NetworkReply {
+  return { status: 200, url: "", headers: { get: () => contentType }, ...parts };
+}
+
+/** Passes a stream on and fails at its end, after which the package would pause for up to a minute and watch again by itself. */
+function failingAtEnd(): TransformStream<Uint8Array<ArrayBuffer>, Uint8Array<ArrayBuffer>> {
+  return new TransformStream({
+    flush: () => {
+      throw new Error("The database has ended the watch");
+    },
+  });
+}
+
+function statusError({ status }: Response): Error {
+  return new Error(`The database answered with the status ${status}`);
+}
+
+/** Whether this is the "fetch failed" of a request without a response. Its cause says why: no such name, nobody listens, no trust. */
+function isFetchFailure(error: unknown): error is TypeError & { readonly cause: Error } {
+  return error instanceof TypeError && error.cause instanceof Error;
+}
+
+/** Takes the address out of a message, since its query may be a secret. The address has no spaces and ends before the first "): ". */
+function withoutAddress(message: string): string {
+  const end = message.indexOf("): ");
+  return end < 0 ? "error sending request" : `error sending request: ${message.slice(end + 3)}`;
+}
