@@ -1,6 +1,6 @@
 /** Parts of blobs whose content is a blob of another kind, as one on disk is. */
 
-/** A part whose stream comes straight from its content, which is told when its reader goes: Deno 2.5 does not pass that on. */
+/** A part that streams its content itself: Deno (2.9) does not pass `cancel()` on to the content of a blob. */
 class BlobPart extends Blob {
   readonly #content: Blob;
 
