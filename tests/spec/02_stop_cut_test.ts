@@ -23,7 +23,7 @@ const deps = { cleaned };
 const LARGE = 64 * 1024 * 1024;
 const never = new Promise(() => {});
 app.middleware(async (request, next) => {
-  if (request.method === "POST") console.log("begins");
+  if (request.method === "POST") console.log("begins " + new URL(request.url).search);
   return await next(request);
 });
 app.post("/json", { body: v.string() }, async () => 1);
@@ -65,26 +65,31 @@ const BODIES: readonly (readonly [path: string, type: string, start: string])[] 
   ["/form", "multipart/form-data; boundary=x", PART + "x".repeat(500 * KIBIBYTE)],
 ];
 
-for (const [path, type, start] of BODIES) {
-  for (const framing of ["Content-Length: 900000", "Transfer-Encoding: chunked"]) {
-    Deno.test(`A body that does not come holds no stop up, and is answered 503: ${path}, ${framing}`, async () => {
-      await using temporary = await TemporaryFolder.make();
-      await using child = await ChildProgram.start(program(), { env: { TMPDIR: temporary.path } });
-      using connection = await RawConnection.open(await child.port());
+Deno.test("Bodies that do not come hold no stop up, and are answered 503", async () => {
+  await using temporary = await TemporaryFolder.make();
+  await using child = await ChildProgram.start(program(), { env: { TMPDIR: temporary.path } });
+  using connections = new DisposableStack();
+  const opened: RawConnection[] = [];
+  for (const [path, type, start] of BODIES) {
+    for (const framing of ["Content-Length: 900000", "Transfer-Encoding: chunked"]) {
+      const connection = connections.use(await RawConnection.open(await child.port()));
+      const query = opened.push(connection);
       const sent = framing.startsWith("T") ? `${start.length.toString(16)}\r\n${start}\r\n` : start;
-      await connection.write(`POST ${path} HTTP/1.1\r\nHost: x\r\nContent-Type: ${type}\r\n${framing}\r\n\r\n${sent}`);
-      await child.printed("begins");
-      child.signal("SIGTERM");
-      const { status, body } = await connection.reply();
-      assertEquals([status, JSON.parse(body).detail], [503, "The server stops"]);
-      connection.close();
-      const { code, stdout, stderr } = await child.end();
-      assertEquals([code, stderr], [0, ""]);
-      assert(stdout.endsWith("lifespan ends\nrun resolved\nprogram ends\n"), stdout);
-      assertEquals(namesIn(temporary), []);
-    });
+      const head = `Host: x\r\nContent-Type: ${type}\r\n${framing}\r\n\r\n`;
+      await connection.write(`POST ${path}?${query} HTTP/1.1\r\n${head}${sent}`);
+      await child.printed(`begins \\?${query}`);
+    }
   }
-}
+  child.signal("SIGTERM");
+  const replies = await Promise.all(opened.map((connection) => connection.reply()));
+  const expected = opened.map(() => [503, "The server stops"]);
+  assertEquals(replies.map(({ status, body }) => [status, JSON.parse(body).detail]), expected);
+  for (const connection of opened) connection.close();
+  const { code, stdout, stderr } = await child.end();
+  assertEquals([code, stderr], [0, ""]);
+  assert(stdout.endsWith("lifespan ends\nrun resolved\nprogram ends\n"), stdout);
+  assertEquals(namesIn(temporary), []);
+});
 
 Deno.test("A client that sends nothing and does not close its connection holds no stop up either", async () => {
   await using temporary = await TemporaryFolder.make();
@@ -92,7 +97,7 @@ Deno.test("A client that sends nothing and does not close its connection holds n
   using connection = await RawConnection.open(await child.port());
   const head = "Content-Type: multipart/form-data; boundary=x\r\nContent-Length: 9000000\r\n\r\n";
   await connection.write(`POST /form HTTP/1.1\r\nHost: x\r\n${head}${PART}${"x".repeat(2 * MEBIBYTE)}`);
-  await child.printed("begins");
+  await child.printed("begins ");
   child.signal("SIGTERM");
   assertEquals((await connection.reply()).status, 503);
   const { code, stdout } = await child.end();
@@ -101,20 +106,22 @@ Deno.test("A client that sends nothing and does not close its connection holds n
   assertEquals(namesIn(temporary), []);
 });
 
-for (const path of ["/text", "/response", "/blob", "/own"]) {
-  Deno.test(`A large reply that its client does not take holds no stop up, and its cleanups run: ${path}`, async () => {
-    await using child = await ChildProgram.start(program({ gracePeriod: 4_000 }));
-    using connection = await RawConnection.open(await child.port());
+Deno.test("Large replies that their clients do not take hold no stop up, and their cleanups run", async () => {
+  await using child = await ChildProgram.start(program({ gracePeriod: 4_000 }));
+  using connections = new DisposableStack();
+  const paths = ["/text", "/response", "/blob", "/own"];
+  for (const path of paths) {
+    const connection = connections.use(await RawConnection.open(await child.port()));
     await connection.write(`GET ${path} HTTP/1.1\r\nHost: x\r\n\r\n`);
-    await child.printed("begins");
     await connection.until("HTTP/1.1 200");
-    child.signal("SIGTERM");
-    const { code, stdout, stderr } = await child.end();
-    assertEquals(code, 0);
-    assert(stdout.endsWith("cleaned up\nlifespan ends\nrun resolved\nprogram ends\n"), stdout);
-    assertEquals(stderr.match(/ WARN /g)?.length, 1, stderr);
-  });
-}
+  }
+  child.signal("SIGTERM");
+  const { code, stdout, stderr } = await child.end();
+  assertEquals(code, 0);
+  assertEquals(stdout.match(/^cleaned up$/gm)?.length, paths.length, stdout);
+  assert(stdout.endsWith("lifespan ends\nrun resolved\nprogram ends\n"), stdout);
+  assertEquals(stderr.match(/ WARN /g)?.length, 1, stderr);
+});
 
 Deno.test("A reply that its client goes on reading is not cut off at half of the grace period", async () => {
   await using folder = await TemporaryFolder.make();

@@ -68,10 +68,11 @@ class Target implements AsyncDisposable {
   }
 }
 
-Deno.test("A hundred thousand parts are 413 after the first thousand, whether empty, texts or files", async () => {
+Deno.test("Ten thousand parts are 413 after the first thousand, whether empty, texts or files", async () => {
   await using target = new Target();
   for (const part of [field("a", ""), field("a", "x"), file("files", "f", ""), file("files", "", "")]) {
-    assertEquals(await target.multipart(bodyOf(...Array.from({ length: 100_000 }, () => part))), 413);
+    const parts = `${part}\r\n--${BOUNDARY}\r\n`.repeat(9_999) + part;
+    assertEquals(await target.multipart(bodyOf(parts)), 413);
   }
   assertEquals(await target.urlencoded("a=&".repeat(100_000)), 413);
   assertEquals(await target.urlencoded("&".repeat(1_000_000)), 200);

@@ -20,7 +20,9 @@ async function keep(storage: UploadStorage, content: Uint8Array<ArrayBuffer>, ch
 
 function bytes(size: number, seed = 1): Uint8Array<ArrayBuffer> {
   const random = new Random(seed);
-  return Uint8Array.from({ length: size }, () => random.below(256));
+  const content = new Uint8Array(size);
+  for (let index = 0; index < size; index++) content[index] = random.below(256);
+  return content;
 }
 
 function pathOf(blob: Blob): string | undefined {
