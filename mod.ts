@@ -130,7 +130,6 @@ export type { WebSocketConnection } from "./src/http/websocket/connection.ts";
 export type { Middleware, Next } from "./src/routing/middleware.ts";
 
 // Topics
-export type { SubscribeOptions } from "./src/topics/topic_runtime.ts";
 export type { TopicsDatabase, TopicsLocation } from "./src/topics/location.ts";
 export { type DataIssue, InvalidMessageError } from "./src/topics/topic_errors.ts";
 export type { GapReason, TopicEntry, TopicGap, TopicMessage } from "./src/topics/message.ts";
@@ -152,7 +151,7 @@ export type {
   StoredMessage,
   TopicStore,
 } from "./src/topics/store.ts";
-export type { Subscription } from "./src/topics/subscription.ts";
+export type { SubscribeOptions, Subscription } from "./src/topics/subscription.ts";
 export type { PublishOptions, Topic } from "./src/topics/topic.ts";
 export type { Retention, TopicOptions } from "./src/topics/topic_options.ts";
 export type { TopicLag, TopicReport } from "./src/topics/topic_report.ts";

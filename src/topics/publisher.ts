@@ -1,97 +1,52 @@
-import { CannotOpenError, PublishOutcomeUnknown } from "./topic_errors.ts";
+/** Publishes the messages of one topic: in the order of the calls, batched while they wait, one append at a time. */
 import { countBytes, toId } from "./message.ts";
 import { type LogRef, type NewMessage, type StoreCapabilities, toGeneratedId, type TopicStore } from "./store.ts";
+import { CannotOpenError, PublishOutcomeUnknown } from "./topic_errors.ts";
 
-/** The series that the batches of one publisher make: `series_id.ts` tells what it is for. */
-
-/**
- * After how many milliseconds it is not gone on with, by either clock of this machine: a store may
- * have forgotten it after twice as long. The wall clock may be set back, and `performance.now()`
- * may stand still while the machine sleeps.
- */
-const MAX_IDLE = 60_000;
-
-/** Counts what a publisher appends. */
-export class ProducerSession {
-  readonly #now: () => number;
-  #key: string | undefined;
-  #count = 0;
-  #continuedAt = 0;
-  /** The same in milliseconds of `performance.now()`. */
-  #steadyAt = 0;
-
-  /**
-   * Begins with the first batch.
-   *
-   * @param now The time in milliseconds since 1970.
-   */
-  constructor(now: () => number) {
-    this.#now = now;
-  }
-
-  /** What the next batch goes on with, and the number of its first message there. */
-  next(): { readonly session: string; readonly sequence: number } {
-    const idle = Math.max(this.#now() - this.#continuedAt, performance.now() - this.#steadyAt);
-    if (idle > MAX_IDLE) this.end();
-    this.#key ??= crypto.randomUUID();
-    return { session: this.#key, sequence: this.#count };
-  }
-
-  /** So many messages were appended, and everybody knows what became of theirs. */
-  continue(count: number): void {
-    this.#count += count;
-    this.#continuedAt = this.#now();
-    this.#steadyAt = performance.now();
-  }
-
-  /** Somebody does not know, and may ask by the message's number: so no later batch may take this one's place. */
-  end(): void {
-    this.#key = undefined;
-    this.#count = 0;
-  }
-}
-
-/** Brings the messages of one topic to its store: in the order of the calls, together where they wait, one append at a time. */
-
-/** What became of a message that was published. */
+/** The outcome of publishing a message. */
 export interface PublishResult {
   /** The id of the message, which readers resume after. */
   readonly id: string;
-  /** Whether a message was published with this publisher's id before: there is only that one, and `id` is its. */
+  /** Whether a message with this publisher's id was published before. It is the only one, and `id` is its id. */
   readonly duplicate: boolean;
 }
 
-/** The most bytes that wait for a store, so that one that hangs does not fill the memory. */
-const MAX_WAITING_BYTES = 64 * 1024 * 1024;
-/** What a message that waits takes beside its texts, rounded up: itself, its promise, and what listens to its signal. */
-const WAITING_OVERHEAD = 512;
-/** How long a store that is away is waited for, in milliseconds: stores try what they are asked for as long. */
+/** The most bytes that wait for a store, so that a store that hangs does not fill the memory. */
+const MAX_QUEUED_BYTES = 64 * 1024 * 1024;
+/** What a queued message takes besides its texts, rounded up: its objects, its promise and its signal's listener. */
+const QUEUE_OVERHEAD = 512;
+/** How long a store is waited for, in milliseconds. Stores retry for as long. */
 export const STORE_TIMEOUT = 30_000;
+/**
+ * How long a producer session may be idle, in milliseconds, by either clock of this machine: the wall clock may be set
+ * back, and `performance.now()` may stop while the machine sleeps. A store may forget a session after twice as long.
+ */
+const MAX_SESSION_IDLE = 60_000;
 
-/** What a queue needs. */
+/** What a publisher needs. */
 export interface PublisherOptions {
   /** Gives the store. */
   readonly store: () => TopicStore;
-  /** Where messages go. */
+  /** The log to append to. */
   readonly log: LogRef;
-  /** What has to be waited for before that is appended which is published now; never for less than before. */
+  /** What must settle before a message that is published now is appended. */
   readonly ready: () => Promise<void> | undefined;
   /** The time in milliseconds since 1970. */
   readonly now: () => number;
 }
 
-/** The queue of one topic. */
+/** The publishing queue of one topic. */
 export class Publisher {
   readonly #store: () => TopicStore;
   readonly #log: LogRef;
   readonly #ready: () => Promise<void> | undefined;
   readonly #queue = new Set<PendingMessage>();
-  #waitingBytes = 0;
-  #newest: string | undefined;
   readonly #session: ProducerSession;
+  #queuedBytes = 0;
+  #newestId: string | undefined;
   #draining: Promise<void> | undefined;
-  /** Fails what the queue waits for at present. */
-  #leave: (cause: unknown) => void = () => {};
+  /** Rejects what the queue waits for at present. */
+  #stopWaiting: (cause: unknown) => void = () => {};
 
   /** Makes an empty queue. */
   constructor({ store, log, ready, now }: PublisherOptions) {
@@ -102,135 +57,135 @@ export class Publisher {
   }
 
   /** The id of the message that was stored last. */
-  get newest(): string | undefined {
-    return this.#newest;
+  get newestId(): string | undefined {
+    return this.#newestId;
   }
 
-  /** Whether nothing waits to be stored. */
+  /** Whether no message waits to be stored. */
   get isIdle(): boolean {
     return this.#draining === undefined;
   }
 
-  /** Resolves when nothing waits to be stored. */
+  /** Resolves when no message waits to be stored. */
   async drained(): Promise<void> {
     await this.#draining;
   }
 
-  /** Waits for the store no longer: whoever waits is told what is known of the message. The store may go on with what it has. */
+  /** Stops waiting for the store. All publishes in progress reject; the store may go on with a batch that it has. */
   abandon(cause: unknown): void {
-    for (const waiting of this.#queue) this.#drop(waiting, cause);
-    this.#leave(cause);
+    for (const pending of this.#queue) this.#drop(pending, cause);
+    this.#stopWaiting(cause);
   }
 
   /**
-   * Stores a message. One that waits for its turn fails with those before it where it has waited for 30 seconds by then, or else is
-   * tried for as long as they were.
+   * Stores a message. When an append fails, messages that have been queued for 30 seconds by then fail with it. Younger
+   * ones are tried.
    *
    * @param message The message.
-   * @param signal Gives up. Its reason is thrown where the message has not been sent to the store.
-   * @throws {RangeError} When it is larger than the store takes.
-   * @throws {Error} When too much waits for the store already, or when it was not sent, since the store has not answered for 30
-   * seconds: nothing is stored.
+   * @param signal Abandons the publish. Its reason is thrown if the message was not sent to the store.
+   * @throws {RangeError} When the message is larger than the store takes.
+   * @throws {Error} When too much is queued already, or when the message was not sent because the store has not
+   * answered for 30 seconds: nothing is stored.
    * @throws {CannotOpenError} When the store cannot be opened.
-   * @throws {PublishOutcomeUnknown} When it was sent, and then given up or not answered.
+   * @throws {PublishOutcomeUnknown} When the message was sent, and then abandoned or not answered.
    */
   publish(message: NewMessage, signal?: AbortSignal): Promise<PublishResult> {
     signal?.throwIfAborted();
-    this.#checkRoom(message);
-    const waiting = new PendingMessage(message, signal, this.#log.name, () => this.#remove(waiting));
-    waiting.hold(this.#ready());
-    this.#queue.add(waiting);
-    this.#waitingBytes += roomOf(message);
+    this.#checkSize(message);
+    const pending = new PendingMessage(message, signal, this.#log.name, () => this.#dequeue(pending));
+    pending.waitFor(this.#ready());
+    this.#queue.add(pending);
+    this.#queuedBytes += queuedBytesOf(message);
     this.#draining ??= this.#drain();
-    return waiting.result;
+    return pending.result;
   }
 
   async #drain(): Promise<void> {
-    // Those who publish at the same moment share an append.
+    // Messages that are published at the same moment share an append.
     await Promise.resolve();
     for (;;) {
       const [first] = this.#queue;
       if (!first) break;
-      // Not for what those wait that come after it: there might be no end of them.
-      if (first.held) await this.#wait(first.held).catch(() => {});
+      // Only what the first one waits for: later messages could prolong this wait without end.
+      if (first.blocker) await this.#wait(first.blocker).catch(() => {});
       const batch = this.#takeBatch(this.#store().capabilities);
       if (batch.length > 0) await this.#append(batch);
     }
-    // At the same moment as the queue was found empty: whoever publishes now drains it anew.
+    // No await since the queue was found empty: the next publish starts another drain.
     this.#draining = undefined;
   }
 
   async #append(batch: readonly PendingMessage[]): Promise<void> {
-    const abandoned = batch.some(({ canLeave }) => canLeave) ? new AbortController() : undefined;
-    const onLeave = () => {
-      if (batch.every(({ hasLeft }) => hasLeft)) abandoned!.abort();
+    const controller = batch.some(({ isAbortable }) => isAbortable) ? new AbortController() : undefined;
+    const onAbort = () => {
+      if (batch.every(({ isAborted }) => isAborted)) controller!.abort();
     };
     const { session, sequence } = this.#session.next();
-    for (const [index, waiting] of batch.entries()) waiting.send(toGeneratedId(session, sequence + index), onLeave);
+    for (const [index, pending] of batch.entries()) pending.markSent(toGeneratedId(session, sequence + index), onAbort);
     const messages = batch.map(({ message }) => message);
     try {
-      const options = { session, sequence, signal: abandoned?.signal };
+      const options = { session, sequence, signal: controller?.signal };
       const { incarnation, outcomes } = await this.#wait(this.#store().append(this.#log, messages, options));
       for (const [index, { cursor, duplicate }] of outcomes.entries()) {
         const id = toId(incarnation, cursor);
-        if (!duplicate) this.#newest = id;
+        if (!duplicate) this.#newestId = id;
         batch[index]!.resolve({ id, duplicate });
       }
-      if (batch.some(({ hasLeft }) => hasLeft)) this.#session.end();
-      else this.#session.continue(batch.length);
+      if (batch.some(({ isAborted }) => isAborted)) this.#session.end();
+      else this.#session.advance(batch.length);
     } catch (error) {
       this.#session.end();
-      abandoned?.abort(error);
-      for (const waiting of batch) waiting.fail(error);
-      this.#failLate(error);
+      controller?.abort(error);
+      for (const pending of batch) pending.fail(error);
+      this.#failOverdue(error);
     }
   }
 
-  /** Waits for something, but no longer than until the queue is given up. */
+  /** Waits for a promise until the queue is abandoned. */
   #wait<Result>(promise: Promise<Result>): Promise<Result> {
     const { promise: result, resolve, reject } = Promise.withResolvers<Result>();
-    this.#leave = reject;
+    this.#stopWaiting = reject;
     promise.then(resolve, reject);
     return result;
   }
 
-  /** Fails what has waited for as long as a store is tried again: each batch would be tried for that long by itself. */
-  #failLate(cause: unknown): void {
+  /** Fails what has been queued for too long. Without this, each batch would wait for the timeout once more. */
+  #failOverdue(cause: unknown): void {
     const latest = performance.now() - STORE_TIMEOUT;
-    for (const waiting of this.#queue) {
-      // They are in the order in which they came.
-      if (waiting.begin > latest) return;
-      this.#drop(waiting, cause);
+    for (const pending of this.#queue) {
+      // The queue is in the order of the calls.
+      if (pending.begin > latest) return;
+      this.#drop(pending, cause);
     }
   }
 
-  #drop(waiting: PendingMessage, cause: unknown): void {
-    this.#remove(waiting);
-    waiting.fail(cause);
+  #drop(pending: PendingMessage, cause: unknown): void {
+    this.#dequeue(pending);
+    pending.fail(cause);
   }
 
   #takeBatch({ maxBatchMessages, maxBatchIds, maxBatchBytes }: StoreCapabilities): readonly PendingMessage[] {
     const batch: PendingMessage[] = [];
-    let bytes = 0;
+    let batchBytes = 0;
     let ids = 0;
-    for (const waiting of this.#queue) {
-      if (waiting.held) break;
-      const { id, type, bytes: size } = waiting.message;
-      bytes += size + countBytes(type ?? "");
+    for (const pending of this.#queue) {
+      if (pending.blocker) break;
+      const { id, type, bytes } = pending.message;
+      batchBytes += bytes + countBytes(type ?? "");
       if (id !== undefined) ids++;
-      const isFull = batch.length === maxBatchMessages || ids > maxBatchIds || bytes > maxBatchBytes;
+      const isFull = batch.length === maxBatchMessages || ids > maxBatchIds || batchBytes > maxBatchBytes;
       if (batch.length > 0 && isFull) break;
-      batch.push(waiting);
-      this.#remove(waiting);
+      batch.push(pending);
+      this.#dequeue(pending);
     }
     return batch;
   }
 
-  #remove(waiting: PendingMessage): void {
-    if (this.#queue.delete(waiting)) this.#waitingBytes -= roomOf(waiting.message);
+  #dequeue(pending: PendingMessage): void {
+    if (this.#queue.delete(pending)) this.#queuedBytes -= queuedBytesOf(pending.message);
   }
 
-  #checkRoom(message: NewMessage): void {
+  #checkSize(message: NewMessage): void {
     const { bytes } = message;
     const { maxMessageBytes } = this.#store().capabilities;
     const action = `Cannot publish to the topic "${this.#log.name}"`;
@@ -239,87 +194,121 @@ export class Publisher {
         `${action}: the message has ${bytes} bytes of JSON and may have ${maxMessageBytes}, keep its data elsewhere and publish where`,
       );
     }
-    if (this.#waitingBytes + roomOf(message) > MAX_WAITING_BYTES) {
-      throw new Error(`${action}: ${this.#waitingBytes} bytes wait to be stored already, publish more slowly`);
+    if (this.#queuedBytes + queuedBytesOf(message) > MAX_QUEUED_BYTES) {
+      throw new Error(`${action}: ${this.#queuedBytes} bytes wait to be stored already, publish more slowly`);
     }
   }
 }
 
-function roomOf({ id = "", type = "", bytes }: NewMessage): number {
-  return WAITING_OVERHEAD + id.length + type.length + bytes;
+function queuedBytesOf({ id = "", type = "", bytes }: NewMessage): number {
+  return QUEUE_OVERHEAD + id.length + type.length + bytes;
 }
 
-/** A message on its way to the store, and its publisher, who may leave before there is an answer. */
+/** A message on its way to the store. Its publisher may abort before the store has answered. */
 class PendingMessage {
   readonly message: NewMessage;
   readonly #signal: AbortSignal | undefined;
   readonly #topic: string;
   readonly #answer: PromiseWithResolvers<PublishResult> = Promise.withResolvers();
-  #onLeave: () => void;
-  /** What to publish it again with; undefined until it is sent to the store. */
+  #onAbort: () => void;
+  /** The id to publish the message with again; undefined until the message is sent to the store. */
   #sentId: string | undefined;
-  hasLeft = false;
+  isAborted = false;
   /** When it was published, in milliseconds of `performance.now()`. */
   readonly begin: number = performance.now();
-  /** What has to be waited for before it is sent; undefined when that is over. */
-  held: Promise<void> | undefined;
+  /** What must settle before the message is sent; undefined as soon as it has. */
+  blocker: Promise<void> | undefined;
 
-  constructor(message: NewMessage, signal: AbortSignal | undefined, topic: string, onLeave: () => void) {
+  constructor(message: NewMessage, signal: AbortSignal | undefined, topic: string, onAbort: () => void) {
     this.message = message;
     this.#signal = signal;
     this.#topic = topic;
-    this.#onLeave = onLeave;
-    signal?.addEventListener("abort", this.#leave);
+    this.#onAbort = onAbort;
+    signal?.addEventListener("abort", this.#abort);
   }
 
   get result(): Promise<PublishResult> {
     return this.#answer.promise;
   }
 
-  get canLeave(): boolean {
+  get isAbortable(): boolean {
     return this.#signal !== undefined;
   }
 
-  /** It is not sent before something has been waited for, if anything. */
-  hold(ready: Promise<void> | undefined): void {
-    this.held = ready?.then(() => this.held = undefined);
+  waitFor(blocker: Promise<void> | undefined): void {
+    this.blocker = blocker?.then(() => this.blocker = undefined);
   }
 
-  /** From now on it may be stored, whatever the publisher does. */
-  send(batchId: string, onLeave: () => void): void {
-    this.#sentId = this.message.id ?? batchId;
-    this.#onLeave = onLeave;
+  /** From now on the message may be stored, even if its publisher aborts. */
+  markSent(generatedId: string, onAbort: () => void): void {
+    this.#sentId = this.message.id ?? generatedId;
+    this.#onAbort = onAbort;
   }
 
   resolve(result: PublishResult): void {
-    this.#signal?.removeEventListener("abort", this.#leave);
+    this.#signal?.removeEventListener("abort", this.#abort);
     this.#answer.resolve(result);
   }
 
-  /** Ends it without an answer of the store. */
+  /** Rejects the publish: the store has not answered. */
   fail(cause: unknown): void {
-    this.#end(cause instanceof CannotOpenError ? cause : this.#unknown(cause) ?? this.#notSent(cause));
+    this.#reject(cause instanceof CannotOpenError ? cause : this.#toUnknown(cause) ?? this.#toNotSent(cause));
   }
 
-  readonly #leave = (): void => {
-    this.hasLeft = true;
+  readonly #abort = (): void => {
+    this.isAborted = true;
     const reason = this.#signal?.reason;
-    this.#end(this.#unknown(reason) ?? reason);
-    this.#onLeave();
+    this.#reject(this.#toUnknown(reason) ?? reason);
+    this.#onAbort();
   };
 
-  #end(error: unknown): void {
-    this.#signal?.removeEventListener("abort", this.#leave);
+  #reject(error: unknown): void {
+    this.#signal?.removeEventListener("abort", this.#abort);
     this.#answer.reject(error);
   }
 
-  #unknown(cause: unknown): PublishOutcomeUnknown | undefined {
+  #toUnknown(cause: unknown): PublishOutcomeUnknown | undefined {
     const id = this.#sentId;
     return id === undefined ? undefined : new PublishOutcomeUnknown(this.#topic, id, cause);
   }
 
-  #notSent(cause: unknown): Error {
+  #toNotSent(cause: unknown): Error {
     const message = `Cannot publish to the topic "${this.#topic}": the store did not answer in time, nothing is stored`;
     return new Error(message, { cause });
+  }
+}
+
+/** Numbers the messages of one publisher: see `AppendOptions`. */
+class ProducerSession {
+  readonly #now: () => number;
+  #id: string | undefined;
+  #sequence = 0;
+  #advancedAt = 0;
+  /** The same moment in milliseconds of `performance.now()`. */
+  #steadyAdvancedAt = 0;
+
+  constructor(now: () => number) {
+    this.#now = now;
+  }
+
+  /** The session of the next batch, and the sequence number of its first message. */
+  next(): { readonly session: string; readonly sequence: number } {
+    const idle = Math.max(this.#now() - this.#advancedAt, performance.now() - this.#steadyAdvancedAt);
+    if (idle > MAX_SESSION_IDLE) this.end();
+    this.#id ??= crypto.randomUUID();
+    return { session: this.#id, sequence: this.#sequence };
+  }
+
+  /** Notes an append of so many messages whose outcomes are all known. */
+  advance(count: number): void {
+    this.#sequence += count;
+    this.#advancedAt = this.#now();
+    this.#steadyAdvancedAt = performance.now();
+  }
+
+  /** After an unknown outcome: a publisher may ask by a sequence number, which must not be used again. */
+  end(): void {
+    this.#id = undefined;
+    this.#sequence = 0;
   }
 }

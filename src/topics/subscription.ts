@@ -1,21 +1,37 @@
-/** The reader of a topic as applications use it. */
+/** A subscription to a topic, as applications use it. */
 import { isId, type TopicEntry } from "./message.ts";
-import type { Batch, BatchReceiver, SubscriptionReader } from "./subscription_reader.ts";
+import type { Batch, SubscriptionReader } from "./subscription_reader.ts";
 
-let request: (subscription: Subscription, receiver: BatchReceiver<unknown>) => void;
-let readerOf: (subscription: Subscription) => SubscriptionReader<unknown>;
-
-/** A batch that `next()` gives piece by piece. */
-interface BegunBatch<Data> {
-  readonly batch: Batch<Data>;
-  given: number;
+/** Where a subscription begins, and what ends it. */
+export interface SubscribeOptions {
+  /** The id of the message to go on after. The messages after it that are kept come first. It takes precedence over `from`. */
+  after?: string;
+  /**
+   * Where to begin: with the messages to come, the oldest that is kept, or the first of a time by the clock of the
+   * store.
+   *
+   * @default {"now"}
+   */
+  from?: "now" | "earliest" | Date;
+  /** Closes the subscription when it is aborted. */
+  signal?: AbortSignal;
 }
 
+/** A batch of which `next()` has returned the first entries. */
+interface PartialBatch<Data> {
+  readonly batch: Batch<Data>;
+  /** How many entries were returned. */
+  count: number;
+}
+
+let getReader: (subscription: Subscription) => SubscriptionReader<unknown>;
+
 /**
- * A reader of a topic, live from the moment it was made. It is an async iterable of messages and, where some are missing, of a gap.
+ * A subscription to a topic, live from the moment when it was made. It is an async iterable of messages, and of gaps
+ * where messages are missing.
  *
- * It is pulled: nothing is read for it before it asks, and one that does not ask costs no more than its place. When it asks again
- * it gets what has come since, or is told that some of it is no longer kept.
+ * Nothing is read before the subscription asks for it: one that does not ask costs only the memory of its position. When
+ * it asks again, it gets what has come in the meantime, or a gap if some of that is no longer kept.
  *
  * @example Reading with a loop
  * ```ts
@@ -38,21 +54,15 @@ export class Subscription<Data = unknown> implements AsyncIterableIterator<Topic
   /** The topic that is read. */
   readonly topic: { readonly name: string };
   readonly #reader: SubscriptionReader<Data>;
-  #hasBegun = false;
   #entries: AsyncGenerator<TopicEntry<Data>, void, void> | undefined;
-  /** A batch of which `next()` has given a part. */
-  #begun: BegunBatch<Data> | undefined;
+  #partial: PartialBatch<Data> | undefined;
 
   static {
-    request = (subscription, receiver) => {
-      subscription.#hasBegun = true;
-      subscription.#reader.request(receiver);
-    };
-    readerOf = (subscription) => subscription.#reader;
+    getReader = (subscription) => subscription.#reader;
   }
 
   /**
-   * Wraps a reader; the topic does it.
+   * Use `topic.subscribe()`.
    *
    * @ignore
    */
@@ -69,7 +79,7 @@ export class Subscription<Data = unknown> implements AsyncIterableIterator<Topic
    * @throws {TypeError} When reading has begun.
    */
   resumeAfter(id: string): void {
-    if (this.#hasBegun) {
+    if (this.#reader.hasBegun) {
       throw new TypeError(`Cannot resume the subscription to "${this.topic.name}": reading has begun`);
     }
     checkId(id);
@@ -77,20 +87,20 @@ export class Subscription<Data = unknown> implements AsyncIterableIterator<Topic
   }
 
   /**
-   * The id to resume from: that of the last message that was read; before there was one, of the place where reading begins. It
-   * waits until that is known. Undefined where the subscription was closed before.
+   * The id to resume from: that of the last message that was read, and before the first one, the position where reading
+   * begins, as soon as it is known. Undefined if the subscription was closed before that.
    *
    * @throws {Error} When the store could not be read.
    */
   async cursor(): Promise<string | undefined> {
-    const { batch, given = 0 } = this.#begun ?? {};
-    const last = batch?.[given - 1];
-    return last && !("gap" in last) ? last.id : await this.#reader.place();
+    const { batch, count = 0 } = this.#partial ?? {};
+    const last = batch?.[count - 1];
+    return last && !("gap" in last) ? last.id : await this.#reader.position();
   }
 
   /**
-   * All that waits for this reader, up to a bound, oldest first; it waits until there is something. Readers at the same place get
-   * the very same list. A gap comes alone.
+   * All entries that wait for this subscription, up to a bound, oldest first, as soon as there is one. Subscriptions at
+   * the same position get the same list. A gap comes alone.
    *
    * @returns Undefined when the subscription is closed.
    * @throws {TypeError} When another read is waiting.
@@ -102,7 +112,7 @@ export class Subscription<Data = unknown> implements AsyncIterableIterator<Topic
   }
 
   /**
-   * The next message or gap; it waits until there is one.
+   * The next message or gap, as soon as there is one.
    *
    * @throws {Error} When the store cannot be opened, or has not answered for 30 seconds: the subscription has ended.
    */
@@ -123,7 +133,7 @@ export class Subscription<Data = unknown> implements AsyncIterableIterator<Topic
     return this.#entries.return();
   }
 
-  /** The subscription itself: there is one place, whoever reads. */
+  /** The subscription itself: all its iterators share one position. */
   [Symbol.asyncIterator](): this {
     return this;
   }
@@ -134,56 +144,39 @@ export class Subscription<Data = unknown> implements AsyncIterableIterator<Topic
   }
 
   async *#iterate(): AsyncGenerator<TopicEntry<Data>, void, void> {
-    for (let begun = await this.#begin(); begun; begun = await this.#begin()) {
-      // Its first entry was on its way before anyone closed the subscription: the place is behind it.
-      yield begun.batch[0]!;
-      // Whoever asks for a batch in between gets the rest of this one.
-      while (this.#begun === begun && begun.given < begun.batch.length) {
+    for (let partial = await this.#readPartial(); partial; partial = await this.#readPartial()) {
+      // The position is behind this entry already. So it is given even if the subscription was closed meanwhile.
+      yield partial.batch[0]!;
+      // A call of nextBatch() in between takes the rest of this batch.
+      while (this.#partial === partial && partial.count < partial.batch.length) {
         if (this.#reader.isClosed) return;
-        yield begun.batch[begun.given++]!;
+        yield partial.batch[partial.count++]!;
       }
     }
   }
 
-  /** Reads a batch for `next()`. It is noted when it comes: before its promise is seen to, others may ask for the rest, or close. */
-  #begin(): Promise<BegunBatch<Data> | undefined> {
-    return this.#read((batch) => this.#begun = batch && { batch, given: 1 });
+  /** Reads a batch for `next()`. It is noted when it arrives: others may ask for its rest before the promise resolves. */
+  #readPartial(): Promise<PartialBatch<Data> | undefined> {
+    return this.#read((batch) => this.#partial = batch && { batch, count: 1 });
   }
 
-  /** Reads a batch, and makes something of it at the moment when it comes. */
   #read<Result>(toResult: (batch: Batch<Data> | undefined) => Result): Promise<Result> {
-    this.#hasBegun = true;
     if (!this.#reader.isReading) return this.#reader.read(toResult);
     const message = `Cannot read the subscription to "${this.topic.name}": another read is waiting`;
     return Promise.reject(new TypeError(message));
   }
 
   #takeRest(): Batch<Data> | undefined {
-    if (!this.#begun || this.#reader.isClosed) return undefined;
-    const { batch, given } = this.#begun;
-    this.#begun = undefined;
-    return given < batch.length ? batch.slice(given) : undefined;
+    if (!this.#partial || this.#reader.isClosed) return undefined;
+    const { batch, count } = this.#partial;
+    this.#partial = undefined;
+    return count < batch.length ? batch.slice(count) : undefined;
   }
 }
 
-/** Requests the next batch like {@linkcode Subscription.nextBatch}, without a promise. Nobody else may read the subscription. */
-export function requestBatch(subscription: Subscription, receiver: BatchReceiver<unknown>): void {
-  request(subscription, receiver);
-}
-
-/** Cancels what {@linkcode requestBatch} requested, if that waits at the end of the topic. False where it does not. */
-export function cancelRequest(subscription: Subscription): boolean {
-  return readerOf(subscription).cancelRequest();
-}
-
-/** What {@linkcode Subscription.cursor} resolves to, where that is known now and nothing is read with `next()`. */
-export function currentCursor(subscription: Subscription): string | undefined {
-  return readerOf(subscription).currentPlace;
-}
-
-/** The time of the last broadcast to a subscription that waits for one, in milliseconds of `performance.now()`. */
-export function lastBroadcastAt(subscription: Subscription): number | undefined {
-  return readerOf(subscription).lastBroadcastAt;
+/** The reader of a subscription that nothing else reads, for a receiver that takes batches without promises. */
+export function readerOf(subscription: Subscription): SubscriptionReader<unknown> {
+  return getReader(subscription);
 }
 
 /**

@@ -1,17 +1,17 @@
-/** One place in a topic, from which somebody reads on: at the tail where it can be, from the log where it is behind. */
-import type { TopicBounds } from "./topic_log.ts";
-import { type GapReason, isSameIncarnation, type TopicEntry, type TopicMessage } from "./message.ts";
+/** One position in a topic, from which a subscription reads on: from recent messages, or from the log if it is behind. */
 import type { Broadcaster, LiveReader, LogFollower } from "./log_follower.ts";
+import { type GapReason, isSameIncarnation, type TopicEntry, type TopicMessage } from "./message.ts";
+import type { TopicBounds } from "./topic_log.ts";
 
-/** What is read at once: messages, oldest first, or a gap alone. */
+/** What one read gives: messages, oldest first, or a gap alone. */
 export type Batch<Data> = readonly TopicEntry<Data>[];
 
 /** Where a reader begins, and what ends it. */
-export interface ReaderStart {
+export interface ReaderOptions {
   /** The id to begin after. */
-  readonly place: string | Promise<string>;
-  /** Whether the id came from the log itself, and not from a client. */
-  readonly isOwn: boolean;
+  readonly position: string | Promise<string>;
+  /** Whether the id comes from the log itself, and not from a client. */
+  readonly isTrusted: boolean;
   /** Closes the reader. */
   readonly signal: AbortSignal | undefined;
 }
@@ -26,99 +26,106 @@ export interface BatchReceiver<Data> {
   receive(batch: Batch<Data> | undefined): boolean;
   /** The log cannot be read any more. */
   fail(error: unknown): void;
-  /** At the end of the topic this gets the batches in place of `receive`, for many receivers at once. */
+  /** At the end of the topic, this gets the batches in place of `receive`, for many receivers at once. */
   readonly broadcaster?: Broadcaster | undefined;
-  /** What the broadcaster knows this receiver by. */
+  /** Identifies this receiver to the broadcaster. */
   readonly subscriber?: unknown;
 }
 
-/** A batch that was found in the log, and the place after it. */
-interface Found<Data> {
+/** A batch, and the position after it. */
+interface PositionedBatch<Data> {
   readonly batch: Batch<Data>;
-  readonly place: string;
+  readonly position: string;
 }
 
-/** Reads on from a place. It holds no messages but those that are being read. */
+/** Reads on from a position. It holds no messages but those that it is reading. */
 export class SubscriptionReader<Data> implements LiveReader {
-  readonly #tail: LogFollower<Data>;
+  readonly #follower: LogFollower<Data>;
   readonly #signal: AbortSignal | undefined;
   readonly #close = (): void => this.close();
-  #place: string | Promise<string>;
-  /** Whether it waits at the end of the tail, where its place moves without being noted. */
+  #position: string | Promise<string>;
+  /** Whether a broadcaster serves it at the end. Then its position is the end of the follower. */
   #isAtEnd = false;
-  /** Whether the place is known to be one of the log. */
-  #isCertain: boolean;
-  #lossReason: GapReason;
-  /** Who waits for a batch. */
-  #request: BatchReceiver<Data> | undefined;
-  #found: Found<Data>[] = [];
-  /** How it ended: what every read gives from then on. */
-  #end: Promise<undefined> | undefined;
+  /** Whether the position is known to be one of the log. */
+  #isVerified: boolean;
+  #gapReason: GapReason;
+  #hasBegun = false;
+  #receiver: BatchReceiver<Data> | undefined;
+  /** What was read from the log for the next requests. */
+  #fetched: PositionedBatch<Data>[] = [];
+  /** The outcome of every read after the reader has ended. */
+  #outcome: Promise<undefined> | undefined;
+  /** Resolves when the reader ends, for those who wait for its position. */
   #ended: PromiseWithResolvers<undefined> | undefined;
 
   /** Begins to read. */
-  constructor(tail: LogFollower<Data>, { place, isOwn, signal }: ReaderStart) {
-    this.#tail = tail;
-    this.#place = place;
-    this.#isCertain = isOwn;
-    this.#lossReason = isOwn ? "slow" : "retention";
+  constructor(follower: LogFollower<Data>, { position, isTrusted, signal }: ReaderOptions) {
+    this.#follower = follower;
+    this.#position = position;
+    this.#isVerified = isTrusted;
+    this.#gapReason = isTrusted ? "slow" : "retention";
     this.#signal = signal;
-    tail.add(this);
-    if (typeof place !== "string") place.catch((error) => this.fail(error));
+    follower.add(this);
+    if (typeof position !== "string") position.catch((error) => this.fail(error));
     if (signal?.aborted) this.close();
     else signal?.addEventListener("abort", this.#close);
   }
 
-  /** Whether a read waits. */
+  /** Whether a batch was ever requested. */
+  get hasBegun(): boolean {
+    return this.#hasBegun;
+  }
+
+  /** Whether a request waits for its batch. */
   get isReading(): boolean {
-    return this.#request !== undefined;
+    return this.#receiver !== undefined;
   }
 
-  /** Whether nothing more is read. */
+  /** Whether the reader has ended. */
   get isClosed(): boolean {
-    return this.#end !== undefined;
+    return this.#outcome !== undefined;
   }
 
-  /** The place after what was read last, where it is known now. */
-  get currentPlace(): string | undefined {
-    if (this.#isAtEnd) return this.#tail.end;
-    return typeof this.#place === "string" ? this.#place : undefined;
+  /** The position after the last batch; undefined while it is not known. */
+  get currentPosition(): string | undefined {
+    if (this.#isAtEnd) return this.#follower.end;
+    return typeof this.#position === "string" ? this.#position : undefined;
   }
 
-  /** The time of the last broadcast, in milliseconds of `performance.now()`. Undefined unless it waits at the end. */
+  /** The time of the last broadcast, in milliseconds of `performance.now()`; undefined unless it waits for one. */
   get lastBroadcastAt(): number | undefined {
-    return this.#isAtEnd ? this.#tail.lastBroadcastAt : undefined;
+    return this.#isAtEnd ? this.#follower.lastBroadcastAt : undefined;
   }
 
   /** Goes on after an id that a client gave. */
   resumeAfter(id: string): void {
-    this.#place = id;
-    this.#isCertain = false;
-    this.#lossReason = "retention";
+    this.#position = id;
+    this.#isVerified = false;
+    this.#gapReason = "retention";
   }
 
   /**
-   * The place after what was read last, as soon as it is known. Undefined where the reader was closed before; it fails where the log
-   * could not be read.
+   * The position after the last batch, as soon as it is known. Undefined if the reader was closed before that; it
+   * rejects if the log could not be read.
    */
-  async place(): Promise<string | undefined> {
-    if (this.#isAtEnd) return this.#tail.end;
-    while (typeof this.#place !== "string") {
-      if (this.#end) return await this.#end;
-      const pending = this.#place;
+  async position(): Promise<string | undefined> {
+    if (this.#isAtEnd) return this.#follower.end;
+    while (typeof this.#position !== "string") {
+      if (this.#outcome) return await this.#outcome;
+      const pending = this.#position;
       this.#ended ??= Promise.withResolvers();
-      const place = await Promise.race([pending, this.#ended.promise]);
-      if (place === undefined) return undefined;
-      // Unless it was told to resume elsewhere meanwhile.
-      if (this.#place === pending) this.#place = place;
+      const position = await Promise.race([pending, this.#ended.promise]);
+      if (position === undefined) return undefined;
+      // resumeAfter() may have set another position in the meantime.
+      if (this.#position === pending) this.#position = position;
     }
-    return this.#place;
+    return this.#position;
   }
 
   /**
-   * What is made of what comes next, as soon as there is something. One read at a time.
+   * Reads the next batch as soon as there is one. Only one read or request may wait at a time.
    *
-   * @param toResult Called at the moment when it comes; with undefined when the reader is closed.
+   * @param toResult Called at the moment when the batch arrives; with undefined when the reader is closed.
    */
   read<Result>(toResult: (batch: Batch<Data> | undefined) => Result): Promise<Result> {
     return new Promise((resolve, fail) => {
@@ -130,131 +137,139 @@ export class SubscriptionReader<Data> implements LiveReader {
     });
   }
 
-  /** The same for a receiver, which can be called at once: with many readers, a promise for each batch can be measured. */
+  /** Reads like `read`, without a promise: with many readers, the cost of one for each batch can be measured. */
   request(receiver: BatchReceiver<Data>): void {
-    if (this.#end) return giveEnd(receiver, this.#end);
-    this.#request = receiver;
+    this.#hasBegun = true;
+    if (this.#outcome) return settle(receiver, this.#outcome);
+    this.#receiver = receiver;
     this.#answer();
   }
 
-  /** Looks whether there is something for the read that waits. */
+  /** Cancels a request that waits for a broadcast. False if there is none. */
+  cancelRequest(): boolean {
+    if (!this.#isAtEnd) return false;
+    this.#leaveFollower();
+    this.#receiver = undefined;
+    return true;
+  }
+
+  /** Looks for an answer to the request that waits. */
   wake(): void {
     this.#answer();
   }
 
-  leaveEnd(place: string): void {
-    this.#place = place;
+  /** Goes on at a position that is no longer the end. */
+  leaveEnd(position: string): void {
+    this.#position = position;
     this.#isAtEnd = false;
   }
 
-  /** Cancels a request that waits at the end of the topic. False where none does. */
-  cancelRequest(): boolean {
-    if (!this.#isAtEnd) return false;
-    this.#leaveTail();
-    this.#request = undefined;
-    return true;
-  }
-
-  /** Ends reading; a read that waits gives nothing. */
+  /** Ends the reader. A read that waits gives undefined. */
   close(): void {
-    this.#endWith(Promise.resolve(undefined));
+    this.#end(Promise.resolve(undefined));
   }
 
-  /** Ends reading; every read fails. */
+  /** Ends the reader. Every read rejects. */
   fail(error: unknown): void {
-    this.#endWith(Promise.reject(error));
+    this.#end(Promise.reject(error));
   }
 
-  #endWith(end: Promise<undefined>): void {
-    // Nobody may ever read again.
-    end.catch(() => {});
-    if (this.#end) return;
-    this.#end = end;
-    if (this.#isAtEnd) this.#leaveTail();
+  #end(outcome: Promise<undefined>): void {
+    // It is no unhandled rejection if nothing is read any more.
+    outcome.catch(() => {});
+    if (this.#outcome) return;
+    this.#outcome = outcome;
+    if (this.#isAtEnd) this.#leaveFollower();
     this.#signal?.removeEventListener("abort", this.#close);
-    this.#tail.remove(this);
-    this.#ended?.resolve(end);
-    const receiver = this.#request;
-    this.#request = undefined;
-    if (receiver) giveEnd(receiver, end);
+    this.#follower.remove(this);
+    this.#ended?.resolve(outcome);
+    const receiver = this.#receiver;
+    this.#receiver = undefined;
+    if (receiver) settle(receiver, outcome);
   }
 
   #answer(): void {
-    while (this.#request) {
-      const found = this.#found.shift() ?? this.#held();
-      if (!found) return void this.#look();
-      if (found.batch.length === 0) return this.#wait(this.#request, found.place);
-      this.#place = found.place;
-      this.#lossReason = "slow";
-      if (!this.#request.receive(found.batch)) this.#request = undefined;
+    while (this.#receiver) {
+      const next = this.#fetched.shift() ?? this.#recent();
+      if (!next) return void this.#fetch();
+      if (next.batch.length === 0) return this.#wait(this.#receiver, next.position);
+      this.#position = next.position;
+      this.#gapReason = "slow";
+      if (!this.#receiver.receive(next.batch)) this.#receiver = undefined;
     }
   }
 
-  #wait({ broadcaster, subscriber }: BatchReceiver<Data>, place: string): void {
-    this.#isAtEnd = broadcaster !== undefined && this.#tail.join(this, place, broadcaster, subscriber);
-    if (this.#isAtEnd) this.#lossReason = "slow";
-    else this.#tail.wait(this);
+  #wait({ broadcaster, subscriber }: BatchReceiver<Data>, position: string): void {
+    this.#isAtEnd = broadcaster !== undefined && this.#follower.join(this, position, broadcaster, subscriber);
+    if (this.#isAtEnd) this.#gapReason = "slow";
+    else this.#follower.wait(this);
   }
 
-  #leaveTail(): void {
-    const { broadcaster, subscriber } = this.#request!;
-    this.#tail.leave(broadcaster!, subscriber);
-    this.leaveEnd(this.#tail.end!);
+  #leaveFollower(): void {
+    const { broadcaster, subscriber } = this.#receiver!;
+    this.#follower.leave(broadcaster!, subscriber);
+    this.leaveEnd(this.#follower.end!);
   }
 
-  /** What the tail holds ready. Undefined where only the log can tell what comes next. */
-  #held(): Found<Data> | undefined {
-    const place = this.#place;
-    if (typeof place !== "string") return undefined;
-    this.#isCertain ||= this.#tail.covers(place);
-    const batch = this.#isCertain ? this.#tail.after(place) : undefined;
-    return batch && { batch, place: batch.at(-1)?.id ?? place };
+  /** The next batch, if recent messages have it. Undefined if it has to be read from the log. */
+  #recent(): PositionedBatch<Data> | undefined {
+    const position = this.#position;
+    if (typeof position !== "string") return undefined;
+    this.#isVerified ||= this.#follower.covers(position);
+    const batch = this.#isVerified ? this.#follower.after(position) : undefined;
+    return batch && { batch, position: batch.at(-1)?.id ?? position };
   }
 
-  async #look(): Promise<void> {
+  async #fetch(): Promise<void> {
     try {
-      const place = await this.place();
-      await this.#tail.opened;
-      // Once both are known, the tail may hold what comes after the place: the very list that all others get.
-      if (place !== undefined && !this.#held()) this.#found = await this.#find(place);
+      const position = await this.position();
+      await this.#follower.opened;
+      // Now that both are known, recent messages may have the batch: the same list that all others get.
+      if (position !== undefined && !this.#recent()) this.#fetched = await this.#readLog(position);
     } catch (error) {
       this.fail(error);
     }
     this.#answer();
   }
 
-  /** Finds in the log what comes after a place. */
-  async #find(place: string): Promise<Found<Data>[]> {
-    const slice = await this.#tail.read(place);
-    const reason = lossBetween(place, slice, this.#lossReason);
-    this.#isCertain = true;
-    if (reason === undefined) return slice.messages.length > 0 ? [toFound(slice.messages)] : [];
-    const oldest = await this.#tail.read(slice.lowWatermark);
+  /** Reads what follows a position from the log: the next batch, or a gap and the batch after it. */
+  async #readLog(position: string): Promise<PositionedBatch<Data>[]> {
+    const slice = await this.#follower.read(position);
+    const reason = gapReasonOf(position, slice, this.#gapReason);
+    this.#isVerified = true;
+    if (reason === undefined) return slice.messages.length > 0 ? [toPositioned(slice.messages)] : [];
+    const oldest = await this.#follower.read(slice.lowWatermark);
     const { lowWatermark, messages } = oldest;
-    // What is too old, and not removed yet, the store tells but those who come across it.
-    const start = isSameIncarnation(lowWatermark, slice.lowWatermark) && lowWatermark < slice.lowWatermark
-      ? slice.lowWatermark
-      : lowWatermark;
-    const gap = { reason: lossBetween(place, oldest, reason) ?? reason, from: place, oldest: messages[0]?.id ?? null };
-    // The messages are taken along, whatever is removed meanwhile: a reader who is slower than that gets some all the same.
-    return [{ batch: [{ gap }], place: start }, ...messages.length > 0 ? [toFound(messages)] : []];
+    // A store may learn only by a read beyond the low watermark that some messages are too old.
+    const isBefore = isSameIncarnation(lowWatermark, slice.lowWatermark) && lowWatermark < slice.lowWatermark;
+    const gap = {
+      reason: gapReasonOf(position, oldest, reason) ?? reason,
+      from: position,
+      oldest: messages[0]?.id ?? null,
+    };
+    // The messages are kept with the gap. A reader that is slower than retention still gets some messages so.
+    return [
+      { batch: [{ gap }], position: isBefore ? slice.lowWatermark : lowWatermark },
+      ...messages.length > 0 ? [toPositioned(messages)] : [],
+    ];
   }
 }
 
-function giveEnd<Data>(receiver: BatchReceiver<Data>, end: Promise<undefined>): void {
-  end.then((batch) => receiver.receive(batch), (error) => receiver.fail(error));
+function settle<Data>(receiver: BatchReceiver<Data>, outcome: Promise<undefined>): void {
+  outcome.then((batch) => receiver.receive(batch), (error) => receiver.fail(error));
 }
 
-function toFound<Data>(batch: readonly TopicMessage<Data>[]): Found<Data> {
-  return { batch, place: batch.at(-1)!.id };
+function toPositioned<Data>(batch: readonly TopicMessage<Data>[]): PositionedBatch<Data> {
+  return { batch, position: batch.at(-1)!.id };
 }
 
-/** Why messages are missing between a place and what was read after it, if some are. */
-function lossBetween(
-  place: string,
+/** Why messages are missing between a position and what was read after it; undefined if none are. */
+function gapReasonOf(
+  position: string,
   { lowWatermark, highWatermark }: TopicBounds,
   reason: GapReason,
 ): GapReason | undefined {
-  if (!isSameIncarnation(place, highWatermark)) return "epoch";
-  return place > highWatermark ? "ahead" : place < lowWatermark ? reason : undefined;
+  if (!isSameIncarnation(position, highWatermark)) return "epoch";
+  if (position > highWatermark) return "ahead";
+  return position < lowWatermark ? reason : undefined;
 }

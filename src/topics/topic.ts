@@ -1,46 +1,46 @@
 /** A topic as applications use it. */
 import { checkOptions, type OptionNames } from "../options.ts";
-import { type Dataset, toIssue } from "../schema/schema.ts";
 import { toValidator, type Validator } from "../schema/check.ts";
-import type { SubscribeOptions, TopicRuntime } from "./topic_runtime.ts";
+import { type Dataset, toIssue } from "../schema/schema.ts";
 import { countBytes, encodeData } from "./message.ts";
-import { InvalidMessageError } from "./topic_errors.ts";
 import type { PublishResult } from "./publisher.ts";
-import type { Subscription } from "./subscription.ts";
+import type { SubscribeOptions, Subscription } from "./subscription.ts";
+import { InvalidMessageError } from "./topic_errors.ts";
+import type { TopicRuntime } from "./topic_runtime.ts";
 
 /** How a message is published. */
 export interface PublishOptions {
   /**
-   * The publisher's own id for the message, 1 to 256 characters: publishing it again, here or by another process, is no second
-   * message. Give what names the event, such as the id of an order.
+   * The publisher's own id for the message, 1 to 256 characters. Publishing the same id again, here or by another
+   * process, stores no second message. Use what names the event, such as the id of an order.
    */
   id?: string;
   /**
-   * The kind of message, one line of 1 to 256 characters. Server-sent events have it as their event name: better not `open` or
-   * `error`, since an `EventSource` has events of these names itself.
+   * The kind of message, one line of 1 to 256 characters. It is the event name of server-sent events. Avoid `open` and
+   * `error`: an `EventSource` has its own events of these names.
    */
   type?: string;
   /**
-   * Gives up waiting for the store, such as `AbortSignal.timeout(2_000)`. Without it, a store that is away is waited for for about 30
-   * seconds, and never for much more than 60.
+   * Gives up waiting for the store, such as `AbortSignal.timeout(2_000)`. Without a signal, a store that is away is
+   * waited for for about 30 seconds, and never for much more than 60.
    */
   signal?: AbortSignal;
 }
 
 const PUBLISH_OPTIONS: OptionNames<PublishOptions> = { id: true, type: true, signal: true };
 
-/** In UTF-16 units. The id is a part of a key, whose length stores limit. */
+/** In UTF-16 units. The id is a part of a key, and stores limit the length of keys. */
 const MAX_TEXT_LENGTH = 256;
-/** Event names of the framework's own. */
+/** The prefix of the framework's own event names. */
 const RESERVED_TYPES = "webfw.";
 
 /**
- * A topic: messages are published to it, and all who subscribe get them, in one order. Those who come back get what they missed, as
- * far as it is kept, and are told where it is not.
+ * A topic: all who subscribe get what is published to it, in one order. Subscribers that come back get what they missed
+ * as far as it is kept, and a gap where it is not.
  *
  * Get one by `app.topic(name)`. A topic lives in the memory of the process unless it is declared durable.
  *
- * `Data` is what messages hold, `Input` what is published: what the topic's schema takes.
+ * `Data` is what messages hold, `Input` what is published: the input of the topic's schema.
  *
  * @example Publishing and reading
  * ```ts
@@ -62,37 +62,38 @@ const RESERVED_TYPES = "webfw.";
 export class Topic<Data = unknown, Input = Data> {
   /** The name of the topic. */
   readonly name: string;
-  readonly #channel: TopicRuntime<Data>;
+  readonly #runtime: TopicRuntime<Data>;
   readonly #validator: Validator | undefined;
 
   /**
-   * Makes a topic; the application does it.
+   * Use `app.topic()`.
    *
    * @ignore
    */
-  constructor(channel: TopicRuntime<Data>) {
-    const { name, options: { schema } } = channel;
+  constructor(runtime: TopicRuntime<Data>) {
+    const { name, options: { schema } } = runtime;
     this.name = name;
-    this.#channel = channel;
+    this.#runtime = runtime;
     this.#validator = schema && toValidator(schema);
   }
 
   /**
-   * Publishes a message. When it resolves, the message is stored: whoever subscribes from an earlier place gets it. Messages are
-   * in the order of the calls; with an async schema, in the order in which their validation ends.
+   * Publishes a message. When the promise resolves, the message is stored: a subscription from an earlier position gets
+   * it. Messages are in the order of the calls; with an async schema, in the order in which their validation ends.
    *
-   * @param data What the message holds: JSON, and what the schema takes.
+   * @param data What the message holds: JSON that fits the schema.
    * @param options Its id and type, and how long to wait.
-   * @returns The id of the message. Publishing what was published before gives the id of then.
-   * @throws {TypeError} When the data does not fit the schema, with its `issues`; when JSON cannot carry it; when the id or type
-   * cannot be used, or an option is unknown.
+   * @returns The id of the message. For an id that was published before, it is that of the first message.
+   * @throws {TypeError} When the data does not fit the schema, with its `issues`; when JSON cannot carry it; when the id
+   * or type cannot be used, or an option is unknown.
    * @throws {RangeError} When the message is too large.
-   * @throws {PublishOutcomeUnknown} When the message was sent to the store, and the store failed, or the signal was aborted or the
-   * application stopped before it had answered: it may be stored.
-   * @throws {DOMException} Or whatever the reason of the signal is, when that was aborted before the message was sent: nothing is
+   * @throws {PublishOutcomeUnknown} When the message was sent to the store, and the store failed, or the signal was
+   * aborted or the application stopped before the store had answered: it may be stored.
+   * @throws {DOMException} Or any other reason of the signal, when it was aborted before the message was sent: nothing is
    * stored.
-   * @throws {Error} When nothing is stored: the store cannot be opened as it is configured; too much waits for it already; or the
-   * message had not been sent when it had waited for 30 seconds and those before it failed, or when the application stopped.
+   * @throws {Error} When nothing is stored: the store cannot be opened as it is configured; too much waits for it
+   * already; or the message was not sent, because it had waited for 30 seconds when an earlier one failed, or because
+   * the application stopped.
    */
   async publish(data: Input, options: PublishOptions = {}): Promise<PublishResult> {
     checkOptions(options, PUBLISH_OPTIONS, `publish to the topic "${this.name}"`);
@@ -100,22 +101,17 @@ export class Topic<Data = unknown, Input = Data> {
     if (id !== undefined) this.#checkText(id, "id");
     if (type !== undefined) this.#checkType(type);
     const checked = this.#validator?.validate(data);
-    // Not awaited where it need not be: messages are in the order of the calls.
+    // There is no await for a sync schema, so that messages are in the order of the calls.
     const dataset = checked instanceof Promise ? await checked : checked;
     const json = encodeData(dataset ? this.#outputOf(dataset) : data, this.name);
-    return await this.#channel.publish({
-      id,
-      type,
-      data: json,
-      bytes: countBytes(json),
-    }, signal);
+    return await this.#runtime.publisher.publish({ id, type, data: json, bytes: countBytes(json) }, signal);
   }
 
   /**
-   * Subscribes. Reading is live from this call: what is published after it will be read.
+   * Subscribes. The subscription is live from this call: it gets what is published afterwards.
    *
-   * @param options Where to begin, and what ends it. A `from` that has not come yet begins at the end, with what is published
-   * next.
+   * @param options Where to begin, and what ends it. With a `from` in the future, it begins at the end, with what is
+   * published next.
    * @throws {SyntaxError} When the id to begin after is none.
    * @throws {TypeError} When `from` is none of its values, or an option is unknown.
    *
@@ -134,17 +130,17 @@ export class Topic<Data = unknown, Input = Data> {
    * ```
    */
   subscribe(options: SubscribeOptions = {}): Subscription<Data> {
-    return this.#channel.subscribe(options);
+    return this.#runtime.subscribe(options);
   }
 
   /**
-   * The id of the newest message, for a page that is made now and subscribes later: `subscribe({ after: id })` goes on where the
-   * page ends. On an empty topic it is the id to resume from all the same.
+   * The id of the newest message, for a page that is made now and subscribes later: `subscribe({ after: id })` goes on
+   * where the page ends. On an empty topic it is the id to resume from.
    *
    * @throws {Error} When the store cannot be opened, or has not answered for 30 seconds.
    */
   head(): Promise<string> {
-    return this.#channel.head();
+    return this.#runtime.head();
   }
 
   #outputOf({ issues, value }: Dataset): unknown {

@@ -1,10 +1,10 @@
+/** The errors of publishing, and of a store that cannot be opened. */
 import type { Issue } from "../errors.ts";
 
-/** The error of a publish that was not answered. */
-
 /**
- * A publish was given up, or failed, after it had been sent to the store: the message may be stored, now or a little later, or
- * not. Publishing it again with the error's `id` is safe: within the time that ids are remembered it is stored once.
+ * A message was sent to the store, and its outcome is unknown: the store failed or did not answer in time, or the
+ * publisher gave up. The message may be stored now, or a little later, or never. Publishing it again with the error's
+ * `id` is safe: within the `dedupe` window of the topic it is stored once.
  *
  * @example Publishing again
  * ```ts
@@ -18,7 +18,7 @@ import type { Issue } from "../errors.ts";
  *       return published.id;
  *     } catch (error) {
  *       if (error instanceof PublishOutcomeUnknown) id = error.id;
- *       // The signal's reason: it was not even sent.
+ *       // The signal's reason means that the message was not sent.
  *       else if (error !== signal.reason) throw error;
  *     }
  *   }
@@ -28,37 +28,30 @@ import type { Issue } from "../errors.ts";
 export class PublishOutcomeUnknown extends Error {
   /** The name of the class, for logs. */
   override readonly name = "PublishOutcomeUnknown";
-  /** The id to publish the message with again: the one that was given, or one that was made for it. */
+  /** The id to publish the message with again: the publisher's own, or a generated one. */
   readonly id: string;
 
   /**
-   * Makes an error of one message.
+   * Makes the error of one message.
    *
    * @param topic The name of the topic.
-   * @param id The id of the message, as its publisher knows it.
+   * @param id The id to publish the message with again.
    * @param cause Why there is no answer.
    */
   constructor(topic: string, id: string, cause: unknown) {
     super(
       `Cannot tell whether the message was published to the topic "${topic}": publish it again with the id "${id}"`,
-      {
-        cause,
-      },
+      { cause },
     );
     this.id = id;
   }
 }
 
-/** The error of data that does not fit its topic. */
-
-/**
- * One fault in data: the way to the value, whether it is missing, what is wrong with it, and what
- * was expected.
- */
+/** One fault in the data of a message: its path, its code, a message, and what was expected. */
 export type DataIssue = Omit<Issue, "in">;
 
 /**
- * What was to be published does not fit the topic's schema. Nothing was published.
+ * The data of a message does not fit the topic's schema. Nothing was published.
  *
  * @example What is wrong with it
  * ```ts
@@ -75,11 +68,11 @@ export type DataIssue = Omit<Issue, "in">;
 export class InvalidMessageError extends TypeError {
   /** The name of the class, for logs. */
   override readonly name = "InvalidMessageError";
-  /** All faults that were found. They never hold the data. */
+  /** All faults that were found. They never contain the data. */
   readonly issues: readonly DataIssue[];
 
   /**
-   * Makes an error from a list of faults.
+   * Makes an error of a list of faults.
    *
    * @param topic The name of the topic.
    * @param issues All faults that were found.
@@ -91,25 +84,21 @@ export class InvalidMessageError extends TypeError {
   }
 }
 
-/** The error of a store that cannot be opened. */
-
 /**
- * The store can never be opened as it is configured, so that trying again changes nothing. Nothing was asked of it: whoever gets
- * this from an append has appended nothing.
+ * The store can never be opened as it is configured: trying again changes nothing. Nothing was sent to it, so an append
+ * that fails with this error has stored nothing.
  */
 export class CannotOpenError extends Error {
   /** The name of the class, for logs. */
   override readonly name = "CannotOpenError";
 
   /**
-   * Its message says why, and what to do.
+   * Makes an error without a stack trace: the cause is the configuration, and no line of the program.
    *
-   * @param message The message.
+   * @param message Why it cannot be opened, and what to do.
    */
   constructor(message: string) {
     super(message);
-    // It is no fault of a line of the program: where it came from within the framework would only
-    // hide the message.
     this.stack = `${this.name}: ${message}`;
   }
 }

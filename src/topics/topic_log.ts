@@ -1,36 +1,37 @@
-/** Reads a topic's log, in terms of the ids and messages that subscribers see. */
+/** Reads the log of a topic in terms of the ids and messages that readers see. */
 import { decodeMessage, toId, type TopicMessage, toPosition } from "./message.ts";
 import type { LogBounds, LogRef, ReadLimits, TopicStore } from "./store.ts";
 
-/** How much is read from the store at once, which is what a slow reader holds in memory at most. */
+/** How much is read at once. A slow reader holds this much in memory at most. */
 export const READ_LIMITS: ReadLimits = { maxMessages: 256, maxBytes: 1024 * 1024 };
 
 /** Where a topic begins and ends, as ids. */
 export interface TopicBounds {
-  /** The id of the newest message that was removed, or of the place before the first. */
+  /** The id of the newest message that was removed, or of the position before the first. */
   readonly lowWatermark: string;
   /** The id of the newest message. */
   readonly highWatermark: string;
 }
 
-/** A part of a topic, and its bounds at the same moment. */
+/** A part of a topic, and the bounds of the topic at the same moment. */
 export interface LogSlice<Data> extends TopicBounds {
   /** Messages in order, without a hole. */
   readonly messages: readonly TopicMessage<Data>[];
-  /** The bytes of data of each. */
+  /** The bytes of data of each message. */
   readonly sizes: readonly number[];
 }
 
-/** Reads one log. */
+/** The log of a topic. */
 export class TopicLog<Data> {
   readonly #store: () => TopicStore;
   readonly #log: LogRef;
-  readonly #running = new Map<string, Promise<LogSlice<Data>>>();
+  /** Reads in progress, by the id that they read after. */
+  readonly #shared = new Map<string, Promise<LogSlice<Data>>>();
 
   /**
-   * Makes a reader.
+   * Reads nothing yet.
    *
-   * @param store Gives the store; another one after the application was stopped.
+   * @param store Gives the store; after a stop of the application, another one.
    * @param log The log to read.
    */
   constructor(store: () => TopicStore, log: LogRef) {
@@ -43,9 +44,33 @@ export class TopicLog<Data> {
     return toBounds(await this.#store().bounds(this.#log));
   }
 
-  /** What comes after an id, for all who wait at the end. It sees all that was appended before the call. */
+  /** Reads what follows an id, for all readers at the end. It sees all that was appended before the call. */
   readLive(after: string): Promise<LogSlice<Data>> {
     return this.#read(after, { ...READ_LIMITS, isLive: true });
+  }
+
+  /**
+   * Reads what follows an id. Concurrent reads after the same id are one, and get the same list: it may lack what was
+   * appended after the first of them began.
+   */
+  readShared(after: string): Promise<LogSlice<Data>> {
+    let read = this.#shared.get(after);
+    if (!read) {
+      read = this.#read(after, READ_LIMITS).finally(() => this.#shared.delete(after));
+      this.#shared.set(after, read);
+    }
+    return read;
+  }
+
+  /** The id after which the first message of a time follows. */
+  async seek(time: Date): Promise<string> {
+    const { incarnation, cursor } = await this.#store().seek(this.#log, time);
+    return toId(incarnation, cursor);
+  }
+
+  /** Calls back when there may be more to read. The function that it returns ends that. */
+  watch(onChange: () => void): () => void {
+    return this.#store().watch(this.#log, onChange);
   }
 
   async #read(after: string, limits: ReadLimits): Promise<LogSlice<Data>> {
@@ -55,30 +80,6 @@ export class TopicLog<Data> {
       messages: Object.freeze(messages.map((message) => decodeMessage<Data>(message, bounds.incarnation))),
       sizes: messages.map(({ bytes }) => bytes),
     };
-  }
-
-  /**
-   * What comes after an id. Those who ask for the same at the same time share one reading, and get the very same list; it may not
-   * see what was appended since the first of them asked.
-   */
-  readShared(after: string): Promise<LogSlice<Data>> {
-    let running = this.#running.get(after);
-    if (!running) {
-      running = this.#read(after, READ_LIMITS).finally(() => this.#running.delete(after));
-      this.#running.set(after, running);
-    }
-    return running;
-  }
-
-  /** The id after which the first message of a time comes. */
-  async seek(time: Date): Promise<string> {
-    const { incarnation, cursor } = await this.#store().seek(this.#log, time);
-    return toId(incarnation, cursor);
-  }
-
-  /** Calls back when there may be more to read, until it is ended by what it returns. */
-  watch(wake: () => void): () => void {
-    return this.#store().watch(this.#log, wake);
   }
 }
 

@@ -1,87 +1,67 @@
-/** The inside of a topic in this process: what publishes to its log, and what follows it while somebody reads. */
+/** What a topic needs in this process: its publisher, and its log with the follower while somebody subscribes. */
 import { checkOptions, type OptionNames } from "../options.ts";
-import { TopicLog } from "./topic_log.ts";
-import { isSameIncarnation } from "./message.ts";
-import { Publisher, type PublishResult } from "./publisher.ts";
-import { SubscriptionReader } from "./subscription_reader.ts";
-import type { LogRef, NewMessage, TopicStore } from "./store.ts";
-import { checkId, Subscription } from "./subscription.ts";
 import { LogFollower } from "./log_follower.ts";
+import { isSameIncarnation } from "./message.ts";
+import { Publisher } from "./publisher.ts";
+import type { LogRef, TopicStore } from "./store.ts";
+import { checkId, type SubscribeOptions, Subscription } from "./subscription.ts";
+import { SubscriptionReader } from "./subscription_reader.ts";
+import { TopicLog } from "./topic_log.ts";
 import type { ResolvedTopicOptions } from "./topic_options.ts";
 
 /** What the topics of an application share. */
 export interface RuntimeContext {
-  /** The store of durable topics, or that of the others; another one after the application was stopped. */
+  /** Gives the store of durable topics, or that of the others; after a stop of the application, another one. */
   readonly store: (isDurable: boolean) => TopicStore;
   /** Whether the application is ending its streams. */
   readonly isEnding: () => boolean;
-  /** All that follow a log at present. */
-  readonly tails: Set<Pick<LogFollower<unknown>, "close">>;
+  /** All followers of the application. */
+  readonly followers: Set<Pick<LogFollower<unknown>, "close">>;
   /** The time in milliseconds since 1970. */
   readonly now: () => number;
 }
 
-/** Where a subscription begins, and what ends it. */
-export interface SubscribeOptions {
-  /** The id of the message to go on after: what is kept of those that followed it comes first. It wins over `from`. */
-  after?: string;
-  /**
-   * Where to begin: at the messages to come, at the oldest that is kept, or at the first of a time by the clock of the store.
-   *
-   * @default {"now"}
-   */
-  from?: "now" | "earliest" | Date;
-  /** Closes the subscription when it is aborted. */
-  signal?: AbortSignal;
-}
-
 const SUBSCRIBE_OPTIONS: OptionNames<SubscribeOptions> = { after: true, from: true, signal: true };
 
-/** Publishes to a log, and reads it. */
+/** The running part of a topic. */
 export class TopicRuntime<Data> {
   /** The name of the topic. */
   readonly name: string;
-  /** What the topic was declared with. */
+  /** The options of the topic. */
   readonly options: ResolvedTopicOptions;
+  /** Publishes to the topic. */
+  readonly publisher: Publisher;
   readonly #context: RuntimeContext;
-  readonly #reader: TopicLog<Data>;
-  readonly #publisher: Publisher;
-  #tail: LogFollower<Data> | undefined;
-  /** Settles when it is known where each subscription begins that was made so far: nothing is appended before that is published now. */
-  #finding: Promise<void> | undefined;
+  readonly #log: TopicLog<Data>;
+  #follower: LogFollower<Data> | undefined;
+  /**
+   * Settles when the start positions of all subscriptions so far are known. Publishing waits for it, so that no
+   * subscription misses a message that is published after it was made.
+   */
+  #resolvingStarts: Promise<void> | undefined;
 
-  /** Makes a channel. Nothing is asked of the store for it. */
+  /** Asks nothing of the store yet. */
   constructor(name: string, options: ResolvedTopicOptions, context: RuntimeContext) {
     this.name = name;
     this.options = options;
     this.#context = context;
     const log: LogRef = { name, policy: options.policy };
     const store = () => context.store(options.isDurable);
-    this.#reader = new TopicLog(store, log);
-    this.#publisher = new Publisher({ store, log, ready: () => this.#finding, now: context.now });
+    this.#log = new TopicLog(store, log);
+    this.publisher = new Publisher({ store, log, ready: () => this.#resolvingStarts, now: context.now });
   }
 
-  /** Whether nobody reads or waits for a message to be stored. */
+  /** Whether nobody subscribes, and no message waits to be stored. */
   get isIdle(): boolean {
-    return this.#tail === undefined && !this.isPublishing;
-  }
-
-  /** Whether something waits to be stored. */
-  get isPublishing(): boolean {
-    return !this.#publisher.isIdle;
-  }
-
-  /** Stores a message. */
-  publish(message: NewMessage, signal: AbortSignal | undefined): Promise<PublishResult> {
-    return this.#publisher.publish(message, signal);
+    return this.#follower === undefined && this.publisher.isIdle;
   }
 
   /** The id of the newest message. */
   async head(): Promise<string> {
-    return (await this.#reader.bounds()).highWatermark;
+    return (await this.#log.bounds()).highWatermark;
   }
 
-  /** Makes a reader. It is closed from the start while the application ends its streams. */
+  /** Makes a subscription. It is closed from the start while the application ends its streams. */
   subscribe(options: SubscribeOptions): Subscription<Data> {
     checkOptions(options, SUBSCRIBE_OPTIONS, `subscribe to the topic "${this.name}"`);
     const { after, from = "now", signal } = options;
@@ -92,65 +72,55 @@ export class TopicRuntime<Data> {
         `Cannot subscribe to the topic "${this.name}": from must be "now", "earliest" or a valid Date, got "${from}"`,
       );
     }
-    const tail = this.#tail ??= this.#openTail();
-    const place = after ?? this.#placeOf(from, tail);
-    const reader = new SubscriptionReader(tail, { place, isOwn: after === undefined, signal });
+    const follower = this.#follower ??= this.#openFollower();
+    const position = after ?? this.#startOf(from, follower);
+    const reader = new SubscriptionReader(follower, { position, isTrusted: after === undefined, signal });
     if (this.#context.isEnding()) reader.close();
     return new Subscription(this, reader);
   }
 
-  /** Resolves when nothing waits to be stored. */
-  settled(): Promise<void> {
-    return this.#publisher.drained();
-  }
-
-  /** Waits no longer for what is being published. */
-  giveUp(cause: unknown): void {
-    this.#publisher.abandon(cause);
-  }
-
-  #openTail(): LogFollower<Data> {
-    const { buffer, policy: { age } } = this.options;
-    const { store, tails } = this.#context;
-    // Messages have their times by the clock of the store.
-    const now = () => store(this.options.isDurable).now?.() ?? this.#context.now();
-    const tail: LogFollower<Data> = new LogFollower(this.#reader, { buffer, age, now }, () => {
-      tails.delete(tail);
-      if (this.#tail === tail) this.#tail = undefined;
+  #openFollower(): LogFollower<Data> {
+    const { isDurable, buffer, policy: { age } } = this.options;
+    const { store, followers } = this.#context;
+    // The clock of the store dates the messages.
+    const now = () => store(isDurable).now?.() ?? this.#context.now();
+    const follower: LogFollower<Data> = new LogFollower(this.#log, { buffer, age, now }, () => {
+      followers.delete(follower);
+      if (this.#follower === follower) this.#follower = undefined;
     });
-    tails.add(tail);
-    return tail;
+    followers.add(follower);
+    return follower;
   }
 
-  #placeOf(from: "now" | "earliest" | Date, tail: LogFollower<Data>): string | Promise<string> {
-    if (from === "earliest") return this.#reader.seek(new Date(0));
-    const end = this.#endOf(tail);
+  #startOf(from: "now" | "earliest" | Date, follower: LogFollower<Data>): string | Promise<string> {
+    if (from === "earliest") return this.#log.seek(new Date(0));
+    const end = this.#endOf(follower);
     if (from === "now") return end;
-    // Which messages are of that time is by the clock of the store. What is published next must not be missed, whichever time it is then.
-    return Promise.all([this.#reader.seek(from), end]).then(([place, end]) => {
-      return isSameIncarnation(place, end) && end < place ? end : place;
+    // By the clock of the store, the time may still be to come. What is published next must be read nevertheless.
+    return Promise.all([this.#log.seek(from), end]).then(([position, end]) => {
+      return isSameIncarnation(position, end) && end < position ? end : position;
     });
   }
 
-  /** Where the topic ends now: what is published here next comes after it. */
-  #endOf(tail: LogFollower<Data>): string | Promise<string> {
-    const { end } = tail;
-    if (end !== undefined && tail.isCurrent) {
-      const { newest } = this.#publisher;
-      // What was published here before may not have been read back yet.
-      return newest !== undefined && newest > end && isSameIncarnation(newest, end) ? newest : end;
+  /** The end of the topic now. What is published in this process next comes after it. */
+  #endOf(follower: LogFollower<Data>): string | Promise<string> {
+    const { end } = follower;
+    if (end !== undefined && follower.isCurrent) {
+      const { newestId } = this.publisher;
+      // The follower may not have read the last message that was published here.
+      return newestId !== undefined && newestId > end && isSameIncarnation(newestId, end) ? newestId : end;
     }
-    const place = end === undefined ? this.#beginOf(tail) : this.head();
-    // The answer to an earlier one may come later.
-    const finding = this.#finding = Promise.allSettled([this.#finding, place]).then(() => {
-      if (this.#finding === finding) this.#finding = undefined;
+    const position = end === undefined ? this.#openedEndOf(follower) : this.head();
+    // Earlier start positions may be resolved later than this one.
+    const resolving = this.#resolvingStarts = Promise.allSettled([this.#resolvingStarts, position]).then(() => {
+      if (this.#resolvingStarts === resolving) this.#resolvingStarts = undefined;
     });
-    return place;
+    return position;
   }
 
-  async #beginOf(tail: LogFollower<Data>): Promise<string> {
-    await tail.opened;
-    if (tail.end === undefined) throw tail.failure;
-    return tail.end;
+  async #openedEndOf(follower: LogFollower<Data>): Promise<string> {
+    await follower.opened;
+    if (follower.end === undefined) throw follower.failure;
+    return follower.end;
   }
 }

@@ -1,23 +1,22 @@
 /** The topics of an application, by name. */
 import { nearest, quote } from "../options.ts";
-import { type RuntimeContext, TopicRuntime } from "./topic_runtime.ts";
-import { STORE_TIMEOUT } from "./publisher.ts";
-import type { TopicStore } from "./store.ts";
 import type { LogFollower } from "./log_follower.ts";
+import { type Publisher, STORE_TIMEOUT } from "./publisher.ts";
+import type { TopicStore } from "./store.ts";
 import { Topic } from "./topic.ts";
-import { reportTopics, type TopicReport } from "./topic_report.ts";
 import { checkAgreement, resolveTopicOptions, type TopicOptions } from "./topic_options.ts";
+import { reportTopics, type TopicReport } from "./topic_report.ts";
+import { type RuntimeContext, TopicRuntime } from "./topic_runtime.ts";
 
-/** A name is a part of a key, whose length stores limit. In UTF-16 units. */
+/** In UTF-16 units. A name is a part of a key, and stores limit the length of keys. */
 const MAX_NAME_LENGTH = 256;
 
-/** How many topics are kept at hand that were made while the application serves, and are not in use. */
+/** How many transient topics are kept while nobody uses them. */
 const MAX_IDLE_TOPICS = 10_000;
 
-/** How long what is published at the last moment is waited for, in milliseconds. */
-const LAST_PATIENCE = 1_000;
+/** How long a publish may take after all others were abandoned, in milliseconds. */
+const LAST_PUBLISH_TIMEOUT = 1_000;
 
-/** A topic and its inside. */
 interface Entry {
   readonly topic: Topic;
   readonly runtime: TopicRuntime<unknown>;
@@ -26,38 +25,38 @@ interface Entry {
 /** How the topics of an application are made. */
 export interface TopicsOptions {
   /**
-   * Makes a store, that of durable topics or that of the others, on first use and again after it was closed. Where it cannot be
-   * reached, its methods say so.
+   * Makes the store of durable topics, or that of the others. It is called on first use, and again after a close. If the
+   * store cannot be reached, the methods of the store throw, and not this call.
    */
   readonly openStore: (isDurable: boolean) => TopicStore;
   /** The time in milliseconds since 1970. */
   readonly now?: () => number;
-  /** How many topics are kept at hand that are not in use. */
+  /** How many transient topics are kept while nobody uses them. */
   readonly maxIdle?: number;
 }
 
 /**
- * Finds topics by name. A topic holds nothing that is not in the store, but for its options: one that nobody uses can be let go of
- * and made again.
+ * Finds topics by name. A topic has no state outside its store but its options, so one that nobody uses can be dropped
+ * and made again. Topics that are made while the application serves are transient: their names may come from requests.
  */
 export class Topics {
   readonly #openStore: (isDurable: boolean) => TopicStore;
   readonly #maxIdle: number;
   readonly #context: RuntimeContext;
   readonly #declared = new Map<string, Entry>();
-  /** Those that were made while the application serves, the one that was asked for last at the end. */
-  readonly #passing = new Map<string, Entry>();
-  readonly #tails = new Set<Pick<LogFollower<unknown>, "close">>();
-  /** By whether they are durable. */
+  /** The most recently used is the last. */
+  readonly #transient = new Map<string, Entry>();
+  readonly #followers = new Set<Pick<LogFollower<unknown>, "close">>();
+  /** By whether they are for durable topics. */
   readonly #stores = new Map<boolean, TopicStore>();
   #isServing = false;
-  /** Whether the store of durable topics was found to be able to work. */
+  /** Whether the store of durable topics has passed its check. */
   #isOpen = false;
   #isEnding = false;
-  /** Resolves when what is being published is given up; another one after each close. */
-  #givenUp = Promise.withResolvers<void>();
-  /** Gives up what is published after that; undefined until then. */
-  #givingUp: ReturnType<typeof setInterval> | undefined;
+  /** Resolves when publishing is abandoned; renewed by each close. */
+  #abandoned = Promise.withResolvers<void>();
+  /** Abandons later publishes, too; undefined until publishing is abandoned. */
+  #abandonTimer: ReturnType<typeof setInterval> | undefined;
 
   /** Makes no topic yet, and opens no store. */
   constructor({ openStore, now = Date.now, maxIdle = MAX_IDLE_TOPICS }: TopicsOptions) {
@@ -66,23 +65,23 @@ export class Topics {
     this.#context = {
       store: (isDurable) => this.#storeOf(isDurable),
       isEnding: () => this.#isEnding,
-      tails: this.#tails,
+      followers: this.#followers,
       now,
     };
   }
 
   /**
-   * The topic of a name: the same one every time.
+   * The topic of a name: the same object every time.
    *
    * @param name The name, 1 to 256 characters.
-   * @param options What it is declared with. Given again, they must agree.
-   * @throws {TypeError} When the name or an option cannot be used, or an option is not what it was before.
-   * @throws {RangeError} When a bound cannot be kept.
+   * @param options The options. If they are given again, they must agree.
+   * @throws {TypeError} When the name or an option cannot be used, or an option differs from before.
+   * @throws {RangeError} When a bound is out of its range.
    */
   topic<Data = unknown, Input = Data>(name: string, options?: TopicOptions<Data, Input>): Topic<Data, Input> {
     const entry = this.#find(name);
     if (entry && options !== undefined) checkAgreement(entry.runtime.options, options, name);
-    // The topic of a name is what it was declared as; checked where the options are given again.
+    // The types are those of the declaration. If the options are given again, the check above compares them.
     return (entry ?? this.#add(name, options)).topic as Topic<Data, Input>;
   }
 
@@ -98,14 +97,14 @@ export class Topics {
   }
 
   /**
-   * Makes sure that a topic of a name is declared here, or is in the store of durable topics.
+   * Checks that a topic is declared here, or is in the store of durable topics.
    *
-   * @throws {TypeError} When there is none. The message names the nearest.
+   * @throws {TypeError} When it is neither. The message names the nearest one.
    */
   async check(name: string): Promise<void> {
     const store = this.#storeOf(true);
     if (this.#find(name) || store.list === undefined) return;
-    const declared = this.#channels().filter(({ options }) => options.isDurable).map(({ name }) => name);
+    const declared = this.#runtimes().filter(({ options }) => options.isDurable).map(({ name }) => name);
     const names = [...declared, ...(await store.list()).map(({ name }) => name)];
     if (names.includes(name)) return;
     const cure = names.length === 0 ? "there are none yet" : `the nearest is ${quote(nearest(name, names))}`;
@@ -115,9 +114,9 @@ export class Topics {
   }
 
   /**
-   * Uses a store that is open for what is not durable, until the topics are closed.
+   * Uses an open store for topics that are not durable, until the topics are closed.
    *
-   * @throws {Error} When topics have a store already.
+   * @throws {Error} When such a topic was used already.
    */
   use(store: TopicStore): void {
     if (this.#stores.has(false)) {
@@ -127,71 +126,74 @@ export class Topics {
   }
 
   /**
-   * Finds out whether the store of durable topics can work, where there are any.
+   * Checks that the store of durable topics can work, if there are any.
    *
    * @throws {Error} When it cannot.
    */
   async open(): Promise<void> {
-    if (this.#isOpen || !this.#channels().some(({ options }) => options.isDurable)) return;
+    if (this.#isOpen || !this.#runtimes().some(({ options }) => options.isDurable)) return;
     await this.#storeOf(true).open?.();
     this.#isOpen = true;
   }
 
-  /** From now on topics are made with names that come from requests: they are kept only while they are in use, beyond a number. */
+  /** From now on, new topics are transient. */
   serve(): void {
     this.#isServing = true;
   }
 
-  /** Closes all subscriptions, and those to come until {@linkcode Topics.close}. */
+  /** Closes all subscriptions, and new ones until {@linkcode Topics.close}. */
   endSubscriptions(): void {
     this.#isEnding = true;
-    for (const tail of this.#tails) tail.close();
+    for (const follower of this.#followers) follower.close();
   }
 
   /**
-   * Waits no longer for what is being published: whoever publishes is told. What is published from now on until the topics are closed,
-   * such as by lifespans as they end, is waited for for a second at most: nobody is to be kept by a store that is away.
+   * Abandons all publishes in progress. Later ones, such as those of lifespans that end, have about a second until the
+   * topics are closed: a store that is away must not hold up a stop.
    */
   abandonPublishing(): void {
-    this.#givingUp ??= setInterval(() => this.#giveUpAll(), LAST_PATIENCE);
-    this.#giveUpAll();
-    this.#givenUp.resolve();
+    this.#abandonTimer ??= setInterval(() => this.#abandonAll(), LAST_PUBLISH_TIMEOUT);
+    this.#abandonAll();
+    this.#abandoned.resolve();
   }
 
   /**
-   * Waits for what is being published, for 30 seconds at most, and closes the stores. Topics can be used again afterwards: those in
-   * memory are empty.
+   * Waits up to 30 seconds for publishes in progress, and closes the stores. Topics can be used again afterwards; those
+   * in memory are empty.
    */
   async close(): Promise<void> {
     this.endSubscriptions();
-    await this.#settle();
-    clearInterval(this.#givingUp);
-    this.#givingUp = undefined;
-    this.#givenUp = Promise.withResolvers();
+    await this.#drain();
+    clearInterval(this.#abandonTimer);
+    this.#abandonTimer = undefined;
+    this.#abandoned = Promise.withResolvers();
     const stores = [...this.#stores.values()];
     this.#stores.clear();
     this.#isOpen = this.#isEnding = false;
     await Promise.all(stores.map((store) => store.close()));
   }
 
-  /** Waits for what is being published, until it is given up. */
-  async #settle(): Promise<void> {
-    if (this.#givingUp !== undefined) this.#giveUpAll();
-    const publishing = this.#channels().filter(({ isPublishing }) => isPublishing);
-    if (publishing.length === 0) return;
+  async #drain(): Promise<void> {
+    if (this.#abandonTimer !== undefined) this.#abandonAll();
+    const publishers = this.#publishers().filter(({ isIdle }) => !isIdle);
+    if (publishers.length === 0) return;
     const timer = setTimeout(() => this.abandonPublishing(), STORE_TIMEOUT);
-    // Whoever publishes again what was given up would keep it from being settled.
-    await Promise.race([this.#givenUp.promise, Promise.all(publishing.map((channel) => channel.settled()))]);
+    // A program that publishes an abandoned message again and again would keep a publisher from draining.
+    await Promise.race([this.#abandoned.promise, Promise.all(publishers.map((publisher) => publisher.drained()))]);
     clearTimeout(timer);
   }
 
-  #giveUpAll(): void {
+  #abandonAll(): void {
     const cause = new Error("Cannot wait for the store any longer: the application stops");
-    for (const channel of this.#channels()) channel.giveUp(cause);
+    for (const publisher of this.#publishers()) publisher.abandon(cause);
   }
 
-  #channels(): TopicRuntime<unknown>[] {
-    return Array.from([...this.#declared.values(), ...this.#passing.values()], ({ runtime }) => runtime);
+  #publishers(): Publisher[] {
+    return this.#runtimes().map(({ publisher }) => publisher);
+  }
+
+  #runtimes(): TopicRuntime<unknown>[] {
+    return Array.from([...this.#declared.values(), ...this.#transient.values()], ({ runtime }) => runtime);
   }
 
   #storeOf(isDurable: boolean): TopicStore {
@@ -201,10 +203,10 @@ export class Topics {
   }
 
   #find(name: string): Entry | undefined {
-    const entry = this.#passing.get(name);
+    const entry = this.#transient.get(name);
     if (!entry) return this.#declared.get(name);
-    this.#passing.delete(name);
-    this.#passing.set(name, entry);
+    this.#transient.delete(name);
+    this.#transient.set(name, entry);
     return entry;
   }
 
@@ -213,19 +215,19 @@ export class Topics {
     const runtime = new TopicRuntime(name, resolveTopicOptions(options, name), this.#context);
     const entry: Entry = { topic: new Topic(runtime), runtime };
     if (this.#isServing) {
-      this.#passing.set(name, entry);
-      this.#letGo();
+      this.#transient.set(name, entry);
+      this.#dropIdle();
     } else this.#declared.set(name, entry);
     return entry;
   }
 
-  /** Lets go of what was not asked for the longest. It looks at a few at a time, so that many in use cost nothing each time. */
-  #letGo(): void {
-    for (let looks = 8; looks > 0 && this.#passing.size > this.#maxIdle; looks--) {
-      const [oldest] = this.#passing;
+  /** Drops the least recently used topics. It looks at a few at a time, so that many in use cost nothing each time. */
+  #dropIdle(): void {
+    for (let looks = 8; looks > 0 && this.#transient.size > this.#maxIdle; looks--) {
+      const [oldest] = this.#transient;
       const [name, entry] = oldest!;
-      this.#passing.delete(name);
-      if (!entry.runtime.isIdle) this.#passing.set(name, entry);
+      this.#transient.delete(name);
+      if (!entry.runtime.isIdle) this.#transient.set(name, entry);
     }
   }
 }

@@ -1,16 +1,9 @@
 /** Topics as streams of events that a client can resume. */
 import { HTTPError } from "../../errors.ts";
 import type { TopicEntry, TopicGap, TopicMessage } from "../../topics/message.ts";
-import type { BatchReceiver } from "../../topics/subscription_reader.ts";
-import {
-  cancelRequest,
-  checkId,
-  currentCursor,
-  lastBroadcastAt,
-  requestBatch,
-  type Subscription,
-} from "../../topics/subscription.ts";
 import type { Broadcaster } from "../../topics/log_follower.ts";
+import { checkId, readerOf, type Subscription } from "../../topics/subscription.ts";
+import type { BatchReceiver, SubscriptionReader } from "../../topics/subscription_reader.ts";
 import type { Chunk, PullSink, PullSource } from "../pull_stream.ts";
 import { encodeData, formatEvent, toChunk } from "./event.ts";
 import type { DataEncoding } from "./sse.ts";
@@ -29,6 +22,7 @@ export interface TopicEventOptions {
 /** The messages of one topic. The id of an event is that of its message. */
 export class TopicSource implements PullSource, BatchReceiver<unknown> {
   readonly #subscription: Subscription;
+  readonly #reader: SubscriptionReader<unknown>;
   readonly #options: TopicEventOptions;
   #sink: PullSink | undefined;
   #hasBegun = false;
@@ -36,21 +30,22 @@ export class TopicSource implements PullSource, BatchReceiver<unknown> {
   /** Takes a subscription, which is not read yet. */
   constructor(subscription: Subscription, options: TopicEventOptions) {
     this.#subscription = subscription;
+    this.#reader = readerOf(subscription);
     this.#options = options;
   }
 
   pull(sink: PullSink): void {
     this.#sink = sink;
-    if (this.#hasBegun) requestBatch(this.#subscription, this);
+    if (this.#hasBegun) this.#reader.request(this);
     else void this.#begin(sink);
   }
 
   cancelPull(): boolean {
-    return cancelRequest(this.#subscription);
+    return this.#reader.cancelRequest();
   }
 
   get lastBroadcastAt(): number | undefined {
-    return lastBroadcastAt(this.#subscription);
+    return this.#reader.lastBroadcastAt;
   }
 
   get broadcaster(): Broadcaster<Subscriber> {
@@ -77,7 +72,7 @@ export class TopicSource implements PullSource, BatchReceiver<unknown> {
   }
 
   heartbeat(): Chunk | undefined {
-    const id = this.#hasBegun ? currentCursor(this.#subscription) : undefined;
+    const id = this.#hasBegun ? this.#reader.currentPosition : undefined;
     return id === undefined ? undefined : heartbeatChunk(id);
   }
 
@@ -100,7 +95,7 @@ export class TopicSource implements PullSource, BatchReceiver<unknown> {
   #toChunk(batch: readonly TopicEntry[]): Chunk {
     // A gap comes alone. It has no id of its own: the client resumes where reading goes on.
     const last = batch[batch.length - 1]!;
-    if ("gap" in last) return gapChunk(last, currentCursor(this.#subscription) ?? last.gap.from);
+    if ("gap" in last) return gapChunk(last, this.#reader.currentPosition ?? last.gap.from);
     return batchChunk(batch as readonly TopicMessage[], PLAIN_IDS[this.#options.encode]);
   }
 }
@@ -218,7 +213,7 @@ export class MergedTopicSource implements PullSource {
     topic.batch = undefined;
     const last = batch.at(-1)!;
     if ("gap" in last) {
-      topic.cursor = currentCursor(subscription) ?? topic.cursor;
+      topic.cursor = readerOf(subscription).currentPosition ?? topic.cursor;
       return gapChunk(last, toEventId(this.#topics), subscription.topic.name);
     }
     topic.cursor = last.id;

@@ -3,7 +3,7 @@
 import { assert, assertEquals } from "@std/assert";
 import { MemoryStore } from "../../../src/topics/memory_store.ts";
 import type { TopicEntry } from "../../../src/topics/message.ts";
-import { requestBatch, type Subscription } from "../../../src/topics/subscription.ts";
+import { readerOf, type Subscription } from "../../../src/topics/subscription.ts";
 import type { Topic } from "../../../src/topics/topic.ts";
 import { Topics } from "../../../src/topics/topics.ts";
 import { FaultyStore } from "../../contract/faulty_store.ts";
@@ -142,7 +142,7 @@ class Follower {
     const { random } = this.#world;
     const { promise, resolve, reject } = Promise.withResolvers<boolean>();
     let more = 1 + random.below(5);
-    requestBatch(this.#subscription as Subscription, {
+    readerOf(this.#subscription as Subscription).request({
       receive: (batch) => {
         if (!batch) return resolve(true), false;
         this.#see(batch as readonly TopicEntry<number>[]);

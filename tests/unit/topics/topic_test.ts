@@ -1,6 +1,6 @@
 import { assert, assertEquals, assertRejects, assertThrows } from "@std/assert";
 import * as v from "valibot";
-import type { SubscribeOptions } from "../../../src/topics/topic_runtime.ts";
+import type { SubscribeOptions } from "../../../src/topics/subscription.ts";
 import { InvalidMessageError } from "../../../src/topics/topic_errors.ts";
 import { MemoryStore } from "../../../src/topics/memory_store.ts";
 import type { PublishOptions } from "../../../src/topics/topic.ts";
