@@ -207,7 +207,7 @@ export function stopWithDenoServe(app: Servable): void {
     clearTimeout(giveUp);
     releaseIdleTimer();
     if (end !== "whole") Deno.exit(end === "late" ? 1 : 0);
-    // Older versions of Deno leave the signal to the system, which a listener keeps from acting.
+    // Deno (2.9) does not end the process: timers of the program would keep it.
     Deno.unrefTimer(setTimeout(() => Deno.exit(), Math.max(0, begin + grace - performance.now())));
   });
 }
