@@ -1,101 +1,20 @@
+/** The body of a request: read within the limits, and kept so that it can be read more than once. */
 import { HTTPError } from "../errors.ts";
 import type { FormEntry } from "../schema/form_form.ts";
 import { cutShort, refuseContentEncoding, tooLarge, tooSlow } from "./body_errors.ts";
-import { mediaTypeOf, parseJson } from "./json.ts";
 import { noteWait, withDeadline, withOwnDeadline } from "./deadline.ts";
+import { mediaTypeOf, parseJson } from "./json.ts";
 import type { ResolvedLimits } from "./limits.ts";
-
-/** A body's stream that can be read more than once: what has passed is kept, up to a bound. */
-
-type Chunk = Uint8Array<ArrayBuffer>;
-
-/** Gives any number of streams over one source. Each starts at the beginning, and pulls the source when it is ahead. */
-export class BodyBuffer {
-  readonly #reader: ReadableStreamDefaultReader<Chunk>;
-  readonly #limit: number;
-  #kept: Chunk[] = [];
-  #keptSize = 0;
-  /** How many chunks have passed; more than are kept, once the bound was met. */
-  #passed = 0;
-  #pending: Promise<Chunk | undefined> | undefined;
-  #isCancelled = false;
-  /** Why it was cut short, where a server that stops did it. */
-  #cut: Error | undefined;
-  readonly #end: PromiseWithResolvers<void> = Promise.withResolvers();
-
-  /**
-   * Takes a source.
-   *
-   * @param source The stream.
-   * @param limit How many bytes are kept. A longer body can be read once.
-   * @param owner Whose stop cuts the source short.
-   */
-  constructor(source: ReadableStream<Chunk>, limit: number, owner?: object) {
-    this.#reader = source.getReader();
-    this.#limit = limit;
-    // A server that stops waits for what is still coming, but not long.
-    noteWait(this.#end.promise, owner, tooSlow, (error) => {
-      this.#cut = error;
-      void this.cancel();
-    });
-  }
-
-  /**
-   * A stream over the whole source. It fails with a 413 where it needs what is not kept any more, and with a 400 where the source
-   * breaks off.
-   */
-  open(): ReadableStream<Chunk> {
-    let index = 0;
-    return new ReadableStream({
-      pull: async (controller) => {
-        const chunk = await this.#at(index++);
-        if (chunk) controller.enqueue(chunk);
-        else controller.close();
-      },
-    }, { highWaterMark: 0 });
-  }
-
-  /** Lets go of what has not been read: a server can hold up a connection for it. */
-  async cancel(): Promise<void> {
-    this.#isCancelled = true;
-    this.#end.resolve();
-    await this.#reader.cancel().catch(() => {});
-  }
-
-  #at(index: number): Promise<Chunk | undefined> | Chunk {
-    if (index >= this.#passed) return this.#pending ??= this.#next();
-    const chunk = this.#kept[index];
-    if (chunk) return chunk;
-    throw new HTTPError(413, `The body is larger than ${this.#limit} bytes, and can be read only once`);
-  }
-
-  async #next(): Promise<Chunk | undefined> {
-    const { done, value } = await this.#reader.read().catch((cause) => {
-      this.#end.resolve();
-      throw cutShort(cause);
-    });
-    if (done) this.#end.resolve();
-    // At the end the promise stays, and gives the end to whoever asks.
-    if (done && !this.#isCancelled) return undefined;
-    if (done) throw this.#cut ?? cutShort(new Error("Cannot read on: the body was let go"));
-    this.#pending = undefined;
-    this.#passed++;
-    this.#keptSize += value.byteLength;
-    if (this.#keptSize <= this.#limit) this.#kept.push(value);
-    else this.#kept = [];
-    return value;
-  }
-}
-
-/** Reads the body of a request within the limits, and keeps it so that it can be read again in another form. */
+import { parseUrlencoded } from "./query.ts";
 
 type Bytes = Uint8Array<ArrayBuffer>;
 
-/** Whose body it is. */
+const FORM_TYPES = "application/x-www-form-urlencoded, multipart/form-data";
+
+/** The request that a body belongs to. */
 export interface BodyOwner {
-  /** The platform's request. */
   readonly raw: Request;
-  /** The application that takes it: a body that is still coming is cut short when that stops. */
+  /** The application. When it stops, it cuts off bodies that are still arriving. */
   readonly app: object;
   /** Adds what is done when the reply has gone. */
   addCleanup(cleanup: () => unknown): void;
@@ -106,7 +25,7 @@ export class BodyReader {
   readonly #owner: BodyOwner;
   readonly #raw: Request;
   readonly #limits: ResolvedLimits;
-  /** A request that came by no socket has a timer of its own, so that nothing outlives it. */
+  /** Whether no server received the request. It then gets a timer of its own, which ends with it. */
   readonly #isLocal: boolean;
   #bytes: Promise<Bytes> | undefined;
   #jsonText: Promise<string> | undefined;
@@ -120,7 +39,7 @@ export class BodyReader {
     this.#isLocal = isLocal;
   }
 
-  /** Whether there is none. No body comes by a connection without a header that tells of it; Deno makes a stream all the same. */
+  /** Whether the request has no body. Deno gives each POST a stream, so the headers decide. */
   get isEmpty(): boolean {
     const { headers, body } = this.#raw;
     if (headers.get("content-length") === "0" || body === null) return true;
@@ -128,36 +47,32 @@ export class BodyReader {
       !headers.has("content-type");
   }
 
-  /** The body as bytes. */
   bytes(): Promise<Bytes> {
     return this.#bytes ??= this.#jsonText?.then((text) => new TextEncoder().encode(text)) ?? this.#readBytes();
   }
 
-  /** The body as text, decoded as UTF-8. */
   text(): Promise<string> {
     return this.#jsonText ?? this.bytes().then((bytes) => new TextDecoder().decode(bytes));
   }
 
   /**
-   * The body as text that is to be parsed: it saves 4 % of a request beside {@linkcode BodyReader.text}, but bytes that are no UTF-8,
-   * which no JSON has, cannot be had back.
+   * The text of a JSON body. It saves 4 % of a request compared to {@linkcode BodyReader.text}, but
+   * loses bytes that are not UTF-8; JSON has none.
    */
   jsonText(): Promise<string> {
     if (this.#bytes !== undefined) return this.text();
-    return this.#jsonText ??= this.#readWhole(this.#limits.body, () => this.#raw.text()) ?? this.text();
+    return this.#jsonText ??= this.#readAtOnce(this.#limits.body, () => this.#raw.text()) ?? this.text();
   }
 
-  /** The body as what its JSON says. */
   async json(): Promise<unknown> {
     return parseJson(await this.text(), this.#raw.headers);
   }
 
-  /** The fields of the form that the body is. Its files are there until the reply has gone. */
+  /** The fields of a form. Its files exist until the reply has gone. */
   form(): Promise<readonly FormEntry[]> {
     return this.#form ??= this.#readForm();
   }
 
-  /** The same, as the platform has forms. */
   async formData(): Promise<FormData> {
     const data = new FormData();
     for (const [name, value] of await this.form()) {
@@ -167,10 +82,10 @@ export class BodyReader {
     return data;
   }
 
-  /** The body as it comes. What is not read of it is let go when the reply has gone. */
+  /** The body as a stream. The rest of it is dropped when the reply has gone. */
   stream(): ReadableStream<Bytes> {
-    const kept = this.#bytes ?? (this.#jsonText && this.bytes());
-    if (kept) return streamOf(kept);
+    const bytes = this.#bytes ?? (this.#jsonText && this.bytes());
+    if (bytes) return streamOf(bytes);
     const buffer = this.#openBuffer();
     if (!buffer) return new ReadableStream({ start: (to) => to.close() });
     this.#owner.addCleanup(() => buffer.cancel());
@@ -178,21 +93,39 @@ export class BodyReader {
   }
 
   /**
-   * The same, within bounds.
+   * The body as a stream within bounds. The stream fails with 413 beyond the size, and with 408 when
+   * a chunk takes too long.
    *
-   * @param size How many bytes it may have.
-   * @param chunkTime How long each chunk may take, in milliseconds, from when it is asked for.
-   * @throws {HTTPError} With 413, where the length that was announced is over the bound. Later, the stream fails with 413 or 408.
+   * @param size The limit in bytes.
+   * @param chunkTime The limit for each chunk in milliseconds, from when the reader asks for it.
+   * @throws {HTTPError} With 413 when the client announced a longer body.
    */
   streamWithin(size: number, chunkTime: number): ReadableStream<Bytes> {
     this.#announced(size);
-    const inTime = chunkTime === Infinity ? identity : <T>(chunk: Promise<T>) => this.#inTime(chunk, chunkTime);
-    return boundedStream(this.stream(), size, inTime);
+    const reader = this.stream().getReader();
+    let total = 0;
+    return new ReadableStream({
+      pull: async (controller) => {
+        try {
+          const chunk = reader.read();
+          const { done, value } = await (chunkTime === Infinity ? chunk : this.#inTime(chunk, chunkTime));
+          if (done) return controller.close();
+          total += value.length;
+          if (total > size) throw tooLarge(size);
+          controller.enqueue(value);
+        } catch (error) {
+          reader.cancel(error).catch(() => {});
+          throw error;
+        }
+      },
+      cancel: (reason) => reader.cancel(reason),
+    }, { highWaterMark: 0 });
   }
 
   /**
-   * Lets go of what has not been read of a stream. Before the reply, the server takes the rest and keeps the connection; after it,
-   * the connection is reset, and a client that still sends may never see the reply.
+   * Drops the unread rest of a stream. Before the reply, the server reads the rest and keeps the
+   * connection. After the reply, it resets the connection, and a client that still sends may never
+   * see the reply.
    */
   release(): void {
     void this.#buffer?.cancel();
@@ -201,7 +134,7 @@ export class BodyReader {
   #openBuffer(): BodyBuffer | undefined {
     this.#refuseUsed();
     const { body } = this.#raw;
-    // More is kept of no body: one that is larger, as a form with files may be, can be read once.
+    // Larger bodies, such as forms with files, can be read only once.
     return this.#buffer ??= body ? new BodyBuffer(body, this.#limits.body, this.#owner.app) : undefined;
   }
 
@@ -211,9 +144,9 @@ export class BodyReader {
   }
 
   /**
-   * The length that the client announced, which a server holds it to.
+   * The length that the client announced. The server enforces it.
    *
-   * @throws {HTTPError} With 413, where it is over the limit: nothing of the body is read then.
+   * @throws {HTTPError} With 413 when it is over the limit; no byte is read then.
    */
   #announced(limit: number): number | undefined {
     const header = this.#raw.headers.get("content-length");
@@ -222,22 +155,30 @@ export class BodyReader {
     return Number(header);
   }
 
-  /** The platform's own reading, several times as fast as long as nobody has asked for the body's stream; where that can be. */
-  #readWhole<Whole extends string | Bytes>(limit: number, read: () => Promise<Whole>): Promise<Whole> | undefined {
+  /**
+   * Reads the body with the platform's own method: several times faster than the stream. That needs
+   * an announced length, and a body whose stream nobody has asked for.
+   */
+  #readAtOnce<Whole extends string | Bytes>(limit: number, read: () => Promise<Whole>): Promise<Whole> | undefined {
     this.#refuseUsed();
     if (this.#buffer !== undefined || this.#announced(limit) === undefined) return undefined;
     const whole = this.#wait(read(), this.#limits.readTimeout, tooSlow, cutShort, this.#owner.app);
-    return this.#isLocal ? whole.then((whole) => refuseLonger(whole, limit)) : whole;
+    if (!this.#isLocal) return whole;
+    // Without a server, the length can differ from the announced one.
+    return whole.then((whole) => {
+      if (whole.length > limit) throw tooLarge(limit);
+      return whole;
+    });
   }
 
   async #readBytes(): Promise<Bytes> {
     const isMultipart = mediaTypeOf(this.#raw.headers) === "multipart/form-data";
     const limit = isMultipart ? this.#limits.multipart : this.#limits.body;
-    const whole = this.#readWhole(limit, () => this.#raw.bytes());
+    const whole = this.#readAtOnce(limit, () => this.#raw.bytes());
     if (whole) return await whole;
     this.#announced(limit);
     const buffer = this.#openBuffer();
-    return buffer ? await this.#inTime(collect(buffer.open().getReader(), limit)) : new Uint8Array();
+    return buffer ? await this.#inTime(collect(buffer.open(), limit)) : new Uint8Array();
   }
 
   async #readForm(): Promise<readonly FormEntry[]> {
@@ -245,23 +186,17 @@ export class BodyReader {
     refuseContentEncoding(headers);
     switch (mediaTypeOf(headers)) {
       case "application/x-www-form-urlencoded":
-        return await this.#readUrlencoded();
+        return parseUrlencoded(await this.text(), this.#limits.parts);
       case "multipart/form-data":
-        // From now on, so that a server that stops waits for it.
+        // The deadline starts before the modules are loaded, so that a server that stops waits.
         return await this.#inTime(this.#readMultipart(headers.get("content-type")!));
       default:
         throw new HTTPError(415, "The body must be a form", { headers: { accept: FORM_TYPES } });
     }
   }
 
-  async #readUrlencoded(): Promise<readonly FormEntry[]> {
-    const [text, { parseUrlencoded }] = await Promise.all([this.text(), import("./forms/multipart.ts")]);
-    return parseUrlencoded(text, this.#limits.parts);
-  }
-
   async #readMultipart(contentType: string): Promise<readonly FormEntry[]> {
-    const [{ boundaryOf }, { readMultipartForm }, { UploadStorage }] = await Promise.all([
-      import("./forms/multipart.ts"),
+    const [{ boundaryOf, readMultipartForm }, { UploadStorage }] = await Promise.all([
       import("./forms/multipart.ts"),
       import("./forms/uploads.ts"),
     ]);
@@ -275,13 +210,13 @@ export class BodyReader {
     return await readMultipartForm(this.stream(), boundary, this.#limits, storage);
   }
 
-  /** Waits for what is read. Where that fails, the rest is let go, so that the connection is not held up by it. */
+  /** Waits for a read. A failure cancels the rest of the body, so that it does not block the connection. */
   #inTime<T>(read: Promise<T>, ms: number = this.#limits.readTimeout): Promise<T> {
-    const giveUp = <E>(error: E): E => {
+    const abandon = <E>(error: E): E => {
       this.#buffer?.cancel();
       return error;
     };
-    return this.#wait(read, ms, (isStopping) => giveUp(tooSlow(isStopping)), giveUp, this.#owner.app);
+    return this.#wait(read, ms, (isStopping) => abandon(tooSlow(isStopping)), abandon, this.#owner.app);
   }
 
   get #wait(): typeof withDeadline {
@@ -289,17 +224,96 @@ export class BodyReader {
   }
 }
 
-const FORM_TYPES = "application/x-www-form-urlencoded, multipart/form-data";
+/**
+ * Buffers a stream, so that it can be read more than once. Each reader starts at the beginning; the
+ * one that is furthest ahead pulls the source.
+ */
+export class BodyBuffer {
+  readonly #reader: ReadableStreamDefaultReader<Bytes>;
+  readonly #limit: number;
+  #chunks: Bytes[] = [];
+  #size = 0;
+  /** The number of chunks read, also of those that are no longer kept. */
+  #read = 0;
+  #pending: Promise<Bytes | undefined> | undefined;
+  #isCancelled = false;
+  /** The error of a stream that was cut off because the server stops. */
+  #cut: Error | undefined;
+  readonly #end: PromiseWithResolvers<void> = Promise.withResolvers();
 
-async function collect(reader: ReadableStreamDefaultReader<Bytes>, limit: number): Promise<Bytes> {
+  /**
+   * Wraps a stream.
+   *
+   * @param source The stream.
+   * @param limit The number of bytes to keep. A longer stream can be read once.
+   * @param owner The owner of the stream for {@linkcode noteWait}.
+   */
+  constructor(source: ReadableStream<Bytes>, limit: number, owner?: object) {
+    this.#reader = source.getReader();
+    this.#limit = limit;
+    // A server that stops waits for the rest of the stream, but not long.
+    noteWait(this.#end.promise, owner, tooSlow, (error) => {
+      this.#cut = error;
+      void this.cancel();
+    });
+  }
+
+  /**
+   * A stream over the whole source. It fails with 413 when it needs chunks that are no longer kept,
+   * and with 400 when the source fails.
+   */
+  open(): ReadableStream<Bytes> {
+    let index = 0;
+    return new ReadableStream({
+      pull: async (controller) => {
+        const chunk = await this.#chunkAt(index++);
+        if (chunk) controller.enqueue(chunk);
+        else controller.close();
+      },
+    }, { highWaterMark: 0 });
+  }
+
+  /** Drops the unread rest: it could block the connection. */
+  async cancel(): Promise<void> {
+    this.#isCancelled = true;
+    this.#end.resolve();
+    await this.#reader.cancel().catch(() => {});
+  }
+
+  #chunkAt(index: number): Promise<Bytes | undefined> | Bytes {
+    if (index >= this.#read) return this.#pending ??= this.#pull();
+    const chunk = this.#chunks[index];
+    if (chunk) return chunk;
+    throw new HTTPError(413, `The body is larger than ${this.#limit} bytes, and can be read only once`);
+  }
+
+  async #pull(): Promise<Bytes | undefined> {
+    const { done, value } = await this.#reader.read().catch((cause) => {
+      this.#end.resolve();
+      throw cutShort(cause);
+    });
+    if (done) {
+      this.#end.resolve();
+      if (this.#isCancelled) throw this.#cut ?? cutShort(new Error("Cannot read on: the body was let go"));
+      // #pending stays, and gives the end to every reader.
+      return undefined;
+    }
+    this.#pending = undefined;
+    this.#read++;
+    this.#size += value.byteLength;
+    if (this.#size <= this.#limit) this.#chunks.push(value);
+    else this.#chunks = [];
+    return value;
+  }
+}
+
+async function collect(stream: ReadableStream<Bytes>, limit: number): Promise<Bytes> {
   const chunks: Bytes[] = [];
   let size = 0;
-  for (;;) {
-    const { done, value } = await reader.read();
-    if (done) break;
-    size += value.byteLength;
+  for await (const chunk of stream) {
+    size += chunk.byteLength;
     if (size > limit) throw tooLarge(limit);
-    chunks.push(value);
+    chunks.push(chunk);
   }
   const whole = new Uint8Array(size);
   let offset = 0;
@@ -310,47 +324,12 @@ async function collect(reader: ReadableStreamDefaultReader<Bytes>, limit: number
   return whole;
 }
 
-/** A request that was made by hand can announce one length and have another. */
-function refuseLonger<Whole extends string | Bytes>(whole: Whole, limit: number): Whole {
-  if (whole.length > limit) throw tooLarge(limit);
-  return whole;
-}
-
-function streamOf(kept: Promise<Bytes>): ReadableStream<Bytes> {
+function streamOf(bytes: Promise<Bytes>): ReadableStream<Bytes> {
   return new ReadableStream({
     async pull(controller) {
-      const bytes = await kept;
-      if (bytes.length > 0) controller.enqueue(bytes);
+      const chunk = await bytes;
+      if (chunk.length > 0) controller.enqueue(chunk);
       controller.close();
     },
   });
-}
-
-/** A stream that fails with 413 beyond a size. Its source is cancelled where it fails, or its reader goes. */
-function boundedStream(
-  source: ReadableStream<Bytes>,
-  size: number,
-  inTime: <T>(reading: Promise<T>) => Promise<T>,
-): ReadableStream<Bytes> {
-  const reader = source.getReader();
-  let total = 0;
-  return new ReadableStream({
-    async pull(controller) {
-      try {
-        const { done, value } = await inTime(reader.read());
-        if (done) return controller.close();
-        total += value.length;
-        if (total > size) throw tooLarge(size);
-        controller.enqueue(value);
-      } catch (error) {
-        reader.cancel(error).catch(() => {});
-        throw error;
-      }
-    },
-    cancel: (reason) => reader.cancel(reason),
-  }, { highWaterMark: 0 });
-}
-
-function identity<T>(promise: Promise<T>): Promise<T> {
-  return promise;
 }

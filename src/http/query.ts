@@ -1,13 +1,23 @@
+/**
+ * Reads paths and queries out of the text of a URL, without parsing the whole URL, and texts of the
+ * type `application/x-www-form-urlencoded`.
+ */
 import { HTTPError } from "../errors.ts";
+import type { FormEntry } from "../schema/form_form.ts";
+import { tooManyFields } from "./body_errors.ts";
 
-/** Finds the parts of a request's target in the text of its URL, which is never parsed for it. */
+/** The values of one key in a query: none, one, or several. */
+export type QueryValue = string | string[] | undefined;
 
-/** Where the path starts: at the first slash after the authority. Below 0 where there is none. */
+/** The index of the path in a URL: the first slash after the authority, or -1. */
 export function pathStart(url: string): number {
   return url.indexOf("/", authorityStart(url));
 }
 
-/** Where the path ends. Below its start where a query or fragment comes before it: a server may be sent a target without a path. */
+/**
+ * The index where the path ends. It is smaller than the start when a query or fragment comes first:
+ * clients can send a target without a path.
+ */
 export function pathEnd(url: string, start: number): number {
   const authority = authorityStart(url);
   const query = url.indexOf("?", authority);
@@ -16,7 +26,7 @@ export function pathEnd(url: string, start: number): number {
   return start < 0 ? -1 : hash >= 0 && hash < end ? hash : end;
 }
 
-/** The query, without the question mark, of a URL whose path ends there. */
+/** The query of a URL without the question mark. */
 export function queryText(url: string, pathEnd: number): string {
   if (url.charCodeAt(pathEnd) !== 63 /* ? */) return "";
   const hash = url.indexOf("#", pathEnd);
@@ -28,18 +38,14 @@ function authorityStart(url: string): number {
   return isHttp ? 7 : url.indexOf("://") + 3;
 }
 
-/** Reads the declared keys of a query string, in one pass and without a map of what a client chose. */
-
-/** The values of one declared key: none, one, or all that were sent. */
-export type QueryValue = string | string[] | undefined;
-
 /**
- * Picks the declared keys out of a query string, by the rules of `application/x-www-form-urlencoded`.
+ * Picks the declared keys out of a query in one pass. Other keys take no memory.
  *
- * @param text The query string, without the question mark.
- * @param slots The place in the result of each key.
- * @param maxKeys The number of keys that is too many.
- * @throws {HTTPError} With 400, when there are too many keys or an escape of a declared key's value is broken.
+ * @param text The query without the question mark.
+ * @param slots The index of each declared key in the result.
+ * @param maxKeys The limit for the number of keys.
+ * @throws {HTTPError} With 400 when there are too many keys, or the value of a declared key has a
+ * broken percent-encoding.
  */
 export function pickQuery(
   text: string,
@@ -48,35 +54,26 @@ export function pickQuery(
 ): QueryValue[] {
   const values: QueryValue[] = new Array(slots.size).fill(undefined);
   let keys = 0;
-  // The next one, of this key or of one that follows: a search for each key could read all of the
-  // rest.
+  // The next "=", of this pair or a later one. A search for each pair could scan the rest each time.
   let equals = -1;
   for (let start = 0; start < text.length;) {
     const end = indexFrom(text, "&", start);
     if (end > start) {
-      if (++keys > maxKeys) {
-        throw new HTTPError(400, `The query has more than ${maxKeys} keys`);
-      }
+      if (++keys > maxKeys) throw new HTTPError(400, `The query has more than ${maxKeys} keys`);
       if (equals < start) equals = indexFrom(text, "=", start);
       const keyEnd = Math.min(equals, end);
-      const slot = slots.get(decodeKey(text.slice(start, keyEnd)));
+      const key = text.slice(start, keyEnd);
+      // No declared key has a broken encoding.
+      const slot = slots.get(decode(key) ?? key);
       if (slot !== undefined) {
-        add(
-          values,
-          slot,
-          decodeValue(text.slice(Math.min(keyEnd + 1, end), end)),
-        );
+        const value = decode(text.slice(Math.min(keyEnd + 1, end), end));
+        if (value === undefined) throw new HTTPError(400, "The query has a broken percent-encoding");
+        add(values, slot, value);
       }
     }
     start = end + 1;
   }
   return values;
-}
-
-/** The place of a character, or the end. */
-function indexFrom(text: string, character: string, start: number): number {
-  const index = text.indexOf(character, start);
-  return index < 0 ? text.length : index;
 }
 
 function add(values: QueryValue[], slot: number, value: string): void {
@@ -86,25 +83,42 @@ function add(values: QueryValue[], slot: number, value: string): void {
   else before.push(value);
 }
 
-/** A name or value as it was meant; undefined where an escape is broken. */
-export function decodePart(raw: string): string | undefined {
+/**
+ * Parses an urlencoded form.
+ *
+ * @throws {HTTPError} With 400 when a percent-encoding is broken, with 413 when there are too many
+ * fields.
+ */
+export function parseUrlencoded(text: string, maxFields: number): FormEntry[] {
+  const entries: FormEntry[] = [];
+  for (let start = 0; start < text.length;) {
+    const end = indexFrom(text, "&", start);
+    if (end > start) entries.push(parsePair(text.slice(start, end)));
+    if (entries.length > maxFields) throw tooManyFields(maxFields);
+    start = end + 1;
+  }
+  return entries;
+}
+
+function parsePair(pair: string): FormEntry {
+  const end = indexFrom(pair, "=", 0);
+  const [name, value] = [decode(pair.slice(0, end)), decode(pair.slice(end + 1))];
+  if (name === undefined || value === undefined) throw new HTTPError(400, "The form has a broken percent-encoding");
+  return [name, value];
+}
+
+/** The index of a character, or the end of the text. */
+function indexFrom(text: string, character: string, start: number): number {
+  const index = text.indexOf(character, start);
+  return index < 0 ? text.length : index;
+}
+
+/** Decodes a name or value; undefined when its percent-encoding is broken. */
+function decode(raw: string): string | undefined {
   if (!raw.includes("%") && !raw.includes("+")) return raw;
   try {
     return decodeURIComponent(raw.replaceAll("+", " "));
   } catch {
     return undefined;
   }
-}
-
-/** A key with a broken escape is none that anyone declared. */
-function decodeKey(raw: string): string {
-  return decodePart(raw) ?? raw;
-}
-
-function decodeValue(raw: string): string {
-  const value = decodePart(raw);
-  if (value === undefined) {
-    throw new HTTPError(400, "The query has a broken percent-encoding");
-  }
-  return value;
 }

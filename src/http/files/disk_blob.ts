@@ -1,81 +1,45 @@
-/** Parts of blobs whose content is a blob of another kind, as one on disk is. */
+/** A file on disk as a blob: its bytes are read in chunks when they are needed. */
 
-/** A part that streams its content itself: Deno (2.9) does not pass `cancel()` on to the content of a blob. */
-class BlobPart extends Blob {
-  readonly #content: Blob;
-
-  constructor(content: Blob, options: BlobPropertyBag) {
-    super([content], options);
-    this.#content = content;
-  }
-
-  override stream(): ReadableStream<Uint8Array<ArrayBuffer>> {
-    return this.#content.stream();
-  }
-}
-
-/**
- * What `slice()` gives, of a content that is read through its own stream.
- *
- * @param content What is cut.
- * @param start The first byte; a negative one is counted from the end.
- * @param end The byte after the last, likewise.
- * @param type The media type.
- */
-export function partOf(content: Blob, start = 0, end: number = content.size, type = ""): Blob {
-  const [first, last] = [placeIn(content.size, start), placeIn(content.size, end)];
-  return new BlobPart(content.slice(first, Math.max(first, last)), { type });
-}
-
-function placeIn(size: number, place: number): number {
-  const whole = Math.round(place) || 0;
-  return whole < 0 ? Math.max(0, size + whole) : Math.min(whole, size);
-}
-
-/** Bytes of a file on disk as a blob: read when they are asked for, in parts, and never held whole. */
-
-/** How much is read at once. */
 const CHUNK_SIZE = 64 * 1024;
 
-/** What tells that a file is still the one that was looked at. */
+/** The size and time by which a file is recognized as unchanged. */
 export interface FileVersion {
   readonly size: number;
   readonly mtime: Date | null;
 }
 
 /**
- * A range of a file. Wrap it in a `File` or `Blob` before it is given away: the platform reads one through this class's `stream()`
- * and `slice()`, where its own `text()` would find nothing.
+ * A range of a file. Applications must not get it directly: its own `text()` would find nothing.
+ * Wrap it in a `File` or `Blob`, which reads it through `stream()` and `slice()`.
  */
 export class DiskBlob extends Blob {
-  /** Where the file is. */
   readonly path: string;
   readonly #version: FileVersion;
   readonly #start: number;
 
   /**
-   * Takes a file that is there.
+   * Describes a range; nothing is opened.
    *
-   * @param path Where it is.
-   * @param version What it was when its size was told.
-   * @param start The first byte.
-   * @param end Where it ends; the byte there is none of it.
+   * @param path The path of the file.
+   * @param version The version of the file when its size was announced.
+   * @param start The index of the first byte.
+   * @param end The index after the last byte.
    */
   constructor(path: string, version: FileVersion, start = 0, end: number = version.size) {
     super();
     this.path = path;
     this.#version = version;
     this.#start = start;
-    // The platform reads it when a blob is made of this one.
+    // The platform reads it when it wraps this blob.
     Object.defineProperty(this, "size", { value: end - start });
   }
 
-  /** The bytes from one place to another, which the platform has brought within bounds. */
+  /** A part of the range. The platform has clamped both indexes already. */
   override slice(start = 0, end: number = this.size): DiskBlob {
     return new DiskBlob(this.path, this.#version, this.#start + start, this.#start + end);
   }
 
-  /** Opens the file when the first bytes are asked for, and closes it with the last, or when the reader goes. */
+  /** Opens the file with the first read, and closes it at the end, or when the reader cancels. */
   override stream(): ReadableStream<Uint8Array<ArrayBuffer>> {
     let file: Deno.FsFile | undefined;
     let left = this.size;
@@ -98,7 +62,7 @@ export class DiskBlob extends Blob {
           if (left > 0) return;
           close();
           controller.close();
-          // A reader with a buffer of its own waits for it to be given back.
+          // A reader that passed its own buffer waits until it gets the buffer back.
           controller.byobRequest?.respond(0);
         } catch (error) {
           close();
@@ -109,7 +73,7 @@ export class DiskBlob extends Blob {
     });
   }
 
-  /** A length was promised, and a tag: another file in its place must not be taken for it. */
+  /** Refuses a file that has changed: its length and entity tag were announced already. */
   async #open(): Promise<Deno.FsFile> {
     const file = await Deno.open(this.path);
     try {
@@ -123,6 +87,35 @@ export class DiskBlob extends Blob {
       throw error;
     }
   }
+}
+
+/**
+ * A part of a blob, like `Blob.slice()`. Its stream is that of its content: Deno 2.9 does not cancel
+ * the streams of a blob's parts, which would leave a {@linkcode DiskBlob}'s file open.
+ */
+export class BlobSlice extends Blob {
+  readonly #content: Blob;
+
+  constructor(content: Blob, start = 0, end: number = content.size, type = "") {
+    const first = clamp(start, content.size);
+    const part = content.slice(first, Math.max(first, clamp(end, content.size)));
+    super([part], { type });
+    this.#content = part;
+  }
+
+  override stream(): ReadableStream<Uint8Array<ArrayBuffer>> {
+    return this.#content.stream();
+  }
+
+  override slice(start?: number, end?: number, type?: string): Blob {
+    return new BlobSlice(this.#content, start, end, type);
+  }
+}
+
+/** The index within a size; a negative index counts from the end. */
+function clamp(index: number, size: number): number {
+  const whole = Math.round(index) || 0;
+  return whole < 0 ? Math.max(0, size + whole) : Math.min(whole, size);
 }
 
 function changed(): Error {

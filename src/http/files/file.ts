@@ -1,7 +1,7 @@
 import { HTTPError } from "../../errors.ts";
 import { nodePath, nodeUrl } from "../../runtime.ts";
 import { checkOptions, type OptionNames } from "../../options.ts";
-import { DiskBlob, partOf } from "./disk_blob.ts";
+import { BlobSlice, DiskBlob } from "./disk_blob.ts";
 import { log } from "../../log.ts";
 
 /** Paths of files in a folder, by names that clients choose. */
@@ -75,7 +75,7 @@ export class ServedFile extends File {
   }
 
   override slice(start?: number, end?: number, type?: string): Blob {
-    return partOf(this.#content, start, end, type);
+    return new BlobSlice(this.#content, start, end, type);
   }
 }
 

@@ -1,23 +1,24 @@
 /** The value of an uploaded file. */
 import { nodePath, nodeUrl } from "../../runtime.ts";
-import { DiskBlob, partOf } from "../files/disk_blob.ts";
+import { BlobSlice, DiskBlob } from "../files/disk_blob.ts";
 
 /**
- * A file that a client has sent. It is a `File` like any other; a large one lies on disk and is read from there, as long as the
- * request lasts: until the last byte of the reply has gone, and the tasks of `request.after()` are done.
+ * A file that a client has uploaded. It is a `File` like any other. A large one is on disk, and can
+ * be read until the request is over: until the last byte of the reply has gone, and the tasks of
+ * `request.after()` are done.
  *
- * Name and type are what the client says they are. The name is without folders and control characters; where it is to be a part
- * of a path, choose one yourself all the same.
+ * The client chooses name and type. The name has no folders and no control characters. Choose a name
+ * of your own all the same where it becomes part of a path.
  */
 export class UploadedFile extends File {
   readonly #content: Blob;
-  /** Whether it was saved by a second name. Another one would be the same file: what is written to one would be in the other. */
+  /** Whether `save` has linked the file. A second link would be the same file under two names. */
   #isLinked = false;
 
   /**
-   * Names a content.
+   * Makes a file of a content.
    *
-   * @param content What was sent.
+   * @param content The bytes.
    * @param name The name of the file.
    * @param type The media type.
    */
@@ -26,21 +27,21 @@ export class UploadedFile extends File {
     this.#content = content;
   }
 
-  /** The bytes, as they are read. */
+  /** The bytes as a stream. */
   override stream(): ReadableStream<Uint8Array<ArrayBuffer>> {
     return this.#content.stream();
   }
 
   /** A part of the file, from one byte to another. */
   override slice(start?: number, end?: number, type?: string): Blob {
-    return partOf(this.#content, start, end, type);
+    return new BlobSlice(this.#content, start, end, type);
   }
 
   /**
-   * Writes the file to disk, in place of what is there, which nobody sees half written. A large one is not read for it: it gets a
-   * second name, or is copied by the system. Folders that are missing on its way are made.
+   * Saves the file, and replaces an existing one; nobody sees a half-written file. A large file is
+   * linked, or copied by the system, without reading it. Missing folders are made.
    *
-   * @param path Where to. It has to be the application's own choice, never made of the file's name unchecked.
+   * @param path The path to save it at. Never use the file's name in it unchecked.
    * @throws {Deno.errors.NotCapable} When the program may not write there.
    */
   async save(path: string | URL): Promise<void> {
@@ -66,7 +67,7 @@ export class UploadedFile extends File {
   }
 }
 
-/** Gives a file a second name, where that can be: not on another disk, nor on one that has no second names. */
+/** Links a file. That fails on another disk, and on file systems without links. */
 async function link(from: string, to: string): Promise<boolean> {
   try {
     await Deno.link(from, to);

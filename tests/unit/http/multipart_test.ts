@@ -2,36 +2,49 @@
 
 import { assert, assertEquals, assertRejects } from "@std/assert";
 import { HTTPError } from "../../../src/errors.ts";
-import { boundaryOf, type MultipartOptions, readMultipart } from "../../../src/http/forms/multipart.ts";
+import { boundaryOf, readMultipartForm } from "../../../src/http/forms/multipart.ts";
+import { UploadStorage, UploadWriter } from "../../../src/http/forms/uploads.ts";
+import { DEFAULT_LIMITS, type ResolvedLimits } from "../../../src/http/limits.ts";
 import { Random } from "../support/random.ts";
 import { bodyOf, BOUNDARY, field, file, fromLatin1, latin1, streamOf } from "./support/multipart_body.ts";
 
 type Part = readonly [name: string, file: string | undefined, content: string];
 
+const UNLIMITED: ResolvedLimits = { ...DEFAULT_LIMITS, body: Infinity, multipart: Infinity };
+
+/** Keeps files by a writer of the test's own. */
+class TestStorage extends UploadStorage {
+  readonly #makeWriter: () => UploadWriter;
+
+  constructor(makeWriter: (storage: UploadStorage) => UploadWriter) {
+    super();
+    this.#makeWriter = () => makeWriter(this);
+  }
+
+  override receive(): UploadWriter {
+    return this.#makeWriter();
+  }
+}
+
 /** Reads a body in chunks; gives its parts, or the status of what it was refused with. */
 async function read(
   chunks: readonly Uint8Array<ArrayBuffer>[],
-  options: Partial<MultipartOptions> = {},
+  limits: ResolvedLimits = UNLIMITED,
 ): Promise<Part[] | number> {
-  const parts: Part[] = [];
+  const storage = new UploadStorage();
   try {
-    await readMultipart(streamOf(chunks), {
-      boundary: BOUNDARY,
-      maxSize: Infinity,
-      open({ name, file }) {
-        const place = parts.push([name, file?.name, "never finished"]) - 1;
-        let content = "";
-        return {
-          write: (chunk) => void (content += fromLatin1(chunk)),
-          finish: () => void (parts[place] = [name, file?.name, content]),
-        };
-      },
-      ...options,
-    });
+    const entries = await readMultipartForm(streamOf(chunks), BOUNDARY, limits, storage);
+    const parts: Part[] = [];
+    for (const [name, value] of entries) {
+      if (typeof value === "string") parts.push([name, undefined, value]);
+      else parts.push([name, value.name, fromLatin1(await value.bytes())]);
+    }
     return parts;
   } catch (error) {
     assert(error instanceof HTTPError, String(error));
     return error.status;
+  } finally {
+    await storage.remove();
   }
 }
 
@@ -79,7 +92,11 @@ Deno.test("Random parts, cut at random, are what was sent", async () => {
     );
     const cuts = [0, ...random.list(6, () => random.below(bytes.length)).toSorted((a, b) => a - b), bytes.length];
     const chunks = cuts.slice(1).map((end, index) => bytes.slice(cuts[index], end));
-    assertEquals(await read(chunks), parts);
+    // A text is UTF-8, which not every random one is.
+    const expected = parts.map(([name, fileName, content]): Part => {
+      return [name, fileName, fileName ? content : new TextDecoder().decode(latin1(content))];
+    });
+    assertEquals(await read(chunks), expected);
   }
 });
 
@@ -158,41 +175,47 @@ Deno.test("Multipart within multipart is text like any other", async () => {
 
 Deno.test("A body over its size is refused with 413 as soon as it is", async () => {
   const bytes = latin1(bodyOf(file("a", "f", "x".repeat(1000))));
-  assertEquals(await read([bytes], { maxSize: bytes.length }), [["a", "f", "x".repeat(1000)]]);
-  assertEquals(await read([bytes], { maxSize: bytes.length - 1 }), 413);
+  assertEquals(await read([bytes], { ...UNLIMITED, multipart: bytes.length }), [["a", "f", "x".repeat(1000)]]);
+  assertEquals(await read([bytes], { ...UNLIMITED, multipart: bytes.length - 1 }), 413);
   let pulled = 0;
   const endless = new ReadableStream<Uint8Array<ArrayBuffer>>({
     pull(controller) {
       controller.enqueue(pulled++ === 0 ? latin1(`--${BOUNDARY}\r\n${file("a", "f", "")}`) : new Uint8Array(1000));
     },
   }, { highWaterMark: 0 });
-  const open = () => ({ write() {}, finish() {} });
-  const reading = readMultipart(endless, { boundary: BOUNDARY, maxSize: 50_000, open });
+  const storage = new UploadStorage();
+  const reading = readMultipartForm(endless, BOUNDARY, { ...UNLIMITED, multipart: 50_000 }, storage);
   assertEquals((await assertRejects(() => reading, HTTPError)).status, 413);
   assert(pulled <= 52, String(pulled));
 });
 
-Deno.test("A failure of whoever takes a part ends the reading at once, and lets the body go", async () => {
-  const failures: Record<string, () => ReturnType<MultipartOptions["open"]>> = {
-    opening: () => {
+Deno.test("A failure to keep a file ends the reading at once, and lets the body go", async () => {
+  class FailsAtOnce extends UploadWriter {
+    override write(): void {
+      throw new RangeError("broken");
+    }
+  }
+  class FailsLater extends UploadWriter {
+    override write(): Promise<void> {
+      return Promise.reject(new RangeError("broken"));
+    }
+  }
+  const failures: Record<string, (storage: UploadStorage) => UploadWriter> = {
+    receiving: () => {
       throw new RangeError("broken");
     },
-    writing: () => ({
-      write: () => {
-        throw new RangeError("broken");
-      },
-      finish() {},
-    }),
-    "writing later": () => ({ write: () => Promise.reject(new RangeError("broken")), finish() {} }),
+    writing: (storage) => new FailsAtOnce(storage),
+    "writing later": (storage) => new FailsLater(storage),
   };
-  for (const [name, open] of Object.entries(failures)) {
+  for (const [name, makeWriter] of Object.entries(failures)) {
     let isLetGo = false;
     const body = new ReadableStream<Uint8Array<ArrayBuffer>>({
       // Then nothing more: a client that has stopped sending.
       start: (controller) => controller.enqueue(latin1(`--${BOUNDARY}\r\n${file("a", "f", "x".repeat(100_000))}`)),
       cancel: () => void (isLetGo = true),
     });
-    await assertRejects(() => readMultipart(body, { boundary: BOUNDARY, maxSize: Infinity, open }), RangeError);
+    const storage = new TestStorage(makeWriter);
+    await assertRejects(() => readMultipartForm(body, BOUNDARY, UNLIMITED, storage), RangeError);
     assert(isLetGo, name);
   }
 });
@@ -205,12 +228,18 @@ Deno.test("A body that breaks off fails with its own error, and nothing is taken
       controller.error(new RangeError("gone"));
     },
   });
-  const open = () => ({ write() {}, finish: () => void (isFinished = true) });
-  await assertRejects(() => readMultipart(body, { boundary: BOUNDARY, maxSize: Infinity, open }), RangeError, "gone");
+  class NotingWriter extends UploadWriter {
+    override async finish(): Promise<Blob> {
+      isFinished = true;
+      return await super.finish();
+    }
+  }
+  const storage = new TestStorage((storage) => new NotingWriter(storage));
+  await assertRejects(() => readMultipartForm(body, BOUNDARY, UNLIMITED, storage), RangeError, "gone");
   assertEquals(isFinished, false);
 });
 
-Deno.test("Whoever takes a part slowly is waited for", async () => {
+Deno.test("A slow storage is waited for", async () => {
   let pulled = 0;
   const body = new ReadableStream<Uint8Array<ArrayBuffer>>({
     pull(controller) {
@@ -224,18 +253,15 @@ Deno.test("Whoever takes a part slowly is waited for", async () => {
   }, { highWaterMark: 0 });
   let taken = 0;
   let ahead = 0;
-  await readMultipart(body, {
-    boundary: BOUNDARY,
-    maxSize: Infinity,
-    open: () => ({
-      async write(chunk) {
-        await new Promise((resolve) => setTimeout(resolve, 0));
-        taken += chunk.length;
-        ahead = Math.max(ahead, pulled * 64 * 1024 - taken);
-      },
-      finish() {},
-    }),
-  });
+  class SlowWriter extends UploadWriter {
+    override async write(chunk: Uint8Array): Promise<void> {
+      await new Promise((resolve) => setTimeout(resolve, 0));
+      taken += chunk.length;
+      ahead = Math.max(ahead, pulled * 64 * 1024 - taken);
+    }
+  }
+  const storage = new TestStorage((storage) => new SlowWriter(storage));
+  await readMultipartForm(body, BOUNDARY, UNLIMITED, storage);
   assertEquals(taken, 199 * 64 * 1024);
   assert(ahead <= 512 * 1024, `${ahead} bytes were read ahead`);
 });
