@@ -129,9 +129,12 @@ class FormReader {
     }
   }
 
-  /** Gives a chunk to Dicer and waits until it takes more. Chunks after the last boundary are dropped. */
+  /**
+   * Gives a chunk to Dicer and waits until it takes more. Chunks after the last boundary are dropped.
+   * After a failure, Dicer would never answer: the part that it waits for is destroyed.
+   */
   #write(chunk: Uint8Array): Promise<void> | undefined {
-    if (this.#isFinished) return undefined;
+    if (this.#isFinished || this.#failure) return undefined;
     return new Promise((resolve) => {
       this.#stopWaiting = resolve;
       this.#dicer.write(chunk, () => resolve());
