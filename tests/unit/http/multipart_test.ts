@@ -220,6 +220,21 @@ Deno.test("A failure to keep a file ends the reading at once, and lets the body 
   }
 });
 
+Deno.test("A failure ends the reading, at whatever turn the next chunk comes", async () => {
+  for (let turns = 0; turns < 30; turns++) {
+    let pulled = 0;
+    const body = new ReadableStream<Uint8Array<ArrayBuffer>>({
+      async pull(controller) {
+        for (let turn = 0; turn < turns; turn++) await undefined;
+        controller.enqueue(pulled++ === 0 ? latin1(`--${BOUNDARY}\r\n${file("a", "f", "")}`) : new Uint8Array(65_536));
+      },
+    }, { highWaterMark: 0 });
+    const storage = new UploadStorage();
+    const reading = readMultipartForm(body, BOUNDARY, { ...UNLIMITED, file: 200_000 }, storage);
+    assertEquals((await assertRejects(() => reading, HTTPError)).status, 413);
+  }
+});
+
 Deno.test("A body that breaks off fails with its own error, and nothing is taken for finished", async () => {
   let isFinished = false;
   const body = new ReadableStream<Uint8Array<ArrayBuffer>>({
