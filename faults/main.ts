@@ -8,9 +8,12 @@ import { check, type History } from "./history.ts";
 import { NotAllowedError } from "./not_allowed_error.ts";
 import { NEGATIVE_CONTROL, type Scenario, SCENARIOS } from "./scenarios.ts";
 import { TAMPERINGS } from "./tampering.ts";
+import { main as simulate } from "./simulation/main.ts";
 import { type Outcome, Tally } from "./summary.ts";
 
-const USAGE = `Breaks nodes and stores of durable topics, and checks what the nodes saw.
+const USAGE =
+  `Breaks nodes and stores of durable topics, and checks what the nodes saw. "simulated" as the first argument simulates
+nodes, network, database and time, with options of its own.
 
 Options:
   --seeds <n>      runs of each kind (default 1)
@@ -22,6 +25,7 @@ Options:
 The environment variable FAULT_LOG=1 shows what the nodes log.`;
 
 async function main(args: string[], signal: AbortSignal): Promise<number> {
+  if (args[0] === "simulated") return await simulate(args.slice(1), signal);
   const parsed = parseArgs(args, {
     string: ["seeds", "from", "jobs", "only"],
     boolean: ["help"],

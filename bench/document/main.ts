@@ -1,9 +1,9 @@
-// `deno task bench:document`: what the first document of an application costs, right after its registration, beside
+// `deno task bench document`: what the first document of an application costs, right after its registration, beside
 // writing it as JSON. Each sample is a process of its own: what is cold counts. Only with `--limit` the figures decide
 // the exit code.
 
 import { join } from "node:path";
-import { runCommand, select } from "../command.ts";
+import { select } from "../command.ts";
 import { note } from "../figure.ts";
 import { median } from "../http/statistics.ts";
 import { prepareDeno } from "../../tools/deno.ts";
@@ -12,7 +12,8 @@ import type { Sample } from "./one_document.ts";
 import { type Options, readOptions, USAGE } from "./options.ts";
 import { excesses, type Measured, ratiosOf, table } from "./report.ts";
 
-async function main(args: string[], signal: AbortSignal): Promise<number> {
+/** Measures; gives the exit code. */
+export async function main(args: string[], signal: AbortSignal): Promise<number> {
   const options = readOptions(args);
   if (options.help) {
     console.log(USAGE);
@@ -62,5 +63,3 @@ async function sample(application: string, routes: number, signal: AbortSignal):
   if (success) return JSON.parse(new TextDecoder().decode(stdout));
   throw new Error(`Cannot measure the application "${application}": its process failed`);
 }
-
-if (import.meta.main) await runCommand(main);

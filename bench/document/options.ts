@@ -1,4 +1,4 @@
-// The arguments of `deno task bench:document`.
+// The arguments of `deno task bench document`.
 
 import { parseArgs } from "@std/cli/parse-args";
 import { readCount, readNames, refuseUnknown } from "../command.ts";

@@ -1,11 +1,11 @@
-// `deno task bench:durable`: durable topics on a real denokv beside bare commits of Deno KV, over TLS beside plain HTTP, and
+// `deno task bench durable`: durable topics on a real denokv beside bare commits of Deno KV, over TLS beside plain HTTP, and
 // how soon another node has a message.
 // Figures never decide the exit code; a message that is missing does.
 
 import { parseArgs } from "@std/cli/parse-args";
 import { App, type Topic } from "../../mod.ts";
 import { Denokv } from "../../tests/denokv/denokv.ts";
-import { readCount, refuseUnknown, runCommand } from "../command.ts";
+import { readCount, refuseUnknown } from "../command.ts";
 import { note } from "../figure.ts";
 import { median, ratios } from "../http/statistics.ts";
 import { measureOverTls } from "./over_tls.ts";
@@ -33,7 +33,8 @@ interface Contestant {
   publish(): Promise<unknown>;
 }
 
-async function main(args: string[], signal: AbortSignal): Promise<number> {
+/** Measures; gives the exit code. */
+export async function main(args: string[], signal: AbortSignal): Promise<number> {
   const parsed = parseArgs(args, {
     string: ["rounds", "messages"],
     boolean: ["quick", "help"],
@@ -201,5 +202,3 @@ async function measureDelivery(
   subscription.close();
   return undefined;
 }
-
-if (import.meta.main) await runCommand(main);

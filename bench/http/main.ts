@@ -1,7 +1,7 @@
-// `deno task bench:http`: webfw beside a handler written by hand and other frameworks, on the same workloads. Every
+// `deno task bench http`: webfw beside a handler written by hand and other frameworks, on the same workloads. Every
 // server is checked before it is measured. Figures never decide the exit code; a server that fails its checks does.
 
-import { runCommand, select } from "../command.ts";
+import { select } from "../command.ts";
 import { chooseCores } from "./cores.ts";
 import { chooseLoadGenerator } from "./load.ts";
 import { type Contestant, measure } from "./measurement.ts";
@@ -11,7 +11,8 @@ import { report } from "./report.ts";
 import { BASELINE, prepareServers } from "./servers.ts";
 import { WORKLOADS } from "./workloads.ts";
 
-async function main(args: string[], signal: AbortSignal): Promise<number> {
+/** Measures; gives the exit code. */
+export async function main(args: string[], signal: AbortSignal): Promise<number> {
   const options = readOptions(args);
   if (options.help) {
     console.log(USAGE);
@@ -68,5 +69,3 @@ those of "-sync"; no server sends a header that a workload does not ask for, unl
 "deno-bounded" holds bodies to a size and a time, as webfw does, and the others do not
 `;
 }
-
-if (import.meta.main) await runCommand(main);

@@ -1,4 +1,4 @@
-// The arguments of `deno task bench:http`.
+// The arguments of `deno task bench http`.
 
 import { parseArgs } from "@std/cli/parse-args";
 import { readCount, readNames, refuseUnknown, UsageError } from "../command.ts";

@@ -1,8 +1,8 @@
-// `deno task bench:sockets`: what a client that does not read costs, what an idle one does, and how fast messages are
+// `deno task bench sockets`: what a client that does not read costs, what an idle one does, and how fast messages are
 // echoed, beside a server written by hand. Only the memory of a client that does not read decides the exit code.
 
 import { parseArgs } from "@std/cli/parse-args";
-import { readCount, refuseUnknown, runCommand } from "../command.ts";
+import { readCount, refuseUnknown } from "../command.ts";
 import { note } from "../figure.ts";
 import { ServerProcess } from "../http/server_process.ts";
 import { median, ratios } from "../http/statistics.ts";
@@ -30,7 +30,8 @@ const ECHOING = 32;
 const MESSAGES = 2000;
 const MESSAGE = JSON.stringify({ id: 7, text: "x".repeat(80) });
 
-async function main(args: string[], signal: AbortSignal): Promise<number> {
+/** Measures; gives the exit code. */
+export async function main(args: string[], signal: AbortSignal): Promise<number> {
   const { help, quick, ...given } = parseArgs(args, {
     string: ["events", "sockets", "rounds"],
     boolean: ["quick", "help"],
@@ -151,5 +152,3 @@ async function ask(port: number, path: string): Promise<number> {
 function figure(value: number): string {
   return Math.round(value).toLocaleString("en");
 }
-
-if (import.meta.main) await runCommand(main);

@@ -1,8 +1,7 @@
-// `deno task bench:sse`: events of a topic beside a loop that enqueues each event to each stream, over sockets: how fast
+// `deno task bench sse`: events of a topic beside a loop that enqueues each event to each stream, over sockets: how fast
 // they reach many clients, and what clients cost. Speed decides nothing; the exit code tells whether a client that does
 // not read stays within bounds, and a run fails where a client misses an event.
 
-import { runCommand } from "../command.ts";
 import { note } from "../figure.ts";
 import { chooseCores } from "../http/cores.ts";
 import type { Spread } from "../http/statistics.ts";
@@ -20,7 +19,8 @@ const MAX_STALLED = 20 * MIB;
 /** Memory varies less than speed, and takes longer to measure. */
 const MEMORY_ROUNDS = 3;
 
-async function main(args: string[], signal: AbortSignal): Promise<number> {
+/** Measures; gives the exit code. */
+export async function main(args: string[], signal: AbortSignal): Promise<number> {
   const options = readOptions(args);
   if (options.help) {
     console.log(USAGE);
@@ -89,5 +89,3 @@ function spread({ median, min, max }: Spread): string {
 function figure(value: number): string {
   return Math.round(value).toLocaleString("en");
 }
-
-if (import.meta.main) await runCommand(main);

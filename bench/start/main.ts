@@ -1,7 +1,7 @@
-// `deno task bench:start`: from the start of a process to its first reply, and what it holds then, beside a bare server.
+// `deno task bench start`: from the start of a process to its first reply, and what it holds then, beside a bare server.
 // Each sample is a process of its own. Only with `--limit` the figures decide the exit code.
 
-import { runCommand, select } from "../command.ts";
+import { select } from "../command.ts";
 import { note } from "../figure.ts";
 import { median } from "../http/statistics.ts";
 import { commandOf, type Contestant, CONTESTANTS } from "./contestants.ts";
@@ -13,7 +13,8 @@ import { compare, excesses, type Measured, memoryOf, table } from "./report.ts";
 /** Starts that fill the caches of Deno, and are not measured. */
 const WARM_ROUNDS = 2;
 
-async function main(args: string[], signal: AbortSignal): Promise<number> {
+/** Measures; gives the exit code. */
+export async function main(args: string[], signal: AbortSignal): Promise<number> {
   const options = readOptions(args);
   if (options.help) {
     console.log(USAGE);
@@ -101,5 +102,3 @@ ${rounds} interleaved processes each, from the spawn to the first reply; medians
 ${contestants.map(({ name, description }) => `  ${name.padEnd(width)}  ${description}`).join("\n")}
 `;
 }
-
-if (import.meta.main) await runCommand(main);

@@ -2,7 +2,7 @@
 
 /** One measurement. */
 export interface Bench {
-  /** The name of its task, without `bench:`. */
+  /** Its name: `deno task bench http`. */
   name: string;
   /** What its part of the table is called. */
   title: string;

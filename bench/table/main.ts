@@ -3,7 +3,7 @@
 
 import { join } from "node:path";
 import { findDenokv } from "../../tests/denokv/denokv.ts";
-import { runCommand, select } from "../command.ts";
+import { select } from "../command.ts";
 import { type Figure, FIGURES_FILE, readFigures } from "../figure.ts";
 import { ownProgram } from "../own_program.ts";
 import { type Bench, BENCHES } from "./benches.ts";
@@ -17,7 +17,8 @@ interface Outcome {
   hasFailed: boolean;
 }
 
-async function main(args: string[], signal: AbortSignal): Promise<number> {
+/** Measures; gives the exit code. */
+export async function main(args: string[], signal: AbortSignal): Promise<number> {
   const options = readOptions(args);
   if (options.help) {
     console.log(USAGE);
@@ -44,9 +45,9 @@ async function run(bench: Bench, isQuick: boolean, signal: AbortSignal): Promise
   }
   const file = await Deno.makeTempFile({ prefix: "bench_figures_" });
   try {
-    const [program = "", ...args] = ownProgram(join(import.meta.dirname!, "..", bench.program), "--no-lock");
+    const [program = "", ...args] = ownProgram(join(import.meta.dirname!, "..", "main.ts"), "--no-lock");
     const { success, stdout, stderr } = await new Deno.Command(program, {
-      args: [...args, ...(isQuick ? bench.quick : bench.args)],
+      args: [...args, bench.name, ...(isQuick ? bench.quick : bench.args)],
       stdin: "null",
       env: { [FIGURES_FILE]: file, NO_COLOR: "1" },
       signal,
@@ -61,5 +62,3 @@ async function run(bench: Bench, isQuick: boolean, signal: AbortSignal): Promise
     await Deno.remove(file);
   }
 }
-
-if (import.meta.main) await runCommand(main);

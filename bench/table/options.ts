@@ -2,6 +2,7 @@
 
 import { parseArgs } from "@std/cli/parse-args";
 import { readNames, refuseUnknown } from "../command.ts";
+import { BENCHES } from "./benches.ts";
 
 /** What a run measures. */
 export interface Options {
@@ -16,10 +17,12 @@ export interface Options {
 }
 
 /** Printed for `--help`. */
-export const USAGE = `Runs all measurements in short forms, and prints one table.
+export const USAGE =
+  `Runs all measurements in short forms, and prints one table. A name first runs one of them in its usual form,
+with options of its own: ${BENCHES.map(({ name }) => name).join(", ")}.
 
 Options:
-  --only <a,b>    measurements, by the names of their tasks without "bench:"
+  --only <a,b>    measurements
   --quick         each in its quickest form: whether they run, not what they find
   --json <file>   write the figures
   --help          print this text`;

@@ -1,7 +1,7 @@
-// `deno task bench:topics`: topics in memory beside a loop written by hand, without HTTP. Figures never decide the exit
+// `deno task bench topics`: topics in memory beside a loop written by hand, without HTTP. Figures never decide the exit
 // code; a reader that misses a message does.
 
-import { runCommand, select } from "../command.ts";
+import { select } from "../command.ts";
 import { note } from "../figure.ts";
 import { median, ratios } from "../http/statistics.ts";
 import { BASELINE, CONTESTANTS } from "./contestants.ts";
@@ -11,7 +11,8 @@ import { run, type Workload, WORKLOADS } from "./workloads.ts";
 /** Publishing alone is that much faster than fanning out. */
 const PUBLISH_FACTOR = 20;
 
-async function main(args: string[], signal: AbortSignal): Promise<number> {
+/** Measures; gives the exit code. */
+export async function main(args: string[], signal: AbortSignal): Promise<number> {
   const options = readOptions(args);
   if (options.help) {
     console.log(USAGE);
@@ -85,5 +86,3 @@ ${rounds} interleaved rounds of ${messages} messages for ${readers} readers, or 
 function figure(value: number): string {
   return Math.round(value).toLocaleString("en");
 }
-
-if (import.meta.main) await runCommand(main);

@@ -1,4 +1,4 @@
-// The arguments of `deno task bench:topics`.
+// The arguments of `deno task bench topics`.
 
 import { parseArgs } from "@std/cli/parse-args";
 import { readCount, readNames, refuseUnknown } from "../command.ts";

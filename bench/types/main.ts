@@ -1,7 +1,7 @@
-// `deno task bench:types`: what a route costs the type checker, on webfw and on other frameworks. Check times only
+// `deno task bench types`: what a route costs the type checker, on webfw and on other frameworks. Check times only
 // inform; with `--limit` the instantiations of webfw, which are the same on every machine, decide the exit code.
 
-import { runCommand, select } from "../command.ts";
+import { select } from "../command.ts";
 import { note } from "../figure.ts";
 import { elysia } from "./apps/elysia.ts";
 import type { GeneratedApp } from "./apps/generated_app.ts";
@@ -14,7 +14,8 @@ import { compilerVersion, createProject } from "./project.ts";
 import { table } from "./report.ts";
 import { type Cost, typeCheck } from "./type_check.ts";
 
-async function main(args: string[], signal: AbortSignal): Promise<number> {
+/** Measures; gives the exit code. */
+export async function main(args: string[], signal: AbortSignal): Promise<number> {
   const options = readOptions(args);
   if (options.help) {
     console.log(USAGE);
@@ -81,5 +82,3 @@ function demand(measured: Growth[], limit: number | undefined): number {
   for (const excess of found) console.error(excess);
   return found.length > 0 ? 1 : 0;
 }
-
-if (import.meta.main) await runCommand(main);

@@ -1,4 +1,4 @@
-// The arguments of `deno task bench:types`.
+// The arguments of `deno task bench types`.
 
 import { parseArgs } from "@std/cli/parse-args";
 import { readCount, readNames, refuseUnknown } from "../command.ts";

@@ -1,8 +1,7 @@
-// `deno task bench:uploads`: uploads of a gibibyte through a real socket. The exit code tells whether memory stayed flat,
+// `deno task bench uploads`: uploads of a gibibyte through a real socket. The exit code tells whether memory stayed flat,
 // and whether what is refused was refused in time; speed decides nothing.
 
 import { fileURLToPath } from "node:url";
-import { runCommand } from "../command.ts";
 import { note } from "../figure.ts";
 import { ServerProcess } from "../http/server_process.ts";
 import { ownProgram } from "../own_program.ts";
@@ -59,7 +58,8 @@ function casesOf(size: number): Case[] {
   ];
 }
 
-async function main(args: string[], signal: AbortSignal): Promise<number> {
+/** Measures; gives the exit code. */
+export async function main(args: string[], signal: AbortSignal): Promise<number> {
   const { size, growth, help } = readOptions(args);
   if (help) {
     console.log(USAGE);
@@ -111,5 +111,3 @@ function row(name: string, ...cells: string[]): string {
 function mebibytes(bytes: number): string {
   return (bytes / MEBIBYTE).toFixed(1);
 }
-
-if (import.meta.main) await runCommand(main);

@@ -1,4 +1,4 @@
-// The arguments of `deno task bench:uploads`.
+// The arguments of `deno task bench uploads`.
 
 import { parseArgs } from "@std/cli/parse-args";
 import { readCount, refuseUnknown } from "../command.ts";

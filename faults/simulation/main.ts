@@ -1,8 +1,8 @@
-// `deno task fault:simulated`: the work of the nodes of `deno task fault` in virtual time, over a database, a network and deaths that are
+// `deno task fault simulated`: the work of the nodes of `deno task fault` in virtual time, over a database, a network and deaths that are
 // simulated. A seed is the same run each time.
 
 import { parseArgs } from "@std/cli/parse-args";
-import { readCount, refuseUnknown, runCommand } from "../../bench/command.ts";
+import { readCount, refuseUnknown } from "../../bench/command.ts";
 import { Random } from "../../tests/unit/support/random.ts";
 import { simulate } from "./simulation.ts";
 
@@ -28,7 +28,8 @@ interface Counts {
   time: number;
 }
 
-async function main(args: string[], signal: AbortSignal): Promise<number> {
+/** Makes the runs; gives the exit code. */
+export async function main(args: string[], signal: AbortSignal): Promise<number> {
   const parsed = parseArgs(args, {
     string: ["seeds", "from"],
     boolean: ["verbose", "help"],
@@ -97,5 +98,3 @@ async function controlIsFound(first: number): Promise<boolean> {
   console.error("  FAULT the checker finds nothing where writes check nothing");
   return false;
 }
-
-if (import.meta.main) await runCommand(main);

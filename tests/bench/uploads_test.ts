@@ -1,12 +1,12 @@
 // "A 1 GiB upload to disk passes with resident memory flat, and one above the limit is refused with 413 before it has been
-// read": the short form of `deno task bench:uploads`.
+// read": the short form of `deno task bench uploads`.
 
 import { assertEquals } from "@std/assert";
 import { fileURLToPath } from "node:url";
 
 Deno.test("Uploads take no more memory than reading does, and what is refused is refused in time", async () => {
   const config = Deno.env.get("WEBFW_CONFIG");
-  const main = fileURLToPath(new URL("../../bench/uploads/main.ts", import.meta.url));
+  const main = fileURLToPath(new URL("../../bench/main.ts", import.meta.url));
   const { code, stdout, stderr } = await new Deno.Command(Deno.execPath(), {
     args: [
       "run",
@@ -15,6 +15,7 @@ Deno.test("Uploads take no more memory than reading does, and what is refused is
       "--no-lock",
       ...(config ? [`--config=${config}`] : []),
       main,
+      "uploads",
       "--size",
       "128",
       "--growth",

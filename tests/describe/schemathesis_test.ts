@@ -1,6 +1,6 @@
 // schemathesis makes requests of the documents, valid ones and others, and looks at what comes back.
 //
-// Longer: `deno task fuzz:document`; another run: `WEBFW_SEED=7`, or `WEBFW_EXAMPLES=1000`.
+// Longer: `WEBFW_EXAMPLES=300 deno task deno test -A tests/describe/schemathesis_test.ts`; another run: `WEBFW_SEED=7`.
 
 import { assertRejects } from "@std/assert";
 import { App } from "@webfw/core";

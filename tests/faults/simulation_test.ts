@@ -1,4 +1,4 @@
-// A short form of `deno task fault:simulated`.
+// A short form of `deno task fault simulated`.
 
 import { assert, assertEquals } from "@std/assert";
 import { simulate } from "../../faults/simulation/simulation.ts";

@@ -1,4 +1,5 @@
-// A graceful stop of a service that has everything under way at once, in each way to tell it. `deno task fault:stop` repeats it.
+// A graceful stop of a service that has everything under way at once, in each way to tell it.
+// `WEBFW_ROUNDS=50 deno task deno test -A tests/stop` repeats it.
 
 import { assertEquals } from "@std/assert";
 import { frameworkImports } from "../cli/framework.ts";

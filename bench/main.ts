@@ -1,0 +1,15 @@
+// `deno task bench http`: one measurement, by its name. `deno task bench`: all of them, and one table of what they found.
+
+import { runCommand } from "./command.ts";
+import { BENCHES } from "./table/benches.ts";
+
+/** What every measurement exports: gives the exit code. */
+type Main = (args: string[], signal: AbortSignal) => Promise<number>;
+
+await runCommand(async (args, signal) => {
+  const bench = BENCHES.find(({ name }) => name === args[0]);
+  // A URL: Deno would load every module whose path fits a template.
+  const program = new URL(bench?.program ?? "table/main.ts", import.meta.url);
+  const { main } = await import(program.href) as { main: Main };
+  return await main(bench ? args.slice(1) : args, signal);
+});
