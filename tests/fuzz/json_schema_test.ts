@@ -101,7 +101,7 @@ Deno.test("What JSON Schema says of a parameter is what its text is accepted by,
   fuzz(43, "client", 3_000, ({ schema, isExact }, values, base) => {
     if (!isBindable(schema)) return;
     const { schema: form, isList } = toTextForm(schema, "the query");
-    const [fits, described] = judge(base, (models) => models.textInput(schema));
+    const [fits, described] = judge(base, (models) => models.jsonInput(schema));
     for (let turn = 0; turn < 8; turn++) {
       const text = () => random.oneIn(2) ? random.pick(texts) : textOf(values());
       const sent = isList ? random.list(2, text) : text();

@@ -239,14 +239,10 @@ Deno.test("No pattern stands beside a format that says it, and patterns are plai
     at: { type: "string", format: "date-time" },
     address: { type: "string", format: "ipv4" },
     host: { type: "string", format: "hostname" },
-    bytes: {
-      type: "string",
-      contentEncoding: "base64",
-      pattern: "^(?:[\\da-zA-Z+/]{4})*(?:[\\da-zA-Z+/]{2}==|[\\da-zA-Z+/]{3}=)?$",
-    },
-    word: { type: "string", pattern: "^[a-zA-Z]+$" },
-    // Other cases of K and S beyond ASCII are left out.
-    mask: { type: "string", pattern: "^[mM][aA][sS][kK]$" },
+    bytes: { type: "string", contentEncoding: "base64" },
+    // JSON Schema has no flags.
+    word: { type: "string" },
+    mask: { type: "string" },
     // A rule beside the format stays.
     company: { type: "string", format: "email", pattern: "@example\\.org$" },
   });

@@ -1,15 +1,21 @@
-import { toJsonSchemaDefs } from "@valibot/to-json-schema";
+/**
+ * Converts valibot schemas to JSON Schema, in one of two forms: the JSON that the server accepts, or
+ * the JSON that it sends.
+ *
+ * `@valibot/to-json-schema` converts each schema and each check; what it cannot know, or gets wrong,
+ * is corrected here. A check or a transformation that JSON Schema cannot express is left out, so
+ * that all that is accepted or sent fits the description.
+ */
+import { type ConversionConfig, type JsonSchema as LibrarySchema, toJsonSchemaDefs } from "@valibot/to-json-schema";
 import type { GenericSchema } from "valibot";
-import { fallsBack, type SchemaNode } from "../../schema/schema.ts";
-import { givesUndefined, isRequired, mayBeMissing, mayBeUnsent } from "./optionality.ts";
-import { foreignKind } from "./non_json.ts";
+import { lazyTarget } from "../../schema/lazy_schema.ts";
+import { fallsBack, isSchema, type SchemaNode } from "../../schema/schema.ts";
 import {
   allOf,
   annotate,
   anyOf,
   type Form,
   type JsonSchema,
-  type ModelScope,
   nothing,
   oneOfValues,
   orNull,
@@ -21,85 +27,48 @@ import {
   withoutNull,
   withoutNumberFormat,
 } from "./json_schema.ts";
-import { lazyTarget } from "../../schema/lazy_schema.ts";
+import { describeNonJson } from "./non_json.ts";
+import { givesUndefined, isRequired, mayBeMissing, mayBeUnsent } from "./optionality.ts";
 import { describePipe, type Pipe } from "./pipe.ts";
 import { BIGINT, keepsValue } from "./transformation.ts";
 
-/** Describes variants: which of their options a value fits, one of its keys tells. */
-
-/**
- * Describes a variant. Where its options share no value of the key, a value fits exactly one of them; where the values are texts
- * and the options have names, a discriminator maps the ones to the others.
- */
-export function describeVariant(
-  node: SchemaNode,
-  place: Place,
-  scope: ModelScope,
-  describe: (option: SchemaNode) => JsonSchema,
-): JsonSchema {
-  const key = node.key as string;
-  const options = node.options as readonly SchemaNode[];
-  const values = options.map((option) => valuesOf(option, key));
-  const all = values.flatMap((known) => known ?? []);
-  const isTold = !values.includes(undefined) && new Set(all).size === all.length;
-  const isMapped = isTold && scope.isForGenerators && all.every((value) => typeof value === "string");
-  const schemas = options.map((option, index) => {
-    if (isMapped) scope.name(option, [...place, String(values[index]![0])]);
-    return describe(option);
-  });
-  if (!isTold || schemas.length < 2) return anyOf(schemas);
-  if (!isMapped) return { oneOf: schemas };
-  const mapping: Record<string, string> = {};
-  for (const [index, schema] of schemas.entries()) {
-    for (const value of values[index]!) {
-      mapping[value as string] = "";
-      scope.refer(schema, (ref) => mapping[value as string] = ref);
-    }
-  }
-  return { oneOf: schemas, discriminator: { propertyName: key, mapping } };
-}
-
-/** The values of the key for which an option is chosen; undefined where they cannot be told. */
-function valuesOf(option: SchemaNode, key: string): readonly unknown[] | undefined {
-  if (fallsBack(option)) return undefined;
-  if (option.type === "variant") {
-    const inner = (option.options as readonly SchemaNode[]).map((part) => valuesOf(part, key));
-    return inner.includes(undefined) ? undefined : [...new Set(inner.flatMap((known) => known!))];
-  }
-  const entry = option.entries?.[key];
-  return entry === undefined || mayBeMissing(entry) ? undefined : constantsOf(entry);
-}
-
-function constantsOf(entry: SchemaNode): readonly unknown[] | undefined {
-  if (
-    entry.pipe?.some((step) => !keepsValue(step as SchemaNode) || (step !== entry.pipe?.[0] && step.kind === "schema"))
-  ) {
-    return undefined;
-  }
-  switch (entry.type) {
-    case "literal":
-      return [entry.literal];
-    case "picklist":
-    case "enum":
-      return entry.options;
-    default:
-      return undefined;
-  }
-}
-
-/**
- * One valibot schema as JSON Schema, in one of two forms: the JSON that the server accepts, or the JSON that it sends.
- *
- * What is accepted is what the forms of `src/schema/` let through; what is sent is what `JSON.stringify` makes of the schema's
- * output. A check or a transformation that JSON Schema cannot tell is left out: whatever is accepted or sent fits the
- * description, and where nothing was left out, nothing else does.
- */
-
-/** A lazy schema that makes a new one each time would go on for ever. */
+/** Bounds how deep lazy schemas are followed: one can make a new schema each time, without end. */
 const MAX_LAZY = 64;
 
-/** Describes schemas in one form. */
-export class Description {
+/** Decides for each schema whether it is described where it stands, or as a named model. */
+export interface ModelScope {
+  /**
+   * Whether code generators read the description. If so, numbers have formats, and the options of
+   * variants are models, so that a discriminator can name them.
+   */
+  readonly isForGenerators: boolean;
+  /** Returns what `describe` returns, or a reference to a model of it. */
+  part(form: Form, node: SchemaNode, place: Place, describe: (place: Place) => JsonSchema): JsonSchema;
+  /** Makes a schema a model, of a name made of words, unless it has a name. */
+  name(node: SchemaNode, words: readonly string[]): void;
+}
+
+/** A part of a schema that is converted already, as the library gets it. */
+interface ConvertedPart {
+  readonly kind: "schema";
+  readonly type: "converted";
+  readonly json: JsonSchema;
+}
+
+const CONFIG: ConversionConfig = {
+  target: "draft-2020-12",
+  errorMode: "ignore",
+  overrideSchema: ({ valibotSchema }) => {
+    const { type, json } = valibotSchema as unknown as ConvertedPart;
+    return type === "converted" ? json as LibrarySchema : undefined;
+  },
+};
+
+/** What the library says of kinds without parts, by their types. */
+const withoutParts = new Map<string, JsonSchema>();
+
+/** Converts schemas to one form. */
+export class Converter {
   readonly #form: Form;
   readonly #scope: ModelScope;
   #lazies = 0;
@@ -116,11 +85,11 @@ export class Description {
   }
 
   /**
-   * Describes a schema.
+   * Converts a schema.
    *
    * @throws {TypeError} When JSON cannot carry its values.
    */
-  of(node: SchemaNode, place: Place): JsonSchema {
+  convert(node: SchemaNode, place: Place): JsonSchema {
     return this.#scope.part(this.#form, node, place, (place) => {
       const body = this.#body(node, place);
       return this.#scope.isForGenerators ? withNumberFormat(body) : body;
@@ -131,12 +100,9 @@ export class Description {
     if (fallsBack(node)) return this.#fallback(node, place);
     if (node.pipe) {
       // The format depends on the bounds, which later steps add.
-      return describePipe(node.pipe as Pipe, this.#form, (part) => withoutNumberFormat(this.of(part, place)));
+      return describePipe(node.pipe as Pipe, this.#form, (part) => withoutNumberFormat(this.convert(part, place)));
     }
-    return this.#kind(node, place);
-  }
-
-  #kind(node: SchemaNode, place: Place): JsonSchema {
+    const wrapped = (): JsonSchema => this.convert(node.wrapped!, place);
     switch (node.type) {
       case "object":
       case "loose_object":
@@ -145,123 +111,168 @@ export class Description {
         return this.#object(node, place);
       case "record":
         return this.#record(node, place);
-      case "array":
-        return { type: "array", items: this.#item(node.item!, place) };
+      case "array": {
+        const { items, ...array } = this.#byLibrary(node, place);
+        return { ...array, items: this.#item(node.item!, items) };
+      }
       case "tuple":
       case "loose_tuple":
       case "strict_tuple":
       case "tuple_with_rest":
         return this.#tuple(node, place);
       case "union":
-        return anyOf(this.#options(node, place));
+        return anyOf(this.#byLibrary(node, place).anyOf!);
       case "intersect":
-        return node.options!.length === 0 ? nothing() : allOf(this.#options(node, place), typeOfIntersection(node));
+        return this.#intersection(node, place);
       case "variant":
-        return describeVariant(node, place, this.#scope, (option) => this.of(option, place));
+        return this.#variant(node, place);
       case "optional":
       case "undefinedable":
       case "exact_optional":
-        return this.#withDefault(node, this.of(node.wrapped!, place));
-      case "nullish":
-        return this.#withDefault(node, this.#nullable(node, place));
+        return this.#withDefault(node, wrapped());
       case "nullable":
-        return this.#nullable(node, place);
+        return this.#nullable(node, wrapped());
+      case "nullish":
+        return this.#withDefault(node, this.#nullable(node, wrapped()));
       case "non_optional":
-        return withoutDefault(this.of(node.wrapped!, place));
+        return withoutDefault(wrapped());
       case "non_nullable":
       case "non_nullish":
-        return withoutNull(withoutDefault(this.of(node.wrapped!, place)));
+        return withoutNull(withoutDefault(wrapped()));
       case "lazy":
         return this.#lazy(node, place);
+      // The library refuses bigints among constants, and names no types of them.
       case "literal":
         return oneOfValues([node.literal]);
       case "picklist":
       case "enum":
         return oneOfValues(node.options!);
+      case "bigint":
+        return BIGINT;
       case "undefined":
       case "void":
         return nothing();
-      case "bigint":
-        return BIGINT;
       default:
-        return foreignKind(node, this.#form, place) ?? fromLibrary(node);
+        return describeNonJson(node, this.#form, place) ?? this.#byLibrary(node, place);
     }
   }
 
+  /** What the library says of a kind. The properties of an object are by the numbers of its entries. */
+  #byLibrary(node: SchemaNode, place: Place): JsonSchema {
+    const hasParts = node.entries ?? node.items ?? node.options ?? node.item ?? node.value;
+    const known = hasParts ? undefined : withoutParts.get(node.type);
+    if (known) return known;
+    const convert = (part: unknown, key?: string | number): ConvertedPart | undefined => {
+      if (!isSchema(part)) return undefined;
+      const json = this.convert(part as SchemaNode, key === undefined ? place : [...place, `${key}`]);
+      return { kind: "schema", type: "converted", json };
+    };
+    const converted = {
+      kind: "schema",
+      type: node.type,
+      // The library would lose an entry called "__proto__".
+      entries: node.entries && Object.entries(node.entries).map(([key, part]) => convert(part, key)),
+      items: node.items?.map(convert),
+      options: node.options?.map((part) => convert(part)),
+      item: convert(node.item),
+      rest: convert(node.rest),
+      key: convert(node.key),
+      value: convert(node.value),
+    } as unknown as GenericSchema;
+    const json = toJsonSchemaDefs({ converted }, CONFIG).converted as JsonSchema;
+    if (!hasParts) withoutParts.set(node.type, json);
+    return json;
+  }
+
+  /** The library takes entries with a default for optional in both forms. */
   #object(node: SchemaNode, place: Place): JsonSchema {
+    const { type, properties = {}, required: _, ...others } = this.#byLibrary(node, place);
     const entries = Object.entries(node.entries!);
     const canLack = this.#form === "input" ? mayBeMissing : mayBeUnsent;
     const required = entries.filter(([, entry]) => !canLack(entry)).map(([key]) => key);
-    const properties = entries.map(([key, entry]) => {
-      const property = this.of(entry, [...place, key]);
-      return [key, required.includes(key) ? withoutDefault(property) : property];
+    const named = entries.map(([key], index) => {
+      return [key, required.includes(key) ? withoutDefault(properties[index]!) : properties[index]];
     });
     return {
-      type: "object",
-      // Not by assignment: "__proto__" is a key like others.
-      ...(entries.length > 0 ? { properties: Object.fromEntries(properties) } : {}),
-      ...(required.length > 0 ? { required } : {}),
-      ...(node.type === "loose_object" ? { additionalProperties: true } : {}),
-      ...(node.type === "strict_object" ? { additionalProperties: false } : {}),
-      ...(node.rest ? { additionalProperties: this.of(node.rest, place) } : {}),
+      type: type!,
+      ...(named.length > 0 && { properties: Object.fromEntries(named) }),
+      ...(required.length > 0 && { required }),
+      ...(node.type === "loose_object" && { additionalProperties: true }),
+      ...others,
     };
   }
 
+  /** The library takes any text for a key, and says that keys are texts. */
   #record(node: SchemaNode, place: Place): JsonSchema {
-    const key = node.key as SchemaNode;
-    const value = this.of(node.value!, place);
-    const keys = stringOptions(key);
-    if (keys) {
-      const properties = Object.fromEntries(keys.map((name) => [name, value]));
-      return { type: "object", properties, additionalProperties: false };
-    }
-    const { type: _, ...propertyNames } = this.of(key, place);
-    const isAny = Object.keys(propertyNames).length === 0;
-    return { type: "object", ...(isAny ? {} : { propertyNames }), additionalProperties: value };
+    const { propertyNames: { type: _, ...names } = {}, ...json } = this.#byLibrary(node, place);
+    const keys = listedKeys(node.key as SchemaNode);
+    if (!keys) return { ...json, ...(Object.keys(names).length > 0 && { propertyNames: names }) };
+    const properties = Object.fromEntries(keys.map((key) => [key, json.additionalProperties]));
+    return { type: "object", properties, additionalProperties: false } as JsonSchema;
   }
 
-  #tuple({ items, rest, type }: SchemaNode, place: Place): JsonSchema {
-    const prefixItems = items!.map((item, index) => this.#item(item, [...place, String(index)]));
-    // Items that are left out at the end are undefined; what is sent has all of them.
-    const needed = this.#form === "output" ? items!.length : items!.findLastIndex(isRequired) + 1;
+  /** The library requires all items, also those that may be missing at the end of the input. */
+  #tuple(node: SchemaNode, place: Place): JsonSchema {
+    const { type, prefixItems = [], items } = this.#byLibrary(node, place);
+    const nodes = node.items!;
+    const count = this.#form === "output" ? nodes.length : nodes.findLastIndex(isRequired) + 1;
     return {
-      type: "array",
-      ...(prefixItems.length > 0 ? { prefixItems } : {}),
-      ...(rest ? { items: this.#item(rest, place) } : {}),
-      ...(needed > 0 ? { minItems: needed } : {}),
-      // Not "items: false", which many generators cannot read.
-      ...(type === "strict_tuple" ? { maxItems: items!.length } : {}),
+      type: type!,
+      ...(nodes.length > 0 && { prefixItems: nodes.map((item, index) => this.#item(item, prefixItems[index])) }),
+      ...(node.rest && { items: this.#item(node.rest, items) }),
+      ...(count > 0 && { minItems: count }),
+      // Many generators cannot read the library's "items: false".
+      ...(node.type === "strict_tuple" && { maxItems: nodes.length }),
     };
   }
 
-  /** An item of an array: in JSON, one that is undefined is null. */
-  #item(node: SchemaNode, place: Place): JsonSchema {
-    const item = this.of(node, place);
-    return this.#form === "output" && givesUndefined(node) ? orNull(item) : item;
+  /** An item of an array: `undefined` is null in JSON. */
+  #item(node: SchemaNode, item: JsonSchema["items"]): JsonSchema {
+    return this.#form === "output" && givesUndefined(node) ? orNull(item as JsonSchema) : item as JsonSchema;
   }
 
-  #options(node: SchemaNode, place: Place): JsonSchema[] {
-    return (node.options as readonly SchemaNode[]).map((option) => this.of(option, place));
+  /** If one part is an object, all parts are. A union or a reference does not name its type. */
+  #intersection(node: SchemaNode, place: Place): JsonSchema {
+    const { allOf: parts = [] } = this.#byLibrary(node, place);
+    const isOfObjects = (node.options as readonly SchemaNode[]).some(isObject);
+    return parts.length === 0 ? nothing() : allOf(parts, isOfObjects ? "object" : undefined);
   }
 
-  #nullable(node: SchemaNode, place: Place): JsonSchema {
-    const wrapped = this.of(node.wrapped!, place);
+  /**
+   * Where the options share no value of the key, a value fits exactly one of them; where the values
+   * are texts and the options have names, a discriminator maps the values to them.
+   */
+  #variant(node: SchemaNode, place: Place): JsonSchema {
+    const values = (node.options as readonly SchemaNode[]).map((option) => keyValuesOf(option, node.key as string));
+    const all = values.flatMap((known) => known ?? []);
+    const isExclusive = !values.includes(undefined) && new Set(all).size === all.length;
+    const isMapped = isExclusive && this.#scope.isForGenerators && all.every((value) => typeof value === "string");
+    for (const [index, option] of node.options!.entries()) {
+      if (isMapped) this.#scope.name(option as SchemaNode, [...place, String(values[index]![0])]);
+    }
+    const { oneOf = [] } = this.#byLibrary(node, place);
+    if (!isExclusive || oneOf.length < 2) return anyOf(oneOf);
+    if (!isMapped) return { oneOf };
+    const mapping = oneOf.flatMap(({ $ref }, index) => values[index]!.map((value) => [value, $ref]));
+    return { oneOf, discriminator: { propertyName: node.key as string, mapping: Object.fromEntries(mapping) } };
+  }
+
+  #nullable(node: SchemaNode, wrapped: JsonSchema): JsonSchema {
     return this.#form === "output" && node.default !== undefined && node.default !== null ? wrapped : orNull(wrapped);
   }
 
-  /** What is left out is left to the outermost schema that may be: it does not ask those within for their defaults. */
+  /** The outermost schema that may be left out decides: it does not ask those within for defaults. */
   #withDefault(node: SchemaNode, schema: JsonSchema): JsonSchema {
     const value = this.#form === "input" ? toJson(node.default) : undefined;
     return value === undefined ? withoutDefault(schema) : annotate(schema, { default: value });
   }
 
-  /** What falls back takes anything. What it is meant for is told all the same. */
-  #fallback(node: SchemaNode, place: Place): JsonSchema {
-    const { fallback, ...inner } = node;
+  /** A schema that falls back accepts anything. What it is meant for is described as an option. */
+  #fallback({ fallback, ...inner }: SchemaNode, place: Place): JsonSchema {
     const value = toJson(fallback);
-    const wanted = this.of(inner as SchemaNode, place);
+    const wanted = this.convert(inner as SchemaNode, place);
     if (this.#form === "output") return value === undefined ? wanted : orValue(wanted, value);
-    return { anyOf: [wanted, {}], ...(value === undefined ? {} : { default: value }) };
+    return { anyOf: [wanted, {}], ...(value !== undefined && { default: value }) };
   }
 
   #lazy(node: SchemaNode, place: Place): JsonSchema {
@@ -273,30 +284,38 @@ export class Description {
       );
     }
     this.#lazies++;
-    const described = this.of(target, place);
+    const converted = this.convert(target, place);
     this.#lazies--;
-    return described;
+    return converted;
   }
 }
 
-/** The keys that a schema of keys lists; undefined where it does something else. */
-function stringOptions(key: SchemaNode): string[] | undefined {
+/** The keys that the schema of a record's keys lists; undefined where it accepts others. */
+function listedKeys(key: SchemaNode): string[] | undefined {
   if (fallsBack(key) || key.pipe) return undefined;
   if (key.type === "union") {
-    const options = (key.options as readonly SchemaNode[]).map(stringOptions);
+    const options = (key.options as readonly SchemaNode[]).map(listedKeys);
     return options.includes(undefined) ? undefined : options.flatMap((option) => option!);
   }
-  if (key.type !== "literal" && key.type !== "picklist" && key.type !== "enum") return undefined;
-  const values = key.type === "literal" ? [key.literal] : key.options!;
-  return values.filter((value) => typeof value === "string");
+  return constantsOf(key)?.filter((value) => typeof value === "string");
 }
 
-/**
- * The type of all parts of an intersection: if one of them is an object, all are. The description
- * of a union or a reference does not tell its type.
- */
-function typeOfIntersection({ options }: SchemaNode): "object" | undefined {
-  return (options as readonly SchemaNode[]).some(isObject) ? "object" : undefined;
+/** The values of its key by which an option of a variant is chosen; undefined where they are not known. */
+function keyValuesOf(option: SchemaNode, key: string): readonly unknown[] | undefined {
+  if (fallsBack(option)) return undefined;
+  if (option.type === "variant") {
+    const inner = (option.options as readonly SchemaNode[]).map((part) => keyValuesOf(part, key));
+    return inner.includes(undefined) ? undefined : [...new Set(inner.flatMap((known) => known!))];
+  }
+  const entry = option.entries?.[key];
+  if (entry === undefined || mayBeMissing(entry)) return undefined;
+  const [, ...steps] = (entry.pipe ?? []) as Pipe;
+  return steps.every((step) => keepsValue(step) && step.kind !== "schema") ? constantsOf(entry) : undefined;
+}
+
+function constantsOf({ type, literal, options }: SchemaNode): readonly unknown[] | undefined {
+  if (type === "literal") return [literal];
+  return type === "picklist" || type === "enum" ? options : undefined;
 }
 
 function isObject({ type, entries, options }: SchemaNode): boolean {
@@ -307,18 +326,4 @@ function isObject({ type, entries, options }: SchemaNode): boolean {
 function withoutDefault(schema: JsonSchema): JsonSchema {
   const { default: _, ...others } = schema;
   return "default" in schema ? others : schema;
-}
-
-/** What the library says of kinds without parts, in which all schemas of a kind are the same. */
-const leaves = new Map<string, JsonSchema>();
-
-/** A schema without parts, as the library describes it; nothing is said of what it does not know. */
-function fromLibrary(node: SchemaNode): JsonSchema {
-  let leaf = leaves.get(node.type);
-  if (!leaf) {
-    const part = node as unknown as GenericSchema;
-    leaf = toJsonSchemaDefs({ part }, { target: "draft-2020-12", errorMode: "ignore" }).part as JsonSchema;
-    leaves.set(node.type, leaf);
-  }
-  return leaf;
 }

@@ -1,7 +1,4 @@
-import type { SchemaNode } from "../../schema/schema.ts";
-
-/** JSON Schema, dialect 2020-12: its type, and how schemas are put together from others. */
-
+/** JSON Schema, dialect 2020-12: its type, and functions that combine schemas and values of JSON. */
 /** The name of a JSON type, as the keyword `type` takes it. */
 export type JsonType = "array" | "boolean" | "integer" | "null" | "number" | "object" | "string";
 
@@ -93,47 +90,39 @@ export interface JsonSchema {
   [keyword: string]: unknown;
 }
 
+/** The form of a value that is described: what the server accepts, or what it sends. */
+export type Form = "input" | "output";
+
+/** The way to a part of a schema: the name of the model that holds it, and the keys from there. */
+export type Place = readonly string[];
+
+/** A part of a schema, as messages call it. */
+export function subjectAt(place: Place): string {
+  return place.length === 0 ? "a schema" : `"${place.join(".")}"`;
+}
+
 const ALL_TYPES: readonly JsonType[] = ["array", "boolean", "null", "number", "object", "string"];
 
-/** Keywords whose stricter value wins; any others that meet are kept apart. */
-const STRICTER: ReadonlyMap<string, (one: number, other: number) => number> = new Map<
-  string,
-  (one: number, other: number) => number
->([
-  ["minLength", Math.max],
-  ["maxLength", Math.min],
-  ["minItems", Math.max],
-  ["maxItems", Math.min],
-  ["minProperties", Math.max],
-  ["maxProperties", Math.min],
-  ["minimum", Math.max],
-  ["maximum", Math.min],
-  ["exclusiveMinimum", Math.max],
-  ["exclusiveMaximum", Math.min],
-]);
+/** Lower bounds, of which the higher one wins, and upper bounds, of which the lower one does. */
+const LOWER_BOUND = /^(?:min(?:Length|Items|Properties)|(?:exclusiveM|m)inimum)$/;
+const UPPER_BOUND = /^(?:max(?:Length|Items|Properties)|(?:exclusiveM|m)aximum)$/;
 
-/** Keywords that are never given but to say more than was said before. */
+/** Keywords that a later step of a pipe only makes more specific. */
 const REPLACED = new Set(["type", "contentMediaType"]);
 
-/** What no value fits. */
+/** The schema that no value fits. */
 export function nothing(): JsonSchema {
   return { not: {} };
 }
 
-/** Whether it is known that no value fits. */
-export function isNothing(schema: JsonSchema): boolean {
-  return schema.not !== undefined && Object.keys(schema.not).length === 0;
-}
-
-/** The types that a value may have, as far as the schema itself tells. */
+/** The types that a schema names; all types where it names none. */
 export function typesOf({ type }: JsonSchema): readonly JsonType[] {
-  if (type === undefined) return ALL_TYPES;
-  return typeof type === "string" ? [type] : type;
+  return type === undefined ? ALL_TYPES : [type].flat();
 }
 
 /** What fits one of the schemas, or several. */
 export function anyOf(schemas: readonly JsonSchema[]): JsonSchema {
-  const options = schemas.filter((schema) => !isNothing(schema));
+  const options = schemas.filter(({ not }) => !not || Object.keys(not).length > 0);
   if (options.length === 0) return nothing();
   return options.length === 1 ? options[0]! : { anyOf: options };
 }
@@ -141,25 +130,27 @@ export function anyOf(schemas: readonly JsonSchema[]): JsonSchema {
 /**
  * What fits all of the schemas.
  *
- * Each of them gets a type where one is known, since generators merge only members that have one.
+ * Each of them gets a type where one is known: code generators merge only members that have one.
  *
  * @param schemas The schemas.
  * @param type A type that all of them have, where the caller knows one.
  */
 export function allOf(schemas: readonly JsonSchema[], type?: JsonType): JsonSchema {
   const common = type ?? schemas.map((schema) => schema.type).find((one) => typeof one === "string");
-  const parts = schemas.reduce<JsonSchema[]>(
-    (parts, schema, index) =>
-      isImplied(schema, [...parts, ...schemas.slice(index + 1)]) ? parts : [...parts, withType(schema, common)],
-    [],
-  );
+  const parts: JsonSchema[] = [];
+  for (const [index, schema] of schemas.entries()) {
+    const others = [...parts, ...schemas.slice(index + 1)];
+    const isImplied = Object.keys(schema).every((keyword) => keyword === "type") &&
+      (schema.type === undefined || others.some((other) => other.type === schema.type));
+    if (!isImplied) parts.push(withType(schema, common));
+  }
   if (parts.length === 0) return {};
   return parts.length === 1 ? parts[0]! : { allOf: parts };
 }
 
 /** What fits the schema, or null. */
 export function orNull(schema: JsonSchema): JsonSchema {
-  if (Object.keys(schema).length === 0 || takesNull(schema)) return schema;
+  if (Object.keys(schema).length === 0 || acceptsNull(schema)) return schema;
   const { type } = schema;
   if (typeof type === "string" && !["object", "array"].includes(type) && !isEnumerated(schema)) {
     return { ...schema, type: [type, "null"] };
@@ -169,20 +160,17 @@ export function orNull(schema: JsonSchema): JsonSchema {
 
 /** What fits the schema and is not null. */
 export function withoutNull(schema: JsonSchema): JsonSchema {
-  const { type, anyOf: options } = schema;
+  const { type, anyOf: options, ...others } = schema;
   if (Array.isArray(type)) {
     const types = type.filter((name) => name !== "null");
     return { ...schema, type: types.length === 1 ? types[0]! : types };
   }
   if (type !== undefined) return type === "null" ? nothing() : schema;
-  if (options) {
-    const { anyOf: _, ...rest } = schema;
-    return restrict(anyOf(options.map(withoutNull)), rest);
-  }
+  if (options) return restrict(anyOf(options.map(withoutNull)), others);
   return restrict(schema, { not: { type: "null" } });
 }
 
-/** Adds keywords, none of which loosens what is there. */
+/** Adds keywords. The stricter one of two bounds stays; other keywords that differ go to `allOf`. */
 export function restrict(schema: JsonSchema, keywords: JsonSchema): JsonSchema {
   if (Object.keys(keywords).length === 0) return schema;
   if (schema.$ref !== undefined) return { allOf: [schema], ...keywords };
@@ -190,28 +178,25 @@ export function restrict(schema: JsonSchema, keywords: JsonSchema): JsonSchema {
   const apart: JsonSchema = {};
   for (const [keyword, value] of Object.entries(keywords)) {
     const present = restricted[keyword];
-    const stricter = STRICTER.get(keyword);
-    if (present === undefined) restricted[keyword] = value;
-    else if (stricter) restricted[keyword] = stricter(present as number, value as number);
-    else if (REPLACED.has(keyword)) restricted[keyword] = value;
-    else if (present !== value) apart[keyword] = value;
+    if (present === undefined || REPLACED.has(keyword)) restricted[keyword] = value;
+    else if (LOWER_BOUND.test(keyword)) restricted[keyword] = Math.max(present as number, value as number);
+    else if (UPPER_BOUND.test(keyword)) restricted[keyword] = Math.min(present as number, value as number);
+    else if (JSON.stringify(present) !== JSON.stringify(value)) apart[keyword] = value;
   }
   if (Object.keys(apart).length > 0) restricted.allOf = [...restricted.allOf ?? [], withType(apart, restricted.type)];
   return restricted;
 }
 
-/** Adds annotations, which say nothing of what fits; they replace those that are there. */
+/** Adds annotations, which replace those that are there. */
 export function annotate(schema: JsonSchema, annotations: JsonSchema): JsonSchema {
   if (Object.keys(annotations).length === 0) return schema;
-  // Many readers overlook what stands beside a reference.
+  // Many readers ignore the keywords beside a reference.
   return { ...annotations, ...(schema.$ref === undefined ? schema : { allOf: [schema] }), ...annotations };
 }
 
 /**
- * The schema with a format for its numbers: `double`, for integers `int32` if their bounds fit,
- * else `int64`.
- *
- * Without one, generators take integers of 32 bits, and numbers of single precision.
+ * The schema with a format for its numbers: `double`, or for integers `int32` if their bounds fit,
+ * else `int64`. Without one, generators assume integers of 32 bits and single precision.
  */
 export function withNumberFormat(schema: JsonSchema): JsonSchema {
   if (schema.format !== undefined) return schema;
@@ -227,65 +212,7 @@ export function withoutNumberFormat(schema: JsonSchema): JsonSchema {
   return format === "double" || format === "int32" || format === "int64" ? others : schema;
 }
 
-function isInt32(schema: JsonSchema): boolean {
-  const { minimum = schema.exclusiveMinimum, maximum = schema.exclusiveMaximum, const: constant } = schema;
-  const values = schema.enum ?? (constant === undefined ? [minimum, maximum] : [constant]);
-  return values.every((value) => value === null || (typeof value === "number" && value === (value | 0)));
-}
-
-function withType(schema: JsonSchema, type: JsonSchema["type"]): JsonSchema {
-  if (type === undefined || schema.type !== undefined || schema.$ref !== undefined) return schema;
-  return { type, ...schema };
-}
-
-/** Whether a schema says nothing, or nothing but the type that another one says. */
-function isImplied({ type, ...others }: JsonSchema, schemas: readonly JsonSchema[]): boolean {
-  if (Object.keys(others).length > 0) return false;
-  return type === undefined || schemas.some((schema) => schema.type === type);
-}
-
-/** Whether a schema is seen to take null at one look. */
-function takesNull({ anyOf: options, ...others }: JsonSchema): boolean {
-  if (isEnumerated(others)) return false;
-  return options ? options.some(takesNull) : typesOf(others).includes("null") && others.type !== undefined;
-}
-
-/** Whether values are told by more than their type. */
-function isEnumerated(schema: JsonSchema): boolean {
-  return ["const", "enum", "allOf", "anyOf", "oneOf", "not"].some((keyword) => keyword in schema);
-}
-
-/** What the description of a schema asks of whoever keeps the models of a document. */
-
-/** Whether what is accepted is described, or what is sent. */
-export type Form = "input" | "output";
-
-/** The way to a part of a schema: the name of the model that holds it, and the keys from there. */
-export type Place = readonly string[];
-
-/** Decides for each schema whether it is described where it stands, or as a model of its own. */
-export interface ModelScope {
-  /**
-   * Whether generators of code read the description. If so, numbers have formats, and the options
-   * of variants are models, so that a discriminator can name them.
-   */
-  readonly isForGenerators: boolean;
-  /** Gives what the body describes, or a reference to it. */
-  part(form: Form, node: SchemaNode, place: Place, body: (place: Place) => JsonSchema): JsonSchema;
-  /** Makes a schema a model, of a name made of words, unless it has a name. */
-  name(node: SchemaNode, words: readonly string[]): void;
-  /** Hands on the reference, as a text, to what a schema refers to. */
-  refer(reference: JsonSchema, settle: (ref: string) => void): void;
-}
-
-/** A part of a schema, as messages call it. */
-export function subjectAt(place: Place): string {
-  return place.length === 0 ? "a schema" : `"${place.join(".")}"`;
-}
-
-/** Constants as JSON carries them: the values of literals, defaults and examples. */
-
-/** The value in JSON; undefined where JSON has none that says the same. */
+/** The value in JSON; undefined where JSON has no value that means the same. */
 export function toJson(value: unknown): unknown {
   switch (typeof value) {
     case "string":
@@ -302,18 +229,26 @@ export function toJson(value: unknown): unknown {
   }
 }
 
-/** The schema of a list of values. Those that JSON cannot carry are left out. */
+/** The schema of a list of values, without those that JSON cannot carry. */
 export function oneOfValues(values: readonly unknown[]): JsonSchema {
-  const known = [...new Set(values.map(toJson))].filter((value) => value !== undefined);
-  if (known.length === 0) return nothing();
-  const types = typesOfAll(known);
-  const type = types.length === 1 ? types[0]! : types;
-  return { type, ...(known.length === 1 ? { const: known[0] } : { enum: known }) };
+  const json = [...new Set(values.map(toJson))].filter((value) => value !== undefined);
+  if (json.length === 0) return nothing();
+  const types = new Set(json.map(typeOf));
+  if (types.has("number")) types.delete("integer");
+  const type = types.size === 1 ? [...types][0]! : [...types];
+  return { type, ...(json.length === 1 ? { const: json[0] } : { enum: json }) };
 }
 
 /** The schema with one more value. */
 export function orValue(schema: JsonSchema, value: unknown): JsonSchema {
-  return admits(schema, value) ? schema : anyOf([schema, oneOfValues([value])]);
+  const { type, const: constant, enum: values, ...others } = withoutNumberFormat(schema);
+  const isSimple = Object.keys(others).length === 0;
+  const isIn = values
+    ? values.includes(value)
+    : constant === undefined
+    ? type === undefined || type === typeOf(value) || (type === "number" && typeof value === "number")
+    : constant === value;
+  return isSimple && isIn ? schema : anyOf([schema, oneOfValues([value])]);
 }
 
 function objectToJson(value: object): unknown {
@@ -329,24 +264,30 @@ function objectToJson(value: object): unknown {
   return entries.some(([, part]) => part === undefined) ? undefined : Object.fromEntries(entries);
 }
 
-/** The types of values: integers are numbers where one of the values is no integer. */
-function typesOfAll(values: readonly unknown[]): JsonType[] {
-  const types = new Set(values.map(typeOf));
-  if (types.has("number")) types.delete("integer");
-  return [...types];
-}
-
 function typeOf(json: unknown): JsonType {
   if (json === null) return "null";
   if (Number.isSafeInteger(json)) return "integer";
   return Array.isArray(json) ? "array" : typeof json as JsonType;
 }
 
-/** Whether a schema is seen to take a value at one look. */
-function admits(schema: JsonSchema, value: unknown): boolean {
-  const { type, const: constant, enum: values, ...others } = withoutNumberFormat(schema);
-  if (Object.keys(others).length > 0) return false;
-  if (values) return values.includes(value);
-  if (constant !== undefined) return constant === value;
-  return type === undefined || type === typeOf(value) || (type === "number" && typeof value === "number");
+function isInt32(schema: JsonSchema): boolean {
+  const { minimum = schema.exclusiveMinimum, maximum = schema.exclusiveMaximum, const: constant } = schema;
+  const values = schema.enum ?? (constant === undefined ? [minimum, maximum] : [constant]);
+  return values.every((value) => value === null || (typeof value === "number" && value === (value | 0)));
+}
+
+function withType(schema: JsonSchema, type: JsonSchema["type"]): JsonSchema {
+  if (type === undefined || schema.type !== undefined || schema.$ref !== undefined) return schema;
+  return { type, ...schema };
+}
+
+/** Whether the schema itself says that it accepts null; references are not followed. */
+function acceptsNull({ anyOf: options, ...others }: JsonSchema): boolean {
+  if (isEnumerated(others)) return false;
+  return options ? options.some(acceptsNull) : others.type !== undefined && typesOf(others).includes("null");
+}
+
+/** Whether more than the type of a schema limits its values to some. */
+function isEnumerated(schema: JsonSchema): boolean {
+  return ["const", "enum", "allOf", "anyOf", "oneOf", "not"].some((keyword) => keyword in schema);
 }

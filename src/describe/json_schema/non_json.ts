@@ -1,15 +1,61 @@
+/** Schemas whose values JSON does not carry as they are: bytes, dates, and kinds that are refused. */
+import { lazyTarget } from "../../schema/lazy_schema.ts";
 import { nodeOf, partsOf, type Schema, type SchemaNode } from "../../schema/schema.ts";
 import { type Form, type JsonSchema, type Place, subjectAt } from "./json_schema.ts";
-import { lazyTarget } from "../../schema/lazy_schema.ts";
 import { DATE } from "./transformation.ts";
-
-/** Schemas of bytes: files and blobs. */
 
 /** A stream of bytes. Generators know it by the format, which is a word of OpenAPI 3.0. */
 export const BYTES: JsonSchema = { type: "string", format: "binary" };
 
 /** A file: a field of a form, or a whole reply. */
-export const BINARY: JsonSchema = { ...BYTES, contentMediaType: "application/octet-stream" };
+export const FILE: JsonSchema = { ...BYTES, contentMediaType: "application/octet-stream" };
+
+/** Kinds that JSON cannot carry, or not always, with what to write instead. */
+const CURES: ReadonlyMap<string, { readonly input?: string; readonly output?: string }> = new Map([
+  ["blob", { output: "reply with the blob alone" }],
+  ["date", { input: "use v.pipe(v.string(), v.isoTimestamp(), v.toDate())" }],
+  ["file", { output: "reply with the file alone" }],
+  ["function", { input: "leave it out", output: "leave it out" }],
+  ["instance", { input: "use v.object() and v.transform()" }],
+  ["map", {
+    input: "use v.record() and v.transform()",
+    output: "follow it by v.transform(Object.fromEntries) and v.record()",
+  }],
+  ["nan", { input: "leave it out" }],
+  ["promise", { input: "leave it out", output: "await it in the handler" }],
+  ["set", {
+    input: "use v.array() and v.transform()",
+    output: "follow it by v.transform((set) => [...set]) and v.array()",
+  }],
+  ["symbol", { input: "leave it out", output: "leave it out" }],
+]);
+
+/** What `JSON.stringify` writes for them: a class decides what it writes for its instances. */
+const SENT: ReadonlyMap<string, JsonSchema> = new Map<string, JsonSchema>([
+  ["date", DATE],
+  ["instance", {}],
+  ["nan", { type: "null" }],
+]);
+
+/**
+ * The schema of a kind that JSON does not carry as it is; undefined for all others.
+ *
+ * @throws {TypeError} When JSON cannot carry it at all.
+ */
+export function describeNonJson(node: SchemaNode, form: Form, place: Place): JsonSchema | undefined {
+  if (form === "input" && isBinary(node)) return FILE;
+  const cure = CURES.get(node.type)?.[form];
+  if (cure !== undefined) {
+    const way = form === "input" ? "read from" : "written to";
+    throw new TypeError(`Cannot describe ${subjectAt(place)}: the kind "${node.type}" cannot be ${way} JSON, ${cure}`);
+  }
+  return form === "output" ? SENT.get(node.type) : undefined;
+}
+
+/** Whether JSON may have to refuse values of a kind. */
+export function isRefused({ type }: SchemaNode, form: Form): boolean {
+  return CURES.get(type)?.[form] !== undefined;
+}
 
 /** Whether values of a schema are bytes. */
 export function isBinary(schema: Schema): boolean {
@@ -36,52 +82,4 @@ export function mediaTypesOf({ pipe = [] }: SchemaNode): readonly string[] {
   const steps = pipe as readonly (SchemaNode & { readonly requirement?: unknown })[];
   const step = steps.find(({ type }) => type === "mime_type");
   return step ? step.requirement as readonly string[] : [];
-}
-
-/** Kinds of schemas whose values JSON does not carry as they are. */
-
-/** Kinds that no text or JSON can satisfy, with what to write instead. */
-const UNREADABLE: ReadonlyMap<string, string> = new Map<string, string>([
-  ["date", "use v.pipe(v.string(), v.isoTimestamp(), v.toDate())"],
-  ["map", "use v.record() and v.transform()"],
-  ["set", "use v.array() and v.transform()"],
-  ["instance", "use v.object() and v.transform()"],
-  ["nan", "leave it out"],
-  ["promise", "leave it out"],
-  ["function", "leave it out"],
-  ["symbol", "leave it out"],
-]);
-
-/** Kinds that `JSON.stringify` loses: a map is sent as an empty object, a function not at all. */
-const UNSENDABLE: ReadonlyMap<string, string> = new Map<string, string>([
-  ["map", "follow it by v.transform(Object.fromEntries) and v.record()"],
-  ["set", "follow it by v.transform((set) => [...set]) and v.array()"],
-  ["promise", "await it in the handler"],
-  ["function", "leave it out"],
-  ["symbol", "leave it out"],
-  ["file", "reply with the file alone"],
-  ["blob", "reply with the blob alone"],
-]);
-
-/** What is written for other kinds: a date as its text, what is no number as null, an instance as its class pleases. */
-const SENT: ReadonlyMap<string, JsonSchema> = new Map<string, JsonSchema>([
-  ["date", DATE],
-  ["nan", { type: "null" }],
-  ["instance", {}],
-]);
-
-/**
- * The schema of a kind that JSON does not carry as it is; undefined for all others.
- *
- * @throws {TypeError} When JSON cannot carry it at all.
- */
-export function foreignKind(node: SchemaNode, form: Form, place: Place): JsonSchema | undefined {
-  const { type } = node;
-  if (form === "input" && isBinary(node)) return BINARY;
-  const cure = (form === "input" ? UNREADABLE : UNSENDABLE).get(type);
-  if (cure !== undefined) {
-    const way = form === "input" ? "read from" : "written to";
-    throw new TypeError(`Cannot describe ${subjectAt(place)}: the kind "${type}" cannot be ${way} JSON, ${cure}`);
-  }
-  return form === "output" ? SENT.get(type) : undefined;
 }

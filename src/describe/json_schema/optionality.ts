@@ -1,121 +1,122 @@
-/** Tells where a value may be left out: in what is accepted, and in what is sent. */
+/** Tells where a value may be left out: of the input, and of the output. */
 import { fallsBack, nodeOf, type Schema, type SchemaNode } from "../../schema/schema.ts";
 import { lazyTarget } from "../../schema/lazy_schema.ts";
 import { isSchemaStep, keepsValue, mayFindNothing, type Step } from "./transformation.ts";
 
+/** What a schema does with `undefined`. */
+interface Optionality {
+  /** Whether the input `undefined` is refused, returned as it is, or replaced by a value. */
+  readonly onUndefined: "refused" | "kept" | "replaced";
+  /** Whether some input makes it return `undefined`. */
+  readonly givesUndefined: boolean;
+}
+
+const REFUSED: Optionality = { onUndefined: "refused", givesUndefined: false };
+const KEPT: Optionality = { onUndefined: "kept", givesUndefined: true };
+
 /**
  * Whether a parameter or a body has to be sent.
  *
- * A schema of kind `custom` is taken to need one: whether its check takes `undefined` cannot be told.
+ * A schema of kind `custom` is assumed to need one: its check is not run.
  */
 export function isRequired(schema: Schema): boolean {
-  return onUndefined(nodeOf(schema), new Set()) === "refused";
+  return optionalityOf(nodeOf(schema)).onUndefined === "refused";
 }
 
-/** Whether a response always has a value. Where it has none, nothing is sent. */
+/** Whether a response always has a value. Without one, nothing is sent. */
 export function isAlwaysSent(schema: Schema): boolean {
   return !givesUndefined(nodeOf(schema));
 }
 
-/** Whether an entry of an object may be missing from what is accepted. */
+/** Whether an entry of an object may be missing in the input. */
 export function mayBeMissing(entry: SchemaNode): boolean {
   return isOptionalEntry(entry) || entry.fallback !== undefined;
 }
 
-/** Whether an entry of an object may be missing from what is sent. */
+/** Whether an entry of an object may be missing in the output. */
 export function mayBeUnsent(entry: SchemaNode): boolean {
-  const isFilled = entry.default !== undefined || entry.fallback !== undefined;
-  return (isOptionalEntry(entry) && !isFilled) || givesUndefined(entry);
+  return (isOptionalEntry(entry) && !hasDefault(entry)) || givesUndefined(entry);
 }
 
-/** Whether a schema may give `undefined` for what it takes. Its JSON is then left out, or null within an array. */
+/** Whether an entry of an object gets a value where the input has none. */
+export function hasDefault(entry: SchemaNode): boolean {
+  return entry.default !== undefined || entry.fallback !== undefined;
+}
+
+/** Whether a schema may return `undefined`. JSON then leaves the key out, and has null in an array. */
 export function givesUndefined(node: SchemaNode): boolean {
-  return gives(node, new Set());
+  return optionalityOf(node).givesUndefined;
 }
 
 function isOptionalEntry({ type }: SchemaNode): boolean {
   return type === "optional" || type === "exact_optional" || type === "nullish";
 }
 
-/** What becomes of `undefined`. */
-function onUndefined(node: SchemaNode, seen: Set<SchemaNode>): "refused" | "kept" | "replaced" {
-  if (fallsBack(node)) return "replaced";
-  if (node.pipe) return throughPipe(node.pipe as readonly SchemaNode[], seen);
+function optionalityOf(node: SchemaNode, seen?: Set<SchemaNode>): Optionality {
+  if (fallsBack(node)) {
+    const inner = node.fallback === undefined ? KEPT : optionalityOf(withoutFallback(node), seen);
+    return { ...inner, onUndefined: "replaced" };
+  }
+  if (node.pipe) return ofPipe(node.pipe as readonly (Step | SchemaNode)[], seen);
   switch (node.type) {
     case "any":
     case "unknown":
     case "undefined":
     case "void":
-      return "kept";
-    case "optional":
-    case "undefinedable":
-    case "nullish":
-      return node.default === undefined ? "kept" : "replaced";
-    case "nullable":
-    case "exact_optional":
-    case "non_nullable":
-      return onUndefined(node.wrapped!, seen);
-    case "union":
-      return optionsOf(node).map((option) => onUndefined(option, seen)).find((fate) => fate !== "refused") ?? "refused";
-    case "intersect": {
-      const fates = optionsOf(node).map((option) => onUndefined(option, seen));
-      return fates.length === 0 || fates.includes("refused") ? "refused" : fates[0]!;
-    }
-    case "lazy": {
-      const target = lazyTarget(node);
-      if (target === undefined || seen.has(node)) return "refused";
-      return onUndefined(target, seen.add(node));
-    }
-    default:
-      return "refused";
-  }
-}
-
-function throughPipe(steps: readonly SchemaNode[], seen: Set<SchemaNode>): "refused" | "kept" | "replaced" {
-  let fate: "refused" | "kept" | "replaced" = "kept";
-  for (const step of steps) {
-    if (step.kind === "schema") fate = onUndefined(step, seen);
-    if (fate !== "kept" || !keepsValue(step)) return fate;
-  }
-  return fate;
-}
-
-function gives(node: SchemaNode, seen: Set<SchemaNode>): boolean {
-  if (fallsBack(node) && node.fallback === undefined) return true;
-  if (node.pipe) {
-    return (node.pipe as readonly (SchemaNode | Step)[]).reduce(
-      (given, step) => isSchemaStep(step) ? gives(step, seen) : (given && keepsValue(step)) || mayFindNothing(step),
-      false,
-    );
-  }
-  switch (node.type) {
-    case "any":
-    case "unknown":
-    case "undefined":
-    case "void":
+      return KEPT;
     case "custom":
-      return true;
+      return { onUndefined: "refused", givesUndefined: true };
     case "optional":
     case "undefinedable":
     case "nullish":
-      return node.default === undefined || gives(node.wrapped!, seen);
+      return node.default === undefined
+        ? KEPT
+        : { onUndefined: "replaced", givesUndefined: optionalityOf(node.wrapped!, seen).givesUndefined };
     case "nullable":
     case "exact_optional":
     case "non_nullable":
-      return gives(node.wrapped!, seen);
-    case "union":
-      return optionsOf(node).some((option) => gives(option, seen));
-    case "intersect":
-      return optionsOf(node).length > 0 && optionsOf(node).every((option) => gives(option, seen));
+      return optionalityOf(node.wrapped!, seen);
+    case "union": {
+      const options = optionsOf(node, seen);
+      const taking = options.find(({ onUndefined }) => onUndefined !== "refused") ?? REFUSED;
+      return { ...taking, givesUndefined: options.some((option) => option.givesUndefined) };
+    }
+    case "intersect": {
+      const options = optionsOf(node, seen);
+      const refusing = options.find(({ onUndefined }) => onUndefined === "refused");
+      const { onUndefined } = refusing ?? options[0] ?? REFUSED;
+      return { onUndefined, givesUndefined: options.length > 0 && options.every((option) => option.givesUndefined) };
+    }
     case "lazy": {
       const target = lazyTarget(node);
-      return target === undefined || (!seen.has(node) && gives(target, seen.add(node)));
+      if (target === undefined) return { onUndefined: "refused", givesUndefined: true };
+      return seen?.has(node) ? REFUSED : optionalityOf(target, (seen ?? new Set()).add(node));
     }
     default:
-      return false;
+      return REFUSED;
   }
 }
 
-function optionsOf(node: SchemaNode): readonly SchemaNode[] {
-  return node.options as readonly SchemaNode[];
+function ofPipe(steps: readonly (Step | SchemaNode)[], seen?: Set<SchemaNode>): Optionality {
+  let onUndefined: Optionality["onUndefined"] | undefined;
+  let givesUndefined = false;
+  // Further steps see what the first ones make of `undefined`, up to one that replaces it.
+  let isUndefined = true;
+  for (const step of steps) {
+    if (isSchemaStep(step)) {
+      const schema = optionalityOf(step, seen);
+      if (isUndefined) onUndefined = schema.onUndefined;
+      givesUndefined = schema.givesUndefined;
+    } else givesUndefined = (givesUndefined && keepsValue(step)) || mayFindNothing(step);
+    isUndefined &&= onUndefined === "kept" && keepsValue(step);
+  }
+  return { onUndefined: onUndefined ?? "refused", givesUndefined };
+}
+
+function optionsOf({ options }: SchemaNode, seen?: Set<SchemaNode>): Optionality[] {
+  return (options as readonly SchemaNode[]).map((option) => optionalityOf(option, seen));
+}
+
+function withoutFallback({ fallback: _, ...node }: SchemaNode): SchemaNode {
+  return node;
 }

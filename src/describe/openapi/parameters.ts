@@ -216,7 +216,7 @@ export function parameterOf(input: ParameterInput, name: string, models: Models)
 
 /** What the text may stand for: everything that was declared of it, each once. */
 function schemaOf({ in: source, schemas }: ParameterInput, models: Models): JsonSchema {
-  const described = schemas.map((schema) => models.textInput(schema));
+  const described = schemas.map((schema) => models.jsonInput(schema));
   const [first = SEGMENT, ...others] = described.length < 2 ? described : distinct(described);
   if (others.length > 0) return allOf([first, ...others]);
   const isFree = first.type === "string" && first.enum === undefined && first.const === undefined;

@@ -160,6 +160,38 @@ Deno.test("What is converted is not sent: only the result is described, and may 
   assertEquals(models.definitions(), {});
 });
 
+Deno.test("A regular expression is a pattern where it means the same without flags, in Unicode mode", () => {
+  const patterns: readonly (readonly [RegExp, string | undefined])[] = [
+    [/^[a-z]+$/, "^[a-z]+$"],
+    [/^\p{L}+$/u, "^\\p{L}+$"],
+    [/^x$/g, "^x$"],
+    [/^(?<year>\d{4})-\k<year>$/, "^(?<year>\\d{4})-\\k<year>$"],
+    [/^[\w\-.]+$/, "^[\\w\\-.]+$"],
+    // Flags that change what matches.
+    [/^mask$/i, undefined],
+    [/^mask$/iu, undefined],
+    [/^x$/m, undefined],
+    [/^.$/s, undefined],
+    [/x/y, undefined],
+    [/[\p{L}--[a-z]]/v, undefined],
+    // No expressions of Unicode mode.
+    [/^a\-z$/, undefined],
+    [/^a{|}$/, undefined],
+    // Others in Unicode mode.
+    [new RegExp("\\u{45}"), undefined],
+    [new RegExp("\\p{L}"), undefined],
+    [/[😀]/, undefined],
+  ];
+  for (const [expression, pattern] of patterns) {
+    const described = pattern === undefined ? text : { ...text, pattern };
+    assertEquals(accepted(v.pipe(v.string(), v.regex(expression))), described, String(expression));
+  }
+  for (const [name, expression] of Object.entries(v).filter(([name]) => name.endsWith("_REGEX"))) {
+    const { pattern = "" } = accepted(v.pipe(v.string(), v.regex(expression as unknown as RegExp)));
+    assert(new RegExp(pattern as string, "u") && /^[\x20-\x7e]*$/.test(pattern as string), name);
+  }
+});
+
 Deno.test("A text that is trimmed is described as one without blanks around it, as accepted and as sent", () => {
   const Name = v.pipe(v.string(), v.trim(), v.minLength(6));
   const described = { ...text, minLength: 6, maxLength: 20, pattern: "^a" };

@@ -39,7 +39,7 @@ Deno.test("What is accepted and what is sent are told apart only where they diff
 Deno.test("A model that is only accepted has its own name", () => {
   const Book = v.pipe(v.object({ copies: v.optional(v.number(), 1) }), v.title("Book"));
   const models = new Models(BASE);
-  assertEquals(models.jsonInput(Book).$ref, "");
+  models.jsonInput(Book);
   assertEquals(Object.keys(models.definitions()), ["Book"]);
 });
 
@@ -115,7 +115,7 @@ Deno.test("The title of what is no model of its own captions it", () => {
   const optional = models.jsonInput(v.pipe(v.optional(v.nullable(v.number())), v.title("Count")));
   assertEquals(captioned, object({ name: { title: "Name", ...text } }));
   assertEquals(optional, { title: "Count", type: ["number", "null"], format: "double" });
-  const color = models.textInput(v.pipe(v.picklist(["red", "blue"]), v.title("Color")));
+  const color = models.jsonInput(v.pipe(v.picklist(["red", "blue"]), v.title("Color")));
   assertEquals(models.definitions(), { Color: { title: "Color", type: "string", enum: ["red", "blue"] } });
   assertEquals(color, ref("Color"));
 });
@@ -181,11 +181,12 @@ Deno.test("Models that hold one another are described, each once", () => {
   const A: v.GenericSchema = v.pipe(v.object({ b: v.optional(v.lazy(() => B)) }), v.title("A"));
   const B: v.GenericSchema = v.object({ a: v.lazy(() => A), b: v.lazy(() => B) });
   const models = new Models("#/$defs/");
-  assertEquals(models.jsonInput(A), { $ref: "" });
+  const given = models.jsonInput(A);
   assertEquals(models.definitions(), {
     A: { title: "A", ...object({ "b?": { $ref: "#/$defs/AB" } }) },
     AB: object({ a: { $ref: "#/$defs/A" }, b: { $ref: "#/$defs/AB" } }),
   });
+  assertEquals(given, { $ref: "#/$defs/A" });
 });
 
 Deno.test("The options of a variant are models that its discriminator maps to, in a document", () => {

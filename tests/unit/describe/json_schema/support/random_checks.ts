@@ -12,9 +12,9 @@ export function randomText(random: Random): v.GenericSchema {
     () => v.nonEmpty(),
     () => v.empty(),
     () => v.codePoints(3),
-    () => v.regex(/^[a-c]+$/i),
-    () => v.regex(/^[a-jt]+$/iu),
-    () => v.regex(/^\w\-?/),
+    () => v.regex(/^[a-c]+$/),
+    () => v.regex(/^[a-jt]+$/u),
+    () => v.regex(/^\w-?/),
     () => v.regex(/[^a-b\s]/),
     () => v.startsWith("a"),
     () => v.endsWith("c"),
@@ -81,6 +81,9 @@ export function randomFormat(random: Random): { schema: v.GenericSchema; isExact
     [v.pipe(v.string(), v.minWords("en", 2)), "a b", "ab"],
     [v.pipe(v.string(), v.maxBytes(3)), "éa", "éé"],
     [v.pipe(v.string(), v.regex(/^ä$/i)), "Ä", "a"],
+    [v.pipe(v.string(), v.regex(/^[a-c]+$/iu)), "Ab", "x"],
+    [v.pipe(v.string(), v.regex(/^\w\-$/)), "a-", "-"],
+    [v.pipe(v.string(), v.regex(/^[^a]$/)), "b", "😀"],
   ];
   const isExact = !random.oneIn(4);
   const [schema, ...values] = random.pick(isExact ? formats : inexact);
