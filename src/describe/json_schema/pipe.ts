@@ -107,8 +107,11 @@ function changeOf(node: SchemaNode, seen?: Set<SchemaNode>): Change {
   return isChoice ? ofSteps(node.options as readonly SchemaNode[]) : "none";
 }
 
-/** Formats that the library gives as patterns. */
-const FORMATS: ReadonlyMap<string, string> = new Map([["domain", "hostname"]]);
+/** Formats that the library does not know. */
+const FORMATS: ReadonlyMap<string, JsonSchema> = new Map<string, JsonSchema>([
+  ["domain", { format: "hostname" }],
+  ["ip", { anyOf: ["ipv4", "ipv6"].map((format) => ({ type: "string", format })) }],
+]);
 
 /** Checks whose formats in the library refuse what they accept: both say that a time has an offset. */
 const WITHOUT_FORMAT = new Set(["iso_date_time", "iso_time"]);
@@ -154,7 +157,8 @@ function keywordsOf(check: Step, types: readonly JsonType[]): JsonSchema {
   if (type === "includes" || type === "excludes") {
     return containing(check, types.includes("array") ? "array" : "string");
   }
-  if (FORMATS.has(type)) return { format: FORMATS.get(type)! };
+  const format = FORMATS.get(type);
+  if (format) return format;
   const length = LENGTHS.get(type);
   if (length) return length(requirement as number);
   const keywords = types.map((name) => byLibrary(check, name === "integer" ? "number" : name)).reduce(restrict, {});

@@ -15,7 +15,7 @@ export type Schema = JsonSchema | boolean;
 export type Verdict = "valid" | "invalid" | "open";
 
 /** Formats that are checked to the letter. */
-const EXACT: readonly string[] = ["date", "date-time"];
+const EXACT: readonly string[] = ["date", "date-time", "ipv4", "ipv6"];
 
 const BASE = "http://document/";
 

@@ -88,7 +88,7 @@ export const Settings = v.strictObject({
   list: v.optional(v.tupleWithRest([v.boolean()], v.pipe(v.string(), v.length(2)))),
   odd: v.optional(v.pipe(v.array(int), v.includes(1), v.maxLength(4))),
   some: v.optional(v.nonNullable(v.nullable(v.picklist(["x", 1, 5n])))),
-  word: v.optional(v.pipe(v.string(), v.regex(/^[a-z]+$/i), v.minLength(2), v.notValue("no"))),
+  word: v.optional(v.pipe(v.string(), v.regex(/^[A-Za-z]+$/), v.minLength(2), v.notValue("no"))),
   address: v.optional(v.pipe(v.string(), v.email())),
   id: v.optional(v.pipe(v.string(), v.uuid())),
   day: v.optional(v.pipe(v.string(), v.isoDate())),

@@ -53,7 +53,7 @@ export const ACTIONS: Readonly<Record<string, Described>> = {
   imei: [v.pipe(v.string(), v.imei()), text],
   includes: [v.pipe(v.array(v.string()), v.includes("a")), { type: "array", items: text, contains: { const: "a" } }],
   integer: [v.pipe(v.number(), v.integer()), { type: "integer" }],
-  ip: [v.pipe(v.string(), v.ip()), text],
+  ip: [v.pipe(v.string(), v.ip()), { ...text, anyOf: [matching(undefined, "ipv4"), matching(undefined, "ipv6")] }],
   ipv4: [v.pipe(v.string(), v.ipv4()), { type: "string", format: "ipv4" }],
   ipv6: [v.pipe(v.string(), v.ipv6()), { type: "string", format: "ipv6" }],
   isbn: [v.pipe(v.string(), v.isbn()), text],
