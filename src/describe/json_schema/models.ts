@@ -180,8 +180,7 @@ export class Models {
 
   /** The models that a schema itself refers to. Notes where, since references are completed later. */
   #referencesIn(schema: object, found: Model[] = []): Model[] {
-    for (const key in schema) {
-      const value = (schema as Record<string, unknown>)[key];
+    for (const [key, value] of Object.entries(schema)) {
       if (typeof value === "object" && value !== null) this.#referencesIn(value, found);
       const model = typeof value === "string" ? this.#byId.get(value) : undefined;
       if (!model) continue;

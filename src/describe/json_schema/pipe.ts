@@ -256,15 +256,9 @@ interface Metadata extends PipeAction {
   readonly metadata?: Readonly<Record<string, unknown>>;
 }
 
-/** The keywords that are taken from `v.metadata`, which may hold anything, by the types of their values. */
-const ANNOTATIONS: ReadonlyMap<string, string> = new Map([
-  ["title", "string"],
-  ["description", "string"],
-  ["format", "string"],
-  ["deprecated", "boolean"],
-  ["readOnly", "boolean"],
-  ["writeOnly", "boolean"],
-]);
+/** The keywords that are taken from `v.metadata`, which may hold anything: texts and flags. */
+const TEXTS = ["title", "description", "format"];
+const FLAGS = ["deprecated", "readOnly", "writeOnly"];
 
 /** The title that a schema has itself, not the one of a schema within its pipe. */
 export function ownTitle({ pipe }: SchemaNode): string | undefined {
@@ -293,7 +287,8 @@ function annotationsOf(steps: readonly (PipeAction | SchemaNode)[]): JsonSchema 
     if (!isMetadata(step)) continue;
     const { metadata, title, description, examples: values } = step;
     const given = metadata ?? { title, description, examples: values };
-    for (const [key, type] of ANNOTATIONS) if (typeof given[key] === type) annotations[key] = given[key];
+    for (const key of TEXTS) if (typeof given[key] === "string") annotations[key] = given[key];
+    for (const key of FLAGS) if (typeof given[key] === "boolean") annotations[key] = given[key];
     if (Array.isArray(given.examples)) examples.push(...given.examples.map(toJson));
   }
   const json = examples.filter((example) => example !== undefined);
