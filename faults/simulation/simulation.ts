@@ -1,7 +1,7 @@
 // A run in which nodes, network, database and time are simulated: the same each time, and thousands in the time of one that is not.
 
 import type { Random } from "../../tests/unit/support/random.ts";
-import { EPOCH_KEY, frameKeyAfter, headKey, lowKey } from "../../src/topics/kv/keys.ts";
+import { headKey, INCARNATION_KEY, lowWatermarkKey, recordKeyAfter } from "../../src/topics/kv/keys.ts";
 import { toId, toPosition } from "../../src/topics/message.ts";
 import { LOG_START } from "../../src/topics/store.ts";
 import { check, type Findings, type History, type Stored } from "../history.ts";
@@ -28,7 +28,7 @@ const READING = 10_000;
 /** How long nothing happens at the end, in milliseconds. */
 const QUIET = 60_000;
 /**
- * How much all nodes may ask meanwhile: each looks at the bells once a second, and asks for the lease of the trimmer every five seconds,
+ * How much all nodes may ask meanwhile: each looks at the bells once a second, and asks for the lease of the worker every five seconds,
  * which one of them has.
  */
 const MAX_ASKED_IN_QUIET = 400;
@@ -167,7 +167,7 @@ class Simulation {
   /** After such a time nothing is there that is not to be kept. */
   async #checkTrimmed(): Promise<void> {
     const { retention = {} } = this.#draw.options;
-    const [begin, end] = [frameKeyAfter(TOPIC, LOG_START), headKey(TOPIC)];
+    const [begin, end] = [recordKeyAfter(TOPIC, LOG_START), headKey(TOPIC)];
     if (retention.age !== undefined && this.#database.list(begin, end, 1).length > 0) {
       this.#faults.push("store: it has messages that are too old");
     }
@@ -181,7 +181,7 @@ class Simulation {
   /** Whichever clock they go by, nothing is removed before its time. */
   #checkYoung(): void {
     const { age } = this.#draw.options.retention ?? {};
-    const [low] = this.#database.get([lowKey(TOPIC)]);
+    const [low] = this.#database.get([lowWatermarkKey(TOPIC)]);
     if (age === undefined || !low) return;
     const youngest = this.#ages.youngestUpTo(new TextDecoder().decode(low.value));
     if (youngest < Number(age) - MAX_SKEW) {
@@ -219,7 +219,7 @@ class Simulation {
     const isSetBack = this.#draw.losses === "set back";
     const backups = this.#backups.filter(({ version }) => version + MIN_SET_BACK < this.#database.version);
     if (this.#lost.length > 3 || isSetBack && backups.length === 0) return;
-    const life = this.#database.get([EPOCH_KEY])[0];
+    const life = this.#database.get([INCARNATION_KEY])[0];
     const text = life && new TextDecoder().decode(life.value);
     // What is lost again before anybody has noticed never was.
     if (text !== undefined && this.#ended.has(text)) return;

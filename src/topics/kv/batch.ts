@@ -1,4 +1,7 @@
-/** A batch on its way into a log, of which some messages may be stored already. */
+/**
+ * A batch on its way into a log, and the dedup entries that tell which of its messages are stored already: one for each
+ * id that a publisher gave, and one for each producer session.
+ */
 import {
   type AppendOptions,
   type AppendOutcome,
@@ -10,37 +13,36 @@ import {
   toGeneratedId,
 } from "../store.ts";
 import { KEYS_PER_READ, type KvCheck, type KvEngine, type KvEntry, type KvSet } from "./engine.ts";
-import { countKeyBytes, EPOCH_KEY, idKey, idsKey, seriesKey, toCursor } from "./keys.ts";
+import { countKeyBytes, idKey, INCARNATION_KEY, newestIdsKey, sessionKey, toCursor } from "./keys.ts";
 
-/** A message on its way, and where it turned out to be. */
+/** The most bytes of names and ids in the keys of one write. Deno KV takes 80 KiB, with what it adds to each key. */
+const MAX_KEY_BYTES = 48 * 1024;
+/** An upper bound of what a key has besides the name and the id. */
+const KEY_OVERHEAD = 32;
+
+/** A message of a batch. */
 export interface Pending {
   /** The message. */
   readonly message: NewMessage;
   /** Its index in the batch. */
   readonly index: number;
-  /** Undefined while it is not known to be stored. */
+  /** Where it is stored; undefined until that is known. */
   outcome: AppendOutcome | undefined;
 }
 
-/** The most bytes of names and ids in the keys of one write, of which a database takes 80 KiB with all that belongs to keys. */
-const MAX_KEY_BYTES = 48 * 1024;
-/** What a key has beside the name and the id, and more. */
-const KEY_BYTES = 32;
-
 /** The messages of one append. */
 export class Batch {
-  /** Where they go. */
+  /** The log that they go to. */
   readonly log: LogRef;
-  /** The series that it belongs to. */
-  readonly series: string;
-  /** The number of its first message there. */
-  readonly first: number;
+  /** The producer session of the batch. */
+  readonly session: string;
+  /** The sequence number of its first message there. */
+  readonly sequence: number;
   readonly #all: readonly Pending[];
-  /** For each message the first one of its id, which is itself but for duplicates. */
+  /** For each message the first one with its id. */
   readonly #firsts: readonly Pending[];
-  /** Those that are not duplicates of others. */
+  /** Those that are no duplicates of others in the batch. */
   readonly #distinct: readonly Pending[];
-  readonly #nameBytes: number;
   #pending: readonly Pending[];
   #hasIds: boolean;
   #isSplit = false;
@@ -48,9 +50,8 @@ export class Batch {
   /** Makes a batch of which nothing is stored. */
   constructor(log: LogRef, messages: readonly NewMessage[], { session, sequence }: AppendOptions) {
     this.log = log;
-    this.series = session;
-    this.first = sequence;
-    this.#nameBytes = countKeyBytes(log.name);
+    this.session = session;
+    this.sequence = sequence;
     const all = this.#all = messages.map((message, index): Pending => ({ message, index, outcome: undefined }));
     this.#hasIds = messages.some(({ id }) => id !== undefined);
     const firsts = this.#firsts = this.#hasIds ? findFirsts(all) : all;
@@ -58,23 +59,26 @@ export class Batch {
     this.#pending = this.#distinct;
   }
 
-  /** What is not known to be stored, in its order. */
+  /** The messages that are not known to be stored, in order. */
   get pending(): readonly Pending[] {
     const isKnown = this.#pending.some(({ outcome }) => outcome !== undefined);
     return isKnown ? this.#pending = this.#pending.filter(({ outcome }) => outcome === undefined) : this.#pending;
   }
 
-  /** Whether some of its messages are known by ids. */
+  /** Whether some of its messages have a dedup entry of their own. */
   get hasIds(): boolean {
     return this.#hasIds;
   }
 
-  /** Whether it is stored by several writes. Then the messages without an id are known by the ids that the series gives them. */
+  /**
+   * Whether several writes store it. The session's entry holds one write only, so that each message without an id then
+   * has the id that {@linkcode toGeneratedId} gives it.
+   */
   get isSplit(): boolean {
     return this.#isSplit;
   }
 
-  /** All of them, when nothing is pending any more. */
+  /** The outcomes of all messages, once none is pending. */
   get outcomes(): AppendOutcome[] {
     return this.#all.map((pending, index) => {
       const { outcome } = this.#firsts[index]!;
@@ -82,23 +86,23 @@ export class Batch {
     });
   }
 
-  /** The id that a message is known by. Undefined where it is known by its batch. */
+  /** The id of a message's dedup entry; undefined if the session's entry holds it. */
   idOf({ message: { id }, index }: Pending): string | undefined {
-    return id ?? (this.#isSplit ? toGeneratedId(this.series, this.first + index) : undefined);
+    return id ?? (this.#isSplit ? toGeneratedId(this.session, this.sequence + index) : undefined);
   }
 
-  /** How many ids the messages have that are pending. */
+  /** How many pending messages have an id. */
   countIds(): number {
     return this.#hasIds ? this.pending.filter((pending) => this.idOf(pending) !== undefined).length : 0;
   }
 
-  /** From now on it is stored by several writes. */
+  /** Has several writes store it from now on. */
   split(): void {
     this.#isSplit = true;
     this.#hasIds = true;
   }
 
-  /** The messages of the next write: all that are pending, if that has no more ids than allowed. */
+  /** The messages of the next write: all that are pending, unless they have too many ids. */
   nextPart(maxIds: number): readonly Pending[] {
     const { pending } = this;
     const length = this.#countFitting(pending, maxIds);
@@ -107,16 +111,16 @@ export class Batch {
     return this.nextPart(maxIds);
   }
 
-  /** A part was stored by a write. */
+  /** Notes that a write has stored a part. */
   settle(part: readonly Pending[], version: string): void {
-    for (const [index, waiting] of part.entries()) {
-      waiting.outcome = { cursor: toCursor(version, index, part.length), duplicate: false };
+    for (const [index, pending] of part.entries()) {
+      pending.outcome = { cursor: toCursor(version, index, part.length), duplicate: false };
     }
   }
 
-  /** Whether what it has stored itself, which is all but duplicates, is after a place, and in its order. */
-  isStoredAfter(place: Cursor): boolean {
-    let last = place;
+  /** Whether all that this append has stored, and did not find, comes after a cursor, and in order. */
+  isStoredAfter(cursor: Cursor): boolean {
+    let last = cursor;
     for (const { outcome } of this.#distinct) {
       if (outcome!.duplicate) continue;
       if (outcome!.cursor <= last) return false;
@@ -127,12 +131,13 @@ export class Batch {
 
   #countFitting(pending: readonly Pending[], maxIds: number): number {
     if (!this.#hasIds) return pending.length;
+    const nameBytes = countKeyBytes(this.log.name) + KEY_OVERHEAD;
     let ids = 0;
     let bytes = 0;
-    for (const [count, waiting] of pending.entries()) {
-      const id = this.idOf(waiting);
+    for (const [count, message] of pending.entries()) {
+      const id = this.idOf(message);
       if (id === undefined) continue;
-      bytes += this.#nameBytes + countKeyBytes(id) + KEY_BYTES;
+      bytes += nameBytes + countKeyBytes(id);
       if (++ids > maxIds || ids > 1 && bytes > MAX_KEY_BYTES) return count;
     }
     return pending.length;
@@ -150,109 +155,87 @@ function findFirsts(all: readonly Pending[]): readonly Pending[] {
   });
 }
 
-const encoder = new TextEncoder();
-const decoder = new TextDecoder();
+/**
+ * The dedup entry of an id: the session and the sequence number of the batch that brought it, the index of its message in
+ * the record, and how many messages that has.
+ */
+type IdEntry = readonly [session: string, sequence: number, index: number, count: number];
 
 /**
- * What is remembered of an id: the series and the number of the first message of the batch that brought it, the index of its message in
- * the frame, and how many that has.
+ * The dedup entry of a session: of its last batch the sequence number, the number of messages in the record, the version
+ * of the record, then for each message without an id its index in the batch and in the record. The version is null while
+ * it is that of the entry itself. Otherwise the session is fenced: it cannot store messages any more.
  */
-type IdRecord = readonly [series: string, first: number, index: number, count: number];
+type SessionEntry = readonly [sequence: number, count: number, version: string | null, ...indexes: number[]];
 
-/**
- * What is remembered of the last batch of a series: the number of its first message, how many messages its frame has, the version of
- * that, then of each message without an id its index in the batch and that in the frame. The version is null as long as it is that of
- * the entry; otherwise somebody has made sure that the series brings no messages after these.
- */
-type BatchRecord = readonly [first: number, count: number, version: string | null, ...indexes: number[]];
-
-/** Writes what is remembered of an id. */
-export function encodeId(...record: IdRecord): Uint8Array {
-  return encode(record);
+/** Writes the dedup entry of an id. */
+export function encodeIdEntry(...entry: IdEntry): Uint8Array {
+  return encode(entry);
 }
 
-/** Writes what is remembered of a batch. */
-export function encodeBatch(first: number, count: number, indexes: readonly number[]): Uint8Array {
-  const record: BatchRecord = [first, count, null, ...indexes];
-  return encode(record);
+/** Writes the dedup entry of a session. */
+export function encodeSessionEntry(sequence: number, count: number, indexes: readonly number[]): Uint8Array {
+  return encode([sequence, count, null, ...indexes] satisfies SessionEntry);
 }
 
-/** Writes what is remembered of a series when it must not bring messages any more. */
-export function encodeEnd(entry: KvEntry | undefined): Uint8Array {
-  if (!entry) return encode([0, 0, ""] satisfies BatchRecord);
-  const [first, count, , ...indexes] = decode<BatchRecord>(entry);
-  return encode([first, count, entry.version, ...indexes] satisfies BatchRecord);
+/** Writes the dedup entry that fences a session. */
+function encodeFence(entry: KvEntry | undefined): Uint8Array {
+  if (!entry) return encode([0, 0, ""] satisfies SessionEntry);
+  const [sequence, count, , ...indexes] = decode<SessionEntry>(entry);
+  return encode([sequence, count, entry.version, ...indexes] satisfies SessionEntry);
 }
 
 /**
- * Reads where the message of a number in a series is. Undefined where the series may bring it later; `"none"` where it cannot: it was in
- * an earlier batch, or the series must not bring any more.
+ * Looks for the message of a sequence number in the entry of its session. Undefined means that the session may store it
+ * later; `"none"`, that it never will: the number belongs to an earlier batch, or the session is fenced.
  */
-export function placeInSeries(entry: KvEntry, number: number): Cursor | "none" | undefined {
-  const [first, count, version, ...indexes] = decode<BatchRecord>(entry);
+function findInSession(entry: KvEntry, number: number): Cursor | "none" | undefined {
+  const [sequence, count, version, ...indexes] = decode<SessionEntry>(entry);
   for (let pair = 0; pair < indexes.length; pair += 2) {
-    if (first + indexes[pair]! === number) return toCursor(version ?? entry.version, indexes[pair + 1]!, count);
+    if (sequence + indexes[pair]! === number) return toCursor(version ?? entry.version, indexes[pair + 1]!, count);
   }
-  return number < first || version !== null ? "none" : undefined;
+  return number < sequence || version !== null ? "none" : undefined;
 }
 
-/** Reads what became of the message of an id, for the batch that looks for it. */
-export function outcomeOfId(entry: KvEntry, batch: Batch): AppendOutcome {
-  const [series, first, index, count] = decode<IdRecord>(entry);
-  // Where an earlier attempt of the same append has stored it, it is no duplicate.
-  const isOwn = series === batch.series && first === batch.first;
-  return { cursor: toCursor(entry.version, index, count), duplicate: !isOwn };
-}
-
-function encode(value: readonly unknown[]): Uint8Array {
-  return encoder.encode(JSON.stringify(value));
-}
-
-function decode<Value>({ value }: KvEntry): Value {
-  return JSON.parse(decoder.decode(value)) as Value;
-}
-
-/** A message that is published again by the id that it had in a series. */
-interface Recalled extends GeneratedId {
-  readonly pending: Pending;
-}
-
-/** What is remembered of a series, and the life of the database. */
-export interface BatchState {
-  /** The life of the database. */
-  readonly life: KvEntry | undefined;
-  /** The version of what is remembered of the series; null where nothing is. */
+/** What a read of a session's entry has found. */
+export interface SessionState {
+  /** The incarnation entry. */
+  readonly incarnation: KvEntry | undefined;
+  /** The version of the session's entry; null if there is none. */
   readonly version: string | null;
 }
 
-/** What is known of a log's writes with ids, and the life of the database. */
+/** Looks for the messages of a batch that have no id, and notes their outcomes. */
+export async function findBatch(batch: Batch, engine: KvEngine): Promise<SessionState> {
+  const [incarnation, entry] = await engine.get([INCARNATION_KEY, sessionKey(batch.log.name, batch.session)]);
+  for (const pending of entry ? batch.pending : []) {
+    if (pending.message.id !== undefined) continue;
+    const found = findInSession(entry!, batch.sequence + pending.index);
+    // Somebody has republished one of them, and so has fenced the session.
+    if (found === "none") batch.split();
+    else if (found !== undefined) pending.outcome = { cursor: found, duplicate: false };
+  }
+  return { incarnation, version: entry?.version ?? null };
+}
+
+/** What reads of ids have found. */
 export interface IdsState {
-  /** The life of the database, as each reading has found it. */
-  readonly lives: readonly (KvEntry | undefined)[];
-  /** The version of the newest write with ids as of when all were read; null where there is none, undefined where it changed meanwhile. */
+  /** The incarnation entry of each read. */
+  readonly incarnations: readonly (KvEntry | undefined)[];
+  /**
+   * The version of the newest write with ids at the moment of all reads; null if there is none, undefined if it changed
+   * from one read to the next.
+   */
   readonly newest: string | null | undefined;
 }
 
-/** Looks whether messages without an id are stored already, and notes it in the batch. */
-export async function findBatch(batch: Batch, engine: KvEngine): Promise<BatchState> {
-  const [life, stored] = await engine.get([EPOCH_KEY, seriesKey(batch.log.name, batch.series)]);
-  for (const waiting of stored ? batch.pending : []) {
-    if (waiting.message.id !== undefined) continue;
-    const place = placeInSeries(stored!, batch.first + waiting.index);
-    // Somebody has published one of them again, and made sure that the series brings none.
-    if (place === "none") batch.split();
-    else if (place !== undefined) waiting.outcome = { cursor: place, duplicate: false };
-  }
-  return { life, version: stored?.version ?? null };
-}
-
 /**
- * Looks which messages are stored already, by their ids, and notes it in them.
+ * Looks for messages by their ids, and notes their outcomes.
  *
  * @param batch The batch.
  * @param sought Messages of it that have ids.
  * @param engine The database.
- * @param newest The version of the newest write with ids, where that is known before; it is read otherwise.
+ * @param newest The version of the newest write with ids, if it is known; otherwise it is read.
  */
 export async function findIds(
   batch: Batch,
@@ -261,83 +244,105 @@ export async function findIds(
   newest: string | undefined,
 ): Promise<IdsState> {
   const { log: { name } } = batch;
-  const guard = newest === undefined ? [idsKey(name)] : [];
-  const perRead = KEYS_PER_READ - 1 - guard.length;
+  const guard = newest === undefined ? [newestIdsKey(name)] : [];
   const versions = new Set<string | null>(newest === undefined ? [] : [newest]);
-  const lives = await inParts(sought, perRead, async (some) => {
-    const keys = some.map((pending) => idKey(name, batch.idOf(pending)!));
-    const [life, ...entries] = await engine.get([EPOCH_KEY, ...keys, ...guard]);
-    for (const [index, pending] of some.entries()) {
+  const incarnations = await inParts(sought, KEYS_PER_READ - 1 - guard.length, async (part) => {
+    const keys = part.map((pending) => idKey(name, batch.idOf(pending)!));
+    const [incarnation, ...entries] = await engine.get([INCARNATION_KEY, ...keys, ...guard]);
+    for (const [index, pending] of part.entries()) {
       const entry = entries[index];
       if (entry) pending.outcome = outcomeOfId(entry, batch);
     }
-    if (guard.length > 0) versions.add(entries[some.length]?.version ?? null);
-    return life;
+    if (guard.length > 0) versions.add(entries[part.length]?.version ?? null);
+    return incarnation;
   });
   const [version] = versions;
-  return { lives, newest: versions.size === 1 ? version : undefined };
+  return { incarnations, newest: versions.size === 1 ? version : undefined };
 }
 
-/** The messages of a batch that are published again by the ids that they had in series, by series. */
-export function recalledOf({ pending }: Batch): ReadonlyMap<string, readonly Recalled[]> {
-  const recalled = pending.flatMap((pending) => {
-    const place = pending.message.id === undefined ? undefined : parseGeneratedId(pending.message.id);
-    return place ? [{ pending, ...place }] : [];
+function outcomeOfId(entry: KvEntry, batch: Batch): AppendOutcome {
+  const [session, sequence, index, count] = decode<IdEntry>(entry);
+  // An earlier attempt of the same append may have stored it: then it is no duplicate.
+  const isOwn = session === batch.session && sequence === batch.sequence;
+  return { cursor: toCursor(entry.version, index, count), duplicate: !isOwn };
+}
+
+/** A message that is republished by the id of a `PublishOutcomeUnknown`, which names its session. */
+interface Republished extends GeneratedId {
+  readonly pending: Pending;
+}
+
+/** The republished messages of a batch, by their original sessions. */
+export function republishedOf({ pending }: Batch): ReadonlyMap<string, readonly Republished[]> {
+  const republished = pending.flatMap((pending) => {
+    const generated = pending.message.id === undefined ? undefined : parseGeneratedId(pending.message.id);
+    return generated ? [{ pending, ...generated }] : [];
   });
-  return Map.groupBy(recalled, ({ session }) => session);
+  return Map.groupBy(republished, ({ session }) => session);
 }
 
 /**
- * Looks for messages that are published again, and notes it in them. Where their series has not brought one, it is ended: it must not
- * bring the message later, when that has been appended anew.
+ * Looks for republished messages, and notes their outcomes. If the original batch was not stored, its session is fenced,
+ * so that a late write of it cannot store the message a second time.
  *
  * @param name The name of the log.
- * @param recalled The messages, by series.
+ * @param republished The messages, by session.
  * @param engine The database.
- * @param expireIn How long an end is remembered, in milliseconds.
- * @returns The life of the database, as each reading has found it.
+ * @param expireIn How long a fence is kept, in milliseconds.
+ * @returns The incarnation entry of each read.
  */
-export function findRecalled(
+export function findRepublished(
   name: string,
-  recalled: ReadonlyMap<string, readonly Recalled[]>,
+  republished: ReadonlyMap<string, readonly Republished[]>,
   engine: KvEngine,
   expireIn: number,
 ): Promise<(KvEntry | undefined)[]> {
-  return inParts([...recalled], KEYS_PER_READ - 1, async (part) => {
-    const keys = part.map(([series]) => seriesKey(name, series));
+  return inParts([...republished], KEYS_PER_READ - 1, async (part) => {
+    const keys = part.map(([session]) => sessionKey(name, session));
     for (;;) {
-      const [life, ...entries] = await engine.get([EPOCH_KEY, ...keys]);
+      const [incarnation, ...entries] = await engine.get([INCARNATION_KEY, ...keys]);
       const checks: KvCheck[] = [];
       const sets: KvSet[] = [];
       for (const [index, [, messages]] of part.entries()) {
         const [key, entry] = [keys[index]!, entries[index]];
-        if (noteRecalled(messages, entry)) continue;
+        if (noteRepublished(messages, entry)) continue;
         checks.push({ key, version: entry?.version ?? null });
-        sets.push({ key, value: encodeEnd(entry), expireIn });
+        sets.push({ key, value: encodeFence(entry), expireIn });
       }
-      if (checks.length === 0) return life;
+      if (checks.length === 0) return incarnation;
       await engine.write({ checks, sets });
     }
   });
 }
 
-/** Notes where messages of a series are. Gives whether it is known of all, so that the series brings none of them later. */
-function noteRecalled(messages: readonly Recalled[], entry: KvEntry | undefined): boolean {
-  let isKnown = true;
+/** Notes the outcomes of messages of one session. Returns whether the session can store none of them later. */
+function noteRepublished(messages: readonly Republished[], entry: KvEntry | undefined): boolean {
+  let isFinal = true;
   for (const { pending, sequence } of messages) {
-    const place = entry && placeInSeries(entry, sequence);
-    if (place === undefined) isKnown = false;
-    else if (place !== "none") pending.outcome = { cursor: place, duplicate: true };
+    const found = entry && findInSession(entry, sequence);
+    if (found === undefined) isFinal = false;
+    else if (found !== "none") pending.outcome = { cursor: found, duplicate: true };
   }
-  return isKnown;
+  return isFinal;
 }
 
-/** Asks for items part by part, at the same time; at least once. */
+/** Reads items part by part, all parts at once; at least one part. */
 function inParts<Item, Result>(
   items: readonly Item[],
   size: number,
-  ask: (part: readonly Item[]) => Promise<Result>,
+  read: (part: readonly Item[]) => Promise<Result>,
 ): Promise<Result[]> {
   const parts = Math.max(1, Math.ceil(items.length / size));
-  return Promise.all(Array.from({ length: parts }, (_, part) => ask(items.slice(part * size, (part + 1) * size))));
+  return Promise.all(Array.from({ length: parts }, (_, part) => read(items.slice(part * size, (part + 1) * size))));
+}
+
+const encoder = new TextEncoder();
+const decoder = new TextDecoder();
+
+function encode(value: readonly unknown[]): Uint8Array {
+  return encoder.encode(JSON.stringify(value));
+}
+
+function decode<Value>({ value }: KvEntry): Value {
+  return JSON.parse(decoder.decode(value)) as Value;
 }

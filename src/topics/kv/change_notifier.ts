@@ -1,242 +1,238 @@
 /**
- * Tells who watches a log that it has grown. Each write of a log rings one of a few bells, which many logs share; a node looks at all
- * of them at once, whatever the number of logs. The bells are hints: what has come, the log tells.
+ * Notifies watchers of a log that it may have grown. Each append to any log writes one entry of the database, which all
+ * processes watch; the heads of the watched logs then tell which of them have grown.
  */
 import type { AppendResult } from "../store.ts";
-import type { Connection } from "./connection.ts";
-import { pause } from "./connection.ts";
+import { type Connection, pause } from "./connection.ts";
 import { KEYS_PER_READ, type KvEntry } from "./engine.ts";
-import { type Epoch, noteVersion } from "./incarnation.ts";
-import { bellKey, BELLS, EPOCH_KEY, hashOf, headKey, VERSION_LENGTH } from "./keys.ts";
+import { type Incarnations, noteVersion } from "./incarnation.ts";
+import { CHANGED_KEY, headKey, INCARNATION_KEY, VERSION_LENGTH } from "./keys.ts";
 
-/** How bells are heard. */
-export interface BellsOptions {
+const KEYS = [INCARNATION_KEY, CHANGED_KEY];
+
+/**
+ * After a comparison of heads the next one waits for so many times its duration: others may append to logs all the time
+ * that nobody watches here, and comparing must not take more than a fifth of the time.
+ */
+const REST = 4;
+/** The bounds of that wait, in milliseconds. A comparison also takes long while the database is away. */
+const [MIN_REST, MAX_REST] = [20, 1_000];
+/** Stands for the number of changes of a result that was not asked for. */
+const UNASKED = -1;
+
+/** What a notifier needs. */
+export interface ChangeNotifierOptions {
   /** The database. */
   readonly connection: Connection;
   /**
-   * Another connection to it, on which the bells are watched: a reply would wait for 40 ms behind the change that it caused. Undefined
-   * where the database tells one process nothing of what another has written.
+   * A second connection, for the watch: on a shared one, the reply of a write waits 40 ms for the change that it caused.
+   * Undefined if the database does not notify across processes.
    */
   readonly watching: Connection | undefined;
-  /** How often the bells are looked at, in milliseconds. */
+  /** How often the database is polled, in milliseconds. */
   readonly interval: number;
-  /** Its life. */
-  readonly epoch: Epoch;
+  /** The incarnation of the database. */
+  readonly incarnations: Incarnations;
 }
 
-/** Who watches a log. */
-interface Watched {
-  /** The bell of the log. */
-  readonly bell: number;
-  readonly wakes: Set<() => void>;
-  /** The newest write of the log that they have been told of. */
-  told: string;
+/** A log that somebody watches. */
+interface WatchedLog {
+  readonly name: string;
+  readonly callbacks: Set<() => void>;
+  /** The newest version that the callbacks were called for. */
+  notified: string;
+  /** The newest version that the head had; empty if it was not seen yet. */
+  head: string;
 }
 
-const KEYS = [EPOCH_KEY, ...Array.from({ length: BELLS }, (_, bell) => bellKey(bell))];
-
-/** Of what is told and not asked for. */
-const NEVER = -1;
-
-/** How much longer than it takes to search logs they are left alone then: others may publish all the time to logs that nobody watches here. */
-const REST = 4;
-/** How long they are left alone at most, in milliseconds: it also takes long where the database was away, or this process. */
-const MAX_REST = 1_000;
-
-/** Hears the bells while somebody watches. */
-export class Bells {
-  readonly #options: BellsOptions;
-  readonly #watched = new Map<string, Watched>();
-  /** The version of each bell as it was seen last. */
-  readonly #seen: string[] = new Array(BELLS).fill("");
-  /** The version of each bell up to which all logs that share it have been searched. */
-  readonly #searched: string[] = new Array(BELLS).fill("");
+/** Watches the database while somebody watches a log. */
+export class ChangeNotifier {
+  readonly #options: ChangeNotifierOptions;
+  readonly #logs = new Map<string, WatchedLog>();
+  /** The version of the changed entry seen last. */
+  #seen = "";
+  /** The version of the changed entry up to which the heads of all logs were compared. */
+  #compared = "";
   readonly #closing = new AbortController();
-  #look: Promise<void> | undefined;
   #timer: ReturnType<typeof setTimeout> | undefined;
+  #polling: Promise<void> | undefined;
   #following: Promise<void> | undefined;
-  #searching: Promise<void> | undefined;
-  /** How many lives of the database have ended. */
+  #comparing: Promise<void> | undefined;
+  /** How many incarnations have ended. */
   #ended = 0;
-  /** How often in a row a look has found what the watch should have told. */
-  #unheard = 0;
+  /** How many polls in a row have found a change that the watch should have told. */
+  #missed = 0;
 
-  /** Looks at nothing yet. */
-  constructor(options: BellsOptions) {
+  /** Watches nothing yet. */
+  constructor(options: ChangeNotifierOptions) {
     this.#options = options;
   }
 
-  /** The bell of a log. */
-  static of(name: string): number {
-    return hashOf(name) % BELLS;
-  }
-
-  /** Calls back when a log may have grown, until it is ended. */
-  watch(name: string, wake: () => void): () => void {
-    // Whoever begins to watch reads what had been written before.
-    const bell = Bells.of(name);
-    const watched = this.#watched.get(name) ?? { bell, wakes: new Set(), told: this.#seen[bell]! };
-    this.#watched.set(name, watched);
-    watched.wakes.add(wake);
-    this.#listen();
+  /** Calls back when a log may have grown, until the returned function is called. */
+  watch(name: string, onChange: () => void): () => void {
+    // A watcher reads what was written before by itself.
+    const log = this.#logs.get(name) ?? { name, callbacks: new Set(), notified: this.#seen, head: "" };
+    this.#logs.set(name, log);
+    log.callbacks.add(onChange);
+    this.#start();
     return () => {
-      watched.wakes.delete(wake);
-      if (watched.wakes.size === 0 && this.#watched.get(name) === watched) this.#watched.delete(name);
-      if (this.#watched.size > 0) return;
+      log.callbacks.delete(onChange);
+      if (log.callbacks.size === 0 && this.#logs.get(name) === log) this.#logs.delete(name);
+      if (this.#logs.size > 0) return;
       clearTimeout(this.#timer);
       this.#timer = undefined;
     };
   }
 
-  /** This process has written a log. */
-  ring(name: string, { incarnation, outcomes }: AppendResult): void {
-    const watched = this.#watched.get(name);
-    // What comes after a place of a life that has ended would never be told of.
-    if (!watched || !this.#options.epoch.isPresent(name, incarnation)) return;
+  /** Notifies the watchers in this process of an append by this process. */
+  notify(name: string, { incarnation, outcomes }: AppendResult): void {
+    const log = this.#logs.get(name);
+    // A version of an ended incarnation would hide those of the current one.
+    if (!log || !this.#options.incarnations.isCurrent(name, incarnation)) return;
     const newest = outcomes.reduce((newest, { cursor }) => cursor > newest ? cursor : newest, "");
-    tell(watched, newest.slice(0, VERSION_LENGTH));
+    notifyUpTo(log, newest.slice(0, VERSION_LENGTH));
   }
 
-  /** The database is another one: all that was known means nothing any more. */
-  startAnew(): void {
+  /** Forgets all versions, which mean nothing in another incarnation, and calls all callbacks. */
+  reset(): void {
     this.#ended++;
-    this.#seen.fill("");
-    this.#searched.fill("");
-    for (const watched of this.#watched.values()) {
-      watched.told = "";
-      for (const wake of [...watched.wakes]) wake();
+    this.#seen = "";
+    this.#compared = "";
+    for (const log of this.#logs.values()) {
+      log.notified = log.head = "";
+      for (const onChange of [...log.callbacks]) onChange();
     }
   }
 
-  /** Hears nothing any more. */
+  /** Stops polling. */
   async close(): Promise<void> {
     this.#closing.abort();
     clearTimeout(this.#timer);
-    this.#watched.clear();
-    await Promise.all([this.#look, this.#searching]);
+    this.#logs.clear();
+    await Promise.all([this.#polling, this.#comparing]);
   }
 
-  /** Resolves when the watch has ended; its connection has to be closed for that. */
+  /** Resolves when the watch has ended. Its connection must be closed before. */
   async ended(): Promise<void> {
     await this.#following;
   }
 
-  #listen(): void {
+  #start(): void {
     if (this.#closing.signal.aborted) return;
-    if (!this.#look) this.#timer ??= this.#lookLater();
+    if (!this.#polling) this.#timer ??= this.#pollLater();
     const { watching } = this.#options;
     if (watching) this.#following ??= this.#follow(watching);
   }
 
-  #lookLater(): ReturnType<typeof setTimeout> {
-    // Not unrefed: a program that waits for what others publish has something to do.
+  #pollLater(): ReturnType<typeof setTimeout> {
+    // The timer keeps the process alive: a program that waits for messages of others is not done.
     return setTimeout(() => {
       this.#timer = undefined;
-      this.#look = this.#lookAtAll().finally(() => {
-        this.#look = undefined;
-        if (this.#watched.size > 0) this.#listen();
+      this.#polling = this.#poll().finally(() => {
+        this.#polling = undefined;
+        if (this.#logs.size > 0) this.#start();
       });
     }, this.#options.interval);
   }
 
-  async #lookAtAll(): Promise<void> {
+  async #poll(): Promise<void> {
     try {
-      const { connection, epoch } = this.#options;
-      const { known, changes } = epoch;
-      const newest = known?.newest ?? "";
-      const seen = [...this.#seen];
+      const { connection, incarnations } = this.#options;
+      const { known, changes } = incarnations;
+      const newest = known?.newestVersion ?? "";
+      const seen = this.#seen;
       const entries = await connection.use((engine) => engine.get(KEYS), this.#closing.signal);
-      const isPresent = known !== undefined && epoch.observe(entries[0], changes) === known;
-      const isSetBack = isPresent && isBefore(entries.slice(1), newest, seen);
-      const isNews = this.#hear(entries, changes);
-      if (isSetBack) await epoch.renew(known, this.#closing.signal);
-      if (isNews) this.#unheard++;
-      if (this.#unheard <= 1) return;
-      // What a watch does not tell in time it will not tell at all.
-      this.#unheard = 0;
+      const isSame = known !== undefined && incarnations.observe(entries[0], changes) === known;
+      const version = entries[1]?.version ?? "";
+      const isNew = this.#take(entries, changes);
+      if (isSame && (version < newest || version < seen)) {
+        // Each write sets the entry, so an older one is that of a backup.
+        await incarnations.renew(known, this.#closing.signal);
+      }
+      if (isNew) this.#missed++;
+      if (this.#missed <= 1) return;
+      // The watch has missed two changes: its connection is dead.
+      this.#missed = 0;
       this.#options.watching?.reopen();
     } catch {
-      // The connection has told of it, and is tried again.
+      // The connection has logged it, and the next poll tries again.
     }
   }
 
-  /** Hears of changes as they come. It goes on until the store is closed, since each watch of a database costs a connection. */
+  /** Takes changes as they come. The watch stays open until the store is closed, since each one costs a connection. */
   async #follow(watching: Connection): Promise<void> {
     while (!this.#closing.signal.aborted) {
       try {
-        // Opening has its deadline there; the watch itself has none, and is given up by whoever looks.
+        // The connection bounds how long opening takes. A watch that is silent is reopened by the poll.
         const engine = await watching.use((engine) => Promise.resolve(engine), this.#closing.signal);
         for await (const entries of engine.watch(KEYS)) {
-          this.#unheard = 0;
-          // However late it comes, it is of the life that is known; of another one a look tells.
-          this.#hear(entries, NEVER);
+          this.#missed = 0;
+          this.#take(entries, UNASKED);
         }
       } catch {
-        // The bells are looked at in any case.
+        // The poll goes on.
       }
       await pause(this.#options.interval, this.#closing.signal);
     }
   }
 
-  /** Takes note of the bells. Gives whether one had rung that was not known to. */
-  #hear([entry, ...bells]: readonly (KvEntry | undefined)[], changes: number): boolean {
-    const life = this.#options.epoch.observe(entry, changes);
-    if (!life) return false;
-    let isNews = false;
-    for (const [bell, entry] of bells.entries()) {
-      if (!entry || entry.version <= this.#seen[bell]!) continue;
-      noteVersion(life, entry.version);
-      isNews = true;
-      this.#seen[bell] = entry.version;
-      const named = this.#watched.get(new TextDecoder().decode(entry.value));
-      if (named) tell(named, entry.version);
+  /** Takes note of the changed entry. Returns whether it is new. */
+  #take([incarnation, changed]: readonly (KvEntry | undefined)[], changes: number): boolean {
+    const current = this.#options.incarnations.observe(incarnation, changes);
+    if (!current) return false;
+    const isNew = changed !== undefined && changed.version > this.#seen;
+    if (isNew) {
+      noteVersion(current, changed.version);
+      this.#seen = changed.version;
+      const log = this.#logs.get(new TextDecoder().decode(changed.value));
+      if (log) notifyUpTo(log, changed.version);
     }
-    this.#searching ??= this.#search().finally(() => this.#searching = undefined);
-    return isNews;
+    this.#comparing ??= this.#compare().finally(() => this.#comparing = undefined);
+    return isNew;
   }
 
-  /** Searches the logs whose bells have rung: they may have been written before the one that is named. */
-  async #search(): Promise<void> {
+  /** Compares the heads of the watched logs: the entry names the last change only. */
+  async #compare(): Promise<void> {
     const { signal } = this.#closing;
-    for (let rung = this.#unsearched(); rung.length > 0 && !signal.aborted; rung = this.#unsearched()) {
+    while (this.#seen > this.#compared && !signal.aborted) {
       const begin = performance.now();
       try {
-        for (const bell of rung) await this.#searchFor(bell, this.#seen[bell]!);
+        await this.#compareUpTo(this.#seen);
       } catch {
-        // The connection has told of it; they are searched when the bells are looked at.
+        // The connection has logged it, and the next poll starts another comparison.
         return;
       }
-      await pause(Math.min(REST * (performance.now() - begin), MAX_REST), signal);
+      const rest = REST * (performance.now() - begin);
+      await pause(Math.min(Math.max(rest, MIN_REST), MAX_REST), signal);
     }
   }
 
-  #unsearched(): number[] {
-    return [...this.#seen.keys()].filter((bell) => this.#seen[bell]! > this.#searched[bell]!);
-  }
-
-  async #searchFor(bell: number, version: string): Promise<void> {
+  async #compareUpTo(version: string): Promise<void> {
+    const { connection, incarnations } = this.#options;
+    const { known } = incarnations;
     const ended = this.#ended;
-    const sought = [...this.#watched].filter(([, watched]) => watched.bell === bell && watched.told < version);
-    for (let start = 0; start < sought.length; start += KEYS_PER_READ) {
-      const part = sought.slice(start, start + KEYS_PER_READ);
-      const keys = part.map(([name]) => headKey(name));
-      const heads = await this.#options.connection.use((engine) => engine.get(keys), this.#closing.signal);
-      // What is told of a life that has ended would keep the next one from being told.
+    const logs = [...this.#logs.values()].filter(({ notified }) => notified < version);
+    for (let start = 0; start < logs.length; start += KEYS_PER_READ) {
+      const part = logs.slice(start, start + KEYS_PER_READ);
+      const before = part.map(({ head }) => head);
+      const keys = part.map(({ name }) => headKey(name));
+      const heads = await connection.use((engine) => engine.get(keys), this.#closing.signal);
+      // A version of an ended incarnation would hide those of the current one.
       if (this.#ended !== ended) return;
-      for (const [index, [, watched]] of part.entries()) tell(watched, heads[index]?.version ?? "");
+      const versions = heads.map((head) => head?.version ?? "");
+      // A head only grows, so an older one is that of a backup.
+      if (known && versions.some((version, index) => version < before[index]!)) {
+        return await incarnations.renew(known, this.#closing.signal);
+      }
+      for (const [index, log] of part.entries()) notifyUpTo(log, versions[index]!);
     }
-    this.#searched[bell] = version;
+    this.#compared = version;
   }
 }
 
-/** Whether bells are as they were before something that is known: one is older, or none is as new as the newest message. */
-function isBefore(bells: readonly (KvEntry | undefined)[], newest: string, seen: readonly string[]): boolean {
-  const versions = bells.map((entry) => entry?.version ?? "");
-  return versions.every((version) => version < newest) || versions.some((version, bell) => version < seen[bell]!);
-}
-
-function tell(watched: Watched, version: string): void {
-  if (version <= watched.told) return;
-  watched.told = version;
-  for (const wake of [...watched.wakes]) wake();
+function notifyUpTo(log: WatchedLog, version: string): void {
+  if (version > log.head) log.head = version;
+  if (version <= log.notified) return;
+  log.notified = version;
+  for (const onChange of [...log.callbacks]) onChange();
 }

@@ -3,7 +3,7 @@ import { log } from "../../log.ts";
 import { CannotOpenError } from "../topic_errors.ts";
 import { isBusyFile, reasonOf } from "./cannot_open.ts";
 import type { KvEngine } from "./engine.ts";
-import { EPOCH_KEY } from "./keys.ts";
+import { INCARNATION_KEY } from "./keys.ts";
 
 /** How a connection is kept up. */
 export interface ConnectionOptions {
@@ -127,7 +127,7 @@ export class Connection {
    */
   async open(): Promise<void> {
     try {
-      await this.#attempt((engine) => engine.get([EPOCH_KEY]), undefined);
+      await this.#attempt((engine) => engine.get([INCARNATION_KEY]), undefined);
     } catch (error) {
       if (error instanceof CannotOpenError) throw error;
       this.#noteFailure("read", error);

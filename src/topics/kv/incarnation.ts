@@ -1,174 +1,192 @@
 /**
- * The life of the database: another one where it was lost and made anew, or set back by a backup, so that places of before mean nothing
- * any more.
+ * Identifies one incarnation of the database. Recreating the database, or restoring a backup, starts a new one, and every
+ * cursor of an earlier one is invalid from then on.
  */
 import type { Connection } from "./connection.ts";
 import type { KvCheck, KvEntry, KvSet } from "./engine.ts";
-import { EPOCH_KEY, hashOf, lifeKey } from "./keys.ts";
+import { INCARNATION_KEY, markKey } from "./keys.ts";
 
-/** How many lives that have ended are known. */
-const MAX_OVER = 100;
+/** How many ended incarnations are remembered. */
+const MAX_ENDED = 100;
 
-/** The entry of a life, and what it holds. */
-export interface Life extends KvEntry {
-  /** Another text in each life. */
-  readonly text: string;
-  /** The newest version that a message is known to have: what is asked from now on tells of it, or of a newer one. */
-  newest: string;
-  /** When a write was made that holds in it alone, in milliseconds of `performance.now()`. */
+/** One incarnation, and what this process knows of it. */
+export interface Incarnation {
+  /** A random UUID. */
+  readonly id: string;
+  /** The version of the entries that the first write of the incarnation made. */
+  readonly version: string;
+  /** The newest version seen here. A database whose newest write is older was set back. */
+  newestVersion: string;
+  /** When a write last checked that the incarnation is current, in milliseconds of `performance.now()`. */
   confirmedAt: number;
 }
 
-/** Knows the life of the database. */
-export class Epoch {
+/** Tracks which incarnation is current. */
+export class Incarnations {
   readonly #connection: Connection;
   readonly #onEnd: () => void;
-  #life: Promise<Life> | undefined;
-  #known: Life | undefined;
+  #known: Incarnation | undefined;
   #changes = 0;
-  /** On its way, since a life was read that had ended. */
+  /** The read that all callers share until the incarnation is known. */
+  #reading: Promise<Incarnation> | undefined;
+  /** The running replacement of an incarnation that a backup brought back. */
   #renewal: Promise<void> | undefined;
-  /** The texts of lives that have ended, the last of them. */
-  readonly #over = new Set<string>();
+  /** The ids of ended incarnations, oldest first. */
+  readonly #ended = new Set<string>();
 
   /**
-   * Asks for nothing yet.
+   * Reads nothing yet.
    *
    * @param connection The database.
-   * @param onEnd Called when it turns out that a life has ended, whoever finds out.
+   * @param onEnd Called when an incarnation turns out to have ended.
    */
   constructor(connection: Connection, onEnd: () => void) {
     this.#connection = connection;
     this.#onEnd = onEnd;
   }
 
-  /** The life as it was read last, where it was. */
-  get known(): Life | undefined {
+  /** The incarnation read last; undefined before the first read. */
+  get known(): Incarnation | undefined {
     return this.#known;
   }
 
-  /**
-   * The life as it was read last; the first who asks makes it.
-   *
-   * @param signal Gives up waiting for it.
-   */
-  async current(signal?: AbortSignal): Promise<Life> {
-    if (this.#known && !this.#renewal) return this.#known;
-    signal?.throwIfAborted();
-    // Nobody's own signal ends what all wait for.
-    return await (signal ? abortable(this.#current(), signal) : this.#current());
-  }
-
-  #current(): Promise<Life> {
-    // Until it has ended there is none: whoever wants to use one would ask again and again.
-    if (this.#renewal) return this.#renewal.then(() => this.#current());
-    if (this.#life) return this.#life;
-    const life = this.#life = this.#connection.use(async (engine) => {
-      for (;;) {
-        const changes = this.#changes;
-        const [entry] = await engine.get([EPOCH_KEY]);
-        const known = entry && this.observe(entry, changes);
-        if (known) return known;
-        await this.#renewal;
-        if (!entry) await engine.write({ checks: [{ key: EPOCH_KEY, version: null }], sets: newLife() });
-      }
-    });
-    life.catch(() => {
-      if (this.#life === life) this.#life = undefined;
-    });
-    return life;
-  }
-
-  /** How often another life has turned out to be the present one. */
+  /** How often the known incarnation has changed. */
   get changes(): number {
     return this.#changes;
   }
 
   /**
-   * Takes note of the entry as it has been read by somebody.
+   * The incarnation read last. The first caller reads it, and creates it in an empty database.
    *
-   * @param entry The entry.
-   * @param changes Those before it was asked for: what was asked for before the last of them may be late.
-   * @returns The life that it is of; none where that is not the present one.
+   * @param signal Stops waiting. The shared read goes on.
    */
-  observe(entry: KvEntry | undefined, changes: number): Life | undefined {
-    const known = this.#known;
-    const life = entry && toLife(entry);
-    if (known && life && known.version === life.version && known.text === life.text) return known;
-    if (known && changes !== this.#changes) return undefined;
-    if (life && this.#over.has(life.text)) {
-      // An older backup was put back. Where this fails, the next who reads it tries again.
-      this.#renewal ??= this.renew(life).catch(() => {}).finally(() => this.#renewal = undefined);
-      return undefined;
-    }
-    this.#changes++;
-    this.#known = life;
-    if (life || known) this.#life = life && Promise.resolve(life);
-    if (known) this.#end(known);
-    return life;
+  async current(signal?: AbortSignal): Promise<Incarnation> {
+    if (this.#known && !this.#renewal) return this.#known;
+    signal?.throwIfAborted();
+    return await (signal ? abortable(this.#current(), signal) : this.#current());
   }
 
-  #end({ text }: Life): void {
-    this.#over.add(text);
-    const [first] = this.#over;
-    if (this.#over.size > MAX_OVER) this.#over.delete(first!);
+  async #current(): Promise<Incarnation> {
+    // An ended incarnation must not be used while its replacement is on its way.
+    while (this.#renewal) await this.#renewal;
+    return this.#known ?? await (this.#reading ??= this.#read().finally(() => this.#reading = undefined));
+  }
+
+  #read(): Promise<Incarnation> {
+    return this.#connection.use(async (engine) => {
+      for (;;) {
+        const changes = this.#changes;
+        const [entry] = await engine.get([INCARNATION_KEY]);
+        const known = entry && this.observe(entry, changes);
+        if (known) return known;
+        await this.#renewal;
+        if (!entry) await engine.write({ checks: [{ key: INCARNATION_KEY, version: null }], sets: newIncarnation() });
+      }
+    });
+  }
+
+  /**
+   * Takes note of the incarnation entry that somebody has read.
+   *
+   * @param entry The entry.
+   * @param changes The value of {@linkcode changes} before the read began. An older read may be outdated.
+   * @returns The incarnation of the entry; undefined if it is not the current one.
+   */
+  observe(entry: KvEntry | undefined, changes: number): Incarnation | undefined {
+    const known = this.#known;
+    const read = entry && toIncarnation(entry);
+    if (known && read && known.version === read.version && known.id === read.id) return known;
+    if (known && changes !== this.#changes) return undefined;
+    if (read && this.#ended.has(read.id)) {
+      // An older backup was restored. If the renewal fails, the next read tries again.
+      this.#renewal ??= this.renew(read).catch(() => {}).finally(() => this.#renewal = undefined);
+      return undefined;
+    }
+    if (!read && !known) return undefined;
+    this.#changes++;
+    this.#known = read;
+    if (known) this.#end(known);
+    return read;
+  }
+
+  #end({ id }: Incarnation): void {
+    this.#ended.add(id);
+    const [oldest] = this.#ended;
+    if (this.#ended.size > MAX_ENDED) this.#ended.delete(oldest!);
     this.#onEnd();
   }
 
   /**
-   * Begins another life of a database that turns out to be set back, which would give its places once more: all who have come further
-   * are told, whenever they come again. Where the life is not there any more, nothing is done.
+   * Starts a new incarnation in place of a given one, after the database was set back. Otherwise it would give the same
+   * cursors to other messages. Does nothing if the given one is not there any more.
    */
-  async renew(life: Life, signal?: AbortSignal): Promise<void> {
-    const key = lifeKey(life.text);
+  async renew({ id }: Incarnation, signal?: AbortSignal): Promise<void> {
+    const key = markKey(id);
     const changes = this.#changes;
     const entry = await this.#connection.use(async (engine) => {
-      const [present, own] = await engine.get([EPOCH_KEY, key]);
-      if (!present || toLife(present).text !== life.text) return present;
-      const checks = [{ key: EPOCH_KEY, version: present.version }, { key, version: own?.version ?? null }];
-      await engine.write({ checks, sets: newLife(), deletes: [key] });
-      return (await engine.get([EPOCH_KEY]))[0];
+      const [present, mark] = await engine.get([INCARNATION_KEY, key]);
+      if (!present || toIncarnation(present).id !== id) return present;
+      const checks = [{ key: INCARNATION_KEY, version: present.version }, { key, version: mark?.version ?? null }];
+      await engine.write({ checks, sets: newIncarnation(), deletes: [key] });
+      return (await engine.get([INCARNATION_KEY]))[0];
     }, signal);
     this.observe(entry, changes);
   }
 
-  /** Begins another life where nothing holds in the present one: something else has written its entries. */
-  async confirm(life: Life, signal: AbortSignal | undefined): Promise<void> {
-    const { key, version } = checkOf(life);
+  /**
+   * Starts a new incarnation if the mark of the given one is missing or was rewritten. Every write that checks the mark
+   * would be refused for ever, for example in an incomplete copy of a database.
+   */
+  async confirm(incarnation: Incarnation, signal: AbortSignal | undefined): Promise<void> {
+    const { key, version } = checkOf(incarnation);
     const changes = this.#changes;
-    const [entry, own] = await this.#connection.use((engine) => engine.get([EPOCH_KEY, key]), signal);
-    if (this.observe(entry, changes) === life && own?.version !== version) await this.renew(life, signal);
+    const [entry, mark] = await this.#connection.use((engine) => engine.get([INCARNATION_KEY, key]), signal);
+    if (this.observe(entry, changes) === incarnation && mark?.version !== version) {
+      await this.renew(incarnation, signal);
+    }
   }
 
-  /** Whether the life of a log is the present one, as far as is known. */
-  isPresent(name: string, epoch: string): boolean {
-    return this.#known !== undefined && epochOf(name, this.#known) === epoch;
+  /** Whether a log's incarnation is the current one, as far as this process knows. */
+  isCurrent(name: string, logIncarnation: string): boolean {
+    return this.#known !== undefined && logIncarnationOf(name, this.#known) === logIncarnation;
   }
 }
 
-/** The life of a log: 8 hexadecimal digits that are others for another log, and in another life of the database. */
-export function epochOf(name: string, life: Life): string {
-  return hashOf(life.text + name).toString(16).padStart(8, "0");
+/** The incarnation of a log: 8 hexadecimal digits that differ between logs and between incarnations of the database. */
+export function logIncarnationOf(name: string, { id }: Incarnation): string {
+  return hashOf(id + name).toString(16).padStart(8, "0");
 }
 
-/** Holds in a life alone: that of its entry does not, since a database made anew may give it the same version. */
-export function checkOf({ text, version }: Life): KvCheck {
-  return { key: lifeKey(text), version };
+/**
+ * A check that holds in one incarnation only. It names the mark, whose key has the id: a recreated database may give its
+ * incarnation entry the same version as before.
+ */
+export function checkOf({ id, version }: Incarnation): KvCheck {
+  return { key: markKey(id), version };
 }
 
-/** Takes note of the version of a message. */
-export function noteVersion(life: Life, version: string): void {
-  if (version > life.newest) life.newest = version;
+/** Takes note of a version that a write got. */
+export function noteVersion(incarnation: Incarnation, version: string): void {
+  if (version > incarnation.newestVersion) incarnation.newestVersion = version;
 }
 
-/** Reads the entry of a life. */
-export function toLife(entry: KvEntry): Life {
-  return { ...entry, text: new TextDecoder().decode(entry.value), newest: "", confirmedAt: -Infinity };
+/** Reads an incarnation entry. */
+export function toIncarnation({ value, version }: KvEntry): Incarnation {
+  return { id: new TextDecoder().decode(value), version, newestVersion: "", confirmedAt: -Infinity };
 }
 
-function newLife(): KvSet[] {
-  const text = crypto.randomUUID();
-  return [{ key: EPOCH_KEY, value: new TextEncoder().encode(text) }, { key: lifeKey(text), value: new Uint8Array() }];
+function newIncarnation(): KvSet[] {
+  const id = crypto.randomUUID();
+  return [{ key: INCARNATION_KEY, value: new TextEncoder().encode(id) }, { key: markKey(id), value: new Uint8Array() }];
+}
+
+/** A hash of 32 bits: FNV-1a, and the final mix of MurmurHash3. */
+function hashOf(text: string): number {
+  let hash = 0x811c9dc5;
+  for (let index = 0; index < text.length; index++) hash = Math.imul(hash ^ text.charCodeAt(index), 0x01000193);
+  hash = Math.imul(hash ^ (hash >>> 16), 0x85ebca6b);
+  hash = Math.imul(hash ^ (hash >>> 13), 0xc2b2ae35);
+  return (hash ^ (hash >>> 16)) >>> 0;
 }
 
 function abortable<Result>(running: Promise<Result>, signal: AbortSignal): Promise<Result> {

@@ -1,51 +1,45 @@
 /**
- * The keys of the store, all under `webfw 1`, in their order:
+ * The layout of the database. All keys begin with `webfw 1`; in their order they are:
  *
- * | key                   | value                                                                                      |
- * | --------------------- | ------------------------------------------------------------------------------------------ |
- * | epoch                 | the life of the database                                                                   |
- * | epoch life            | nothing; it is there in that life alone                                                    |
- * | id name id            | the message of an id                                                                       |
- * | log name version      | a frame: the messages of one write                                                         |
- * | log name head         | the life of the log then; its version is that of the newest frame                          |
- * | log name ids          | nothing; its version is that of the newest write with ids                                  |
- * | log name low          | the place of the newest message that was removed                                           |
- * | log name series key   | the messages without an id of that series' last batch; or that it must not bring any more  |
- * | log bell n            | the name of the log of this bell's share that was appended to last                         |
- * | policy name           | what the log keeps, for the trimmer                                                        |
- * | trimmer               | who removes what is no longer kept                                                         |
+ * | key                    | value                                                                       |
+ * | ---------------------- | --------------------------------------------------------------------------- |
+ * | epoch                  | the id of the database's incarnation                                        |
+ * | epoch id               | the mark of that incarnation: empty, and only there while it lasts          |
+ * | id name id             | dedup entry of a message with an id                                         |
+ * | log name version       | a record: the messages of one write                                         |
+ * | log name head          | the log's incarnation; its version is that of the newest record             |
+ * | log name ids           | empty; its version is that of the newest write with ids                     |
+ * | log name low           | the low watermark: the cursor of the newest removed message                 |
+ * | log name series id     | dedup entry of a producer session: its last batch, or that it was fenced    |
+ * | log changed            | the name of the log that was appended to last, of all logs                  |
+ * | policy name            | what the log keeps                                                          |
+ * | trimmer                | the lease of the process that removes what is no longer kept                |
  *
- * A log's head and low come after its frames, so that one reading up to the end of a log finds them, too, as of the same moment.
+ * The head and the low watermark of a log follow its records, so that one read up to the end of the log includes both,
+ * as of the same moment.
  *
- * A database writes whole pages, each of which costs a write about 2 %. So what a write changes lies side by side: the end of its log,
- * the newest batch, and, for the last log, the bells.
+ * SQLite writes whole pages, and each page costs a write about 2 %. So the keys that one write sets are neighbours.
  */
+import { countBytes } from "../message.ts";
 import type { Cursor, LogPolicy, NewMessage } from "../store.ts";
 import type { KvKey } from "./engine.ts";
-import { countBytes } from "../message.ts";
 
 const ROOT = ["webfw", "1"] as const;
 
-/** How many bells there are. With the epoch they are as many keys as can be watched at once. */
-export const BELLS = 9;
-
-/** The life of the database. */
-export const EPOCH_KEY: KvKey = [...ROOT, "epoch"];
-/** Who removes what is no longer kept. */
-export const TRIMMER_KEY: KvKey = [...ROOT, "trimmer"];
-/** Before the policies. */
+/** The incarnation of the database. */
+export const INCARNATION_KEY: KvKey = [...ROOT, "epoch"];
+/** Written by each append to any log. */
+export const CHANGED_KEY: KvKey = [...ROOT, "log changed"];
+/** The lease of the retention worker. */
+export const LEASE_KEY: KvKey = [...ROOT, "trimmer"];
+/** Before all policies. */
 export const POLICIES_START: KvKey = [...ROOT, "policy", ""];
-/** After the policies. */
+/** After all policies. */
 export const POLICIES_END: KvKey = [...ROOT, "policy "];
 
-/** What is there in one life of the database alone. */
-export function lifeKey(life: string): KvKey {
-  return [...EPOCH_KEY, life];
-}
-
-/** A bell. */
-export function bellKey(bell: number): KvKey {
-  return [...ROOT, "log bell", `${bell}`];
+/** The mark of an incarnation. */
+export function markKey(id: string): KvKey {
+  return [...INCARNATION_KEY, id];
 }
 
 /** What a log keeps. */
@@ -53,76 +47,65 @@ export function policyKey(name: string): KvKey {
   return [...ROOT, "policy", name];
 }
 
-/** What the frames of a log have in common. */
-export function framesPrefix(name: string): KvKey {
+/** The common prefix of a log's records. */
+export function recordsPrefix(name: string): KvKey {
   return [...ROOT, "log", name];
 }
 
-/** Where reading after a place begins: at its frame, or after it where the place is its end. */
-export function frameKeyAfter(name: string, place: Cursor): KvKey {
-  const version = place.slice(0, VERSION_LENGTH);
-  return [...framesPrefix(name), place.endsWith(LAST_INDEX) ? `${version} ` : version];
+/** Where a read after a cursor begins: at the record of the cursor, or after it if the cursor is its last message. */
+export function recordKeyAfter(name: string, cursor: Cursor): KvKey {
+  const version = cursor.slice(0, VERSION_LENGTH);
+  return [...recordsPrefix(name), cursor.endsWith(LAST_INDEX) ? `${version} ` : version];
 }
 
-/** The newest frame of a log. */
+/** The head of a log. */
 export function headKey(name: string): KvKey {
-  return [...framesPrefix(name), "head"];
+  return [...recordsPrefix(name), "head"];
 }
 
-/** Where a log begins. */
-export function lowKey(name: string): KvKey {
-  return [...framesPrefix(name), "low"];
+/** The newest write of a log that had ids. */
+export function newestIdsKey(name: string): KvKey {
+  return [...recordsPrefix(name), "ids"];
 }
 
-/** After all of a log. */
+/** The low watermark of a log. */
+export function lowWatermarkKey(name: string): KvKey {
+  return [...recordsPrefix(name), "low"];
+}
+
+/** After the records, the head and the low watermark of a log. */
 export function logEnd(name: string): KvKey {
-  return [...framesPrefix(name), "low "];
+  return [...recordsPrefix(name), "low "];
 }
 
-/** The messages without an id of the last batch of a series. */
-export function seriesKey(name: string, series: string): KvKey {
-  return [...framesPrefix(name), "series", series];
+/** The dedup entry of a producer session. */
+export function sessionKey(name: string, session: string): KvKey {
+  return [...recordsPrefix(name), "series", session];
 }
 
-/** The message of an id. */
+/** The dedup entry of an id. */
 export function idKey(name: string, id: string): KvKey {
   return [...ROOT, "id", name, id];
 }
 
-/** The newest write of a log that had ids. */
-export function idsKey(name: string): KvKey {
-  return [...framesPrefix(name), "ids"];
+/** The bytes of a text in a key, where a zero byte is escaped by a second one. */
+export function countKeyBytes(text: string): number {
+  return countBytes(text.replaceAll("\0", "\0\0"));
 }
 
-/** A version begins the place of each of its messages. */
+/** A cursor begins with the version of its record. */
 export const VERSION_LENGTH = 20;
-/** The index of the last message of a frame, however many there are: who has come there need not read the frame again. */
+/** The index of the last message of each record. A reader that has come there need not read the record again. */
 const LAST_INDEX = "ff";
 
-/** The place of a message: the version of its frame, and its index there. */
+/** The cursor of a message: the version of its record, and its index there. */
 export function toCursor(version: string, index: number, count: number): Cursor {
   return version + (index === count - 1 ? LAST_INDEX : index.toString(16).padStart(2, "0"));
 }
 
-/** The place of the last message of a frame. */
+/** The cursor of the last message of a record. */
 export function endOf(version: string): Cursor {
   return version + LAST_INDEX;
-}
-
-/** A number of 32 bits that is another one for about every text: FNV-1a, with the bits mixed as MurmurHash does. */
-export function hashOf(text: string): number {
-  let hash = 0x811c9dc5;
-  for (let index = 0; index < text.length; index++) hash = Math.imul(hash ^ text.charCodeAt(index), 0x01000193);
-  hash = Math.imul(hash ^ (hash >>> 16), 0x85ebca6b);
-  hash = Math.imul(hash ^ (hash >>> 13), 0xc2b2ae35);
-  return (hash ^ (hash >>> 16)) >>> 0;
-}
-
-/** How many bytes a text takes in a key, where zero bytes are escaped. */
-export function countKeyBytes(text: string): number {
-  let bytes = countBytes(text);
-  for (let index = text.indexOf("\0"); index >= 0; index = text.indexOf("\0", index + 1)) bytes++;
-  return bytes;
 }
 
 /** Writes a policy. */
@@ -144,24 +127,24 @@ const ENTRY_BYTES = 6;
 const encoder = new TextEncoder();
 const decoder = new TextDecoder("utf-8", { ignoreBOM: true });
 
-/** A message of a frame. */
-export type FrameMessage = Pick<NewMessage, "type" | "data" | "bytes">;
+/** A message of a record. */
+export type RecordMessage = Pick<NewMessage, "type" | "data" | "bytes">;
 
 /**
- * A frame: the messages of one write as one value, since of a write one key alone can end with its version.
+ * The messages of one write as one value: only one key of a write can end with its version.
  *
- * In bytes: the format (1), the time in milliseconds (8, a float), the number of messages (2), of each message the length of its
- * type (2) and of its data (4), then all types and data in UTF-8. Numbers are big-endian.
+ * The value has the format (1 byte), the time in milliseconds (8, a float) and the number of messages (2); of each
+ * message the length of its type (2) and of its data (4); then all types and data in UTF-8. Numbers are big-endian.
  */
-export interface Frame {
+export interface LogRecord {
   /** When it was made, in milliseconds since 1970. */
   readonly time: number;
   /** At least one. */
-  readonly messages: readonly FrameMessage[];
+  readonly messages: readonly RecordMessage[];
 }
 
-/** What a frame has. */
-export interface FrameSize {
+/** The size and the time of a record. */
+export interface RecordSize {
   /** When it was made, in milliseconds since 1970. */
   readonly time: number;
   /** How many messages. */
@@ -171,23 +154,23 @@ export interface FrameSize {
 }
 
 /**
- * Writes a frame.
+ * Writes a record.
  *
  * @throws {TypeError} When a message has more bytes than it says.
  */
-export function encodeFrame({ time, messages }: Frame): Uint8Array<ArrayBuffer> {
+export function encodeRecord({ time, messages }: LogRecord): Uint8Array<ArrayBuffer> {
   let text = HEADER_BYTES + ENTRY_BYTES * messages.length;
   const size = messages.reduce(
     (sum, { type, bytes }) => sum + bytes + (type === undefined ? 0 : countBytes(type)),
     text,
   );
-  const frame = new Uint8Array(size);
-  const view = new DataView(frame.buffer);
+  const record = new Uint8Array(size);
+  const view = new DataView(record.buffer);
   view.setUint8(0, FORMAT);
   view.setFloat64(1, time);
   view.setUint16(9, messages.length);
   const put = (part: string): number => {
-    const { read, written } = encoder.encodeInto(part, frame.subarray(text));
+    const { read, written } = encoder.encodeInto(part, record.subarray(text));
     if (read < part.length) throw new TypeError("Cannot store a message: it has more bytes than it was said to have");
     text += written;
     return written;
@@ -197,19 +180,19 @@ export function encodeFrame({ time, messages }: Frame): Uint8Array<ArrayBuffer> 
     view.setUint16(entry, type === undefined ? 0 : put(type));
     view.setUint32(entry + 2, put(data));
   }
-  return frame;
+  return record;
 }
 
 /**
- * Reads a frame.
+ * Reads a record.
  *
  * @throws {TypeError} When a later version of the framework has written it.
  */
-export function decodeFrame(bytes: Uint8Array): Frame {
+export function decodeRecord(bytes: Uint8Array): LogRecord {
   const { view, time, count } = readHeader(bytes);
   let text = HEADER_BYTES + ENTRY_BYTES * count;
   const take = (length: number) => decoder.decode(bytes.subarray(text, text += length));
-  const messages = Array.from({ length: count }, (_, index): FrameMessage => {
+  const messages = Array.from({ length: count }, (_, index): RecordMessage => {
     const entry = HEADER_BYTES + ENTRY_BYTES * index;
     const type = take(view.getUint16(entry));
     const length = view.getUint32(entry + 2);
@@ -218,8 +201,8 @@ export function decodeFrame(bytes: Uint8Array): Frame {
   return { time, messages };
 }
 
-/** The time, the number of messages and the bytes of data of a frame, read without its texts. */
-export function measureFrame(bytes: Uint8Array): FrameSize {
+/** Measures a record without decoding its texts. */
+export function measureRecord(bytes: Uint8Array): RecordSize {
   const { view, time, count } = readHeader(bytes);
   let sum = 0;
   for (let index = 0; index < count; index++) sum += view.getUint32(HEADER_BYTES + ENTRY_BYTES * index + 2);

@@ -13,21 +13,21 @@ import type {
   TopicStore,
 } from "../store.ts";
 import { Appender } from "./appender.ts";
-import { Bells } from "./change_notifier.ts";
 import { KV_CAPABILITIES } from "./capabilities.ts";
+import { ChangeNotifier } from "./change_notifier.ts";
 import { Connection, type ConnectionOptions } from "./connection.ts";
-import { Epoch } from "./incarnation.ts";
+import { Incarnations } from "./incarnation.ts";
 import { KvLogReader } from "./log_reader.ts";
-import { Trimmer } from "./retention_worker.ts";
+import { RetentionWorker } from "./retention_worker.ts";
 
-/** How often logs are trimmed, in milliseconds. A lease that is not given back is taken within 30 s. */
+/** How often logs are trimmed, in milliseconds. A lease that is not given back is free within 30 s. */
 const TRIM_INTERVAL = 5_000;
 
 /** How a store is made. */
 export interface KvStoreOptions extends ConnectionOptions {
-  /** Opens a second connection, where the database tells a connection what others have written. */
+  /** Opens a second connection for the watch, if the database notifies across processes. */
   readonly openWatching?: ConnectionOptions["open"];
-  /** How often the database is looked at for what others have written, in milliseconds. */
+  /** How often the database is polled for writes of others, in milliseconds. */
   readonly interval: number;
   /** The time in milliseconds since 1970, in place of that of the database. */
   readonly now?: () => number;
@@ -40,11 +40,11 @@ export class KvStore implements TopicStore {
   readonly #connection: Connection;
   readonly #watching: Connection | undefined;
   readonly #reader: KvLogReader;
-  /** Reads for those who wait for the newest messages. */
+  /** Reads for those who wait at the end of a log. */
   readonly #endReader: KvLogReader;
   readonly #appender: Appender;
-  readonly #bells: Bells;
-  readonly #trimmer: Trimmer;
+  readonly #notifier: ChangeNotifier;
+  readonly #retention: RetentionWorker;
   readonly #now: () => number;
 
   /** Opens nothing yet. */
@@ -52,16 +52,15 @@ export class KvStore implements TopicStore {
     const connection = this.#connection = new Connection(options);
     const watching = this.#watching = openWatching &&
       new Connection({ ...options, open: openWatching, isLogged: false });
-    // Of nodes that share a database the clocks differ. Its own decides what is too old.
+    // The clocks of nodes differ, so that of the database decides what is too old.
     const time = this.#now = now ?? (() => connection.now());
-    const epoch = new Epoch(connection, () => this.#bells.startAnew());
-    // What each reads at once is by what it reads: some messages as they come, many that came before, or all.
-    this.#reader = new KvLogReader(connection, epoch, time);
-    this.#endReader = new KvLogReader(connection, epoch, time);
-    const reader = new KvLogReader(connection, epoch, time);
-    this.#appender = new Appender({ connection, epoch, bellOf: Bells.of, now: time });
-    this.#bells = new Bells({ connection, watching, interval, epoch });
-    this.#trimmer = new Trimmer({ connection, reader, interval: TRIM_INTERVAL, now: time });
+    const incarnations = new Incarnations(connection, () => this.#notifier.reset());
+    this.#reader = new KvLogReader(connection, incarnations, time);
+    this.#endReader = new KvLogReader(connection, incarnations, time);
+    const reader = new KvLogReader(connection, incarnations, time);
+    this.#appender = new Appender({ connection, incarnations, now: time });
+    this.#notifier = new ChangeNotifier({ connection, watching, interval, incarnations });
+    this.#retention = new RetentionWorker({ connection, reader, interval: TRIM_INTERVAL, now: time });
   }
 
   /**
@@ -78,34 +77,34 @@ export class KvStore implements TopicStore {
     return this.#reader.bounds(log);
   }
 
-  /** Appends messages, and tries again until the signal is aborted, or for 30 seconds. */
+  /** Appends messages, and retries until the signal is aborted, or for 30 seconds. */
   async append(log: LogRef, messages: readonly NewMessage[], options: AppendOptions): Promise<AppendResult> {
     const result = await this.#appender.append(log, messages, options);
-    this.#trimmer.start();
-    this.#bells.ring(log.name, result);
+    this.#retention.start();
+    this.#notifier.notify(log.name, result);
     return result;
   }
 
-  /** Reads what comes after a place. */
+  /** Reads what comes after a cursor. */
   read(log: LogRef, after: Cursor, limits: ReadLimits): Promise<LogPage> {
     return (limits.isLive ? this.#endReader : this.#reader).read(log, after, limits);
   }
 
-  /** The place before the first message of a time. */
+  /** The position before the first message of a time. */
   seek(log: LogRef, time: Date): Promise<LogPosition> {
     return this.#reader.seek(log, time);
   }
 
-  /** Calls back after each append, of other processes too. */
-  watch({ name }: LogRef, wake: () => void): () => void {
-    // Whoever publishes may be gone before it is time.
-    this.#trimmer.start();
-    return this.#bells.watch(name, wake);
+  /** Calls back after each append of any process. */
+  watch({ name }: LogRef, onChange: () => void): () => void {
+    // The publishers may have ended, and nobody else may trim.
+    this.#retention.start();
+    return this.#notifier.watch(name, onChange);
   }
 
   /** Removes what the policy does not keep. */
   trim(log: LogRef): Promise<LogBounds> {
-    return this.#trimmer.trim(log);
+    return this.#retention.trim(log);
   }
 
   /** The time of the database in milliseconds since 1970. */
@@ -120,9 +119,9 @@ export class KvStore implements TopicStore {
 
   /** Ends the connection. */
   async close(): Promise<void> {
-    await Promise.all([this.#bells.close(), this.#trimmer.close()]);
-    // Tried once: where the database does not answer, others wait for the lease.
-    await Promise.all([this.#trimmer.release(), this.#connection.close(), this.#watching?.close()]);
-    await this.#bells.ended();
+    await Promise.all([this.#notifier.close(), this.#retention.close()]);
+    // The lease is given back in one attempt: if the database is away, others wait for it.
+    await Promise.all([this.#retention.release(), this.#connection.close(), this.#watching?.close()]);
+    await this.#notifier.ended();
   }
 }

@@ -1,4 +1,4 @@
-/** Reads logs: their frames, and where they begin and end. */
+/** Reads logs: their records, and where they begin and end. */
 import {
   type Cursor,
   LOG_START,
@@ -9,64 +9,77 @@ import {
   type ReadLimits,
   type StoredMessage,
 } from "../store.ts";
-import { ByteBudget } from "./byte_budget.ts";
-import type { Connection, Turns } from "./connection.ts";
-import type { KvEngine, KvEntry } from "./engine.ts";
-import { type Epoch, epochOf } from "./incarnation.ts";
+import type { Connection } from "./connection.ts";
+import type { KvEntry, KvKey } from "./engine.ts";
+import { type Incarnations, logIncarnationOf } from "./incarnation.ts";
 import {
-  decodeFrame,
   decodePolicy,
+  decodeRecord,
   endOf,
-  EPOCH_KEY,
-  type Frame,
-  frameKeyAfter,
-  framesPrefix,
   headKey,
+  INCARNATION_KEY,
   logEnd,
-  lowKey,
-  measureFrame,
+  type LogRecord,
+  lowWatermarkKey,
+  measureRecord,
   POLICIES_END,
   POLICIES_START,
+  recordKeyAfter,
+  recordsPrefix,
   toCursor,
+  VERSION_LENGTH,
 } from "./keys.ts";
-import { type PageLimits, PageSizes } from "./page_sizes.ts";
 
+/** The most records of a page. */
+const MAX_RECORDS = 128;
+/** The most bytes of a page, if its later records are no larger than its first ones. */
+const MAX_BYTES = 1024 * 1024;
+/** How many records are read first, to find out how large they are. */
+const FIRST_RECORDS = 2;
+/** The head, the newest write with ids and the low watermark follow the records of a log. */
+const ENTRIES_AFTER_RECORDS = 3;
+/** How many pages are read at once. It bounds the memory, and the load on a slow line, to about 8 MiB. */
+const MAX_PAGES = 8;
+/** For how long pages are small after one did not come in time, in milliseconds. */
+const SLOW_TIME = 10_000;
 /** How many logs are listed at once. */
 const LOGS_PER_READ = 100;
-/** How many frames a reader gets at once at most: what comes may be much larger than what was read before. */
-const MAX_FRAMES = 128;
 
-/** Frames in order, without a hole, and the ends of the log at that moment or later, in the same life. */
-export interface FramePage extends LogBounds {
-  /** The frames. */
-  readonly frames: readonly KvEntry[];
-  /** Whether there were no more. */
+/** How much of a log is wanted. */
+export interface PageLimits extends Partial<ReadLimits> {
+  /** The most records. */
+  readonly maxRecords?: number;
+}
+
+/** Records in order, without a hole, and the bounds of the log at that moment or later, in the same incarnation. */
+export interface RecordPage extends LogBounds {
+  /** The records. */
+  readonly records: readonly KvEntry[];
+  /** Whether the log had no more. */
   readonly isEnd: boolean;
 }
 
-/** What has been read of a log. */
+/** Entries of a log. */
 interface Listing {
   readonly entries: readonly KvEntry[];
-  /** How many there could have been. */
-  readonly limit: number;
-  /** When they were asked for, in milliseconds of `performance.now()`. */
-  readonly begin: number;
+  /** Whether there were no more. */
+  readonly isAll: boolean;
 }
 
-/** Reads logs. What one reads waits for what the same one reads, where that is much, and for nobody else. */
+/** Reads logs. Each instance bounds its own reads, so that one kind of reader never waits for another. */
 export class KvLogReader {
   readonly #connection: Connection;
-  readonly #epoch: Epoch;
+  readonly #incarnations: Incarnations;
   readonly #now: () => number;
-  readonly #sizes = new PageSizes();
-  readonly #budget: ByteBudget;
+  readonly #pages = new Semaphore(MAX_PAGES);
+  /** Until when pages are small, in milliseconds of `performance.now()`. */
+  #slowUntil = -Infinity;
 
   /** Reads nothing yet. */
-  constructor(connection: Connection, epoch: Epoch, now: () => number) {
+  constructor(connection: Connection, incarnations: Incarnations, now: () => number) {
     this.#connection = connection;
-    this.#epoch = epoch;
+    this.#incarnations = incarnations;
     this.#now = now;
-    this.#budget = new ByteBudget(() => this.#sizes.bytesAtOnce);
   }
 
   /** All logs that were ever appended to, by their names. */
@@ -75,67 +88,61 @@ export class KvLogReader {
       const entries = await this.#connection.use((engine) => engine.list(from, POLICIES_END, LOGS_PER_READ));
       for (const { key, value } of entries) yield { name: key.at(-1)!, policy: decodePolicy(value) };
       if (entries.length < LOGS_PER_READ) return;
-      const last = entries.at(-1)!.key;
-      from = [...last.slice(0, -1), `${last.at(-1)}\0`];
+      from = keyAfter(entries.at(-1)!.key);
     }
   }
 
   /** Where a log begins and ends. */
   async bounds({ name }: Pick<LogRef, "name">, signal?: AbortSignal): Promise<LogBounds> {
-    const keys = [headKey(name), lowKey(name), EPOCH_KEY];
+    const keys = [headKey(name), lowWatermarkKey(name), INCARNATION_KEY];
     for (;;) {
-      const { changes } = this.#epoch;
+      const { changes } = this.#incarnations;
       const [head, low, entry] = await this.#connection.use((engine) => engine.get(keys), signal);
-      const life = this.#epoch.observe(entry, changes);
-      if (life) return { incarnation: epochOf(name, life), ...toEnds(head, low) };
-      await this.#epoch.current(signal);
+      const incarnation = this.#incarnations.observe(entry, changes);
+      if (incarnation) return { incarnation: logIncarnationOf(name, incarnation), ...toWatermarks(head, low) };
+      await this.#incarnations.current(signal);
     }
   }
 
-  /** Messages after a place. What is too old is passed over, whether it has been removed or not. */
+  /** Messages after a cursor. It passes over those that are too old, whether they were removed or not. */
   async read(log: LogRef, after: Cursor, limits: ReadLimits): Promise<LogPage> {
     let lowWatermark = LOG_START;
     let incarnation: string | undefined;
     for (let from = after;;) {
-      const page = await this.frames(log.name, from, { ...limits, maxFrames: MAX_FRAMES });
-      // Another life has begun after the pages before.
+      const page = await this.records(log.name, from, limits);
+      // A new incarnation has begun after the pages before.
       if (page.incarnation !== (incarnation ??= page.incarnation)) return await this.read(log, after, limits);
       if (page.lowWatermark > lowWatermark) lowWatermark = page.lowWatermark;
       const messages: StoredMessage[] = [];
-      for (const { key, value } of page.frames) {
+      for (const { key, value } of page.records) {
         const version = key.at(-1)!;
-        const frame = decodeFrame(value);
-        if (messages.length === 0 && this.#isTooOld(frame.time, log)) {
+        const record = decodeRecord(value);
+        if (messages.length === 0 && this.#isTooOld(record.time, log)) {
           if (endOf(version) > lowWatermark) lowWatermark = endOf(version);
-        } else if (!addMessages(messages, version, frame, after, limits)) break;
+        } else if (!addMessages(messages, version, record, after, limits)) break;
       }
-      if (messages.length === 0 && !page.isEnd) {
-        from = lowWatermark;
-        continue;
+      if (messages.length > 0 || page.isEnd) {
+        const highWatermark = page.highWatermark > lowWatermark ? page.highWatermark : lowWatermark;
+        return { incarnation, lowWatermark, highWatermark, messages };
       }
-      return {
-        incarnation,
-        lowWatermark,
-        highWatermark: page.highWatermark > lowWatermark ? page.highWatermark : lowWatermark,
-        messages,
-      };
+      from = lowWatermark;
     }
   }
 
-  /** The place before the first message of a time, or of any that is not too old. */
+  /** The position before the first message of a time, or of any that is not too old: a binary search by version. */
   async seek(log: LogRef, time: Date): Promise<LogPosition> {
     const { incarnation, lowWatermark, highWatermark } = await this.bounds(log);
     const isWanted = ({ value }: KvEntry) => {
-      const frame = measureFrame(value);
-      return frame.time >= time.getTime() && !this.#isTooOld(frame.time, log);
+      const record = measureRecord(value);
+      return record.time >= time.getTime() && !this.#isTooOld(record.time, log);
     };
-    // Frames up to `before` are not wanted, those after `last` are.
+    // Records up to `before` are not wanted, those after `last` are.
     let [before, last] = [toVersion(lowWatermark), toVersion(highWatermark)];
     let probe = before;
     while (before < last) {
-      const { frames: [frame] } = await this.frames(log.name, endOf(toText(probe)), { maxFrames: 1 });
-      const version = frame && toVersion(frame.key.at(-1)!);
-      if (version === undefined || version > last || isWanted(frame!)) last = probe;
+      const { records: [record] } = await this.records(log.name, endOf(toText(probe)), { maxRecords: 1 });
+      const version = record && toVersion(record.key.at(-1)!);
+      if (version === undefined || version > last || isWanted(record!)) last = probe;
       else before = version;
       probe = (before + last) / 2n;
     }
@@ -143,55 +150,59 @@ export class KvLogReader {
   }
 
   /**
-   * Reads frames after a place.
+   * Reads a page of records after a cursor.
    *
-   * The end of the log is read in one piece, with where it begins and ends, and the life in which it was appended to last. Otherwise
-   * that is read afterwards, so that whatever was removed before the frames were read is told by the low place. Where the life is
-   * another one then, all is read again.
+   * At the end of the log, one read gives records, watermarks and incarnation as of the same moment. Elsewhere the bounds
+   * are read after the records: the low watermark then covers whatever was removed before. If a new incarnation has begun
+   * in between, the page is read again.
    *
    * @param name The name of the log.
-   * @param after The place.
-   * @param limits How much is wanted: of large frames there are fewer.
+   * @param after The cursor.
+   * @param limits How much is wanted at most.
    * @param signal Gives up.
    */
-  async frames(name: string, after: Cursor, limits: PageLimits, signal?: AbortSignal): Promise<FramePage> {
-    const length = framesPrefix(name).length;
+  async records(name: string, after: Cursor, limits: PageLimits, signal?: AbortSignal): Promise<RecordPage> {
+    const last = recordsPrefix(name).length;
     for (;;) {
-      const { known } = this.#epoch;
-      const incarnation = known ? epochOf(name, known) : (await this.bounds({ name }, signal)).incarnation;
-      const { entries, limit, begin } = await this.#list(name, after, limits, signal);
-      const found = entries.filter(({ key }) => isVersion(key[length]!));
-      this.#sizes.note(name, found, begin);
-      const isAll = entries.length < limit;
-      const find = (key: readonly string[]) => entries.find((entry) => entry.key.at(-1) === key.at(-1));
+      const { known } = this.#incarnations;
+      const incarnation = known ? logIncarnationOf(name, known) : (await this.bounds({ name }, signal)).incarnation;
+      const { entries, isAll } = await this.#list(name, after, limits, signal);
+      const found = entries.filter(({ key }) => isVersion(key[last]!));
+      const find = (key: KvKey) => entries.find((entry) => entry.key[last] === key[last]);
       const head = isAll ? find(headKey(name)) : undefined;
       const bounds = head && new TextDecoder().decode(head.value) === incarnation
-        ? { incarnation, ...toEnds(head, find(lowKey(name))) }
+        ? { incarnation, ...toWatermarks(head, find(lowWatermarkKey(name))) }
         : await this.bounds({ name }, signal);
       if (bounds.incarnation !== incarnation) continue;
-      const frames = found.filter(({ key }) => endOf(key[length]!) > bounds.lowWatermark);
-      return { ...bounds, frames, isEnd: isAll || found.length < entries.length };
+      const records = found.filter(({ key }) => endOf(key[last]!) > bounds.lowWatermark);
+      return { ...bounds, records, isEnd: isAll || found.length < entries.length };
     }
   }
 
-  /** Reads entries of a log after a place. What has not come in time is not asked for once more: less is. */
+  /** Lists entries after a cursor: some first, and then as many as a page has at the average size of these. */
   async #list(name: string, after: Cursor, limits: PageLimits, signal: AbortSignal | undefined): Promise<Listing> {
-    const from = frameKeyAfter(name, after);
-    let begin: number | undefined;
-    const turns: Turns = (attempt, number) => {
-      if (begin !== undefined) this.#sizes.noteFailure(name, begin);
-      return this.#budget.use(this.#sizes.bytes(name, limits), attempt, { isAgain: number > 1, signal });
-    };
-    const list = async (engine: KvEngine): Promise<Listing> => {
-      begin = performance.now();
-      const limit = this.#sizes.entries(name, limits);
-      return { entries: await engine.list(from, logEnd(name), limit), limit, begin };
-    };
+    const most = Math.min(limits.maxRecords ?? MAX_RECORDS, MAX_RECORDS);
+    const end = logEnd(name);
+    const firstLimit = most === 1 ? 1 : Math.min(most, FIRST_RECORDS) + ENTRIES_AFTER_RECORDS;
+    let attempts = 0;
+    const read = () =>
+      this.#connection.use(async (engine): Promise<Listing> => {
+        // A failed attempt may have asked for more than a slow line carries in time: the next one asks for less.
+        const part = 2 ** attempts++;
+        if (part > 1) this.#slowUntil = performance.now() + SLOW_TIME;
+        const limit = Math.ceil(firstLimit / part);
+        const first = await engine.list(recordKeyAfter(name, after), end, limit);
+        const isSlow = performance.now() < this.#slowUntil;
+        const rest = isSlow || most === 1 || first.length < limit ? 0 : countMore(first, most, limits);
+        if (rest === 0) return { entries: first, isAll: first.length < limit };
+        const more = await engine.list(keyAfter(first.at(-1)!.key), end, rest);
+        return { entries: [...first, ...more], isAll: more.length < rest };
+      }, signal);
     try {
-      return await this.#connection.use(list, signal, "read", turns);
+      return await this.#pages.use(read, signal);
     } catch (error) {
-      // All who have waited as long would fail, too, one after the other.
-      if (!signal?.aborted) this.#budget.failLate(error, this.#connection.retryTimeout);
+      // The database is away: those who wait would fail, too, one after the other.
+      if (!signal?.aborted) this.#pages.failWaiters(error, this.#connection.retryTimeout);
       throw error;
     }
   }
@@ -201,15 +212,39 @@ export class KvLogReader {
   }
 }
 
-/** Adds the messages of a frame that come after a place. Gives false where the limits do not allow all of them. */
+/** The first key after another one. */
+export function keyAfter(key: KvKey): KvKey {
+  return [...key.slice(0, -1), `${key.at(-1)}\0`];
+}
+
+/** How many entries are to be read after the first ones of a page, if all records are about as large. */
+function countMore(
+  first: readonly KvEntry[],
+  most: number,
+  { maxMessages = Infinity, maxBytes = Infinity }: PageLimits,
+): number {
+  const records = first.filter(({ key }) => isVersion(key.at(-1)!));
+  // The read has come to the entries after the records.
+  if (records.length < first.length) return ENTRIES_AFTER_RECORDS;
+  let [bytes, messages] = [0, 0];
+  for (const { value } of records) {
+    bytes += value.length;
+    messages += measureRecord(value).count;
+  }
+  const pages = Math.min(MAX_BYTES / bytes, maxBytes / bytes, maxMessages / messages);
+  const wanted = Math.min(Math.ceil(records.length * pages), most) - records.length;
+  return wanted <= 0 ? 0 : wanted + ENTRIES_AFTER_RECORDS;
+}
+
+/** Adds the messages of a record that come after a cursor. Returns false if the limits do not allow all of them. */
 function addMessages(
   messages: StoredMessage[],
   version: string,
-  { time, messages: found }: Frame,
+  { time, messages: found }: LogRecord,
   after: Cursor,
   { maxMessages, maxBytes }: ReadLimits,
 ): boolean {
-  let room = maxBytes - sizeOf(messages);
+  let room = messages.reduce((room, { bytes }) => room - bytes, maxBytes);
   for (const [index, { type, data, bytes }] of found.entries()) {
     const cursor = toCursor(version, index, found.length);
     if (cursor <= after) continue;
@@ -220,11 +255,7 @@ function addMessages(
   return true;
 }
 
-function sizeOf(messages: readonly StoredMessage[]): number {
-  return messages.reduce((sum, { bytes }) => sum + bytes, 0);
-}
-
-function toEnds(head: KvEntry | undefined, low: KvEntry | undefined): Omit<LogBounds, "incarnation"> {
+function toWatermarks(head: KvEntry | undefined, low: KvEntry | undefined): Omit<LogBounds, "incarnation"> {
   const lowest = low ? new TextDecoder().decode(low.value) : LOG_START;
   const highest = head ? endOf(head.version) : LOG_START;
   return { lowWatermark: lowest, highWatermark: highest > lowest ? highest : lowest };
@@ -234,11 +265,68 @@ function isVersion(text: string): boolean {
   return /^[0-9a-f]{20}$/.test(text);
 }
 
-/** The version of a place's frame, as a number to count with. */
-function toVersion(place: Cursor): bigint {
-  return BigInt(`0x${place.slice(0, 20)}`);
+/** The version of a cursor's record, as a number. */
+function toVersion(cursor: Cursor): bigint {
+  return BigInt(`0x${cursor.slice(0, VERSION_LENGTH)}`);
 }
 
 function toText(version: bigint): string {
-  return version.toString(16).padStart(20, "0");
+  return version.toString(16).padStart(VERSION_LENGTH, "0");
+}
+
+interface Waiter {
+  /** When it came, in milliseconds of `performance.now()`. */
+  readonly since: number;
+  readonly begin: () => void;
+  readonly fail: (error: unknown) => void;
+}
+
+/** Lets so many actions run at once. The others wait in their order. */
+class Semaphore {
+  #free: number;
+  readonly #waiters = new Set<Waiter>();
+
+  constructor(size: number) {
+    this.#free = size;
+  }
+
+  /** Runs an action when there is room for it, unless the signal is aborted before. */
+  async use<Result>(action: () => Promise<Result>, signal: AbortSignal | undefined): Promise<Result> {
+    if (this.#free > 0) this.#free--;
+    else await this.#wait(signal);
+    try {
+      return await action();
+    } finally {
+      const [next] = this.#waiters;
+      if (next) next.begin();
+      else this.#free++;
+    }
+  }
+
+  /** Fails all that have waited for so many milliseconds. */
+  failWaiters(error: unknown, ms: number): void {
+    const latest = performance.now() - ms;
+    for (const waiter of this.#waiters) {
+      if (waiter.since > latest) return;
+      waiter.fail(error);
+    }
+  }
+
+  #wait(signal: AbortSignal | undefined): Promise<void> {
+    signal?.throwIfAborted();
+    const { promise, resolve, reject } = Promise.withResolvers<void>();
+    const leave = () => waiter.fail(signal!.reason);
+    const end = () => {
+      this.#waiters.delete(waiter);
+      signal?.removeEventListener("abort", leave);
+    };
+    const waiter: Waiter = {
+      since: performance.now(),
+      begin: () => (end(), resolve()),
+      fail: (error) => (end(), reject(error)),
+    };
+    this.#waiters.add(waiter);
+    signal?.addEventListener("abort", leave);
+    return promise;
+  }
 }

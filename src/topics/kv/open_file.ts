@@ -13,7 +13,7 @@ import {
   toFlag,
 } from "./cannot_open.ts";
 import { type KvEngine, toEngine } from "./engine.ts";
-import { EPOCH_KEY } from "./keys.ts";
+import { INCARNATION_KEY } from "./keys.ts";
 import { ClientMissingError, openNpmFile, toNpmEngine } from "./npm_client.ts";
 
 /** The command line sets this global for a program that only reads stores. It makes no file. */
@@ -109,7 +109,7 @@ async function neededPermissions(path: string): Promise<readonly NeededPermissio
 /** Reads an entry: npm's client reports what is wrong with a file only then. */
 async function firstRead(engine: KvEngine): Promise<KvEngine> {
   try {
-    await engine.get([EPOCH_KEY]);
+    await engine.get([INCARNATION_KEY]);
     return engine;
   } catch (error) {
     engine.close();

@@ -1,9 +1,11 @@
 // What becomes of batches when others write at the same time, and when replies are lost.
 
-import { assert, assertEquals, assertNotEquals } from "@std/assert";
+import { assert, assertEquals, assertNotEquals, assertNotStrictEquals, assertStrictEquals } from "@std/assert";
 import { LOG_START, toGeneratedId, type TopicStore } from "../../../../src/topics/store.ts";
+import { WriteCache } from "../../../../src/topics/kv/appender.ts";
 import { type KvEngine, type KvKey, type KvWrite, toEngine } from "../../../../src/topics/kv/engine.ts";
-import { EPOCH_KEY, idsKey, lifeKey, seriesKey } from "../../../../src/topics/kv/keys.ts";
+import { INCARNATION_KEY, markKey, newestIdsKey, sessionKey } from "../../../../src/topics/kv/keys.ts";
+import type { Incarnation } from "../../../../src/topics/kv/incarnation.ts";
 import { KvStore } from "../../../../src/topics/kv/kv_store.ts";
 import { ALL, append, dataOf, logOf, messageOf } from "../../../contract/store_fixture.ts";
 import { losableStore } from "./losable_store.ts";
@@ -53,7 +55,7 @@ function test(title: string, body: (setting: Setting) => Promise<void>): void {
 }
 
 const isGuarded = ({ checks = [] }: KvWrite): boolean =>
-  checks.some(({ key }) => key.join() === idsKey("orders").join());
+  checks.some(({ key }) => key.join() === newestIdsKey("orders").join());
 
 function numbers(from: number, to: number) {
   // Every fourth has no id.
@@ -208,7 +210,7 @@ test("a series that the database has forgotten goes on", async ({ meddled, kv })
   const session = crypto.randomUUID();
   for (const [sequence, numbers] of [[0, [0, 1]], [2, [2]], [3, [3, 4]]] as const) {
     await meddled.append(LOG, numbers.map((number) => messageOf(number)), { session, sequence });
-    await kv.delete(seriesKey(LOG.name, session) as string[]);
+    await kv.delete(sessionKey(LOG.name, session) as string[]);
   }
   assertEquals(dataOf((await meddled.read(LOG, LOG_START, ALL)).messages), [0, 1, 2, 3, 4]);
 });
@@ -342,8 +344,8 @@ Deno.test("Appending: where the entry of the life is not there, another life beg
   const before = await append(store, log, [messageOf("a"), messageOf("b")]);
   for (const message of ["c", "d"]) await append(store, log, [messageOf(message)]);
   // As in a copy of a database, or one of an earlier version.
-  const [life] = await lost.get([EPOCH_KEY]);
-  await lost.write({ deletes: [lifeKey(new TextDecoder().decode(life!.value))] });
+  const [life] = await lost.get([INCARNATION_KEY]);
+  await lost.write({ deletes: [markKey(new TextDecoder().decode(life!.value))] });
   await store.trim(log);
   const after = await append(store, log, [messageOf("e")]);
   assertNotEquals(after.incarnation, before.incarnation);
@@ -391,3 +393,51 @@ for (const isFoundOut of [false, true]) {
     await store.close();
   });
 }
+
+const MAX_CACHED = 10_000;
+
+function incarnationOf(id: string): Incarnation {
+  return { id, version: "00000000000000000001", newestVersion: "", confirmedAt: 0 };
+}
+
+Deno.test("Write cache: of many sessions it holds those used last", () => {
+  const cache = new WriteCache();
+  cache.noteVersion("old", "1");
+  cache.noteVersion("used again", "1");
+  for (let number = 0; number < MAX_CACHED - 2; number++) cache.noteVersion(`series ${number}`, "1");
+  cache.noteVersion("used again", "2");
+  assertEquals([cache.versionOf("old"), cache.versionOf("used again")], ["1", "2"]);
+  cache.noteVersion("newest", "1");
+  assertEquals([cache.versionOf("old"), cache.versionOf("used again"), cache.versionOf("newest")], [
+    undefined,
+    "2",
+    "1",
+  ]);
+  cache.noteVersion("newest", null);
+  assertEquals(cache.versionOf("newest"), undefined);
+});
+
+Deno.test("Write cache: of many logs it holds those used last", () => {
+  const cache = new WriteCache();
+  const incarnation = incarnationOf("life");
+  const old = cache.log("old", incarnation);
+  const used = cache.log("used again", incarnation);
+  for (let number = 0; number < MAX_CACHED - 2; number++) cache.log(`log ${number}`, incarnation);
+  assertStrictEquals(cache.log("used again", incarnation), used);
+  cache.log("newest", incarnation);
+  assertStrictEquals(cache.log("used again", incarnation), used);
+  assertNotStrictEquals(cache.log("old", incarnation), old);
+});
+
+Deno.test("Write cache: it is empty in another incarnation of the database", () => {
+  const cache = new WriteCache();
+  const before = cache.log("log", incarnationOf("before"));
+  before.hasPolicy = true;
+  cache.noteVersion("series", "1");
+  const after = cache.log("log", incarnationOf("after"));
+  assertEquals([after.hasPolicy, after.incarnation === before.incarnation, cache.versionOf("series")], [
+    false,
+    false,
+    undefined,
+  ]);
+});

@@ -2,7 +2,7 @@
 
 import { assertEquals, assertThrows } from "@std/assert";
 import { countBytes } from "../../../../src/topics/message.ts";
-import { decodeFrame, encodeFrame, measureFrame } from "../../../../src/topics/kv/keys.ts";
+import { decodeRecord, encodeRecord, measureRecord } from "../../../../src/topics/kv/keys.ts";
 
 function messageOf(data: string, type?: string) {
   return { id: undefined, type, data, bytes: countBytes(data) };
@@ -15,14 +15,14 @@ Deno.test("A frame gives its messages back, whatever their texts", () => {
     messageOf('"\ud800"'),
     messageOf(`"${"x".repeat(70_000)}"`),
   ];
-  const bytes = encodeFrame({ time: 1.5, messages });
+  const bytes = encodeRecord({ time: 1.5, messages });
   const read = messages.map(({ type, data, bytes }) => ({ type, data: data.replace("\ud800", "\ufffd"), bytes }));
-  assertEquals(decodeFrame(bytes), { time: 1.5, messages: read });
+  assertEquals(decodeRecord(bytes), { time: 1.5, messages: read });
   const sum = messages.reduce((sum, { bytes }) => sum + bytes, 0);
-  assertEquals(measureFrame(bytes), { time: 1.5, count: 4, bytes: sum });
+  assertEquals(measureRecord(bytes), { time: 1.5, count: 4, bytes: sum });
 });
 
 Deno.test("A frame of a message that has more bytes than it says is not made: a part of another one would be cut off", () => {
   const messages = [{ ...messageOf('"é"'), bytes: 3 }, messageOf("1")];
-  assertThrows(() => encodeFrame({ time: 0, messages }), TypeError, "more bytes than it was said to have");
+  assertThrows(() => encodeRecord({ time: 0, messages }), TypeError, "more bytes than it was said to have");
 });

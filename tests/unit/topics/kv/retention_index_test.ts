@@ -1,7 +1,7 @@
 // How exactly a log is trimmed, however its messages come.
 
 import { assert, assertEquals } from "@std/assert";
-import { TrimPlan } from "../../../../src/topics/kv/retention_worker.ts";
+import { RetentionIndex } from "../../../../src/topics/kv/retention_worker.ts";
 import type { LogPolicy } from "../../../../src/topics/store.ts";
 import { Random } from "../../support/random.ts";
 
@@ -25,7 +25,7 @@ function placeOf(index: number): string {
 
 /** Adds frames, and trims after each few of them, once there are as many. Gives what is kept each time. */
 function* trim(frames: Iterable<Frame>, policy: LogPolicy, from: number): Generator<readonly Frame[]> {
-  const plan = new TrimPlan("life", policy);
+  const plan = new RetentionIndex("life", policy);
   const all: Frame[] = [];
   let low = 0;
   for (const frame of frames) {
@@ -120,7 +120,7 @@ for (const bound of [{ count: 2_000 }, { bytes: 400_000 }]) {
 
 Deno.test("A message whose time is far ahead becomes too old with the one after it", () => {
   const age = 60_000;
-  const plan = new TrimPlan("life", { ...UNBOUNDED, age });
+  const plan = new RetentionIndex("life", { ...UNBOUNDED, age });
   plan.add(placeOf(0), { count: 1, bytes: 1, time: 1e9 }, 0);
   plan.add(placeOf(1), { count: 1, bytes: 1, time: 30_000 }, 30_000);
   plan.add(placeOf(2), { count: 1, bytes: 1, time: 50_000 }, 50_000);
@@ -129,7 +129,7 @@ Deno.test("A message whose time is far ahead becomes too old with the one after 
 
 Deno.test("A clock that was behind for a while has nothing removed when it is right again", () => {
   const now = 1e12;
-  const plan = new TrimPlan("life", { ...UNBOUNDED, age: 60_000 });
+  const plan = new RetentionIndex("life", { ...UNBOUNDED, age: 60_000 });
   for (let index = 0; index < 300; index++) plan.add(placeOf(index), { count: 1, bytes: 1, time: now + index }, index);
   assertEquals([plan.endOfExcess(300), plan.endOfExcess(now + 300)], [undefined, undefined]);
   assertEquals(plan.endOfExcess(now + 90_000), placeOf(299));
@@ -137,7 +137,7 @@ Deno.test("A clock that was behind for a while has nothing removed when it is ri
 
 Deno.test("What is known of a log takes little memory, of a small one, too", () => {
   for (const policy of [{ count: 1_000 }, { bytes: 200_000 }, { age: 1_000 * SECOND }]) {
-    const plan = new TrimPlan("life", { ...UNBOUNDED, ...policy });
+    const plan = new RetentionIndex("life", { ...UNBOUNDED, ...policy });
     for (const [index, frame] of steady(1_000, undefined).toArray().entries()) {
       plan.add(placeOf(index), frame, index * SECOND);
     }

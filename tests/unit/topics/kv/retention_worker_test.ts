@@ -5,11 +5,11 @@ import { SimulatedDatabase } from "../../../../faults/simulation/database.ts";
 import { inVirtualTime } from "../../../../faults/simulation/virtual_time.ts";
 import { Connection } from "../../../../src/topics/kv/connection.ts";
 import { type KvEngine, type KvKey, type KvWrite, toEngine } from "../../../../src/topics/kv/engine.ts";
-import { Epoch } from "../../../../src/topics/kv/incarnation.ts";
-import { endOf, framesPrefix, headKey, lowKey, POLICIES_START } from "../../../../src/topics/kv/keys.ts";
+import { Incarnations } from "../../../../src/topics/kv/incarnation.ts";
+import { endOf, headKey, lowWatermarkKey, POLICIES_START, recordsPrefix } from "../../../../src/topics/kv/keys.ts";
 import { KvStore } from "../../../../src/topics/kv/kv_store.ts";
 import { KvLogReader } from "../../../../src/topics/kv/log_reader.ts";
-import { Trimmer } from "../../../../src/topics/kv/retention_worker.ts";
+import { RetentionWorker } from "../../../../src/topics/kv/retention_worker.ts";
 import { LOG_START } from "../../../../src/topics/store.ts";
 import { ALL, append, dataOf, logOf, messageOf, readAll } from "../../../contract/store_fixture.ts";
 import { Random } from "../../support/random.ts";
@@ -26,22 +26,22 @@ Deno.test("A round of trimming ends when it is closed, also where the database d
   } as Partial<KvEngine> as KvEngine;
   const open = () => Promise.resolve(engine);
   const connection = new Connection({ name: "a silent one", open, requestTimeout: 1, retryTimeout: Infinity });
-  const reader = new KvLogReader(connection, new Epoch(connection, () => {}), Date.now);
-  const trimmer = new Trimmer({ connection, reader, interval: 1, now: Date.now });
-  // The trimmer's own timer keeps no program alive.
+  const reader = new KvLogReader(connection, new Incarnations(connection, () => {}), Date.now);
+  const worker = new RetentionWorker({ connection, reader, interval: 1, now: Date.now });
+  // The worker's own timer keeps no program alive.
   const keeping = setInterval(() => {}, 1_000);
-  trimmer.start();
+  worker.start();
   await asked.promise;
-  await trimmer.close();
-  await trimmer.release();
+  await worker.close();
+  await worker.release();
   await connection.close();
   clearInterval(keeping);
 });
 
-/** A trimmer of an empty database, and what is asked of the database. */
-async function trimmerOf(
+/** A worker of an empty database, and what is asked of the database. */
+async function workerOf(
   onAsked: (action: "get" | "list" | "write", argument: readonly KvKey[] | KvKey | KvWrite) => void,
-): Promise<{ store: KvStore; engine: KvEngine; trimmer: Trimmer; close: () => Promise<void> }> {
+): Promise<{ store: KvStore; engine: KvEngine; worker: RetentionWorker; close: () => Promise<void> }> {
   const kv = await Deno.openKv(":memory:");
   const engine = { ...toEngine(kv), close: () => {} };
   const asked: KvEngine = {
@@ -52,31 +52,31 @@ async function trimmerOf(
   };
   const store = new KvStore({ name: "memory", interval: 50, open: () => Promise.resolve(engine) });
   const connection = new Connection({ name: "memory", open: () => Promise.resolve(asked) });
-  const reader = new KvLogReader(connection, new Epoch(connection, () => {}), Date.now);
-  const trimmer = new Trimmer({ connection, reader, interval: 1, now: Date.now });
-  // The trimmer's own timer keeps no program alive.
+  const reader = new KvLogReader(connection, new Incarnations(connection, () => {}), Date.now);
+  const worker = new RetentionWorker({ connection, reader, interval: 1, now: Date.now });
+  // The worker's own timer keeps no program alive.
   const keeping = setInterval(() => {}, 1_000);
   const close = async () => {
     clearInterval(keeping);
-    await trimmer.close();
+    await worker.close();
     await connection.close();
     await store.close();
     kv.close();
   };
-  return { store, engine, trimmer, close };
+  return { store, engine, worker, close };
 }
 
 Deno.test("To find out that there is nothing to remove, the heads of ten logs are read at once", async () => {
   const rounds: number[] = [];
   const third = Promise.withResolvers<void>();
-  const { store, trimmer, close } = await trimmerOf((action, argument) => {
+  const { store, worker, close } = await workerOf((action, argument) => {
     const isRound = action === "list" && (argument as KvKey).join() === POLICIES_START.join();
     if (isRound && rounds.push(0) === 3) third.resolve();
     const isOfHeads = action === "get" && (argument as KvKey[])[0]!.at(-1) === "head";
     if (isOfHeads && rounds.length > 0) rounds[rounds.length - 1]!++;
   });
   for (let number = 0; number < 30; number++) await append(store, logOf(`log ${number}`), [messageOf(number)]);
-  trimmer.start();
+  worker.start();
   await third.promise;
   await close();
   assertEquals(rounds[1], 3);
@@ -84,15 +84,15 @@ Deno.test("To find out that there is nothing to remove, the heads of ten logs ar
 
 Deno.test("A log that cannot be read is left alone, and the others are trimmed", async () => {
   const removed = Promise.withResolvers<void>();
-  const { store, engine, trimmer, close } = await trimmerOf((action, argument) => {
+  const { store, engine, worker, close } = await workerOf((action, argument) => {
     if (action === "write" && ((argument as KvWrite).deletes ?? []).length > 0) removed.resolve();
   });
   await append(store, logOf("a"), [messageOf(1)]);
   // As a later version might write it.
-  await engine.write({ append: { prefix: framesPrefix("a"), value: new Uint8Array([2, 0, 0, 0]) } });
+  await engine.write({ append: { prefix: recordsPrefix("a"), value: new Uint8Array([2, 0, 0, 0]) } });
   const log = logOf("b", { count: 1 });
   for (let number = 1; number <= 3; number++) await append(store, log, [messageOf(number)]);
-  trimmer.start();
+  worker.start();
   await removed.promise;
   await close();
 });
@@ -128,7 +128,7 @@ Deno.test("What was to be removed when the database was lost is not removed from
   const log = logOf("orders", { count: 1 });
   for (const message of ["a", "b", "c"]) await append(store, log, [messageOf(message)]);
   await store.trim(log);
-  assertEquals([lostAt?.deletes?.length, await anew.get([lowKey("orders")])], [2, [undefined]]);
+  assertEquals([lostAt?.deletes?.length, await anew.get([lowWatermarkKey("orders")])], [2, [undefined]]);
   assertEquals(dataOf((await store.read(log, LOG_START, ALL)).messages), ["d", "e"]);
   await Promise.all([store.close(), elsewhere.close()]);
 });
@@ -141,9 +141,9 @@ Deno.test("What another node removes meanwhile holds up no removal", async () =>
     if (!isMeddling) return;
     isMeddling = false;
     // More than one removal takes, after the low place was read, and before it is read again.
-    const frames = database.list([...framesPrefix(log.name), "0"], headKey(log.name), 400);
+    const frames = database.list([...recordsPrefix(log.name), "0"], headKey(log.name), 400);
     const value = new TextEncoder().encode(endOf(frames.at(-1)!.key.at(-1)!));
-    database.write({ sets: [{ key: lowKey(log.name), value }], deletes: frames.map(({ key }) => key) });
+    database.write({ sets: [{ key: lowWatermarkKey(log.name), value }], deletes: frames.map(({ key }) => key) });
   };
   const store = storeOf(database, { removal });
   for (let number = 0; number < 450; number++) await append(store, log, [messageOf(number)]);
@@ -231,11 +231,11 @@ Deno.test("A log that grows faster than it is read is trimmed, and so are the ot
     const database = new SimulatedDatabase(new Random(1));
     const [busy, quiet] = [logOf("busy", { count: 1_000 }), logOf("quiet", { count: 10 })];
     let isBusy = false;
-    // More than a page of a log has of which nothing is known.
+    // More than a page has.
     const grow = async () => {
       for (let number = 0; isBusy && number < 200; number++) await append(publishing, busy, [messageOf(number)]);
     };
-    const trimming = storeOf(database, { read: grow, delay: 20 });
+    const trimming = storeOf(database, { read: grow, delay: 100 });
     const unwatch = trimming.watch(quiet, () => {});
     const publishing = storeOf(database);
     for (let number = 0; number < 100; number++) await append(publishing, quiet, [messageOf(number)]);
@@ -272,7 +272,7 @@ Deno.test("A log whose messages are gone, in a way that nobody has noted, holds 
   const log = logOf("orders", { count: 1 });
   const store = storeOf(database, {
     removal: () => {
-      const frames = database.list([...framesPrefix(log.name), "0"], headKey(log.name), 400);
+      const frames = database.list([...recordsPrefix(log.name), "0"], headKey(log.name), 400);
       database.write({ deletes: frames.map(({ key }) => key) });
     },
   });

@@ -4,7 +4,7 @@ import { assert, assertEquals, assertNotEquals } from "@std/assert";
 import { SimulatedDatabase } from "../../../../faults/simulation/database.ts";
 import { inVirtualTime } from "../../../../faults/simulation/virtual_time.ts";
 import type { KvEngine, KvWrite } from "../../../../src/topics/kv/engine.ts";
-import { EPOCH_KEY } from "../../../../src/topics/kv/keys.ts";
+import { INCARNATION_KEY } from "../../../../src/topics/kv/keys.ts";
 import { KvStore } from "../../../../src/topics/kv/kv_store.ts";
 import { LOG_START, type StoredMessage, toGeneratedId } from "../../../../src/topics/store.ts";
 import { ALL, append, dataOf, logOf, messageOf } from "../../../contract/store_fixture.ts";
@@ -161,7 +161,7 @@ Deno.test("Set back: a message that is found in the life that began because of i
   const renewed = Promise.withResolvers<void>();
   const { database, engine, open } = prepare(async (write, carryOut) => {
     const version = await carryOut(write);
-    if (isHeld && write.sets?.some(({ key }) => key.join() === EPOCH_KEY.join())) {
+    if (isHeld && write.sets?.some(({ key }) => key.join() === INCARNATION_KEY.join())) {
       renewed.resolve();
       await held.promise;
     }
@@ -333,7 +333,7 @@ Deno.test("Set back: while a life that has ended is being renewed, nobody asks a
     let asked = 0;
     const { database, engine, open } = prepare(async (write, carryOut) => {
       asked++;
-      const begins = write.sets?.some(({ key }) => key.join() === EPOCH_KEY.join());
+      const begins = write.sets?.some(({ key }) => key.join() === INCARNATION_KEY.join());
       await rest(isSlow && begins ? 1_000 : 1);
       return await carryOut(write);
     });
