@@ -22,9 +22,6 @@ export interface ConnectionOptions {
 /** A full disk still serves reads, so outages of the two kinds are noticed apart. */
 export type Kind = "read" | "write";
 
-/** Delays each attempt until its turn. The first attempt has the number 1. */
-export type Turns = <Result>(attempt: () => Promise<Result>, number: number) => Promise<Result>;
-
 /** A request without an answer yet. */
 interface PendingRequest {
   readonly answer: Promise<unknown>;
@@ -80,27 +77,19 @@ export class Connection {
    * @param action The request.
    * @param signal Abandons it.
    * @param kind Whether it writes.
-   * @param turns Delays attempts. The wait for the first turn does not count as time of the request.
    * @throws {CannotOpenError} When the database cannot be opened, and never was.
    */
   async use<Result>(
     action: (engine: KvEngine) => Promise<Result>,
     signal?: AbortSignal,
     kind: Kind = "read",
-    turns: Turns = atOnce,
   ): Promise<Result> {
-    let begin: number | undefined;
+    const begin = performance.now();
     for (let attempt = 1;; attempt++) {
       this.#throwIfClosed();
       signal?.throwIfAborted();
-      let hasBegun = false;
       try {
-        const result = await turns(() => {
-          this.#throwIfClosed();
-          hasBegun = true;
-          begin ??= performance.now();
-          return this.#attempt(action, signal);
-        }, attempt);
+        const result = await this.#attempt(action, signal);
         if (this.#outages.size > 0) this.#noteSuccess(kind);
         return result;
       } catch (error) {
@@ -108,9 +97,8 @@ export class Connection {
         signal?.throwIfAborted();
         // A database that was open before may be restarting behind a proxy, and an earlier attempt may have written.
         if (error instanceof CannotOpenError && !this.#latest) throw error;
-        if (!hasBegun) throw error;
         const isBusy = isBusyFile(error);
-        const time = performance.now() - begin!;
+        const time = performance.now() - begin;
         if (isBusy ? time > this.#requestTimeout : attempt > 1) this.#noteFailure(kind, error);
         if (time > this.retryTimeout) throw this.#noAnswer(error);
         const longest = isBusy ? MAX_BUSY_PAUSE : Math.min(MAX_PAUSE, 10 * 2 ** attempt);
@@ -226,10 +214,6 @@ export class Connection {
     if (this.#outages.size > 0 || !this.#isLogged) return;
     log("info", "The store of topics answers again", { store: this.#name });
   }
-}
-
-function atOnce<Result>(attempt: () => Promise<Result>): Promise<Result> {
-  return attempt();
 }
 
 function closeQuietly(engine: KvEngine): void {
