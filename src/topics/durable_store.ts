@@ -1,6 +1,6 @@
-/** The store of durable topics, loaded when one of them is used for the first time. */
-import { CannotOpenError } from "./topic_errors.ts";
+/** The store of durable topics. Its code is loaded when such a topic is used for the first time. */
 import { KV_CAPABILITIES } from "./kv/capabilities.ts";
+import { defaultLocation, type KvLocation } from "./location.ts";
 import type {
   AppendOptions,
   AppendResult,
@@ -14,20 +14,21 @@ import type {
   StoreCapabilities,
   TopicStore,
 } from "./store.ts";
-import { defaultLocation, type KvLocation } from "./location.ts";
+import { CannotOpenError } from "./topic_errors.ts";
 
 /**
  * Makes the store of durable topics. Nothing is loaded or opened before it is used.
  *
- * @param place Where it is, or the store itself; unless given, as the environment says, or beside the program.
+ * @param location Where it is, or the store itself. If it is undefined, the environment decides, or
+ * the store is a file beside the program.
  */
-export function openDurableStore(place: KvLocation | TopicStore | undefined): TopicStore {
-  return place && "append" in place ? place : new DurableStore(place);
+export function openDurableStore(location: KvLocation | TopicStore | undefined): TopicStore {
+  return location && "append" in location ? location : new DurableStore(location);
 }
 
-/** A store in Deno KV, before it is there. */
+/** Loads a store in Deno KV, and passes all calls on to it. */
 class DurableStore implements TopicStore {
-  /** What it can do. */
+  /** What the store can do. */
   readonly capabilities: StoreCapabilities = KV_CAPABILITIES;
   #location: KvLocation | undefined;
   #store: Promise<Required<TopicStore>> | undefined;
@@ -38,12 +39,12 @@ class DurableStore implements TopicStore {
   }
 
   /**
-   * Finds out whether it can work. Of a file that takes far less than loading what uses it.
+   * Checks that the store can work. For a file, the check is much quicker than loading the store.
    *
    * @throws {CannotOpenError} When it cannot.
    */
   async open(): Promise<void> {
-    const location = this.#place();
+    const location = this.#locate();
     if (!("path" in location)) return await (await this.#load()).open();
     const { checkFile } = await import("./kv/open_file.ts");
     await checkFile(location);
@@ -59,24 +60,24 @@ class DurableStore implements TopicStore {
     return await (await this.#load()).append(log, messages, options);
   }
 
-  /** Reads what comes after a place. */
+  /** Reads what follows a position. */
   async read(log: LogRef, after: Cursor, limits: ReadLimits): Promise<LogPage> {
     return await (await this.#load()).read(log, after, limits);
   }
 
-  /** The place before the first message of a time. */
+  /** The position before the first message of a time. */
   async seek(log: LogRef, time: Date): Promise<LogPosition> {
     return await (await this.#load()).seek(log, time);
   }
 
   /** Calls back after each append. */
-  watch(log: LogRef, wake: () => void): () => void {
+  watch(log: LogRef, onChange: () => void): () => void {
     let hasEnded = false;
     let unwatch: (() => void) | undefined;
     this.#load().then((store) => {
-      if (!hasEnded) unwatch = store.watch(log, wake);
+      if (!hasEnded) unwatch = store.watch(log, onChange);
     }, () => {
-      // Whoever watches also reads, and is told.
+      // The caller also reads, and gets the error there.
     });
     return () => {
       hasEnded = true;
@@ -89,7 +90,9 @@ class DurableStore implements TopicStore {
     return await (await this.#load()).trim(log);
   }
 
-  /** The time in milliseconds since 1970 by the clock of the store, as soon as that is there. */
+  /**
+   * The time in milliseconds since 1970: by the clock of this machine until the store is loaded.
+   */
   now(): number {
     return this.#loaded?.now() ?? Date.now();
   }
@@ -99,7 +102,7 @@ class DurableStore implements TopicStore {
     return await (await this.#load()).list();
   }
 
-  /** Ends the connection. Whoever used a store that could not be loaded was told; there is nothing to end. */
+  /** Closes the store. If it could not be loaded, there is nothing to close. */
   async close(): Promise<void> {
     const store = await this.#store?.catch(() => undefined);
     await store?.close();
@@ -110,16 +113,16 @@ class DurableStore implements TopicStore {
   }
 
   async #open(): Promise<Required<TopicStore>> {
-    const location = this.#place();
+    const location = this.#locate();
     const { openStore } = await import("./kv/open_store.ts");
     return this.#loaded = openStore(location);
   }
 
-  #place(): KvLocation {
+  #locate(): KvLocation {
     try {
       return this.#location ??= defaultLocation();
     } catch (error) {
-      // What a variable says is no mistake of the program that uses it.
+      // The mistake is in an environment variable, so the line of the program says nothing.
       throw new CannotOpenError(error instanceof Error ? error.message : String(error));
     }
   }

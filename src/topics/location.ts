@@ -1,4 +1,4 @@
-/** Where the store of durable topics is: as the application says, or the environment, or beside the program. */
+/** Where durable topics are kept, as the application or the environment says. */
 import { mayRead, nodeUrl, readVariable } from "../runtime.ts";
 import { checkOptions, type OptionNames } from "../options.ts";
 import type { TopicStore } from "./store.ts";
@@ -7,20 +7,22 @@ import type { TopicStore } from "./store.ts";
 export interface TopicsDatabase {
   /** Its address, `https://…`. */
   url: string | URL;
-  /** What it lets in. `DENO_KV_ACCESS_TOKEN` unless given. */
+  /** Its access token; `DENO_KV_ACCESS_TOKEN` unless given. */
   token?: string;
 }
 
-/** Where durable topics are kept: the path of a file, the address of a database, or a store of the application's own. */
+/**
+ * Where durable topics are kept: the path of a file, the address of a database, or your own store.
+ */
 export type TopicsLocation = string | URL | TopicsDatabase | TopicStore;
 
 /** A file of this machine. */
 export interface FileLocation {
   /** Its path, or `:memory:`. */
   readonly path: string;
-  /** The folder that the path begins at, unless it is absolute: that in which it was given. */
+  /** The folder of a relative path: the current one when the path was given. */
   readonly folder: string;
-  /** The variable that could name another place, where the program may not read it. */
+  /** The environment variable that could name another file, if the program may not read it. */
   readonly unread?: string;
 }
 
@@ -28,13 +30,13 @@ export interface FileLocation {
 export interface DatabaseLocation {
   /** Its address. */
   readonly url: URL;
-  /** What it lets in. */
+  /** Its access token. */
   readonly token: string | undefined;
 }
 
-/** What Deno Deploy has attached to the application. */
+/** The database that Deno Deploy has attached to the application. */
 export interface AttachedLocation {
-  /** Tells it from the others. */
+  /** Tells this location from the others. */
   readonly isAttached: true;
 }
 
@@ -43,18 +45,20 @@ export type KvLocation = FileLocation | DatabaseLocation | AttachedLocation;
 
 const DATABASE_OPTIONS: OptionNames<TopicsDatabase> = { url: true, token: true };
 
-/** The variable that names the place, where the application does not. */
-const PLACE = "WEBFW_TOPICS";
-/** Beside the program. */
+/** The environment variable that names the location. */
+const VARIABLE = "WEBFW_TOPICS";
+/** Relative to the program. */
 const DEFAULT_FILE = ".webfw/topics.sqlite";
 
-/** Where the command line says which module the program is: the one that Deno was given is a `data:` URL there. */
+/**
+ * The command line sets the program's module here: under it, `Deno.mainModule` is a `data:` URL.
+ */
 const MAIN: unique symbol = Symbol.for("webfw.main");
 
 /**
  * Reads the option `topics`.
  *
- * @throws {TypeError} When it names no place, or its URL has a user or a password.
+ * @throws {TypeError} When it is no location, or its URL has a user or a password.
  */
 export function toLocation(option: TopicsLocation): KvLocation | TopicStore {
   if (typeof option === "string") return fromText(option, "topics");
@@ -74,24 +78,25 @@ export function toLocation(option: TopicsLocation): KvLocation | TopicStore {
 }
 
 /**
- * Where the store is unless the application says so: what `WEBFW_TOPICS` names, or a file beside the program.
+ * The location if the application names none: that of `WEBFW_TOPICS`, or a file beside the program.
  *
- * @throws {TypeError} When the variable names no place, or its URL has a user or a password.
+ * @throws {TypeError} When the variable is no location, or its URL has a user or a password.
  */
 export function defaultLocation(): KvLocation {
-  const given = readVariable(PLACE);
-  if (given) return fromText(given, PLACE);
+  const given = readVariable(VARIABLE);
+  if (given) return fromText(given, VARIABLE);
   if (readVariable("DENO_DEPLOYMENT_ID")) return { isAttached: true };
   const program = URL.parse(String(Reflect.get(globalThis, MAIN) ?? Deno.mainModule));
   const isFile = program?.protocol === "file:";
   const beside = inFolder(isFile ? toPath(new URL(DEFAULT_FILE, program)) : DEFAULT_FILE);
-  return mayRead(PLACE) ? beside : { ...beside, unread: PLACE };
+  return mayRead(VARIABLE) ? beside : { ...beside, unread: VARIABLE };
 }
 
 /** The path of a file's URL. */
 function toPath(url: URL): string {
   const { pathname } = url;
-  // Most need nothing of a module that takes longer to load than many applications to start.
+  // Most paths do not need `node:url`, which takes longer to load than many applications take to
+  // start.
   return Deno.build.os !== "windows" && !pathname.includes("%") ? pathname : nodeUrl().fileURLToPath(url);
 }
 
@@ -102,12 +107,12 @@ function fromText(text: string, source: string): KvLocation {
   }
   const rule = `Cannot keep topics: ${source} must be the path of a file or a URL`;
   if (text === "") throw new TypeError(`${rule}, got nothing`);
-  // It is not told, since there may be a password in it.
+  // The text may contain a password.
   if (text.includes("://")) throw new TypeError(`${rule}, got a URL that cannot be read`);
   return inFolder(text);
 }
 
-/** Joined to a path where it is opened: what joins paths takes longer to load than many applications to start. */
+/** The path is joined where the file is opened, since `node:path` takes long to load. */
 function inFolder(path: string): FileLocation {
   return { path, folder: Deno.cwd() };
 }
@@ -115,7 +120,7 @@ function inFolder(path: string): FileLocation {
 function fromUrl(url: URL, token: string | undefined): KvLocation {
   if (url.protocol === "file:" && token === undefined) return inFolder(nodeUrl().fileURLToPath(url));
   if (url.protocol === "http:" || url.protocol === "https:") {
-    // They would be sent in place of the token.
+    // They would replace the token in requests.
     if (url.username === "" && url.password === "") return { url, token };
     throw new TypeError(
       "Cannot keep topics: their URL must have no user and no password, give the token by DENO_KV_ACCESS_TOKEN or topics as { url, token }",

@@ -10,7 +10,7 @@ const MAX_RECENT_BYTES = 1024 * 1024;
 export interface LiveReader {
   /** There may be more to read. */
   wake(): void;
-  /** The reader no longer waits at the end, but at a position from which only the log can tell what follows. */
+  /** The end has moved: the reader waits at a position now from which it must read the log. */
   leaveEnd(position: string): void;
   /** The log cannot be read any more. */
   fail(error: unknown): void;
@@ -21,8 +21,8 @@ export interface LiveReader {
 /** Sends the messages that arrive at the end of a topic to many subscribers at once. */
 export interface Broadcaster<Subscriber = unknown> {
   /**
-   * Sends messages to subscribers, which all wait for the next ones afterwards. A subscriber that takes no more must
-   * leave the follower during this call.
+   * Sends messages to subscribers, which all wait for the next ones afterwards. A subscriber that
+   * takes no more must leave the follower during this call.
    */
   broadcast(messages: readonly TopicMessage[], subscribers: Iterable<Subscriber>): void;
 }
@@ -38,8 +38,9 @@ export interface FollowerOptions {
 }
 
 /**
- * Reads the log whenever something was appended and a reader waits for it. While no reader waits, it falls behind at no
- * cost. It learns of messages only by reading the log; a call of the store is a hint.
+ * Reads the log whenever something was appended and a reader waits for it. While no reader waits,
+ * it falls behind at no cost. It learns of messages only by reading the log; a call of the store is
+ * a hint.
  */
 export class LogFollower<Data> {
   readonly #log: TopicLog<Data>;
@@ -48,7 +49,7 @@ export class LogFollower<Data> {
   readonly #unwatch: () => void;
   readonly #readers = new Set<LiveReader>();
   #waiting = new Set<LiveReader>();
-  /** Subscribers that wait at the end, with their readers. Their positions are not stored: they move with the end. */
+  /** Subscribers that wait at the end, with their readers. Their positions move with the end. */
   readonly #subscribers = new Map<Broadcaster, Map<unknown, LiveReader>>();
   #recent: RecentMessages<Data> | undefined;
   #isBroadcasting = false;
@@ -56,14 +57,14 @@ export class LogFollower<Data> {
   #isFollowing = false;
   /** Whether the log may have grown since it was read. */
   #isBehind = false;
-  /** Whether the last read had several messages. Then the next one is likely to be followed by more at once. */
+  /** Whether the last read had several messages, so that more are likely to follow the next one. */
   #isBurst = false;
   /** How long it took to deliver what was read last, in milliseconds. */
   #deliveryTime = 0;
   #hasEnded = false;
   #failure: unknown;
 
-  /** Resolves when the end of the log is known, or the log cannot be read. It never rejects: readers get the error. */
+  /** Resolves when the end of the log is known, or reading it has failed. It never rejects. */
   readonly opened: Promise<void>;
 
   /**
@@ -129,8 +130,8 @@ export class LogFollower<Data> {
   }
 
   /**
-   * Lets a subscriber wait at the end in place of its reader. With many subscribers, a call of each reader for each
-   * message would cost measurable time.
+   * Lets a subscriber wait at the end in place of its reader. With many subscribers, a call of each
+   * reader for each message would cost measurable time.
    *
    * @returns False if the position is not the end now.
    */
@@ -155,7 +156,7 @@ export class LogFollower<Data> {
     return this.#recent?.covers(id) ?? false;
   }
 
-  /** The recent messages after an id, the same list for all. Undefined if they have to be read from the log. */
+  /** The recent messages after an id, the same list for all. Undefined if only the log has them. */
   after(id: string): readonly TopicMessage<Data>[] | undefined {
     const { age, now } = this.#options;
     if (age !== Infinity) this.#recent?.expire(now() - age);
@@ -182,7 +183,7 @@ export class LogFollower<Data> {
     }
   }
 
-  /** Reads up to the end of the log, one read at a time. An append in the meantime makes it read once more. */
+  /** Reads up to the end of the log, one read at a time. Appends meanwhile cause another read. */
   async #follow(): Promise<void> {
     if (this.#isFollowing) return;
     this.#isFollowing = true;
@@ -194,7 +195,8 @@ export class LogFollower<Data> {
         this.#isBehind = false;
         const slice = await this.#log.readLive(recent.end);
         const begin = performance.now();
-        // If the log was restarted during the read, those who wait at the end have another position now.
+        // If the log was restarted during the read, those who wait at the end have another position
+        // now.
         if (this.#recent === recent) this.#deliver(recent, slice);
         else this.#isBehind = true;
         this.#isBurst = slice.messages.length > 1;
@@ -209,8 +211,9 @@ export class LogFollower<Data> {
   }
 
   /**
-   * Waits for messages that are published at about the same time: with many readers, each delivery costs more than this
-   * wait. Requests that publish are handled meanwhile. A message that comes alone does not wait.
+   * Waits for messages that are published at about the same time: with many readers, each delivery
+   * costs more than this wait. Requests that publish are handled meanwhile. A message that comes
+   * alone does not wait.
    */
   async #gather(): Promise<void> {
     const end = performance.now() + this.#deliveryTime / 8;
@@ -244,7 +247,7 @@ export class LogFollower<Data> {
     this.#isBroadcasting = false;
   }
 
-  /** Gives the subscribers back to their readers, at the position where the end was before it jumped. */
+  /** Gives the subscribers back to their readers, at the position where the end was before. */
   #releaseSubscribers(position: string): void {
     for (const subscribers of this.#subscribers.values()) {
       for (const reader of subscribers.values()) {
@@ -287,7 +290,7 @@ function nextTurn(): Promise<void> {
 /** For how many positions the list of what follows is kept. */
 const MAX_LISTS = 16;
 
-/** The newest messages that this process has read, without a hole. Beyond its bounds the oldest are dropped. */
+/** The newest messages that this process has read, without a hole. */
 export class RecentMessages<Data> {
   readonly #maxMessages: number;
   readonly #maxBytes: number;
@@ -339,7 +342,7 @@ export class RecentMessages<Data> {
     this.#lists.clear();
   }
 
-  /** The messages after an id, the same list for all. Undefined if older messages may follow the id, too. */
+  /** The messages after an id, the same list for all. Undefined if older ones were dropped. */
   after(id: string): readonly TopicMessage<Data>[] | undefined {
     if (!isSameIncarnation(id, this.#start) || id < this.#start) return undefined;
     const index = this.#indexAfter(id);

@@ -1,3 +1,4 @@
+/** Topics in the memory of the process. */
 import {
   type AppendOptions,
   type AppendResult,
@@ -16,87 +17,225 @@ import {
   type TopicStore,
 } from "./store.ts";
 
-/** The log of one topic in memory. */
-
-/** The most ids that are remembered, so that many messages in a short time do not fill the memory. */
+const MIB = 1024 * 1024;
+/** How much memory all logs take together, unless the options say otherwise. */
+const MAX_BYTES = 256 * MIB;
+/**
+ * How often messages that are too old are removed, in milliseconds. They must be gone within 30 s.
+ */
+const SWEEP_INTERVAL = 10_000;
+/**
+ * The most ids that a log remembers, so that many messages in a short time do not fill the memory.
+ */
 const MAX_IDS = 100_000;
-/** What a log takes besides its messages, and a message or an id besides its text: rounded up from what V8 needs. */
+/** What a log takes besides its messages, and an entry besides its text, rounded up. */
 const LOG_OVERHEAD = 1024;
 const ENTRY_OVERHEAD = 256;
 
+/** What stores in memory can do. */
+export const MEMORY_CAPABILITIES: StoreCapabilities = {
+  durability: "memory",
+  maxMessageBytes: MIB,
+  maxBatchMessages: 1000,
+  maxBatchIds: 1000,
+  maxBatchBytes: 8 * MIB,
+};
+
+/** The options of a store in memory. */
+export interface MemoryStoreOptions {
+  /**
+   * How many bytes all logs take together. Beyond that, whole logs are dropped, the least recently
+   * appended first.
+   *
+   * @default {268435456} 256 MiB
+   */
+  maxBytes?: number;
+  /** The time in milliseconds since 1970. */
+  now?: () => number;
+}
+
+/** Keeps logs until it is closed, or the process ends. */
+export class MemoryStore implements TopicStore {
+  /** What the store can do. */
+  readonly capabilities: StoreCapabilities = MEMORY_CAPABILITIES;
+  readonly #maxBytes: number;
+  readonly #now: () => number;
+  /** By name. The most recently appended is the last. */
+  readonly #logs = new Map<string, MemoryLog>();
+  readonly #watchers = new Map<string, Set<() => void>>();
+  #bytes = 0;
+  #sweepTimer: ReturnType<typeof setTimeout> | undefined;
+  #isClosed = false;
+
+  /** Makes a store without logs. */
+  constructor({ maxBytes = MAX_BYTES, now = Date.now }: MemoryStoreOptions = {}) {
+    this.#maxBytes = maxBytes;
+    this.#now = now;
+  }
+
+  /** Where a log begins and ends. */
+  async bounds(ref: LogRef): Promise<LogBounds> {
+    return this.#use(ref, (log) => log.bounds());
+  }
+
+  /** Appends messages at once: no failure leaves a part of them, and a signal has no effect. */
+  async append(ref: LogRef, messages: readonly NewMessage[], options: AppendOptions): Promise<AppendResult> {
+    const result = this.#use(ref, (log) => {
+      this.#logs.delete(ref.name);
+      this.#logs.set(ref.name, log);
+      if (log.hasAge) this.#sweepTimer ??= this.#scheduleSweep();
+      return log.append(messages, options);
+    });
+    for (const onChange of this.#watchers.get(ref.name) ?? []) onChange();
+    return result;
+  }
+
+  /** Reads what follows a position. */
+  async read(ref: LogRef, after: Cursor, limits: ReadLimits): Promise<LogPage> {
+    return this.#use(ref, (log) => log.read(after, limits));
+  }
+
+  /** The position before the first message of a time. */
+  async seek(ref: LogRef, time: Date): Promise<LogPosition> {
+    return this.#use(ref, (log) => log.seek(time.getTime()));
+  }
+
+  /** Calls back after each append. */
+  watch({ name }: LogRef, onChange: () => void): () => void {
+    const watchers = this.#watchers.get(name) ?? new Set();
+    this.#watchers.set(name, watchers);
+    watchers.add(onChange);
+    return () => {
+      watchers.delete(onChange);
+      if (watchers.size === 0 && this.#watchers.get(name) === watchers) this.#watchers.delete(name);
+    };
+  }
+
+  /** Removes what the policy does not keep. */
+  async trim(ref: LogRef): Promise<LogBounds> {
+    return await this.bounds(ref);
+  }
+
+  /** Drops all logs. */
+  async close(): Promise<void> {
+    this.#isClosed = true;
+    clearTimeout(this.#sweepTimer);
+    this.#logs.clear();
+    this.#watchers.clear();
+  }
+
+  /** Calls an action with a log, and updates the memory that it takes. */
+  #use<Result>(ref: LogRef, action: (log: MemoryLog) => Result): Result {
+    if (this.#isClosed) throw new Error(`Cannot use the topic "${ref.name}": its store is closed`);
+    let log = this.#logs.get(ref.name);
+    this.#bytes -= log?.size ?? 0;
+    if (!log) this.#logs.set(ref.name, log = new MemoryLog(ref.policy, this.#now));
+    const result = action(log);
+    this.#bytes += log.size;
+    if (this.#bytes > this.#maxBytes) this.#makeRoom(log);
+    return result;
+  }
+
+  /** Drops the other logs, and if that is not enough, the oldest messages of this one. */
+  #makeRoom(used: MemoryLog): void {
+    for (const [name, log] of this.#logs) {
+      if (this.#bytes <= this.#maxBytes) return;
+      if (log === used) continue;
+      this.#logs.delete(name);
+      this.#bytes -= log.size;
+    }
+    this.#bytes -= used.size;
+    used.trim(this.#maxBytes);
+    this.#bytes += used.size;
+  }
+
+  #scheduleSweep(): ReturnType<typeof setTimeout> {
+    const timer = setTimeout(() => this.#sweep(), SWEEP_INTERVAL);
+    // The timer must not keep a program alive.
+    Deno.unrefTimer(timer);
+    return timer;
+  }
+
+  /** Frees the memory of topics that nobody uses. A read removes what is too old by itself. */
+  #sweep(): void {
+    let hasMessages = false;
+    for (const log of this.#logs.values()) {
+      if (!log.hasAge) continue;
+      this.#bytes -= log.size;
+      log.trim();
+      this.#bytes += log.size;
+      hasMessages ||= !log.isEmpty;
+    }
+    this.#sweepTimer = hasMessages ? this.#scheduleSweep() : undefined;
+  }
+}
+
 /** The message of an id. */
-interface Remembered {
+interface RememberedId {
   readonly cursor: Cursor;
   readonly time: number;
 }
 
-/**
- * Messages in the order of their numbers, which begin at 1 and have no holes. Reading and appending first let go of what has become
- * too old.
- */
-export class MemoryLog {
-  /** Whether messages have to be removed when nothing else happens. */
+/** Messages in the order of their numbers, which begin at 1 and have no holes. */
+class MemoryLog {
+  /** Whether messages can become too old. */
   readonly hasAge: boolean;
   readonly #policy: LogPolicy;
   readonly #incarnation = crypto.randomUUID().slice(0, 8);
   readonly #now: () => number;
   #messages: (StoredMessage | undefined)[] = [];
-  /** How many at the beginning of the list have been removed. They are cut off in one go, since each cut moves the rest. */
+  /** How many at the beginning of the list were removed. A cut moves the rest, so cuts are rare. */
   #removed = 0;
   /** The number of the newest message that was removed. */
   #lowWatermark = 0;
   #dataBytes = 0;
   #idBytes = 0;
   #newestTime = 0;
-  readonly #ids = new Map<string, Remembered>();
+  readonly #ids = new Map<string, RememberedId>();
 
-  /** Makes an empty log. */
   constructor(policy: LogPolicy, now: () => number) {
     this.#policy = policy;
     this.hasAge = policy.age !== Infinity;
     this.#now = now;
   }
 
-  /** About how much memory it takes. */
+  /** About how many bytes of memory the log takes. */
   get size(): number {
     return LOG_OVERHEAD + this.#dataBytes + this.#idBytes + this.#count * ENTRY_OVERHEAD;
   }
 
-  /** Whether there are no messages. */
   get isEmpty(): boolean {
     return this.#count === 0;
   }
 
-  /** Where it begins and ends. */
   bounds(): LogBounds {
     this.trim();
-    const head = this.#lowWatermark + this.#count;
+    const highWatermark = this.#lowWatermark + this.#count;
     return {
       incarnation: this.#incarnation,
       lowWatermark: toCursor(this.#lowWatermark),
-      highWatermark: toCursor(head),
+      highWatermark: toCursor(highWatermark),
     };
   }
 
-  /** Appends messages, but for those whose id is remembered. */
   append(messages: readonly NewMessage[], { session, sequence, signal }: AppendOptions): AppendResult {
-    // The clock may be set back; the order of the times is that of the messages all the same.
+    // The clock may be set back, but the times of messages never go back.
     const time = this.#newestTime = Math.max(this.#newestTime, this.#now());
     this.#forgetIds(time);
     const outcomes = messages.map((message, index) => {
-      // Nobody can append a message without an id again who was told what became of it.
+      // Without a signal, the publisher learns the outcome, so it never appends a message without
+      // an id again.
       const id = message.id ?? (signal && toGeneratedId(session, sequence + index));
-      const known = id === undefined ? undefined : this.#ids.get(id);
-      if (known) return { cursor: known.cursor, duplicate: true };
+      const first = id === undefined ? undefined : this.#ids.get(id);
+      if (first) return { cursor: first.cursor, duplicate: true };
       const cursor = this.#add(message, time);
-      if (id !== undefined) this.#remember(id, { cursor, time });
+      if (id !== undefined) this.#rememberId(id, { cursor, time });
       return { cursor, duplicate: false };
     });
     this.trim();
     return { incarnation: this.#incarnation, outcomes };
   }
 
-  /** Reads what comes after a place. */
   read(after: Cursor, { maxMessages, maxBytes }: ReadLimits): LogPage {
     const bounds = this.bounds();
     const first = this.#removed + Math.max(0, toNumber(after) - this.#lowWatermark);
@@ -111,7 +250,6 @@ export class MemoryLog {
     return { ...bounds, messages };
   }
 
-  /** The place before the first message of a time. */
   seek(time: number): LogPosition {
     const { incarnation } = this.bounds();
     let low = this.#removed;
@@ -125,9 +263,10 @@ export class MemoryLog {
   }
 
   /**
-   * Removes what the policy does not keep, and what is beyond a size.
+   * Removes what the policy does not keep, and the oldest messages beyond a size.
    *
-   * @param maxSize The most memory it may take. The newest message is kept, whatever its size.
+   * @param maxSize The most memory that the log may take. The newest message is kept, whatever its
+   * size.
    */
   trim(maxSize = Infinity): void {
     const { age, count, bytes } = this.#policy;
@@ -156,13 +295,13 @@ export class MemoryLog {
     return cursor;
   }
 
-  #remember(id: string, remembered: Remembered): void {
+  #rememberId(id: string, remembered: RememberedId): void {
     this.#ids.set(id, remembered);
     this.#idBytes += id.length + ENTRY_OVERHEAD;
     if (this.#ids.size > MAX_IDS) this.#forgetIds(Infinity, 1);
   }
 
-  /** Forgets ids from before the window that ends at a time, the oldest first. */
+  /** Forgets ids that are older than the `dedupe` window at a time, the oldest first. */
   #forgetIds(time: number, most = Infinity): void {
     const oldest = time - this.#policy.dedupe;
     for (const [id, remembered] of this.#ids) {
@@ -177,155 +316,7 @@ function toCursor(number: number): Cursor {
   return number.toString(16).padStart(LOG_START.length, "0");
 }
 
-/** Of a cursor that nobody was given, it may be larger than any number of a message. */
+/** A cursor from a client may be larger than any number of a message. */
 function toNumber(cursor: Cursor): number {
   return Number.parseInt(cursor, 16);
-}
-
-/** Topics in the memory of the process. */
-
-const MIB = 1024 * 1024;
-
-/** How much memory all logs take together, unless told otherwise. */
-const MAX_BYTES = 256 * MIB;
-
-/** How often logs are searched for messages that have become too old: they are gone within 30 s. */
-const SWEEP_INTERVAL = 10_000;
-
-/** What stores in memory can do. */
-export const MEMORY_CAPABILITIES: StoreCapabilities = {
-  durability: "memory",
-  maxMessageBytes: MIB,
-  maxBatchMessages: 1000,
-  maxBatchIds: 1000,
-  maxBatchBytes: 8 * MIB,
-};
-
-/** How a store in memory is made. */
-export interface MemoryStoreOptions {
-  /**
-   * How many bytes all logs take together. Beyond that, whole logs are dropped, those first that were not appended to for longest.
-   *
-   * @default {268435456} 256 MiB
-   */
-  maxBytes?: number;
-  /** The time in milliseconds since 1970. */
-  now?: () => number;
-}
-
-/** Keeps logs for as long as the process lives, or until it is closed. */
-export class MemoryStore implements TopicStore {
-  /** What it can do. */
-  readonly capabilities: StoreCapabilities = MEMORY_CAPABILITIES;
-  readonly #maxBytes: number;
-  readonly #now: () => number;
-  /** By name, the one that was appended to last at the end. */
-  readonly #logs = new Map<string, MemoryLog>();
-  readonly #watchers = new Map<string, Set<() => void>>();
-  #bytes = 0;
-  #sweeping: ReturnType<typeof setTimeout> | undefined;
-  #isClosed = false;
-
-  /** Makes a store without logs. */
-  constructor({ maxBytes = MAX_BYTES, now = Date.now }: MemoryStoreOptions = {}) {
-    this.#maxBytes = maxBytes;
-    this.#now = now;
-  }
-
-  /** Where a log begins and ends. */
-  async bounds(ref: LogRef): Promise<LogBounds> {
-    return this.#use(ref, (log) => log.bounds());
-  }
-
-  /** Appends messages. It never fails half-way, and a signal comes too late for it. */
-  async append(ref: LogRef, messages: readonly NewMessage[], options: AppendOptions): Promise<AppendResult> {
-    const result = this.#use(ref, (log) => {
-      // Goes to the end of the logs.
-      this.#logs.delete(ref.name);
-      this.#logs.set(ref.name, log);
-      if (log.hasAge) this.#sweeping ??= this.#armSweep();
-      return log.append(messages, options);
-    });
-    for (const wake of this.#watchers.get(ref.name) ?? []) wake();
-    return result;
-  }
-
-  /** Reads what comes after a place. */
-  async read(ref: LogRef, after: Cursor, limits: ReadLimits): Promise<LogPage> {
-    return this.#use(ref, (log) => log.read(after, limits));
-  }
-
-  /** The place before the first message of a time. */
-  async seek(ref: LogRef, time: Date): Promise<LogPosition> {
-    return this.#use(ref, (log) => log.seek(time.getTime()));
-  }
-
-  /** Calls back after each append. */
-  watch({ name }: LogRef, wake: () => void): () => void {
-    const watchers = this.#watchers.get(name) ?? new Set();
-    this.#watchers.set(name, watchers);
-    watchers.add(wake);
-    return () => {
-      watchers.delete(wake);
-      if (watchers.size === 0 && this.#watchers.get(name) === watchers) this.#watchers.delete(name);
-    };
-  }
-
-  /** Removes what the policy does not keep. */
-  async trim(ref: LogRef): Promise<LogBounds> {
-    return await this.bounds(ref);
-  }
-
-  /** Forgets everything. */
-  async close(): Promise<void> {
-    this.#isClosed = true;
-    clearTimeout(this.#sweeping);
-    this.#logs.clear();
-    this.#watchers.clear();
-  }
-
-  /** Does something with a log, and keeps count of the memory that it takes. */
-  #use<Result>(ref: LogRef, action: (log: MemoryLog) => Result): Result {
-    if (this.#isClosed) throw new Error(`Cannot use the topic "${ref.name}": its store is closed`);
-    let log = this.#logs.get(ref.name);
-    this.#bytes -= log?.size ?? 0;
-    if (!log) this.#logs.set(ref.name, log = new MemoryLog(ref.policy, this.#now));
-    const result = action(log);
-    this.#bytes += log.size;
-    if (this.#bytes > this.#maxBytes) this.#makeRoom(log);
-    return result;
-  }
-
-  /** Drops the other logs, and if that is not enough the oldest messages of this one. */
-  #makeRoom(used: MemoryLog): void {
-    for (const [name, log] of this.#logs) {
-      if (this.#bytes <= this.#maxBytes) return;
-      if (log === used) continue;
-      this.#logs.delete(name);
-      this.#bytes -= log.size;
-    }
-    this.#bytes -= used.size;
-    used.trim(this.#maxBytes);
-    this.#bytes += used.size;
-  }
-
-  #armSweep(): ReturnType<typeof setTimeout> {
-    const timer = setTimeout(() => this.#sweep(), SWEEP_INTERVAL);
-    // It frees memory; it must not keep a program alive.
-    Deno.unrefTimer(timer);
-    return timer;
-  }
-
-  /** Whoever reads, reads nothing that is too old in any case. This is for topics that nobody uses. */
-  #sweep(): void {
-    let isNeeded = false;
-    for (const log of this.#logs.values()) {
-      if (!log.hasAge) continue;
-      this.#bytes -= log.size;
-      log.trim();
-      this.#bytes += log.size;
-      isNeeded ||= !log.isEmpty;
-    }
-    this.#sweeping = isNeeded ? this.#armSweep() : undefined;
-  }
 }

@@ -4,8 +4,8 @@ import type { Cursor, LogPosition, StoredMessage } from "./store.ts";
 /** A message as readers get it. It is frozen, since all readers share it. */
 export interface TopicMessage<Data = unknown> {
   /**
-   * The position of the message in its topic, to resume after. Of two messages of a topic, the later one has the
-   * greater text. Its format is no promise.
+   * The position of the message in its topic, to resume after. Of two messages of a topic, the
+   * later one has the greater text. Its format is no promise.
    */
   readonly id: string;
   /** The kind of message, if its publisher gave one. It is the event name of server-sent events. */
@@ -21,7 +21,8 @@ export interface TopicMessage<Data = unknown> {
  *
  * - `retention`: the messages after the id to resume from are no longer kept.
  * - `slow`: the reader fell so far behind that its next messages are no longer kept.
- * - `epoch`: the id is of another incarnation of the topic, for example of a process that has ended.
+ * - `epoch`: the id is of another incarnation of the topic, for example of a process that has
+ *   ended.
  * - `ahead`: the id is later than the end of the topic, because its store was set back.
  */
 export type GapReason = "retention" | "slow" | "epoch" | "ahead";
@@ -42,8 +43,8 @@ export interface TopicGap {
 /** What a reader of a topic gets: a message, or a gap where messages are missing. */
 export type TopicEntry<Data = unknown> = TopicMessage<Data> | TopicGap;
 
-// An id is the incarnation of the log and a cursor: `3f9a0c21-000000000000000000001f`. In one incarnation, ids sort as
-// their messages. Ids of different incarnations cannot be compared.
+// An id is the incarnation of the log and a cursor: `3f9a0c21-000000000000000000001f`. In one
+// incarnation, ids sort as their messages. Ids of different incarnations cannot be compared.
 const ID = /^[0-9a-f]{8}-[0-9a-f]{22}$/;
 const INCARNATION_LENGTH = 8;
 
@@ -83,7 +84,9 @@ function deepFreeze<Value>(value: Value): Value {
   return Object.freeze(value);
 }
 
-/** The size of a text in UTF-8. Encoding the text to measure it would make garbage of the same size. */
+/**
+ * The size of a text in UTF-8. Encoding the text to measure it would make garbage of the same size.
+ */
 export function countBytes(text: string): number {
   let bytes = text.length;
   for (let index = 0; index < text.length; index++) {
@@ -97,8 +100,9 @@ export function countBytes(text: string): number {
 }
 
 /**
- * How deeply lists and objects may be nested. Readers freeze a message by recursion, perhaps with little stack left: a
- * message that can be published and not be read would stop all readers of its topic.
+ * How deeply lists and objects may be nested. Readers freeze a message by recursion, perhaps with
+ * little stack left: a message that can be published and not be read would stop all readers of its
+ * topic.
  */
 const MAX_DEPTH = 1_000;
 
@@ -107,7 +111,8 @@ const MAX_DEPTH = 1_000;
  *
  * @param data The data.
  * @param topic The name of the topic, for errors.
- * @throws {TypeError} When JSON would drop or change a part of it: readers must get the value that was published.
+ * @throws {TypeError} When JSON would drop or change a part of it: readers must get the value that
+ * was published.
  */
 export function encodeData(data: unknown, topic: string): string {
   let json: string | undefined;

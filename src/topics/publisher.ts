@@ -1,4 +1,4 @@
-/** Publishes the messages of one topic: in the order of the calls, batched while they wait, one append at a time. */
+/** Publishes the messages of one topic in the order of the calls, one append at a time. */
 import { countBytes, toId } from "./message.ts";
 import { type LogRef, type NewMessage, type StoreCapabilities, toGeneratedId, type TopicStore } from "./store.ts";
 import { CannotOpenError, PublishOutcomeUnknown } from "./topic_errors.ts";
@@ -7,19 +7,20 @@ import { CannotOpenError, PublishOutcomeUnknown } from "./topic_errors.ts";
 export interface PublishResult {
   /** The id of the message, which readers resume after. */
   readonly id: string;
-  /** Whether a message with this publisher's id was published before. It is the only one, and `id` is its id. */
+  /** Whether the publisher's id was published before. Then `id` is that of the first message. */
   readonly duplicate: boolean;
 }
 
 /** The most bytes that wait for a store, so that a store that hangs does not fill the memory. */
 const MAX_QUEUED_BYTES = 64 * 1024 * 1024;
-/** What a queued message takes besides its texts, rounded up: its objects, its promise and its signal's listener. */
+/** What a queued message takes besides its texts, rounded up: objects, promise, listener. */
 const QUEUE_OVERHEAD = 512;
 /** How long a store is waited for, in milliseconds. Stores retry for as long. */
 export const STORE_TIMEOUT = 30_000;
 /**
- * How long a producer session may be idle, in milliseconds, by either clock of this machine: the wall clock may be set
- * back, and `performance.now()` may stop while the machine sleeps. A store may forget a session after twice as long.
+ * How long a producer session may be idle, in milliseconds, by either clock of this machine: the
+ * wall clock may be set back, and `performance.now()` may stop while the machine sleeps. A store
+ * may forget a session after twice as long.
  */
 const MAX_SESSION_IDLE = 60_000;
 
@@ -71,21 +72,22 @@ export class Publisher {
     await this.#draining;
   }
 
-  /** Stops waiting for the store. All publishes in progress reject; the store may go on with a batch that it has. */
+  /** Stops waiting for the store. All publishes in progress reject, but may still be stored. */
   abandon(cause: unknown): void {
     for (const pending of this.#queue) this.#drop(pending, cause);
     this.#stopWaiting(cause);
   }
 
   /**
-   * Stores a message. When an append fails, messages that have been queued for 30 seconds by then fail with it. Younger
-   * ones are tried.
+   * Stores a message. When an append fails, messages that have been queued for 30 seconds by then
+   * fail with it. Younger ones are tried.
    *
    * @param message The message.
-   * @param signal Abandons the publish. Its reason is thrown if the message was not sent to the store.
+   * @param signal Abandons the publish. Its reason is thrown if the message was not sent to the
+   * store.
    * @throws {RangeError} When the message is larger than the store takes.
-   * @throws {Error} When too much is queued already, or when the message was not sent because the store has not
-   * answered for 30 seconds: nothing is stored.
+   * @throws {Error} When too much is queued already, or when the message was not sent because the
+   * store has not answered for 30 seconds: nothing is stored.
    * @throws {CannotOpenError} When the store cannot be opened.
    * @throws {PublishOutcomeUnknown} When the message was sent, and then abandoned or not answered.
    */
@@ -149,7 +151,7 @@ export class Publisher {
     return result;
   }
 
-  /** Fails what has been queued for too long. Without this, each batch would wait for the timeout once more. */
+  /** Fails what has been queued for too long. Otherwise each batch would wait once more. */
   #failOverdue(cause: unknown): void {
     const latest = performance.now() - STORE_TIMEOUT;
     for (const pending of this.#queue) {
@@ -306,7 +308,7 @@ class ProducerSession {
     this.#steadyAdvancedAt = performance.now();
   }
 
-  /** After an unknown outcome: a publisher may ask by a sequence number, which must not be used again. */
+  /** After an unknown outcome, its sequence numbers must not be used again. */
   end(): void {
     this.#id = undefined;
     this.#sequence = 0;

@@ -1,11 +1,12 @@
 /**
- * What topics need of a store: one append-only log for each topic. Several processes may share a store. None of them
- * tells the others what it does, so a topic knows of its log only what it has read there.
+ * What topics need of a store: one append-only log for each topic. Several processes may share a
+ * store. None of them tells the others what it does, so a topic knows of its log only what it has
+ * read there.
  */
 
 /**
- * A position in a log: directly after one of its messages. It is 22 lower-case hexadecimal digits, so cursors sort as
- * texts.
+ * A position in a log: directly after one of its messages. It is 22 lower-case hexadecimal digits,
+ * so cursors sort as texts.
  */
 export type Cursor = string;
 
@@ -35,8 +36,9 @@ export interface LogPolicy {
 /** Where a log begins and ends. */
 export interface LogBounds {
   /**
-   * Identifies this incarnation of the log: 8 lower-case hexadecimal digits, chosen at random. A log that is lost and
-   * made anew, or set back by a backup, gets another one. Cursors of another incarnation have no meaning.
+   * Identifies this incarnation of the log: 8 lower-case hexadecimal digits, chosen at random. A
+   * log that is lost and made anew, or set back by a backup, gets another one. Cursors of another
+   * incarnation have no meaning.
    */
   readonly incarnation: string;
   /** The position of the newest message that was removed; {@linkcode LOG_START} when none was. */
@@ -56,8 +58,9 @@ export interface LogPosition {
 /** A message to append. */
 export interface NewMessage {
   /**
-   * The publisher's own id. Appending the same id again stores nothing. A message without one gets the id that
-   * {@linkcode toGeneratedId} makes of its session and sequence number, which cannot be in the log yet.
+   * The publisher's own id. Appending the same id again stores nothing. A message without one gets
+   * the id that {@linkcode toGeneratedId} makes of its session and sequence number, which cannot be
+   * in the log yet.
    */
   readonly id: string | undefined;
   /** The kind of message. */
@@ -77,19 +80,20 @@ export interface StoredMessage extends Pick<NewMessage, "type" | "data" | "bytes
 }
 
 /**
- * How a batch is appended. A producer session is a run of batches by one publisher whose outcomes are all known. The
- * publisher begins another session after an unknown outcome, and after a minute without a batch. So a store has to
- * remember only the last batch of each session.
+ * How a batch is appended. A producer session is a run of batches by one publisher whose outcomes
+ * are all known. The publisher begins another session after an unknown outcome, and after a minute
+ * without a batch. So a store has to remember only the last batch of each session.
  */
 export interface AppendOptions {
   /**
-   * The producer session. It gives ids to the messages that have none. The store must remember these ids like others
-   * if the publisher may not learn the outcome: if there is a `signal`, or if the append can fail after it has stored.
+   * The producer session. It gives ids to the messages that have none. The store must remember
+   * these ids like others if the publisher may not learn the outcome: if there is a `signal`, or if
+   * the append can fail after it has stored.
    */
   readonly session: string;
-  /** The sequence number of the batch's first message in the session, from 0. The others count up from there. */
+  /** The sequence number of the batch's first message in the session, from 0. */
   readonly sequence: number;
-  /** Abandons the append: the promise rejects at once. After any rejection the messages may be stored or not. */
+  /** Abandons the append: it rejects at once. Rejected messages may be stored or not. */
   readonly signal?: AbortSignal | undefined;
 }
 
@@ -105,7 +109,7 @@ export interface AppendResult {
 export interface AppendOutcome {
   /** Its position; for a duplicate, that of the first message with its id. */
   readonly cursor: Cursor;
-  /** Whether the log, or the batch before this message, had its id already. Then it was not stored again. */
+  /** Whether its id was in the log, or earlier in the batch. Then it was not stored again. */
   readonly duplicate: boolean;
 }
 
@@ -116,7 +120,8 @@ export interface ReadLimits {
   /** The most bytes of data. */
   readonly maxBytes: number;
   /**
-   * Whether this read serves all subscribers at the end of the log. It should not queue behind reads of older messages.
+   * Whether this read serves all subscribers at the end of the log. It should not queue behind
+   * reads of older messages.
    *
    * @default {false}
    */
@@ -144,19 +149,19 @@ export interface StoreCapabilities {
 }
 
 /**
- * Keeps the logs of topics. A log exists from its first use. `tests/contract/topic_store.ts` tests what every store
- * must do.
+ * Keeps the logs of topics. A log exists from its first use. `tests/contract/topic_store.ts` tests
+ * what every store must do.
  *
- * A store retries by itself after temporary failures such as a lost connection. A method that rejects has stopped
- * trying.
+ * A store retries by itself after temporary failures such as a lost connection. A method that
+ * rejects has stopped trying.
  */
 export interface TopicStore {
   /** What the store can do. */
   readonly capabilities: StoreCapabilities;
 
   /**
-   * Checks at the start of an application with durable topics that the store can work as it is configured. A store that
-   * is unreachable for a while passes.
+   * Checks at the start of an application with durable topics that the store can work as it is
+   * configured. A store that is unreachable for a while passes.
    *
    * @throws {Error} When it cannot work. The application does not start, and the message says why.
    */
@@ -166,8 +171,9 @@ export interface TopicStore {
   bounds(log: LogRef): Promise<LogBounds>;
 
   /**
-   * Appends messages in their order, in one part or several: after a rejection, the first of them may be stored and the
-   * others not. Readers see them after all earlier appends. Each process makes one append to a log at a time.
+   * Appends messages in their order, in one part or several: after a rejection, the first of them
+   * may be stored and the others not. Readers see them after all earlier appends. Each process
+   * makes one append to a log at a time.
    *
    * @param log The log.
    * @param messages The messages, within the capabilities.
@@ -176,8 +182,8 @@ export interface TopicStore {
   append(log: LogRef, messages: readonly NewMessage[], options: AppendOptions): Promise<AppendResult>;
 
   /**
-   * Reads what follows a position; if messages there were removed, from the oldest that is kept. It sees every append
-   * that had resolved before, in whichever process.
+   * Reads what follows a position; if messages there were removed, from the oldest that is kept. It
+   * sees every append that had resolved before, in whichever process.
    *
    * @param log The log.
    * @param after The position. Beyond the high watermark there is nothing to read.
@@ -185,12 +191,12 @@ export interface TopicStore {
    */
   read(log: LogRef, after: Cursor, limits: ReadLimits): Promise<LogPage>;
 
-  /** The position before the first message stored at `time` or later; the high watermark when there is none. */
+  /** The position before the first message of `time` or later; else the high watermark. */
   seek(log: LogRef, time: Date): Promise<LogPosition>;
 
   /**
-   * Calls back when the log may have grown, whichever process appended. The call is a hint: it may come late or without
-   * a reason, but one follows each append within about a second.
+   * Calls back when the log may have grown, whichever process appended. The call is a hint: it may
+   * come late or without a reason, but one follows each append within about a second.
    *
    * @returns Ends the calls.
    */
@@ -200,12 +206,12 @@ export interface TopicStore {
   trim(log: LogRef): Promise<LogBounds>;
 
   /**
-   * The time in milliseconds since 1970 on the clock that dates the messages. Without this method it is the clock of
-   * this machine.
+   * The time in milliseconds since 1970 on the clock that dates the messages. Without this method
+   * it is the clock of this machine.
    */
   now?(): number;
 
-  /** All logs that were ever appended to, for operators. A store without this method cannot be listed. */
+  /** All logs that were ever appended to, for operators. Without it, topics cannot be listed. */
   list?(): Promise<readonly LogRef[]>;
 
   /** Ends everything in progress. No method may be called afterwards. */

@@ -4,11 +4,11 @@ import type { Batch, SubscriptionReader } from "./subscription_reader.ts";
 
 /** Where a subscription begins, and what ends it. */
 export interface SubscribeOptions {
-  /** The id of the message to go on after. The messages after it that are kept come first. It takes precedence over `from`. */
+  /** The id of the message to go on after. It takes precedence over `from`. */
   after?: string;
   /**
-   * Where to begin: with the messages to come, the oldest that is kept, or the first of a time by the clock of the
-   * store.
+   * Where to begin: with the messages to come, the oldest that is kept, or the first of a time by
+   * the clock of the store.
    *
    * @default {"now"}
    */
@@ -27,11 +27,12 @@ interface PartialBatch<Data> {
 let getReader: (subscription: Subscription) => SubscriptionReader<unknown>;
 
 /**
- * A subscription to a topic, live from the moment when it was made. It is an async iterable of messages, and of gaps
- * where messages are missing.
+ * A subscription to a topic, live from the moment when it was made. It is an async iterable of
+ * messages, and of gaps where messages are missing.
  *
- * Nothing is read before the subscription asks for it: one that does not ask costs only the memory of its position. When
- * it asks again, it gets what has come in the meantime, or a gap if some of that is no longer kept.
+ * Nothing is read before the subscription asks for it: one that does not ask costs only the memory
+ * of its position. When it asks again, it gets what has come in the meantime, or a gap if some of
+ * that is no longer kept.
  *
  * @example Reading with a loop
  * ```ts
@@ -87,8 +88,9 @@ export class Subscription<Data = unknown> implements AsyncIterableIterator<Topic
   }
 
   /**
-   * The id to resume from: that of the last message that was read, and before the first one, the position where reading
-   * begins, as soon as it is known. Undefined if the subscription was closed before that.
+   * The id to resume from: that of the last message that was read, and before the first one, the
+   * position where reading begins, as soon as it is known. Undefined if the subscription was closed
+   * before that.
    *
    * @throws {Error} When the store could not be read.
    */
@@ -99,12 +101,13 @@ export class Subscription<Data = unknown> implements AsyncIterableIterator<Topic
   }
 
   /**
-   * All entries that wait for this subscription, up to a bound, oldest first, as soon as there is one. Subscriptions at
-   * the same position get the same list. A gap comes alone.
+   * All entries that wait for this subscription, up to a bound, oldest first, as soon as there is
+   * one. Subscriptions at the same position get the same list. A gap comes alone.
    *
    * @returns Undefined when the subscription is closed.
    * @throws {TypeError} When another read is waiting.
-   * @throws {Error} When the store cannot be opened, or has not answered for 30 seconds: the subscription has ended.
+   * @throws {Error} When the store cannot be opened, or has not answered for 30 seconds: the
+   * subscription has ended.
    */
   nextBatch(): Promise<readonly TopicEntry<Data>[] | undefined> {
     const rest = this.#reader.isReading ? undefined : this.#takeRest();
@@ -114,7 +117,8 @@ export class Subscription<Data = unknown> implements AsyncIterableIterator<Topic
   /**
    * The next message or gap, as soon as there is one.
    *
-   * @throws {Error} When the store cannot be opened, or has not answered for 30 seconds: the subscription has ended.
+   * @throws {Error} When the store cannot be opened, or has not answered for 30 seconds: the
+   * subscription has ended.
    */
   next(): Promise<IteratorResult<TopicEntry<Data>, void>> {
     this.#entries ??= this.#iterate();
@@ -145,7 +149,8 @@ export class Subscription<Data = unknown> implements AsyncIterableIterator<Topic
 
   async *#iterate(): AsyncGenerator<TopicEntry<Data>, void, void> {
     for (let partial = await this.#readPartial(); partial; partial = await this.#readPartial()) {
-      // The position is behind this entry already. So it is given even if the subscription was closed meanwhile.
+      // The position is behind this entry already. So it is given even if the subscription was
+      // closed meanwhile.
       yield partial.batch[0]!;
       // A call of nextBatch() in between takes the rest of this batch.
       while (this.#partial === partial && partial.count < partial.batch.length) {
@@ -155,7 +160,10 @@ export class Subscription<Data = unknown> implements AsyncIterableIterator<Topic
     }
   }
 
-  /** Reads a batch for `next()`. It is noted when it arrives: others may ask for its rest before the promise resolves. */
+  /**
+   * Reads a batch for `next()`. It is noted when it arrives: others may ask for its rest before the
+   * promise resolves.
+   */
   #readPartial(): Promise<PartialBatch<Data> | undefined> {
     return this.#read((batch) => this.#partial = batch && { batch, count: 1 });
   }
@@ -174,7 +182,7 @@ export class Subscription<Data = unknown> implements AsyncIterableIterator<Topic
   }
 }
 
-/** The reader of a subscription that nothing else reads, for a receiver that takes batches without promises. */
+/** The reader of a subscription, for a receiver that takes batches without promises. */
 export function readerOf(subscription: Subscription): SubscriptionReader<unknown> {
   return getReader(subscription);
 }

@@ -1,4 +1,4 @@
-/** One position in a topic, from which a subscription reads on: from recent messages, or from the log if it is behind. */
+/** One position in a topic, from which a subscription reads on. */
 import type { Broadcaster, LiveReader, LogFollower } from "./log_follower.ts";
 import { type GapReason, isSameIncarnation, type TopicEntry, type TopicMessage } from "./message.ts";
 import type { TopicBounds } from "./topic_log.ts";
@@ -19,14 +19,15 @@ export interface ReaderOptions {
 /** Receives the batches that it requests. */
 export interface BatchReceiver<Data> {
   /**
-   * Receives the next batch; undefined when the reader is closed. It must not request another one during this call.
+   * Receives the next batch; undefined when the reader is closed. It must not request another one
+   * during this call.
    *
    * @returns True to request the next batch, too.
    */
   receive(batch: Batch<Data> | undefined): boolean;
   /** The log cannot be read any more. */
   fail(error: unknown): void;
-  /** At the end of the topic, this gets the batches in place of `receive`, for many receivers at once. */
+  /** At the end of the topic, this gets the batches of many receivers in place of `receive`. */
   readonly broadcaster?: Broadcaster | undefined;
   /** Identifies this receiver to the broadcaster. */
   readonly subscriber?: unknown;
@@ -92,7 +93,7 @@ export class SubscriptionReader<Data> implements LiveReader {
     return typeof this.#position === "string" ? this.#position : undefined;
   }
 
-  /** The time of the last broadcast, in milliseconds of `performance.now()`; undefined unless it waits for one. */
+  /** The time of the last broadcast by `performance.now()`; undefined unless it waits for one. */
   get lastBroadcastAt(): number | undefined {
     return this.#isAtEnd ? this.#follower.lastBroadcastAt : undefined;
   }
@@ -105,8 +106,8 @@ export class SubscriptionReader<Data> implements LiveReader {
   }
 
   /**
-   * The position after the last batch, as soon as it is known. Undefined if the reader was closed before that; it
-   * rejects if the log could not be read.
+   * The position after the last batch, as soon as it is known. Undefined if the reader was closed
+   * before that; it rejects if the log could not be read.
    */
   async position(): Promise<string | undefined> {
     if (this.#isAtEnd) return this.#follower.end;
@@ -125,7 +126,8 @@ export class SubscriptionReader<Data> implements LiveReader {
   /**
    * Reads the next batch as soon as there is one. Only one read or request may wait at a time.
    *
-   * @param toResult Called at the moment when the batch arrives; with undefined when the reader is closed.
+   * @param toResult Called at the moment when the batch arrives; with undefined when the reader is
+   * closed.
    */
   read<Result>(toResult: (batch: Batch<Data> | undefined) => Result): Promise<Result> {
     return new Promise((resolve, fail) => {
@@ -137,7 +139,7 @@ export class SubscriptionReader<Data> implements LiveReader {
     });
   }
 
-  /** Reads like `read`, without a promise: with many readers, the cost of one for each batch can be measured. */
+  /** Reads like `read`, without a promise. With many readers, promises cost measurable time. */
   request(receiver: BatchReceiver<Data>): void {
     this.#hasBegun = true;
     if (this.#outcome) return settle(receiver, this.#outcome);
@@ -224,7 +226,8 @@ export class SubscriptionReader<Data> implements LiveReader {
     try {
       const position = await this.position();
       await this.#follower.opened;
-      // Now that both are known, recent messages may have the batch: the same list that all others get.
+      // Now that both are known, recent messages may have the batch: the same list that all others
+      // get.
       if (position !== undefined && !this.#recent()) this.#fetched = await this.#readLog(position);
     } catch (error) {
       this.fail(error);
@@ -232,7 +235,9 @@ export class SubscriptionReader<Data> implements LiveReader {
     this.#answer();
   }
 
-  /** Reads what follows a position from the log: the next batch, or a gap and the batch after it. */
+  /**
+   * Reads what follows a position from the log: the next batch, or a gap and the batch after it.
+   */
   async #readLog(position: string): Promise<PositionedBatch<Data>[]> {
     const slice = await this.#follower.read(position);
     const reason = gapReasonOf(position, slice, this.#gapReason);
@@ -247,7 +252,8 @@ export class SubscriptionReader<Data> implements LiveReader {
       from: position,
       oldest: messages[0]?.id ?? null,
     };
-    // The messages are kept with the gap. A reader that is slower than retention still gets some messages so.
+    // The messages are kept with the gap. A reader that is slower than retention still gets some
+    // messages so.
     return [
       { batch: [{ gap }], position: isBefore ? slice.lowWatermark : lowWatermark },
       ...messages.length > 0 ? [toPositioned(messages)] : [],
@@ -263,7 +269,9 @@ function toPositioned<Data>(batch: readonly TopicMessage<Data>[]): PositionedBat
   return { batch, position: batch.at(-1)!.id };
 }
 
-/** Why messages are missing between a position and what was read after it; undefined if none are. */
+/**
+ * Why messages are missing between a position and what was read after it; undefined if none are.
+ */
 function gapReasonOf(
   position: string,
   { lowWatermark, highWatermark }: TopicBounds,

@@ -11,18 +11,19 @@ import type { TopicRuntime } from "./topic_runtime.ts";
 /** How a message is published. */
 export interface PublishOptions {
   /**
-   * The publisher's own id for the message, 1 to 256 characters. Publishing the same id again, here or by another
-   * process, stores no second message. Use what names the event, such as the id of an order.
+   * The publisher's own id for the message, 1 to 256 characters. Publishing the same id again, here
+   * or by another process, stores no second message. Use what names the event, such as the id of an
+   * order.
    */
   id?: string;
   /**
-   * The kind of message, one line of 1 to 256 characters. It is the event name of server-sent events. Avoid `open` and
-   * `error`: an `EventSource` has its own events of these names.
+   * The kind of message, one line of 1 to 256 characters. It is the event name of server-sent
+   * events. Avoid `open` and `error`: an `EventSource` has its own events of these names.
    */
   type?: string;
   /**
-   * Gives up waiting for the store, such as `AbortSignal.timeout(2_000)`. Without a signal, a store that is away is
-   * waited for for about 30 seconds, and never for much more than 60.
+   * Gives up waiting for the store, such as `AbortSignal.timeout(2_000)`. Without a signal, a store
+   * that is away is waited for for about 30 seconds, and never for much more than 60.
    */
   signal?: AbortSignal;
 }
@@ -35,10 +36,11 @@ const MAX_TEXT_LENGTH = 256;
 const RESERVED_TYPES = "webfw.";
 
 /**
- * A topic: all who subscribe get what is published to it, in one order. Subscribers that come back get what they missed
- * as far as it is kept, and a gap where it is not.
+ * A topic: all who subscribe get what is published to it, in one order. Subscribers that come back
+ * get what they missed as far as it is kept, and a gap where it is not.
  *
- * Get one by `app.topic(name)`. A topic lives in the memory of the process unless it is declared durable.
+ * Get one by `app.topic(name)`. A topic lives in the memory of the process unless it is declared
+ * durable.
  *
  * `Data` is what messages hold, `Input` what is published: the input of the topic's schema.
  *
@@ -78,22 +80,25 @@ export class Topic<Data = unknown, Input = Data> {
   }
 
   /**
-   * Publishes a message. When the promise resolves, the message is stored: a subscription from an earlier position gets
-   * it. Messages are in the order of the calls; with an async schema, in the order in which their validation ends.
+   * Publishes a message. When the promise resolves, the message is stored: a subscription from an
+   * earlier position gets it. Messages are in the order of the calls; with an async schema, in the
+   * order in which their validation ends.
    *
    * @param data What the message holds: JSON that fits the schema.
    * @param options Its id and type, and how long to wait.
-   * @returns The id of the message. For an id that was published before, it is that of the first message.
-   * @throws {TypeError} When the data does not fit the schema, with its `issues`; when JSON cannot carry it; when the id
-   * or type cannot be used, or an option is unknown.
+   * @returns The id of the message. For an id that was published before, it is that of the first
+   * message.
+   * @throws {TypeError} When the data does not fit the schema, with its `issues`; when JSON cannot
+   * carry it; when the id or type cannot be used, or an option is unknown.
    * @throws {RangeError} When the message is too large.
-   * @throws {PublishOutcomeUnknown} When the message was sent to the store, and the store failed, or the signal was
-   * aborted or the application stopped before the store had answered: it may be stored.
-   * @throws {DOMException} Or any other reason of the signal, when it was aborted before the message was sent: nothing is
+   * @throws {PublishOutcomeUnknown} When the message was sent to the store, and the store failed,
+   * or the signal was aborted or the application stopped before the store had answered: it may be
    * stored.
-   * @throws {Error} When nothing is stored: the store cannot be opened as it is configured; too much waits for it
-   * already; or the message was not sent, because it had waited for 30 seconds when an earlier one failed, or because
-   * the application stopped.
+   * @throws {DOMException} Or any other reason of the signal, when it was aborted before the
+   * message was sent: nothing is stored.
+   * @throws {Error} When nothing is stored: the store cannot be opened as it is configured; too
+   * much waits for it already; or the message was not sent, because it had waited for 30 seconds
+   * when an earlier one failed, or because the application stopped.
    */
   async publish(data: Input, options: PublishOptions = {}): Promise<PublishResult> {
     checkOptions(options, PUBLISH_OPTIONS, `publish to the topic "${this.name}"`);
@@ -110,8 +115,8 @@ export class Topic<Data = unknown, Input = Data> {
   /**
    * Subscribes. The subscription is live from this call: it gets what is published afterwards.
    *
-   * @param options Where to begin, and what ends it. With a `from` in the future, it begins at the end, with what is
-   * published next.
+   * @param options Where to begin, and what ends it. With a `from` in the future, it begins at the
+   * end, with what is published next.
    * @throws {SyntaxError} When the id to begin after is none.
    * @throws {TypeError} When `from` is none of its values, or an option is unknown.
    *
@@ -134,8 +139,8 @@ export class Topic<Data = unknown, Input = Data> {
   }
 
   /**
-   * The id of the newest message, for a page that is made now and subscribes later: `subscribe({ after: id })` goes on
-   * where the page ends. On an empty topic it is the id to resume from.
+   * The id of the newest message, for a page that is made now and subscribes later: `subscribe({
+   * after: id })` goes on where the page ends. On an empty topic it is the id to resume from.
    *
    * @throws {Error} When the store cannot be opened, or has not answered for 30 seconds.
    */

@@ -2,9 +2,10 @@
 import type { Issue } from "../errors.ts";
 
 /**
- * A message was sent to the store, and its outcome is unknown: the store failed or did not answer in time, or the
- * publisher gave up. The message may be stored now, or a little later, or never. Publishing it again with the error's
- * `id` is safe: within the `dedupe` window of the topic it is stored once.
+ * A message was sent to the store, and its outcome is unknown: the store failed or did not answer
+ * in time, or the publisher gave up. The message may be stored now, or a little later, or never.
+ * Publishing it again with the error's `id` is safe: within the `dedupe` window of the topic it is
+ * stored once.
  *
  * @example Publishing again
  * ```ts
@@ -85,15 +86,16 @@ export class InvalidMessageError extends TypeError {
 }
 
 /**
- * The store can never be opened as it is configured: trying again changes nothing. Nothing was sent to it, so an append
- * that fails with this error has stored nothing.
+ * The store can never be opened as it is configured: trying again changes nothing. Nothing was sent
+ * to it, so an append that fails with this error has stored nothing.
  */
 export class CannotOpenError extends Error {
   /** The name of the class, for logs. */
   override readonly name = "CannotOpenError";
 
   /**
-   * Makes an error without a stack trace: the cause is the configuration, and no line of the program.
+   * Makes an error without a stack trace: the cause is the configuration, and no line of the
+   * program.
    *
    * @param message Why it cannot be opened, and what to do.
    */

@@ -44,14 +44,14 @@ export class TopicLog<Data> {
     return toBounds(await this.#store().bounds(this.#log));
   }
 
-  /** Reads what follows an id, for all readers at the end. It sees all that was appended before the call. */
+  /** Reads what follows an id, for all readers at the end. It sees all earlier appends. */
   readLive(after: string): Promise<LogSlice<Data>> {
     return this.#read(after, { ...READ_LIMITS, isLive: true });
   }
 
   /**
-   * Reads what follows an id. Concurrent reads after the same id are one, and get the same list: it may lack what was
-   * appended after the first of them began.
+   * Reads what follows an id. Concurrent reads after the same id are one, and get the same list: it
+   * may lack what was appended after the first of them began.
    */
   readShared(after: string): Promise<LogSlice<Data>> {
     let read = this.#shared.get(after);

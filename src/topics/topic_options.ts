@@ -1,17 +1,17 @@
-/** What a topic is declared with, checked and filled in. */
+/** The options of a topic: checks and defaults. */
 import { type Duration, toMilliseconds } from "../duration.ts";
 import { checkOptions, type OptionNames, quote, readOptions } from "../options.ts";
 import { isSchema, type Schema, schemaFault } from "../schema/schema.ts";
 import type { LogPolicy } from "./store.ts";
 
-/** How long messages are kept. Each bound holds by itself; those beyond one of them are gone within 30 seconds. */
+/** How long messages are kept. Each bound holds by itself, and is applied within 30 seconds. */
 export interface Retention {
-  /** How old they become. */
+  /** The greatest age of a message. */
   age?: Duration;
-  /** How many there are. */
+  /** The most messages. */
   count?: number;
   /**
-   * How many bytes of JSON there are. The newest message is kept, whatever its size.
+   * The most bytes of JSON. The newest message is kept, whatever its size.
    *
    * @default {67108864} 64 MiB
    */
@@ -20,45 +20,46 @@ export interface Retention {
 
 /** The options of a topic. */
 export interface TopicOptions<Data = unknown, Input = Data> {
-  /** What messages hold: publishing anything else is a `TypeError`. Readers get the schema's output. */
+  /** The schema of messages. Other data is a `TypeError`. Readers get the output of the schema. */
   schema?: Schema<Input, Data>;
   /**
-   * Whether messages are kept in a store beside the process, which other processes may share. What was published is there after a
-   * crash; without it, a topic lives and ends with the process.
+   * Whether messages are kept in a store outside the process, which other processes may share. They
+   * survive a crash. Other topics end with the process.
    *
    * @default {false}
    */
   durable?: boolean;
   /**
-   * How long messages are kept, for readers who come back or are slow. Unless given, the last 1,000; of a durable topic, those of
-   * the last 7 days.
+   * How long messages are kept, for readers that come back or are slow. The default is the last
+   * 1,000 messages, and for a durable topic those of the last 7 days.
    */
   retention?: Retention;
   /**
-   * How long the id of a message is remembered, so that publishing it again is no second message; of a durable topic ten years at
-   * most. A topic in memory remembers the last 100,000 ids.
+   * How long the id of a message is remembered, so that publishing it again stores no second
+   * message. For a durable topic it is ten years at most. A topic in memory remembers the last
+   * 100,000 ids.
    *
    * @default {"2m"}
    */
   dedupe?: Duration;
   /**
-   * How many of the newest messages are held ready for all subscribers together. One that is further behind reads from the
-   * history.
+   * How many of the newest messages each process keeps in memory for all its subscribers together.
+   * A subscriber that is further behind reads from the store.
    *
    * @default {256}
    */
   buffer?: number;
 }
 
-/** The options of a topic, filled in. */
+/** The options of a topic, with defaults. */
 export interface ResolvedTopicOptions {
-  /** What messages hold. */
+  /** The schema of messages. */
   readonly schema: Schema | undefined;
-  /** Whether the store is one beside the process. */
+  /** Whether the topic is durable. */
   readonly isDurable: boolean;
   /** What the store keeps. */
   readonly policy: LogPolicy;
-  /** How many messages are held ready for subscribers. */
+  /** How many messages are kept in memory for subscribers. */
   readonly buffer: number;
 }
 
@@ -74,10 +75,10 @@ const MAX_BUFFER = 100_000;
 const MAX_DURABLE_DEDUPE = 10 * 365 * 24 * 60 * 60 * 1000;
 
 /**
- * Checks options and fills in what is missing.
+ * Checks options and sets defaults.
  *
  * @throws {TypeError} When an option is unknown, or the schema is none.
- * @throws {RangeError} When a bound cannot be kept.
+ * @throws {RangeError} When a bound is out of its range.
  */
 export function resolveTopicOptions(options: TopicOptions, name: string): ResolvedTopicOptions {
   const owner = `the topic "${name}"`;
@@ -105,7 +106,8 @@ export function resolveTopicOptions(options: TopicOptions, name: string): Resolv
 }
 
 /**
- * Holds options that are given again against those that are there. What is not given is taken as it is.
+ * Checks that options that are given again agree with the first ones. Options that are not given
+ * agree.
  *
  * @throws {TypeError} When one of them differs.
  */

@@ -1,4 +1,4 @@
-/** What a topic needs in this process: its publisher, and its log with the follower while somebody subscribes. */
+/** What a topic needs in this process: its publisher, its log, and a follower of the log. */
 import { checkOptions, type OptionNames } from "../options.ts";
 import { LogFollower } from "./log_follower.ts";
 import { isSameIncarnation } from "./message.ts";
@@ -11,7 +11,7 @@ import type { ResolvedTopicOptions } from "./topic_options.ts";
 
 /** What the topics of an application share. */
 export interface RuntimeContext {
-  /** Gives the store of durable topics, or that of the others; after a stop of the application, another one. */
+  /** Gives the store. After a stop of the application it is another one. */
   readonly store: (isDurable: boolean) => TopicStore;
   /** Whether the application is ending its streams. */
   readonly isEnding: () => boolean;
@@ -35,8 +35,8 @@ export class TopicRuntime<Data> {
   readonly #log: TopicLog<Data>;
   #follower: LogFollower<Data> | undefined;
   /**
-   * Settles when the start positions of all subscriptions so far are known. Publishing waits for it, so that no
-   * subscription misses a message that is published after it was made.
+   * Settles when the start positions of all subscriptions so far are known. Publishing waits for
+   * it, so that no subscription misses a message that is published after it was made.
    */
   #resolvingStarts: Promise<void> | undefined;
 
@@ -96,7 +96,8 @@ export class TopicRuntime<Data> {
     if (from === "earliest") return this.#log.seek(new Date(0));
     const end = this.#endOf(follower);
     if (from === "now") return end;
-    // By the clock of the store, the time may still be to come. What is published next must be read nevertheless.
+    // By the clock of the store, the time may still be to come. What is published next must be read
+    // nevertheless.
     return Promise.all([this.#log.seek(from), end]).then(([position, end]) => {
       return isSameIncarnation(position, end) && end < position ? end : position;
     });

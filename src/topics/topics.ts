@@ -25,8 +25,9 @@ interface Entry {
 /** How the topics of an application are made. */
 export interface TopicsOptions {
   /**
-   * Makes the store of durable topics, or that of the others. It is called on first use, and again after a close. If the
-   * store cannot be reached, the methods of the store throw, and not this call.
+   * Makes the store of durable topics, or that of the others. It is called on first use, and again
+   * after a close. If the store cannot be reached, the methods of the store throw, and not this
+   * call.
    */
   readonly openStore: (isDurable: boolean) => TopicStore;
   /** The time in milliseconds since 1970. */
@@ -36,8 +37,9 @@ export interface TopicsOptions {
 }
 
 /**
- * Finds topics by name. A topic has no state outside its store but its options, so one that nobody uses can be dropped
- * and made again. Topics that are made while the application serves are transient: their names may come from requests.
+ * Finds topics by name. A topic has no state outside its store but its options, so one that nobody
+ * uses can be dropped and made again. Topics that are made while the application serves are
+ * transient: their names may come from requests.
  */
 export class Topics {
   readonly #openStore: (isDurable: boolean) => TopicStore;
@@ -75,13 +77,15 @@ export class Topics {
    *
    * @param name The name, 1 to 256 characters.
    * @param options The options. If they are given again, they must agree.
-   * @throws {TypeError} When the name or an option cannot be used, or an option differs from before.
+   * @throws {TypeError} When the name or an option cannot be used, or an option differs from
+   * before.
    * @throws {RangeError} When a bound is out of its range.
    */
   topic<Data = unknown, Input = Data>(name: string, options?: TopicOptions<Data, Input>): Topic<Data, Input> {
     const entry = this.#find(name);
     if (entry && options !== undefined) checkAgreement(entry.runtime.options, options, name);
-    // The types are those of the declaration. If the options are given again, the check above compares them.
+    // The types are those of the declaration. If the options are given again, the check above
+    // compares them.
     return (entry ?? this.#add(name, options)).topic as Topic<Data, Input>;
   }
 
@@ -148,8 +152,8 @@ export class Topics {
   }
 
   /**
-   * Abandons all publishes in progress. Later ones, such as those of lifespans that end, have about a second until the
-   * topics are closed: a store that is away must not hold up a stop.
+   * Abandons all publishes in progress. Later ones, such as those of lifespans that end, have about
+   * a second until the topics are closed: a store that is away must not hold up a stop.
    */
   abandonPublishing(): void {
     this.#abandonTimer ??= setInterval(() => this.#abandonAll(), LAST_PUBLISH_TIMEOUT);
@@ -158,8 +162,8 @@ export class Topics {
   }
 
   /**
-   * Waits up to 30 seconds for publishes in progress, and closes the stores. Topics can be used again afterwards; those
-   * in memory are empty.
+   * Waits up to 30 seconds for publishes in progress, and closes the stores. Topics can be used
+   * again afterwards; those in memory are empty.
    */
   async close(): Promise<void> {
     this.endSubscriptions();
@@ -178,7 +182,8 @@ export class Topics {
     const publishers = this.#publishers().filter(({ isIdle }) => !isIdle);
     if (publishers.length === 0) return;
     const timer = setTimeout(() => this.abandonPublishing(), STORE_TIMEOUT);
-    // A program that publishes an abandoned message again and again would keep a publisher from draining.
+    // A program that publishes an abandoned message again and again would keep a publisher from
+    // draining.
     await Promise.race([this.#abandoned.promise, Promise.all(publishers.map((publisher) => publisher.drained()))]);
     clearTimeout(timer);
   }
@@ -221,7 +226,7 @@ export class Topics {
     return entry;
   }
 
-  /** Drops the least recently used topics. It looks at a few at a time, so that many in use cost nothing each time. */
+  /** Drops the least recently used topics. It looks at few of them at a time. */
   #dropIdle(): void {
     for (let looks = 8; looks > 0 && this.#transient.size > this.#maxIdle; looks--) {
       const [oldest] = this.#transient;

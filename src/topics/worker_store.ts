@@ -1,4 +1,5 @@
-import { MEMORY_CAPABILITIES, MemoryStore } from "./memory_store.ts";
+/** Topics in memory for several workers of a process: one keeps the store, the others call it. */
+import { MEMORY_CAPABILITIES, MemoryStore, type MemoryStoreOptions } from "./memory_store.ts";
 import type {
   AppendOptions,
   AppendResult,
@@ -13,160 +14,7 @@ import type {
   TopicStore,
 } from "./store.ts";
 
-/** One store for several workers of a process: one of them keeps it, the others ask it over ports. */
-
-/** What a worker asks of the store. */
-export type StoreRequest =
-  | { readonly ask: "bounds" | "trim"; readonly call: number; readonly log: LogRef }
-  | {
-    readonly ask: "append";
-    readonly call: number;
-    readonly log: LogRef;
-    readonly messages: readonly NewMessage[];
-    readonly session: string;
-    readonly sequence: number;
-    /** Whether the worker may give up before it has the answer. */
-    readonly canGiveUp: boolean;
-  }
-  | {
-    readonly ask: "read";
-    readonly call: number;
-    readonly log: LogRef;
-    readonly after: Cursor;
-    readonly limits: ReadLimits;
-  }
-  | { readonly ask: "seek"; readonly call: number; readonly log: LogRef; readonly time: Date }
-  | { readonly ask: "watch" | "unwatch"; readonly log: LogRef }
-  | { readonly ask: "join" | "leave" };
-
-/** What the store says to a worker. */
-export type StoreAnswer =
-  | { readonly call: number; readonly value: unknown }
-  | { readonly call: number; readonly failure: string }
-  | { readonly wake: string };
-
-/** A store that other workers use too. It is closed when all of them have left. */
-export class HostStore implements TopicStore {
-  /** What it can do. */
-  readonly capabilities: StoreCapabilities;
-  readonly #store: TopicStore;
-  readonly #guests: readonly Guest[];
-
-  /**
-   * Answers the other workers from now on.
-   *
-   * @param store Keeps the messages.
-   * @param ports One for each of the other workers.
-   */
-  constructor(store: TopicStore, ports: readonly MessagePort[]) {
-    this.capabilities = store.capabilities;
-    this.#store = store;
-    this.#guests = ports.map((port) => answer(store, port));
-  }
-
-  /** Where a log begins and ends. */
-  bounds(log: LogRef): Promise<LogBounds> {
-    return this.#store.bounds(log);
-  }
-
-  /** Appends messages. */
-  append(log: LogRef, messages: readonly NewMessage[], options: AppendOptions): Promise<AppendResult> {
-    return this.#store.append(log, messages, options);
-  }
-
-  /** Reads what comes after a place. */
-  read(log: LogRef, after: Cursor, limits: ReadLimits): Promise<LogPage> {
-    return this.#store.read(log, after, limits);
-  }
-
-  /** The place before the first message of a time. */
-  seek(log: LogRef, time: Date): Promise<LogPosition> {
-    return this.#store.seek(log, time);
-  }
-
-  /** Calls back when the log may have grown, whichever worker appended. */
-  watch(log: LogRef, wake: () => void): () => void {
-    return this.#store.watch(log, wake);
-  }
-
-  /** Removes what the policy does not keep. */
-  trim(log: LogRef): Promise<LogBounds> {
-    return this.#store.trim(log);
-  }
-
-  /**
-   * Waits until the other workers have left, then closes the store. Those that were never started
-   * are not waited for.
-   */
-  async close(): Promise<void> {
-    await Promise.all(this.#guests.map((guest) => guest.hasJoined ? guest.left : guest.port.close()));
-    await this.#store.close();
-  }
-}
-
-/** Another worker, as the one with the store has it. */
-interface Guest {
-  readonly port: MessagePort;
-  /** Whether it has said that it is there. */
-  hasJoined: boolean;
-  /** Resolves when it has left. */
-  readonly left: Promise<void>;
-}
-
-/** Answers one worker until it leaves. */
-function answer(store: TopicStore, port: MessagePort): Guest {
-  const left = Promise.withResolvers<void>();
-  const guest: Guest = { port, hasJoined: false, left: left.promise };
-  const watched = new Map<string, () => void>();
-  const reply = (answer: StoreAnswer): void => port.postMessage(answer);
-  port.onmessage = async ({ data }: MessageEvent<StoreRequest>) => {
-    switch (data.ask) {
-      case "join":
-        guest.hasJoined = true;
-        return;
-      case "watch":
-        watched.set(data.log.name, store.watch(data.log, () => reply({ wake: data.log.name })));
-        // Another worker may have appended while the request was on its way.
-        return reply({ wake: data.log.name });
-      case "unwatch":
-        watched.get(data.log.name)?.();
-        return void watched.delete(data.log.name);
-      case "leave":
-        for (const unwatch of watched.values()) unwatch();
-        port.close();
-        return left.resolve();
-    }
-    const { call } = data;
-    try {
-      reply({ call, value: await ask(store, data) });
-    } catch (error) {
-      reply({ call, failure: error instanceof Error ? error.message : String(error) });
-    }
-  };
-  return guest;
-}
-
-/** A signal that nobody aborts: it tells the store that whoever appends may never learn the outcome. */
-const UNKNOWN: AbortSignal = new AbortController().signal;
-
-function ask(store: TopicStore, request: Extract<StoreRequest, { call: number }>): Promise<unknown> {
-  switch (request.ask) {
-    case "append": {
-      const { log, messages, session, sequence, canGiveUp } = request;
-      return store.append(log, messages, { session, sequence, signal: canGiveUp ? UNKNOWN : undefined });
-    }
-    case "read":
-      return store.read(request.log, request.after, request.limits);
-    case "seek":
-      return store.seek(request.log, request.time);
-    default:
-      return store[request.ask](request.log);
-  }
-}
-
-/** The store in memory of an application that several workers of a process serve. */
-
-/** How the workers of a process share what topics keep in memory: the first of them keeps it, and the others ask it. */
+/** Connects the workers of a process to the store that the first of them keeps. */
 export type WorkerPorts =
   | {
     /** In the first worker: one for each of the others. */
@@ -177,45 +25,144 @@ export type WorkerPorts =
     readonly host: MessagePort;
   };
 
-/** The store as a worker has it. */
+/** The store, as a worker uses it. */
 export function openWorkerStore(ports: WorkerPorts): TopicStore {
-  return "host" in ports
-    ? new RemoteStore(ports.host, MEMORY_CAPABILITIES)
-    : new HostStore(new MemoryStore(), ports.guests);
+  return "host" in ports ? new RemoteStore(ports.host) : new HostStore(ports.guests);
 }
 
-/** The store of another worker of the process, which `shared_store.ts` keeps. */
+/** A method call without its number. */
+type StoreCall =
+  | { readonly call: "bounds" | "trim"; readonly log: LogRef }
+  | {
+    readonly call: "append";
+    readonly log: LogRef;
+    readonly messages: readonly NewMessage[];
+    readonly session: string;
+    readonly sequence: number;
+    /** Whether the caller may give up before it has the answer. */
+    readonly isAbortable: boolean;
+  }
+  | { readonly call: "read"; readonly log: LogRef; readonly after: Cursor; readonly limits: ReadLimits }
+  | { readonly call: "seek"; readonly log: LogRef; readonly time: Date };
 
-/** A request that is answered, before it has its number. */
-type Asked<Request = StoreRequest> = Request extends { readonly call: number } ? Omit<Request, "call"> : never;
+/** What a guest sends to the host. */
+type GuestMessage =
+  | StoreCall & { readonly number: number }
+  | { readonly call: "watch" | "unwatch"; readonly log: LogRef }
+  | { readonly call: "join" | "leave" };
 
-/** Asks the worker that keeps the store, and waits for its answers. */
+/** What the host sends to a guest. */
+type HostMessage =
+  | { readonly number: number; readonly value: unknown }
+  | { readonly number: number; readonly failure: string }
+  | { readonly changed: string };
+
+/** A store in memory that other workers call, too. */
+export class HostStore extends MemoryStore {
+  readonly #guests: readonly Guest[];
+
+  /**
+   * Answers the other workers from now on.
+   *
+   * @param ports One for each of the other workers.
+   * @param options The options of the store.
+   */
+  constructor(ports: readonly MessagePort[], options?: MemoryStoreOptions) {
+    super(options);
+    this.#guests = ports.map((port) => serveGuest(this, port));
+  }
+
+  /** Waits for workers that have joined to leave, and drops all logs. */
+  override async close(): Promise<void> {
+    await Promise.all(this.#guests.map((guest) => guest.hasJoined ? guest.left : guest.port.close()));
+    await super.close();
+  }
+}
+
+/** Another worker. */
+interface Guest {
+  readonly port: MessagePort;
+  hasJoined: boolean;
+  /** Resolves when the worker has left. */
+  readonly left: Promise<void>;
+}
+
+/** Answers a worker until it leaves. */
+function serveGuest(store: TopicStore, port: MessagePort): Guest {
+  const left = Promise.withResolvers<void>();
+  const guest: Guest = { port, hasJoined: false, left: left.promise };
+  const watched = new Map<string, () => void>();
+  const send = (message: HostMessage): void => port.postMessage(message);
+  port.onmessage = async ({ data }: MessageEvent<GuestMessage>) => {
+    switch (data.call) {
+      case "join":
+        guest.hasJoined = true;
+        return;
+      case "watch":
+        watched.set(data.log.name, store.watch(data.log, () => send({ changed: data.log.name })));
+        // Another worker may have appended while this message was on its way.
+        return send({ changed: data.log.name });
+      case "unwatch":
+        watched.get(data.log.name)?.();
+        return void watched.delete(data.log.name);
+      case "leave":
+        for (const unwatch of watched.values()) unwatch();
+        port.close();
+        return left.resolve();
+    }
+    const { number } = data;
+    try {
+      send({ number, value: await callStore(store, data) });
+    } catch (error) {
+      send({ number, failure: error instanceof Error ? error.message : String(error) });
+    }
+  };
+  return guest;
+}
+
+/** Never aborts. It tells the store that the publisher may not learn the outcome. */
+const GUEST_SIGNAL: AbortSignal = new AbortController().signal;
+
+function callStore(store: TopicStore, call: StoreCall): Promise<unknown> {
+  switch (call.call) {
+    case "append": {
+      const { log, messages, session, sequence, isAbortable } = call;
+      return store.append(log, messages, { session, sequence, signal: isAbortable ? GUEST_SIGNAL : undefined });
+    }
+    case "read":
+      return store.read(call.log, call.after, call.limits);
+    case "seek":
+      return store.seek(call.log, call.time);
+    default:
+      return store[call.call](call.log);
+  }
+}
+
+/** The store of another worker. */
 export class RemoteStore implements TopicStore {
-  /** What it can do. */
-  readonly capabilities: StoreCapabilities;
+  /** What the store can do. */
+  readonly capabilities: StoreCapabilities = MEMORY_CAPABILITIES;
   readonly #port: MessagePort;
-  readonly #calls = new Map<number, PromiseWithResolvers<unknown>>();
+  readonly #answers = new Map<number, PromiseWithResolvers<unknown>>();
   /** By the name of the log. */
   readonly #watchers = new Map<string, Set<() => void>>();
-  #lastCall = 0;
+  #lastNumber = 0;
   #isClosed = false;
 
   /**
-   * Uses the store at the other end of a port.
+   * Joins the store at the other end of a port.
    *
-   * @param port The port; it is closed with the store.
-   * @param capabilities What the store can do.
+   * @param port The port. It is closed with the store.
    */
-  constructor(port: MessagePort, capabilities: StoreCapabilities) {
-    this.capabilities = capabilities;
+  constructor(port: MessagePort) {
     this.#port = port;
-    port.onmessage = ({ data }: MessageEvent<StoreAnswer>) => this.#take(data);
-    this.#send({ ask: "join" });
+    port.onmessage = ({ data }: MessageEvent<HostMessage>) => this.#receive(data);
+    this.#send({ call: "join" });
   }
 
   /** Where a log begins and ends. */
   bounds(log: LogRef): Promise<LogBounds> {
-    return this.#ask({ ask: "bounds", log });
+    return this.#call({ call: "bounds", log });
   }
 
   /** Appends messages. */
@@ -224,72 +171,72 @@ export class RemoteStore implements TopicStore {
     messages: readonly NewMessage[],
     { session, sequence, signal }: AppendOptions,
   ): Promise<AppendResult> {
-    const canGiveUp = signal !== undefined;
-    const appended = this.#ask<AppendResult>({ ask: "append", log, messages, session, sequence, canGiveUp });
+    const isAbortable = signal !== undefined;
+    const appended = this.#call<AppendResult>({ call: "append", log, messages, session, sequence, isAbortable });
     return signal === undefined ? appended : orAborted(appended, signal);
   }
 
-  /** Reads what comes after a place. */
+  /** Reads what follows a position. */
   read(log: LogRef, after: Cursor, limits: ReadLimits): Promise<LogPage> {
-    return this.#ask({ ask: "read", log, after, limits });
+    return this.#call({ call: "read", log, after, limits });
   }
 
-  /** The place before the first message of a time. */
+  /** The position before the first message of a time. */
   seek(log: LogRef, time: Date): Promise<LogPosition> {
-    return this.#ask({ ask: "seek", log, time });
+    return this.#call({ call: "seek", log, time });
   }
 
   /** Calls back when the log may have grown, whichever worker appended. */
-  watch(log: LogRef, wake: () => void): () => void {
+  watch(log: LogRef, onChange: () => void): () => void {
     const watchers = this.#watchers.get(log.name) ?? new Set();
-    if (watchers.size === 0) this.#send({ ask: "watch", log });
-    this.#watchers.set(log.name, watchers.add(wake));
+    if (watchers.size === 0) this.#send({ call: "watch", log });
+    this.#watchers.set(log.name, watchers.add(onChange));
     return () => {
-      if (!watchers.delete(wake) || watchers.size > 0) return;
+      if (!watchers.delete(onChange) || watchers.size > 0) return;
       this.#watchers.delete(log.name);
-      if (!this.#isClosed) this.#send({ ask: "unwatch", log });
+      if (!this.#isClosed) this.#send({ call: "unwatch", log });
     };
   }
 
   /** Removes what the policy does not keep. */
   trim(log: LogRef): Promise<LogBounds> {
-    return this.#ask({ ask: "trim", log });
+    return this.#call({ call: "trim", log });
   }
 
-  /** Leaves the store to the others. What was asked and not answered fails. */
+  /** Leaves the store to the other workers. Calls without an answer reject. */
   async close(): Promise<void> {
     if (this.#isClosed) return;
     this.#isClosed = true;
     this.#watchers.clear();
-    this.#send({ ask: "leave" });
+    this.#send({ call: "leave" });
     this.#port.close();
-    for (const { reject } of this.#calls.values()) reject(new Error("Cannot wait for the store: it was closed"));
-    this.#calls.clear();
+    for (const { reject } of this.#answers.values()) reject(new Error("Cannot wait for the store: it was closed"));
+    this.#answers.clear();
   }
 
-  async #ask<Value>(request: Asked): Promise<Value> {
-    if (this.#isClosed) throw new Error(`Cannot use the topic "${request.log.name}": its store is closed`);
-    const call = ++this.#lastCall;
+  async #call<Value>(call: StoreCall): Promise<Value> {
+    if (this.#isClosed) throw new Error(`Cannot use the topic "${call.log.name}": its store is closed`);
+    const number = ++this.#lastNumber;
     const answer = Promise.withResolvers<unknown>();
-    this.#calls.set(call, answer);
-    this.#send({ ...request, call } as StoreRequest);
+    this.#answers.set(number, answer);
+    this.#send({ ...call, number });
     return await answer.promise as Value;
   }
 
-  #send(request: StoreRequest): void {
-    this.#port.postMessage(request);
+  #send(message: GuestMessage): void {
+    this.#port.postMessage(message);
   }
 
-  #take(answer: StoreAnswer): void {
-    if ("wake" in answer) return this.#watchers.get(answer.wake)?.forEach((wake) => wake());
-    const call = this.#calls.get(answer.call);
-    this.#calls.delete(answer.call);
-    if ("failure" in answer) call?.reject(new Error(answer.failure));
-    else call?.resolve(answer.value);
+  #receive(message: HostMessage): void {
+    if ("changed" in message) return this.#watchers.get(message.changed)?.forEach((onChange) => onChange());
+    const answer = this.#answers.get(message.number);
+    this.#answers.delete(message.number);
+    if ("failure" in message) answer?.reject(new Error(message.failure));
+    else answer?.resolve(message.value);
   }
 }
 
-/** Waits no longer than the signal allows. */
+/** Settles like a promise, or rejects when a signal is aborted before. */
 async function orAborted<Value>(promise: Promise<Value>, signal: AbortSignal): Promise<Value> {
   const { promise: aborted, reject } = Promise.withResolvers<never>();
   const abort = () => reject(signal.reason);

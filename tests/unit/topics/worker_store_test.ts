@@ -1,6 +1,5 @@
 import { assertRejects } from "@std/assert";
 import { HostStore, RemoteStore } from "../../../src/topics/worker_store.ts";
-import { MemoryStore } from "../../../src/topics/memory_store.ts";
 import { testPublishFaults } from "../../contract/publish_faults.ts";
 import { testReadFaults } from "../../contract/read_faults.ts";
 import { append, logOf, messageOf, type StoreKind } from "../../contract/store_fixture.ts";
@@ -16,15 +15,15 @@ const SHARED: StoreKind = {
   name: "A store shared by workers",
   prepare: async (now) => {
     const channels = Array.from({ length: GUESTS }, () => new MessageChannel());
-    const shared = new HostStore(new MemoryStore({ now }), channels.map(({ port1 }) => port1));
-    const guests = channels.map(({ port2 }) => new RemoteStore(port2, shared.capabilities));
+    const host = new HostStore(channels.map(({ port1 }) => port1), { now });
+    const guests = channels.map(({ port2 }) => new RemoteStore(port2));
     const unused = [...guests];
     return {
       // One closes what it has opened, and the fixture the rest.
       open: () => unused.shift()!,
       async [Symbol.asyncDispose]() {
         await Promise.all(guests.map((guest) => guest.close()));
-        await shared.close();
+        await host.close();
       },
     };
   },
@@ -38,23 +37,22 @@ testReadFaults(SHARED);
 
 Deno.test("What was asked of the store of another worker fails when it is left before the answer", async () => {
   const { port1, port2 } = new MessageChannel();
-  const shared = new HostStore(new MemoryStore(), [port1]);
-  const guest = new RemoteStore(port2, shared.capabilities);
+  const host = new HostStore([port1]);
+  const guest = new RemoteStore(port2);
   const appended = append(guest, logOf("a"), [messageOf(1)]);
   const failed = assertRejects(() => appended, Error, "it was closed");
   await guest.close();
   await failed;
-  await shared.close();
+  await host.close();
 });
 
 Deno.test("A store that is closed waits for the workers that have joined, and for none that was never started", async () => {
   const channels = [new MessageChannel(), new MessageChannel()];
-  const store = new MemoryStore();
-  const shared = new HostStore(store, channels.map(({ port1 }) => port1));
+  const host = new HostStore(channels.map(({ port1 }) => port1));
   const [{ port2 }, { port2: unused }] = channels as [MessageChannel, MessageChannel];
-  const guest = new RemoteStore(port2, shared.capabilities);
+  const guest = new RemoteStore(port2);
   await append(guest, logOf("a"), [messageOf(1)]);
-  const closed = shared.close();
+  const closed = host.close();
   // It still answers the one that is there.
   await append(guest, logOf("a"), [messageOf(2)]);
   await guest.close();
