@@ -256,7 +256,7 @@ export class IteratorSource implements PullSource {
 
   /** Makes the first value before the stream is read. It is still sent. */
   peek(): Promise<NextValue> {
-    return this.#peeked = this.#next();
+    return this.#peeked = this.#first();
   }
 
   pull(sink: PullSink): void {
@@ -283,28 +283,32 @@ export class IteratorSource implements PullSource {
     let chunk: Chunk;
     do {
       try {
-        const { done, value } = await (this.#peeked ?? this.#next());
+        this.#isBusy = true;
+        const { done = false, value } = await (this.#peeked ?? this.#iterator.next());
+        this.#isBusy = false;
         this.#peeked = undefined;
+        this.#hasEnded = done;
         if (this.#isClosed) return;
         if (done) return sink.end();
         chunk = this.#encode(value);
       } catch (error) {
+        // An iterator that fails has ended by that. One whose value cannot be encoded has not.
+        this.#hasEnded ||= this.#isBusy;
         return sink.fail(error);
       }
     } while (chunk.length === 0 || sink.write(chunk));
   }
 
-  async #next(): Promise<NextValue> {
+  async #first(): Promise<NextValue> {
     this.#isBusy = true;
     try {
       const result = await this.#iterator.next();
+      this.#isBusy = false;
       this.#hasEnded = result.done === true;
       return result;
     } catch (error) {
       this.#hasEnded = true;
       throw error;
-    } finally {
-      this.#isBusy = false;
     }
   }
 
