@@ -1,102 +1,51 @@
+/** Files on disk as results of handlers. */
 import { HTTPError } from "../../errors.ts";
-import { nodePath, nodeUrl } from "../../runtime.ts";
-import { checkOptions, type OptionNames } from "../../options.ts";
-import { BlobSlice, DiskBlob } from "./disk_blob.ts";
 import { log } from "../../log.ts";
-
-/** Paths of files in a folder, by names that clients choose. */
-
-/** Errors of the system that say no more than that there is no file of such a name. */
-const ABSENT: ReadonlySet<unknown> = new Set(["ENOENT", "ENOTDIR", "ELOOP", "ENAMETOOLONG", "EINVAL"]);
-
-/**
- * Finds a file in a folder.
- *
- * @param root The folder.
- * @param name The path of the file in it, with slashes. Any text will do.
- * @returns The path of the file with links resolved. Undefined where there is none, where a part of
- * the name begins with a dot, and where it leads out of the folder, be it by a link. A folder that
- * does not exist has no files, and is logged.
- */
-export async function pathWithin(root: string, name: string): Promise<string | undefined> {
-  const folder = await Deno.realPath(root).catch(unlessAbsent);
-  if (folder === undefined) {
-    // It may be made later, by the first upload; or its path is wrong.
-    log("warn", "The folder of file() does not exist", { root });
-    return undefined;
-  }
-  const { join, sep: separator } = nodePath();
-  const parts = name.split("/");
-  if (!parts.every((part) => isPlain(part, separator))) return undefined;
-  const path = await Deno.realPath(join(folder, ...parts)).catch(unlessAbsent);
-  const prefix = folder.endsWith(separator) ? folder : folder + separator;
-  return path?.startsWith(prefix) ? path : undefined;
-}
-
-/** Gives undefined for an error that says that there is no file; throws any other. */
-export function unlessAbsent(error: unknown): undefined {
-  if (error instanceof Error && ABSENT.has((error as Error & { code?: unknown }).code)) return undefined;
-  throw error;
-}
-
-/** Hidden files and the folders above begin with a dot. Windows has further ways to leave a folder, and streams within files. */
-function isPlain(part: string, separator: string): boolean {
-  return part !== "" && !part.startsWith(".") && !part.includes("\0") && (separator === "/" || !/[\\:]/.test(part));
-}
-
-/** Files on disk as replies. */
+import { checkOptions, type OptionNames } from "../../options.ts";
+import { nodePath, nodeUrl } from "../../runtime.ts";
+import { BlobSlice, DiskBlob } from "./disk_blob.ts";
 
 /** How a file is sent. */
 export interface FileOptions {
-  /** The folder that the file has to be in. The path is then of any origin, also a client's, and is seen from there. */
+  /**
+   * The folder that holds the file. The path is then relative to it, and may come from anywhere, also
+   * from a client.
+   */
   root?: string | URL;
-  /** The media type. By the extension unless given; without one that is known `application/octet-stream`. */
+  /**
+   * The media type.
+   *
+   * @default by the extension of the file, or else `application/octet-stream`
+   */
   type?: string;
-  /** Makes browsers save the file, under this name, where they would show it otherwise. */
+  /** Makes browsers save the file under this name, and not show it. */
   filename?: string;
 }
 
-const OPTIONS: OptionNames<FileOptions> = { root: true, type: true, filename: true };
+const FILE_OPTIONS: OptionNames<FileOptions> = { root: true, type: true, filename: true };
 
-/** A file on disk, as a reply has it. */
-export class ServedFile extends File {
-  readonly #content: DiskBlob;
-  /** The name to save it under; undefined where it may be shown. */
-  readonly savedAs: string | undefined;
-
-  constructor(content: DiskBlob, name: string, options: FilePropertyBag & { savedAs: string | undefined }) {
-    super([content], name, options);
-    this.#content = content;
-    this.savedAs = options.savedAs;
-  }
-
-  override stream(): ReadableStream<Uint8Array<ArrayBuffer>> {
-    return this.#content.stream();
-  }
-
-  override slice(start?: number, end?: number, type?: string): Blob {
-    return new BlobSlice(this.#content, start, end, type);
-  }
-}
+/** System errors that mean that there is no file of this name. */
+const ABSENT: ReadonlySet<unknown> = new Set(["ENOENT", "ENOTDIR", "ELOOP", "ENAMETOOLONG", "EINVAL"]);
 
 /**
- * A file on disk, to be returned by a handler. Its bytes are read while they are sent, and never held whole.
+ * A file on disk, to be returned by a handler. Its bytes are read while they are sent.
  *
- * The reply to a GET or HEAD tells its version (`ETag`, `Last-Modified`), and a GET may ask for a single `Range`. A client that has the
- * version gets a 304, one whose condition fails a 412, one whose range is beyond the end a 416. A broken-off transfer can go on
- * (`If-Range`) where the file has not been changed.
+ * Replies to GET and HEAD carry the version of the file (`ETag`, `Last-Modified`). A client that has
+ * this version gets a 304; a failed condition is a 412. A GET may ask for one `Range`; a range beyond
+ * the end is a 416. An interrupted download can continue (`If-Range`) if the file has not changed.
  *
- * With `root`, the path can come from a client: it stays within the folder whatever it says, also by way of links, and finds
- * nothing whose name begins with a dot. Without, the path has to be the application's own.
+ * With `root`, the path can come from a client: the file is always within the folder, also when links
+ * are followed, and no part of the path may begin with a dot. Without `root`, the path must be the
+ * application's own.
  *
- * It is a `File` rather than a `Response`, so that handlers can look at it, and that there is one way to send bytes: any other
- * `Blob` gets its range and conditions in the same way.
+ * The result is a `File`, not a `Response`, so that handlers can look at it. Any other `Blob` that a
+ * handler returns is sent in the same way.
  *
- * @param path Where the file is.
+ * @param path The path of the file.
  * @param options How it is sent.
  * @throws {TypeError} When an option is unknown.
- * @throws {HTTPError} With 404, when there is no such file, or a folder has the name. A root that
- * does not exist is logged as a warning as well.
+ * @throws {HTTPError} With 404 when there is no such file, or the path is that of a folder. A `root`
+ * that does not exist is logged as well.
  *
  * @example A folder of downloads
  * ```ts
@@ -119,16 +68,71 @@ export class ServedFile extends File {
  * ```
  */
 export async function file(path: string | URL, options: FileOptions = {}): Promise<File> {
-  checkOptions(options, OPTIONS, "send the file");
+  checkOptions(options, FILE_OPTIONS, "send the file");
   const { root, type, filename } = options;
-  const place = root === undefined ? toPath(path) : await pathWithin(toPath(root), String(path));
-  const info = place === undefined ? undefined : await Deno.stat(place).catch(unlessAbsent);
-  if (place === undefined || !info?.isFile) throw new HTTPError(404, "No such file");
-  return new ServedFile(new DiskBlob(place, info), nodePath().basename(place), {
-    type: type ?? await typeOf(place),
+  const found = root === undefined ? toPath(path) : await pathWithin(toPath(root), String(path));
+  const info = found === undefined ? undefined : await Deno.stat(found).catch(unlessAbsent);
+  if (found === undefined || !info?.isFile) throw new HTTPError(404, "No such file");
+  return new ServedFile(new DiskBlob(found, info), nodePath().basename(found), {
+    type: type ?? await typeOf(found),
     savedAs: filename,
     lastModified: info.mtime?.getTime() ?? 0,
   });
+}
+
+/** The result of {@linkcode file}. */
+export class ServedFile extends File {
+  readonly #content: DiskBlob;
+  /** The name under which browsers save the file; undefined when they may show it. */
+  readonly savedAs: string | undefined;
+
+  constructor(content: DiskBlob, name: string, options: FilePropertyBag & { savedAs: string | undefined }) {
+    super([content], name, options);
+    this.#content = content;
+    this.savedAs = options.savedAs;
+  }
+
+  override stream(): ReadableStream<Uint8Array<ArrayBuffer>> {
+    return this.#content.stream();
+  }
+
+  override slice(start?: number, end?: number, type?: string): Blob {
+    return new BlobSlice(this.#content, start, end, type);
+  }
+}
+
+/**
+ * Finds a file in a folder, by a name that a client may have chosen.
+ *
+ * @param root The folder. One that does not exist is logged, and has no files.
+ * @param name The path in the folder, with slashes.
+ * @returns The path with links resolved; undefined when there is no such file, when a part of the
+ * name begins with a dot, and when the path leads out of the folder.
+ */
+async function pathWithin(root: string, name: string): Promise<string | undefined> {
+  const folder = await Deno.realPath(root).catch(unlessAbsent);
+  if (folder === undefined) {
+    // An upload may make it later, or its path is wrong.
+    log("warn", "The folder of file() does not exist", { root });
+    return undefined;
+  }
+  const { join, sep: separator } = nodePath();
+  const parts = name.split("/");
+  if (!parts.every((part) => isPlain(part, separator))) return undefined;
+  const path = await Deno.realPath(join(folder, ...parts)).catch(unlessAbsent);
+  const prefix = folder.endsWith(separator) ? folder : folder + separator;
+  return path?.startsWith(prefix) ? path : undefined;
+}
+
+/** Refuses hidden files and parent folders. On Windows, `\` and `:` also leave a folder or name a stream. */
+function isPlain(part: string, separator: string): boolean {
+  return part !== "" && !part.startsWith(".") && !part.includes("\0") && (separator === "/" || !/[\\:]/.test(part));
+}
+
+/** Gives undefined for an error that means that there is no file, and throws any other. */
+function unlessAbsent(error: unknown): undefined {
+  if (error instanceof Error && ABSENT.has((error as Error & { code?: unknown }).code)) return undefined;
+  throw error;
 }
 
 function toPath(path: string | URL): string {
