@@ -1,26 +1,27 @@
 /**
- * Deadlines for many short waits with one timer. A timer for each request costs a quarter of a bare reply, and nearly none of
- * them ever fires; even a look at the clock can be measured. So a wait is noted without its time: the timer looks at all waits
- * every now and then, and the time of one begins at the first look.
+ * Deadlines for many short waits with one timer. A timer for each request costs a quarter of a bare
+ * reply, and almost none of them fires; even reading the clock is measurable. So a wait begins without
+ * reading the clock. One timer visits all waits now and then, and the time of a wait starts with the
+ * first visit.
  */
 
-/** A timer that is told to wait longer fires at once. */
+/** The longest timeout of the platform: a longer one fires at once. */
 const MAX_TIMEOUT = 2 ** 31 - 1;
 
-/** The part of its time after which a wait is looked at first; it can end as much too late. */
-const FIRST_LOOK = 1 / 16;
+/** The first visit comes after this part of a wait's time; a wait can end that much too late. */
+const FIRST_VISIT = 1 / 16;
 
-/** Makes the error of a wait that took too long, or that a stop cuts short. */
+/** Makes the error of a wait that took too long, or was cut off because the server stops. */
 export type Late = (isStopping: boolean) => Error;
 
-/** A wait that has to end in time; one of a ring, so that it is left without a search. */
+/** A wait with a deadline. All waits form a ring, so that one can leave it without a search. */
 class Wait {
   readonly ms: number;
   readonly late: Late;
   readonly reject: (error: Error) => void;
-  /** Whose stop cuts it short. */
+  /** The owner for {@linkcode endWaits}. */
   readonly owner: object | undefined;
-  /** When its time is up, once it has been looked at. */
+  /** The time of its end; undefined before the first visit. */
   expires: number | undefined = undefined;
   previous: Wait = this;
   next: Wait = this;
@@ -39,7 +40,7 @@ class Wait {
     ring.previous = this;
   }
 
-  /** Leaves the ring. Alone it is a ring of its own, so that leaving again changes nothing. */
+  /** Leaves the ring. A wait alone is its own ring, so leaving twice changes nothing. */
   leave(): void {
     this.previous.next = this.next;
     this.next.previous = this.previous;
@@ -48,21 +49,21 @@ class Wait {
   }
 }
 
-/** Told of each wait that is over. */
+/** Called with each wait that is over. */
 const observers = new Set<(wait: Wait) => void>();
 const ring = new Wait(Infinity, () => new Error(), () => {});
 let timer: ReturnType<typeof setTimeout> | undefined;
-/** The time that the timer was set to, in milliseconds: it fires no later than that from now. */
+/** The time that the timer was set to, in milliseconds. It fires at most that long from now. */
 let timerMs = Infinity;
 
 /**
- * Waits for a promise, but not for ever.
+ * Waits for a promise until a deadline.
  *
- * @param promise What to wait for. It is left running when time is up.
- * @param ms The time it has, in milliseconds; it may be given a sixteenth more.
- * @param late Makes the error of a wait that took too long.
- * @param broken Makes the error of a promise that was rejected.
- * @param owner Whose stop cuts it short, see {@linkcode endWaits}.
+ * @param promise The promise. It is not stopped at the deadline.
+ * @param ms The time in milliseconds; the wait can take a sixteenth longer.
+ * @param late Makes the error at the deadline.
+ * @param broken Makes the error for a rejected promise.
+ * @param owner The owner of the wait, see {@linkcode endWaits}.
  */
 export function withDeadline<T>(
   promise: Promise<T>,
@@ -74,7 +75,7 @@ export function withDeadline<T>(
   return new Promise((resolve, reject) => {
     const wait = new Wait(ms, late, reject, owner);
     wait.enter();
-    if (timerMs > ms * FIRST_LOOK) setTimer(ms * FIRST_LOOK);
+    if (timerMs > ms * FIRST_VISIT) setTimer(ms * FIRST_VISIT);
     promise.then((value) => {
       wait.leave();
       resolve(value);
@@ -86,8 +87,8 @@ export function withDeadline<T>(
 }
 
 /**
- * Waits like {@linkcode withDeadline}, with a timer of its own: it keeps the program alive until the wait is over, and nothing
- * outlives that.
+ * Waits like {@linkcode withDeadline}, but with a timer of its own. The timer keeps the program alive
+ * during the wait, and nothing is left after it.
  */
 export async function withOwnDeadline<T>(
   promise: Promise<T>,
@@ -108,12 +109,12 @@ export async function withOwnDeadline<T>(
 }
 
 /**
- * Notes a wait that has no deadline.
+ * Registers a wait without a deadline.
  *
- * @param over Settles when it is over.
- * @param owner Whose stop cuts it short.
- * @param late Makes the error that it is cut short with.
- * @param cut Ends it with that error.
+ * @param over Settles when the wait is over.
+ * @param owner The owner of the wait, see {@linkcode endWaits}.
+ * @param late Makes the error if the wait is cut off.
+ * @param cut Cuts the wait off with that error.
  */
 export function noteWait(
   over: Promise<void>,
@@ -127,14 +128,13 @@ export function noteWait(
 }
 
 /**
- * Ends the waits of an owner that are under way now. Those that begin later are left alone.
+ * Ends the present waits of an owner, but not those that begin later.
  *
- * @param owner Whose they are.
- * @param patience The time that they have, in milliseconds. Those that are not over by then are cut
- * short.
- * @returns Settles when all of them are over.
+ * @param owner The owner, such as an application that stops.
+ * @param timeout The time until the rest of the waits is cut off, in milliseconds.
+ * @returns Settles when all of these waits are over.
  */
-export function endWaits(owner: object, patience: number): Promise<void> {
+export function endWaits(owner: object, timeout: number): Promise<void> {
   const left = new Set<Wait>();
   for (let wait = ring.next; wait !== ring; wait = wait.next) {
     if (wait.owner === owner) left.add(wait);
@@ -143,7 +143,7 @@ export function endWaits(owner: object, patience: number): Promise<void> {
   return new Promise((resolve) => {
     const timer = setTimeout(() => {
       for (const wait of [...left]) end(wait, true);
-    }, patience);
+    }, timeout);
     const observe = (wait: Wait): void => {
       left.delete(wait);
       if (left.size > 0) return;
@@ -155,7 +155,7 @@ export function endWaits(owner: object, patience: number): Promise<void> {
   });
 }
 
-/** Stops the timer where nothing waits, so that a server that has stopped leaves nothing behind. */
+/** Stops the timer if nothing waits, so that a server that has stopped leaves nothing behind. */
 export function releaseIdleTimer(): void {
   if (ring.next !== ring || timer === undefined) return;
   clearTimeout(timer);
@@ -166,13 +166,13 @@ export function releaseIdleTimer(): void {
 function setTimer(ms: number): void {
   clearTimeout(timer);
   timerMs = ms;
-  timer = setTimeout(look, Math.min(ms, MAX_TIMEOUT));
-  // The timer stays set after its wait is over; it must not keep a program alive.
+  timer = setTimeout(visit, Math.min(ms, MAX_TIMEOUT));
+  // The timer outlives its waits and must not keep the program alive.
   Deno.unrefTimer(timer);
 }
 
-/** Ends the waits whose time is up. */
-function look(): void {
+/** Visits all waits, and ends those whose time is up. */
+function visit(): void {
   timer = undefined;
   timerMs = Infinity;
   const now = performance.now();

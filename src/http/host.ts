@@ -1,28 +1,23 @@
 /**
- * The Host header. Deno writes it into the URL as it was sent, so that a slash in it would move the
- * place where the path starts.
+ * Checks the Host header. Deno copies it into the URL unchecked, so a slash in it would change where
+ * the path starts.
  */
 import { HTTPError } from "../errors.ts";
 
-/**
- * `host[:port]`, RFC 3986, section 3.2.2: a name, an IPv4 address, or an IPv6 address in brackets.
- * Without userinfo.
- */
+/** `host[:port]` without userinfo (RFC 3986, section 3.2.2). IPv6 addresses are in brackets. */
 const HOST = /^(?:[\w.~!$&'()*+,;=%-]+|\[[\da-fA-F:.]+\])(?::\d{0,5})?$/;
 
-/** Refuses requests whose Host header is not `host[:port]`. */
+/** Refuses requests with a malformed Host header, and remembers the last good values. */
 export class HostCheck {
-  /**
-   * The last URL that was good, up to its path, with the slash. Most requests ask the same host.
-   */
+  /** The last good URL up to the first slash of its path. Most requests have the same host. */
   #origin = "";
-  /** The last header that was good. */
+  /** The last good header. */
   #header = "";
 
   /**
-   * Checks the host of a request. Asking for the header costs some percent of a short reply. So it
-   * is asked for only where the URL does not show which slash is the first of the path: `x/a` and
-   * `/b` give the same URL as `x` and `/a/b`.
+   * Checks the host of a request. Reading the header costs some percent of a short reply, so it is
+   * read only if the URL is ambiguous: host `x/a` with path `/b` gives the same URL as host `x` with
+   * path `/a/b`.
    *
    * @param raw The request.
    * @param pathStart The index of the first slash after the authority in its URL.
@@ -36,7 +31,7 @@ export class HostCheck {
     }
     if (url.indexOf("/", pathStart + 1) < 0) return;
     const header = raw.headers.get("host");
-    // An empty one is sent by clients that know no host: the server puts its own address there.
+    // Clients without a host name send an empty header. Deno puts its own address into the URL then.
     if (header === null || header === "" || header === this.#header) return;
     if (!HOST.test(header)) throw malformed();
     this.#header = header;

@@ -1,13 +1,12 @@
-/** The bounds of a request, on by default. */
-
+/** The limits of what a client can send. They are on by default. */
 import { type Duration, toMilliseconds } from "../duration.ts";
 import { quote, readOptions } from "../options.ts";
 
-/** Bounds of what a client can send. Each can be set on the application and on a route. */
+/** Limits of what a client can send. Each can be set on the application and on a route. */
 export interface Limits {
   /**
-   * The size of a JSON, text or urlencoded body in bytes, and of all the texts of a multipart one together. A body that is taken
-   * as a stream has it where the route itself says so.
+   * The size of a JSON, text or urlencoded body in bytes, and of all texts of a multipart body
+   * together. It holds for a `Stream()` body only if the route itself sets it.
    *
    * @default {1048576} 1 MiB
    */
@@ -27,7 +26,7 @@ export interface Limits {
   /**
    * The size of one file of a form in bytes.
    *
-   * @default {Infinity} as large as the whole may be
+   * @default {Infinity} limited only by `multipart`
    */
   file?: number;
   /**
@@ -37,24 +36,25 @@ export interface Limits {
    */
   query?: number;
   /**
-   * The size of a message that comes over a WebSocket in bytes. Deno takes no frame above 64 MiB, and breaks the connection off
-   * there. What comes in several frames it puts together before anybody sees it, and Deno 2.9 without a bound of its own.
+   * The size of a WebSocket message in bytes. Deno itself closes the connection at a frame of more
+   * than 64 MiB. It joins the frames of a message before webfw sees them, and Deno 2.9 has no limit
+   * for that.
    *
    * @default {1048576} 1 MiB
    */
   message?: number;
   /**
-   * The time to read a body. One that is taken as a stream has it where the route itself says so, anew for each of its chunks.
+   * The time to read a body. It holds for a `Stream()` body only if the route itself sets it, and then
+   * for each chunk.
    *
    * @default {30000} 30 s
    */
   readTimeout?: Duration;
 }
 
-/** Limits with every bound filled in. */
+/** All limits as numbers: bytes, counts, milliseconds. */
 export type ResolvedLimits = Readonly<Record<keyof Limits, number>>;
 
-/** The bounds that hold where nothing else is said. */
 export const DEFAULT_LIMITS: ResolvedLimits = {
   body: 1024 * 1024,
   multipart: 32 * 1024 * 1024,
@@ -66,13 +66,13 @@ export const DEFAULT_LIMITS: ResolvedLimits = {
 };
 
 /**
- * Lays given bounds over others.
+ * Fills in the limits that a declaration leaves open.
  *
- * @param given What was declared.
- * @param base What holds for the rest.
- * @param owner Who declared it, for the message.
- * @throws {TypeError} When a bound is unknown.
- * @throws {RangeError} When a bound is not positive.
+ * @param given The declared limits.
+ * @param base The limits for the rest.
+ * @param owner The name of the declaration, for error messages.
+ * @throws {TypeError} When a name is unknown.
+ * @throws {RangeError} When a limit is not positive.
  */
 export function resolveLimits(
   given: Limits | undefined,

@@ -1,4 +1,4 @@
-/** Makes replies: of handlers' results, of errors, and by the helpers that handlers use. */
+/** Replies: of handlers' results, of errors, and those that handlers make by `text`, `html` and `redirect`. */
 import { HTTPError, isHTTPError } from "../errors.ts";
 import { checkOptions, type OptionNames, quote } from "../options.ts";
 import { stringify } from "./json.ts";
@@ -6,26 +6,26 @@ import type { HttpRequest } from "./request.ts";
 import { EventStream } from "./sse/sse.ts";
 import type { Stopping } from "./stream_reply.ts";
 
-// Deno's globals are getters that load on first use: a look at each of them, for every reply, can be measured.
+// Deno's globals are lazy getters. Reading them for each reply has a measurable cost.
 const { Response: PlatformResponse, Blob: PlatformBlob } = globalThis;
 
-/** As the platform names the type of a string: a reply that gets it from there is on its fastest path. */
+/** The platform's own type for strings: it makes replies of that type on its fastest path. */
 const TEXT = "text/plain;charset=UTF-8";
 const HTML = "text/html;charset=UTF-8";
 const PROBLEM = { "content-type": "application/problem+json" };
 
 const RESPONSE_OPTIONS: OptionNames<ResponseInit> = { status: true, statusText: true, headers: true };
 
-/** The statuses whose replies have no body: the platform makes no `Response` with both. */
+/** The statuses without a body. The platform throws for a `Response` with both. */
 export const WITHOUT_BODY: ReadonlySet<number> = new Set([204, 205, 304]);
 
 /**
- * Makes a reply of what a handler returned.
+ * Makes the reply of a handler's result.
  *
- * @param result What it returned.
- * @param status The status of a success, where the route says one.
- * @param request Whose reply it is.
- * @param stopping Tells when the server stops.
+ * @param result The result.
+ * @param status The status of a success, if the route declares one.
+ * @param request The request.
+ * @param stopping Gives the signal that is aborted when the server stops.
  * @throws {TypeError} When the result has no JSON form.
  */
 export function toReply(
@@ -76,7 +76,7 @@ export function text(body: string, init?: ResponseInit): Response {
 }
 
 /**
- * A reply of HTML. Nothing is escaped: that is the work of whatever made the markup.
+ * A reply of HTML. It escapes nothing: the template that makes the markup has to do it.
  *
  * @param body The markup.
  * @param init The status and further headers.
@@ -97,11 +97,11 @@ export function html(body: string, init?: ResponseInit): Response {
 }
 
 /**
- * A reply that sends the client elsewhere.
+ * A reply that redirects the client.
  *
- * @param location Where to: a URL or a path. Never take it from a client unchecked.
- * @param status One of 301, 302, 303, 307 and 308. 303 makes the client follow with GET.
- * @throws {RangeError} When the status is not that of a redirect.
+ * @param location The target: a URL or a path. Never take it from a client unchecked.
+ * @param status One of 301, 302, 303, 307 and 308. With 303 the client continues with a GET.
+ * @throws {RangeError} When the status is not one of these.
  *
  * @example After a form
  * ```ts
@@ -119,40 +119,40 @@ export function redirect(location: string | URL, status = 303): Response {
       `Cannot redirect: the status must be 301, 302, 303, 307 or 308, got ${quote(status)}`,
     );
   }
-  // A header carries only ASCII; what is already escaped stays as it is.
+  // Headers are ASCII. Escapes in the location stay as they are.
   const ascii = String(location).toWellFormed().replace(/[^\x21-\x7e]+/g, encodeURIComponent);
   return new Response(null, { status, headers: { location: ascii } });
 }
 
-/** The reply of an error, as RFC 9457 describes it. */
+/** The reply of an error in the format of RFC 9457. */
 export function problemReply(error: HTTPError): Response {
   const init = { status: error.status, headers: PROBLEM };
   const response = new Response(stringify(error.toProblem()), init);
   return error.headers ? withHeaders(response, new Headers(error.headers)) : response;
 }
 
-/** The reply with further headers. They replace those it has, but for cookies, of which there can be many. */
+/** Sets headers of a reply. `set-cookie` is added, because a reply can have several. */
 export function withHeaders(response: Response, headers: Headers): Response {
-  const open = withMutableHeaders(response);
+  const mutable = withMutableHeaders(response);
   for (const [name, value] of headers) {
-    if (name === "set-cookie") open.headers.append(name, value);
-    else open.headers.set(name, value);
+    if (name === "set-cookie") mutable.headers.append(name, value);
+    else mutable.headers.set(name, value);
   }
-  return open;
+  return mutable;
 }
 
-/** The error that a client may see for a thrown value: itself, or a 500 that says nothing of the cause. */
+/** The error that a client sees for a thrown value: the value itself, or a 500 without the cause. */
 export function toHTTPError(thrown: unknown): HTTPError {
   return isHTTPError(thrown) ? thrown : new HTTPError(500, undefined, { cause: thrown });
 }
 
-/** The reply to a HEAD request: the same headers, no body. */
+/** The reply to a HEAD request: the same headers without the body. */
 export function withoutBody(response: Response): Response {
   response.body?.cancel().catch(() => {});
   return new Response(null, response);
 }
 
-/** The same reply with headers that can be changed: those of a fetched reply cannot. */
+/** The reply, or a copy of it if its headers cannot be changed, like those of a fetched reply. */
 export function withMutableHeaders(response: Response): Response {
   if (response.status === 101) return response;
   try {
@@ -165,16 +165,15 @@ export function withMutableHeaders(response: Response): Response {
 
 function jsonReply(value: unknown, status: number): Response {
   try {
-    // Without options Deno takes its fastest path.
+    // Deno's fastest path needs a call without options.
     return status === 200 ? PlatformResponse.json(value) : PlatformResponse.json(value, { status });
   } catch {
-    // A bigint, or no JSON at all: stringify knows the one, and says the other clearly.
+    // The result has a bigint, which stringify() writes, or no JSON form, which it reports.
     const init = { status, headers: { "content-type": "application/json" } };
     return new Response(stringify(value), init);
   }
 }
 
-/** A stream of the platform is async iterable, too, but it holds bytes already. */
 async function streamReply(
   source: AsyncIterable<unknown>,
   status: number,
@@ -187,7 +186,7 @@ async function streamReply(
 }
 
 function textual(body: string, type: string, init: ResponseInit = {}): Response {
-  // Another reply may be given, too, as the platform has it.
+  // The platform also accepts a Response as options.
   if (!(init instanceof PlatformResponse)) checkOptions(init, RESPONSE_OPTIONS, "make the reply");
   const headers = new Headers(init.headers);
   if (!headers.has("content-type")) headers.set("content-type", type);

@@ -1,71 +1,72 @@
-/** A route as others may read it: what the router, the document and your own tools share. */
+/** The declaration of a route, as the router, the OpenAPI document and applications read it. */
 import type { FormSchema } from "../schema/form_form.ts";
 import type { Schema } from "../schema/schema.ts";
 import type { Duration } from "../duration.ts";
 import type { Limits } from "./limits.ts";
 
-/** What an agent is told of a route, where it differs from what the document says. */
+/** How agents see a route, if that differs from the OpenAPI document. */
 export interface ToolOptions {
-  /** The name of the tool: letters, digits, `_` and `-`, 64 at most. The name of the operation unless given. */
+  /** The name of the tool: at most 64 letters, digits, `_` and `-`. By default the operation's name. */
   name?: string;
-  /** What the tool does. Summary and description of the route unless given. */
+  /** What the tool does. By default the summary and description of the route. */
   description?: string;
-  /** Hints on what a call does. Read off the method unless given. */
+  /** Hints on what a call does. By default they follow from the method. */
   annotations?: ToolAnnotations;
 }
 
-/** Hints on what a call of a tool does, as the Model Context Protocol defines them. */
+/** Hints on what a call of a tool does (Model Context Protocol). */
 export interface ToolAnnotations {
   /** A title for people. */
   title?: string;
-  /** Whether it changes nothing. */
+  /** Whether a call changes nothing. */
   readOnlyHint?: boolean;
-  /** Whether it may destroy something, rather than only add. */
+  /** Whether a call may delete or replace something, and not only add. */
   destructiveHint?: boolean;
-  /** Whether calling it again with the same arguments changes nothing more. */
+  /** Whether a second call with the same arguments changes nothing more. */
   idempotentHint?: boolean;
-  /** Whether it reaches beyond the application. */
+  /** Whether a call reaches beyond the application. */
   openWorldHint?: boolean;
 }
 
-/** What a route documents of itself, and how it answers. */
+/** The documentation of a route, and the options of its replies. */
 export interface RouteDescription {
-  /** Other replies that are documented, by status. */
+  /** Further documented replies by status. */
   responses?: Readonly<Record<number, Schema>>;
   /**
    * The status of a success.
    *
-   * @default {200} and 204 where the handler returns `undefined` and no `response` is declared
+   * @default {200} 204 if the handler returns `undefined` and no `response` is declared
    */
   status?: number;
   /** What the route does, in a few words. */
   summary?: string;
-  /** What the route does, at length. */
+  /** What the route does, in detail. */
   description?: string;
   /**
-   * The summary in the first line, the description in the rest. Unless given, it is the string literal that is the first statement
-   * of the handler.
+   * The summary in the first line, the description in the rest. By default it is the string literal
+   * that is the first statement of the handler.
    *
-   * Give it here where you bundle: a minifier, such as that of `deno bundle --minify`, drops a template literal that stands for
-   * itself, as code that does nothing. It keeps one in quotes, as a directive.
+   * Declare it here if you bundle: a minifier such as `deno bundle --minify` drops a template literal
+   * that is a statement, as code without effect. It keeps a literal in quotes, as a directive.
    */
   doc?: string;
-  /** What the route belongs to. */
+  /** The groups that the route belongs to in the documentation. */
   tags?: readonly string[];
   /**
-   * The name of the operation, unique in the application. Unless given, it is the handler's name, else made from method and path,
-   * in ASCII: accents are dropped, and letters of other alphabets too. A minifier renames functions, so give it where you bundle.
+   * The name of the operation, unique in the application. By default it is the name of the handler, or
+   * else method and path in ASCII, without accents and without letters of other alphabets. Declare it
+   * if you bundle, because a minifier renames functions.
    */
   operationId?: string;
-  /** Whether clients should turn to another route. */
+  /** Whether clients should use another route. */
   deprecated?: boolean;
-  /** Exposes the route to agents, through the application's `mcpUrl`. */
+  /** Exposes the route to agents at the application's `mcpUrl`. */
   tool?: boolean | ToolOptions;
-  /** Bounds of what a client can send, where they differ from the application's. */
+  /** Limits that differ from the application's. */
   limits?: Limits;
 }
 
-/** Everything that a route was declared with. */
+/** All options of a route. */
 export interface RouteDeclaration extends RouteDescription {
   /** Schemas of the path's parameters. */
   params?: Readonly<Record<string, Schema>>;
@@ -77,45 +78,43 @@ export interface RouteDeclaration extends RouteDescription {
   cookies?: Readonly<Record<string, Schema>>;
   /** The schema of the JSON body, or `Stream()`. */
   body?: Schema;
-  /** The form, in place of a body. */
+  /** The form, instead of a body. */
   form?: FormSchema;
   /** Values that the server supplies. */
   deps?: Readonly<Record<string, unknown>>;
-  /** The model of a success. */
+  /** The schema of a successful result. */
   response?: Schema;
 }
 
-/** The origins of pages that may connect, such as `["https://books.example"]`; `"*"` for all. */
+/** The origins of web pages that may connect, such as `["https://books.example"]`; `"*"` for all. */
 export type WebSocketOrigins = "*" | readonly string[];
 
-/** How a WebSocket route converses, beside the schemas of its messages. */
+/** The options of a WebSocket route apart from its schemas. */
 export interface WebSocketDescription {
   /**
-   * The origins of pages that may connect beside those of the application's own host, such as `"https://books.example"`; `"*"` for
-   * all. A client that is no browser says none, and may connect.
-   *
-   * @default {[]} unless the application says otherwise
+   * The origins of web pages that may connect, besides those of the application's own host. Clients
+   * that are not browsers send no origin, and may connect. By default the application's `origins`.
    */
   origins?: WebSocketOrigins;
-  /** The subprotocols that are spoken, those that are preferred first. A client that names only others is refused with 400. */
+  /** The supported subprotocols in order of preference. A client that offers only others gets a 400. */
   protocols?: readonly string[];
   /**
-   * How long a client may give no sign of life. After half of it without a message it is asked for one by a ping, which browsers
-   * answer by themselves; one that is sent messages has to take some of them.
+   * How long a client may be silent. After half of that time it gets a ping, which browsers answer by
+   * themselves. A client that is sent messages must also accept some of them in that time.
    *
    * @default {"120s"}
    */
   idleTimeout?: Duration;
-  /** Bounds of what clients can send, where they differ from the application's: `message` and `query`. */
+  /** Limits that differ from the application's: `message` and `query`. */
   limits?: Limits;
 }
 
-/** Everything that a WebSocket route was declared with. */
+/** All options of a WebSocket route. */
 export interface WebSocketDeclaration
   extends WebSocketDescription, Pick<RouteDeclaration, "params" | "query" | "headers" | "cookies" | "deps"> {
-  /** The schema of the messages that come. */
+  /** The schema of the messages from clients. */
   receive?: Schema;
-  /** The schema of the messages that go. */
+  /** The schema of the messages to clients. */
   send?: Schema;
 }
 
@@ -138,12 +137,12 @@ export interface WebSocketDeclaration
  * ```
  */
 export interface RouteInfo {
-  /** The method, in upper case; `WEBSOCKET` where it converses over WebSockets. */
+  /** The method in upper case; `WEBSOCKET` for a WebSocket route. */
   readonly method: string;
-  /** The full path, prefixes included. */
+  /** The full path with all prefixes. */
   readonly path: string;
   /** The name of the operation, unique in the application. */
   readonly operationId: string;
-  /** What it was declared with. */
+  /** The options that it was declared with. */
   readonly options: Readonly<RouteDeclaration & WebSocketDeclaration>;
 }

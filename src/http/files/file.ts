@@ -12,11 +12,7 @@ export interface FileOptions {
    * from a client.
    */
   root?: string | URL;
-  /**
-   * The media type.
-   *
-   * @default by the extension of the file, or else `application/octet-stream`
-   */
+  /** The media type. By default that of the file's extension, or else `application/octet-stream`. */
   type?: string;
   /** Makes browsers save the file under this name, and not show it. */
   filename?: string;
