@@ -30,14 +30,8 @@
 // Applications and routers
 export { App } from "./src/app.ts";
 export type { AppOptions } from "./src/app_options.ts";
-export {
-  type Includable,
-  type IncludeOptions,
-  type MethodsOption,
-  Router,
-  type RouterOptions,
-  RouteScope,
-} from "./src/router.ts";
+export { type Includable, type IncludeOptions, Router, type RouterOptions } from "./src/router.ts";
+export type { MethodsOption } from "./src/routing/verbs.ts";
 export type { Lifespan } from "./src/lifespan.ts";
 export type { ListenAddress, RunOptions } from "./src/serve.ts";
 export type { WorkerPorts } from "./src/topics/worker_store.ts";

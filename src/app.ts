@@ -1,4 +1,6 @@
 /** The application: wires the routes, lifespans and the dispatcher together, and is what a server serves. */
+import type { RequiredState } from "./binding/dependency.ts";
+import { checkRoute } from "./describe/route_check.ts";
 import { AppErrors } from "./app_errors.ts";
 import { type AppOptions, resolveAppOptions } from "./app_options.ts";
 import { type BuiltIn, builtIns, type BuiltInUrls } from "./built_in.ts";
@@ -14,10 +16,13 @@ import type { RouteInfo } from "./http/route_info.ts";
 import { type Lifespan, Lifespans } from "./lifespan.ts";
 import { describeError, log } from "./log.ts";
 import { checkOptions } from "./options.ts";
-import { registryOf, RouteScope } from "./router.ts";
+import { type Includable, type IncludeOptions, includeRouter } from "./router.ts";
 import { Dispatcher } from "./routing/dispatch.ts";
-import { errorBoundary, type ErrorHandler } from "./routing/middleware.ts";
-import type { ExtraKeys } from "./routing/route_options.ts";
+import { errorBoundary, type ErrorHandler, type Middleware } from "./routing/middleware.ts";
+import { Registry } from "./routing/registry.ts";
+import type { ExtraKeys, RegisterDeclared, RegisterRoute } from "./routing/route_options.ts";
+import { type MethodsOption, registersMethod, registersMethods, registersWebSocket } from "./routing/verbs.ts";
+import type { RegisterWebSocket } from "./routing/websocket_options.ts";
 import type { Mistake } from "./schema/schema.ts";
 import { checkRunOptions, type RunOptions, type Servable, serve, stopWithDenoServe } from "./serve.ts";
 import { openDurableStore } from "./topics/durable_store.ts";
@@ -62,7 +67,7 @@ const WEBFW_CHECK_TOPIC: unique symbol = Symbol.for("webfw.checkTopic");
  * await invalid.body?.cancel();
  * ```
  */
-export class App<State = Record<string, unknown>> extends RouteScope<State, ""> implements AppHandle {
+export class App<State = Record<string, unknown>> implements AppHandle {
   /** The title of the application. */
   readonly title: string;
   /** The version of the application. */
@@ -80,6 +85,7 @@ export class App<State = Record<string, unknown>> extends RouteScope<State, ""> 
   /** Has the command line know whether there is a durable topic of a name before it makes one. */
   readonly [WEBFW_CHECK_TOPIC] = (name: string): Promise<void> => this.#topics.check(name);
 
+  readonly #registry = new Registry("", true, checkRoute);
   readonly #limits: ResolvedLimits;
   readonly #origins: readonly string[];
   readonly #lifespans: Lifespans<App<State>, State> = new Lifespans();
@@ -103,7 +109,6 @@ export class App<State = Record<string, unknown>> extends RouteScope<State, ""> 
    * @throws {RangeError} When a bound is not a positive number.
    */
   constructor(options: AppOptions<State> = {}) {
-    super("", true);
     const { title, version, description, urls, limits, origins, topics, trust } = resolveAppOptions(options);
     this.title = title;
     this.version = version;
@@ -115,7 +120,7 @@ export class App<State = Record<string, unknown>> extends RouteScope<State, ""> 
     this.docsUrl = urls.docsUrl;
     this.mcpUrl = urls.mcpUrl;
     this.#builtIns = this.#endpoints(urls, trust);
-    registryOf(this).reserve(this.#builtIns);
+    this.#registry.reserve(this.#builtIns);
   }
 
   /**
@@ -141,9 +146,196 @@ export class App<State = Record<string, unknown>> extends RouteScope<State, ""> 
     stop: () => this.#unwind(),
   };
 
+  /**
+   * Registers a route for GET, which answers HEAD, too.
+   *
+   * @example A parameter of the path
+   * ```ts
+   * import { App } from "@webfw/core";
+   * import { assertEquals } from "@std/assert";
+   *
+   * const app = new App();
+   * app.get("/books/{id}", async (_request, { id }) => ({ id }));
+   * const response = await app.fetch(new Request("http://localhost/books/7"));
+   * assertEquals(await response.json(), { id: "7" });
+   * ```
+   */
+  readonly get: RegisterRoute<State, ""> = registersMethod(this.#registry, "GET");
+
+  /**
+   * Registers a route for POST.
+   *
+   * @example A JSON body that is checked
+   * ```ts
+   * import { App } from "@webfw/core";
+   * import { assertEquals } from "@std/assert";
+   * import * as v from "valibot";
+   *
+   * const app = new App();
+   * const Book = v.object({ title: v.string() });
+   * app.post("/books", { body: Book, response: Book, status: 201 }, async (_request, { body }) => body);
+   * const response = await app.fetch(
+   *   new Request("http://localhost/books", {
+   *     method: "POST",
+   *     headers: { "content-type": "application/json" },
+   *     body: JSON.stringify({ title: "Emma" }),
+   *   }),
+   * );
+   * assertEquals(response.status, 201);
+   * assertEquals(await response.json(), { title: "Emma" });
+   * ```
+   */
+  readonly post: RegisterRoute<State, ""> = registersMethod(this.#registry, "POST");
+
+  /**
+   * Registers a route for PUT.
+   *
+   * @example A route without a reply body
+   * ```ts
+   * import { App } from "@webfw/core";
+   * import { assertEquals } from "@std/assert";
+   *
+   * const app = new App();
+   * app.put("/books/{id}", async () => {});
+   * const response = await app.fetch(new Request("http://localhost/books/7", { method: "PUT" }));
+   * assertEquals(response.status, 204);
+   * ```
+   */
+  readonly put: RegisterRoute<State, ""> = registersMethod(this.#registry, "PUT");
+
+  /**
+   * Registers a route for PATCH.
+   *
+   * @example A route that changes a part
+   * ```ts
+   * import { App } from "@webfw/core";
+   * import { assertEquals } from "@std/assert";
+   *
+   * const app = new App();
+   * app.patch("/books/{id}", async () => {});
+   * const response = await app.fetch(new Request("http://localhost/books/7", { method: "PATCH" }));
+   * assertEquals(response.status, 204);
+   * ```
+   */
+  readonly patch: RegisterRoute<State, ""> = registersMethod(this.#registry, "PATCH");
+
+  /**
+   * Registers a route for DELETE.
+   *
+   * @example A route that removes something
+   * ```ts
+   * import { App } from "@webfw/core";
+   * import { assertEquals } from "@std/assert";
+   *
+   * const app = new App();
+   * app.delete("/books/{id}", async () => {});
+   * const response = await app.fetch(new Request("http://localhost/books/7", { method: "DELETE" }));
+   * assertEquals(response.status, 204);
+   * ```
+   */
+  readonly delete: RegisterRoute<State, ""> = registersMethod(this.#registry, "DELETE");
+
+  /**
+   * Registers a route for several methods, or for a method that has no function here. A route for
+   * HEAD or OPTIONS goes before the answer that the application makes by itself.
+   *
+   * @example Two methods
+   * ```ts
+   * import { App } from "@webfw/core";
+   * import { assertEquals } from "@std/assert";
+   *
+   * const app = new App();
+   * app.route("/books/{id}", { methods: ["PUT", "PATCH"] }, async (request) => request.method);
+   * const response = await app.fetch(new Request("http://localhost/books/7", { method: "PATCH" }));
+   * assertEquals(await response.json(), "PATCH");
+   * ```
+   */
+  readonly route: RegisterDeclared<State, "", MethodsOption> = registersMethods(this.#registry);
+
+  /**
+   * Registers a WebSocket route. A GET route may have the same path: it answers requests that do not
+   * ask for an upgrade.
+   *
+   * @example An echo
+   * ```ts
+   * import { App } from "@webfw/core";
+   * import { assertEquals } from "@std/assert";
+   *
+   * const app = new App();
+   * app.websocket("/books/echo", async (socket) => {
+   *   for await (const message of socket) socket.send(message);
+   * });
+   * const response = await app.fetch(new Request("http://localhost/books/echo"));
+   * assertEquals(response.status, 426);
+   * await response.body?.cancel();
+   * ```
+   */
+  readonly websocket: RegisterWebSocket<State, ""> = registersWebSocket(this.#registry);
+
+  /**
+   * Adds the routes of a router. The router cannot change from then on; it can be included elsewhere,
+   * too.
+   *
+   * @param router The router.
+   * @param options The prefix of its routes.
+   * @throws {TypeError} When it is no router, or an option is unknown.
+   * @throws {RouteError} With code `conflict` when a method and shape is taken: nothing is added then,
+   * and the router stays open. With code `path` when the prefix or a full path cannot be read. With
+   * code `frozen` when it is too late.
+   *
+   * @example Routes below a prefix
+   * ```ts
+   * import { App, Router } from "@webfw/core";
+   * import { assertEquals } from "@std/assert";
+   *
+   * const books = new Router({ prefix: "/books" });
+   * books.get("", async () => ["Emma"]);
+   * const app = new App();
+   * app.include(books, { prefix: "/v1" });
+   * const response = await app.fetch(new Request("http://localhost/v1/books"));
+   * assertEquals(await response.json(), ["Emma"]);
+   * ```
+   */
+  include<Needed = unknown, const At extends string = "">(
+    router: RequiredState<State> extends Needed ? Includable<Needed>
+      : Mistake<"The state that the router needs is not the one here: give both one stateType()">,
+    options: IncludeOptions<At> = {},
+  ): void {
+    includeRouter(this.#registry, router, options);
+  }
+
+  /**
+   * Wraps a function around every request, those that no route answers too. The first one added is the
+   * outermost.
+   *
+   * @param middleware An async function that returns `await next(request)`, or a reply of its own.
+   * @throws {TypeError} When it is not an async function.
+   * @throws {RouteError} With code `frozen` when it is too late.
+   *
+   * @example A header of every reply
+   * ```ts
+   * import { App } from "@webfw/core";
+   * import { assertEquals } from "@std/assert";
+   *
+   * const app = new App();
+   * app.middleware(async (request, next) => {
+   *   const response = await next(request);
+   *   response.headers.set("x-server", "one");
+   *   return response;
+   * });
+   * app.get("/", async () => "Hello");
+   * const response = await app.fetch(new Request("http://localhost/"));
+   * assertEquals(response.headers.get("x-server"), "one");
+   * await response.body?.cancel();
+   * ```
+   */
+  middleware(middleware: Middleware<State>): void {
+    this.#registry.addMiddleware(middleware);
+  }
+
   /** All routes, those of included routers too, in the order of their registration: read your own tools off it. */
   get routes(): readonly RouteInfo[] {
-    const registry = registryOf(this);
+    const registry = this.#registry;
     registry.nameOperations();
     return registry.routes;
   }
@@ -243,10 +435,10 @@ export class App<State = Record<string, unknown>> extends RouteScope<State, ""> 
    * ```
    */
   openapi(): OpenAPIDocument {
-    const { httpRoutes: routes } = registryOf(this);
+    const { httpRoutes: routes } = this.#registry;
     // Routes are only ever added, so their number tells whether the document is still the latest.
     if (this.#document?.routes !== routes.length) {
-      registryOf(this).nameOperations();
+      this.#registry.nameOperations();
       const { title, version, description } = this;
       const parts = { title, version, description, routes, errors: this.#errors.shaping };
       this.#document = { routes: routes.length, document: openapiDocument(parts) };
@@ -340,7 +532,7 @@ export class App<State = Record<string, unknown>> extends RouteScope<State, ""> 
 
   #endpoints(urls: BuiltInUrls, trust: McpTrust): readonly BuiltIn[] {
     const { title, version, description } = this;
-    const registry = registryOf(this);
+    const registry = this.#registry;
     return builtIns(urls, {
       title,
       version,
@@ -368,13 +560,13 @@ export class App<State = Record<string, unknown>> extends RouteScope<State, ""> 
   #createDispatcher(): Dispatcher {
     stopWithDenoServe(this.#servable);
     this.#topics.serve();
-    registryOf(this).freeze("the application serves already; declare everything before the first request");
-    registryOf(this).nameOperations();
+    this.#registry.freeze("the application serves already; declare everything before the first request");
+    this.#registry.nameOperations();
     return new Dispatcher({
       app: this,
-      routes: registryOf(this).routes,
+      routes: this.#registry.routes,
       builtIns: this.#builtIns,
-      middlewares: registryOf(this).middlewares,
+      middlewares: this.#registry.middlewares,
       limits: this.#limits,
       origins: this.#origins,
       toErrorReply: errorBoundary(this.#errors.handler as ErrorHandler | undefined),

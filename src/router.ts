@@ -1,13 +1,12 @@
-/** Where routes are declared: the verbs, include and middleware that applications and routers share, and the Router. */
+/** Routers: groups of routes, which applications and other routers include. */
 import type { RequiredState, StateType } from "./binding/dependency.ts";
 import { checkRoute } from "./describe/route_check.ts";
-import { checkOptions, type OptionNames, readOptions } from "./options.ts";
+import { checkOptions, type OptionNames } from "./options.ts";
 import type { Middleware } from "./routing/middleware.ts";
-import { checkOrder, Registry } from "./routing/registry.ts";
-import { ROUTE_OPTIONS } from "./routing/route.ts";
+import { Registry } from "./routing/registry.ts";
 import type { Mistake } from "./schema/schema.ts";
-import type { RouteDeclaration, WebSocketDeclaration } from "./http/route_info.ts";
 import type { PathText, RegisterDeclared, RegisterRoute } from "./routing/route_options.ts";
+import { type MethodsOption, registersMethod, registersMethods, registersWebSocket } from "./routing/verbs.ts";
 import type { RegisterWebSocket } from "./routing/websocket_options.ts";
 
 /** Where an include puts the routes. */
@@ -20,136 +19,26 @@ export interface IncludeOptions<Prefix extends string = string> {
   prefix?: PathText<Prefix>;
 }
 
-/** What `route()` takes beside the options of every route. */
-export interface MethodsOption {
-  /** The methods to serve, at least one. */
-  methods: readonly string[];
-}
-
 /** A router that can be included where the state is `State`. */
 export interface Includable<State> {
   /** Carries the type; never there at run time. A router that says nothing of the state can go everywhere. */
   readonly "~state"?: ((state: RequiredState<State>) => void) | undefined;
 }
 
-const METHODS_OPTIONS: OptionNames<RouteDeclaration & MethodsOption> = { ...ROUTE_OPTIONS, methods: true };
 const INCLUDE_OPTIONS: OptionNames<IncludeOptions> = { prefix: true };
 
-let getRegistry: (scope: object) => Registry;
-
-/** What applications and routers have in common: the ways to declare. */
-export abstract class RouteScope<State, Prefix extends string> {
-  /** Registers a route for GET, which serves HEAD as well. */
-  readonly get: RegisterRoute<State, Prefix> = this.#verb("GET");
-  /** Registers a route for POST. */
-  readonly post: RegisterRoute<State, Prefix> = this.#verb("POST");
-  /** Registers a route for PUT. */
-  readonly put: RegisterRoute<State, Prefix> = this.#verb("PUT");
-  /** Registers a route for PATCH. */
-  readonly patch: RegisterRoute<State, Prefix> = this.#verb("PATCH");
-  /** Registers a route for DELETE. */
-  readonly delete: RegisterRoute<State, Prefix> = this.#verb("DELETE");
-  /** Registers a route for any methods, named in its options; one for HEAD or OPTIONS wins over the automatic answers. */
-  readonly route: RegisterDeclared<State, Prefix, MethodsOption> = this
-    .#methods();
-  /** Registers a WebSocket route. A GET route may have the same path: it answers what asks for no upgrade. */
-  readonly websocket: RegisterWebSocket<State, Prefix> = this.#websocket();
-
-  readonly #registry: Registry;
-
-  static {
-    getRegistry = (scope) => (scope as RouteScope<unknown, string>).#registry;
-  }
-
-  /**
-   * Makes a scope without routes.
-   *
-   * @param prefix Stands before all paths.
-   * @param isRoot Whether its paths are those that requests have.
-   */
-  constructor(prefix: string, isRoot: boolean) {
-    this.#registry = new Registry(prefix, isRoot, checkRoute);
-  }
-
-  /**
-   * Adds the routes of a router, which cannot change from then on.
-   *
-   * @param router The router; it can be included elsewhere as well.
-   * @param options Where to put its routes.
-   * @throws {TypeError} When it is no router, or an option is unknown.
-   * @throws {RouteError} With code `conflict` when a method and shape is taken; nothing was added then, and the router stays
-   * open. With code `path` when the prefix or a full path cannot be read. With code `frozen` when it is too late.
-   */
-  include<Needed = unknown, const At extends string = "">(
-    router: RequiredState<State> extends Needed ? Includable<Needed>
-      : Mistake<"The state that the router needs is not the one here: give both one stateType()">,
-    options: IncludeOptions<At> = {},
-  ): void {
-    if (!(router instanceof Router)) {
-      throw new TypeError("Cannot include: the argument must be a Router");
-    }
-    checkOptions(options, INCLUDE_OPTIONS, "include the router");
-    this.#registry.include(registryOf(router), options.prefix ?? "");
-  }
-
-  /**
-   * Surrounds all of its routes, and those of included routers, with a function. The first one added is the outermost.
-   *
-   * @param middleware An async function that returns `await next(request)`, or a reply of its own.
-   * @throws {TypeError} When it is not an async function.
-   * @throws {RouteError} With code `frozen` when it is too late.
-   */
-  middleware(middleware: Middleware<State>): void {
-    this.#registry.addMiddleware(middleware);
-  }
-
-  #verb(method: string): RegisterRoute<State, Prefix> {
-    const register = (path: string, ...rest: unknown[]): void => {
-      const [options, handler] = rest.length < 2 ? [{}, rest[0]] : rest;
-      this.#registry.register(
-        [method],
-        path,
-        options as RouteDeclaration,
-        handler,
-      );
-    };
-    return register as RegisterRoute<State, Prefix>;
-  }
-
-  #websocket(): RegisterWebSocket<State, Prefix> {
-    const register = (path: string, ...rest: unknown[]): void => {
-      const [options, handler] = rest.length < 2 ? [{}, rest[0]] : rest;
-      this.#registry.registerWebSocket(path, options as WebSocketDeclaration, handler);
-    };
-    return register as RegisterWebSocket<State, Prefix>;
-  }
-
-  #methods(): RegisterDeclared<State, Prefix, MethodsOption> {
-    const register = (
-      path: string,
-      options: RouteDeclaration & MethodsOption,
-      handler: unknown,
-    ): void => {
-      checkOrder(options, `register a route at "${path}"`);
-      const { methods, ...declared } = readOptions(options, METHODS_OPTIONS, `register a route at "${path}"`);
-      if (!Array.isArray(methods) || methods.length === 0) {
-        throw new TypeError(
-          `Cannot register a route at "${path}": methods must be a list of at least one`,
-        );
-      }
-      const names = new Set(
-        methods.map((method) => String(method).toUpperCase()),
-      );
-      this.#registry.register([...names], path, declared, handler);
-    };
-    return register as RegisterDeclared<State, Prefix, MethodsOption>;
-  }
+/**
+ * Adds the routes of a router to a registry, and freezes the router.
+ *
+ * @throws {TypeError} When it is no router, or an option is unknown.
+ */
+export function includeRouter(registry: Registry, router: unknown, options: IncludeOptions): void {
+  if (!(router instanceof Router)) throw new TypeError("Cannot include: the argument must be a Router");
+  checkOptions(options, INCLUDE_OPTIONS, "include the router");
+  registry.include(registryOf(router), options.prefix ?? "");
 }
 
-/** The declarations of an application or router. */
-export function registryOf(scope: object): Registry {
-  return getRegistry(scope);
-}
+let registryOf: (router: object) => Registry;
 
 /** Options of a {@linkcode Router}. */
 export interface RouterOptions<State, Prefix extends string> {
@@ -185,13 +74,21 @@ const ROUTER_OPTIONS: OptionNames<RouterOptions<unknown, string>> = { prefix: tr
  * const response = await app.fetch(new Request("http://localhost/v1/shelves/top/books/7"));
  * assertEquals(await response.json(), { shelf: "top", id: "7" });
  * ```
+ *
+ * @category Applications
  */
 export class Router<
   State = Record<string, unknown>,
   const Prefix extends string = string,
-> extends RouteScope<State, Prefix> implements Includable<State> {
-  /** Carries the type of the state; never there at run time. */
+> implements Includable<State> {
+  /** Carries the type of the state; it is never there at run time. */
   declare readonly "~state"?: ((state: RequiredState<State>) => void) | undefined;
+
+  readonly #registry: Registry;
+
+  static {
+    registryOf = (router) => (router as Router).#registry;
+  }
 
   /**
    * Makes an empty router.
@@ -202,6 +99,217 @@ export class Router<
    */
   constructor(options: RouterOptions<State, Prefix> = {}) {
     checkOptions(options, ROUTER_OPTIONS, "make a router");
-    super(options.prefix ?? "", false);
+    this.#registry = new Registry(options.prefix ?? "", false, checkRoute);
+    this.get = registersMethod(this.#registry, "GET");
+    this.post = registersMethod(this.#registry, "POST");
+    this.put = registersMethod(this.#registry, "PUT");
+    this.patch = registersMethod(this.#registry, "PATCH");
+    this.delete = registersMethod(this.#registry, "DELETE");
+    this.route = registersMethods(this.#registry);
+    this.websocket = registersWebSocket(this.#registry);
+  }
+
+  /**
+   * Registers a route for GET, which answers HEAD, too.
+   *
+   * @example A parameter of the path
+   * ```ts
+   * import { App, Router } from "@webfw/core";
+   * import { assertEquals } from "@std/assert";
+   *
+   * const router = new Router({ prefix: "/books" });
+   * router.get("/{id}", async (_request, { id }) => ({ id }));
+   * const app = new App();
+   * app.include(router);
+   * const response = await app.fetch(new Request("http://localhost/books/7"));
+   * assertEquals(await response.json(), { id: "7" });
+   * ```
+   */
+  readonly get: RegisterRoute<State, Prefix>;
+
+  /**
+   * Registers a route for POST.
+   *
+   * @example A JSON body that is checked
+   * ```ts
+   * import { App, Router } from "@webfw/core";
+   * import { assertEquals } from "@std/assert";
+   * import * as v from "valibot";
+   *
+   * const router = new Router({ prefix: "/books" });
+   * const Book = v.object({ title: v.string() });
+   * router.post("", { body: Book, response: Book, status: 201 }, async (_request, { body }) => body);
+   * const app = new App();
+   * app.include(router);
+   * const response = await app.fetch(
+   *   new Request("http://localhost/books", {
+   *     method: "POST",
+   *     headers: { "content-type": "application/json" },
+   *     body: JSON.stringify({ title: "Emma" }),
+   *   }),
+   * );
+   * assertEquals(response.status, 201);
+   * assertEquals(await response.json(), { title: "Emma" });
+   * ```
+   */
+  readonly post: RegisterRoute<State, Prefix>;
+
+  /**
+   * Registers a route for PUT.
+   *
+   * @example A route without a reply body
+   * ```ts
+   * import { App, Router } from "@webfw/core";
+   * import { assertEquals } from "@std/assert";
+   *
+   * const router = new Router({ prefix: "/books" });
+   * router.put("/{id}", async () => {});
+   * const app = new App();
+   * app.include(router);
+   * const response = await app.fetch(new Request("http://localhost/books/7", { method: "PUT" }));
+   * assertEquals(response.status, 204);
+   * ```
+   */
+  readonly put: RegisterRoute<State, Prefix>;
+
+  /**
+   * Registers a route for PATCH.
+   *
+   * @example A route that changes a part
+   * ```ts
+   * import { App, Router } from "@webfw/core";
+   * import { assertEquals } from "@std/assert";
+   *
+   * const router = new Router({ prefix: "/books" });
+   * router.patch("/{id}", async () => {});
+   * const app = new App();
+   * app.include(router);
+   * const response = await app.fetch(new Request("http://localhost/books/7", { method: "PATCH" }));
+   * assertEquals(response.status, 204);
+   * ```
+   */
+  readonly patch: RegisterRoute<State, Prefix>;
+
+  /**
+   * Registers a route for DELETE.
+   *
+   * @example A route that removes something
+   * ```ts
+   * import { App, Router } from "@webfw/core";
+   * import { assertEquals } from "@std/assert";
+   *
+   * const router = new Router({ prefix: "/books" });
+   * router.delete("/{id}", async () => {});
+   * const app = new App();
+   * app.include(router);
+   * const response = await app.fetch(new Request("http://localhost/books/7", { method: "DELETE" }));
+   * assertEquals(response.status, 204);
+   * ```
+   */
+  readonly delete: RegisterRoute<State, Prefix>;
+
+  /**
+   * Registers a route for several methods, or for a method that has no function here. A route for
+   * HEAD or OPTIONS goes before the answer that the application makes by itself.
+   *
+   * @example Two methods
+   * ```ts
+   * import { App, Router } from "@webfw/core";
+   * import { assertEquals } from "@std/assert";
+   *
+   * const router = new Router({ prefix: "/books" });
+   * router.route("/{id}", { methods: ["PUT", "PATCH"] }, async (request) => request.method);
+   * const app = new App();
+   * app.include(router);
+   * const response = await app.fetch(new Request("http://localhost/books/7", { method: "PATCH" }));
+   * assertEquals(await response.json(), "PATCH");
+   * ```
+   */
+  readonly route: RegisterDeclared<State, Prefix, MethodsOption>;
+
+  /**
+   * Registers a WebSocket route. A GET route may have the same path: it answers requests that do not
+   * ask for an upgrade.
+   *
+   * @example An echo
+   * ```ts
+   * import { App, Router } from "@webfw/core";
+   * import { assertEquals } from "@std/assert";
+   *
+   * const router = new Router({ prefix: "/books" });
+   * router.websocket("/echo", async (socket) => {
+   *   for await (const message of socket) socket.send(message);
+   * });
+   * const app = new App();
+   * app.include(router);
+   * const response = await app.fetch(new Request("http://localhost/books/echo"));
+   * assertEquals(response.status, 426);
+   * await response.body?.cancel();
+   * ```
+   */
+  readonly websocket: RegisterWebSocket<State, Prefix>;
+  /**
+   * Adds the routes of a router. The router cannot change from then on; it can be included elsewhere,
+   * too.
+   *
+   * @param router The router.
+   * @param options The prefix of its routes.
+   * @throws {TypeError} When it is no router, or an option is unknown.
+   * @throws {RouteError} With code `conflict` when a method and shape is taken: nothing is added then,
+   * and the router stays open. With code `path` when the prefix or a full path cannot be read. With
+   * code `frozen` when it is too late.
+   *
+   * @example Routes below a prefix
+   * ```ts
+   * import { App, Router } from "@webfw/core";
+   * import { assertEquals } from "@std/assert";
+   *
+   * const books = new Router({ prefix: "/books" });
+   * books.get("", async () => ["Emma"]);
+   * const version = new Router({ prefix: "/v1" });
+   * version.include(books);
+   * const app = new App();
+   * app.include(version);
+   * const response = await app.fetch(new Request("http://localhost/v1/books"));
+   * assertEquals(await response.json(), ["Emma"]);
+   * ```
+   */
+  include<Needed = unknown, const At extends string = "">(
+    router: RequiredState<State> extends Needed ? Includable<Needed>
+      : Mistake<"The state that the router needs is not the one here: give both one stateType()">,
+    options: IncludeOptions<At> = {},
+  ): void {
+    includeRouter(this.#registry, router, options);
+  }
+
+  /**
+   * Wraps a function around the requests of its routes, and of the routers that it includes. The first
+   * one added is the outermost.
+   *
+   * @param middleware An async function that returns `await next(request)`, or a reply of its own.
+   * @throws {TypeError} When it is not an async function.
+   * @throws {RouteError} With code `frozen` when it is too late.
+   *
+   * @example A header of every reply
+   * ```ts
+   * import { App, Router } from "@webfw/core";
+   * import { assertEquals } from "@std/assert";
+   *
+   * const router = new Router();
+   * router.middleware(async (request, next) => {
+   *   const response = await next(request);
+   *   response.headers.set("x-server", "one");
+   *   return response;
+   * });
+   * router.get("/", async () => "Hello");
+   * const app = new App();
+   * app.include(router);
+   * const response = await app.fetch(new Request("http://localhost/"));
+   * assertEquals(response.headers.get("x-server"), "one");
+   * await response.body?.cancel();
+   * ```
+   */
+  middleware(middleware: Middleware<State>): void {
+    this.#registry.addMiddleware(middleware);
   }
 }
