@@ -31,7 +31,8 @@ import { nodeOf, type SchemaNode } from "../schema/schema.ts";
  *
  * @example Scopes that a token has to have, of one dependency over another
  * ```ts
- * import { App, dependency, type OAuth2SecurityScheme } from "@webfw/core";
+ * import { App, dependency } from "@webfw/core";
+ * import type { OAuth2SecurityScheme } from "@webfw/core/types";
  * import { assertEquals } from "@std/assert";
  *
  * const oauth: OAuth2SecurityScheme = {

@@ -1,18 +1,7 @@
 // An application that is hard to describe, and whose routes all answer.
 
-import {
-  anySecurity,
-  App,
-  dependency,
-  Form,
-  HTTPError,
-  type OAuth2SecurityScheme,
-  type OpenIdConnectSecurityScheme,
-  Router,
-  Stream,
-  text,
-  UploadFile,
-} from "@webfw/core";
+import { anySecurity, App, dependency, Form, HTTPError, Router, Stream, text, UploadFile } from "@webfw/core";
+import type { OAuth2SecurityScheme, OpenIdConnectSecurityScheme } from "@webfw/core/types";
 import * as v from "valibot";
 import { hostileModels } from "./hostile_models.ts";
 

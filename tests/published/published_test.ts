@@ -91,10 +91,23 @@ Deno.test("The published packages", async (t) => {
 
   await t.step("hold what users need, and nothing else", async () => {
     const files = await registry.files("@webfw/core", config.version);
-    for (const file of ["/deno.json", "/mod.ts", "/cli.ts", "/src/testing.ts", "/LICENSE"]) {
+    for (
+      const file of [
+        "/deno.json",
+        "/mod.ts",
+        "/store.ts",
+        "/openapi.ts",
+        "/types.ts",
+        "/cli.ts",
+        "/src/testing.ts",
+        "/LICENSE",
+      ]
+    ) {
       assertEquals(files.includes(file), true, file);
     }
-    const strangers = files.filter((file) => !/^\/(src\/.+\.ts|(mod|cli)\.ts|deno\.json|[A-Z]+(\.md)?)$/.test(file));
+    const strangers = files.filter((file) =>
+      !/^\/(src\/.+\.ts|(mod|store|openapi|types|cli)\.ts|deno\.json|[A-Z]+(\.md)?)$/.test(file)
+    );
     assertEquals(strangers, []);
     const version = config.version;
     assertEquals((await registry.files("@webfw/cli", version)).filter((file) => !/^\/[A-Z]+/.test(file)), [

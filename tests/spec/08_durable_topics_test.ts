@@ -1,7 +1,8 @@
 // Section 8 of the contract: durable topics on a file of one machine; and what section 13 says of them.
 
 import { assert, assertEquals, assertNotEquals, assertRejects, assertStringIncludes, assertThrows } from "@std/assert";
-import { App, PublishOutcomeUnknown, type Subscription, type TopicStore } from "@webfw/core";
+import { App, PublishOutcomeUnknown, type Subscription } from "@webfw/core";
+import type { TopicStore } from "@webfw/core/store";
 import { join } from "node:path";
 import { pathToFileURL } from "node:url";
 import { ChildProgram, CORE } from "./support/child_program.ts";

@@ -1,7 +1,8 @@
 // Section 10 of the contract: what documents and agents are told of forms, files and streams.
 
 import { assert, assertEquals, assertThrows } from "@std/assert";
-import { App, Form, type OpenAPIRequestBody, RouteError, Stream, UploadFile } from "@webfw/core";
+import { App, Form, RouteError, Stream, UploadFile } from "@webfw/core";
+import type { OpenAPIRequestBody } from "@webfw/core/openapi";
 import * as v from "valibot";
 import { Agent } from "../agents/agent.ts";
 import { operationAt } from "../describe/look_up.ts";

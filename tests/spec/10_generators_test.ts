@@ -1,7 +1,8 @@
 // Sections 10 and 13 of the contract: what generators of clients need of the document.
 
 import { assert, assertEquals, assertMatch } from "@std/assert";
-import { App, Form, type OpenAPIDocument, Stream, UploadFile } from "@webfw/core";
+import { App, Form, Stream, UploadFile } from "@webfw/core";
+import type { OpenAPIDocument } from "@webfw/core/openapi";
 import { join } from "node:path";
 import * as v from "valibot";
 import { bookshop } from "../../examples/bookshop/bookshop.ts";

@@ -1,7 +1,8 @@
 // Section 10 of the contract, POST /mcp: who is answered, and what a call knows of whoever makes it.
 
 import { assert, assertEquals, assertThrows } from "@std/assert";
-import { App, type McpTrust } from "@webfw/core";
+import { App } from "@webfw/core";
+import type { McpTrust } from "@webfw/core/types";
 import { Agent } from "../agents/agent.ts";
 import { ChildProgram, CORE } from "./support/child_program.ts";
 import { exchange } from "./support/raw_connection.ts";

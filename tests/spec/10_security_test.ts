@@ -1,16 +1,8 @@
 // Issue 4 and section 10 of the contract: the document tells of the credentials that dependencies read, where they declare them.
 
 import { assertEquals, assertThrows } from "@std/assert";
-import {
-  anySecurity,
-  App,
-  dependency,
-  type HttpSecurityScheme,
-  type OAuth2SecurityScheme,
-  RouteError,
-  Router,
-  type SecurityRequirement,
-} from "@webfw/core";
+import { anySecurity, App, dependency, RouteError, Router, type SecurityRequirement } from "@webfw/core";
+import type { HttpSecurityScheme, OAuth2SecurityScheme } from "@webfw/core/types";
 import * as v from "valibot";
 import { operationAt } from "../describe/look_up.ts";
 

@@ -30,7 +30,7 @@ const TOWERS: readonly (readonly (readonly string[])[])[] = [
     ["src/http_server.ts"],
     ["src/serve.ts", "src/app_options.ts", "src/app_errors.ts"],
     ["src/app.ts"],
-    ["src/testing.ts", "mod.ts"],
+    ["src/testing.ts", "mod.ts", "store.ts", "openapi.ts", "types.ts"],
   ],
   [
     ["src/cli/"],
@@ -40,6 +40,9 @@ const TOWERS: readonly (readonly (readonly string[])[])[] = [
 
 /** What both towers stand on: the version, and the check of options. */
 const COMMON: ReadonlySet<string> = new Set(["deno.json", "src/options.ts"]);
+
+/** The modules that `deno.json` exports, beside those of `src`. */
+const ENTRY_POINTS: ReadonlySet<string> = new Set(["mod.ts", "store.ts", "openapi.ts", "types.ts", "cli.ts"]);
 
 /** Where each package may be imported. */
 const PACKAGES: ReadonlyMap<string, readonly string[]> = new Map([
@@ -114,7 +117,7 @@ export const packagePlace: Deno.lint.Rule = {
 
 /** Whether a module is part of the published package `@webfw/core`. */
 export function isPublished(path: string): boolean {
-  return path.startsWith("src/") || path === "mod.ts" || path === "cli.ts";
+  return path.startsWith("src/") || ENTRY_POINTS.has(path);
 }
 
 /** The path of a file from the root of the repository, with slashes. */

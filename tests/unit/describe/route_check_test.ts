@@ -1,5 +1,6 @@
 import { assertEquals, assertThrows } from "@std/assert";
-import { App, type RouteDeclaration, Router, type Schema } from "@webfw/core";
+import { App, Router, type Schema } from "@webfw/core";
+import type { RouteDeclaration } from "@webfw/core/types";
 import * as v from "valibot";
 
 const answer = async () => null as never;

@@ -1,0 +1,35 @@
+/**
+ * The types of the OpenAPI document, which `app.openapi()` returns.
+ *
+ * @example Reading the document
+ * ```ts
+ * import { App } from "@webfw/core";
+ * import type { OpenAPIOperation } from "@webfw/core/openapi";
+ * import { assertEquals } from "@std/assert";
+ *
+ * const app = new App();
+ * app.get("/books", { operationId: "listBooks" }, async () => []);
+ *
+ * const operation: OpenAPIOperation | undefined = app.openapi().paths["/books"]?.get;
+ * assertEquals(operation?.operationId, "listBooks");
+ * ```
+ *
+ * @module
+ */
+
+export type { JsonSchema, JsonType } from "./src/describe/json_schema/json_schema.ts";
+export type {
+  OpenAPIComponents,
+  OpenAPIDocument,
+  OpenAPIEncoding,
+  OpenAPIInfo,
+  OpenAPIMediaType,
+  OpenAPIMethod,
+  OpenAPIOperation,
+  OpenAPIParameter,
+  OpenAPIPathItem,
+  OpenAPIReference,
+  OpenAPIRequestBody,
+  OpenAPIResponse,
+  OpenAPITag,
+} from "./src/describe/openapi/document.ts";

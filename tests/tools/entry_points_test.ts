@@ -1,0 +1,35 @@
+// What users import: each name has one place, and the first place has few enough to read.
+
+import { assert, assertEquals } from "@std/assert";
+import { join } from "node:path";
+
+const ROOT = join(import.meta.dirname!, "..", "..");
+/** More than this is not read at one sitting. */
+const MAX_NAMES = 80;
+
+/** The names that a module exports, by its list of exports. */
+async function exportsOf(module: string): Promise<string[]> {
+  const names: string[] = [];
+  const collect: Deno.lint.Rule = {
+    create: () => ({
+      ExportSpecifier(node) {
+        if (node.exported.type === "Identifier") names.push(node.exported.name);
+      },
+    }),
+  };
+  const source = await Deno.readTextFile(join(ROOT, module));
+  Deno.lint.runPlugin({ name: "entry", rules: { collect } }, module, source);
+  return names;
+}
+
+Deno.test("a name is exported by one entry point", async () => {
+  const lists = await Promise.all(["mod.ts", "store.ts", "openapi.ts", "types.ts"].map(exportsOf));
+  assert(lists.every((names) => names.length > 0));
+  const names = lists.flat();
+  assertEquals(names.filter((name, index) => names.indexOf(name) !== index), []);
+});
+
+Deno.test(`what programs write has at most ${MAX_NAMES} names`, async () => {
+  const names = await exportsOf("mod.ts");
+  assert(names.length <= MAX_NAMES, `there are ${names.length}`);
+});

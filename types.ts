@@ -1,0 +1,86 @@
+/**
+ * Types that the compiler infers from declarations, and parts of other types. A program rarely names
+ * one of them: what it writes is in `@webfw/core`.
+ *
+ * @example A function that registers a route on any application or router
+ * ```ts
+ * import { App } from "@webfw/core";
+ * import type { RegisterRoute } from "@webfw/core/types";
+ * import { assertEquals } from "@std/assert";
+ *
+ * function addHealth({ get }: { get: RegisterRoute<unknown, ""> }): void {
+ *   get("/health", async () => "ok");
+ * }
+ *
+ * const app = new App();
+ * addHealth(app);
+ * const response = await app.fetch(new Request("http://localhost/health"));
+ * assertEquals(response.status, 200);
+ * await response.body?.cancel();
+ * ```
+ *
+ * @module
+ */
+
+// Routes
+export type { Includable } from "./src/router.ts";
+export type {
+  ArgumentOrder,
+  Atom,
+  Exact,
+  ExtraKeys,
+  ForeignSegment,
+  IsKnown,
+  KeysOf,
+  Letter,
+  NameStart,
+  PathNames,
+  PathText,
+  RegisterDeclared,
+  RegisterRoute,
+  Returned,
+  RouteOptions,
+  SuspiciousPath,
+} from "./src/routing/route_options.ts";
+export type { RegisterWebSocket, WebSocketOptions } from "./src/routing/websocket_options.ts";
+export type {
+  RouteDeclaration,
+  RouteDescription,
+  WebSocketDeclaration,
+  WebSocketDescription,
+} from "./src/http/route_info.ts";
+
+// Schemas
+export type { GivenSchema, Mistake, NamesOfOthers, NotSchemas, OutputOf, Schemas } from "./src/schema/schema.ts";
+export type { FormSchema } from "./src/schema/form_form.ts";
+export type { StreamSchema } from "./src/binding/stream_body.ts";
+export type { UploadFileSchema } from "./src/binding/upload_file.ts";
+export type { ProblemSchema } from "./src/describe/openapi/replies.ts";
+export type { DataEncoding, Misread } from "./src/http/sse/sse.ts";
+
+// Dependencies and their security
+export type {
+  AnyDependency,
+  DependencyLike,
+  NeededState,
+  None,
+  RequiredState,
+  Resolve,
+} from "./src/binding/dependency.ts";
+export type {
+  ApiKeySecurityScheme,
+  AuthorizationUrl,
+  HttpSecurityScheme,
+  MutualTlsSecurityScheme,
+  OAuth2Flow,
+  OAuth2Flows,
+  OAuth2SecurityScheme,
+  OpenIdConnectSecurityScheme,
+  RequiredScheme,
+  RequiredScopes,
+  TokenUrl,
+} from "./src/binding/security.ts";
+export type { McpTrust } from "./src/describe/mcp/endpoint.ts";
+
+// Workers, which the command line starts
+export type { WorkerPorts } from "./src/topics/worker_store.ts";
