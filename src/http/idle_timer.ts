@@ -1,9 +1,10 @@
 /**
  * Timers for many connections that share one interval of the platform. A timer of its own for each
- * connection would be set again at each event, which costs hundreds of times as much as noting a turn.
+ * connection would be set again at each event, which costs hundreds of times as much as noting a
+ * turn.
  */
 
-/** The precision: a silence is noticed up to one turn, a sixteenth of its length, too early. */
+/** The turns in a silence. It is noticed up to one turn too early. */
 const TURNS = 16;
 
 /** A platform timer fires at once when its delay is longer. */
@@ -15,8 +16,8 @@ const wheels = new Map<number, TimingWheel>();
  * Starts a timer that fires after each silence. Timers of the same length share a wheel.
  *
  * @param ms The length of a silence, in milliseconds.
- * @param onIdle Called after each silence. It may return how many milliseconds ago something happened
- *   that the timer was not reset for; the silence then counts from there.
+ * @param onIdle Called after each silence. It may return how many milliseconds ago something
+ *   happened that the timer was not reset for; the silence then counts from there.
  */
 export function startIdleTimer(ms: number, onIdle: () => number | undefined): IdleTimer {
   let wheel = wheels.get(ms);
@@ -73,7 +74,7 @@ export class TimingWheel {
     const due = this.#slotAt(this.turns);
     const timers = [...due];
     due.clear();
-    // All timers are back in the wheel before the first one fires, since it may stop others, which must not fire then.
+    // All timers are back in the wheel before the first one fires: it may stop others.
     const idle = timers.filter((timer) => {
       const isIdle = this.turns - timer.activeAt >= TURNS;
       if (isIdle) timer.reset();

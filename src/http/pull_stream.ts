@@ -1,4 +1,4 @@
-/** The engine of all bodies that are made while they are sent: the client's reads pull chunks from a source. */
+/** The engine of all streamed bodies: the client's reads pull chunks from a source. */
 import { describeError, log } from "../log.ts";
 import { streamProgress } from "./after_response.ts";
 import { type IdleTimer, startIdleTimer } from "./idle_timer.ts";
@@ -12,8 +12,8 @@ export type Chunk = Uint8Array<ArrayBuffer>;
 /** Where a source writes its chunks. */
 export interface PullSink {
   /**
-   * The controller of the stream. While a pull waits, the source may enqueue chunks here in place of
-   * calling `write`; this is how one chunk goes to many clients at a low cost.
+   * The controller of the stream. While a pull waits, the source may enqueue chunks here in place
+   * of calling `write`; this is how one chunk goes to many clients at a low cost.
    */
   readonly controller: ReadableStreamDefaultController<Chunk> | undefined;
   /**
@@ -30,16 +30,20 @@ export interface PullSink {
 
 /** Makes the chunks of a stream, one for each pull. */
 export interface PullSource {
-  /** Asks for one chunk, which may come now or later. It is not called again before that. */
+  /** Asks for one chunk, which may come now or later. It is not called again before. */
   pull(sink: PullSink): void;
-  /** Cancels the pull that waits. Returns false where a chunk may still come. Without it, one may always come. */
+  /**
+   * Cancels the pull that waits. Returns false where a chunk may still come, as without this
+   * method.
+   */
   cancelPull?(): boolean;
-  /** When the source last enqueued a chunk by itself, in milliseconds of `performance.now()`. */
+  /** When the source last enqueued a chunk by itself, by `performance.now()`. */
   readonly lastBroadcastAt?: number | undefined;
   /** Makes a heartbeat that says more than the one of the stream's kind. */
   heartbeat?(): Chunk | undefined;
   /**
-   * Releases the source, also while a pull waits; that pull may then be answered or not. It must not fail.
+   * Releases the source, also while a pull waits; that pull may then be answered or not. It must
+   * not fail.
    *
    * @returns Settles when the source has ended.
    */
@@ -55,13 +59,13 @@ export interface StreamKind {
    * call of the platform for each chunk, which costs several times as much as the chunk.
    */
   readonly readsAhead: boolean;
-  /** Whether a failure breaks the stream off, so that no client takes it for complete. Otherwise it just ends. */
+  /** Whether a failure breaks the stream off, so that no client takes it for complete. */
   readonly breaksOff: boolean;
   /** Sent after a silence. */
   readonly heartbeat?: Chunk;
 }
 
-/** Pulls chunks from a source while the client takes them. At most one waits in the stream, and one beside it. */
+/** Pulls chunks from a source while the client takes them. At most two chunks wait. */
 export class PullStream implements UnderlyingDefaultSource<Chunk>, PullSink {
   readonly #source: PullSource;
   readonly #kind: StreamKind;
@@ -84,9 +88,10 @@ export class PullStream implements UnderlyingDefaultSource<Chunk>, PullSink {
    *
    * @param source Makes the chunks.
    * @param kind The kind of the stream.
-   * @param stopping Ends the stream when it is aborted. Without it the stream goes on to its own end.
-   * @param heartbeatMs The silence before a heartbeat, in milliseconds. Only a stream with heartbeats
-   *   disconnects a client that stalls.
+   * @param stopping Ends the stream when it is aborted. Without it the stream goes on to its own
+   *   end.
+   * @param heartbeatMs The silence before a heartbeat, in milliseconds. Only a stream with
+   *   heartbeats disconnects a client that stalls.
    */
   constructor(source: PullSource, kind: StreamKind, stopping?: AbortSignal, heartbeatMs?: number) {
     this.#source = source;
@@ -178,8 +183,8 @@ export class PullStream implements UnderlyingDefaultSource<Chunk>, PullSink {
   }
 
   /**
-   * The platform asks for the size of a chunk that no read waits for, and of no other chunk. From now on
-   * it calls `pull()` when the client has taken this one.
+   * The platform asks for the size of a chunk that no read waits for, and of no other chunk. From
+   * now on it calls `pull()` when the client has taken this one.
    */
   #onQueued(): number {
     this.#endPull();
@@ -192,7 +197,7 @@ export class PullStream implements UnderlyingDefaultSource<Chunk>, PullSink {
     this.#settlePull = undefined;
   }
 
-  /** Sends a heartbeat, or ends a stalled stream. Returns the age of a broadcast that was younger than the silence. */
+  /** Sends a heartbeat, or ends a stalled stream. Returns the age of a recent broadcast. */
   #onIdle(): number | undefined {
     const heartbeatMs = this.#heartbeatMs!;
     if (this.#settlePull) {
@@ -268,7 +273,8 @@ export class IteratorSource implements PullSource {
   /**
    * Ends the iterator.
    *
-   * @returns Settles when it has ended. While it makes a value it is not waited for: that value may never come.
+   * @returns Settles when it has ended. While it makes a value it is not waited for: that value may
+   *   never come.
    */
   async close(): Promise<void> {
     if (this.#isClosed) return;

@@ -1,4 +1,4 @@
-/** Responses that are made while they are sent: the values of an async iterable, or the bytes of a stream. */
+/** Streamed responses: the values of an async iterable, or the bytes of a stream. */
 import { accepts } from "@std/http/negotiation";
 import { HTTPError } from "../errors.ts";
 import { log } from "../log.ts";
@@ -18,27 +18,28 @@ const BYTES = "application/octet-stream";
 const LINES = ["application/jsonl", "application/x-ndjson"] as const;
 
 /**
- * How long a response waits for its first value, in milliseconds. Clients and proxies wait longer for the
- * headers. Most failures of a query or a connection are known by then.
+ * How long a response waits for its first value, in milliseconds. Clients and proxies wait longer
+ * for the headers. Most failures of a query or a connection are known by then.
  */
 const FIRST_VALUE_MS = 5_000;
 
 const encoder = new TextEncoder();
 
 /**
- * A response of the values of an async iterable: bytes unchanged, any other value as one line of JSON.
+ * A response of the values of an async iterable: bytes unchanged, any other value as one line of
+ * JSON.
  *
- * The response begins with the first value, which decides the content type. An error before it is an error
- * response. Where no value has come after five seconds, the response begins without one, because the server
- * notices only then that a client has gone. Its type is then lines of JSON, or bytes where the client
- * prefers these. An error breaks it off, as it does after the first value.
+ * The response begins with the first value, which decides the content type. An error before it is
+ * an error response. Where no value has come after five seconds, the response begins without one,
+ * because the server notices only then that a client has gone. Its type is then lines of JSON, or
+ * bytes where the client prefers these. An error breaks it off, as it does after the first value.
  *
  * @param source The values.
  * @param status The status.
  * @param request The request.
  * @param stopping Gives the signal that the server stops.
- * @throws {HTTPError} With 503, when the server stops before the first value. An error of the source before
- *   the first value is thrown, too.
+ * @throws {HTTPError} With 503, when the server stops before the first value. An error of the
+ *   source before the first value is thrown, too.
  */
 export async function iterableReply(
   source: AsyncIterable<unknown>,
@@ -135,7 +136,9 @@ function replyOf(stream: PullStream, status: number, type: string): Response {
   return new Response(stream.toReadable(), { status, headers });
 }
 
-/** The source ends before the dependencies that it uses are cleaned up, also where a middleware sends another response. */
+/**
+ * Closes the source before its dependencies are cleaned up, whatever response a middleware sends.
+ */
 function closeAfter(request: HttpRequest, stream: PullStream): void {
   contextOf(request).addCleanup(() => stream.close());
 }

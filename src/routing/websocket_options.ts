@@ -1,11 +1,11 @@
-/** What a WebSocket route declares, and the types that TypeScript reads off it. */
+/** The options of a WebSocket route, and the types of its registration. */
 import type { DependencyLike, None } from "../binding/dependency.ts";
 import type { WebSocketDescription } from "../http/route_info.ts";
 import type { WebSocketConnection } from "../http/websocket/connection.ts";
 import type { GivenSchema, Mistake, NotSchemas, OutputOf, Schemas } from "../schema/schema.ts";
 import type { ArgumentOrder, IsKnown, PathNames, PathText } from "./route_options.ts";
 
-/** The options of a WebSocket route. Everything a handler gets is declared here, by name, as for any route. */
+/** The options of a WebSocket route. They declare each argument of the handler by its name. */
 export interface WebSocketOptions<
   Order extends ArgumentOrder,
   State,
@@ -20,52 +20,57 @@ export interface WebSocketOptions<
   Receive,
   Send,
 > extends WebSocketDescription {
-  /** Schemas of the path's parameters. One without a schema is a string. */
+  /** Schemas of the path's parameters. A parameter without a schema is a string. */
   params?: PathSchemas extends Schemas ? keyof PathSchemas extends Names ? PathSchemas
     : IsKnown<`${Prefix}${Path}`> extends false ? PathSchemas
     : Mistake<`The path has no parameter '${Exclude<keyof PathSchemas, Names> & string}'`>
     : NotSchemas<PathSchemas>;
-  /** Schemas of the query's parameters. An array takes a key as often as it is sent. */
+  /** Schemas of the query's parameters. An array collects all values of a repeated key. */
   query?: QuerySchemas extends Schemas & { readonly [Name in NoInfer<Names>]?: never } ? QuerySchemas
     : Names & keyof QuerySchemas extends never ? NotSchemas<QuerySchemas>
     : Mistake<`The path binds '${Names & keyof QuerySchemas}' already`>;
-  /** Schemas of headers, by names in any case; the handler finds them under `headers`. Browsers let no page set any. */
+  /**
+   * Schemas of headers, by names in any case. The handler gets them as `headers`. Pages in browsers
+   * cannot set headers of a WebSocket.
+   */
   headers?: HeaderSchemas extends Schemas ? HeaderSchemas : NotSchemas<HeaderSchemas>;
-  /** Schemas of cookies; the handler finds them under `cookies`. */
+  /** Schemas of cookies. The handler gets them as `cookies`. */
   cookies?: CookieSchemas extends Schemas ? CookieSchemas : NotSchemas<CookieSchemas>;
-  /** Values that the server supplies. They are cleaned up when the connection has ended. */
+  /** Values that the server makes. They are cleaned up when the connection has ended. */
   deps?: {
     readonly [Name in keyof Dependencies]: Name extends Names | keyof QuerySchemas
       ? Mistake<"The path or the query binds this name already">
       : DependencyLike<Dependencies[Name], State>;
   };
   /**
-   * The schema of the messages that come, as JSON in text. One that does not fit closes the socket with 1007. Without a schema, text
-   * comes as a string and bytes as a `Uint8Array`.
+   * The schema of received messages, which are JSON in text. A message that does not fit closes the
+   * socket with 1007. Without a schema, text comes as a string and bytes as a `Uint8Array`.
    */
   receive?: GivenSchema<unknown, Receive> | Mistake<"Give one valibot schema, such as v.object({ … })">;
-  /** The schema of the messages that go, as JSON. Without one they are strings, sent as text, or bytes. */
+  /** The schema of sent messages, which become JSON. Without one they are text or bytes. */
   send?: GivenSchema<Send, unknown> | Mistake<"Give one valibot schema, such as v.object({ … })">;
 }
 
 /**
- * Registers a WebSocket route: `app.websocket(path, options, handler)`, or `app.websocket(path, handler)` where nothing is declared.
+ * Registers a WebSocket route: `app.websocket(path, options, handler)`, or `app.websocket(path,
+ * handler)` for a route without options.
  *
- * The handler must be an `async` function. It gets the open socket, and every declared argument by its name. When it returns, the
- * socket is closed with 1000; when it fails, with 1011, and the error is logged.
+ * The handler must be an `async` function. It gets the open socket, and each declared argument by
+ * its name. When it returns, the socket is closed with 1000. When it fails, the socket is closed
+ * with 1011 and the error is logged.
  *
- * Middleware, dependencies and validation run before the upgrade: what they refuse is an ordinary reply. Pages of other origins
- * than the application's own are refused with 403, unless `origins` allows them; a request without an upgrade is answered with 426,
- * unless a GET route has the same path.
+ * Middleware, dependencies and validation run before the upgrade. A request that they refuse gets
+ * an ordinary response. Pages of other origins are refused with 403, unless `origins` allows them.
+ * A request without an upgrade is answered with 426, unless a GET route has the same path.
  */
 export interface RegisterWebSocket<State, Prefix extends string> {
   /**
-   * Registers a WebSocket route that declares nothing but its path.
+   * Registers a WebSocket route without options.
    *
    * @param path The path, which may hold `{name}` and end in `{name...}`.
-   * @param handler Converses with a client.
+   * @param handler Serves one connection.
    * @throws {TypeError} When the handler is not async.
-   * @throws {RouteError} When the path cannot be read or is taken, or it is too late to add a route.
+   * @throws {RouteError} When the path cannot be read or is taken, or the application has started.
    */
   <const Path extends string>(
     path: PathText<Path>,
@@ -78,10 +83,11 @@ export interface RegisterWebSocket<State, Prefix extends string> {
    * Registers a WebSocket route.
    *
    * @param path The path, which may hold `{name}` and end in `{name...}`.
-   * @param options What the route takes and sends.
-   * @param handler Converses with a client.
+   * @param options The options of the route.
+   * @param handler Serves one connection.
    * @throws {TypeError} When the handler is not async, or an option is wrong.
-   * @throws {RouteError} When the path cannot be read or is taken, a name is bound twice, or it is too late to add a route.
+   * @throws {RouteError} When the path cannot be read or is taken, a name is bound twice, or the
+   *   application has started.
    */
   <
     const Path extends string,
@@ -111,7 +117,8 @@ export interface RegisterWebSocket<State, Prefix extends string> {
     >,
     handler: (
       socket: WebSocketConnection<Receive, Send, State>,
-      // Written out here, since the compiler would name an alias, with all its arguments, in every message.
+      // Written out, because the compiler would show an alias with all its arguments in each error
+      // message.
       args: {
         readonly [
           Name in NoInfer<

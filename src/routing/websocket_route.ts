@@ -1,4 +1,4 @@
-/** WebSocket routes: the record of a route, and the endpoint that checks a handshake and accepts it. */
+/** WebSocket routes: the record of a route, and the endpoint that accepts a handshake. */
 import { isAsyncFunction } from "../binding/dependency.ts";
 import { type Duration, toMilliseconds } from "../duration.ts";
 import { contextOf, type HttpRequest, type RequestContext } from "../http/request.ts";
@@ -38,7 +38,9 @@ const TOKEN = /^[!#$%&'*+.^_`|~\w-]+$/;
 
 /** What is compiled of the options. */
 export interface WebSocketPlan extends WebSocketService {
-  /** Origins of other sites whose pages may connect. Undefined where the application's list holds. */
+  /**
+   * Origins of other sites whose pages may connect. Undefined where the application's list holds.
+   */
   readonly origins: readonly string[] | undefined;
   /** The subprotocols, the preferred one first. */
   readonly protocols: readonly string[];
@@ -99,7 +101,10 @@ export interface WebSocketParts extends UpgradeParts {
   readonly finalize: ReplyStep;
 }
 
-/** The endpoint of a route with its middlewares. All that can refuse a request runs before the upgrade. */
+/**
+ * The endpoint of a route with its middlewares. All that can refuse a request runs before the
+ * upgrade.
+ */
 export function webSocketEndpoint(route: WebSocketRoute, parts: WebSocketParts): Endpoint {
   const { toErrorReply, finalize } = parts;
   const accepted = new WeakMap<RequestContext, AcceptedHandshake>();
@@ -114,7 +119,8 @@ export function webSocketEndpoint(route: WebSocketRoute, parts: WebSocketParts):
       if (resolver && !resolver.rest.isEmpty) made = await resolver.rest.make(request, bound, 1, made);
       if (resolver) resolver.supply(args, made);
       accepted.set(context, { protocol, args, route });
-      // A placeholder for the platform's response. Once that exists, the server must send it: with another one it shuts down.
+      // A placeholder. Once the platform's response exists, the server must send it: with another
+      // one it shuts down.
       return new Response(null, { status: 101 });
     } catch (thrown) {
       return ensureMutable(context, await toErrorReply(thrown, request));
@@ -141,7 +147,9 @@ export function webSocketEndpoint(route: WebSocketRoute, parts: WebSocketParts):
 /** The open WebSockets of an application. */
 export class OpenWebSockets {
   readonly #transports = new Set<WebSocketTransport>();
-  /** Whether a client has gone without the closing handshake. Deno keeps such a socket for a minute. */
+  /**
+   * Whether a client has gone without the closing handshake. Deno keeps such a socket for a minute.
+   */
   hasBroken = false;
 
   /** Keeps a transport until the client has gone. */
@@ -154,8 +162,8 @@ export class OpenWebSockets {
   }
 
   /**
-   * Closes all with code 1001, and waits at most a second until the close frames have been handed to the
-   * platform: they are sent before the server shuts down.
+   * Closes all with code 1001, and waits at most a second until the close frames have been handed
+   * to the platform: they are sent before the server shuts down.
    */
   async close(): Promise<void> {
     const transports = [...this.#transports];

@@ -1,6 +1,6 @@
 /**
- * Upgrades a request that nothing has refused, and runs the handler over the connection. Loaded with the
- * first WebSocket.
+ * Upgrades a request that nothing has refused, and runs the handler over the connection. Loaded
+ * with the first WebSocket.
  */
 import { HTTPError } from "../errors.ts";
 import type { BackgroundTasks } from "../http/after_response.ts";
@@ -16,15 +16,16 @@ const MAX_TIMEOUT_MS = 2 ** 31 - 1;
 
 /**
  * How often the server checks whether the client has gone, and the pause before each check in
- * milliseconds. Deno notices that some turns of the event loop after the request. One wait of 10 ms misses
- * a tenth of such clients, five of 2 ms miss none.
+ * milliseconds. Deno notices that some turns of the event loop after the request. One wait of 10 ms
+ * misses a tenth of such clients, five of 2 ms miss none.
  */
 const CHECKS = 5;
 const CHECK_PAUSE_MS = 2;
 
 /**
- * How many turns of the event loop follow. A timer fires before the connection events of the same turn.
- * Without these turns, clients that go at the time of the last check are missed ten times as often.
+ * How many turns of the event loop follow. A timer fires before the connection events of the same
+ * turn. Without these turns, clients that go at the time of the last check are missed ten times as
+ * often.
  */
 const TURNS = 10;
 
@@ -66,9 +67,9 @@ export interface UpgradeParts {
 /**
  * Upgrades a request, and runs the handler over the connection.
  *
- * @throws {HTTPError} With 501, when the request does not come from a server; with 503, when the server
- *   stops meanwhile, because nothing would close the connection; with 400, when the client has gone, which
- *   nobody reads.
+ * @throws {HTTPError} With 501, when the request does not come from a server; with 503, when the
+ *   server stops meanwhile, because nothing would close the connection; with 400, when the client
+ *   has gone, which nobody reads.
  */
 export async function upgrade(
   request: HttpRequest,
@@ -96,11 +97,12 @@ export async function upgrade(
 }
 
 /**
- * Whether the client has gone since its handshake. Deno 2.9 upgrades such a connection all the same: the
- * socket never opens, and its file descriptor stays open until the process ends.
+ * Whether the client has gone since its handshake. Deno 2.9 upgrades such a connection all the
+ * same: the socket never opens, and its file descriptor stays open until the process ends.
  */
 async function hasGone(raw: Request): Promise<boolean> {
-  // Deno warns once that the signal is also aborted after responses. The application has not used it.
+  // Deno warns once that the signal is also aborted after responses. The application has not used
+  // it.
   isMuted ||= muteNextWarning("Deno.serve: request.signal");
   const { signal } = raw;
   for (let check = 0; check < CHECKS && !signal.aborted; check++) {
@@ -113,8 +115,8 @@ async function hasGone(raw: Request): Promise<boolean> {
 }
 
 /**
- * Whether an upgraded request came from a server. Deno makes a socket of any request. The socket of a
- * request from elsewhere never opens. A request from a server cannot be upgraded twice.
+ * Whether an upgraded request came from a server. Deno makes a socket of any request. The socket of
+ * a request from elsewhere never opens. A request from a server cannot be upgraded twice.
  */
 function isFromServer(upgraded: Request): boolean {
   try {

@@ -11,7 +11,7 @@ export interface EventFields {
   readonly id?: string | undefined;
   /** How long the client waits before it connects again, in milliseconds. */
   readonly retry?: number | undefined;
-  /** The data, of any number of lines. Without it the client reads the other fields and dispatches nothing. */
+  /** The data, in any number of lines. Without it the client only notes the other fields. */
   readonly data?: string | undefined;
 }
 
@@ -24,8 +24,8 @@ const EVENT_KEYS: ReadonlySet<string> = new Set<keyof ServerSentEvent>(["data", 
 const LINE_END = /\r\n|\r|\n/;
 
 /**
- * Characters that an id cannot have: it comes back in a header, which has no control characters and is
- * trimmed, and clients ignore an id with a NUL.
+ * Characters that an id cannot have. It comes back in a header, which has no control characters and
+ * is trimmed. Clients ignore an id with a NUL.
  */
 // deno-lint-ignore no-control-regex
 const UNFIT_ID = /[\x00-\x1f\x7f]|^ | $/;
@@ -40,7 +40,8 @@ export function toChunk(text: string): Chunk {
 /**
  * Writes one event.
  *
- * @throws {TypeError} When the id would not come back as it was sent, or the name has several lines.
+ * @throws {TypeError} When the id would not come back as it was sent, or the name has several
+ *   lines.
  */
 export function formatEvent({ event, id, retry, data }: EventFields): string {
   let text = "";
@@ -54,7 +55,8 @@ export function formatEvent({ event, id, retry, data }: EventFields): string {
 /**
  * Writes an item of an application's iterable: an event, or data alone.
  *
- * @throws {TypeError} When a field has a value that no event can have, or the data has no JSON form.
+ * @throws {TypeError} When a field has a value that no event can have, or the data has no JSON
+ *   form.
  * @throws {RangeError} When `retry` is not a length of time.
  */
 export function formatItem(item: unknown, encoding: DataEncoding): string {

@@ -23,8 +23,8 @@ const EVENTS: StreamKind = {
 };
 
 /**
- * Makes the response that sends events. Their source is closed with the request, also where a middleware
- * sends another response.
+ * Makes the response that sends events. Their source is closed with the request, also where a
+ * middleware sends another response.
  *
  * @param stream What the handler returned.
  * @param request The request, which says what to resume after.

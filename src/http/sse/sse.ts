@@ -1,20 +1,24 @@
-/** `SSE()`: what a handler returns to send events. The code that sends them is loaded on first use. */
+/** `SSE()`, which a handler calls to send events. The code that sends them loads on first use. */
 import { type Duration, toMilliseconds } from "../../duration.ts";
 import { checkOptions, type OptionNames, quote } from "../../options.ts";
 import type { Mistake } from "../../schema/schema.ts";
 import { Subscription } from "../../topics/subscription.ts";
 
 /**
- * An event with more than data. `SSE()` takes an object for an event if it has `data` and no other keys
- * than these. Anything else is data. To send data that looks like an event, put it into one:
+ * An event with more than data. `SSE()` takes an object for an event if it has `data` and no other
+ * keys than these. Anything else is data. To send data that looks like an event, put it into one:
  * `{ data: { id: 1, data: "…" } }`.
  */
 export interface ServerSentEvent<Data = unknown> {
-  /** The data, as JSON. With undefined the page gets no event: the client only notes the id and `retry`. */
+  /**
+   * The data, as JSON. Without data the page gets no event; the client notes the id and `retry`.
+   */
   readonly data: Data;
   /** The name of the event, which the page listens to. The default is `message`. */
   readonly event?: string | undefined;
-  /** What the client sends as `Last-Event-ID` when it comes back. Without it, the id of an earlier event stays. */
+  /**
+   * What the client sends as `Last-Event-ID` when it comes back. The default is the previous id.
+   */
   readonly id?: string | undefined;
   /** How long the client waits before it connects again. */
   readonly retry?: Duration | undefined;
@@ -23,7 +27,7 @@ export interface ServerSentEvent<Data = unknown> {
 /** How data becomes text: as JSON, strings too; or strings unchanged, and JSON for the rest. */
 export type DataEncoding = "json" | "text";
 
-/** Finds items that would be taken for events, but have a field with a type that no event can have. */
+/** Finds items that look like events, but have a field of a type that no event can have. */
 export type Misread<Item> = Item extends { readonly data: unknown }
   ? keyof Item extends keyof ServerSentEvent
     ? Item extends ServerSentEvent ? never : Mistake<"An event's id and name are strings. Send data as { data: … }">
@@ -32,18 +36,19 @@ export type Misread<Item> = Item extends { readonly data: unknown }
 
 /** How events are sent. */
 export interface SSEOptions {
-  /** How long the client waits before it connects again. Browsers wait a few seconds by default. */
+  /** How long the client waits before it connects again. Browsers choose a few seconds. */
   retry?: Duration;
   /**
-   * The silence before a heartbeat. Heartbeats keep proxies from closing a quiet connection, and let the
-   * server notice that a client has gone. A heartbeat may come a sixteenth of this time too early.
+   * The silence before a heartbeat. Heartbeats keep proxies from closing a quiet connection, and
+   * let the server notice that a client has gone. A heartbeat may come a sixteenth of this time too
+   * early.
    *
    * @default {"15s"}
    */
   heartbeat?: Duration;
   /**
-   * How data becomes text: `json` writes everything as JSON, strings too; `text` sends strings unchanged
-   * and writes the rest as JSON. All line ends in text arrive as line feeds.
+   * How data becomes text: `json` writes everything as JSON, strings too; `text` sends strings
+   * unchanged and writes the rest as JSON. All line ends in text arrive as line feeds.
    *
    * @default {"json"}
    */
@@ -105,23 +110,24 @@ export class EventStream {
  * Sends events to a browser's `EventSource`, or any other client of server-sent events (HTML Living
  * Standard, section 9.2).
  *
- * A subscription to a topic resumes by itself. Each event carries its position. A client that comes back
- * sends the last one, in `Last-Event-ID` or as `?lastEventId=`, and gets what it missed. Where the topic
- * no longer keeps some of that, an event `webfw.gap` comes first, with `{ reason, from, oldest }` as data.
- * The type of a message is the name of its event. An id that no stream has sent is answered with 400.
- * Several topics go into one stream as a list.
+ * A subscription to a topic resumes by itself. Each event carries its position. A client that comes
+ * back sends the last one, in `Last-Event-ID` or as `?lastEventId=`, and gets what it missed. Where
+ * the topic no longer keeps some of that, an event `webfw.gap` comes first, with `{ reason, from,
+ * oldest }` as data. The type of a message is the name of its event. An id that no stream has sent
+ * is answered with 400. Several topics go into one stream as a list.
  *
- * Any other async iterable gives data, or objects like {@linkcode ServerSentEvent}. To resume it, read
- * `request.lastEventId`.
+ * Any other async iterable gives data, or objects like {@linkcode ServerSentEvent}. To resume it,
+ * read `request.lastEventId`.
  *
- * The stream reads its source only as fast as the client takes the events. A client that does not read
- * costs no more memory than one chunk. The source is closed when the client goes, when the client has not
- * read for 30 seconds, and when the server stops. A generator is closed where it yields. One that may wait
- * forever must be told by other means, such as `request.after()`. When the source fails, the error is
- * logged and the stream ends. Browsers then connect again, as they do when a stream ends by itself.
+ * The stream reads its source only as fast as the client takes the events. A client that does not
+ * read costs no more memory than one chunk. The source is closed when the client goes, when the
+ * client has not read for 30 seconds, and when the server stops. A generator is closed where it
+ * yields. One that may wait forever must be told by other means, such as `request.after()`. When
+ * the source fails, the error is logged and the stream ends. Browsers then connect again, as they
+ * do when a stream ends by itself.
  *
- * @param source A subscription, a list of subscriptions to different topics, or an async iterable of data
- *   and events.
+ * @param source A subscription, a list of subscriptions to different topics, or an async iterable
+ *   of data and events.
  * @param options How events are sent.
  * @throws {TypeError} When the source is none of these, or an option is unknown.
  * @throws {RangeError} When a time cannot be used.

@@ -80,7 +80,7 @@ export class TopicSource implements PullSource, BatchReceiver<unknown> {
     this.#subscription.close();
   }
 
-  /** Sends an id before any event, so that a client which is cut off before the first event can resume. */
+  /** Sends an id before the first event, so that a client which is cut off before it can resume. */
   async #begin(sink: PullSink): Promise<void> {
     try {
       const id = await this.#subscription.cursor();
@@ -120,9 +120,9 @@ class EventBroadcaster implements Broadcaster<Subscriber> {
 /** One of several topics in a stream. */
 class MergedTopic {
   readonly subscription: Subscription;
-  /** What stands before the cursor in the id of an event: the name of the topic as in a URL, and `=`. */
+  /** Stands before the cursor in an event's id: the topic's name as in a URL, and `=`. */
   readonly label: string;
-  /** The id of the last message that the client got. Undefined where the topic ended before that was known. */
+  /** The id of the last message that the client got. Undefined where the topic ended before. */
   cursor: string | undefined;
   /** A batch that was read while the client got one of another topic. */
   batch: readonly TopicEntry[] | undefined;
@@ -136,8 +136,8 @@ class MergedTopic {
 }
 
 /**
- * The messages of several topics. At most one batch of each is read ahead. The id of an event holds the
- * client's position in all of them: `orders=3f9a0c21-000…,prices=77b1e0d4-000…`.
+ * The messages of several topics. At most one batch of each is read ahead. The id of an event holds
+ * the client's position in all of them: `orders=3f9a0c21-000…,prices=77b1e0d4-000…`.
  */
 export class MergedTopicSource implements PullSource {
   readonly #topics: readonly MergedTopic[];
@@ -194,7 +194,10 @@ export class MergedTopicSource implements PullSource {
     }
   }
 
-  /** Reads a batch. There is no race of promises: the promise of a quiet topic would keep a reaction of each race. */
+  /**
+   * Reads a batch. Racing the topics would leak: a quiet topic's promise keeps a reaction of each
+   * race.
+   */
   async #read(topic: MergedTopic, sink: PullSink): Promise<void> {
     if (topic.isReading || topic.hasEnded) return;
     topic.isReading = true;
@@ -225,8 +228,8 @@ export class MergedTopicSource implements PullSource {
 }
 
 /**
- * Makes subscriptions go on after an event that a client has received. A topic that is not in the id begins
- * where it would begin without it.
+ * Makes subscriptions go on after an event that a client has received. A topic that is not in the
+ * id begins where it would begin without it.
  *
  * @param id The id that the client sent.
  * @param subscriptions The topics of the stream.
@@ -240,7 +243,8 @@ export function resumeAfter(id: string, subscriptions: readonly Subscription[]):
       if (cursor !== undefined) subscription.resumeAfter(cursor);
     }
   } catch (cause) {
-    // A SyntaxError of the id or a URIError of a name. Any other error is a fault of the application.
+    // A SyntaxError of the id or a URIError of a name. Any other error is a fault of the
+    // application.
     if (!(cause instanceof SyntaxError || cause instanceof URIError)) throw cause;
     throw new HTTPError(400, "The stream cannot go on after the last event id: no event of it has such an id", {
       cause,
@@ -293,7 +297,7 @@ const BROADCASTERS: Readonly<Record<DataEncoding, EventBroadcaster>> = {
 
 interface EncodedBatch {
   readonly format: BatchFormat;
-  /** A weak reference, because a topic keeps its batches longer than clients read at these positions. */
+  /** Weak, because a topic keeps its batches longer than clients read at their positions. */
   readonly chunk: WeakRef<Chunk>;
 }
 
@@ -301,7 +305,8 @@ interface EncodedBatch {
 const encodedBatches = new WeakMap<readonly TopicMessage[], EncodedBatch>();
 
 /**
- * Encodes a batch once for all streams at the same position, which get the very same list from the topic.
+ * Encodes a batch once for all streams at the same position, which get the very same list from the
+ * topic.
  *
  * @throws {TypeError} When the data has no JSON form.
  */

@@ -17,13 +17,14 @@ const isSendable = (code: number): boolean =>
   code >= 1000 && code <= 1014 && ![1004, 1005, 1006].includes(code) || code >= 3000 && code <= 4999;
 
 /**
- * An open WebSocket, which the handler of `app.websocket()` gets. Messages are read by `for await`. The loop
- * ends when either side closes the socket.
+ * An open WebSocket, which the handler of `app.websocket()` gets. Messages are read by `for await`.
+ * The loop ends when either side closes the socket.
  *
- * `Receive` is the type of received messages, `Send` that of sent ones, `State` that of the request's state.
+ * `Receive` is the type of received messages, `Send` that of sent ones, `State` that of the
+ * request's state.
  *
- * A client that sends faster than the handler reads is closed with 1008. Messages that wait to be read may
- * have as many bytes as one message, `limits.message`, and at least 64 KiB.
+ * A client that sends faster than the handler reads is closed with 1008. Messages that wait to be
+ * read may have as many bytes as one message, `limits.message`, and at least 64 KiB.
  *
  * @example An echo
  * ```ts
@@ -76,21 +77,22 @@ export class WebSocketConnection<
   }
 
   /**
-   * Is aborted when the socket is closed, with a {@linkcode WebSocketClosedError} as its reason. Pass it to
-   * what a handler waits for beside messages, such as a subscription. A handler that only sends learns of the
-   * end by nothing else.
+   * Is aborted when the socket is closed, with a {@linkcode WebSocketClosedError} as its reason.
+   * Pass it to what a handler waits for beside messages, such as a subscription. A handler that
+   * only sends learns of the end by nothing else.
    */
   get signal(): AbortSignal {
     return this.#transport.signal;
   }
 
   /**
-   * Sends a message: validated, reduced to the `send` schema and written as JSON. Without a schema, a string
-   * goes as text and bytes go unchanged.
+   * Sends a message: validated, reduced to the `send` schema and written as JSON. Without a schema,
+   * a string goes as text and bytes go unchanged.
    *
-   * Await it. It settles when the client takes what was sent, so that a slow client slows the handler down
-   * and memory stays bounded. A handler that does not wait can have 8 MiB kept for a client. Then the socket
-   * is closed with 1008, as it is when the client takes nothing for the route's `idleTimeout`.
+   * Await it. It settles when the client takes what was sent, so that a slow client slows the
+   * handler down and memory stays bounded. A handler that does not wait can have 8 MiB kept for a
+   * client. Then the socket is closed with 1008, as it is when the client takes nothing for the
+   * route's `idleTimeout`.
    *
    * @param message The message.
    * @throws {TypeError} When the message does not fit the schema, or cannot be sent without one.
@@ -114,8 +116,8 @@ export class WebSocketConnection<
   }
 
   /**
-   * Closes the socket, unless it is closed. Messages that were sent still go. Messages that were not read are
-   * dropped. When a handler returns, the socket is closed with 1000.
+   * Closes the socket, unless it is closed. Messages that were sent still go. Messages that were
+   * not read are dropped. When a handler returns, the socket is closed with 1000.
    *
    * @param code The close code: 1000 to 1014 as RFC 6455 defines them, or 3000 to 4999.
    * @param reason The reason in words, at most 123 bytes.
@@ -136,8 +138,9 @@ export class WebSocketConnection<
   }
 
   /**
-   * The messages as they come, until the socket is closed. Messages that came before the client closed it are
-   * still read. Leaving the loop does not close the socket. Another loop goes on where it ended.
+   * The messages as they come, until the socket is closed. Messages that came before the client
+   * closed it are still read. Leaving the loop does not close the socket. Another loop goes on
+   * where it ended.
    */
   async *[Symbol.asyncIterator](): AsyncGenerator<Receive, void, void> {
     for (;;) {

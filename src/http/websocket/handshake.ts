@@ -1,4 +1,7 @@
-/** The checks of an opening handshake, RFC 6455, section 4.2.1: its headers, its origin, its subprotocols. */
+/**
+ * The checks of an opening handshake, RFC 6455, section 4.2.1: its headers, its origin, its
+ * subprotocols.
+ */
 import { HTTPError } from "../../errors.ts";
 import type { HttpRequest } from "../request.ts";
 import type { WebSocketOrigins } from "../route_info.ts";
@@ -34,8 +37,9 @@ export function checkHandshake({ headers }: Request): void {
 }
 
 /**
- * Checks the origin of the page that asks. Browsers always send it. A request without one does not come
- * from a browser, so that it carries no user's cookies, and is allowed. Pages of the same host are, too.
+ * Checks the origin of the page that asks. Browsers always send it. A request without one does not
+ * come from a browser, so that it carries no user's cookies, and is allowed. Pages of the same host
+ * are, too.
  *
  * @throws {HTTPError} With 403, when the origin is not allowed.
  */

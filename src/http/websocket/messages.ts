@@ -1,4 +1,7 @@
-/** The messages of a WebSocket: how they are read and written, the queue of received ones, the error of a closed socket. */
+/**
+ * The messages of a WebSocket: their encoding, the queue of received ones, and the error of a
+ * closed socket.
+ */
 import type { Issue } from "../../errors.ts";
 import { type Dataset, expectationsOf, type Schema, toIssue } from "../../schema/schema.ts";
 import { toJsonForm } from "../../schema/json_form.ts";
@@ -28,7 +31,8 @@ export class UnreadableMessage extends Error {
 }
 
 /**
- * Compiles the reading of messages: JSON that fits the schema; without a schema, text and bytes unchanged.
+ * Compiles the reading of messages: JSON that fits the schema; without a schema, text and bytes
+ * unchanged.
  *
  * @param schema The schema of the route.
  * @param route The name of the route, for error messages.
@@ -45,8 +49,9 @@ export function compileDecoding(schema: Schema | undefined, route: string): Deco
 }
 
 /**
- * Compiles the writing of messages: validated, reduced to the schema and written as JSON; without a schema,
- * text and bytes unchanged. The result throws a `TypeError` for a message that cannot be sent.
+ * Compiles the writing of messages: validated, reduced to the schema and written as JSON; without a
+ * schema, text and bytes unchanged. The result throws a `TypeError` for a message that cannot be
+ * sent.
  *
  * @param schema The schema of the route.
  * @param route The name of the route, for error messages.
@@ -117,9 +122,9 @@ function checkData(message: unknown, route: string): MessageData {
 const OVERHEAD_BYTES = 256;
 
 /**
- * Received messages that wait to be read. Deno cannot be told to stop receiving. For a client that sends
- * faster than its messages are read, the only bound is to keep no more than so much, and to close the
- * connection.
+ * Received messages that wait to be read. Deno cannot be told to stop receiving. For a client that
+ * sends faster than its messages are read, the only bound is to keep no more than so much, and to
+ * close the connection.
  */
 export class ReceiveQueue {
   readonly #capacity: number;
@@ -181,10 +186,11 @@ function sizeOf(message: MessageData): number {
 }
 
 /**
- * The error of a closed WebSocket: `send()` rejects with it, and it is the reason of the socket's `signal`.
+ * The error of a closed WebSocket: `send()` rejects with it, and it is the reason of the socket's
+ * `signal`.
  *
- * A handler need not catch it. A handler that fails with it ends like one that returns: the client has gone,
- * and nothing went wrong.
+ * A handler need not catch it. A handler that fails with it ends like one that returns: the client
+ * has gone, and nothing went wrong.
  *
  * @example The code and the reason
  * ```ts
@@ -199,7 +205,10 @@ function sizeOf(message: MessageData): number {
 export class WebSocketClosedError extends Error {
   /** The name of the class, for logs. */
   override readonly name = "WebSocketClosedError";
-  /** The close code, RFC 6455, section 7.4. 1005: the client gave none. 1006: the connection broke off. */
+  /**
+   * The close code, RFC 6455, section 7.4. 1005: the client gave none. 1006: the connection broke
+   * off.
+   */
   readonly code: number;
   /** The reason in words. Do not trust those of a client. */
   readonly reason: string;

@@ -3,7 +3,10 @@ import { Buffer } from "node:buffer";
 import { clearImmediate, setImmediate } from "node:timers";
 import { type MessageData, ReceiveQueue, WebSocketClosedError } from "./messages.ts";
 
-/** How long a client may take to open the connection, or to answer a close. The platform does not report one that has gone. */
+/**
+ * How long a client may take to open the connection, or to answer a close. The platform reports
+ * nothing of a client that has gone.
+ */
 const HANDSHAKE_MS = 5000;
 
 /** How long a close waits for messages that are on their way, in both directions. */
@@ -12,7 +15,10 @@ const DRAIN_MS = 1000;
 /** How often a close checks for messages on their way. */
 const DRAIN_POLL_MS = 5;
 
-/** After so many polls without an incoming message, which is 50 ms, nothing is assumed to be on its way. */
+/**
+ * After so many polls without an incoming message, which is 50 ms, nothing is assumed to be on its
+ * way.
+ */
 const QUIET_POLLS = 10;
 
 /** The receive queue has room for one message of the largest size, and at least for this. */
@@ -28,9 +34,12 @@ export const MAX_REASON_BYTES = 123;
 export class WebSocketTransport {
   /** Resolves to whether the connection opens. */
   readonly opened: Promise<boolean>;
-  /** Settles when the close frame has been handed to the platform, or the connection has ended before. */
+  /** Settles when the close frame is with the platform, or the connection has ended before. */
   readonly closeSent: Promise<void>;
-  /** Settles when the connection has ended on the client's side, too, or the client has not answered in time. */
+  /**
+   * Settles when the connection has ended on the client's side, too, or the client has not answered
+   * in time.
+   */
   readonly gone: Promise<void>;
   readonly #socket: WebSocket;
   readonly #maxMessage: number;
@@ -66,7 +75,8 @@ export class WebSocketTransport {
     socket.binaryType = "arraybuffer";
     socket.onopen = () => this.#open();
     socket.onmessage = ({ data }) => this.#receive(typeof data === "string" ? data : new Uint8Array(data));
-    // The platform reports some ends twice. For a broken connection its code is 0, or one that was never sent.
+    // The platform reports some ends twice. For a broken connection its code is 0, or one that was
+    // never sent.
     socket.onclose = ({ wasClean, code, reason }) => {
       this.isBroken = !wasClean;
       if (wasClean) this.#end(code, reason);
@@ -94,13 +104,17 @@ export class WebSocketTransport {
     return this.#received.take();
   }
 
-  /** Sends a message. The promise settles when there is room for another one, and rejects when the connection is closed. */
+  /**
+   * Sends a message. The promise settles when there is room for another, or rejects when closed.
+   */
   send(message: MessageData): Promise<void> {
     if (!this.#closed && this.#toSend.isFull) this.close(1008, "Messages are not taken");
     return this.#closed ? rejected(this.#closed) : this.#toSend.send(message);
   }
 
-  /** Closes the connection, unless it is closed. Unread messages are dropped. Messages that were sent still go. */
+  /**
+   * Closes the connection, unless it is closed. Unread messages are dropped; sent ones still go.
+   */
   close(code: number, reason: string): void {
     if (this.#closed) return;
     const isOpen = this.#socket.readyState === WebSocket.OPEN;
@@ -112,9 +126,9 @@ export class WebSocketTransport {
   }
 
   /**
-   * Calls `close` when no message is on its way any more. After a close, Deno drops the connection at the
-   * next incoming message. Outgoing messages and the close frame would be lost, and the client would not
-   * learn the reason.
+   * Calls `close` when no message is on its way any more. After a close, Deno drops the connection
+   * at the next incoming message. Outgoing messages and the close frame would be lost, and the
+   * client would not learn the reason.
    */
   #drain(close: () => void, deadline: number): void {
     const isDrained = this.#quietPolls++ >= QUIET_POLLS && this.#socket.bufferedAmount === 0;
@@ -139,7 +153,9 @@ export class WebSocketTransport {
     else if (!this.#received.add(message)) this.close(1008, "Messages come faster than they are read");
   }
 
-  /** The connection has ended on the platform's side. Messages that came before can still be read. */
+  /**
+   * The connection has ended on the platform's side. Messages that came before can still be read.
+   */
   #end(code: number, reason: string): void {
     this.#markClosed(code, reason);
     this.#received.end();
@@ -178,17 +194,17 @@ const POLLS_AT_ONCE = 8;
 const MAX_POLL_PAUSE_MS = 50;
 
 /**
- * The platform does not tell how much of a message the client has taken. So each started part of this size
- * has the whole timeout.
+ * The platform does not tell how much of a message the client has taken. So each started part of
+ * this size has the whole timeout.
  */
 const STALL_PART_BYTES = 1024 * 1024;
 
 const READY = Promise.resolve();
 
 /**
- * Messages on their way to a client, which make the sender wait while the client is slow. The platform keeps
- * all messages in memory and tells how many bytes that are, but reports no change. So this polls: at once
- * while the client reads, and less and less often while it does not.
+ * Messages on their way to a client, which make the sender wait while the client is slow. The
+ * platform keeps all messages in memory and tells how many bytes that are, but reports no change.
+ * So this polls: at once while the client reads, and less and less often while it does not.
  */
 export class SendQueue {
   readonly #socket: WebSocket;
@@ -277,7 +293,7 @@ function closeLate(this: WebSocket): void {
   this.close(1001);
 }
 
-/** A rejection that may stay unhandled: a client can go at any time, and a program that does not wait must not end by it. */
+/** A rejection that may stay unhandled: a program that does not wait must not end by it. */
 function rejected(reason: Error): Promise<never> {
   const promise = Promise.reject(reason);
   promise.catch(() => {});
