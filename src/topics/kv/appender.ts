@@ -15,7 +15,7 @@ import type { Connection } from "./connection.ts";
 import type { KvCheck, KvEngine, KvKey, KvSet, KvWrite } from "./engine.ts";
 import { checkOf, type Incarnation, type Incarnations, logIncarnationOf, noteVersion } from "./incarnation.ts";
 import {
-  CHANGED_KEY,
+  changedKey,
   encodePolicy,
   encodeRecord,
   headKey,
@@ -24,6 +24,7 @@ import {
   policyKey,
   recordsPrefix,
   sessionKey,
+  shardOf,
 } from "./keys.ts";
 
 /**
@@ -312,7 +313,7 @@ function newCachedLog(name: string, incarnation: Incarnation): CachedLog {
     check: checkOf(incarnation),
     sets: [
       { key: headKey(name), value: encoder.encode(id) },
-      { key: CHANGED_KEY, value: encoder.encode(name) },
+      { key: changedKey(shardOf(name)), value: encoder.encode(name) },
     ],
     prefix: recordsPrefix(name),
     hasPolicy: false,

@@ -1,22 +1,22 @@
 /**
- * Notifies watchers of a log that it may have grown. Each append to any log writes one entry of the database, which all
- * processes watch; the heads of the watched logs then tell which of them have grown.
+ * Notifies watchers of a log that it may have grown. Each append writes one of a few entries of the database, which all
+ * processes watch. Many logs share an entry; the heads of the watched logs then tell which of them have grown.
  */
 import type { AppendResult } from "../store.ts";
 import { type Connection, pause } from "./connection.ts";
 import { KEYS_PER_READ, type KvEntry } from "./engine.ts";
 import { type Incarnations, noteVersion } from "./incarnation.ts";
-import { CHANGED_KEY, headKey, INCARNATION_KEY, VERSION_LENGTH } from "./keys.ts";
+import { CHANGE_SHARDS, changedKey, headKey, INCARNATION_KEY, shardOf, VERSION_LENGTH } from "./keys.ts";
 
-const KEYS = [INCARNATION_KEY, CHANGED_KEY];
+const KEYS = [INCARNATION_KEY, ...Array.from({ length: CHANGE_SHARDS }, (_, shard) => changedKey(shard))];
 
 /**
  * After a comparison of heads the next one waits for so many times its duration: others may append to logs all the time
  * that nobody watches here, and comparing must not take more than a fifth of the time.
  */
 const REST = 4;
-/** The bounds of that wait, in milliseconds. A comparison also takes long while the database is away. */
-const [MIN_REST, MAX_REST] = [20, 1_000];
+/** The longest such wait, in milliseconds: a comparison also takes long while the database is away. */
+const MAX_REST = 1_000;
 /** Stands for the number of changes of a result that was not asked for. */
 const UNASKED = -1;
 
@@ -38,21 +38,20 @@ export interface ChangeNotifierOptions {
 /** A log that somebody watches. */
 interface WatchedLog {
   readonly name: string;
+  readonly shard: number;
   readonly callbacks: Set<() => void>;
   /** The newest version that the callbacks were called for. */
   notified: string;
-  /** The newest version that the head had; empty if it was not seen yet. */
-  head: string;
 }
 
 /** Watches the database while somebody watches a log. */
 export class ChangeNotifier {
   readonly #options: ChangeNotifierOptions;
   readonly #logs = new Map<string, WatchedLog>();
-  /** The version of the changed entry seen last. */
-  #seen = "";
-  /** The version of the changed entry up to which the heads of all logs were compared. */
-  #compared = "";
+  /** By shard, the version of its entry seen last. */
+  readonly #seen: string[] = new Array(CHANGE_SHARDS).fill("");
+  /** By shard, the version of its entry up to which the heads of all its logs were compared. */
+  readonly #compared: string[] = new Array(CHANGE_SHARDS).fill("");
   readonly #closing = new AbortController();
   #timer: ReturnType<typeof setTimeout> | undefined;
   #polling: Promise<void> | undefined;
@@ -71,7 +70,8 @@ export class ChangeNotifier {
   /** Calls back when a log may have grown, until the returned function is called. */
   watch(name: string, onChange: () => void): () => void {
     // A watcher reads what was written before by itself.
-    const log = this.#logs.get(name) ?? { name, callbacks: new Set(), notified: this.#seen, head: "" };
+    const shard = shardOf(name);
+    const log = this.#logs.get(name) ?? { name, shard, callbacks: new Set(), notified: this.#seen[shard]! };
     this.#logs.set(name, log);
     log.callbacks.add(onChange);
     this.#start();
@@ -96,10 +96,10 @@ export class ChangeNotifier {
   /** Forgets all versions, which mean nothing in another incarnation, and calls all callbacks. */
   reset(): void {
     this.#ended++;
-    this.#seen = "";
-    this.#compared = "";
+    this.#seen.fill("");
+    this.#compared.fill("");
     for (const log of this.#logs.values()) {
-      log.notified = log.head = "";
+      log.notified = "";
       for (const onChange of [...log.callbacks]) onChange();
     }
   }
@@ -140,15 +140,15 @@ export class ChangeNotifier {
       const { connection, incarnations } = this.#options;
       const { known, changes } = incarnations;
       const newest = known?.newestVersion ?? "";
-      const seen = this.#seen;
+      const seen = [...this.#seen];
       const entries = await connection.use((engine) => engine.get(KEYS), this.#closing.signal);
       const isSame = known !== undefined && incarnations.observe(entries[0], changes) === known;
-      const version = entries[1]?.version ?? "";
+      const versions = entries.slice(1).map((entry) => entry?.version ?? "");
       const isNew = this.#take(entries, changes);
-      if (isSame && (version < newest || version < seen)) {
-        // Each write sets the entry, so an older one is that of a backup.
-        await incarnations.renew(known, this.#closing.signal);
-      }
+      // Each write sets an entry, so older ones are those of a backup.
+      const isSetBack = versions.every((version) => version < newest) ||
+        versions.some((version, shard) => version < seen[shard]!);
+      if (isSame && isSetBack) await incarnations.renew(known, this.#closing.signal);
       if (isNew) this.#missed++;
       if (this.#missed <= 1) return;
       // The watch has missed two changes: its connection is dead.
@@ -176,62 +176,58 @@ export class ChangeNotifier {
     }
   }
 
-  /** Takes note of the changed entry. Returns whether it is new. */
-  #take([incarnation, changed]: readonly (KvEntry | undefined)[], changes: number): boolean {
+  /** Takes note of the entries. Returns whether one is new. */
+  #take([incarnation, ...entries]: readonly (KvEntry | undefined)[], changes: number): boolean {
     const current = this.#options.incarnations.observe(incarnation, changes);
     if (!current) return false;
-    const isNew = changed !== undefined && changed.version > this.#seen;
-    if (isNew) {
-      noteVersion(current, changed.version);
-      this.#seen = changed.version;
-      const log = this.#logs.get(new TextDecoder().decode(changed.value));
-      if (log) notifyUpTo(log, changed.version);
+    let isNew = false;
+    for (const [shard, entry] of entries.entries()) {
+      if (!entry || entry.version <= this.#seen[shard]!) continue;
+      noteVersion(current, entry.version);
+      isNew = true;
+      this.#seen[shard] = entry.version;
+      const log = this.#logs.get(new TextDecoder().decode(entry.value));
+      if (log) notifyUpTo(log, entry.version);
     }
     this.#comparing ??= this.#compare().finally(() => this.#comparing = undefined);
     return isNew;
   }
 
-  /** Compares the heads of the watched logs: the entry names the last change only. */
+  /** Compares the heads of the watched logs of changed shards: an entry names its last change only. */
   async #compare(): Promise<void> {
     const { signal } = this.#closing;
-    while (this.#seen > this.#compared && !signal.aborted) {
+    for (let changed = this.#changedShards(); changed.length > 0 && !signal.aborted; changed = this.#changedShards()) {
       const begin = performance.now();
       try {
-        await this.#compareUpTo(this.#seen);
+        for (const shard of changed) await this.#compareShard(shard, this.#seen[shard]!);
       } catch {
         // The connection has logged it, and the next poll starts another comparison.
         return;
       }
-      const rest = REST * (performance.now() - begin);
-      await pause(Math.min(Math.max(rest, MIN_REST), MAX_REST), signal);
+      await pause(Math.min(REST * (performance.now() - begin), MAX_REST), signal);
     }
   }
 
-  async #compareUpTo(version: string): Promise<void> {
-    const { connection, incarnations } = this.#options;
-    const { known } = incarnations;
+  #changedShards(): number[] {
+    return [...this.#seen.keys()].filter((shard) => this.#seen[shard]! > this.#compared[shard]!);
+  }
+
+  async #compareShard(shard: number, version: string): Promise<void> {
     const ended = this.#ended;
-    const logs = [...this.#logs.values()].filter(({ notified }) => notified < version);
+    const logs = [...this.#logs.values()].filter((log) => log.shard === shard && log.notified < version);
     for (let start = 0; start < logs.length; start += KEYS_PER_READ) {
       const part = logs.slice(start, start + KEYS_PER_READ);
-      const before = part.map(({ head }) => head);
       const keys = part.map(({ name }) => headKey(name));
-      const heads = await connection.use((engine) => engine.get(keys), this.#closing.signal);
+      const heads = await this.#options.connection.use((engine) => engine.get(keys), this.#closing.signal);
       // A version of an ended incarnation would hide those of the current one.
       if (this.#ended !== ended) return;
-      const versions = heads.map((head) => head?.version ?? "");
-      // A head only grows, so an older one is that of a backup.
-      if (known && versions.some((version, index) => version < before[index]!)) {
-        return await incarnations.renew(known, this.#closing.signal);
-      }
-      for (const [index, log] of part.entries()) notifyUpTo(log, versions[index]!);
+      for (const [index, log] of part.entries()) notifyUpTo(log, heads[index]?.version ?? "");
     }
-    this.#compared = version;
+    this.#compared[shard] = version;
   }
 }
 
 function notifyUpTo(log: WatchedLog, version: string): void {
-  if (version > log.head) log.head = version;
   if (version <= log.notified) return;
   log.notified = version;
   for (const onChange of [...log.callbacks]) onChange();

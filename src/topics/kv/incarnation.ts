@@ -4,7 +4,7 @@
  */
 import type { Connection } from "./connection.ts";
 import type { KvCheck, KvEntry, KvSet } from "./engine.ts";
-import { INCARNATION_KEY, markKey } from "./keys.ts";
+import { hashOf, INCARNATION_KEY, markKey } from "./keys.ts";
 
 /** How many ended incarnations are remembered. */
 const MAX_ENDED = 100;
@@ -178,15 +178,6 @@ export function toIncarnation({ value, version }: KvEntry): Incarnation {
 function newIncarnation(): KvSet[] {
   const id = crypto.randomUUID();
   return [{ key: INCARNATION_KEY, value: new TextEncoder().encode(id) }, { key: markKey(id), value: new Uint8Array() }];
-}
-
-/** A hash of 32 bits: FNV-1a, and the final mix of MurmurHash3. */
-function hashOf(text: string): number {
-  let hash = 0x811c9dc5;
-  for (let index = 0; index < text.length; index++) hash = Math.imul(hash ^ text.charCodeAt(index), 0x01000193);
-  hash = Math.imul(hash ^ (hash >>> 16), 0x85ebca6b);
-  hash = Math.imul(hash ^ (hash >>> 13), 0xc2b2ae35);
-  return (hash ^ (hash >>> 16)) >>> 0;
 }
 
 function abortable<Result>(running: Promise<Result>, signal: AbortSignal): Promise<Result> {

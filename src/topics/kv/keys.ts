@@ -11,7 +11,7 @@
  * | log name ids           | empty; its version is that of the newest write with ids                     |
  * | log name low           | the low watermark: the cursor of the newest removed message                 |
  * | log name series id     | dedup entry of a producer session: its last batch, or that it was fenced    |
- * | log changed            | the name of the log that was appended to last, of all logs                  |
+ * | log changed shard      | the name of the log of this shard that was appended to last                 |
  * | policy name            | what the log keeps                                                          |
  * | trimmer                | the lease of the process that removes what is no longer kept                |
  *
@@ -28,8 +28,6 @@ const ROOT = ["webfw", "1"] as const;
 
 /** The incarnation of the database. */
 export const INCARNATION_KEY: KvKey = [...ROOT, "epoch"];
-/** Written by each append to any log. */
-export const CHANGED_KEY: KvKey = [...ROOT, "log changed"];
 /** The lease of the retention worker. */
 export const LEASE_KEY: KvKey = [...ROOT, "trimmer"];
 /** Before all policies. */
@@ -40,6 +38,22 @@ export const POLICIES_END: KvKey = [...ROOT, "policy "];
 /** The mark of an incarnation. */
 export function markKey(id: string): KvKey {
   return [...INCARNATION_KEY, id];
+}
+
+/**
+ * Each append writes the entry of its log's shard. With the incarnation they are as many keys as a watch may have. With
+ * a single entry, 200 watched logs waited up to 2 s while other logs were busy, since each change hides the one before.
+ */
+export const CHANGE_SHARDS = 9;
+
+/** The shard of a log. */
+export function shardOf(name: string): number {
+  return hashOf(name) % CHANGE_SHARDS;
+}
+
+/** Written by each append to a log of a shard. */
+export function changedKey(shard: number): KvKey {
+  return [...ROOT, "log changed", `${shard}`];
 }
 
 /** What a log keeps. */
@@ -106,6 +120,15 @@ export function toCursor(version: string, index: number, count: number): Cursor 
 /** The cursor of the last message of a record. */
 export function endOf(version: string): Cursor {
   return version + LAST_INDEX;
+}
+
+/** A hash of 32 bits: FNV-1a, and the final mix of MurmurHash3. */
+export function hashOf(text: string): number {
+  let hash = 0x811c9dc5;
+  for (let index = 0; index < text.length; index++) hash = Math.imul(hash ^ text.charCodeAt(index), 0x01000193);
+  hash = Math.imul(hash ^ (hash >>> 16), 0x85ebca6b);
+  hash = Math.imul(hash ^ (hash >>> 13), 0xc2b2ae35);
+  return (hash ^ (hash >>> 16)) >>> 0;
 }
 
 /** Writes a policy. */

@@ -4,7 +4,7 @@ import { assert, assertEquals, assertRejects } from "@std/assert";
 import { SimulatedDatabase } from "../../../../faults/simulation/database.ts";
 import { inVirtualTime } from "../../../../faults/simulation/virtual_time.ts";
 import { type KvEngine, type KvKey, toEngine } from "../../../../src/topics/kv/engine.ts";
-import { CHANGED_KEY } from "../../../../src/topics/kv/keys.ts";
+import { changedKey, shardOf } from "../../../../src/topics/kv/keys.ts";
 import { KvStore } from "../../../../src/topics/kv/kv_store.ts";
 import { append, logOf, messageOf } from "../../../contract/store_fixture.ts";
 import { Random } from "../../support/random.ts";
@@ -13,7 +13,7 @@ import { losableStore } from "./losable_store.ts";
 const LOG = logOf("orders");
 
 function isPoll(keys: readonly KvKey[]): boolean {
-  return keys[1]?.join() === CHANGED_KEY.join();
+  return keys[1]?.join() === changedKey(0).join();
 }
 
 Deno.test("Who watches a log is told of what comes after its database was made anew, also where a publisher has found out", async () => {
@@ -22,7 +22,7 @@ Deno.test("Who watches a log is told of what comes after its database was made a
   const unwatch = store.watch(LOG, () => isTold = true);
   for (let number = 0; number < 9; number++) await append(store, LOG, [messageOf(number)]);
   lose();
-  await append(store, logOf("others"), [messageOf("found out")]);
+  await append(store, logOf(onSameShard(LOG.name)), [messageOf("found out")]);
   isTold = false;
   // It is the first of its life, where the one before had nine.
   await append(elsewhere, LOG, [messageOf("first")]);
@@ -56,7 +56,7 @@ Deno.test("Who watches a log is told, also where the store went away when anothe
   const options = { name: "memory", interval: 1, isLogged: false };
   const watching = new KvStore({ ...options, retryTimeout: 0, open: () => Promise.resolve({ ...engine, get }) });
   const elsewhere = new KvStore({ ...options, open: () => Promise.resolve(engine) });
-  const others = logOf("others");
+  const others = logOf(onSameShard(LOG.name));
   let isTold = false;
   const unwatch = [watching.watch(LOG, () => isTold = true), watching.watch(others, () => {})];
   await append(elsewhere, LOG, [messageOf("first")]);
@@ -157,7 +157,7 @@ Deno.test("A search of the logs of a bell that took long, as the database was aw
     const options = { name: "simulated", interval: 50, isLogged: false };
     const watching = new KvStore({ ...options, open: () => Promise.resolve(engineOf(true)) });
     const elsewhere = new KvStore({ ...options, open: () => Promise.resolve(engineOf(false)) });
-    const other = logOf("others");
+    const other = logOf(onSameShard(LOG.name));
     let told = 0;
     const unwatch = [watching.watch(LOG, () => told = Date.now()), watching.watch(other, () => {})];
     isAway = true;
@@ -190,3 +190,7 @@ Deno.test("A store that is away is closed at once, also while its bells are look
   await store.close();
   await reading;
 });
+
+function onSameShard(name: string): string {
+  for (let number = 0;; number++) if (shardOf(`log ${number}`) === shardOf(name)) return `log ${number}`;
+}
