@@ -122,7 +122,7 @@ Deno.test("What JSON Schema says of a parameter is what its text is accepted by,
   assert(counts.accepted > 2_000 && counts.refused > 2_000, JSON.stringify(counts));
 });
 
-Deno.test("What has to be sent, and what always is, is told by what becomes of undefined, for random schemas", () => {
+Deno.test("isRequired and isAlwaysSent agree with what becomes of undefined, for random schemas", () => {
   const seen = new Map<string, number>();
   const random = new Random(44);
   for (const origin of ["client", "handler"] as const) {

@@ -1,7 +1,7 @@
 /** Tells where a value may be left out: of the input, and of the output. */
 import { fallsBack, nodeOf, type Schema, type SchemaNode } from "../../schema/schema.ts";
 import { lazyTarget } from "../../schema/lazy_schema.ts";
-import { isSchemaStep, keepsValue, mayFindNothing, type Step } from "./transformation.ts";
+import { isSchemaStep, keepsValue, type Step } from "./transformation.ts";
 
 /** What a schema does with `undefined`. */
 interface Optionality {
@@ -107,7 +107,10 @@ function ofPipe(steps: readonly (Step | SchemaNode)[], seen?: Set<SchemaNode>): 
       const schema = optionalityOf(step, seen);
       if (isUndefined) onUndefined = schema.onUndefined;
       givesUndefined = schema.givesUndefined;
-    } else givesUndefined = (givesUndefined && keepsValue(step)) || mayFindNothing(step);
+    } else {
+      // A function of the application is assumed to return a value: a schema behind it can say otherwise.
+      givesUndefined = (givesUndefined && keepsValue(step)) || step.type === "find_item";
+    }
     isUndefined &&= onUndefined === "kept" && keepsValue(step);
   }
   return { onUndefined: onUndefined ?? "refused", givesUndefined };

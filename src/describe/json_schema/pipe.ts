@@ -15,23 +15,18 @@ import {
 } from "./json_schema.ts";
 import { givesUndefined, hasDefault } from "./optionality.ts";
 import {
+  type Change,
+  changeByStep,
   isSchemaStep,
   JSON_TEXT,
   keepsValue,
   replacesValue,
   resultOf,
-  rewritesText,
   type Step,
-  trimsText,
 } from "./transformation.ts";
 
 /** The steps of a pipe, the first of which is a schema. */
 export type Pipe = readonly [SchemaNode, ...(Step | SchemaNode)[]];
-
-/** How much the steps so far have changed the value that went in, least first. */
-const CHANGES = ["none", "rewritten", "replaced"] as const;
-
-type Change = typeof CHANGES[number];
 
 /**
  * Describes a pipe.
@@ -63,7 +58,7 @@ function outputOf(pipe: Pipe, describe: (part: SchemaNode) => JsonSchema): JsonS
   const start = pipe.findLastIndex((step) => isSchemaStep(step) || replacesValue(step));
   const [first, ...steps] = pipe.slice(start) as [Step | SchemaNode, ...Step[]];
   // Input and output of a rewritten text are described alike, so that both are one model.
-  const isRewritten = pipe.slice(0, start + 1).map(changeBy).reduce(worse) === "rewritten";
+  const isRewritten = pipe.slice(0, start + 1).map((step) => changeBy(step)).reduce(worse) === "rewritten";
   let schema = isSchemaStep(first) ? describe(first) : resultOf(first, {});
   let changed = 0;
   for (const [index, step] of steps.entries()) {
@@ -76,26 +71,21 @@ function outputOf(pipe: Pipe, describe: (part: SchemaNode) => JsonSchema): JsonS
   return annotated(schema, steps.slice(changed), pipe.slice(1));
 }
 
+/** What two changes, one after the other, amount to. */
 function worse(one: Change, other: Change): Change {
-  return CHANGES[Math.max(CHANGES.indexOf(one), CHANGES.indexOf(other))]!;
+  return one === "none" || other === "replaced" ? other : one;
 }
 
-/**
- * How a step changes a value. Trimming counts as no change: texts are described without white space
- * around them, as most clients send them.
- */
-function changeBy(step: Step | SchemaNode): Change {
-  if (isSchemaStep(step)) return changeOf(step);
-  if (keepsValue(step) || trimsText(step)) return "none";
-  return rewritesText(step) ? "rewritten" : "replaced";
+function changeBy(step: Step | SchemaNode, seen?: Set<SchemaNode>): Change {
+  return isSchemaStep(step) ? changeOf(step, seen) : changeByStep(step);
 }
 
 /** How a schema changes a value, apart from the parts of the value. */
 function changeOf(node: SchemaNode, seen?: Set<SchemaNode>): Change {
   if (fallsBack(node)) return "replaced";
-  const ofSteps = (steps: readonly (Step | SchemaNode)[]): Change =>
-    steps.map((step) => isSchemaStep(step) ? changeOf(step, seen) : changeBy(step)).reduce(worse, "none");
-  if (node.pipe) return ofSteps(node.pipe as Pipe);
+  const ofAll = (steps: readonly unknown[]): Change =>
+    (steps as Pipe).map((step) => changeBy(step, seen)).reduce(worse, "none");
+  if (node.pipe) return ofAll(node.pipe);
   if (node.type === "lazy") {
     const target = lazyTarget(node);
     if (!target) return "replaced";
@@ -103,8 +93,7 @@ function changeOf(node: SchemaNode, seen?: Set<SchemaNode>): Change {
   }
   if ((node.type === "nullable" || node.type === "nullish") && node.default !== undefined) return "replaced";
   if (node.wrapped) return changeOf(node.wrapped, seen);
-  const isChoice = ["intersect", "union", "variant"].includes(node.type);
-  return isChoice ? ofSteps(node.options as readonly SchemaNode[]) : "none";
+  return ["intersect", "union", "variant"].includes(node.type) ? ofAll(node.options!) : "none";
 }
 
 /** Formats that the library does not know. */
@@ -233,10 +222,10 @@ function holdsInJson(
     case "maxProperties":
       return type !== "object" && !isFilledIn;
     case "minProperties":
+      if (form === "input") return !isFilledIn;
       // JSON leaves out a key whose value is undefined.
-      return form === "input"
-        ? !isFilledIn
-        : ![...Object.values(entries), rest, value].some((part) => part && givesUndefined(part));
+      return type !== "loose_object" &&
+        ![...Object.values(entries), rest, value].some((part) => part && givesUndefined(part));
     default:
       return form === "output" || (!items && (!item || changeOf(item) === "none"));
   }

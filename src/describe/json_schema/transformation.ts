@@ -17,6 +17,9 @@ export const DATE: JsonSchema = { type: "string", format: "date-time" };
 /** A text that holds JSON. */
 export const JSON_TEXT: JsonSchema = { contentMediaType: "application/json" };
 
+/** How much a step changes a value: not at all, to another text, or to any other value. */
+export type Change = "none" | "rewritten" | "replaced";
+
 /** Transformations that return the value that they get, or a function around it. */
 const KEEPING = new Set(["args", "brand", "flavor", "guard", "readonly", "returns"]);
 
@@ -70,28 +73,19 @@ export function replacesValue(step: Step): boolean {
   return !keepsValue(step) && !DERIVED.has(step.type);
 }
 
-/** Whether a step removes only white space around a text. */
-export function trimsText({ type }: Step): boolean {
-  return TRIMMING.has(type);
-}
-
-/** Whether a step makes another text of a text. */
-export function rewritesText({ type }: Step): boolean {
-  return REWRITING.has(type);
-}
-
 /**
- * Whether a step may return `undefined`. A function of the application is assumed to return a
- * value: a schema behind it can say otherwise.
+ * How a step that is no schema changes a value. Trimming counts as no change: texts are described
+ * without white space around them, as most clients send them.
  */
-export function mayFindNothing({ type }: Step): boolean {
-  return type === "find_item";
+export function changeByStep(step: Step): Change {
+  if (keepsValue(step) || TRIMMING.has(step.type)) return "none";
+  return REWRITING.has(step.type) ? "rewritten" : "replaced";
 }
 
 /** The schema of what a transformation returns, by that of what it gets. */
 export function resultOf(step: Step, before: JsonSchema): JsonSchema {
   if (keepsValue(step)) return before;
-  if (trimsText(step) || rewritesText(step)) return { type: "string" };
+  if (TRIMMING.has(step.type) || REWRITING.has(step.type)) return { type: "string" };
   return RESULTS.get(step.type) ?? DERIVED.get(step.type)?.(before, step.requirement) ?? {};
 }
 

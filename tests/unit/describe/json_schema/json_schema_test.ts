@@ -68,7 +68,7 @@ function assertRow(name: string, [schema, input, output = input]: Described): vo
   assertDescribed(() => sent(schema), output, `${name} as sent`);
 }
 
-Deno.test("Every kind of schema is described, or refused with what to do", () => {
+Deno.test("Every kind of schema is described, or refused with what to write instead", () => {
   for (const [name, row] of Object.entries(KINDS)) assertRow(name, row);
 });
 
@@ -93,7 +93,7 @@ Deno.test("A default that is computed is not called, and a key that has one is a
   assertEquals(calls, 0);
 });
 
-Deno.test("A default within a schema that may be left out itself is none", () => {
+Deno.test("A default within a schema that may be left out itself is not described", () => {
   const models = new Models("#/");
   const nested = v.optional(v.number(), 18);
   for (const schema of [v.optional(nested), v.exactOptional(nested), v.undefinedable(nested)]) {
@@ -104,13 +104,13 @@ Deno.test("A default within a schema that may be left out itself is none", () =>
   assertEquals(v.parse(v.partial(v.object({ age: nested })), {}), {});
 });
 
-Deno.test("Only what is JSON is told of defaults and examples", () => {
+Deno.test("Defaults and examples are described where JSON can carry them", () => {
   const given = v.custom<unknown>(() => true);
-  const told = (value: unknown) => accepted(v.object({ a: v.optional(given, value) })).properties?.a;
-  assertEquals(told({ at: new Date(0), big: 5n, none: undefined }), {
+  const described = (value: unknown) => accepted(v.object({ a: v.optional(given, value) })).properties?.a;
+  assertEquals(described({ at: new Date(0), big: 5n, none: undefined }), {
     default: { at: "1970-01-01T00:00:00.000Z", big: "5" },
   });
-  for (const value of [NaN, new Map(), [undefined], new Date(NaN), Symbol("a")]) assertEquals(told(value), {});
+  for (const value of [NaN, new Map(), [undefined], new Date(NaN), Symbol("a")]) assertEquals(described(value), {});
   assertEquals(accepted(v.pipe(v.any(), v.examples([1, NaN, "a"]))), { examples: [1, "a"] });
 });
 
@@ -130,7 +130,7 @@ Deno.test("Metadata of any other kind stays out of the description", () => {
   assertEquals(accepted(schema), { ...text, description: "Said", readOnly: true });
 });
 
-Deno.test("What holds of the value before a conversion is not said of the one after, nor the other way round", () => {
+Deno.test("A check before a conversion describes the input, and a check after it the output", () => {
   const schema = v.pipe(
     v.string(),
     v.minLength(2),
@@ -144,7 +144,7 @@ Deno.test("What holds of the value before a conversion is not said of the one af
   assertEquals(sent(schema), { ...number, maximum: 9, description: "A count", examples: [12] });
 });
 
-Deno.test("What is converted is not sent: only the result is described, and may be what JSON cannot carry before", () => {
+Deno.test("Only the result of a conversion is described as output, so that JSON need not carry the input", () => {
   const Hidden = v.pipe(v.object({ secret: v.string() }), v.title("Hidden"));
   const models = new Models("#/$defs/");
   const described = models.jsonOutput(
@@ -192,7 +192,7 @@ Deno.test("A regular expression is a pattern where it means the same without fla
   }
 });
 
-Deno.test("A text that is trimmed is described as one without blanks around it, as accepted and as sent", () => {
+Deno.test("A trimmed text is described without white space around it, in both forms", () => {
   const Name = v.pipe(v.string(), v.trim(), v.minLength(6));
   const described = { ...text, minLength: 6, maxLength: 20, pattern: "^a" };
   const checks = [v.maxLength<string, 20>(20), v.startsWith<string, "a">("a")] as const;
@@ -203,7 +203,7 @@ Deno.test("A text that is trimmed is described as one without blanks around it, 
   assertEquals(accepted(Choice), sent(Choice));
 });
 
-Deno.test("The pattern of a text that is rewritten is told in neither form, since it need not hold for what is sent in", () => {
+Deno.test("The pattern of a rewritten text is described in neither form, since the input need not match it", () => {
   const Code = v.pipe(v.string(), v.toUpperCase());
   const described = { ...text, maxLength: 3 };
   for (const pipe of [v.pipe(Code, v.regex(/^[A-Z]+$/), v.maxLength(3)), v.pipe(Code, v.trim(), v.maxLength(3))]) {
@@ -211,7 +211,7 @@ Deno.test("The pattern of a text that is rewritten is told in neither form, sinc
   }
 });
 
-Deno.test("Keys are counted before those are dropped that no schema names", () => {
+Deno.test("Keys are counted after the object has dropped unknown ones", () => {
   const entries = { a: v.optional(v.number()), b: v.optional(v.number()) };
   const bounded = [v.minEntries(1), v.maxEntries(2)] as const;
   assertEquals(
@@ -226,7 +226,7 @@ Deno.test("Keys are counted before those are dropped that no schema names", () =
   assertEquals(accepted(v.pipe(filled, v.minEntries<{ a: number }, 1>(1))).minProperties, undefined);
 });
 
-Deno.test("An undefined item is sent as null, an undefined key not at all", () => {
+Deno.test("An undefined item is sent as null, and an undefined key is left out", () => {
   const schema = v.object({
     list: v.array(v.undefinedable(v.bigint())),
     some: v.undefinedable(v.string()),
@@ -242,7 +242,7 @@ Deno.test("An undefined item is sent as null, an undefined key not at all", () =
   );
 });
 
-Deno.test("A file or a blob is bytes where it is a whole reply, and refused within JSON", () => {
+Deno.test("A file or a blob is bytes as a whole reply, and is refused within JSON", () => {
   assertEquals(sent(v.pipe(v.blob(), v.mimeType(["image/png"]))).type, "string");
   assertThrows(
     () => new Models("#/$defs/").jsonOutput(v.object({ cover: v.array(v.object({ image: v.blob() })) }), "getCover"),
@@ -273,14 +273,14 @@ Deno.test("The description of a schema can be written as JSON, whatever constant
   assert(!JSON.stringify(accepted(constants)).includes("null"));
 });
 
-Deno.test("A lazy schema that depends on the value, or has to be waited for, is anything", async () => {
+Deno.test("A lazy schema that depends on the value, or is async, is described as anything", async () => {
   const dynamic = v.lazy((input) => typeof input === "string" ? v.string() : v.number());
   assertEquals(accepted(dynamic), {});
   assertEquals(accepted(v.lazyAsync(() => Promise.reject(new Error("Not yet")))), {});
   await Promise.resolve();
 });
 
-Deno.test("A lazy schema that never comes to an end is refused", () => {
+Deno.test("A lazy schema that makes schemas without end is refused", () => {
   const endless = (): v.GenericSchema => v.object({ next: v.nullable(v.lazy(() => endless())) });
   assertThrows(() => accepted(endless()), TypeError, "let it give one made before");
 });

@@ -1,8 +1,86 @@
-import { assert, assertEquals, assertMatch } from "@std/assert";
+import { assert, assertEquals, assertMatch, assertStringIncludes } from "@std/assert";
 import type { JsonSchema } from "../../../../src/describe/json_schema/json_schema.ts";
-import { Models } from "../../../../src/describe/json_schema/models.ts";
+import { faultOf, Models } from "../../../../src/describe/json_schema/models.ts";
 import { number, object, text } from "./support/described.ts";
+import type { Schema } from "../../../../src/schema/schema.ts";
 import * as v from "valibot";
+
+enum Color {
+  Red = "red",
+}
+
+/** Schemas of every kind that is plain, around another one. */
+function around(inner: v.GenericSchema): Schema[] {
+  const object = { inner, other: v.optional(inner) };
+  return [
+    v.array(inner),
+    v.exactOptional(inner),
+    v.intersect([inner, v.any()]),
+    v.looseObject(object),
+    v.looseTuple([inner]),
+    v.nonNullable(v.nullable(inner)),
+    v.nonNullish(v.nullish(inner)),
+    v.nonOptional(v.optional(inner)),
+    v.nullable(inner),
+    v.nullish(inner),
+    v.object(object),
+    v.objectWithRest(object, inner),
+    v.optional(inner),
+    v.record(v.string(), inner),
+    v.strictObject(object),
+    v.strictTuple([inner]),
+    v.tuple([inner]),
+    v.tupleWithRest([inner], inner),
+    v.undefinedable(inner),
+    v.union([inner, v.null()]),
+    v.variant("kind", [v.object({ kind: v.literal("a"), inner })]),
+    v.pipe(v.object(object), v.title("Model"), v.check(() => true), v.readonly()),
+    v.fallback(v.object(object), {} as never),
+  ];
+}
+
+const LEAVES: v.GenericSchema[] = [
+  v.any(),
+  v.bigint(),
+  v.boolean(),
+  v.enum(Color),
+  v.literal(1n),
+  v.null(),
+  v.number(),
+  v.picklist(["a", 1]),
+  v.pipe(v.string(), v.isoTimestamp(), v.toDate()),
+  v.pipe(v.string(), v.regex(/(?<![a-z])\p{L}/iu)),
+  v.string(),
+  v.unknown(),
+];
+
+Deno.test("A model without a fault can be described, in both forms", () => {
+  const carried = [...LEAVES, ...LEAVES.flatMap(around), ...around(v.object({ deep: v.array(v.string()) }))];
+  for (const schema of carried) {
+    assertEquals([faultOf("input", schema, "x"), faultOf("output", schema, "x")], [undefined, undefined]);
+    const models = new Models("#/$defs/");
+    models.jsonInput(schema);
+    models.jsonOutput(schema);
+    models.definitions();
+  }
+});
+
+Deno.test("A part that JSON cannot carry is a fault of a model, wherever the part is", () => {
+  for (const foreign of [v.map(v.string(), v.any()), v.set(v.any()), v.function(), v.symbol(), v.promise()]) {
+    for (const schema of [foreign, ...around(foreign), v.lazy(() => foreign)]) {
+      for (const form of ["input", "output"] as const) {
+        assertStringIncludes(String(faultOf(form, schema, "x")?.message), `the kind "${foreign.type}" cannot be`);
+      }
+    }
+  }
+});
+
+Deno.test("A schema of an unknown kind is described as anything", () => {
+  for (const schema of [v.custom(() => true), { ...v.string(), type: "of the future" }]) {
+    assertEquals(faultOf("output", schema, "x"), undefined);
+    assertEquals(new Models("#/$defs/").jsonOutput(schema), {});
+  }
+});
 
 const BASE = "#/components/schemas/";
 
@@ -25,7 +103,7 @@ Deno.test("A titled model is described once, wherever its schema stands", () => 
   assertEquals(sent, ref("Author"));
 });
 
-Deno.test("What is accepted and what is sent are told apart only where they differ", () => {
+Deno.test("The input and the output of a model have different names only where they differ", () => {
   const Same = v.pipe(v.object({ id: v.number() }), v.title("Same"));
   const Book = v.pipe(v.object({ title: v.string(), copies: v.optional(v.number(), 1), same: Same }), v.title("Book"));
   const models = new Models(BASE);
@@ -36,14 +114,14 @@ Deno.test("What is accepted and what is sent are told apart only where they diff
   assertEquals(Object.keys(others), ["Same"]);
 });
 
-Deno.test("A model that is only accepted has its own name", () => {
+Deno.test("A model that is only accepted has its plain name", () => {
   const Book = v.pipe(v.object({ copies: v.optional(v.number(), 1) }), v.title("Book"));
   const models = new Models(BASE);
   models.jsonInput(Book);
   assertEquals(Object.keys(models.definitions()), ["Book"]);
 });
 
-Deno.test("Models that refer to forms that differ differ as well, in circles too", () => {
+Deno.test("Models that refer to models with two forms have two forms as well, also in circles", () => {
   const Author: v.GenericSchema = v.pipe(v.object({ books: v.array(v.lazy(() => Book)) }), v.title("Author"));
   const Book = v.pipe(v.object({ copies: v.optional(v.number(), 1), by: Author }), v.title("Book"));
   const models = new Models(BASE);
@@ -57,7 +135,7 @@ Deno.test("Models that refer to forms that differ differ as well, in circles too
   assertEquals([BookInput, book].map((model) => model?.properties?.by), [ref("AuthorInput"), ref("Author")]);
 });
 
-Deno.test("Different schemas of one title have names of their own, equal ones are one model", () => {
+Deno.test("Different schemas of one title get numbers, and equal ones are one model", () => {
   const make = (entry: v.GenericSchema) => v.pipe(v.object({ entry }), v.title("Page"));
   const [texts, numbers, textsAgain] = [make(v.string()), make(v.number()), make(v.string())];
   const models = new Models(BASE);
@@ -66,7 +144,7 @@ Deno.test("Different schemas of one title have names of their own, equal ones ar
   assertEquals(given, [ref("Page"), ref("Page2"), ref("Page")]);
 });
 
-Deno.test("Equal models that refer to different ones of one title are different", () => {
+Deno.test("Models that refer to different models of one title are different", () => {
   const make = (entry: v.GenericSchema) =>
     v.pipe(v.object({ inner: v.pipe(v.object({ entry }), v.title("Inner")) }), v.title("Outer"));
   const models = new Models(BASE);
@@ -91,7 +169,7 @@ Deno.test("The forms of one model share its number, and no number takes the name
   ]);
 });
 
-Deno.test("A model that is piped again says so, and stays the model", () => {
+Deno.test("A model in another pipe stays the same model", () => {
   const Author = v.pipe(v.object({ name: v.string() }), v.title("Author"));
   const models = new Models(BASE);
   const described = models.jsonInput(v.pipe(Author, v.description("Who wrote it")));
@@ -109,7 +187,7 @@ Deno.test("A model that is piped again says so, and stays the model", () => {
   assertEquals([author?.title, others], ["Author", {}]);
 });
 
-Deno.test("The title of what is no model of its own captions it", () => {
+Deno.test("The title of a plain schema is only its caption", () => {
   const models = new Models(BASE);
   const captioned = models.jsonInput(v.object({ name: v.pipe(v.string(), v.title("Name")) }));
   const optional = models.jsonInput(v.pipe(v.optional(v.nullable(v.number())), v.title("Count")));
@@ -120,7 +198,7 @@ Deno.test("The title of what is no model of its own captions it", () => {
   assertEquals(color, ref("Color"));
 });
 
-Deno.test("Titles become names that OpenAPI takes", () => {
+Deno.test("Titles become names that OpenAPI allows", () => {
   const titles = ["Book of the month", "Größe", "書籍", "a.b-c_d", "/x/", "_", "書", "__proto__"];
   const models = new Models(BASE);
   for (const [index, title] of titles.entries()) {
@@ -143,7 +221,7 @@ Deno.test("Titles become names that OpenAPI takes", () => {
   );
 });
 
-Deno.test("An object without a title is named by its use, others stand where they are", () => {
+Deno.test("An object without a title is named by its use, and other schemas are described in place", () => {
   const models = new Models(BASE);
   const Plain = v.object({ id: v.number() });
   const named = models.jsonOutput(Plain, "getBookResponse");
@@ -160,7 +238,7 @@ Deno.test("An object without a title is named by its use, others stand where the
   assertEquals(count, { ...number, format: "double" });
 });
 
-Deno.test("A schema that holds itself is a model, with a title or without", () => {
+Deno.test("A schema that contains itself is a model, with or without a title", () => {
   const tree: v.GenericSchema = v.object({ children: v.array(v.lazy(() => tree)) });
   const list: v.GenericSchema = v.nullable(v.object({ next: v.lazy(() => list) }));
   const models = new Models(BASE);
@@ -177,7 +255,7 @@ Deno.test("A schema that holds itself is a model, with a title or without", () =
   assertEquals(given, [ref("getTree"), ref("getForest"), ref("getForestList")]);
 });
 
-Deno.test("Models that hold one another are described, each once", () => {
+Deno.test("Models that contain one another are described, each once", () => {
   const A: v.GenericSchema = v.pipe(v.object({ b: v.optional(v.lazy(() => B)) }), v.title("A"));
   const B: v.GenericSchema = v.object({ a: v.lazy(() => A), b: v.lazy(() => B) });
   const models = new Models("#/$defs/");
@@ -220,7 +298,7 @@ Deno.test("The options of a variant are models that its discriminator maps to, i
   });
 });
 
-Deno.test("A tool is told of no discriminator, and of options where they stand", () => {
+Deno.test("The schema of a tool has no discriminator, and the options of a variant in place", () => {
   const Pet = v.variant("kind", [v.object({ kind: v.literal("cat") }), v.object({ kind: v.literal("dog") })]);
   const models = new Models("#/$defs/");
   assertEquals(models.jsonInput(Pet), {
@@ -229,14 +307,14 @@ Deno.test("A tool is told of no discriminator, and of options where they stand",
   assertEquals(models.definitions(), {});
 });
 
-Deno.test("Only what is referred to is defined, in the order of its names", () => {
+Deno.test("Only models with references are defined, sorted by name", () => {
   const models = new Models(BASE);
   const titled = (title: string) => v.pipe(v.object({ [title]: v.string() }), v.title(title));
   models.jsonInput(v.array(v.union([titled("b"), titled("C"), titled("a10"), titled("a2")])));
   assertEquals(Object.keys(models.definitions()), ["C", "a10", "a2", "b"]);
 });
 
-Deno.test("The names are the same in every run, whatever stands between", () => {
+Deno.test("The names are the same in every run", () => {
   const names = () => {
     const models = new Models(BASE);
     const schemas = ["x", "y", "z"].map((key) =>
