@@ -13,11 +13,8 @@ const MAX_TIMEOUT_MS = 2 ** 31 - 1;
 const wheels = new Map<number, TimingWheel>();
 
 /**
- * Starts a timer that fires after each silence. Timers of the same length share a wheel.
- *
- * @param ms The length of a silence, in milliseconds.
- * @param onIdle Called after each silence. It may return how many milliseconds ago something
- *   happened that the timer was not reset for; the silence then counts from there.
+ * Starts a timer that fires after each silence of this length. `onIdle` may return how many
+ * milliseconds ago something happened that did not reset the timer: the silence counts from there.
  */
 export function startIdleTimer(ms: number, onIdle: () => number | undefined): IdleTimer {
   let wheel = wheels.get(ms);
@@ -30,7 +27,6 @@ export function startIdleTimer(ms: number, onIdle: () => number | undefined): Id
 
 /** A timing wheel: each turn looks only at the timers whose silence may have become long enough. */
 export class TimingWheel {
-  /** The number of turns so far. */
   turns = 0;
   readonly #ms: number;
   readonly #onEmpty: () => void;
@@ -38,18 +34,11 @@ export class TimingWheel {
   #size = 0;
   #interval: ReturnType<typeof setInterval> | undefined;
 
-  /**
-   * Makes a wheel. It does not turn before a timer is started.
-   *
-   * @param ms The length of a silence, in milliseconds.
-   * @param onEmpty Called when the last timer has been stopped.
-   */
   constructor(ms: number, onEmpty: () => void) {
     this.#ms = ms;
     this.#onEmpty = onEmpty;
   }
 
-  /** Starts a timer. */
   start(onIdle: () => number | undefined): IdleTimer {
     const timer = new IdleTimer(this, onIdle);
     this.#insert(timer);
@@ -61,14 +50,12 @@ export class TimingWheel {
     return timer;
   }
 
-  /** Stops a timer. */
   stop(timer: IdleTimer): void {
     if (!this.#slotAt(timer.dueAt).delete(timer) || --this.#size > 0) return;
     clearInterval(this.#interval);
     this.#onEmpty();
   }
 
-  /** Turns the wheel by one slot. */
   turn(): void {
     this.turns++;
     const due = this.#slotAt(this.turns);
@@ -102,7 +89,6 @@ export class TimingWheel {
 
 /** The timer of one connection. */
 export class IdleTimer {
-  /** Called after each silence. */
   readonly onIdle: () => number | undefined;
   /** The turn of the last activity. */
   activeAt: number;
@@ -110,19 +96,17 @@ export class IdleTimer {
   dueAt = 0;
   readonly #wheel: TimingWheel;
 
-  /** Made by {@linkcode TimingWheel.start}. */
   constructor(wheel: TimingWheel, onIdle: () => number | undefined) {
     this.#wheel = wheel;
     this.onIdle = onIdle;
     this.activeAt = wheel.turns;
   }
 
-  /** Notes activity: the silence counts from now. */
+  /** The silence counts from now. */
   reset(): void {
     this.activeAt = this.#wheel.turns;
   }
 
-  /** Stops the timer. A second call changes nothing. */
   stop(): void {
     this.#wheel.stop(this);
   }

@@ -32,20 +32,15 @@ export interface PullSink {
 export interface PullSource {
   /** Asks for one chunk, which may come now or later. It is not called again before. */
   pull(sink: PullSink): void;
-  /**
-   * Cancels the pull that waits. Returns false where a chunk may still come, as without this
-   * method.
-   */
+  /** Cancels the pull that waits. False, or no such method: a chunk may still come. */
   cancelPull?(): boolean;
   /** When the source last enqueued a chunk by itself, by `performance.now()`. */
   readonly lastBroadcastAt?: number | undefined;
   /** Makes a heartbeat that says more than the one of the stream's kind. */
   heartbeat?(): Chunk | undefined;
   /**
-   * Releases the source, also while a pull waits; that pull may then be answered or not. It must
-   * not fail.
-   *
-   * @returns Settles when the source has ended.
+   * Releases the source, also while a pull waits. It settles when the source has ended, and never
+   * fails.
    */
   close(): Promise<void> | void;
 }
@@ -84,14 +79,8 @@ export class PullStream implements UnderlyingDefaultSource<Chunk>, PullSink {
   #closed: Promise<void> | undefined;
 
   /**
-   * Takes a source, which is not pulled before the client reads.
-   *
-   * @param source Makes the chunks.
-   * @param kind The kind of the stream.
-   * @param stopping Ends the stream when it is aborted. Without it the stream goes on to its own
-   *   end.
-   * @param heartbeatMs The silence before a heartbeat, in milliseconds. Only a stream with
-   *   heartbeats disconnects a client that stalls.
+   * Takes a source, which is not pulled before the client reads. Only a stream with heartbeats
+   * disconnects a client that stalls.
    */
   constructor(source: PullSource, kind: StreamKind, stopping?: AbortSignal, heartbeatMs?: number) {
     this.#source = source;
@@ -100,7 +89,6 @@ export class PullStream implements UnderlyingDefaultSource<Chunk>, PullSink {
     this.#heartbeatMs = heartbeatMs;
   }
 
-  /** Makes the body of the response. */
   toReadable(): ReadableStream<Chunk> {
     const size = () => this.#onQueued();
     return new ReadableStream(this, this.#kind.readsAhead ? { highWaterMark: 0, size } : { highWaterMark: 0 });
@@ -110,7 +98,6 @@ export class PullStream implements UnderlyingDefaultSource<Chunk>, PullSink {
     return this.#controller;
   }
 
-  /** The platform has made the stream. */
   start(controller: ReadableStreamDefaultController<Chunk>): void {
     this.#controller = controller;
     if (this.#stopping?.aborted) this.end();
@@ -172,7 +159,7 @@ export class PullStream implements UnderlyingDefaultSource<Chunk>, PullSink {
     this.#source.pull(this);
   }
 
-  /** Sends a chunk. Returns whether the client takes another one. */
+  /** Returns whether the client takes another chunk. */
   #send(chunk: Chunk): boolean {
     this.#waiting = undefined;
     this.#idleTimer?.reset();
@@ -214,7 +201,7 @@ export class PullStream implements UnderlyingDefaultSource<Chunk>, PullSink {
   }
 }
 
-/** A result of an iterator. */
+/** The next value, or the end. */
 export interface NextValue {
   readonly done?: boolean | undefined;
   readonly value?: unknown;
@@ -222,9 +209,7 @@ export interface NextValue {
 
 /** The part of an async iterator that a stream needs. */
 export interface ValueIterator {
-  /** Makes the next value. */
   next(): Promise<NextValue>;
-  /** Ends the iterator early. */
   return?(): Promise<unknown>;
 }
 
@@ -232,7 +217,6 @@ export interface ValueIterator {
 export interface IteratorSourceOptions {
   /** Makes the bytes of a value. A value without bytes is skipped. */
   readonly encode: (value: unknown) => Chunk;
-  /** The kind of the stream, for the log. */
   readonly kind: StreamKind;
   /** Sent before the first value. */
   readonly opening?: Chunk | undefined;
@@ -270,12 +254,7 @@ export class IteratorSource implements PullSource {
     if (!opening || sink.write(opening)) void this.#write(sink);
   }
 
-  /**
-   * Ends the iterator.
-   *
-   * @returns Settles when it has ended. While it makes a value it is not waited for: that value may
-   *   never come.
-   */
+  /** Ends the iterator. One that is making a value is not waited for: the value may never come. */
   async close(): Promise<void> {
     if (this.#isClosed) return;
     this.#isClosed = true;
@@ -284,7 +263,6 @@ export class IteratorSource implements PullSource {
     if (!isBusy) await returned;
   }
 
-  /** Writes values for as long as the sink takes them. */
   async #write(sink: PullSink): Promise<void> {
     let chunk: Chunk;
     do {

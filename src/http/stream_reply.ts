@@ -9,7 +9,6 @@ import { contextOf, type HttpRequest } from "./request.ts";
 /** Gives the signal that is aborted when the server stops. Streams end then. */
 export type Stopping = () => AbortSignal;
 
-/** The values are asked for one by one, as the client reads. */
 const REPLY: StreamKind = { name: "streamed reply", readsAhead: false, breaksOff: true };
 
 const BYTES = "application/octet-stream";
@@ -34,12 +33,7 @@ const encoder = new TextEncoder();
  * because the server notices only then that a client has gone. Its type is then lines of JSON, or
  * bytes where the client prefers these. An error breaks it off, as it does after the first value.
  *
- * @param source The values.
- * @param status The status.
- * @param request The request.
- * @param stopping Gives the signal that the server stops.
- * @throws {HTTPError} With 503, when the server stops before the first value. An error of the
- *   source before the first value is thrown, too.
+ * @throws {HTTPError} With 503, when the server stops before the first value.
  */
 export async function iterableReply(
   source: AsyncIterable<unknown>,
@@ -74,15 +68,7 @@ export async function iterableReply(
   return reply;
 }
 
-/**
- * A response of a stream of bytes. It begins at once.
- *
- * @param source The stream.
- * @param status The status.
- * @param request The request.
- * @param stopping Gives the signal that the server stops.
- * @throws {TypeError} When the stream is locked.
- */
+/** A response of a stream of bytes. It begins at once. */
 export function byteStreamReply(
   source: ReadableStream<unknown>,
   status: number,
@@ -95,10 +81,8 @@ export function byteStreamReply(
 }
 
 /**
- * The chunks of a stream, which must be bytes.
+ * Takes the chunks of a stream, which must be bytes.
  *
- * @param source The stream.
- * @param stopping Ends the stream when it is aborted. Without it the stream goes on to its own end.
  * @throws {TypeError} When the stream is locked.
  */
 export function byteStream(source: ReadableStream<unknown>, stopping?: AbortSignal): PullStream {
@@ -109,10 +93,7 @@ export function byteStream(source: ReadableStream<unknown>, stopping?: AbortSign
 }
 
 /**
- * Waits for the first value.
- *
- * @returns Undefined where there is none after five seconds.
- * @throws {HTTPError} With 503, when the server stops before.
+ * Waits for the first value: undefined where there is none in time, a 503 where the server stops.
  */
 async function firstValue(values: IteratorSource, stopping: AbortSignal): Promise<NextValue | undefined> {
   const quiet = Promise.withResolvers<undefined>();
@@ -136,14 +117,11 @@ function replyOf(stream: PullStream, status: number, type: string): Response {
   return new Response(stream.toReadable(), { status, headers });
 }
 
-/**
- * Closes the source before its dependencies are cleaned up, whatever response a middleware sends.
- */
+/** Closes the source before its dependencies are cleaned up, whatever middleware sends. */
 function closeAfter(request: HttpRequest, stream: PullStream): void {
   contextOf(request).addCleanup(() => stream.close());
 }
 
-/** The encoder of a stream with this first value. */
 function encoderFor(first: unknown, announced: string | undefined, request: HttpRequest): (value: unknown) => Chunk {
   const isBytes = first instanceof Uint8Array;
   if (announced !== undefined && isBytes !== (announced === BYTES)) warnOfType(announced, request);

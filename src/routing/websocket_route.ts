@@ -56,12 +56,8 @@ export class WebSocketRoute extends RouteRecord {
   }
 
   /**
-   * Checks a declaration and makes its record.
+   * Checks a declaration and makes its record. The path includes the prefix of the router.
    *
-   * @param path The path, with the prefix of its router.
-   * @param options The options of the declaration.
-   * @param handler The handler.
-   * @param scope Where it was declared.
    * @throws {TypeError} When the handler is not async, or an option is wrong.
    * @throws {RangeError} When a bound is not positive.
    * @throws {RouteError} When the path cannot be read, or a name is bound twice.

@@ -36,9 +36,7 @@ export type WebSocketHandler = (socket: WebSocketConnection, args: never) => Pro
 
 /** How a route serves an open WebSocket. */
 export interface WebSocketService {
-  /** The handler. */
   readonly handler: WebSocketHandler;
-  /** Reads and writes its messages. */
   readonly codec: MessageCodec;
   /** How long a client may give no sign of life, in milliseconds. */
   readonly idleTimeout: number;
@@ -48,17 +46,13 @@ export interface WebSocketService {
 export interface AcceptedHandshake {
   /** The subprotocol; empty where there is none. */
   readonly protocol: string;
-  /** The arguments of the handler. */
   readonly args: unknown;
-  /** The route. */
   readonly route: { readonly name: string; readonly plan: WebSocketService };
 }
 
 /** What all WebSockets of an application share. */
 export interface UpgradeParts {
-  /** Gives the signal that the server stops. */
   readonly stopping: Stopping;
-  /** Gets the work that runs while the connection is open. */
   readonly background: BackgroundTasks;
   /** Gets each transport, so that it is closed when the server stops. */
   readonly openSockets: { add(transport: WebSocketTransport): void };

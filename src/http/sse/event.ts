@@ -37,12 +37,7 @@ export function toChunk(text: string): Chunk {
   return encoder.encode(text);
 }
 
-/**
- * Writes one event.
- *
- * @throws {TypeError} When the id would not come back as it was sent, or the name has several
- *   lines.
- */
+/** Writes one event. An id that would not come back as it was sent is a `TypeError`. */
 export function formatEvent({ event, id, retry, data }: EventFields): string {
   let text = "";
   if (retry !== undefined) text += `retry: ${retry}\n`;
@@ -52,13 +47,7 @@ export function formatEvent({ event, id, retry, data }: EventFields): string {
   return text + "\n";
 }
 
-/**
- * Writes an item of an application's iterable: an event, or data alone.
- *
- * @throws {TypeError} When a field has a value that no event can have, or the data has no JSON
- *   form.
- * @throws {RangeError} When `retry` is not a length of time.
- */
+/** Writes an item of an application's iterable: an event, or data alone. Mistakes are thrown. */
 export function formatItem(item: unknown, encoding: DataEncoding): string {
   if (!isEvent(item)) return formatEvent({ data: encodeData(item, encoding) });
   const { data, event, id, retry } = item;
@@ -72,11 +61,7 @@ export function formatItem(item: unknown, encoding: DataEncoding): string {
   });
 }
 
-/**
- * Encodes data as text.
- *
- * @throws {TypeError} When the data has no JSON form.
- */
+/** Writes data. Data without a JSON form is a `TypeError`. */
 export function encodeData(data: unknown, encoding: DataEncoding): string {
   return typeof data === "string" && encoding === "text" ? data : stringify(data);
 }

@@ -26,10 +26,6 @@ const EVENTS: StreamKind = {
  * Makes the response that sends events. Their source is closed with the request, also where a
  * middleware sends another response.
  *
- * @param stream What the handler returned.
- * @param request The request, which says what to resume after.
- * @param status The status of the response.
- * @param stopping Gives the signal that the server stops.
  * @throws {HTTPError} With 400, when the client resumes after something that is not an id.
  * @throws {TypeError} When the stream was sent before.
  */

@@ -10,15 +10,11 @@ import { Subscription } from "../../topics/subscription.ts";
  * `{ data: { id: 1, data: "…" } }`.
  */
 export interface ServerSentEvent<Data = unknown> {
-  /**
-   * The data, as JSON. Without data the page gets no event; the client notes the id and `retry`.
-   */
+  /** The data, as JSON. Without data the page gets no event. */
   readonly data: Data;
   /** The name of the event, which the page listens to. The default is `message`. */
   readonly event?: string | undefined;
-  /**
-   * What the client sends as `Last-Event-ID` when it comes back. The default is the previous id.
-   */
+  /** The client sends it as `Last-Event-ID` when it comes back. The default is the previous id. */
   readonly id?: string | undefined;
   /** How long the client waits before it connects again. */
   readonly retry?: Duration | undefined;
@@ -62,9 +58,7 @@ export type SSESource = Subscription | readonly Subscription[] | AsyncIterable<u
 
 /** What `SSE()` was given. */
 export interface EventStreamParts {
-  /** Where the events come from. */
   readonly source: SSESource;
-  /** How data becomes text. */
   readonly encode: DataEncoding;
   /** How long the client waits before it connects again, in milliseconds. */
   readonly retry: number | undefined;
@@ -178,11 +172,7 @@ export function SSE<Item>(
   return new EventStream(source, options);
 }
 
-/**
- * What a stream was made of.
- *
- * @throws {TypeError} When it was taken before.
- */
+/** Takes what a stream was made of. A second call is a `TypeError`. */
 export function takeParts(stream: EventStream): EventStreamParts {
   return take(stream);
 }

@@ -11,9 +11,8 @@ import type { DataEncoding } from "./sse.ts";
 /** The name of the event that reports missing messages. */
 const GAP_EVENT = "webfw.gap";
 
-/** What holds for all events of a stream. */
+/** The options of `SSE()` that topics need. */
 export interface TopicEventOptions {
-  /** How data becomes text. */
   readonly encode: DataEncoding;
   /** How long the client waits before it connects again, in milliseconds. */
   readonly retry: number | undefined;
@@ -27,7 +26,6 @@ export class TopicSource implements PullSource, BatchReceiver<unknown> {
   #sink: PullSink | undefined;
   #hasBegun = false;
 
-  /** Takes a subscription, which is not read yet. */
   constructor(subscription: Subscription, options: TopicEventOptions) {
     this.#subscription = subscription;
     this.#reader = readerOf(subscription);
@@ -146,7 +144,6 @@ export class MergedTopicSource implements PullSource {
   #hasBegun = false;
   #isPulled = false;
 
-  /** Takes subscriptions to different topics, which are not read yet. */
   constructor(subscriptions: readonly Subscription[], options: TopicEventOptions) {
     this.#topics = subscriptions.map((subscription) => new MergedTopic(subscription));
     this.#options = options;
@@ -194,10 +191,7 @@ export class MergedTopicSource implements PullSource {
     }
   }
 
-  /**
-   * Reads a batch. Racing the topics would leak: a quiet topic's promise keeps a reaction of each
-   * race.
-   */
+  /** Not by a race of the topics: a quiet topic's promise would keep a reaction of each race. */
   async #read(topic: MergedTopic, sink: PullSink): Promise<void> {
     if (topic.isReading || topic.hasEnded) return;
     topic.isReading = true;
@@ -231,8 +225,6 @@ export class MergedTopicSource implements PullSource {
  * Makes subscriptions go on after an event that a client has received. A topic that is not in the
  * id begins where it would begin without it.
  *
- * @param id The id that the client sent.
- * @param subscriptions The topics of the stream.
  * @throws {HTTPError} With 400, when no event can have this id.
  */
 export function resumeAfter(id: string, subscriptions: readonly Subscription[]): void {
@@ -243,8 +235,7 @@ export function resumeAfter(id: string, subscriptions: readonly Subscription[]):
       if (cursor !== undefined) subscription.resumeAfter(cursor);
     }
   } catch (cause) {
-    // A SyntaxError of the id or a URIError of a name. Any other error is a fault of the
-    // application.
+    // A SyntaxError of the id or a URIError of a name. Other errors are the application's.
     if (!(cause instanceof SyntaxError || cause instanceof URIError)) throw cause;
     throw new HTTPError(400, "The stream cannot go on after the last event id: no event of it has such an id", {
       cause,
@@ -276,7 +267,6 @@ function toIdParts(topics: readonly MergedTopic[]): string[] {
 
 /** How the messages of a batch become events. Streams with the same format share the bytes. */
 interface BatchFormat {
-  /** How data becomes text. */
   readonly encode: DataEncoding;
   /** What stands before the id of a message in the id of its event. */
   readonly prefix: string;
@@ -304,12 +294,7 @@ interface EncodedBatch {
 /** The latest encoding of each batch. */
 const encodedBatches = new WeakMap<readonly TopicMessage[], EncodedBatch>();
 
-/**
- * Encodes a batch once for all streams at the same position, which get the very same list from the
- * topic.
- *
- * @throws {TypeError} When the data has no JSON form.
- */
+/** Encodes a batch once for all streams at the same position, which get the very same list. */
 function batchChunk(batch: readonly TopicMessage[], format: BatchFormat): Chunk {
   const encoded = encodedBatches.get(batch);
   const shared = encoded && isSameFormat(encoded.format, format) ? encoded.chunk.deref() : undefined;
@@ -328,13 +313,7 @@ function isSameFormat(one: BatchFormat, other: BatchFormat): boolean {
   return one.prefix === other.prefix && one.suffix === other.suffix && one.encode === other.encode;
 }
 
-/**
- * The event that reports missing messages.
- *
- * @param gap What is missing.
- * @param id What to resume after.
- * @param topic The name of the topic, in a stream of several.
- */
+/** The event that reports missing messages, with the name of the topic in a stream of several. */
 function gapChunk({ gap }: TopicGap, id: string, topic?: string): Chunk {
   const data = JSON.stringify(topic === undefined ? gap : { ...gap, topic });
   return toChunk(formatEvent({ event: GAP_EVENT, id, data }));

@@ -1,7 +1,4 @@
-/**
- * The checks of an opening handshake, RFC 6455, section 4.2.1: its headers, its origin, its
- * subprotocols.
- */
+/** The checks of an opening handshake, RFC 6455, section 4.2.1. */
 import { HTTPError } from "../../errors.ts";
 import type { HttpRequest } from "../request.ts";
 import type { WebSocketOrigins } from "../route_info.ts";
@@ -68,8 +65,6 @@ export function chooseProtocol({ headers }: Request, supported: readonly string[
 /**
  * Checks a list of origins when it is declared.
  *
- * @param origins The list, or `*` for all.
- * @param owner What it was declared for, for the message.
  * @throws {TypeError} When an entry is not an origin as browsers write it.
  */
 export function readOrigins(origins: WebSocketOrigins, owner: string): readonly string[] {

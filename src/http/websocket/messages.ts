@@ -13,15 +13,13 @@ import { stringify } from "../json.ts";
 /** A message as it goes over the wire. */
 export type MessageData = string | Uint8Array<ArrayBuffer>;
 
-/** Reads a message. */
 export type DecodeMessage = (data: MessageData) => unknown;
 
-/** Writes a message. It returns a promise only where the schema is async. */
+/** Returns a promise only where the schema is async. */
 export type EncodeMessage = (message: unknown) => MessageData | Promise<MessageData>;
 
 /** A message that cannot be read. Its text is the reason that the client gets. */
 export class UnreadableMessage extends Error {
-  /** The code to close with. */
   readonly code: number;
 
   constructor(code: number, reason: string) {
@@ -34,8 +32,6 @@ export class UnreadableMessage extends Error {
  * Compiles the reading of messages: JSON that fits the schema; without a schema, text and bytes
  * unchanged.
  *
- * @param schema The schema of the route.
- * @param route The name of the route, for error messages.
  * @throws {TypeError} When no JSON value can satisfy the schema.
  */
 export function compileDecoding(schema: Schema | undefined, route: string): DecodeMessage {
@@ -52,9 +48,6 @@ export function compileDecoding(schema: Schema | undefined, route: string): Deco
  * Compiles the writing of messages: validated, reduced to the schema and written as JSON; without a
  * schema, text and bytes unchanged. The result throws a `TypeError` for a message that cannot be
  * sent.
- *
- * @param schema The schema of the route.
- * @param route The name of the route, for error messages.
  */
 export function compileEncoding(schema: Schema | undefined, route: string): EncodeMessage {
   if (!schema) return (message) => checkData(message, route);
@@ -133,16 +126,12 @@ export class ReceiveQueue {
   #size = 0;
   #hasEnded = false;
 
-  /**
-   * Makes an empty queue.
-   *
-   * @param capacity How many bytes can wait. A single message may be larger.
-   */
+  /** The capacity is in bytes. A single message may be larger. */
   constructor(capacity: number) {
     this.#capacity = capacity;
   }
 
-  /** Adds a message. Returns false where there is no room for it. */
+  /** Returns false where there is no room for the message. */
   add(message: MessageData): boolean {
     if (this.#hasEnded) return true;
     const reader = this.#readers.shift();
@@ -167,13 +156,13 @@ export class ReceiveQueue {
     return this.#hasEnded ? Promise.resolve(undefined) : new Promise((resolve) => this.#readers.push(resolve));
   }
 
-  /** Takes no more messages. Those that wait can still be read. */
+  /** Adds no more messages. Those that wait can still be read. */
   end(): void {
     this.#hasEnded = true;
     for (const reader of this.#readers.splice(0)) reader(undefined);
   }
 
-  /** Takes no more messages, and drops those that wait. */
+  /** Adds no more messages, and drops those that wait. */
   clear(): void {
     this.#messages.length = 0;
     this.end();

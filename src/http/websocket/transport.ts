@@ -15,10 +15,7 @@ const DRAIN_MS = 1000;
 /** How often a close checks for messages on their way. */
 const DRAIN_POLL_MS = 5;
 
-/**
- * After so many polls without an incoming message, which is 50 ms, nothing is assumed to be on its
- * way.
- */
+/** After so many polls without an incoming message (50 ms), none is assumed to be on its way. */
 const QUIET_POLLS = 10;
 
 /** The receive queue has room for one message of the largest size, and at least for this. */
@@ -36,10 +33,7 @@ export class WebSocketTransport {
   readonly opened: Promise<boolean>;
   /** Settles when the close frame is with the platform, or the connection has ended before. */
   readonly closeSent: Promise<void>;
-  /**
-   * Settles when the connection has ended on the client's side, too, or the client has not answered
-   * in time.
-   */
+  /** Settles when the client has ended the connection, too, or has not answered in time. */
   readonly gone: Promise<void>;
   readonly #socket: WebSocket;
   readonly #maxMessage: number;
@@ -57,11 +51,7 @@ export class WebSocketTransport {
   isBroken = true;
 
   /**
-   * Takes a socket that is about to open.
-   *
-   * @param socket The socket.
-   * @param maxMessage The largest message that is received, in bytes.
-   * @param stallTimeoutMs How long the client may take nothing of what is sent, in milliseconds.
+   * Takes a socket that is about to open. `stallTimeoutMs` is how long the client may take nothing.
    */
   constructor(socket: WebSocket, maxMessage: number, stallTimeoutMs: number) {
     this.#socket = socket;
@@ -75,8 +65,7 @@ export class WebSocketTransport {
     socket.binaryType = "arraybuffer";
     socket.onopen = () => this.#open();
     socket.onmessage = ({ data }) => this.#receive(typeof data === "string" ? data : new Uint8Array(data));
-    // The platform reports some ends twice. For a broken connection its code is 0, or one that was
-    // never sent.
+    // Some ends come twice. The code of a broken connection is 0, or one that was never sent.
     socket.onclose = ({ wasClean, code, reason }) => {
       this.isBroken = !wasClean;
       if (wasClean) this.#end(code, reason);
@@ -85,7 +74,7 @@ export class WebSocketTransport {
     socket.onerror = () => this.#end(1006, "");
   }
 
-  /** How it was closed; null while it is open. */
+  /** Null while it is open. */
   get closed(): WebSocketClosedError | null {
     return this.#closed;
   }
@@ -104,17 +93,13 @@ export class WebSocketTransport {
     return this.#received.take();
   }
 
-  /**
-   * Sends a message. The promise settles when there is room for another, or rejects when closed.
-   */
+  /** The promise settles when there is room for another message, and rejects when closed. */
   send(message: MessageData): Promise<void> {
     if (!this.#closed && this.#toSend.isFull) this.close(1008, "Messages are not taken");
     return this.#closed ? rejected(this.#closed) : this.#toSend.send(message);
   }
 
-  /**
-   * Closes the connection, unless it is closed. Unread messages are dropped; sent ones still go.
-   */
+  /** Unread messages are dropped. Messages that were sent still go. */
   close(code: number, reason: string): void {
     if (this.#closed) return;
     const isOpen = this.#socket.readyState === WebSocket.OPEN;
@@ -153,9 +138,7 @@ export class WebSocketTransport {
     else if (!this.#received.add(message)) this.close(1008, "Messages come faster than they are read");
   }
 
-  /**
-   * The connection has ended on the platform's side. Messages that came before can still be read.
-   */
+  /** The platform's side has ended. Messages that came before can still be read. */
   #end(code: number, reason: string): void {
     this.#markClosed(code, reason);
     this.#received.end();
@@ -194,8 +177,7 @@ const POLLS_AT_ONCE = 8;
 const MAX_POLL_PAUSE_MS = 50;
 
 /**
- * The platform does not tell how much of a message the client has taken. So each started part of
- * this size has the whole timeout.
+ * Each started part of this size has the whole timeout: progress within a message is not visible.
  */
 const STALL_PART_BYTES = 1024 * 1024;
 
@@ -219,13 +201,7 @@ export class SendQueue {
   #immediate: ReturnType<typeof setImmediate> | undefined;
   #timer: ReturnType<typeof setTimeout> | undefined;
 
-  /**
-   * Takes an open socket.
-   *
-   * @param socket The socket.
-   * @param stallTimeoutMs How long a client may take nothing, in milliseconds.
-   * @param onStall Called when a client has taken nothing for that long.
-   */
+  /** `onStall` is called when the client has taken nothing for the timeout. */
   constructor(socket: WebSocket, stallTimeoutMs: number, onStall: () => void) {
     this.#socket = socket;
     this.#stallTimeoutMs = stallTimeoutMs;
