@@ -1,7 +1,10 @@
 /** The limits of a store in Deno KV. They are known before the store is loaded. */
 import type { StoreCapabilities } from "../store.ts";
 
-/** The largest data of one write. It fits a value of 64 KiB as one frame, together with the longest type. */
+/**
+ * The largest data of one write. It fits a value of 64 KiB as one frame, together with the longest
+ * type.
+ */
 const MAX_DATA_BYTES = 60 * 1024;
 
 /** The limits of a store in Deno KV. */

@@ -1,4 +1,4 @@
-/** A connection to the database: it abandons requests that hang, opens the database again, and repeats what has failed. */
+/** A connection to the database, which abandons requests that hang, and repeats those that fail. */
 import { log } from "../../log.ts";
 import { CannotOpenError } from "../topic_errors.ts";
 import { isBusyFile, reasonOf } from "./cannot_open.ts";
@@ -11,11 +11,14 @@ export interface ConnectionOptions {
   readonly name: string;
   /** Opens the database; the signal abandons that. A {@linkcode CannotOpenError} is final. */
   readonly open: (signal: AbortSignal) => Promise<KvEngine>;
-  /** How long a request may take before it is abandoned and the database opened again, in milliseconds. 3 s by default. */
+  /**
+   * How long a request may take before it is abandoned and the database opened again, in
+   * milliseconds. 3 s by default.
+   */
   readonly requestTimeout?: number;
   /** How long a request is repeated, in milliseconds. 30 s by default. */
   readonly retryTimeout?: number;
-  /** Whether outages are logged, true by default. Of several connections to one database, one logs. */
+  /** Whether outages are logged, true by default. One of several connections logs. */
   readonly isLogged?: boolean;
 }
 
@@ -51,7 +54,7 @@ export class Connection {
   /** The engine that was opened last, also where it is being replaced. */
   #latest: KvEngine | undefined;
   #opening = new AbortController();
-  /** The kinds of requests that fail at present, and the time of the last failure by `performance.now()`. */
+  /** The kinds of requests that fail now, and the last failure of each by `performance.now()`. */
   readonly #outages = new Map<Kind, number>();
 
   /** Opens nothing yet. */
@@ -65,14 +68,14 @@ export class Connection {
     this.#isLogged = isLogged;
   }
 
-  /** The time in milliseconds since 1970 by the clock of the database, or by this machine's while that is not known. */
+  /** The database's time in milliseconds since 1970, or this machine's before it is open. */
   now(): number {
     return this.#latest?.now?.() ?? Date.now();
   }
 
   /**
-   * Sends a request, and repeats it when it fails or has no answer. The request must be safe to repeat: the
-   * database may carry out an abandoned one at any later time.
+   * Sends a request, and repeats it when it fails or has no answer. It must be safe to repeat: the
+   * database may carry out an abandoned request at any later time.
    *
    * @param action The request.
    * @param signal Abandons it.
@@ -95,7 +98,8 @@ export class Connection {
       } catch (error) {
         this.#throwIfClosed();
         signal?.throwIfAborted();
-        // A database that was open before may be restarting behind a proxy, and an earlier attempt may have written.
+        // A database that was open before may be restarting behind a proxy. An earlier attempt may
+        // have written.
         if (error instanceof CannotOpenError && !this.#latest) throw error;
         const isBusy = isBusyFile(error);
         const time = performance.now() - begin;
@@ -109,7 +113,8 @@ export class Connection {
   }
 
   /**
-   * Opens the database and sends one request. An outage is logged; the database is tried again when it is used.
+   * Opens the database and sends one request. An outage is logged, and is no error: the database is
+   * tried again when it is used.
    *
    * @throws {CannotOpenError} When the database can never be opened.
    */

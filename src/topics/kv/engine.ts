@@ -1,29 +1,32 @@
 /**
- * What the store needs of a key-value database: Deno KV, by the client of Deno or that of `npm:@deno/kv`. All values are bytes, which
- * both keep as they are.
+ * The operations of a key-value database that the store needs, and Deno's own client for them. All
+ * values are bytes, which each client stores unchanged.
  */
 
-/** How many entries a database gives at one moment by their keys. */
+/** How many keys one read may have. */
 export const KEYS_PER_READ = 10;
 
-/** A key: texts, in their order. */
+/** A key: a list of texts, which entries are sorted by. */
 export type KvKey = readonly string[];
 
-/** An entry that is there. */
+/** An entry of the database. */
 export interface KvEntry {
   /** Its key. */
   readonly key: KvKey;
-  /** What it holds. */
+  /** Its value. */
   readonly value: Uint8Array;
-  /** When it was written: 20 lower-case hexadecimal digits, which grow with each write of the whole database. */
+  /**
+   * The version of its write: 20 lower-case hexadecimal digits, which increase with each write of
+   * the database.
+   */
   readonly version: string;
 }
 
-/** An entry that must still be as it was read. */
+/** A condition of a write: an entry has not changed since it was read. */
 export interface KvCheck {
   /** Its key. */
   readonly key: KvKey;
-  /** When it was written; null where there must be none. */
+  /** The version that was read; null for an entry that must be absent. */
   readonly version: string | null;
 }
 
@@ -31,13 +34,13 @@ export interface KvCheck {
 export interface KvSet {
   /** Its key. */
   readonly key: KvKey;
-  /** What it is to hold. */
+  /** Its value. */
   readonly value: Uint8Array;
-  /** It is removed some time after so many milliseconds. */
+  /** The database removes it some time after so many milliseconds. */
   readonly expireIn?: number;
 }
 
-/** What is written at once, if all checks hold. */
+/** A write, which is carried out as a whole if all checks hold. */
 export interface KvWrite {
   /** At most 10. */
   readonly checks?: readonly KvCheck[];
@@ -45,25 +48,38 @@ export interface KvWrite {
   readonly sets?: readonly KvSet[];
   /** Entries to remove. */
   readonly deletes?: readonly KvKey[];
-  /** An entry whose key ends with the version of this write. */
+  /** An entry whose key is the prefix and the version of this write. */
   readonly append?: { readonly prefix: KvKey; readonly value: Uint8Array };
 }
 
 /** A connection to a database. */
 export interface KvEngine {
-  /** The time in milliseconds since 1970 by its clock; without it, that is this machine's. */
+  /**
+   * The time of its clock in milliseconds since 1970. Without this method, it is this machine's.
+   */
   now?(): number;
-  /** Asks for the time where it has become uncertain. Returns nothing where it is certain. */
+  /** Asks for the time if that has become uncertain. Returns nothing otherwise. */
   refreshClock?(): Promise<unknown> | undefined;
-  /** Reads at most {@linkcode KEYS_PER_READ} entries at one moment, in the order of their keys. */
+  /**
+   * Reads entries of one moment, at most {@linkcode KEYS_PER_READ}. The result has the order of the
+   * keys.
+   */
   get(keys: readonly KvKey[]): Promise<(KvEntry | undefined)[]>;
-  /** Reads at most 500 entries at one moment, in order, from a key up to but without another one. */
+  /**
+   * Reads sorted entries of one moment from a key up to another one, exclusive. The limit is at
+   * most 500.
+   */
   list(from: KvKey, to: KvKey, limit: number): Promise<KvEntry[]>;
-  /** Writes, and gives the version; undefined where a check does not hold. */
+  /** Writes, and returns the version; undefined if a check does not hold. */
   write(write: KvWrite): Promise<string | undefined>;
-  /** Gives at most 10 entries now, and again when they change; it may leave out what they were in between. */
+  /**
+   * Yields at most 10 entries now and after changes. It may skip values that were soon replaced.
+   */
   watch(keys: readonly KvKey[]): AsyncIterable<(KvEntry | undefined)[]>;
-  /** Ends it. What is still on its way may be written nevertheless, at any later time. */
+  /**
+   * Closes the connection. The database may carry out a pending write nevertheless, at any later
+   * time.
+   */
   close(): void;
 }
 

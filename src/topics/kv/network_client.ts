@@ -1,6 +1,6 @@
 /**
- * A connection to a database of Deno KV on the network by `npm:@deno/kv`. The package only encodes and
- * decodes messages here; this module sends them, and exchanges the token for access.
+ * A connection to a database of Deno KV on the network, by `npm:@deno/kv`. The package knows the
+ * protocol. This module sends its requests, exchanges the token for access, and words the errors.
  * Source: https://github.com/denoland/denokv/blob/main/proto/kv-connect.md
  */
 import type { CannotOpenError } from "../topic_errors.ts";
@@ -11,7 +11,10 @@ import { ClientMissingError, type NetworkReply, openNpmNetwork, toNpmEngine } fr
 
 /** How long before its end an access is renewed, in milliseconds. */
 const RENEWAL = 5 * 60_000;
-/** The package compares an end with this machine's clock, and may renew an access once per request. It never sees the real end. */
+/**
+ * The end of each access in the eyes of the package. It would compare the real end with this
+ * machine's clock, and renew the access before each request if that clock is ahead.
+ */
 const NEVER = "9999-12-31T23:59:59Z";
 
 /** Statuses by which a database refuses a token. */
@@ -40,7 +43,7 @@ interface Metadata {
   readonly expiresAt: string;
 }
 
-/** A connection to a database. It never repeats a request that has failed. */
+/** A connection to a database. A request that fails is not repeated. */
 export class NetworkClient implements KvEngine {
   readonly #url: URL;
   readonly #token: string;
@@ -83,7 +86,7 @@ export class NetworkClient implements KvEngine {
     return this.#clock.now();
   }
 
-  /** Asks for the time where it has become uncertain: the ages of messages and ids are counted by it. */
+  /** Asks for the time if that has become uncertain: messages and ids expire by it. */
   refreshClock(): Promise<unknown> | undefined {
     return this.#clock.isUncertain ? this.#renew() : undefined;
   }
@@ -109,7 +112,10 @@ export class NetworkClient implements KvEngine {
     yield* engine.watch(keys);
   }
 
-  /** Abandons all requests. The package has nothing to close: its `close()` would reject for each watch that has failed. */
+  /**
+   * Abandons all requests. The package's `close()` is not called: it closes nothing else, and
+   * causes an unhandled rejection for each watch that has failed.
+   */
   close(): void {
     if (this.#closing.signal.aborted) return;
     this.#closing.abort(new Error("The connection was closed"));
@@ -121,7 +127,8 @@ export class NetworkClient implements KvEngine {
     try {
       return await action(engine);
     } catch (error) {
-      // The access may have ended, or the database may be served elsewhere: the next request asks again.
+      // The access may have ended, or the database have moved: the next request exchanges the
+      // token.
       this.#access = undefined;
       throw error;
     }
@@ -158,7 +165,8 @@ export class NetworkClient implements KvEngine {
       return access;
     } catch (error) {
       if (error instanceof ClientMissingError) throw error;
-      // The error may repeat an address or a token. Of a database that was open, this may be the page of a proxy.
+      // The error may hold an address or a token. The reply of a database that was open before may
+      // be the page of a proxy.
       throw this.#hasOpened
         ? new Error("The database does not describe itself in a way that can be used")
         : this.#cannotOpen(ABSENCE);
@@ -200,7 +208,10 @@ export class NetworkClient implements KvEngine {
     return { engine: toNpmEngine(kv, () => this.now() + CLOCK_PRECISION), expiresAt: Date.parse(expiresAt) };
   }
 
-  /** Sends a request of the package. Other statuses than 200 would put the body into the message of an error, or be tried again. */
+  /**
+   * Sends a request of the package, which must not see other statuses than 200: it would put the
+   * body of the response into the message of an error.
+   */
   async #send(address: string, init: RequestInit): Promise<NetworkReply> {
     const begin = performance.now();
     const response = await this.#fetch(address, init);
@@ -223,9 +234,9 @@ export class NetworkClient implements KvEngine {
     } catch (error) {
       if (!isFetchFailure(error)) throw error;
       const { message } = error.cause;
-      // TLS says so of an answer in plain text.
+      // This is the error of TLS for an answer in plain text.
       if (message.includes("InvalidContentType")) throw this.#cannotOpen(NO_TLS);
-      // HTTP says so of the alert by which TLS refuses plain text.
+      // This is the error of HTTP for the alert by which TLS refuses plain text.
       if (message.endsWith("invalid HTTP version parsed")) throw this.#cannotOpen(ONLY_TLS);
       throw new Error(withoutAddress(message));
     }
@@ -240,8 +251,8 @@ export class NetworkClient implements KvEngine {
 /**
  * Makes a client for `fetch` that shares no connection with others: a dead connection goes with it.
  *
- * It speaks HTTP/1.1. Over TLS, Deno's `fetch` prefers HTTP/2, where a body above about 1 KB waits for a
- * delayed acknowledgement of its headers, 40 ms.
+ * It speaks HTTP/1.1. Over TLS, Deno's `fetch` prefers HTTP/2, where a body above about 1 KB waits
+ * 40 ms for a delayed acknowledgement of its headers.
  */
 function openHttp(): { client?: Deno.HttpClient } {
   try {
@@ -256,12 +267,18 @@ function toHeaders(token: string, others: Readonly<Record<string, string>>): Hea
   return new Headers({ authorization: `Bearer ${token}`, ...others });
 }
 
-/** Makes a reply that the package accepts: it compares the content type with these texts, also where a proxy has changed it. */
+/**
+ * Makes a reply that the package accepts. It refuses other content types, such as those with a
+ * charset.
+ */
 function toReply(contentType: string, parts: Partial<NetworkReply>): NetworkReply {
   return { status: 200, url: "", headers: { get: () => contentType }, ...parts };
 }
 
-/** Passes a stream on and fails at its end, after which the package would pause for up to a minute and watch again by itself. */
+/**
+ * Fails at the end of a stream. At a plain end the package would wait for up to a minute, and watch
+ * again.
+ */
 function failingAtEnd(): TransformStream<Uint8Array<ArrayBuffer>, Uint8Array<ArrayBuffer>> {
   return new TransformStream({
     flush: () => {
@@ -274,12 +291,15 @@ function statusError({ status }: Response): Error {
   return new Error(`The database answered with the status ${status}`);
 }
 
-/** Whether this is the "fetch failed" of a request without a response. Its cause says why: no such name, nobody listens, no trust. */
+/** Whether `fetch` had no response. The cause says why: no such name, nobody listens, no trust. */
 function isFetchFailure(error: unknown): error is TypeError & { readonly cause: Error } {
   return error instanceof TypeError && error.cause instanceof Error;
 }
 
-/** Takes the address out of a message, since its query may be a secret. The address has no spaces and ends before the first "): ". */
+/**
+ * Takes the address out of a message, since its query may be a secret. The address has no spaces,
+ * so it ends before the first "): ".
+ */
 function withoutAddress(message: string): string {
   const end = message.indexOf("): ");
   return end < 0 ? "error sending request" : `error sending request: ${message.slice(end + 3)}`;

@@ -34,7 +34,7 @@ function folderOf(path: string): string {
   return isPlainPath(path) ? path.slice(0, Math.max(1, path.lastIndexOf("/"))) : nodePath().dirname(path);
 }
 
-/** Whether a path can be used as it is: `node:path` takes longer to load than the client of files. */
+/** Whether a path needs no `node:path`, which takes longer to load than the client of files. */
 function isPlainPath(path: string): boolean {
   return Deno.build.os !== "windows" && path.startsWith("/") && !path.endsWith("/");
 }
