@@ -80,7 +80,7 @@ export type {
   RequiredScopes,
   TokenUrl,
 } from "./src/binding/security.ts";
-export type { McpTrust } from "./src/describe/mcp/endpoint.ts";
+export type { McpOptions } from "./src/describe/mcp/origin_policy.ts";
 
 // Workers, which the command line starts
 export type { WorkerPorts } from "./src/topics/worker_store.ts";

@@ -5,7 +5,7 @@ import { AppErrors } from "./app_errors.ts";
 import { type AppOptions, resolveAppOptions } from "./app_options.ts";
 import { type BuiltIn, builtIns, type BuiltInUrls } from "./built_in.ts";
 import type { ErrorShape } from "./describe/openapi/replies.ts";
-import type { McpTrust } from "./describe/mcp/endpoint.ts";
+import type { OriginPolicy } from "./describe/mcp/origin_policy.ts";
 import { openapiDocument } from "./describe/openapi/openapi.ts";
 import type { OpenAPIDocument } from "./describe/openapi/document.ts";
 import { HTTPError, RouteError } from "./errors.ts";
@@ -109,7 +109,7 @@ export class App<State = Record<string, unknown>> implements AppHandle {
    * @throws {RangeError} When a bound is not a positive number.
    */
   constructor(options: AppOptions<State> = {}) {
-    const { title, version, description, urls, limits, origins, topics, trust } = resolveAppOptions(options);
+    const { title, version, description, urls, limits, origins, topics, originPolicy } = resolveAppOptions(options);
     this.title = title;
     this.version = version;
     this.description = description;
@@ -119,7 +119,7 @@ export class App<State = Record<string, unknown>> implements AppHandle {
     this.openapiUrl = urls.openapiUrl;
     this.docsUrl = urls.docsUrl;
     this.mcpUrl = urls.mcpUrl;
-    this.#builtIns = this.#endpoints(urls, trust);
+    this.#builtIns = this.#endpoints(urls, originPolicy);
     this.#registry.reserve(this.#builtIns);
   }
 
@@ -530,14 +530,14 @@ export class App<State = Record<string, unknown>> implements AppHandle {
     await this.#topics.close();
   }
 
-  #endpoints(urls: BuiltInUrls, trust: McpTrust): readonly BuiltIn[] {
+  #endpoints(urls: BuiltInUrls, originPolicy: OriginPolicy): readonly BuiltIn[] {
     const { title, version, description } = this;
     const registry = this.#registry;
     return builtIns(urls, {
       title,
       version,
       description,
-      trust,
+      originPolicy,
       limits: this.#limits,
       get routes() {
         registry.nameOperations();

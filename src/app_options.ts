@@ -1,7 +1,7 @@
 /** The options of an application: what they are unless given, and what they must not be. */
 import type { StateType } from "./binding/dependency.ts";
 import { type BuiltInUrls, checkUrls } from "./built_in.ts";
-import { checkTrust, type McpTrust } from "./describe/mcp/endpoint.ts";
+import { type McpOptions, OriginPolicy } from "./describe/mcp/origin_policy.ts";
 import type { WebSocketOrigins } from "./http/route_info.ts";
 import { readOrigins } from "./http/websocket/handshake.ts";
 import { DEFAULT_LIMITS, type Limits, type ResolvedLimits, resolveLimits } from "./http/limits.ts";
@@ -45,7 +45,7 @@ export interface AppOptions<State = Record<string, unknown>> {
    */
   mcpUrl?: string | null;
   /** Whom the endpoint for agents answers, beside clients that are no browsers. */
-  mcp?: McpTrust;
+  mcp?: McpOptions;
   /** Bounds of what clients can send, where they differ from the safe defaults. */
   limits?: Limits;
   /**
@@ -88,7 +88,7 @@ export interface ResolvedAppOptions {
   readonly version: string;
   readonly description: string | undefined;
   readonly urls: BuiltInUrls;
-  readonly trust: McpTrust;
+  readonly originPolicy: OriginPolicy;
   readonly limits: ResolvedLimits;
   readonly origins: readonly string[];
   readonly topics: KvLocation | TopicStore | undefined;
@@ -120,7 +120,7 @@ export function resolveAppOptions<State>(options: AppOptions<State>): ResolvedAp
     version,
     description,
     urls: checkUrls({ openapiUrl, docsUrl, mcpUrl }),
-    trust: checkTrust(mcp),
+    originPolicy: new OriginPolicy(mcp),
     limits: resolveLimits(limits, DEFAULT_LIMITS, "the App"),
     origins: readOrigins(origins, "the App"),
     topics: topics === undefined ? undefined : toLocation(topics),

@@ -1,7 +1,6 @@
 /** The endpoints that an application serves beside its routes: its document, the page that shows it, and that for agents. */
 import { docsRoutes } from "./describe/page/docs_routes.ts";
 import type { CachedText } from "./http/files/conditional.ts";
-import { compileCrossOrigin } from "./describe/mcp/cross_origin.ts";
 import { mcpEndpoint, type McpParts } from "./describe/mcp/endpoint.ts";
 import type { OpenAPIDocument } from "./describe/openapi/document.ts";
 import { stringify } from "./http/json.ts";
@@ -63,7 +62,7 @@ export function builtIns({ openapiUrl, docsUrl, mcpUrl }: BuiltInUrls, parts: Bu
   }
   if (mcpUrl !== null) {
     const handler = mcpEndpoint(parts);
-    const around = compileCrossOrigin(parts.trust.origins);
+    const around = parts.originPolicy.cors;
     // It refuses other methods itself: those must not reach a route of a user that takes any path.
     endpoints.push({
       method: ANY_METHOD,

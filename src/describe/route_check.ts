@@ -5,7 +5,7 @@ import type { AnyRoute } from "../routing/registry.ts";
 import type { Route } from "../routing/route.ts";
 import { WebSocketRoute } from "../routing/websocket_route.ts";
 import { checkJson, faultOf } from "./json_schema/models.ts";
-import { checkTool, isTool, toolRefusal } from "./mcp/tool_check.ts";
+import { checkTool, isTool, toolError } from "./mcp/tool_check.ts";
 
 /**
  * Checks a route.
@@ -35,6 +35,6 @@ export function checkRoute(route: AnyRoute): void {
 function toolModelCheck(route: Route): typeof checkJson {
   return (form, model, role) => {
     const fault = faultOf(form, model, role);
-    if (fault) throw toolRefusal(route, fault.message);
+    if (fault) throw toolError(route, fault.message);
   };
 }

@@ -2,7 +2,7 @@
 
 import { assert, assertEquals, assertThrows } from "@std/assert";
 import { App } from "@webfw/core";
-import type { McpTrust } from "@webfw/core/types";
+import type { McpOptions } from "@webfw/core/types";
 import { Agent } from "../agents/agent.ts";
 import { ChildProgram, CORE } from "./support/child_program.ts";
 import { exchange } from "./support/raw_connection.ts";
@@ -12,7 +12,7 @@ const PING = { jsonrpc: "2.0", id: 1, method: "ping" };
 
 /** The status of a request under a host, from an address, with an origin or other headers. */
 async function statusOf(
-  trust: McpTrust,
+  trust: McpOptions,
   { host = "localhost:8000", from, ...headers }: { host?: string; from?: string; [header: string]: string | undefined },
 ): Promise<number> {
   const app = new App({ mcp: trust });
@@ -87,7 +87,7 @@ Deno.test("A rebound name is refused, although Origin and Host agree", async () 
 });
 
 Deno.test("Whom to trust is checked when the application is made", () => {
-  const refused = (mcp: unknown) => assertThrows(() => new App({ mcp: mcp as McpTrust }), TypeError).message;
+  const refused = (mcp: unknown) => assertThrows(() => new App({ mcp: mcp as McpOptions }), TypeError).message;
   assertEquals(
     refused({ host: [] }),
     'Cannot set mcp: the option "host" is unknown, the nearest is "hosts"; there are hosts, origins',

@@ -11,7 +11,7 @@ const PACKAGES = ["@std/http/cookie", "@std/http/status", "@valibot/to-json-sche
 
 /** Modules that wait for their first use, and what that is. */
 const FIRST_USE: readonly (readonly [use: string, modules: RegExp])[] = [
-  ["an agent asks", /^src\/describe\/mcp\/(?:server|tool|tool_call|tool_request|tool_result|tool_schema)\.ts$/],
+  ["an agent asks", /^src\/describe\/mcp\/(?:server|tool|tool_call|tool_result|tool_schema)\.ts$/],
   ["the documentation page is shown", /^src\/describe\/page\/page\.ts$/],
   ["a durable topic is used", /^src\/topics\/kv\/(?!capabilities\.ts)/],
   ["workers share topics", /^src\/topics\/worker_store\.ts$/],

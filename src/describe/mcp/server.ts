@@ -1,4 +1,4 @@
-/** Speaks the Model Context Protocol: one message in, one reply out, nothing kept in between. */
+/** The server of the Model Context Protocol: answers one message at a time, and keeps no session. */
 import type {
   JSONRPCMessage,
   JSONRPCRequest,
@@ -13,37 +13,36 @@ import { describeError, log } from "../../log.ts";
 import type { Route } from "../../routing/route.ts";
 import { findOverflows } from "../../schema/json_number.ts";
 import { isStackOverflow } from "../../schema/stack.ts";
-import { ReplyBudget } from "./reply_budget.ts";
 import { assignToolNames, type Tool, toTool } from "./tool.ts";
+import { type CallTarget, callTool } from "./tool_call.ts";
 import { isTool } from "./tool_check.ts";
-import { type Callable, callTool } from "./tool_call.ts";
+import { ReplyBudget } from "./tool_result.ts";
 
-/** What agents are told of the application, and what serves them. */
-export interface McpApplication extends Callable {
+/** The application, as agents see and call it. */
+export interface McpApplication extends CallTarget {
   readonly title: string;
   readonly version: string;
   readonly description: string | undefined;
-  /** All routes, their operations named. */
+  /** All routes. Their operations have names. */
   readonly routes: readonly Route[];
   readonly limits: ResolvedLimits;
 }
 
 type Sdk = typeof import("@modelcontextprotocol/server");
 
-/** The revision whose requests carry it themselves. */
+/** The revision without a handshake: each request names its version. */
 const MODERN_VERSION = "2026-07-28";
-/** Those with a handshake, the newest first. A request without a version is of the oldest. */
+/** The revisions with a handshake, newest first. A request without a version is of the oldest. */
 const LEGACY_VERSIONS = ["2025-11-25", "2025-06-18", "2025-03-26"];
-/** The only revision whose requests come in batches. */
+/** The only revision with batches. */
 const BATCH_VERSION = "2025-03-26";
 const MAX_BATCH = 100;
-/** How many requests of a batch are answered at a time. */
 const BATCH_CONCURRENCY = 4;
 
-/** How long a client may keep the list of tools, in milliseconds. It changes with the next deployment only. */
+/** How long a client may cache the list of tools, in milliseconds. Only a deployment changes it. */
 const LIST_TTL = 60_000;
 
-/** An application as a server of tools. */
+/** Serves the tools of an application. */
 export class McpServer {
   readonly #sdk: Sdk;
   readonly #app: McpApplication;
@@ -57,7 +56,7 @@ export class McpServer {
     this.#sdk = sdk;
     this.#app = app;
     this.#tools = toolsOf(app);
-    // A schema is JSON, although its type leaves open what further keywords hold.
+    // The SDK wants JSON values, and the type JsonSchema leaves the values of further keywords open.
     this.#list = { tools: [...this.#tools.values()].map(({ definition }) => definition) } as ListToolsResult;
     this.#listSize = JSON.stringify(this.#list).length;
     this.#options = {
@@ -68,23 +67,23 @@ export class McpServer {
     };
   }
 
-  /** Loads what the protocol needs, which an application that no agent asks never does. */
+  /** Loads the SDK and makes the server. */
   static async load(app: McpApplication): Promise<McpServer> {
     return new McpServer(await import("@modelcontextprotocol/server"), app);
   }
 
   /**
-   * Answers what a client sent.
+   * Answers a message or a batch.
    *
-   * @param text The body.
-   * @param caller The request that brought it.
+   * @param text The body of the request.
+   * @param caller The request.
    */
   async answer(text: string, caller: HttpRequest): Promise<Response> {
     const { PARSE_ERROR, INVALID_REQUEST, isLegacyRequest } = this.#sdk;
     let message: unknown;
     try {
       message = JSON.parse(text);
-      // An infinity would become null on its way to the route.
+      // An infinity would reach the route as null.
       if (findOverflows(text, message).length > 0) return errorReply(INVALID_REQUEST, "A number is too large");
     } catch (error) {
       if (isStackOverflow(error)) return errorReply(INVALID_REQUEST, "The body is nested too deeply");
@@ -97,15 +96,15 @@ export class McpServer {
     return isLegacy ? await this.#answerLegacy(message, caller) : await this.#answerModern(message, caller);
   }
 
-  /** Answers a request of the revisions that carry their version in each message, and what is of no revision. */
+  /** Answers a message of the revision without handshake, or of no known revision. */
   async #answerModern(message: unknown, caller: HttpRequest): Promise<Response> {
     let failure: unknown;
     const budget = new ReplyBudget(false);
-    const { fetch } = this.#sdk.createMcpHandler(() => this.#open(caller, budget), {
+    const { fetch } = this.#sdk.createMcpHandler(() => this.#createServer(caller, budget), {
       legacy: "reject",
       onerror: (error) => failure = error,
     });
-    // A request of its own: the handler asks for the signal, for which a server's request would print a warning of Deno's.
+    // The handler reads the signal, and on a request of a server Deno prints a warning for that.
     const response = await fetch(new Request(caller.raw.url, { method: "POST", headers: caller.headers }), {
       parsedBody: message,
     });
@@ -113,7 +112,7 @@ export class McpServer {
     return response;
   }
 
-  /** Answers a message, or a batch of them, of the revisions with a handshake. */
+  /** Answers a message or a batch of the revisions with a handshake. */
   async #answerLegacy(message: unknown, caller: HttpRequest): Promise<Response> {
     const { INVALID_REQUEST, isInitializeRequest, isJSONRPCRequest } = this.#sdk;
     const version = caller.headers.get("mcp-protocol-version") ?? BATCH_VERSION;
@@ -124,21 +123,21 @@ export class McpServer {
     }
     if (version !== BATCH_VERSION) return errorReply(INVALID_REQUEST, `Revision ${version} has no batches`);
     if (message.some(isInitializeRequest)) return errorReply(INVALID_REQUEST, "A batch cannot initialize");
-    // What a client tells the server, or answers it, has no use where nothing is kept and nothing asked.
+    // Without sessions, notifications and responses of the client have no use.
     const requests = message.filter(isJSONRPCRequest);
     if (requests.length === 0) return accepted();
     return Response.json(await this.#exchangeBatch(requests, caller));
   }
 
-  /** Answers a few requests at a time, the replies in their order. */
+  /** Answers the requests of a batch, a few at a time. The replies are in the order of the requests. */
   async #exchangeBatch(requests: readonly JSONRPCRequest[], caller: HttpRequest): Promise<JSONRPCMessage[]> {
     const budget = new ReplyBudget(true);
     const replies: JSONRPCMessage[] = [];
     let next = 0;
     const work = async (): Promise<void> => {
       while (next < requests.length) {
-        const place = next++;
-        replies[place] = await this.#exchange(requests[place]!, caller, budget);
+        const index = next++;
+        replies[index] = await this.#exchange(requests[index]!, caller, budget);
       }
     };
     await Promise.all(Array.from({ length: BATCH_CONCURRENCY }, work));
@@ -152,7 +151,7 @@ export class McpServer {
     return errorReply(code, message, data);
   }
 
-  /** Has a server of its own answer one request: it serves one connection only. */
+  /** Answers one request by an SDK server of its own, since each serves one connection. */
   async #exchange(request: JSONRPCRequest, caller: HttpRequest, budget: ReplyBudget): Promise<JSONRPCMessage> {
     const { promise: answer, resolve } = Promise.withResolvers<JSONRPCMessage>();
     const transport: Transport = {
@@ -160,14 +159,14 @@ export class McpServer {
       send: async (message) => resolve(message),
       close: async () => {},
     };
-    await this.#open(caller, budget).connect(transport);
+    await this.#createServer(caller, budget).connect(transport);
     transport.onmessage?.(request);
     return await answer;
   }
 
-  #open(caller: HttpRequest, budget: ReplyBudget): Server {
+  #createServer(caller: HttpRequest, budget: ReplyBudget): Server {
     const { ProtocolError, INVALID_PARAMS, INVALID_REQUEST } = this.#sdk;
-    // The low-level server: the other one takes up every tool anew for each request.
+    // The low-level class: McpServer of the SDK would register every tool again for each request.
     const server = new this.#sdk.Server({ name: this.#app.title, version: this.#app.version }, this.#options);
     server.setRequestHandler("tools/list", () => {
       if (budget.takeList(this.#listSize)) return this.#list;

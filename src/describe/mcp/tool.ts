@@ -1,20 +1,57 @@
+/** A route as an agent sees it: name, description, schemas, hints, and the checks of its arguments. */
+import * as v from "valibot";
+import type { Issue } from "../../errors.ts";
 import type { ResolvedLimits } from "../../http/limits.ts";
 import type { ToolAnnotations } from "../../http/route_info.ts";
 import type { Route } from "../../routing/route.ts";
+import { toValidator, type Validator } from "../../schema/check.ts";
+import { toJsonForm } from "../../schema/json_form.ts";
+import { type Dataset, type Schema, toIssue } from "../../schema/schema.ts";
 import { documentationOf } from "../route/docstring.ts";
-import { checkOf, type RequestPlan } from "./tool_request.ts";
-import { argumentsOf, toolOptionsOf } from "./tool_check.ts";
+import { argumentsOf, type ToolArgument, toolOptionsOf } from "./tool_check.ts";
 import type { OutputForm } from "./tool_result.ts";
-import { inputSchemaOf, nullableOf, type ObjectSchema, outputOf } from "./tool_schema.ts";
+import { inputSchemaOf, nullableArguments, type ObjectSchema, outputOf } from "./tool_schema.ts";
 
-/** Names tools: each name stands once in an application, in letters that every agent takes. */
+/** A tool as `tools/list` describes it. */
+export interface ToolDefinition {
+  readonly name: string;
+  readonly title?: string;
+  readonly description: string;
+  readonly inputSchema: ObjectSchema;
+  readonly outputSchema?: ObjectSchema;
+  readonly annotations: ToolAnnotations;
+}
 
-const MAX_LENGTH = 64;
+/** An argument with all that a call needs to know of it. */
+export interface CheckedArgument extends ToolArgument {
+  readonly isNullable: boolean;
+  /** Finds the faults of a value. */
+  readonly check: (value: unknown) => Issue[];
+}
+
+/** A route as an agent sees and calls it. */
+export interface Tool {
+  readonly route: Route;
+  readonly definition: ToolDefinition;
+  readonly arguments: readonly CheckedArgument[];
+  readonly outputForm: OutputForm;
+  /** The size of the body that the route accepts, in bytes. */
+  readonly maxBody: number;
+}
+
+const MAX_NAME_LENGTH = 64;
+/** Methods that change nothing (RFC 9110 section 9.2.1). */
+const SAFE = new Set(["GET", "HEAD", "OPTIONS"]);
+/** Methods that may be repeated (RFC 9110 section 9.2.2). */
+const IDEMPOTENT = new Set([...SAFE, "PUT", "DELETE"]);
+/** For a name in the path without a schema. */
+const TEXT: readonly Schema[] = [v.string()];
 
 /**
- * Names the tools of an application: a name that was declared stays, one that was derived gets a number where it is taken.
+ * Names the tools of an application. A declared name stays; a derived name gets a number if it is
+ * taken.
  *
- * @param routes The routes with a tool, in their order, their operations named.
+ * @param routes The routes that are tools, in order. Their operations have names.
  */
 export function assignToolNames(routes: readonly Route[]): Map<Route, string> {
   const taken = new Set(routes.map((route) => toolOptionsOf(route).name));
@@ -27,43 +64,60 @@ export function assignToolNames(routes: readonly Route[]): Map<Route, string> {
   return names;
 }
 
-/** The name of an operation in the letters that a tool's name may have. */
-function toToolName(operationId: string): string {
-  const ascii = operationId.normalize("NFKD").replace(/\p{M}/gu, "").replace(/[^A-Za-z0-9_-]+/g, "_");
-  return /[A-Za-z0-9]/.test(ascii) ? ascii.slice(0, MAX_LENGTH) : "tool";
+/**
+ * Makes the tool of a route that `checkTool` has checked.
+ *
+ * @param route The route.
+ * @param name The name of the tool, unique in the application.
+ * @param limits The limits of the application.
+ */
+export function toTool(route: Route, name: string, limits: ResolvedLimits): Tool {
+  const { summary, description } = documentationOf(route);
+  const { annotations, ...options } = toolOptionsOf(route);
+  const args = argumentsOf(route);
+  const inputSchema = inputSchemaOf(args);
+  const nullable = nullableArguments(inputSchema);
+  const output = outputOf(route.options.response);
+  const title = annotations?.title ?? summary?.replace(/\.$/, "");
+  const text = [summary, description].filter((part) => part !== undefined).join("\n\n");
+  return {
+    route,
+    definition: {
+      name,
+      ...(title !== undefined && { title }),
+      description: options.description ?? (text === "" ? route.name : text),
+      inputSchema,
+      ...(output.schema && { outputSchema: output.schema }),
+      annotations: annotationsOf(route.method, title, annotations),
+    },
+    arguments: args.map((argument) => {
+      return { ...argument, isNullable: nullable.has(argument.name), check: compileArgumentCheck(argument) };
+    }),
+    outputForm: output.form,
+    maxBody: route.limitsOver(limits).body,
+  };
 }
 
-/** The number takes the place of the last letters where both do not fit. */
+/** An operation's name in the characters that a tool's name may have. */
+function toToolName(operationId: string): string {
+  const ascii = operationId.normalize("NFKD").replace(/\p{M}/gu, "").replace(/[^A-Za-z0-9_-]+/g, "_");
+  return /[A-Za-z0-9]/.test(ascii) ? ascii.slice(0, MAX_NAME_LENGTH) : "tool";
+}
+
+/** Adds a number to a name that is taken, and shortens the name if both do not fit. */
 function freeName(wanted: string, taken: ReadonlySet<string | undefined>): string {
   let name = wanted;
   for (let number = 2; taken.has(name); number++) {
-    name = `${wanted.slice(0, MAX_LENGTH - String(number).length)}${number}`;
+    name = `${wanted.slice(0, MAX_NAME_LENGTH - String(number).length)}${number}`;
   }
   return name;
 }
 
-/** What an agent may expect of a call, read off the method. */
-
-/** Methods that change nothing (RFC 9110 section 9.2.1). */
-const SAFE = new Set(["GET", "HEAD", "OPTIONS"]);
-/** Methods that may be repeated (RFC 9110 section 9.2.2). */
-const IDEMPOTENT = new Set([...SAFE, "PUT", "DELETE"]);
-
-/**
- * The annotations of a tool. What HTTP does not promise of a method is not promised: a POST may destroy something.
- *
- * @param method The method of the route.
- * @param title A title for people, where there is one.
- * @param declared What the route says itself.
- */
-export function annotationsOf(
-  method: string,
-  title: string | undefined,
-  declared: ToolAnnotations = {},
-): ToolAnnotations {
+/** The hints that HTTP gives for a method, under those of the route. A POST may destroy something. */
+function annotationsOf(method: string, title: string | undefined, declared: ToolAnnotations = {}): ToolAnnotations {
   const readOnlyHint = declared.readOnlyHint ?? SAFE.has(method);
   return {
-    ...(title === undefined ? {} : { title }),
+    ...(title !== undefined && { title }),
     destructiveHint: !readOnlyHint,
     idempotentHint: readOnlyHint || IDEMPOTENT.has(method),
     openWorldHint: false,
@@ -72,56 +126,21 @@ export function annotationsOf(
   };
 }
 
-/** A route as an agent sees and calls it. */
-
-/** What an agent is told of a tool. */
-export interface ToolDefinition {
-  readonly name: string;
-  readonly title?: string;
-  readonly description: string;
-  readonly inputSchema: ObjectSchema;
-  readonly outputSchema?: ObjectSchema;
-  readonly annotations: ToolAnnotations;
-}
-
-/** A route as an agent sees and calls it. */
-export interface Tool extends RequestPlan {
-  /** What an agent is told. */
-  readonly definition: ToolDefinition;
-  /** What is declared of its results. */
-  readonly form: OutputForm;
-}
-
 /**
- * Makes the tool of a route that has been checked.
- *
- * @param route The route.
- * @param name The name of the tool, unique in the application.
- * @param limits Those of the application.
+ * Checks an argument as JSON, as its schema describes it: in a path or query, `5` and `"5"` are the
+ * same text, and so are a value and a list of it. Async schemas are left to the binder of the route.
  */
-export function toTool(route: Route, name: string, limits: ResolvedLimits): Tool {
-  const { summary, description } = documentationOf(route);
-  const { annotations, ...options } = toolOptionsOf(route);
-  const args = argumentsOf(route);
-  const inputSchema = inputSchemaOf(args);
-  const output = outputOf(route.options.response);
-  const title = annotations?.title ?? summary?.replace(/\.$/, "");
-  const words = [summary, description].filter((text) => text !== undefined).join("\n\n");
-  const definition: ToolDefinition = {
-    name,
-    ...(title !== undefined && { title }),
-    description: options.description ?? (words === "" ? route.name : words),
-    inputSchema,
-    ...(output.schema && { outputSchema: output.schema }),
-    annotations: annotationsOf(route.method, title, annotations),
-  };
-  return {
-    route,
-    arguments: args,
-    maxBody: route.limitsOver(limits).body,
-    nullable: nullableOf(inputSchema),
-    checks: new Map(args.map((argument) => [argument.name, checkOf(argument)])),
-    definition,
-    form: output.form,
+function compileArgumentCheck({ name, input }: ToolArgument): CheckedArgument["check"] {
+  const isParameter = "in" in input;
+  const schemas = !isParameter ? [input.schema] : input.schemas.length > 0 ? input.schemas : TEXT;
+  const [source, path] = isParameter ? [input.in, [name]] : [input.name, []];
+  // Prepared at the first call: most tools are only ever listed.
+  let validators: readonly Validator[] | undefined;
+  return (value) => {
+    validators ??= schemas.map((schema) => toValidator(toJsonForm(schema, `the argument "${name}"`)));
+    return validators.filter(({ isAsync }) => !isAsync).flatMap(({ validate }) => {
+      const { issues = [] } = validate(value) as Dataset;
+      return issues.map((issue) => toIssue(issue, source, path));
+    });
   };
 }

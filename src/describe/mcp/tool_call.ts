@@ -1,52 +1,81 @@
-/** Runs a call of a tool through the application, as if its request had come by HTTP. */
+/** A call of a tool: it becomes a request that runs through the application as if it came by HTTP. */
 import type { CallToolResult } from "@modelcontextprotocol/server";
-import { HTTPError, isHTTPError } from "../../errors.ts";
-import { type ConnectionInfo, contextOf, type HttpRequest } from "../../http/request.ts";
-import { toHTTPError } from "../../http/reply.ts";
-import type { RouteInfo } from "../../http/route_info.ts";
+import { HTTPError, type InputSource, isHTTPError, type Issue } from "../../errors.ts";
+import { tooLarge } from "../../http/body_errors.ts";
 import { pathEnd, pathStart } from "../../http/query.ts";
+import { toHTTPError } from "../../http/reply.ts";
+import { type ConnectionInfo, contextOf, type HttpRequest } from "../../http/request.ts";
+import type { RouteInfo } from "../../http/route_info.ts";
 import { describeError, log } from "../../log.ts";
 import type { Refusal } from "../../routing/dispatch.ts";
+import type { Route } from "../../routing/route.ts";
+import { boundIssues } from "../../schema/schema.ts";
 import { isStackOverflow } from "../../schema/stack.ts";
-import type { ReplyBudget } from "./reply_budget.ts";
-import type { Tool } from "./tool.ts";
-import { failed, problemText, toResult } from "./tool_result.ts";
-import { type CallArguments, type CallRequest, toRequest } from "./tool_request.ts";
+import type { BodyInput } from "../route/inputs.ts";
+import type { CheckedArgument, Tool } from "./tool.ts";
+import { failed, problemText, type ReplyBudget, toResult } from "./tool_result.ts";
 
 /** The application, as far as a call needs it. */
-export interface Callable {
+export interface CallTarget {
   /** Answers a request as the application answers those of HTTP. */
   readonly fetch: (request: Request, info?: ConnectionInfo) => Promise<Response>;
   /**
-   * The route that serves a method and path; null where it is one of the application's own.
+   * The route that serves a method and path; null for the application's own endpoints.
    *
-   * @throws {HTTPError} When none does.
+   * @throws {HTTPError} When there is none.
    */
   readonly find: (method: string, path: string) => RouteInfo | null;
   /**
-   * Tells the faults of a request, as the route does where it finds them by itself: middlewares and
-   * guards run before.
+   * Replies that the input of a request is invalid, after the middlewares and guards of the route.
    *
    * @throws {HTTPError} With 503, when the application has stopped.
    */
   readonly refuse: (request: Request, refusal: Refusal, info?: ConnectionInfo) => Promise<Response>;
 }
 
+/** Arguments by name, as an agent sent them. */
+export type CallArguments = Readonly<Record<string, unknown>>;
+
+interface CallRequest {
+  readonly request: Request;
+  /** The values of the path's parameters, in order; a hole for one that cannot be written. */
+  readonly values: readonly string[];
+  /** The faults of the arguments. The route itself finds those of a JSON body, if there are no others. */
+  readonly issues: readonly Issue[];
+}
+
+interface Body {
+  readonly type: BodyInput["mediaType"];
+  readonly text: string;
+}
+
 /**
- * Calls a tool. Middleware, guards, validation, dependencies, handler and response model all run,
- * for the caller's headers and address. It never rejects: what goes wrong is a result that says so.
+ * Headers that belong to one request: its body, connection, protocol and cache conditions. All
+ * others are about the caller, and are passed on.
+ */
+const OF_ONE_REQUEST =
+  /^(?:accept|accept-encoding|connection|content-.+|digest|expect|if-.+|keep-alive|last-event-id|mcp-.+|proxy-connection|range|te|trailer|transfer-encoding|upgrade)$/;
+
+const FORM = "application/x-www-form-urlencoded";
+/** Names that cannot be written in brackets. */
+const NO_FIELD_NAME = /^$|[[\]]/;
+const MAX_UNKNOWN_ARGUMENTS = 10;
+
+/**
+ * Calls a tool, with the headers and the address of the caller: middleware, guards, validation,
+ * dependencies, handler and response model all run. A failure is a result, never a rejection.
  *
  * @param tool The tool.
- * @param args What the agent gave.
+ * @param args What the agent sent.
  * @param caller The request that brought the call.
- * @param app What serves it.
- * @param budget Bounds its reply. Where it is spent, nothing is called.
+ * @param app The application.
+ * @param budget Bounds the reply. Nothing is called when it is spent.
  */
 export async function callTool(
   tool: Tool,
   args: CallArguments,
   caller: HttpRequest,
-  app: Callable,
+  app: CallTarget,
   budget: ReplyBudget,
 ): Promise<CallToolResult> {
   if (budget.isSpent) return failed(`Not called: ${budget.refusal}`);
@@ -55,11 +84,11 @@ export async function callTool(
     const { connection } = contextOf(caller);
     if (issues.length > 0) {
       const refusal = await app.refuse(request, { route: tool.route, values, issues }, connection);
-      return await toResult(refusal, tool.form, budget, request.url);
+      return await toResult(refusal, tool.outputForm, budget, request.url);
     }
     checkDestination(request, tool, app);
     const response = await app.fetch(request, connection);
-    return await toResult(response, tool.form, budget, request.url);
+    return await toResult(response, tool.outputForm, budget, request.url);
   } catch (thrown) {
     if (!isHTTPError(thrown)) {
       log("error", "A tool failed", { tool: tool.definition.name, error: describeError(thrown) });
@@ -67,6 +96,16 @@ export async function callTool(
     const text = problemText(toHTTPError(thrown).toProblem());
     return failed(budget.take(text.length) ? text : budget.refusal);
   }
+}
+
+/**
+ * The path can match another route, which is no tool: `me` for `/users/{id}` matches `/users/me`, if
+ * there is such a route.
+ */
+function checkDestination({ method, url }: Request, { route }: Tool, { find }: CallTarget): void {
+  const start = pathStart(url);
+  if (find(method, url.slice(start, pathEnd(url, start))) === route) return;
+  throw new HTTPError(404, "The arguments lead to another route than that of the tool");
 }
 
 function requestOf(tool: Tool, args: CallArguments, caller: HttpRequest): CallRequest {
@@ -77,9 +116,159 @@ function requestOf(tool: Tool, args: CallArguments, caller: HttpRequest): CallRe
   }
 }
 
-/** An argument in the path can spell the path of another route, which nobody exposed: `me` for `/users/{id}` beside `/users/me`. */
-function checkDestination({ method, url }: Request, { route }: Tool, { find }: Callable): void {
-  const start = pathStart(url);
-  if (find(method, url.slice(start, pathEnd(url, start))) === route) return;
-  throw new HTTPError(404, "The arguments lead to another route than that of the tool");
+/**
+ * Makes the request of a call. Faults of arguments are collected, not thrown: the caller may see them
+ * only if the guards of the route let it in.
+ */
+function toRequest(tool: Tool, args: CallArguments, caller: HttpRequest): CallRequest {
+  const issues = unknownArguments(tool, args);
+  const path = new Map<string, string>();
+  const query = new URLSearchParams();
+  let body: Body | undefined;
+  for (const argument of tool.arguments) {
+    const { name, input } = argument;
+    const value = valueOf(argument, args);
+    if (!("in" in input)) {
+      body = bodyOf(input, value, tool.maxBody, issues);
+      continue;
+    }
+    const before = issues.length;
+    if (input.in === "path") {
+      const text = pathText(name, value, issues);
+      if (issues.length === before) path.set(name, text);
+    } else for (const text of queryTexts(name, value, issues)) query.append(name, text);
+    if (issues.length === before) addAll(issues, argument.check(value));
+  }
+  // The route checks a JSON body itself. In a form, it cannot tell `5` from `"5"`.
+  const { arguments: checked, route } = tool;
+  if (issues.length > 0 || body?.type === FORM) {
+    for (const argument of checked) {
+      if (!("in" in argument.input)) addAll(issues, argument.check(valueOf(argument, args)));
+    }
+  }
+  const origin = caller.raw.url.slice(0, pathStart(caller.raw.url));
+  const url = origin + pathOf(route, path) + (query.size > 0 ? `?${query}` : "");
+  const request = new Request(url, {
+    method: route.method,
+    headers: headersOf(caller, body),
+    body: body?.text ?? null,
+  });
+  // A server request's signal costs a listener, and a warning of Deno's, so only handlers that use it read it.
+  Object.defineProperty(request, "signal", { get: () => caller.signal });
+  return { request, values: valuesOf(route, path), issues: boundIssues(issues) };
+}
+
+/** An agent that misspells a name must not get the answer to another question. */
+function unknownArguments(tool: Tool, args: CallArguments): Issue[] {
+  const known = tool.arguments.map(({ name }) => name);
+  const unknown = Object.keys(args).filter((name) => !known.includes(name)).slice(0, MAX_UNKNOWN_ARGUMENTS);
+  const expected = known.length === 0 ? "none at all" : known.join(", ");
+  return unknown.map((name) => issueOf("query", name, `Unknown argument: expected ${expected}`));
+}
+
+/** Many agents send null for an argument that they leave out. */
+function valueOf({ name, isNullable }: CheckedArgument, args: CallArguments): unknown {
+  const value = Object.hasOwn(args, name) ? args[name] : undefined;
+  return value === null && !isNullable ? undefined : value;
+}
+
+function pathText(name: string, value: unknown, issues: Issue[]): string {
+  const text = String(value);
+  const refuse = (message: string) => issues.push(issueOf("path", name, message));
+  if (value === undefined) issues.push({ ...issueOf("path", name, "Missing value"), code: "missing" });
+  else if (isNested(value)) refuse("Must be a value without parts");
+  else if (text === "") refuse("Must not be empty");
+  // A URL would resolve them, and lead to another place.
+  else if (text.split("/").some((part) => part === "." || part === "..")) refuse("Must not hold a dot segment");
+  return text;
+}
+
+function queryTexts(name: string, value: unknown, issues: Issue[]): string[] {
+  if (value === undefined) return [];
+  const parts = Array.isArray(value) ? value : [value];
+  if (!parts.some(isNested)) return parts.map(String);
+  issues.push(issueOf("query", name, "Must be a value without parts, or a list of them"));
+  return [];
+}
+
+function bodyOf(input: BodyInput, value: unknown, maxBody: number, issues: Issue[]): Body | undefined {
+  if (value === undefined) return undefined;
+  const { mediaType: type } = input;
+  return { type, text: type === FORM ? formText(value, maxBody, issues) : JSON.stringify(value) };
+}
+
+/**
+ * Writes a form as an urlencoded body: a name is repeated for a list of values, brackets write what
+ * nests. The result can be far larger than the argument, because each value repeats the names around it.
+ *
+ * @throws {HTTPError} With 413, when the text is larger than the route accepts.
+ */
+function formText(form: unknown, maxSize: number, issues: Issue[]): string {
+  const fields = new URLSearchParams();
+  let size = 0;
+  const append = (name: string, value: string): void => {
+    size += name.length + value.length + 2;
+    if (size > maxSize) throw tooLarge(maxSize, "The form is");
+    fields.append(name, value);
+  };
+  const add = (name: string, value: unknown): void => {
+    if (name.length > maxSize) throw tooLarge(maxSize, "The form is");
+    if (!isNested(value)) append(name, String(value));
+    else if (!Array.isArray(value)) addEntries(value, (key) => `${name}[${key}]`);
+    else if (value.some(isNested)) value.forEach((item, index) => add(`${name}[${index}]`, item));
+    else for (const item of value) add(name, item);
+  };
+  const addEntries = (object: object, nameOf: (key: string) => string): void => {
+    for (const [key, value] of Object.entries(object)) {
+      if (!NO_FIELD_NAME.test(key)) add(nameOf(key), value);
+      else issues.push({ in: "form", path: [key], code: "invalid", message: "Must be a name without brackets" });
+    }
+  };
+  if (isNested(form) && !Array.isArray(form)) addEntries(form, (key) => key);
+  return fields.toString();
+}
+
+function isNested(value: unknown): value is object {
+  return typeof value === "object" && value !== null;
+}
+
+function pathOf({ template }: Route, texts: ReadonlyMap<string, string>): string {
+  const parts = template.segments.map((segment) => {
+    if (segment.kind === "literal") return encode(segment.text);
+    const text = texts.get(segment.name) ?? "";
+    return segment.kind === "rest" ? text.split("/").map(encode).join("/") : encode(text);
+  });
+  return `/${parts.join("/")}`;
+}
+
+function valuesOf({ template }: Route, texts: ReadonlyMap<string, string>): string[] {
+  const values: string[] = [];
+  template.names.forEach((name, index) => {
+    const text = texts.get(name);
+    if (text !== undefined) values[index] = text;
+  });
+  return values;
+}
+
+/** JSON can hold half of a surrogate pair, which has no encoding. */
+function encode(text: string): string {
+  return encodeURIComponent(text.toWellFormed());
+}
+
+function headersOf(caller: HttpRequest, body: Body | undefined): Headers {
+  const headers = new Headers({ accept: "application/json, */*;q=0.5" });
+  for (const [name, value] of caller.headers) {
+    if (!OF_ONE_REQUEST.test(name)) headers.append(name, value);
+  }
+  if (body) headers.set("content-type", body.type);
+  return headers;
+}
+
+function issueOf(source: InputSource, name: string, message: string): Issue {
+  return { in: source, path: [name], code: "invalid", message };
+}
+
+/** There can be more faults than a function call can have arguments. */
+function addAll(issues: Issue[], found: readonly Issue[]): void {
+  for (const issue of found) issues.push(issue);
 }

@@ -1,3 +1,4 @@
+/** Which routes are tools, their arguments, and the check of a tool when its route is registered. */
 import { isAsyncGeneratorFunction } from "../../binding/dependency.ts";
 import { isStream } from "../../binding/stream_body.ts";
 import { RouteError } from "../../errors.ts";
@@ -7,50 +8,13 @@ import type { Route } from "../../routing/route.ts";
 import { holdsBinary, isBinary } from "../json_schema/non_json.ts";
 import { type BodyInput, inputsOf, type ParameterInput } from "../route/inputs.ts";
 
-/** What a route says of itself as a tool. */
-
-/** Whether a route is exposed to agents. */
-export function isTool({ options: { tool } }: Pick<Route, "options">): boolean {
-  return tool !== undefined && tool !== false;
-}
-
-/** What a route declares of its tool beside that it is one. */
-export function toolOptionsOf({ options: { tool } }: Pick<Route, "options">): ToolOptions {
-  return typeof tool === "object" ? tool : {};
-}
-
-/** The arguments of a tool: what a client has to say for a route, by the names that its handler uses. */
-
-/** One argument: a parameter of the path or query, or the body, which may be a form. */
+/** One argument of a tool: a parameter of the path or query, or the body or form. */
 export interface ToolArgument {
   readonly name: string;
   readonly input: ParameterInput | BodyInput;
 }
 
-/**
- * The arguments of a route: its path, its query and that of its dependencies, and its body. Headers and cookies are those of
- * whoever calls.
- *
- * @param route The route.
- * @throws {RouteError} With code `tool`, when two of them have the same name.
- */
-export function argumentsOf(route: Route): ToolArgument[] {
-  const { parameters, body } = inputsOf(route.options, route.template.names);
-  const found: ToolArgument[] = parameters.filter((input) => input.in === "path" || input.in === "query")
-    .map((input) => ({ name: input.name, input }));
-  if (!body) return found;
-  if (found.some(({ name }) => name === body.name)) {
-    throw new RouteError(
-      "tool",
-      `Cannot expose ${route.name} as a tool: "${body.name}" is its ${body.name} and a query parameter of a dependency, rename that`,
-    );
-  }
-  return [...found, { name: body.name, input: body }];
-}
-
-/** Checks, when a route is registered, that agents can be told of it. */
-
-/** What a tool's options may hold, and of which type. */
+/** The type of each option. */
 const OPTIONS: Record<keyof ToolOptions, string> = { name: "string", description: "string", annotations: "object" };
 const ANNOTATIONS: Record<keyof ToolAnnotations, string> = {
   title: "string",
@@ -60,15 +24,44 @@ const ANNOTATIONS: Record<keyof ToolAnnotations, string> = {
   openWorldHint: "boolean",
 };
 
-/** What all agents take: the specification allows more, some of them do not. */
+/** The names that all agents accept. The specification allows more. */
 const NAME = /^[A-Za-z0-9_-]{1,64}$/;
 
+/** Whether a route is exposed to agents. */
+export function isTool({ options: { tool } }: Pick<Route, "options">): boolean {
+  return tool !== undefined && tool !== false;
+}
+
+/** The tool options of a route; empty for `tool: true`. */
+export function toolOptionsOf({ options: { tool } }: Pick<Route, "options">): ToolOptions {
+  return typeof tool === "object" ? tool : {};
+}
+
 /**
- * Checks a route that may be exposed as a tool, but for its models. One that is not costs a look at its options.
+ * The arguments of a tool: path, query and body of the route, and the query parameters of its
+ * dependencies. Headers and cookies come from the request of the agent.
  *
- * @param route The route.
+ * @throws {RouteError} With code `tool`, when two arguments have the same name.
+ */
+export function argumentsOf(route: Route): ToolArgument[] {
+  const { parameters, body } = inputsOf(route.options, route.template.names);
+  const args: ToolArgument[] = parameters.filter((input) => input.in === "path" || input.in === "query")
+    .map((input) => ({ name: input.name, input }));
+  if (!body) return args;
+  if (args.some(({ name }) => name === body.name)) {
+    throw new RouteError(
+      "tool",
+      `Cannot expose ${route.name} as a tool: "${body.name}" is its ${body.name} and a query parameter of a dependency, rename that`,
+    );
+  }
+  return [...args, { name: body.name, input: body }];
+}
+
+/**
+ * Checks the tool of a route, if it has one, except for its models.
+ *
  * @throws {TypeError} When an option is unknown, or of the wrong type.
- * @throws {RouteError} With code `tool`, when agents cannot be told of the route, or cannot call it.
+ * @throws {RouteError} With code `tool`, when the route cannot be a tool.
  */
 export function checkTool(route: Route): void {
   const { tool } = route.options;
@@ -76,44 +69,29 @@ export function checkTool(route: Route): void {
     checkMembers(tool, OPTIONS, "tool", route);
     checkMembers(tool.annotations === undefined ? {} : tool.annotations, ANNOTATIONS, "tool.annotations", route);
     if (tool.name !== undefined && !NAME.test(tool.name)) {
-      throw toolRefusal(route, `the name "${tool.name}" must be 1 to 64 letters, digits, "_" and "-"`);
+      throw toolError(route, `the name "${tool.name}" must be 1 to 64 letters, digits, "_" and "-"`);
     }
   } else if (tool !== undefined && typeof tool !== "boolean") {
     throw new TypeError(`Cannot register ${route.name}: "tool" must be true, or its options`);
   }
   if (!isTool(route)) return;
-  if (route.method === "HEAD") throw toolRefusal(route, "a HEAD request is answered without a result, use GET");
+  if (route.method === "HEAD") throw toolError(route, "a HEAD request is answered without a result, use GET");
   if (isAsyncGeneratorFunction(route.handler)) {
-    throw toolRefusal(route, "its handler streams, and a tool has one result: return a list from an async function");
+    throw toolError(route, "its handler streams, and a tool has one result: return a list from an async function");
   }
-  checkBytes(route);
-  checkNames(route);
-}
-
-/**
- * The error over a model that agents cannot be told of.
- *
- * @param route The route.
- * @param reason Why.
- */
-export function toolRefusal(route: Route, reason: string): RouteError {
-  return new RouteError("tool", `Cannot expose ${route.name} as a tool: ${reason}`);
-}
-
-/** What agents give and get is JSON. */
-function checkBytes(route: Route): void {
-  const { body, form, response } = route.options;
-  if (body && isStream(body)) throw toolRefusal(route, "its body is a stream of bytes, which agents cannot send");
-  if (form && holdsBinary(form.schema)) throw toolRefusal(route, "its form takes files, which agents cannot send");
+  const { body, form, deps, response } = route.options;
+  if (body && isStream(body)) throw toolError(route, "its body is a stream of bytes, which agents cannot send");
+  if (form && holdsBinary(form.schema)) throw toolError(route, "its form takes files, which agents cannot send");
   if (response?.type === "instance" && !isBinary(response)) {
-    throw toolRefusal(route, "its result is a stream, and a tool has one result: return a value or a Blob");
+    throw toolError(route, "its result is a stream, and a tool has one result: return a value or a Blob");
   }
+  // Only a dependency can reuse the name of the body: the binder has checked the handler's own names.
+  if (deps && (body || form)) argumentsOf(route);
 }
 
-/** Nobody but dependencies can take the name of the body: that of the handler is checked by the binder. */
-function checkNames(route: Route): void {
-  const { body, form, deps } = route.options;
-  if (deps && (body || form)) argumentsOf(route);
+/** The error for a route that cannot be a tool. */
+export function toolError(route: Route, reason: string): RouteError {
+  return new RouteError("tool", `Cannot expose ${route.name} as a tool: ${reason}`);
 }
 
 function checkMembers<Given extends object>(given: Given, known: OptionNames<Given>, name: string, route: Route): void {

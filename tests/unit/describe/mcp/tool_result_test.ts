@@ -1,8 +1,7 @@
 // Replies as results: what bounds them.
 
 import { assert, assertEquals, assertRejects } from "@std/assert";
-import { toResult } from "../../../../src/describe/mcp/tool_result.ts";
-import { ReplyBudget } from "../../../../src/describe/mcp/reply_budget.ts";
+import { ReplyBudget, toResult } from "../../../../src/describe/mcp/tool_result.ts";
 import { HTTPError } from "../../../../src/errors.ts";
 
 const URL = "http://localhost/x";

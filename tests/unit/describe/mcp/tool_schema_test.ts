@@ -2,7 +2,7 @@
 
 import { assertEquals } from "@std/assert";
 import * as v from "valibot";
-import { outputOf, toPortable } from "../../../../src/describe/mcp/tool_schema.ts";
+import { draft07Compatible, outputOf } from "../../../../src/describe/mcp/tool_schema.ts";
 import type { Schema } from "../../../../src/schema/schema.ts";
 
 const Cat = v.object({ kind: v.literal("cat") });
@@ -70,19 +70,19 @@ Deno.test("A schema has what it refers to, and nothing more", () => {
 });
 
 Deno.test("What follows a tuple is left to its length: clients of draft-07 take it to be about all", () => {
-  assertEquals(toPortable({ prefixItems: [{ type: "string" }], items: { type: "number" } }), {
+  assertEquals(draft07Compatible({ prefixItems: [{ type: "string" }], items: { type: "number" } }), {
     prefixItems: [{ type: "string" }],
   });
-  assertEquals(toPortable({ type: "array", items: false }), { type: "array", items: false });
+  assertEquals(draft07Compatible({ type: "array", items: false }), { type: "array", items: false });
 });
 
 Deno.test("Each schema has one type", () => {
-  assertEquals(toPortable({ title: "T", default: null, type: ["string", "null"], minLength: 1 }), {
+  assertEquals(draft07Compatible({ title: "T", default: null, type: ["string", "null"], minLength: 1 }), {
     title: "T",
     default: null,
     anyOf: [{ type: "string", minLength: 1 }, { type: "null" }],
   });
-  assertEquals(toPortable({ type: ["string", "null"], enum: ["a", null] }), { enum: ["a", null] });
+  assertEquals(draft07Compatible({ type: ["string", "null"], enum: ["a", null] }), { enum: ["a", null] });
 });
 
 Deno.test("Data, and names that anyone chose, are left as they are", () => {
@@ -92,12 +92,12 @@ Deno.test("Data, and names that anyone chose, are left as they are", () => {
     examples: [data],
     enum: [data],
   };
-  assertEquals(toPortable(schema as never), schema as never);
+  assertEquals(draft07Compatible(schema as never), schema as never);
   const named = {
     properties: { default: { type: ["string", "null"] as const } },
     $defs: { enum: { prefixItems: [{}], items: {} } },
   };
-  assertEquals(toPortable(named as never), {
+  assertEquals(draft07Compatible(named as never), {
     properties: { default: { anyOf: [{ type: "string" }, { type: "null" }] } },
     $defs: { enum: { prefixItems: [{}] } },
   });
