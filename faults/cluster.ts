@@ -16,7 +16,7 @@ const LOOK_MS = 50;
 const TRIM_LOOK_MS = 1_000;
 
 /** What all nodes of a run have in common. */
-export type ClusterPlan = Omit<NodePlan, "name" | "life" | "log">;
+export type ClusterPlan = Omit<NodePlan, "name" | "generation" | "log">;
 
 /** What starts a node: nothing, or a program that runs the one whose command line follows. */
 export type Launcher = (node: string) => readonly string[];
@@ -24,12 +24,12 @@ export type Launcher = (node: string) => readonly string[];
 /** Some nodes. Disposing of them kills them. */
 export class Cluster implements AsyncDisposable {
   readonly #folder: string;
-  readonly #plans: readonly Omit<NodePlan, "life">[];
+  readonly #plans: readonly Omit<NodePlan, "generation">[];
   readonly #launcher: Launcher;
   readonly #logs: ReadonlyMap<string, LogFile>;
   readonly #nodes = new Map<string, Deno.ChildProcess>();
-  /** Which of its lives each node is in. */
-  readonly #lives = new Map<string, number>();
+  /** The generation of each node. */
+  readonly #generations = new Map<string, number>();
 
   /** Starts nothing yet. */
   constructor(folder: string, plan: ClusterPlan, names: readonly string[], launcher: Launcher = () => []) {
@@ -47,8 +47,8 @@ export class Cluster implements AsyncDisposable {
   /** Starts a node, again after it was killed. */
   startNode(name: string): void {
     const plan = this.#plans.find((plan) => plan.name === name)!;
-    const life = (this.#lives.get(name) ?? 0) + 1;
-    this.#lives.set(name, life);
+    const generation = (this.#generations.get(name) ?? 0) + 1;
+    this.#generations.set(name, generation);
     const config = Deno.env.get("WEBFW_CONFIG");
     const [program = Deno.execPath(), ...args] = [...this.#launcher(name), Deno.execPath()];
     const node = new Deno.Command(program, {
@@ -61,7 +61,7 @@ export class Cluster implements AsyncDisposable {
         "--no-lock",
         ...config ? ["--config", config] : [],
         fileURLToPath(new URL("node.ts", import.meta.url)),
-        JSON.stringify({ ...plan, life } satisfies NodePlan),
+        JSON.stringify({ ...plan, generation } satisfies NodePlan),
       ],
       stdin: "null",
       stdout: "null",
@@ -92,13 +92,13 @@ export class Cluster implements AsyncDisposable {
   /** Waits until all is published and read, ends the nodes, and gives what they saw. */
   async finish(location: NodePlan["topics"]): Promise<History> {
     await this.#until("all is published", () => {
-      return this.#presentLives().every((life) => life.some(({ kind }) => kind === "published"));
+      return this.#presentLogs().every((log) => log.some(({ kind }) => kind === "published"));
     });
     const plan = this.#plans[0]!;
     let stored = await readAll(location, plan);
     const head = stored.at(-1)!.id;
     await this.#until("all is read", () => {
-      return this.#presentLives().every((life) => readersOf(life).every((last) => last === head));
+      return this.#presentLogs().every((log) => readersOf(log).every((last) => last === head));
     }).catch(() => {
       // Told as a fault of those readers.
     });
@@ -117,9 +117,11 @@ export class Cluster implements AsyncDisposable {
   }
 
   /** What each node has written down since it was started last; nothing, where it has not begun yet. */
-  #presentLives(): (readonly LogEntry[])[] {
+  #presentLogs(): (readonly LogEntry[])[] {
     return [...this.#logs].map(([name, { entries }]) => {
-      const begin = entries.findLastIndex((entry) => entry.kind === "begin" && entry.life === this.#lives.get(name));
+      const begin = entries.findLastIndex((entry) =>
+        entry.kind === "begin" && entry.generation === this.#generations.get(name)
+      );
       return begin < 0 ? [] : entries.slice(begin);
     });
   }

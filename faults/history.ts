@@ -1,6 +1,6 @@
 // Holds what all nodes have seen against what topics promise.
 
-import { type LogEntry, type Payload, surePublishesOf } from "./node_log.ts";
+import { confirmedPublishesOf, type LogEntry, type Payload } from "./node_log.ts";
 
 /** A message that is stored. */
 export interface Stored {
@@ -122,7 +122,7 @@ function checkPublishers(order: readonly Stored[], faults: string[]): void {
 
 /** What a node has published is in the order of its calls, also of those that were under way at once. */
 function checkCalls(node: string, log: readonly LogEntry[], faults: string[]): void {
-  const [first, ...others] = surePublishesOf(log);
+  const [first, ...others] = confirmedPublishesOf(log);
   let last = first;
   for (const next of others) {
     if (next.id > last!.id) last = next;

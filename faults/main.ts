@@ -9,7 +9,7 @@ import { NotAllowedError } from "./not_allowed_error.ts";
 import { NEGATIVE_CONTROL, type Scenario, SCENARIOS } from "./scenarios.ts";
 import { TAMPERINGS } from "./tampering.ts";
 import { main as simulate } from "./simulation/main.ts";
-import { type Outcome, Tally } from "./summary.ts";
+import { type Outcome, Summary } from "./summary.ts";
 
 const USAGE =
   `Breaks nodes and stores of durable topics, and checks what the nodes saw. "simulated" as the first argument simulates
@@ -39,19 +39,19 @@ async function main(args: string[], signal: AbortSignal): Promise<number> {
   const last = first + readCount(parsed.seeds ?? "1") - 1;
   const jobs = readCount(parsed.jobs ?? `${2 * navigator.hardwareConcurrency}`);
   const scenarios = select([...SCENARIOS], readNames(parsed.only));
-  const tally = new Tally(scenarios.length * (last - first + 1));
+  const summary = new Summary(scenarios.length * (last - first + 1));
   const tasks = tasksOf(scenarios, first, last);
   const work = async () => {
     for (const { scenario, seed } of tasks) {
       if (signal.aborted) break;
-      tally.add(scenario, seed, await outcomeOf(scenario, seed));
+      summary.add(scenario, seed, await outcomeOf(scenario, seed));
     }
   };
   await Promise.all(Array.from({ length: jobs }, work));
-  tally.tell();
+  summary.print();
   signal.throwIfAborted();
   const isControlFound = await controlIsFound(first);
-  return tally.isClean && isControlFound ? 0 : 1;
+  return summary.isClean && isControlFound ? 0 : 1;
 }
 
 function* tasksOf(scenarios: readonly Scenario[], first: number, last: number): Generator<Task> {

@@ -5,12 +5,12 @@ import { NetworkClient } from "../src/topics/kv/network_client.ts";
 import type { KvWrite } from "../src/topics/kv/engine.ts";
 import { KvStore } from "../src/topics/kv/kv_store.ts";
 import { type LogEntry, parseLog, type Payload } from "./node_log.ts";
-import { work, type WorkPlan } from "./workload.ts";
+import { runWorkload, type WorkloadPlan } from "./workload.ts";
 
 /** What a node does, and where. */
-export interface NodePlan extends WorkPlan {
+export interface NodePlan extends WorkloadPlan {
   readonly topics: string | { readonly url: string; readonly token: string };
-  /** The file that it writes its log to; what is there it did in a life before. */
+  /** The file of its log. Earlier generations may have written to it. */
   readonly log: string;
   readonly options: TopicOptions<Payload>;
   /** For the negative control: whether writes check nothing, so that one that is made twice is stored twice. */
@@ -23,7 +23,7 @@ class Log {
 
   constructor(path: string) {
     this.#file = Deno.openSync(path, { read: true, write: true, create: true });
-    // What a life before was writing when it was killed is no line.
+    // An earlier generation was killed while it wrote a line.
     const text = Deno.readTextFileSync(path);
     const end = this.#encoder.encode(text.slice(0, text.lastIndexOf("\n") + 1)).length;
     this.#file.truncateSync(end);
@@ -41,7 +41,7 @@ async function main(plan: NodePlan): Promise<void> {
   const app = new App({ topics: placeOf(plan) });
   const stopping = new AbortController();
   Deno.addSignalListener("SIGTERM", () => stopping.abort());
-  await work({
+  await runWorkload({
     plan,
     topic: app.topic("orders", plan.options),
     before,

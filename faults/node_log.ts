@@ -10,8 +10,8 @@ export interface Payload {
 
 /** A step of a node. */
 export type LogEntry =
-  /** A life of the node begins; there is another one after it was killed, unless that was before it began. */
-  | { readonly kind: "begin"; readonly life: number }
+  /** A generation of the node begins. The next one begins after the node was killed. */
+  | { readonly kind: "begin"; readonly generation: number }
   /** A publish begins. */
   | { readonly kind: "invoke"; readonly payload: Payload }
   /** It was answered. */
@@ -22,7 +22,7 @@ export type LogEntry =
   | { readonly kind: "unsent"; readonly payload: Payload }
   /** All was published. */
   | { readonly kind: "published" }
-  /** A reader begins, after what it has read last, or ahead of all messages; in another life of its node it begins anew. */
+  /** A reader begins: from the earliest message, after the last one it has read, or ahead of all. */
   | { readonly kind: "subscribe"; readonly reader: string; readonly after: string | null; readonly isAhead?: true }
   /** A reader got a message. */
   | { readonly kind: "read"; readonly reader: string; readonly id: string; readonly payload: Payload }
@@ -97,7 +97,7 @@ export function readersOf(log: readonly LogEntry[]): (string | undefined)[] {
 // In which order a node has published what it has stored itself.
 
 /** A message of which it is known by which call it was stored. */
-export interface SurePublish {
+export interface ConfirmedPublish {
   readonly payload: Payload;
   readonly id: string;
 }
@@ -115,9 +115,9 @@ interface Call {
  * Where the outcome of a call was unknown, or its node was killed, it may have stored the message as well as the one that repeats it, and
  * where another node has published the same, that one's order counts.
  */
-export function surePublishesOf(log: readonly LogEntry[]): SurePublish[] {
+export function confirmedPublishesOf(log: readonly LogEntry[]): ConfirmedPublish[] {
   const calls = new Map<string, Call>();
-  const found: (SurePublish & Call)[] = [];
+  const found: (ConfirmedPublish & Call)[] = [];
   for (const [at, entry] of log.entries()) {
     if (entry.kind !== "invoke" && entry.kind !== "unsent" && entry.kind !== "unknown" && entry.kind !== "ok") continue;
     const { publisher, number } = entry.payload;

@@ -1,15 +1,15 @@
-// Counts runs by their kinds, for the last lines and for progress.
+// Counts the outcomes of runs by kind, for the progress and the last lines.
 
 import type { Scenario } from "./scenarios.ts";
 
-/** What became of a run. */
+/** The outcome of a run. */
 export type Outcome = "clean" | "faulty" | "skipped";
 
-/** How often progress is told, in runs. */
-const TELL_EACH = 100;
+/** Progress is printed after so many runs. */
+const PRINT_EACH = 100;
 
-/** What became of all runs. */
-export class Tally {
+/** The outcomes of all runs. */
+export class Summary {
   readonly #planned: number;
   readonly #begin = performance.now();
   readonly #counts = new Map<string, Record<Outcome, number>>();
@@ -21,7 +21,7 @@ export class Tally {
     this.#planned = planned;
   }
 
-  /** Whether nothing was wrong. */
+  /** Whether no run had faults. */
   get isClean(): boolean {
     return this.#faulty.length === 0;
   }
@@ -31,11 +31,11 @@ export class Tally {
     const counts = this.#counts.get(name) ?? { clean: 0, faulty: 0, skipped: 0 };
     this.#counts.set(name, { ...counts, [outcome]: counts[outcome] + 1 });
     if (outcome === "faulty") this.#faulty.push(`${name} of seed ${seed}`);
-    if (++this.#done % TELL_EACH === 0) console.log(this.#progress());
+    if (++this.#done % PRINT_EACH === 0) console.log(this.#progress());
   }
 
-  /** Prints all of it. */
-  tell(): void {
+  /** Prints the counts. */
+  print(): void {
     for (const [name, { clean, faulty, skipped }] of this.#counts) {
       console.log(`${name.padEnd(13)} ${clean} clean, ${faulty} with faults, ${skipped} skipped`);
     }

@@ -1,7 +1,7 @@
 // Histories that are wrong, made of one that is right: the checker has to find each.
 
 import type { Random } from "../tests/unit/support/random.ts";
-import { type LogEntry, type Payload, surePublishesOf } from "./node_log.ts";
+import { confirmedPublishesOf, type LogEntry, type Payload } from "./node_log.ts";
 import type { History, Stored } from "./history.ts";
 
 /** Ways to make a history wrong. Each changes one thing; undefined where there is nothing to change. */
@@ -33,7 +33,7 @@ export const TAMPERINGS: Readonly<Record<string, (history: History, random: Rand
     changeReads(history, random, (reads, place) => reads.slice(0, place)),
   "two messages of a node are stored in the wrong order": (history, random) => {
     const [, log] = random.pick([...history.logs]);
-    const sure = surePublishesOf(log);
+    const sure = confirmedPublishesOf(log);
     if (sure.length < 2) return undefined;
     const place = random.below(sure.length - 1);
     return exchange(history, sure[place]!, sure[place + 1]!);
@@ -59,7 +59,7 @@ function exchange(history: History, one: Stored, other: Stored): History {
   return { ...history, logs: new Map(logs), stored: history.stored.map(place) };
 }
 
-/** Changes the reads of a reader's last life at a place that is not its last. */
+/** Changes the reads of a reader's last generation at a place that is not its last. */
 function changeReads(
   history: History,
   random: Random,

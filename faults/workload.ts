@@ -1,4 +1,4 @@
-// What a node does, whether it is a process or simulated: it publishes, reads, and writes down what it sees.
+// The workload of a node, real or simulated: it publishes, reads, and logs what it sees.
 
 import { PublishOutcomeUnknown, type SubscribeOptions, type Topic, type TopicEntry } from "../mod.ts";
 import type { LogEntry, Payload } from "./node_log.ts";
@@ -28,19 +28,19 @@ export async function readStored(topic: Topic<Payload>, signal?: AbortSignal): P
 }
 
 /** How much a node does. */
-export interface WorkPlan {
+export interface WorkloadPlan {
   readonly name: string;
-  /** Which of its lives this is, from 1. */
-  readonly life: number;
+  /** How often the node was started, this time included. */
+  readonly generation: number;
   /** How many publishers there are; every second one gives its messages ids. */
   readonly publishers: number;
   /** How many messages each publishes. */
   readonly messages: number;
-  /** Whether those who give ids publish the same messages on all nodes, but for a few, and in another order on each. */
+  /** Whether publishers with ids publish the same messages on all nodes, except a few, in another order on each. */
   readonly isShared: boolean;
-  /** How many publishes some publishers have under way at once; the others wait for each. */
+  /** How many publishes some publishers have in flight; the others wait for each one. */
   readonly atOnce: number;
-  /** How long a publish waits before it is made again, in milliseconds. */
+  /** How long a publish waits before it is repeated, in milliseconds. */
   readonly patience: number;
   /** How many readers there are. */
   readonly readers: number;
@@ -51,33 +51,33 @@ export interface WorkPlan {
 /** The topic as a node uses it. */
 export interface UsedTopic extends Pick<Topic<Payload>, "publish"> {
   subscribe(options: SubscribeOptions): AsyncIterable<TopicEntry<Payload>>;
-  /** Where a reader goes on that has come to an id, if not there: at a place that the topic has not come to. */
+  /** A position ahead of the topic at which a reader goes on, if it is to go on there. */
   placeAhead?(id: string): string | undefined;
 }
 
-/** What a node works with. */
-export interface Workplace {
-  readonly plan: WorkPlan;
+/** What a workload needs. */
+export interface WorkloadContext {
+  readonly plan: WorkloadPlan;
   readonly topic: UsedTopic;
-  /** What it did in its lives before. */
+  /** The log of its earlier generations. */
   readonly before: readonly LogEntry[];
-  /** Writes down what it sees. */
+  /** Logs what it sees. */
   readonly note: (entry: LogEntry) => void;
-  /** Hears why a reader had to begin again. */
+  /** Takes the error for which a reader begins again. */
   readonly warn: (error: unknown) => void;
   /** Ends its readers. */
   readonly signal: AbortSignal;
 }
 
-/** Does the work of a node, until all is published and the readers are ended. */
-export async function work(workplace: Workplace): Promise<void> {
-  const { plan, note } = workplace;
-  note({ kind: "begin", life: plan.life });
+/** Runs a workload until all is published and the readers are ended. */
+export async function runWorkload(context: WorkloadContext): Promise<void> {
+  const { plan, note } = context;
+  note({ kind: "begin", generation: plan.generation });
   const reading = Array.from({ length: plan.readers }, (_, index) => {
     const rest = index === plan.readers - 1 && index > 0 ? plan.rest * 10 : plan.rest;
-    return readAll(workplace, `${plan.name}.${index}`, rest);
+    return readAll(context, `${plan.name}.${index}`, rest);
   });
-  await Promise.all(publishersOf(plan).map((publisher) => publishAll(workplace, publisher)));
+  await Promise.all(publishersOf(plan).map((publisher) => publishAll(context, publisher)));
   note({ kind: "published" });
   await Promise.all(reading);
 }
@@ -92,10 +92,10 @@ interface Publisher {
 }
 
 /**
- * The publishers of a node, in the order in which they begin. Where nodes share messages, that is another one on each, and at times the
- * node's own come first: a write that has many ids makes sure of the first few in another way than of the others.
+ * The publishers of a node, in the order in which they begin. If nodes share messages, each has another order, and at
+ * times the node's own come first: a write with many ids checks the first few in another way than the others.
  */
-function publishersOf(plan: WorkPlan): Publisher[] {
+function publishersOf(plan: WorkloadPlan): Publisher[] {
   const publishers = Array.from({ length: plan.publishers }, (_, index): Publisher => {
     const hasIds = index % 2 === 0;
     const isShared = plan.isShared && hasIds && index % 3 !== 2;
@@ -107,18 +107,18 @@ function publishersOf(plan: WorkPlan): Publisher[] {
   return Math.random() < 0.5 ? shuffled : shuffled.sort((one, other) => Number(one.isShared) - Number(other.isShared));
 }
 
-async function publishAll(workplace: Workplace, { name, hasIds, isShared, atOnce }: Publisher): Promise<void> {
-  const { plan: { messages }, before } = workplace;
+async function publishAll(context: WorkloadContext, { name, hasIds, isShared, atOnce }: Publisher): Promise<void> {
+  const { plan: { messages }, before } = context;
   const isHasty = atOnce > 1;
   const inOrder = Array.from({ length: messages }, (_, number) => number);
-  // Of a publisher that does not wait nothing says that another node has to publish the same in the same order.
+  // A publisher that does not wait promises no order, so that another node may publish the same in another one.
   const numbers = isHasty && isShared ? shuffle(inOrder) : inOrder;
-  // Whoever gives ids publishes all again; whoever does not cannot tell what became of the last ones.
+  // With ids, all messages are published again. Without, the outcome of the last ones is not known.
   let next = hasIds ? 0 : before.filter((entry) => entry.kind === "invoke" && entry.payload.publisher === name).length;
   await Promise.all(Array.from({ length: atOnce }, async () => {
     while (next < messages) {
       const payload = { publisher: name, number: numbers[next++]!, ...isHasty && { isHasty } };
-      await publish(workplace, payload, hasIds);
+      await publish(context, payload, hasIds);
     }
   }));
 }
@@ -128,7 +128,7 @@ function shuffle<Item>(items: readonly Item[]): Item[] {
   return places.sort((one, other) => one.place - other.place).map(({ item }) => item);
 }
 
-async function publish({ plan, topic, note }: Workplace, payload: Payload, hasId: boolean): Promise<void> {
+async function publish({ plan, topic, note }: WorkloadContext, payload: Payload, hasId: boolean): Promise<void> {
   let id = hasId ? `${payload.publisher}-${payload.number}` : undefined;
   note({ kind: "invoke", payload });
   for (;;) {
@@ -152,7 +152,7 @@ async function publish({ plan, topic, note }: Workplace, payload: Payload, hasId
   }
 }
 
-async function readAll({ topic, note, warn, signal }: Workplace, reader: string, rest: number): Promise<void> {
+async function readAll({ topic, note, warn, signal }: WorkloadContext, reader: string, rest: number): Promise<void> {
   let after: string | undefined;
   while (!signal.aborted) {
     const ahead = after === undefined ? undefined : topic.placeAhead?.(after);

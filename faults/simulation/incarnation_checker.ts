@@ -1,43 +1,47 @@
-// Where a database was lost and made anew, each of its lives is held by itself against what topics promise; and nobody comes from one to
-// the next without being told.
+// Checks runs in which a database was lost or set back: each of its incarnations by itself, and that no reader comes
+// from one to the next without a gap.
 
 import { check, type Findings, type History, type Stored } from "../history.ts";
 import type { LogEntry, Payload } from "../node_log.ts";
 
-/** What a database held in one of its lives. */
-export interface Life {
+/** What a database held in one incarnation. */
+export interface StoredIncarnation {
   /** What the ids of its messages begin with. */
-  readonly epoch: string;
-  /** Its messages, in their order, when it ended. */
+  readonly id: string;
+  /** Its messages in order, when it ended. */
   readonly stored: readonly Stored[];
 }
 
-/** The reasons of gaps that a lost database has. */
+/** The reasons of gaps after a loss. */
 const LOSSES = ["epoch", "ahead"];
 
 /**
- * Looks what was wrong in each life, and between them.
+ * Finds what was wrong in each incarnation, and between them.
  *
  * @param logs The logs of the nodes, by their names.
- * @param lives The lives, the present one last.
+ * @param incarnations The incarnations, the current one last.
  * @param keeps How many of the newest messages the store keeps at least.
  */
-export function checkLives(logs: History["logs"], lives: readonly Life[], keeps: number): Findings {
-  const parts = lives.map(() => new Map([...logs.keys()].map((name) => [name, [] as LogEntry[]])));
+export function checkIncarnations(
+  logs: History["logs"],
+  incarnations: readonly StoredIncarnation[],
+  keeps: number,
+): Findings {
+  const parts = incarnations.map(() => new Map([...logs.keys()].map((name) => [name, [] as LogEntry[]])));
   const faults: string[] = [];
   for (const [node, log] of logs) {
     const own = parts.map((part) => part.get(node)!);
-    faults.push(...share(log, own, lives).map((fault) => `${node}, ${fault}`));
+    faults.push(...share(log, own, incarnations).map((fault) => `${node}, ${fault}`));
   }
-  const findings = lives.map(({ stored }, index) =>
-    check({ logs: parts[index]!, stored, keeps, isLost: index < lives.length - 1 })
+  const findings = incarnations.map(({ stored }, index) =>
+    check({ logs: parts[index]!, stored, keeps, isLost: index < incarnations.length - 1 })
   );
   const sum = (key: "acknowledged" | "reads") => findings.reduce((sum, found) => sum + found[key], 0);
   const all = [...logs.values()].flat();
   return {
     faults: [
       ...faults,
-      ...findings.flatMap(({ faults }, index) => faults.map((fault) => `life ${index + 1}, ${fault}`)),
+      ...findings.flatMap(({ faults }, index) => faults.map((fault) => `incarnation ${index + 1}, ${fault}`)),
     ],
     acknowledged: sum("acknowledged"),
     reads: sum("reads"),
@@ -46,99 +50,108 @@ export function checkLives(logs: History["logs"], lives: readonly Life[], keeps:
   };
 }
 
-/** Where a reader is. */
+/** The state of a reader. */
 interface Reading {
-  readonly life: number;
-  /** Whether it was told that it misses something since. */
+  readonly incarnation: number;
+  /** Whether it got a gap since. */
   readonly isTold: boolean;
-  /** Whether it has read since what is told under ids of a life that has ended. */
+  /** Whether it has read messages since whose ids are of an ended incarnation. */
   readonly hasStrayed: boolean;
 }
 
 /**
- * Gives each entry of a log to the life that it is of: whoever comes to another life begins there, at its first message.
+ * Gives each entry of a log to its incarnation. A reader that comes to another one begins there with its first message.
  *
- * Until a node notices that a database was set back, and that another life of it has begun, it tells what is there under ids of the life
- * before. Who publishes is answered by them; who reads is told of a gap before or afterwards.
+ * Until a node notices that the database was set back, it reports messages of the new incarnation under ids of the old
+ * one. A publisher gets such ids as answers; a reader gets a gap before or afterwards.
  */
-function share(log: readonly LogEntry[], parts: readonly LogEntry[][], lives: readonly Life[]): string[] {
+function share(
+  log: readonly LogEntry[],
+  parts: readonly LogEntry[][],
+  incarnations: readonly StoredIncarnation[],
+): string[] {
   const faults: string[] = [];
-  const lifeOf = (id: string) => lives.findIndex(({ epoch }) => id.startsWith(epoch));
+  const incarnationOf = (id: string) => incarnations.findIndex((incarnation) => id.startsWith(incarnation.id));
   const readers = new Map<string, Reading>();
-  /** Of which life the ids are that each reader got since it was told that it misses something. */
+  /** The incarnation of the ids that each reader got since its last gap. */
   const idsOf = new Map<string, number>();
-  /** Who went on at a place that is ahead in its life, and was not told so yet. */
+  /** Readers that went on ahead of their incarnation, and have no gap yet. */
   const ahead = new Set<string>();
-  const begin = (reader: string, life: number): void => {
-    readers.set(reader, { life, isTold: false, hasStrayed: false });
-    parts[life]!.push({ kind: "subscribe", reader, after: null });
+  const begin = (reader: string, incarnation: number): void => {
+    readers.set(reader, { incarnation, isTold: false, hasStrayed: false });
+    parts[incarnation]!.push({ kind: "subscribe", reader, after: null });
   };
   for (const entry of log) {
     if (entry.kind === "ok") {
-      const id = isOf(entry, lives) ? entry.id : idAfterwards(entry, lives) ?? entry.id;
-      parts[lifeOf(id)]?.push({ ...entry, id }) ?? faults.push(`an id of no life: ${id}`);
+      const id = isOf(entry, incarnations) ? entry.id : idAfterwards(entry, incarnations) ?? entry.id;
+      parts[incarnationOf(id)]?.push({ ...entry, id }) ?? faults.push(`an id of no incarnation: ${id}`);
     } else if (entry.kind === "invoke" || entry.kind === "unknown" || entry.kind === "unsent") {
-      // Of which life the answer will be nobody knows yet.
+      // The incarnation of the answer is not known yet.
       for (const part of parts) part.push(entry);
     } else if (entry.kind === "subscribe") {
       ahead.delete(entry.reader);
       if (entry.isAhead) ahead.add(entry.reader);
       if (entry.after === null) {
-        readers.set(entry.reader, { life: -1, isTold: true, hasStrayed: false });
+        readers.set(entry.reader, { incarnation: -1, isTold: true, hasStrayed: false });
         idsOf.delete(entry.reader);
-      } else parts[lifeOf(entry.after)]?.push(entry);
+      } else parts[incarnationOf(entry.after)]?.push(entry);
     } else if (entry.kind === "gap" || entry.kind === "read") {
       const { reader } = entry;
       const reading = readers.get(reader)!;
-      const { life, isTold, hasStrayed } = reading;
+      const { incarnation, isTold, hasStrayed } = reading;
       const isAhead = ahead.delete(reader);
       if (entry.kind === "gap") {
         if (LOSSES.includes(entry.reason) && !(isAhead && entry.reason === "ahead")) {
           readers.set(reader, { ...reading, isTold: true });
           idsOf.delete(reader);
-        } else parts[Math.max(life, 0)]!.push(entry);
+        } else parts[Math.max(incarnation, 0)]!.push(entry);
         continue;
       }
-      const next = lifeOf(entry.id);
+      const next = incarnationOf(entry.id);
       if (next < 0) {
-        faults.push(`reader ${reader}: got ${entry.id}, which is of no life`);
+        faults.push(`reader ${reader}: got ${entry.id}, which is of no incarnation`);
         continue;
       }
-      if ((idsOf.get(reader) ?? next) !== next) faults.push(`reader ${reader}: came to ids of another life, silently`);
+      if ((idsOf.get(reader) ?? next) !== next) {
+        faults.push(`reader ${reader}: came to ids of another incarnation, silently`);
+      }
       idsOf.set(reader, next);
-      const mayStray = isTold ? next <= life : !isOf(entry, lives);
-      if (mayStray && idAfterwards(entry, lives) !== undefined) {
-        readers.set(reader, { life, isTold, hasStrayed: true });
+      const mayStray = isTold ? next <= incarnation : !isOf(entry, incarnations);
+      if (mayStray && idAfterwards(entry, incarnations) !== undefined) {
+        readers.set(reader, { incarnation, isTold, hasStrayed: true });
         continue;
       }
-      if (next < life) faults.push(`reader ${reader}: came back to a life that had ended`);
-      else if (next > life && !isTold) faults.push(`reader ${reader}: came to another life, silently`);
-      else if (next === life && isTold !== hasStrayed) {
+      if (next < incarnation) faults.push(`reader ${reader}: came back to an incarnation that had ended`);
+      else if (next > incarnation && !isTold) faults.push(`reader ${reader}: came to another incarnation, silently`);
+      else if (next === incarnation && isTold !== hasStrayed) {
         faults.push(`reader ${reader}: was ${isTold ? "" : "not "}told of a gap`);
       }
-      if (next !== life || hasStrayed) begin(reader, next);
+      if (next !== incarnation || hasStrayed) begin(reader, next);
       parts[next]!.push(entry);
     }
   }
-  // All must come to the last one.
-  const last = lives.length - 1;
-  for (const [reader, { life, hasStrayed }] of readers) if (life !== last || hasStrayed) begin(reader, last);
+  // All readers must come to the last one.
+  const last = incarnations.length - 1;
+  for (const [reader, { incarnation, hasStrayed }] of readers) {
+    if (incarnation !== last || hasStrayed) begin(reader, last);
+  }
   return faults;
 }
 
 type Named = Pick<Stored, "id" | "payload">;
 
-/** Whether a message is of the life that its id is of. */
-function isOf({ id, payload }: Named, lives: readonly Life[]): boolean {
-  const life = lives.find(({ epoch }) => id.startsWith(epoch));
-  return life !== undefined && life.stored.some((stored) => stored.id === id && isSame(stored.payload, payload));
+/** Whether the incarnation that the id names has the message. */
+function isOf({ id, payload }: Named, incarnations: readonly StoredIncarnation[]): boolean {
+  const incarnation = incarnations.find((incarnation) => id.startsWith(incarnation.id));
+  return incarnation !== undefined &&
+    incarnation.stored.some((stored) => stored.id === id && isSame(stored.payload, payload));
 }
 
-/** The id of the message in a later life in which it has the same place. */
-function idAfterwards({ id, payload }: Named, lives: readonly Life[]): string | undefined {
-  const index = lives.findIndex(({ epoch }) => id.startsWith(epoch));
-  for (const { epoch, stored } of index < 0 ? [] : lives.slice(index + 1)) {
-    const idThere = epoch + id.slice(epoch.length);
+/** The id of the message in a later incarnation that has it at the same cursor. */
+function idAfterwards({ id, payload }: Named, incarnations: readonly StoredIncarnation[]): string | undefined {
+  const index = incarnations.findIndex((incarnation) => id.startsWith(incarnation.id));
+  for (const { id: there, stored } of index < 0 ? [] : incarnations.slice(index + 1)) {
+    const idThere = there + id.slice(there.length);
     if (stored.some(({ id, payload: found }) => id === idThere && isSame(found, payload))) return idThere;
   }
   return undefined;

@@ -160,8 +160,8 @@ export class Network {
     this.#late++;
     setTimeout(() => {
       this.#late--;
-      // What was on the way is lost where the database was set back. To an empty one the beginning of a life that was is like one that
-      // never was: nobody could tell them apart.
+      // What was on the way is lost if the database was set back. An empty database could not tell a late first write
+      // of an ended incarnation from a new one.
       if (!client.isDead && database.setBacks === setBacks && !(isAgain && database.losses > losses)) carryOut();
     }, random.below(random.oneIn(2) ? 1_000 : maxLate));
   }

@@ -1,17 +1,17 @@
-// How old messages are at most, so that none is removed before its time.
+// Knows the ages of messages, so that none is removed too early unnoticed.
 
 import { toPosition } from "../../src/topics/message.ts";
 import type { Cursor } from "../../src/topics/store.ts";
 import type { LogEntry } from "../node_log.ts";
 
-/** Knows since when messages can be stored. */
-export class Ages {
-  /** When each publish was begun that is under way: by its node, publisher and number. */
+/** Knows when the publish of each message began. */
+export class RetentionOracle {
+  /** The start of each publish in flight, by node, publisher and number. */
   readonly #begun = new Map<string, number>();
-  /** When that of each message was begun. */
+  /** The start of the publish of each stored message. */
   readonly #messages = new Map<Cursor, number>();
 
-  /** Takes note of what a node writes down now. */
+  /** Takes note of an entry of a node's log. */
   note(node: string, entry: LogEntry): void {
     if (!("payload" in entry) || entry.kind === "read") return;
     const { publisher, number } = entry.payload;
@@ -22,10 +22,10 @@ export class Ages {
     if (!entry.duplicate) this.#messages.set(toPosition(entry.id).cursor, begun);
   }
 
-  /** How old the youngest of the messages up to a place is at most, in milliseconds. */
-  youngestUpTo(place: Cursor): number {
+  /** The largest age that the youngest message up to a cursor can have, in milliseconds. */
+  youngestUpTo(end: Cursor): number {
     let latest = -Infinity;
-    for (const [cursor, begun] of this.#messages) if (cursor <= place) latest = Math.max(latest, begun);
+    for (const [cursor, begun] of this.#messages) if (cursor <= end) latest = Math.max(latest, begun);
     return Date.now() - latest;
   }
 }

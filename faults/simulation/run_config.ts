@@ -1,37 +1,37 @@
-// What a run is like: how much is published, how nodes and network misbehave, how long the database remembers.
+// The configuration of a run, drawn at random: the workload, and how nodes, network and database misbehave.
 
 import type { TopicOptions } from "../../mod.ts";
 import type { Random } from "../../tests/unit/support/random.ts";
 import { mostKept } from "../history.ts";
 import type { Payload } from "../node_log.ts";
-import type { WorkPlan } from "../workload.ts";
+import type { WorkloadPlan } from "../workload.ts";
 
 /** How many bytes of data a message has: the name of a publisher, and a number. */
 const [MIN_BYTES, MAX_BYTES] = [30, 35];
-/** How old messages become, in milliseconds; in a run there is a minute at the end in which nothing happens. */
+/** How old messages become, in milliseconds. They expire in the minute of silence that ends a run. */
 const AGES = [3_000, 20_000] as const;
-/** How far the clock of a node is ahead at most, in milliseconds. */
+/** The largest clock skew of a node, in milliseconds. */
 export const MAX_SKEW = 2_000;
 
-/** What is drawn for a run. */
-export interface Draw {
+/** The configuration of a run. */
+export interface RunConfig {
   readonly options: TopicOptions<Payload>;
-  readonly work: Omit<WorkPlan, "name" | "life">;
-  /** For how long a publisher rests now. */
+  readonly work: Omit<WorkloadPlan, "name" | "generation">;
+  /** Draws how long a publisher rests, in milliseconds. */
   readonly pause: () => number;
-  /** Of so many publishes one is given up at once, or soon, whatever those do that share its batch. */
+  /** One in so many publishes is aborted at once or soon, whatever the others of its batch do. */
   readonly oneInHurry: number;
-  /** Of so many times that a reader goes on it does once at a place that the topic has not come to. */
+  /** One in so many times, a reader goes on at a position ahead of the topic. */
   readonly oneInAhead: number;
-  /** How far the clock of a node is ahead, in milliseconds. */
+  /** Draws the clock skew of a node, in milliseconds. */
   readonly skew: () => number;
-  /** How many other topics there are, which share the bells and whoever trims. */
+  /** How many other topics share the notifications and the retention worker. */
   readonly others: number;
   /** Whether nodes are killed. */
   readonly kills: boolean;
-  /** Whether the database is lost and made anew: empty, or as it was at some time. */
+  /** Whether the database is lost, and comes back empty or as an older backup. */
   readonly losses: "none" | "empty" | "set back";
-  /** How long nodes are out of reach at most, in milliseconds. */
+  /** How long nodes are disconnected at most, in milliseconds. */
   readonly outages: readonly number[];
   readonly oneInTrouble: number;
   readonly maxLate: number;
@@ -39,16 +39,16 @@ export interface Draw {
 }
 
 /**
- * Draws a run. In some the database forgets what it remembers of messages after two minutes, and publishers rest for longer: whoever
- * publishes again, here or on another node, must come before, and nothing that is on the way may be carried out after. In the others
- * that lasts for all of the run. Where the database is lost, nobody publishes once more what was acknowledged before.
+ * Draws a configuration. In some runs dedup entries expire after two minutes, and publishers rest for longer: then nobody
+ * republishes later than that, and no late request comes after it. In the others they last for the whole run. If the
+ * database is lost, nobody republishes what was acknowledged before.
  */
-export function draw(random: Random): Draw {
+export function drawConfig(random: Random): RunConfig {
   const isForgetful = random.oneIn(3);
   const isCrowded = random.oneIn(4);
   const isTrimmed = !isCrowded && random.oneIn(4);
   const isAged = !isCrowded && !isTrimmed && random.oneIn(4);
-  // Each message is a write then, and whoever trims does not know the size of each.
+  // Each message is a write then, and the retention index joins records.
   const isLarge = isTrimmed && random.oneIn(4);
   const losses = isAged || !random.oneIn(4) ? "none" : isTrimmed || random.oneIn(2) ? "empty" : "set back";
   const pause = random.pick(isCrowded ? [1, 1, 2, 50] : [1, 2, 50]);
@@ -64,7 +64,7 @@ export function draw(random: Random): Draw {
       publishers: isCrowded ? 40 : isLarge ? 1 : 1 + random.below(6),
       messages: isCrowded ? 12 : isLarge ? 800 : 40 + random.below(isTrimmed ? 200 : 40),
       isShared: !isForgetful && losses === "none" && !random.oneIn(isCrowded ? 4 : 2),
-      // Of a log that is trimmed it is known how large its writes are.
+      // The largest size of a trimmed log is known only if its writes are small.
       atOnce: isTrimmed ? 1 : random.pick(isCrowded ? [1, 3, 3, 5] : [1, 3, 10, 10]),
       patience: random.pick([500, 2_000, 5_000]),
       readers: 2,
@@ -72,10 +72,10 @@ export function draw(random: Random): Draw {
     },
     pause: () => isForgetful && random.oneIn(100) ? random.below(200_000) : random.below(pause),
     oneInHurry: random.pick([Infinity, 50, 5]),
-    // Where a database is set back, those who have read what was lost are at such places by themselves.
+    // After a set-back, readers of lost messages are ahead anyway.
     oneInAhead: losses === "set back" ? Infinity : random.pick([Infinity, 10, 2]),
     skew: () => random.below(MAX_SKEW),
-    // Where a database is set back, what they write would make up for what was lost before anybody looks.
+    // Writes to other topics would hide a set-back before anybody notices it.
     others: losses === "set back" ? 0 : random.pick([0, 0, 1, 20]),
     kills: !isForgetful && losses === "none" && random.oneIn(2),
     losses,
@@ -86,16 +86,18 @@ export function draw(random: Random): Draw {
   };
 }
 
-/** How many messages the topic of a run keeps at least, whatever their age; and at most, where that is told by their number or bytes. */
-export function keptBy({ options: { retention = {} }, work: { publishers } }: Draw): { keeps: number; most: number } {
+/** How many messages the topic keeps at least, and at most if its retention has a count or bytes. */
+export function keptBy(
+  { options: { retention = {} }, work: { publishers } }: RunConfig,
+): { keeps: number; most: number } {
   const { age, bytes, count = bytes === undefined ? Infinity : Math.floor(bytes / MAX_BYTES) } = retention;
   const most = mostKept(count, publishers);
-  // Of bytes rather too few are kept than too many.
+  // Retention keeps rather fewer bytes than too many.
   if (bytes !== undefined) return { keeps: 2 * count - most, most: Math.floor(bytes / MIN_BYTES) };
   return { keeps: age === undefined ? count : 0, most };
 }
 
-/** Keeps some messages: by their number, or by their bytes. */
+/** A retention of so many messages, by count or by bytes. */
 function boundOf(messages: number, random: Random): { readonly count: number } | { readonly bytes: number } {
   return random.oneIn(2) ? { count: messages } : { bytes: messages * MAX_BYTES };
 }

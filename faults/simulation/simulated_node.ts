@@ -5,8 +5,8 @@ import { KvStore } from "../../src/topics/kv/kv_store.ts";
 import { toPosition } from "../../src/topics/message.ts";
 import { LOG_START } from "../../src/topics/store.ts";
 import type { LogEntry, Payload } from "../node_log.ts";
-import { type UsedTopic, work, type WorkPlan } from "../workload.ts";
-import type { Draw } from "./run_config.ts";
+import { runWorkload, type UsedTopic, type WorkloadPlan } from "../workload.ts";
+import type { RunConfig } from "./run_config.ts";
 import type { Client, Network } from "./network.ts";
 
 /** How often a node looks whether others have written, in milliseconds. */
@@ -18,7 +18,7 @@ export const TOPIC = "orders";
 /** What is kept of the other topics. */
 const ELSEWHERE = { durable: true, retention: { count: 5 } } as const;
 
-/** One life of a node. */
+/** One generation of a node: from a start to its end or death. */
 export class SimulatedNode implements Client {
   isDead = false;
   /** What it has written down. */
@@ -27,11 +27,16 @@ export class SimulatedNode implements Client {
   readonly #app: App;
   /** The others, and what was read of each last. */
   readonly #others: readonly { readonly topic: Topic<number>; newest: string }[];
-  readonly #plan: WorkPlan;
+  readonly #plan: WorkloadPlan;
   readonly #ending = new AbortController();
   #working: Promise<void> = Promise.resolve();
 
-  constructor(readonly name: string, readonly life: number, { options, work, skew, others }: Draw, network: Network) {
+  constructor(
+    readonly name: string,
+    readonly generation: number,
+    { options, work, skew, others }: RunConfig,
+    network: Network,
+  ) {
     const open = (signal: AbortSignal) => network.connect(this, signal);
     const ahead = skew();
     const store = new KvStore({
@@ -42,7 +47,7 @@ export class SimulatedNode implements Client {
       openWatching: open,
       isLogged: false,
     });
-    this.#plan = { ...work, name, life };
+    this.#plan = { ...work, name, generation };
     this.#app = new App({ topics: store });
     this.topic = this.#app.topic(TOPIC, options);
     this.#others = Array.from({ length: others }, (_, index) => {
@@ -58,7 +63,14 @@ export class SimulatedNode implements Client {
       note(entry);
     };
     const warn = () => {};
-    const working = work({ plan: this.#plan, topic, before, note: noteAlive, warn, signal: this.#ending.signal });
+    const working = runWorkload({
+      plan: this.#plan,
+      topic,
+      before,
+      note: noteAlive,
+      warn,
+      signal: this.#ending.signal,
+    });
     const following = this.#others.map((_, index) => this.#follow(index));
     this.#working = Promise.all([working, ...following]).then(() => {});
     await this.#working.catch((error) => {

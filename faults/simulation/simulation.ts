@@ -7,10 +7,10 @@ import { LOG_START } from "../../src/topics/store.ts";
 import { check, type Findings, type History, type Stored } from "../history.ts";
 import { type LogEntry, readersOf } from "../node_log.ts";
 import { readStored, type UsedTopic } from "../workload.ts";
-import { Ages } from "./retention_oracle.ts";
+import { RetentionOracle } from "./retention_oracle.ts";
 import { type Backup, SimulatedDatabase } from "./database.ts";
-import { checkLives, type Life } from "./incarnation_checker.ts";
-import { type Draw, draw, keptBy, MAX_SKEW } from "./run_config.ts";
+import { checkIncarnations, type StoredIncarnation } from "./incarnation_checker.ts";
+import { drawConfig, keptBy, MAX_SKEW, type RunConfig } from "./run_config.ts";
 import { Network } from "./network.ts";
 import { SimulatedNode, TOPIC } from "./simulated_node.ts";
 import { inVirtualTime } from "./virtual_time.ts";
@@ -19,7 +19,7 @@ const NAMES = ["a", "b", "c"] as const;
 
 /** After how many milliseconds at most a publisher in a hurry gives up. */
 const MAX_HURRY = 50;
-/** How many versions a database is set back at least: what is made up for before anybody looks, nobody notices. */
+/** How many versions a database is set back at least. Nobody notices a loss that new writes make up for at once. */
 const MIN_SET_BACK = 600;
 /** How long nodes may take to notice that a database was set back, in milliseconds. */
 const NOTICING = 2_000;
@@ -32,10 +32,10 @@ const QUIET = 60_000;
  * which one of them has.
  */
 const MAX_ASKED_IN_QUIET = 400;
-/** How much more for each of the other topics, which is trimmed once or twice. */
+/** How many more for each of the other topics, which is trimmed once or twice. */
 const MAX_ASKED_FOR_OTHER = 10;
 
-/** With how many zeros the places of all messages begin: versions have 16 digits, and no run has so many writes. */
+/** How many zeros all cursors begin with: versions have 16 digits, and no run has so many writes. */
 const ZEROS = 8;
 
 /** How a run is made. */
@@ -67,24 +67,24 @@ export function simulate(random: Random, { isBlind = false }: SimulationOptions 
 
 class Simulation {
   readonly #random: Random;
-  readonly #draw: Draw;
+  readonly #config: RunConfig;
   readonly #database: SimulatedDatabase;
   readonly #network: Network;
   /** The databases that were lost. */
   readonly #lost: SimulatedDatabase[] = [];
-  /** The texts of their lives. */
+  /** The ids of their incarnations. */
   readonly #ended = new Set<string>();
   readonly #backups: Backup[] = [];
   readonly #nodes = new Map<string, SimulatedNode>();
   readonly #logs = new Map<string, LogEntry[]>(NAMES.map((name) => [name, []]));
   readonly #injected = new Map<string, number>();
   readonly #faults: string[] = [];
-  readonly #ages = new Ages();
+  readonly #retention = new RetentionOracle();
   readonly #failure: PromiseWithResolvers<never> = Promise.withResolvers();
 
   constructor(random: Random, isBlind: boolean) {
     this.#random = random;
-    this.#draw = draw(random);
+    this.#config = drawConfig(random);
     this.#database = new SimulatedDatabase(random);
     this.#network = this.#networkOf(this.#database, isBlind);
   }
@@ -93,7 +93,7 @@ class Simulation {
     return new Map([...this.#injected, ...this.#network.counts]);
   }
 
-  /** What was wrong beside what the history tells. */
+  /** The faults that the history does not show. */
   get faults(): readonly string[] {
     return this.#faults;
   }
@@ -103,14 +103,14 @@ class Simulation {
   }
 
   async #run(): Promise<Pick<SimulatedRun, "logs" | keyof Findings>> {
-    for (const name of NAMES) this.#nodes.set(name, new SimulatedNode(name, 1, this.#draw, this.#network));
+    for (const name of NAMES) this.#nodes.set(name, new SimulatedNode(name, 1, this.#config, this.#network));
     for (const node of this.#nodes.values()) this.#begin(node);
     await this.#disturb();
     this.#network.calm();
-    // In the first of these times it is noticed that a database was set back.
+    // The nodes need one such time to notice that the database was set back.
     do await rest(NOTICING); while (this.#network.isLate || !this.#isPublished);
     const present = await this.#readAll(this.#network);
-    // A reader that does not come to the end is told of as a fault.
+    // A reader that does not come to the end is reported as a fault.
     for (let waits = 0; waits < 600 && !this.#isRead(present.stored.at(-1)); waits++) await rest(1_000);
     await this.#checkOthers();
     await this.#checkQuiet();
@@ -119,21 +119,21 @@ class Simulation {
     return { logs: this.#logs, ...await this.#check(present) };
   }
 
-  async #check(present: Life): Promise<Findings> {
-    const { keeps } = keptBy(this.#draw);
-    const lives = [present];
+  async #check(present: StoredIncarnation): Promise<Findings> {
+    const { keeps } = keptBy(this.#config);
+    const incarnations = [present];
     for (const database of this.#lost.toReversed()) {
-      const life = await this.#readAll(this.#networkOf(database));
-      // Where a database was set back and nobody has noticed, nothing must be lost that anybody knew of.
-      if (life.epoch !== lives[0]!.epoch) lives.unshift(life);
+      const stored = await this.#readAll(this.#networkOf(database));
+      // If nobody has noticed a set-back, nothing that anybody knew of may be lost.
+      if (stored.id !== incarnations[0]!.id) incarnations.unshift(stored);
     }
-    return lives.length > 1
-      ? checkLives(this.#logs, lives, keeps)
+    return incarnations.length > 1
+      ? checkIncarnations(this.#logs, incarnations, keeps)
       : check({ logs: this.#logs, stored: present.stored, keeps });
   }
 
   #networkOf(database: SimulatedDatabase, isBlind = false): Network {
-    return new Network({ database, random: this.#random, isBlind, ...this.#draw });
+    return new Network({ database, random: this.#random, isBlind, ...this.#config });
   }
 
   get #isPublished(): boolean {
@@ -144,7 +144,7 @@ class Simulation {
     return [...this.#nodes.values()].every(({ entries }) => readersOf(entries).every((last) => last === newest?.id));
   }
 
-  /** Whoever reads another topic comes to its end, too. */
+  /** The readers of the other topics must come to their ends, too. */
   async #checkOthers(): Promise<void> {
     for (const node of this.#nodes.values()) {
       for (let waits = 0; !await node.hasReadOthers(); waits++) {
@@ -154,44 +154,44 @@ class Simulation {
     }
   }
 
-  /** Who waits where nothing comes asks little. */
+  /** Idle nodes must send few requests. */
   async #checkQuiet(): Promise<void> {
     const before = this.#network.asked;
     await rest(QUIET);
     const asked = this.#network.asked - before;
-    if (asked > MAX_ASKED_IN_QUIET + this.#draw.others * MAX_ASKED_FOR_OTHER) {
+    if (asked > MAX_ASKED_IN_QUIET + this.#config.others * MAX_ASKED_FOR_OTHER) {
       this.#faults.push(`nodes: in a minute in which nothing was published they asked ${asked} times`);
     }
   }
 
-  /** After such a time nothing is there that is not to be kept. */
+  /** By now all must be removed that is not to be kept. */
   async #checkTrimmed(): Promise<void> {
-    const { retention = {} } = this.#draw.options;
+    const { retention = {} } = this.#config.options;
     const [begin, end] = [recordKeyAfter(TOPIC, LOG_START), headKey(TOPIC)];
     if (retention.age !== undefined && this.#database.list(begin, end, 1).length > 0) {
       this.#faults.push("store: it has messages that are too old");
     }
     const { stored } = await this.#readAll(this.#network);
-    const { most } = keptBy(this.#draw);
+    const { most } = keptBy(this.#config);
     if (stored.length > most) {
       this.#faults.push(`store: it has ${stored.length} messages, and should have ${most} at most`);
     }
   }
 
-  /** Whichever clock they go by, nothing is removed before its time. */
+  /** Nothing may be removed too early, whatever the clocks of the nodes. */
   #checkYoung(): void {
-    const { age } = this.#draw.options.retention ?? {};
+    const { age } = this.#config.options.retention ?? {};
     const [low] = this.#database.get([lowWatermarkKey(TOPIC)]);
     if (age === undefined || !low) return;
-    const youngest = this.#ages.youngestUpTo(new TextDecoder().decode(low.value));
+    const youngest = this.#retention.youngestUpTo(new TextDecoder().decode(low.value));
     if (youngest < Number(age) - MAX_SKEW) {
       this.#faults.push(`store: a message was removed within ${youngest} ms, and is to be kept for ${age}`);
     }
   }
 
-  /** Takes nodes out of reach of the database, and kills some, while they publish. */
+  /** Disconnects and kills nodes, and loses databases, while the nodes publish. */
   async #disturb(): Promise<void> {
-    const { kills, losses, outages } = this.#draw;
+    const { kills, losses, outages } = this.#config;
     const random = this.#random;
     while (!this.#isPublished) {
       await rest(random.below(random.pick([50, 2_000, 20_000])));
@@ -200,7 +200,7 @@ class Simulation {
       if (losses === "set back" && random.oneIn(4)) this.#backups.push(this.#database.backUp());
       if (losses !== "none" && random.oneIn(4)) {
         this.#lose();
-        // Nobody could notice while those are out of reach who know what was lost.
+        // The nodes that know what was lost need time to notice.
         if (losses === "set back") await rest(NOTICING);
       }
       if (random.oneIn(3)) await this.#takeAway(random.below(random.pick(outages)));
@@ -216,24 +216,24 @@ class Simulation {
   }
 
   #lose(): void {
-    const isSetBack = this.#draw.losses === "set back";
+    const isSetBack = this.#config.losses === "set back";
     const backups = this.#backups.filter(({ version }) => version + MIN_SET_BACK < this.#database.version);
     if (this.#lost.length > 3 || isSetBack && backups.length === 0) return;
-    const life = this.#database.get([INCARNATION_KEY])[0];
-    const text = life && new TextDecoder().decode(life.value);
-    // What is lost again before anybody has noticed never was.
-    if (text !== undefined && this.#ended.has(text)) return;
-    if (text !== undefined) this.#ended.add(text);
+    const entry = this.#database.get([INCARNATION_KEY])[0];
+    const id = entry && new TextDecoder().decode(entry.value);
+    // Nobody would know of an incarnation that is lost before anybody has noticed it.
+    if (id !== undefined && this.#ended.has(id)) return;
+    if (id !== undefined) this.#ended.add(id);
     this.#note(isSetBack ? "set back database" : "lost database");
     this.#lost.push(this.#database.lose(isSetBack ? this.#random.pick(backups) : undefined));
   }
 
   #kill(name: string): void {
-    const { life } = this.#nodes.get(name)!;
-    if (life > 3) return;
+    const { generation } = this.#nodes.get(name)!;
+    if (generation > 3) return;
     this.#note("killed node");
     this.#nodes.get(name)!.kill();
-    const node = new SimulatedNode(name, life + 1, this.#draw, this.#network);
+    const node = new SimulatedNode(name, generation + 1, this.#config, this.#network);
     this.#nodes.set(name, node);
     this.#begin(node);
   }
@@ -242,15 +242,15 @@ class Simulation {
     const log = this.#logs.get(node.name)!;
     node.begin([...log], this.#wanderer(node), (entry) => {
       log.push(entry);
-      this.#ages.note(node.name, entry);
+      this.#retention.note(node.name, entry);
     }).catch(this.#failure.reject);
   }
 
-  /** The topic as a node uses it: its publishers rest, or are in a hurry, and its readers go on at another node at times. */
+  /** The topic as a node uses it: publishers rest or hurry, and readers change to other nodes at times. */
   #wanderer(node: SimulatedNode): UsedTopic {
     const random = this.#random;
     const nodes = this.#nodes;
-    const { pause, oneInHurry, oneInAhead, others } = this.#draw;
+    const { pause, oneInHurry, oneInAhead, others } = this.#config;
     const isInHurry = () => oneInHurry < Infinity && random.oneIn(oneInHurry);
     const isAhead = () => oneInAhead < Infinity && random.oneIn(oneInAhead);
     return {
@@ -271,12 +271,12 @@ class Simulation {
           if (left-- <= 0) return;
         }
       },
-      // It reads all of the log once more then: at the end nobody would wait for that.
+      // Such a reader reads the whole log again, which takes too long at the end.
       placeAhead: (id) => !this.#isPublished && isAhead() ? this.#toAhead(id) : undefined,
     };
   }
 
-  /** An id of the same life after all that are given in a run: these begin with more digits that are 0. */
+  /** An id of the same incarnation, ahead of all ids of a run, which begin with more zeros. */
   #toAhead(id: string): string {
     const { incarnation, cursor } = toPosition(id);
     const digit = this.#random.below(ZEROS);
@@ -284,14 +284,14 @@ class Simulation {
     return toId(incarnation, `${cursor.slice(0, digit)}f${cursor.slice(digit + 1)}`);
   }
 
-  /** What a database holds, and the life that it is in. */
-  async #readAll(network: Network): Promise<Life> {
+  /** What a database holds, and its incarnation. */
+  async #readAll(network: Network): Promise<StoredIncarnation> {
     network.calm();
-    const node = new SimulatedNode("checker", 1, this.#draw, network);
-    const epoch = toPosition(await node.topic.head()).incarnation;
+    const node = new SimulatedNode("checker", 1, this.#config, network);
+    const id = toPosition(await node.topic.head()).incarnation;
     const stored = await readStored(node.topic, timeout(READING));
     await node.end();
-    return { epoch, stored };
+    return { id, stored };
   }
 
   #note(what: string): void {
@@ -299,7 +299,7 @@ class Simulation {
   }
 }
 
-/** What a node hears: nothing more, when it was killed. */
+/** A killed node gets no results any more. */
 async function whileAlive<Result>(node: SimulatedNode, result: Promise<Result>): Promise<Result> {
   await Promise.allSettled([result]);
   return await (node.isDead ? new Promise<never>(() => {}) : result);

@@ -1,7 +1,7 @@
 // The checker of fault runs over histories that are made up: it finds what is wrong in each, and nothing in what is right.
 
 import { assertEquals } from "@std/assert";
-import { type LogEntry, readersOf, surePublishesOf } from "../../faults/node_log.ts";
+import { confirmedPublishesOf, type LogEntry, readersOf } from "../../faults/node_log.ts";
 import { check, type History, mostKept, type Stored } from "../../faults/history.ts";
 
 const PUBLISHER = "a.0";
@@ -121,14 +121,14 @@ Deno.test("The messages of one node are in the order of its calls, whoever publi
 });
 
 Deno.test("By which call a message was stored is known of the first one that was sent, and of none that another has repeated", () => {
-  const numbersOf = (...log: LogEntry[]) => surePublishesOf(log).map(({ payload }) => payload.number);
+  const numbersOf = (...log: LogEntry[]) => confirmedPublishesOf(log).map(({ payload }) => payload.number);
   const [again, repeated, [invoke]] = [publish(0, "ok"), publish(0, "unknown", "ok"), publish(0)];
   assertEquals(numbersOf(...again, ...publish(1, "ok")), [0, 1]);
   assertEquals(numbersOf(...repeated, ...publish(1, "ok")), [1]);
   assertEquals(numbersOf(...publish(0, "unsent", "unknown", "ok"), ...publish(1, "ok")), [1]);
   // It was killed, or has published all again.
-  assertEquals(numbersOf(invoke!, { kind: "begin", life: 2 }, ...again, ...publish(1, "ok")), [1]);
-  assertEquals(numbersOf(...again, { kind: "begin", life: 2 }, ...again), [0]);
+  assertEquals(numbersOf(invoke!, { kind: "begin", generation: 2 }, ...again, ...publish(1, "ok")), [1]);
+  assertEquals(numbersOf(...again, { kind: "begin", generation: 2 }, ...again), [0]);
   // Another node has stored it.
   assertEquals(numbersOf(invoke!, { kind: "ok", duplicate: true, ...message(0) }, ...publish(1, "ok")), [1]);
   // What was not sent is called later than it was at first.

@@ -2,7 +2,7 @@
 
 import { assertArrayIncludes, assertEquals } from "@std/assert";
 import type { LogEntry } from "../../faults/node_log.ts";
-import { checkLives, type Life } from "../../faults/simulation/incarnation_checker.ts";
+import { checkIncarnations, type StoredIncarnation } from "../../faults/simulation/incarnation_checker.ts";
 
 const READER = "b.0";
 
@@ -21,42 +21,42 @@ function read(id: string, number: number): LogEntry {
 const BEGIN: LogEntry = { kind: "subscribe", reader: READER, after: null };
 const GAP: LogEntry = { kind: "gap", reader: READER, reason: "epoch", from: "", oldest: null };
 
-/** A life "x" of three messages, of which a life "y" has the first, and another one in the place of the second. */
-const LIVES: readonly Life[] = [
-  { epoch: "x", stored: [message("x1", 1), message("x2", 2), message("x3", 3)] },
-  { epoch: "y", stored: [message("y1", 1), message("y2", 4)] },
+/** An incarnation "x" of three messages, of which an incarnation "y" has the first, and another one in the place of the second. */
+const LIVES: readonly StoredIncarnation[] = [
+  { id: "x", stored: [message("x1", 1), message("x2", 2), message("x3", 3)] },
+  { id: "y", stored: [message("y1", 1), message("y2", 4)] },
 ];
 const PUBLISHED: readonly LogEntry[] = [ok("x1", 1), ok("x2", 2), ok("x3", 3), ok("y2", 4)];
 
 function faultsOf(reads: LogEntry[], published: readonly LogEntry[] = PUBLISHED): string[] {
   const logs = new Map([["a", [...published]], ["b", [BEGIN, ...reads]]]);
-  return [...checkLives(logs, LIVES, Infinity).faults];
+  return [...checkIncarnations(logs, LIVES, Infinity).faults];
 }
 
-Deno.test("A reader that is told of another life, and begins there, is right", () => {
+Deno.test("A reader that is told of another incarnation, and begins there, is right", () => {
   assertEquals(faultsOf([read("x1", 1), read("x2", 2), GAP, read("y1", 1), read("y2", 4)]), []);
   assertEquals(faultsOf([read("y1", 1), read("y2", 4)]), []);
 });
 
-Deno.test("Nobody comes to another life silently, or back to one that has ended", () => {
+Deno.test("Nobody comes to another incarnation silently, or back to one that has ended", () => {
   assertArrayIncludes(faultsOf([read("x1", 1), read("y1", 1), read("y2", 4)]), [
-    "b, reader b.0: came to ids of another life, silently",
+    "b, reader b.0: came to ids of another incarnation, silently",
   ]);
   assertArrayIncludes(faultsOf([read("y1", 1), GAP, read("x2", 2), GAP, read("y1", 1), read("y2", 4)]), [
-    "b, reader b.0: came back to a life that had ended",
+    "b, reader b.0: came back to an incarnation that had ended",
   ]);
 });
 
-Deno.test("Within a life nothing is missed, also where another one follows", () => {
+Deno.test("Within an incarnation nothing is missed, also where another one follows", () => {
   assertEquals(faultsOf([read("x1", 1), read("x3", 3), GAP, read("y1", 1), read("y2", 4)]), [
-    "life 1, b, reader b.0: got message 3 of a.0 in place of message 2 of a.0, silently",
+    "incarnation 1, b, reader b.0: got message 3 of a.0 in place of message 2 of a.0, silently",
   ]);
   assertEquals(faultsOf([read("x1", 1), GAP, read("y2", 4)]), [
-    "life 2, b, reader b.0: got message 4 of a.0 in place of message 1 of a.0, silently",
+    "incarnation 2, b, reader b.0: got message 4 of a.0 in place of message 1 of a.0, silently",
   ]);
 });
 
-Deno.test("Who goes on ahead in a life is told so there, or that another one has begun", () => {
+Deno.test("Who goes on ahead in an incarnation is told so there, or that another one has begun", () => {
   const [ahead, told] = [{ ...BEGIN, after: "x9", isAhead: true }, {
     ...GAP,
     reason: "ahead",
@@ -66,30 +66,33 @@ Deno.test("Who goes on ahead in a life is told so there, or that another one has
   assertEquals(faultsOf([...first, ahead!, told!, ...first, ...rest]), []);
   assertEquals(faultsOf([...first, ahead!, ...rest]), []);
   assertEquals(faultsOf([...first, ahead!, read("x3", 3), ...rest]), [
-    "life 1, b, reader b.0: it was not told that it is ahead",
+    "incarnation 1, b, reader b.0: it was not told that it is ahead",
   ]);
   assertArrayIncludes(faultsOf([...first, ahead!, told!, read("y1", 1), read("y2", 4)]), [
-    "b, reader b.0: came to another life, silently",
+    "b, reader b.0: came to another incarnation, silently",
   ]);
 });
 
-Deno.test("Within each life the messages of a node are in the order of its calls", () => {
+Deno.test("Within each incarnation the messages of a node are in the order of its calls", () => {
   const calls = [4, 1, 3, 2].map((number): LogEntry => ({ kind: "invoke", payload: { publisher: "a.0", number } }));
   assertEquals(faultsOf([read("y1", 1), read("y2", 4)], [...calls, ...PUBLISHED]), [
-    "life 1, a: message 2 of a.0 is stored before message 3 of a.0, and was published after it",
+    "incarnation 1, a: message 2 of a.0 is stored before message 3 of a.0, and was published after it",
   ]);
 });
 
-Deno.test("All come to the end of the last life", () => {
-  assertEquals(faultsOf([read("x1", 1)]), ["life 2, b, reader b.0: it came to 0 of 2"]);
-  assertEquals(faultsOf([read("x1", 1), GAP, read("y1", 1)]), ["life 2, b, reader b.0: it came to 1 of 2"]);
+Deno.test("All come to the end of the last incarnation", () => {
+  assertEquals(faultsOf([read("x1", 1)]), ["incarnation 2, b, reader b.0: it came to 0 of 2"]);
+  assertEquals(faultsOf([read("x1", 1), GAP, read("y1", 1)]), ["incarnation 2, b, reader b.0: it came to 1 of 2"]);
 });
 
-Deno.test("What is acknowledged is there in the life of its id, or of a later one in its place", () => {
+Deno.test("What is acknowledged is there in the incarnation of its id, or of a later one in its place", () => {
   assertEquals(faultsOf([read("y1", 1), read("y2", 4)], [...PUBLISHED, ok("x2", 4)]), []);
   assertEquals(faultsOf([read("y1", 1), read("y2", 4)], [...PUBLISHED, ok("y3", 5)]), [
-    "life 2, store: message 5 of a.0, which was acknowledged or read as y3, is lost",
-    "life 2, b, reader b.0: it came to 2 of 3",
+    "incarnation 2, store: message 5 of a.0, which was acknowledged or read as y3, is lost",
+    "incarnation 2, b, reader b.0: it came to 2 of 3",
   ]);
-  assertEquals(faultsOf([read("y1", 1), read("y2", 4)], [...PUBLISHED, ok("z1", 5)])[0], "a, an id of no life: z1");
+  assertEquals(
+    faultsOf([read("y1", 1), read("y2", 4)], [...PUBLISHED, ok("z1", 5)])[0],
+    "a, an id of no incarnation: z1",
+  );
 });

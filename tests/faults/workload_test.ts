@@ -2,11 +2,11 @@
 
 import { assert, assertEquals } from "@std/assert";
 import type { LogEntry, Payload } from "../../faults/node_log.ts";
-import { work, type WorkPlan } from "../../faults/workload.ts";
+import { runWorkload, type WorkloadPlan } from "../../faults/workload.ts";
 
-const PLAN: WorkPlan = {
+const PLAN: WorkloadPlan = {
   name: "a",
-  life: 1,
+  generation: 1,
   publishers: 8,
   messages: 6,
   isShared: false,
@@ -17,10 +17,10 @@ const PLAN: WorkPlan = {
 };
 
 /** What a node publishes, in the order of the calls, and how much each publisher had under way at once. */
-async function publishedBy(plan: WorkPlan, before: readonly LogEntry[] = []) {
+async function publishedBy(plan: WorkloadPlan, before: readonly LogEntry[] = []) {
   const calls: Payload[] = [];
   const [present, most] = [new Map<string, number>(), new Map<string, number>()];
-  await work({
+  await runWorkload({
     plan,
     before,
     topic: {
@@ -62,7 +62,7 @@ Deno.test("Some publishers wait for each publish, and others have several under 
   }
 });
 
-Deno.test("What was published in a life before is published again where it has ids, and only there", async () => {
+Deno.test("What an earlier generation has published is published again where it has ids, and only there", async () => {
   const before = ["a.2", "a.3"].map((publisher): LogEntry => ({ kind: "invoke", payload: { publisher, number: 0 } }));
   const { calls } = await publishedBy({ ...PLAN, publishers: 4 }, before);
   const countOf = (name: string) => calls.filter(({ publisher }) => publisher === name).length;
