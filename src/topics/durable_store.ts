@@ -28,7 +28,6 @@ export function openDurableStore(location: KvLocation | TopicStore | undefined):
 
 /** Loads a store in Deno KV, and passes all calls on to it. */
 class DurableStore implements TopicStore {
-  /** What the store can do. */
   readonly capabilities: StoreCapabilities = KV_CAPABILITIES;
   #location: KvLocation | undefined;
   #store: Promise<Required<TopicStore>> | undefined;
@@ -50,27 +49,22 @@ class DurableStore implements TopicStore {
     await checkFile(location);
   }
 
-  /** Where a log begins and ends. */
   async bounds(log: LogRef): Promise<LogBounds> {
     return await (await this.#load()).bounds(log);
   }
 
-  /** Appends messages. */
   async append(log: LogRef, messages: readonly NewMessage[], options: AppendOptions): Promise<AppendResult> {
     return await (await this.#load()).append(log, messages, options);
   }
 
-  /** Reads what follows a position. */
   async read(log: LogRef, after: Cursor, limits: ReadLimits): Promise<LogPage> {
     return await (await this.#load()).read(log, after, limits);
   }
 
-  /** The position before the first message of a time. */
   async seek(log: LogRef, time: Date): Promise<LogPosition> {
     return await (await this.#load()).seek(log, time);
   }
 
-  /** Calls back after each append. */
   watch(log: LogRef, onChange: () => void): () => void {
     let hasEnded = false;
     let unwatch: (() => void) | undefined;
@@ -85,7 +79,6 @@ class DurableStore implements TopicStore {
     };
   }
 
-  /** Removes what the policy does not keep. */
   async trim(log: LogRef): Promise<LogBounds> {
     return await (await this.#load()).trim(log);
   }
@@ -97,7 +90,6 @@ class DurableStore implements TopicStore {
     return this.#loaded?.now() ?? Date.now();
   }
 
-  /** All logs. */
   async list(): Promise<readonly LogRef[]> {
     return await (await this.#load()).list();
   }

@@ -18,7 +18,6 @@ export type TopicsLocation = string | URL | TopicsDatabase | TopicStore;
 
 /** A file of this machine. */
 export interface FileLocation {
-  /** Its path, or `:memory:`. */
   readonly path: string;
   /** The folder of a relative path: the current one when the path was given. */
   readonly folder: string;
@@ -28,15 +27,12 @@ export interface FileLocation {
 
 /** A database on the network. */
 export interface DatabaseLocation {
-  /** Its address. */
   readonly url: URL;
-  /** Its access token. */
   readonly token: string | undefined;
 }
 
 /** The database that Deno Deploy has attached to the application. */
 export interface AttachedLocation {
-  /** Tells this location from the others. */
   readonly isAttached: true;
 }
 

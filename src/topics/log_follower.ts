@@ -8,13 +8,10 @@ const MAX_RECENT_BYTES = 1024 * 1024;
 
 /** A reader that a follower serves. */
 export interface LiveReader {
-  /** There may be more to read. */
   wake(): void;
   /** The end has moved: the reader waits at a position now from which it must read the log. */
   leaveEnd(position: string): void;
-  /** The log cannot be read any more. */
   fail(error: unknown): void;
-  /** Ends the reader. */
   close(): void;
 }
 
@@ -106,7 +103,6 @@ export class LogFollower<Data> {
     return this.#lastBroadcastAt;
   }
 
-  /** Adds a reader. */
   add(reader: LiveReader): void {
     this.#readers.add(reader);
   }
@@ -144,7 +140,6 @@ export class LogFollower<Data> {
     return true;
   }
 
-  /** Removes a subscriber that waits at the end. */
   leave(broadcaster: Broadcaster, subscriber: unknown): void {
     const subscribers = this.#subscribers.get(broadcaster);
     subscribers?.delete(subscriber);

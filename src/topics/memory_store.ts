@@ -56,7 +56,6 @@ export interface MemoryStoreOptions {
 
 /** Keeps logs until it is closed, or the process ends. */
 export class MemoryStore implements TopicStore {
-  /** What the store can do. */
   readonly capabilities: StoreCapabilities = MEMORY_CAPABILITIES;
   readonly #maxBytes: number;
   readonly #now: () => number;
@@ -67,13 +66,11 @@ export class MemoryStore implements TopicStore {
   #sweepTimer: ReturnType<typeof setTimeout> | undefined;
   #isClosed = false;
 
-  /** Makes a store without logs. */
   constructor({ maxBytes = MAX_BYTES, now = Date.now }: MemoryStoreOptions = {}) {
     this.#maxBytes = maxBytes;
     this.#now = now;
   }
 
-  /** Where a log begins and ends. */
   async bounds(ref: LogRef): Promise<LogBounds> {
     return this.#use(ref, (log) => log.bounds());
   }
@@ -90,17 +87,14 @@ export class MemoryStore implements TopicStore {
     return result;
   }
 
-  /** Reads what follows a position. */
   async read(ref: LogRef, after: Cursor, limits: ReadLimits): Promise<LogPage> {
     return this.#use(ref, (log) => log.read(after, limits));
   }
 
-  /** The position before the first message of a time. */
   async seek(ref: LogRef, time: Date): Promise<LogPosition> {
     return this.#use(ref, (log) => log.seek(time.getTime()));
   }
 
-  /** Calls back after each append. */
   watch({ name }: LogRef, onChange: () => void): () => void {
     const watchers = this.#watchers.get(name) ?? new Set();
     this.#watchers.set(name, watchers);
@@ -111,12 +105,10 @@ export class MemoryStore implements TopicStore {
     };
   }
 
-  /** Removes what the policy does not keep. */
   async trim(ref: LogRef): Promise<LogBounds> {
     return await this.bounds(ref);
   }
 
-  /** Drops all logs. */
   async close(): Promise<void> {
     this.#isClosed = true;
     clearTimeout(this.#sweepTimer);

@@ -48,7 +48,6 @@ export type TopicEntry<Data = unknown> = TopicMessage<Data> | TopicGap;
 const ID = /^[0-9a-f]{8}-[0-9a-f]{22}$/;
 const INCARNATION_LENGTH = 8;
 
-/** The id of a position in a log. */
 export function toId(incarnation: string, cursor: Cursor): string {
   return `${incarnation}-${cursor}`;
 }
@@ -58,7 +57,6 @@ export function isId(value: unknown): value is string {
   return typeof value === "string" && ID.test(value);
 }
 
-/** The position that an id names. */
 export function toPosition(id: string): LogPosition {
   return { incarnation: id.slice(0, INCARNATION_LENGTH), cursor: id.slice(INCARNATION_LENGTH + 1) };
 }

@@ -24,11 +24,8 @@ export const STORE_TIMEOUT = 30_000;
  */
 const MAX_SESSION_IDLE = 60_000;
 
-/** What a publisher needs. */
 export interface PublisherOptions {
-  /** Gives the store. */
   readonly store: () => TopicStore;
-  /** The log to append to. */
   readonly log: LogRef;
   /** What must settle before a message that is published now is appended. */
   readonly ready: () => Promise<void> | undefined;
@@ -49,7 +46,6 @@ export class Publisher {
   /** Rejects what the queue waits for at present. */
   #stopWaiting: (cause: unknown) => void = () => {};
 
-  /** Makes an empty queue. */
   constructor({ store, log, ready, now }: PublisherOptions) {
     this.#store = store;
     this.#log = log;

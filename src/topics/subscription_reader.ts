@@ -25,7 +25,6 @@ export interface BatchReceiver<Data> {
    * @returns True to request the next batch, too.
    */
   receive(batch: Batch<Data> | undefined): boolean;
-  /** The log cannot be read any more. */
   fail(error: unknown): void;
   /** At the end of the topic, this gets the batches of many receivers in place of `receive`. */
   readonly broadcaster?: Broadcaster | undefined;
@@ -59,7 +58,6 @@ export class SubscriptionReader<Data> implements LiveReader {
   /** Resolves when the reader ends, for those who wait for its position. */
   #ended: PromiseWithResolvers<undefined> | undefined;
 
-  /** Begins to read. */
   constructor(follower: LogFollower<Data>, { position, isTrusted, signal }: ReaderOptions) {
     this.#follower = follower;
     this.#position = position;

@@ -21,7 +21,6 @@ export interface LogSlice<Data> extends TopicBounds {
   readonly sizes: readonly number[];
 }
 
-/** The log of a topic. */
 export class TopicLog<Data> {
   readonly #store: () => TopicStore;
   readonly #log: LogRef;
@@ -39,7 +38,6 @@ export class TopicLog<Data> {
     this.#log = log;
   }
 
-  /** Where the topic begins and ends. */
   async bounds(): Promise<TopicBounds> {
     return toBounds(await this.#store().bounds(this.#log));
   }

@@ -51,15 +51,11 @@ export interface TopicOptions<Data = unknown, Input = Data> {
   buffer?: number;
 }
 
-/** The options of a topic, with defaults. */
 export interface ResolvedTopicOptions {
-  /** The schema of messages. */
   readonly schema: Schema | undefined;
-  /** Whether the topic is durable. */
   readonly isDurable: boolean;
   /** What the store keeps. */
   readonly policy: LogPolicy;
-  /** How many messages are kept in memory for subscribers. */
   readonly buffer: number;
 }
 

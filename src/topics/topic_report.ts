@@ -39,7 +39,6 @@ export interface TopicLag {
   readonly gap: "retention" | "ahead" | undefined;
 }
 
-/** What was counted so far. */
 interface Tally {
   messages: number;
   bytes: number;

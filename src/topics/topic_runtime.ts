@@ -23,13 +23,9 @@ export interface RuntimeContext {
 
 const SUBSCRIBE_OPTIONS: OptionNames<SubscribeOptions> = { after: true, from: true, signal: true };
 
-/** The running part of a topic. */
 export class TopicRuntime<Data> {
-  /** The name of the topic. */
   readonly name: string;
-  /** The options of the topic. */
   readonly options: ResolvedTopicOptions;
-  /** Publishes to the topic. */
   readonly publisher: Publisher;
   readonly #context: RuntimeContext;
   readonly #log: TopicLog<Data>;
@@ -40,7 +36,6 @@ export class TopicRuntime<Data> {
    */
   #resolvingStarts: Promise<void> | undefined;
 
-  /** Asks nothing of the store yet. */
   constructor(name: string, options: ResolvedTopicOptions, context: RuntimeContext) {
     this.name = name;
     this.options = options;
@@ -56,7 +51,6 @@ export class TopicRuntime<Data> {
     return this.#follower === undefined && this.publisher.isIdle;
   }
 
-  /** The id of the newest message. */
   async head(): Promise<string> {
     return (await this.#log.bounds()).highWatermark;
   }

@@ -30,7 +30,6 @@ export interface TopicsOptions {
    * call.
    */
   readonly openStore: (isDurable: boolean) => TopicStore;
-  /** The time in milliseconds since 1970. */
   readonly now?: () => number;
   /** How many transient topics are kept while nobody uses them. */
   readonly maxIdle?: number;
@@ -60,7 +59,6 @@ export class Topics {
   /** Abandons later publishes, too; undefined until publishing is abandoned. */
   #abandonTimer: ReturnType<typeof setInterval> | undefined;
 
-  /** Makes no topic yet, and opens no store. */
   constructor({ openStore, now = Date.now, maxIdle = MAX_IDLE_TOPICS }: TopicsOptions) {
     this.#openStore = openStore;
     this.#maxIdle = maxIdle;

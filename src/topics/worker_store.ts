@@ -25,7 +25,6 @@ export type WorkerPorts =
     readonly host: MessagePort;
   };
 
-/** The store, as a worker uses it. */
 export function openWorkerStore(ports: WorkerPorts): TopicStore {
   return "host" in ports ? new RemoteStore(ports.host) : new HostStore(ports.guests);
 }
@@ -79,7 +78,6 @@ export class HostStore extends MemoryStore {
   }
 }
 
-/** Another worker. */
 interface Guest {
   readonly port: MessagePort;
   hasJoined: boolean;
@@ -140,7 +138,6 @@ function callStore(store: TopicStore, call: StoreCall): Promise<unknown> {
 
 /** The store of another worker. */
 export class RemoteStore implements TopicStore {
-  /** What the store can do. */
   readonly capabilities: StoreCapabilities = MEMORY_CAPABILITIES;
   readonly #port: MessagePort;
   readonly #answers = new Map<number, PromiseWithResolvers<unknown>>();
@@ -160,12 +157,10 @@ export class RemoteStore implements TopicStore {
     this.#send({ call: "join" });
   }
 
-  /** Where a log begins and ends. */
   bounds(log: LogRef): Promise<LogBounds> {
     return this.#call({ call: "bounds", log });
   }
 
-  /** Appends messages. */
   append(
     log: LogRef,
     messages: readonly NewMessage[],
@@ -176,17 +171,14 @@ export class RemoteStore implements TopicStore {
     return signal === undefined ? appended : orAborted(appended, signal);
   }
 
-  /** Reads what follows a position. */
   read(log: LogRef, after: Cursor, limits: ReadLimits): Promise<LogPage> {
     return this.#call({ call: "read", log, after, limits });
   }
 
-  /** The position before the first message of a time. */
   seek(log: LogRef, time: Date): Promise<LogPosition> {
     return this.#call({ call: "seek", log, time });
   }
 
-  /** Calls back when the log may have grown, whichever worker appended. */
   watch(log: LogRef, onChange: () => void): () => void {
     const watchers = this.#watchers.get(log.name) ?? new Set();
     if (watchers.size === 0) this.#send({ call: "watch", log });
@@ -198,7 +190,6 @@ export class RemoteStore implements TopicStore {
     };
   }
 
-  /** Removes what the policy does not keep. */
   trim(log: LogRef): Promise<LogBounds> {
     return this.#call({ call: "trim", log });
   }
