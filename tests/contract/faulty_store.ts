@@ -28,9 +28,9 @@ export interface Faults {
   afterBounds?: () => Promise<void> | void;
 }
 
-/** A store in front of another one, where things go wrong as a test says, and which counts what is asked of it. */
+/** A store in front of another one. It fails as a test says, and counts calls. */
 export class FaultyStore implements TopicStore {
-  /** The store that does the work; a test may put another one in its place. */
+  /** The store that does the work; a test may replace it. */
   inner: TopicStore;
   /** What goes wrong at present. */
   faults: Faults = {};

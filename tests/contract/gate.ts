@@ -1,4 +1,4 @@
-/** Holds up whoever passes, until it is opened. */
+/** Blocks all calls until it is opened. */
 export class Gate {
   readonly #arrival = Promise.withResolvers<void>();
   readonly #opening = Promise.withResolvers<void>();

@@ -12,7 +12,7 @@ import type { StoreKind } from "./store_fixture.ts";
 export function testPublishFaults(kind: StoreKind): void {
   const test = faultyTopicTest(kind);
 
-  test("a publish that the store refuses has an unknown outcome, and can be made again", async ({ topic, store }) => {
+  test("a publish that the store refuses has an unknown outcome, and can be repeated", async ({ topic, store }) => {
     const subscription = topic.subscribe();
     store.faults = { beforeAppend: fail };
     const error = await assertRejects(() => topic.publish(1, { id: "one" }), PublishOutcomeUnknown);
@@ -24,7 +24,7 @@ export function testPublishFaults(kind: StoreKind): void {
     assertEquals(await takeData(subscription, 1), [1]);
   });
 
-  test("a publish whose reply is lost is one message when it is made again", async ({ topic, store }) => {
+  test("a publish whose reply is lost is one message when it is repeated", async ({ topic, store }) => {
     const subscription = topic.subscribe();
     store.faults = { afterAppend: fail };
     const error = await assertRejects(() => topic.publish(1, { id: "one" }), PublishOutcomeUnknown);
@@ -36,7 +36,7 @@ export function testPublishFaults(kind: StoreKind): void {
     assertEquals([first && "id" in first && first.id, second && "data" in second && second.data], [id, 2]);
   });
 
-  test("all that were published together learn that the reply was lost, each of its own message", async (setting) => {
+  test("after a lost reply, each publisher of a batch gets an error with the id of its own message", async (setting) => {
     setting.store.faults = { afterAppend: fail };
     const publishing = ["a", "b", "c"].map((id) => assertRejects(() => setting.topic.publish(0, { id })));
     const errors = await Promise.all(publishing);
@@ -44,7 +44,7 @@ export function testPublishFaults(kind: StoreKind): void {
     assertEquals(setting.store.batches, [3]);
   });
 
-  test("a publish that is given up when it is stored can be made again, with or without an id", async (setting) => {
+  test("a publish that is aborted after it was stored can be repeated, with or without an id", async (setting) => {
     const { topic, store } = setting;
     for (const id of ["one", undefined]) {
       const gate = new Gate();
@@ -63,7 +63,7 @@ export function testPublishFaults(kind: StoreKind): void {
     assertEquals(await takeData(topic.subscribe({ from: "earliest" }), 2), [1, 1]);
   });
 
-  test("a publish that is given up before it is sent was not made", async ({ topic, store }) => {
+  test("a publish that is aborted before it is sent stores nothing", async ({ topic, store }) => {
     const gate = new Gate();
     store.faults = { beforeAppend: gate.pass };
     const first = topic.publish(1);
@@ -81,7 +81,7 @@ export function testPublishFaults(kind: StoreKind): void {
     assertEquals(await takeData(topic.subscribe({ from: "earliest" }), 3), [1, 3, 5]);
   });
 
-  test("the store is told when the last who waits has given up, and not before", async ({ topic, store }) => {
+  test("an append is aborted when the last publisher of its batch has aborted, and not before", async ({ topic, store }) => {
     const gate = new Gate();
     let given: AbortSignal | undefined;
     store.faults = {
@@ -102,7 +102,7 @@ export function testPublishFaults(kind: StoreKind): void {
     gate.open();
   });
 
-  test("one append is on its way at a time, and takes all that wait", async ({ topic, store }) => {
+  test("there is one append at a time, and it takes all messages that wait", async ({ topic, store }) => {
     let running = 0;
     const gate = new Gate();
     store.faults = {
@@ -121,14 +121,14 @@ export function testPublishFaults(kind: StoreKind): void {
     assertEquals(store.batches, [1, maxBatchMessages, 2]);
   });
 
-  test("what is appended at once has no more ids of publishers than the store takes", async ({ topic, store }) => {
+  test("a batch has no more ids of publishers than the store takes", async ({ topic, store }) => {
     const { maxBatchIds } = store.capabilities;
     const ids = Array.from({ length: maxBatchIds + 1 }, (_, index) => topic.publish(index, { id: `${index}` }));
     await Promise.all([...ids, topic.publish(-1)]);
     assertEquals(store.batches, [maxBatchIds, 2]);
   });
 
-  test("what is appended at once keeps to the size that the store takes", async ({ topic, store }) => {
+  test("a batch has no more bytes than the store takes", async ({ topic, store }) => {
     const { maxMessageBytes, maxBatchBytes } = store.capabilities;
     const perBatch = Math.floor(maxBatchBytes / maxMessageBytes);
     const text = "x".repeat(maxMessageBytes - 2);
@@ -137,7 +137,7 @@ export function testPublishFaults(kind: StoreKind): void {
     assertEquals(store.batches, [perBatch, perBatch, 1]);
   });
 
-  test("types count in the size of what is appended at once", async ({ topic, store }) => {
+  test("types count in the size of a batch", async ({ topic, store }) => {
     const { maxBatchMessages, maxBatchBytes } = store.capabilities;
     const type = "ä".repeat(256);
     const perBatch = Math.min(maxBatchMessages, Math.floor(maxBatchBytes / (512 + 1)));

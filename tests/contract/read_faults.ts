@@ -13,7 +13,7 @@ import { append, logOf, messageOf, type StoreKind } from "./store_fixture.ts";
 export function testReadFaults(kind: StoreKind): void {
   const test = faultyTopicTest(kind);
 
-  test("a subscription gets what is published after it, however slowly its place is found", async ({ topic, store }) => {
+  test("a subscription gets what is published after it, however slowly its position is found", async ({ topic, store }) => {
     await topic.publish(0);
     const gate = new Gate();
     store.faults = { beforeBounds: gate.pass };
@@ -46,7 +46,7 @@ export function testReadFaults(kind: StoreKind): void {
     });
   }
 
-  test("a subscription begins after what another process appended, though nobody has read that", async (setting) => {
+  test("a subscription begins after what another process has appended, also if nobody has read that", async (setting) => {
     const { topic, store } = setting;
     const idle = topic.subscribe();
     await idle.cursor();
@@ -57,7 +57,7 @@ export function testReadFaults(kind: StoreKind): void {
     assertEquals(await takeData(idle, 2), [1, 2]);
   });
 
-  test("whoever resumes waits for the tail to open, and reads the log once", async ({ topic, store }) => {
+  test("subscriptions that resume wait for the follower to open, and read the log once", async ({ topic, store }) => {
     const { id } = await topic.publish(1);
     await topic.publish(2);
     const gate = new Gate();
@@ -70,7 +70,7 @@ export function testReadFaults(kind: StoreKind): void {
     assertEquals(store.reads, 1);
   });
 
-  test("whoever resumes at the end, where nobody has read yet, waits there", async ({ topic, store }) => {
+  test("a subscription that resumes at the end of an unread log waits there", async ({ topic, store }) => {
     const idle = topic.subscribe();
     await idle.cursor();
     const { id } = await topic.publish(1);
@@ -82,7 +82,7 @@ export function testReadFaults(kind: StoreKind): void {
     assert(store.reads <= 4, `${store.reads} readings`);
   });
 
-  test("a message that another process appends while the place is found is not overlooked", async ({ topic, store }) => {
+  test("a message that another process appends while the position is found is not missed", async ({ topic, store }) => {
     const gate = new Gate();
     store.faults = { afterBounds: gate.pass };
     const subscription = topic.subscribe();
@@ -93,7 +93,7 @@ export function testReadFaults(kind: StoreKind): void {
     assertEquals(await takeData(subscription, 1), [1]);
   });
 
-  test("a subscription that is closed while its place is found ends, and knows no place", async ({ topic, store }) => {
+  test("a subscription that is closed while its position is found ends, and has no cursor", async ({ topic, store }) => {
     const gate = new Gate();
     store.faults = { beforeBounds: gate.pass };
     const subscription = topic.subscribe();
@@ -104,21 +104,21 @@ export function testReadFaults(kind: StoreKind): void {
     gate.open();
   });
 
-  test("subscriptions whose place cannot be found fail, and do not hold up publishing", async ({ topic, store }) => {
+  test("subscriptions whose position cannot be found fail, and do not hold up publishing", async ({ topic, store }) => {
     store.faults = { beforeBounds: fail };
     for (const from of ["now", "earliest"] as const) {
       const subscription = topic.subscribe({ from });
       await topic.publish(1);
       await assertRejects(() => subscription.nextBatch(), StoreFailure);
     }
-    // Nobody reads this one, and nobody is told.
+    // This one is not read, so no error is seen.
     topic.subscribe({ from: "earliest" });
     await topic.publish(2);
     store.faults = {};
     assertEquals(await takeData(topic.subscribe({ from: "earliest" }), 3), [1, 1, 2]);
   });
 
-  test("when the log cannot be read all readers fail, and new ones begin anew", async ({ topic, store }) => {
+  test("when the log cannot be read, all readers fail, and later ones read again", async ({ topic, store }) => {
     const readers = [topic.subscribe(), topic.subscribe()];
     const { id } = await topic.publish(1);
     for (const reader of readers) assertEquals(await takeData(reader, 1), [1]);
@@ -132,7 +132,7 @@ export function testReadFaults(kind: StoreKind): void {
     assertEquals(await takeData(topic.subscribe({ after: id }), 1), [2]);
   });
 
-  test("a message that comes while the log is read is not overlooked", async ({ topic, store }) => {
+  test("a message that comes while the log is read is not missed", async ({ topic, store }) => {
     const subscription = topic.subscribe();
     await subscription.cursor();
     const gate = new Gate();
@@ -146,7 +146,7 @@ export function testReadFaults(kind: StoreKind): void {
     assertEquals(await reading, [1, 2]);
   });
 
-  test("a reading that began before a message came does not hide it from the others", async ({ topic, store }) => {
+  test("a read that began before a message came does not hide it from other readers", async ({ topic, store }) => {
     const live = topic.subscribe();
     await live.cursor();
     const [following, resuming] = [new Gate(), new Gate()];
@@ -169,7 +169,7 @@ export function testReadFaults(kind: StoreKind): void {
     assertEquals((await waiting)?.length, 1);
   });
 
-  test("calls for nothing change nothing", async ({ topic, store }) => {
+  test("calls of the store without a reason change nothing", async ({ topic, store }) => {
     const subscription = topic.subscribe();
     await topic.publish(1);
     const wakeAll = () => store.watchers.forEach((wake) => wake());
@@ -227,7 +227,7 @@ export function testReadFaults(kind: StoreKind): void {
     assertEquals(store.watchers.size, 0);
   });
 
-  test("readers are told when the log begins a new life under them", async ({ topic, store }) => {
+  test("readers get a gap when the log begins a new incarnation", async ({ topic, store }) => {
     const second = await kind.prepare(Date.now);
     const behind = topic.subscribe();
     const { id } = await topic.publish(1);
@@ -251,7 +251,7 @@ export function testReadFaults(kind: StoreKind): void {
     await second[Symbol.asyncDispose]();
   });
 
-  test("a log that began a new life without a call is found out by whoever reads it", async ({ topic, store }) => {
+  test("a reader notices a new incarnation of the log without a call of the store", async ({ topic, store }) => {
     const second = await kind.prepare(Date.now);
     const live = topic.subscribe();
     await topic.publish(1);

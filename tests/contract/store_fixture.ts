@@ -16,14 +16,14 @@ export interface StoreKind {
   /** Its name, for the titles of the tests. */
   readonly name: string;
   /**
-   * Prepares a place for data, empty.
+   * Prepares empty storage.
    *
    * @param now The clock that the stores go by.
    */
   prepare(now: () => number): Promise<StoreFixture>;
 }
 
-/** A place for data, which is removed when it is disposed of. */
+/** Storage that is removed when it is disposed of. */
 export interface StoreFixture extends AsyncDisposable {
   /** Opens a store over the data, as another process would. It is closed with the fixture, or before. */
   open(): TopicStore;
@@ -42,7 +42,7 @@ export type StoreTest = (title: string, body: (nodes: StoreNodes) => Promise<voi
 /** Limits that nothing reaches. */
 export const ALL: ReadLimits = { maxMessages: 10_000, maxBytes: 100_000_000 };
 
-/** A policy that keeps everything for a minute, but for what is said. */
+/** A policy that keeps everything for a minute, except for the given options. */
 export function policyOf(policy: Partial<LogPolicy> = {}): LogPolicy {
   return { age: Infinity, count: Infinity, bytes: 1024 * 1024, dedupe: 60_000, ...policy };
 }

@@ -54,7 +54,7 @@ export function testTopics(kind: StoreKind): void {
     }
   });
 
-  test("calls of publish that are not waited for are in their order", {}, async ({ one }) => {
+  test("calls of publish that are not awaited keep their order", {}, async ({ one }) => {
     const subscription = one.subscribe();
     const results = await Promise.all(Array.from({ length: 500 }, (_, data) => one.publish(data)));
     assertEquals(await takeData(subscription, 500), Array.from({ length: 500 }, (_, data) => data));
@@ -62,9 +62,9 @@ export function testTopics(kind: StoreKind): void {
     assertEquals(ids, [...new Set(ids)].sort());
   });
 
-  test("a message that is published again with its id is one message with one id", {}, async ({ one, other }) => {
+  test("a message that is published twice with its id is one message with one id", {}, async ({ one, other }) => {
     const subscription = one.subscribe();
-    // What another node publishes meanwhile may come before its place.
+    // What another node publishes meanwhile may come before its position.
     await subscription.cursor();
     for (let round = 0; round < 10; round++) {
       const publishing = [one, other, one, other].map((topic) => topic.publish(round, { id: `round ${round}` }));
@@ -76,7 +76,7 @@ export function testTopics(kind: StoreKind): void {
     assertEquals(await takeData(subscription, 11), [0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10]);
   });
 
-  test("whoever resumes gets exactly what followed, on any node", {}, async ({ one, other }) => {
+  test("a subscription that resumes gets exactly what followed, on any node", {}, async ({ one, other }) => {
     const start = await one.head();
     const ids = [start];
     for (let data = 1; data <= 8; data++) ids.push((await one.publish(data)).id);
@@ -106,7 +106,7 @@ export function testTopics(kind: StoreKind): void {
   });
 
   test(
-    "a reader that is cut off and resumes at any message misses nothing and gets nothing twice",
+    "a reader that is cut off and resumes at any message gets each message once",
     {},
     async (nodes) => {
       const random = new Random(3);
@@ -127,7 +127,7 @@ export function testTopics(kind: StoreKind): void {
     },
   );
 
-  test("reading begins at the oldest message, or at the first of a time, where it is told so", {}, async (nodes) => {
+  test("a subscription can begin at the oldest message, or at the first of a time", {}, async (nodes) => {
     const { one, other, clock } = nodes;
     const start = clock.now();
     for (const data of [1, 2, 3]) {
@@ -145,7 +145,7 @@ export function testTopics(kind: StoreKind): void {
     }
   });
 
-  test("readers at the same place get the very same batch, live and from the history", {}, async ({ one }) => {
+  test("readers at the same position get the same list, live and from the history", {}, async ({ one }) => {
     const first = await one.publish(0);
     await one.publish(1);
     const history = [1, 2, 3].map(() => one.subscribe({ after: first.id }));
@@ -162,7 +162,7 @@ export function testTopics(kind: StoreKind): void {
     assertNotStrictEquals(elsewhere, batches[0]);
   });
 
-  test("head is the newest id, and the place to resume from on an empty topic", {}, async ({ one, other }) => {
+  test("head is the newest id, and on an empty topic the id to resume from", {}, async ({ one, other }) => {
     const empty = await other.head();
     const { id } = await one.publish(1);
     assertEquals(await other.head(), id);
@@ -207,7 +207,7 @@ export function testTopics(kind: StoreKind): void {
     assertEquals((await waiting)?.length, 1);
   });
 
-  test("calls of next that are not waited for give one entry each", {}, async ({ one }) => {
+  test("calls of next that are not awaited give one entry each", {}, async ({ one }) => {
     const subscription = one.subscribe();
     const waiting = [1, 2, 3].map(() => subscription.next());
     for (const data of [1, 2, 3]) await one.publish(data);
@@ -215,7 +215,7 @@ export function testTopics(kind: StoreKind): void {
     assertEquals(entries.map((entry) => "data" in entry && entry.data), [1, 2, 3]);
   });
 
-  test("whatever is published and read in whatever order, no reader misses anything unawares", {
+  test("whatever is published and read in whatever order, no reader misses a message without a gap", {
     retention: { count: 40 },
     buffer: 5,
   }, async ({ one, other }) => {

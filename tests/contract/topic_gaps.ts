@@ -1,4 +1,4 @@
-// What readers are told of messages that are missing, over any store: `testTopicGaps` is called with each kind of store.
+// Gaps, over any store: `testTopicGaps` is called with each kind of store.
 
 import { assert, assertEquals } from "@std/assert";
 import { take, takeData } from "./reading.ts";
@@ -10,7 +10,7 @@ export function testTopicGaps(kind: StoreKind): void {
   const test = topicTest(kind);
 
   test(
-    "whoever resumes before what is kept is told so, and goes on at the oldest",
+    "a subscription that resumes before the oldest message gets a gap, and goes on at the oldest",
     { retention: { count: 2 } },
     async (nodes) => {
       const ids: string[] = [];
@@ -23,7 +23,7 @@ export function testTopicGaps(kind: StoreKind): void {
         assertEquals(rest.map((entry) => "data" in entry && entry.data), [3, 4]);
         // The newest that was removed is the last that such a reader has seen: nothing is missing.
         assertEquals(await takeData(topic.subscribe({ after: ids[1]! }), 2), [3, 4]);
-        // After the gap, and before the next message, the place is one from which nothing more is missing.
+        // After the gap, and before the next message, the cursor is a position after which no message is missing.
         const again = topic.subscribe({ after: ids[0]! });
         assertEquals((await again.nextBatch())?.length, 1);
         assertEquals(await takeData(topic.subscribe({ after: (await again.cursor())! }), 2), [3, 4]);
@@ -32,7 +32,7 @@ export function testTopicGaps(kind: StoreKind): void {
   );
 
   test(
-    "an id of another life of the topic is a gap, and so is one that is ahead",
+    "an id of another incarnation of the topic is a gap, and so is one beyond its end",
     {},
     async ({ one, other, topic }) => {
       const { id: foreign } = await topic("another").publish(0);
@@ -73,7 +73,7 @@ export function testTopicGaps(kind: StoreKind): void {
   );
 
   test(
-    "a reader that falls behind what is kept is told so, and goes on",
+    "a reader that falls behind the oldest message gets a gap, and goes on",
     { retention: { count: 10 } },
     async ({ one, trim }) => {
       const slow = one.subscribe();
@@ -90,23 +90,27 @@ export function testTopicGaps(kind: StoreKind): void {
     },
   );
 
-  test("what is too old is read by nobody, and its readers are told", { retention: { age: "1m" } }, async (nodes) => {
-    const { one, clock } = nodes;
-    const idle = one.subscribe();
-    const { id } = await one.publish(1);
-    const asleep = one.subscribe({ after: id });
-    await one.publish(2);
-    clock.advance(90_000);
-    await one.publish(3);
-    const [gap, ...rest] = await take(idle, 2);
-    assert(gap && "gap" in gap);
-    assertEquals([gap.gap.reason, rest.map((entry) => "data" in entry && entry.data)], ["slow", [3]]);
-    const [gapAsleep] = await take(asleep, 1);
-    assertEquals(gapAsleep && "gap" in gapAsleep && gapAsleep.gap.reason, "retention");
-  });
+  test(
+    "messages that are too old are not read, and their readers get a gap",
+    { retention: { age: "1m" } },
+    async (nodes) => {
+      const { one, clock } = nodes;
+      const idle = one.subscribe();
+      const { id } = await one.publish(1);
+      const asleep = one.subscribe({ after: id });
+      await one.publish(2);
+      clock.advance(90_000);
+      await one.publish(3);
+      const [gap, ...rest] = await take(idle, 2);
+      assert(gap && "gap" in gap);
+      assertEquals([gap.gap.reason, rest.map((entry) => "data" in entry && entry.data)], ["slow", [3]]);
+      const [gapAsleep] = await take(asleep, 1);
+      assertEquals(gapAsleep && "gap" in gapAsleep && gapAsleep.gap.reason, "retention");
+    },
+  );
 
   test(
-    "what has become too old is read by nobody, also when nothing is published",
+    "messages that are too old are not read, also if nothing is published",
     { retention: { age: "1m" } },
     async (nodes) => {
       const readers = [nodes.one.subscribe(), nodes.other.subscribe()];

@@ -21,7 +21,7 @@ export function testTopicStore(kind: StoreKind): void {
     });
   };
 
-  test("a log that was never used is empty, and has a place to read from", async ({ one, other }) => {
+  test("a log that was never used is empty, and has a position to read from", async ({ one, other }) => {
     const { incarnation, lowWatermark, highWatermark } = await one.bounds(logOf("unused"));
     assertMatch(incarnation, /^[0-9a-f]{8}$/);
     assertEquals([lowWatermark, highWatermark], [LOG_START, LOG_START]);
@@ -64,20 +64,20 @@ export function testTopicStore(kind: StoreKind): void {
     assert(LOG_START < cursors[0]!);
   });
 
-  test("what was appended is read at once, whichever process asks", async ({ one, other }) => {
+  test("a read sees all appends before it, in whichever process", async ({ one, other }) => {
     const log = logOf("at once");
-    let place = LOG_START;
+    let position = LOG_START;
     for (let round = 0; round < 20; round++) {
       await append(one, log, [messageOf(round)]);
-      const { messages, highWatermark } = await other.read(log, place, ALL);
+      const { messages, highWatermark } = await other.read(log, position, ALL);
       assertEquals(dataOf(messages), [round]);
       assertEquals((await other.bounds(log)).highWatermark, highWatermark);
-      place = highWatermark;
+      position = highWatermark;
     }
   });
 
-  test("reading goes on after a place, and gives nothing after the head or beyond", async ({ one }) => {
-    const log = logOf("places");
+  test("a read gives what follows a position, and nothing at the high watermark or beyond", async ({ one }) => {
+    const log = logOf("positions");
     const { outcomes } = await append(one, log, [1, 2, 3].map((data) => messageOf(data)));
     for (const [index, { cursor }] of outcomes.entries()) {
       assertEquals(dataOf((await one.read(log, cursor, ALL)).messages), [1, 2, 3].slice(index + 1));
@@ -86,16 +86,16 @@ export function testTopicStore(kind: StoreKind): void {
     assertEquals([messages, highWatermark], [[], outcomes[2]!.cursor]);
   });
 
-  test("a reading keeps to its limits, but gives one message that is larger", async ({ one }) => {
+  test("a read keeps its limits, but gives one message that is larger", async ({ one }) => {
     const log = logOf("limits");
     await append(one, log, ["aaaa", "bbbb", "c".repeat(98), "d"].map((data) => messageOf(data)));
     const lengths = async (limits: ReadLimits): Promise<number[]> => {
       const found: number[] = [];
-      for (let place = LOG_START;;) {
-        const { messages } = await one.read(log, place, limits);
+      for (let position = LOG_START;;) {
+        const { messages } = await one.read(log, position, limits);
         if (messages.length === 0) return found;
         found.push(messages.length);
-        place = messages.at(-1)!.cursor;
+        position = messages.at(-1)!.cursor;
       }
     };
     assertEquals(await lengths(ALL), [4]);
@@ -144,9 +144,9 @@ export function testTopicStore(kind: StoreKind): void {
       }
       const low = cursors[4 - kept.length]!;
       const { incarnation } = await one.trim(log);
-      // Whoever was there already has missed nothing, and whoever was not is told by the low place.
-      for (const place of [LOG_START, low]) {
-        const { messages, ...bounds } = await other.read(log, place, ALL);
+      // A reader at the low watermark has missed nothing. The low watermark tells a reader before it what it has missed.
+      for (const position of [LOG_START, low]) {
+        const { messages, ...bounds } = await other.read(log, position, ALL);
         assertEquals([bounds, dataOf(messages)], [{ incarnation, lowWatermark: low, highWatermark: cursors[4]! }, [
           ...kept,
         ]]);
@@ -179,7 +179,7 @@ export function testTopicStore(kind: StoreKind): void {
     assertEquals(dataOf((await one.read(log, first!.cursor, ALL)).messages), [2]);
   });
 
-  test("seeking finds the place before the first message of a time", async ({ one, other, clock }) => {
+  test("a seek finds the position before the first message of a time", async ({ one, other, clock }) => {
     const log = logOf("seek", { age: MINUTE });
     const start = clock.now();
     assertEquals((await one.seek(log, new Date(start))).cursor, LOG_START);
@@ -214,7 +214,7 @@ export function testTopicStore(kind: StoreKind): void {
     assertEquals(incarnations.size, 5);
   });
 
-  test("who watches is called after an append, whichever process made it, until the watch ends", async ({ one, other }) => {
+  test("a watch calls after each append, in whichever process, until it ends", async ({ one, other }) => {
     const log = logOf("watched");
     for (const store of [one, other]) {
       const { promise: called, resolve } = Promise.withResolvers<void>();
@@ -273,7 +273,7 @@ export function testTopicStore(kind: StoreKind): void {
     }
   });
 
-  test("whatever is done in whatever order, every reading is a part of the one history", async ({ one, other, clock }) => {
+  test("whatever is done in whatever order, each read is a part of one history", async ({ one, other, clock }) => {
     const random = new Random(11);
     const log = logOf("random", { count: 30, dedupe: 10 * MINUTE });
     const history: { cursor: Cursor; data: number }[] = [];
@@ -299,11 +299,11 @@ export function testTopicStore(kind: StoreKind): void {
         const kept = history.filter(({ cursor }) => cursor > low).length;
         assert(kept >= Math.min(30, history.length) && kept < 30 + MAX_BATCH, `${kept} are kept`);
       } else {
-        const place = history.length === 0 ? LOG_START : random.pick(history).cursor;
-        const slice = await store.read(log, place, { ...ALL, maxMessages: 1 + random.below(10) });
+        const position = history.length === 0 ? LOG_START : random.pick(history).cursor;
+        const slice = await store.read(log, position, { ...ALL, maxMessages: 1 + random.below(10) });
         assert(slice.lowWatermark >= low);
         low = slice.lowWatermark;
-        const expected = history.filter(({ cursor }) => cursor > place && cursor > slice.lowWatermark);
+        const expected = history.filter(({ cursor }) => cursor > position && cursor > slice.lowWatermark);
         const found = slice.messages.map(({ cursor, data }) => ({ cursor, data: JSON.parse(data) }));
         assertEquals(found, expected.slice(0, found.length));
         assert(found.length > 0 || expected.length === 0);
@@ -312,7 +312,7 @@ export function testTopicStore(kind: StoreKind): void {
     }
   });
 
-  test("a store that was closed refuses what is asked of it", async ({ one, other }) => {
+  test("a closed store refuses all calls", async ({ one, other }) => {
     const log = logOf("closed");
     let calls = 0;
     one.watch(log, () => calls++);

@@ -24,7 +24,7 @@ export function testIds(test: StoreTest): void {
     assertEquals(dataOf((await one.read(log, LOG_START, ALL)).messages), [1, 2, 5]);
   });
 
-  test("names and ids may end with what stands for something elsewhere", async ({ one, other }) => {
+  test("names and ids may end with texts that have a meaning in keys", async ({ one, other }) => {
     for (const end of ["z".repeat(20), "head", "0".repeat(22), "\0"]) {
       const log = logOf(`log ${end}`);
       for (const id of [end, `order-${end}`]) {
@@ -57,7 +57,7 @@ export function testIds(test: StoreTest): void {
     assertEquals((await append(one, log, [messageOf(2, "a")])).outcomes, [{ cursor: first!.cursor, duplicate: true }]);
   });
 
-  test("an id that was made for the append is remembered where its publisher may leave", async ({ one, other }) => {
+  test("a generated id is remembered if its publisher may abort", async ({ one, other }) => {
     const log = logOf("fresh");
     const session = crypto.randomUUID();
     const { signal } = new AbortController();
@@ -74,7 +74,7 @@ export function testIds(test: StoreTest): void {
     assertEquals(dataOf((await one.read(log, LOG_START, ALL)).messages), ["own", "first", "second", "another"]);
   });
 
-  test("a batch of which a message was published again before it came stores the others", async ({ one, other }) => {
+  test("a batch with a message that was published again before it arrived stores the others", async ({ one, other }) => {
     const log = logOf("overtaken");
     const session = crypto.randomUUID();
     const { signal } = new AbortController();
@@ -90,7 +90,7 @@ export function testIds(test: StoreTest): void {
     assertEquals(dataOf((await one.read(log, LOG_START, ALL)).messages), ["again", "other"]);
   });
 
-  test("the batches of a session are stored, and of the last one it is known what became of each number", async (nodes) => {
+  test("the batches of a session are stored, and the outcome of each sequence number of the last one is known", async (nodes) => {
     const { one, other } = nodes;
     const log = logOf("session");
     const session = crypto.randomUUID();
@@ -105,7 +105,7 @@ export function testIds(test: StoreTest): void {
     assertEquals(dataOf((await one.read(log, LOG_START, ALL)).messages), [0, 1, "id", 3, 4]);
   });
 
-  test("a session goes on when a message was published again before it came", async ({ one, other }) => {
+  test("a session goes on after a message that was published again before it arrived", async ({ one, other }) => {
     const log = logOf("overtaken session");
     const session = crypto.randomUUID();
     const { signal } = new AbortController();

@@ -88,7 +88,7 @@ test("A variable that may not be read is not set, without an error or a prompt",
   assert((await Deno.stat(join(beside, "topics.sqlite"))).isFile);
 });
 
-test("A place where no store can be ends the start with one message", async (folder, serverOf) => {
+test("A location without a store ends the start with one message", async (folder, serverOf) => {
   const text = join(folder, "notes.txt");
   await Deno.writeTextFile(text, "These are notes, and no database of any kind. ".repeat(10));
   const refusing = serverOf(() => new Response(null, { status: 401 }));

@@ -32,7 +32,7 @@ function test(title: string, body: (folder: string) => Promise<void>): void {
   });
 }
 
-test("A durable topic lives in a file: another process resumes where one has ended", async (folder) => {
+test("A durable topic is in a file: another process resumes where one has ended", async (folder) => {
   const topics = join(folder, "nested", "topics.sqlite");
   const one = new App({ topics });
   const orders = one.topic<{ n: number }>("orders", DURABLE);
@@ -53,7 +53,7 @@ test("A durable topic lives in a file: another process resumes where one has end
   await other.stop();
 });
 
-test("Processes that share a file see one order, and are told of what the others publish", async (folder) => {
+test("Processes that share a file see one order, and hear of what the others publish", async (folder) => {
   const apps = [1, 2, 3].map(() => new App({ topics: join(folder, "topics.sqlite") }));
   const topics = apps.map((app) => app.topic<string>("news", DURABLE));
   const readers = topics.map((topic) => topic.subscribe());
@@ -114,7 +114,7 @@ test("WEBFW_TOPICS names the file; without it, it is .webfw/topics.sqlite beside
   await Deno.remove(join(stdout.trim(), ".."), { recursive: true });
 });
 
-test("A path begins at the folder in which the application was made, wherever it is used", async (folder) => {
+test("A path is relative to the folder in which the application was made, wherever it is used", async (folder) => {
   const program = `
     import { App } from "${CORE}";
     Deno.chdir(${JSON.stringify(folder)});
@@ -130,7 +130,7 @@ test("A path begins at the folder in which the application was made, wherever it
   assert((await Deno.stat(join(folder, "here", "topics.sqlite"))).isFile);
 });
 
-test("Where Deno brings no KV client, a file works by npm's", async (folder) => {
+test("If Deno has no KV client, a file works with npm's", async (folder) => {
   const topics = join(folder, "topics.sqlite");
   await using program = await ChildProgram.start(
     `
@@ -178,7 +178,7 @@ test("Where there is no KV client at all, that is one error with its three cures
   assertEquals([stdout.replace(why, ""), stderr], [`${message}\n${message}\n`, ""]);
 });
 
-test("A place where no store can be is one error at once for all who use the topic, and names the cure", async (folder) => {
+test("A location without a store is one error at once for all uses of the topic, and names the cure", async (folder) => {
   const text = join(folder, "notes.txt");
   await Deno.writeTextFile(text, "These are notes, and no database of any kind. ".repeat(10));
   const program = `
@@ -249,7 +249,7 @@ test("A place where no store can be is one error at once for all who use the top
   }
 });
 
-Deno.test("topics can be a store of one's own, and must name a place", async () => {
+Deno.test("topics can be your own store, and must name a location", async () => {
   const calls: string[] = [];
   const store = {
     capabilities: { maxMessageBytes: 100, maxBatchMessages: 1, maxBatchIds: 1, maxBatchBytes: 100 },
@@ -276,7 +276,7 @@ Deno.test("topics can be a store of one's own, and must name a place", async () 
   new App({ topics: { url: "https://kv.example", token: "secret" } });
 });
 
-Deno.test("An address where there is no database is one error at once, and nothing is said to be stored perhaps", async () => {
+Deno.test("An address without a database is one error at once, and no outcome is unknown", async () => {
   const notFound = () => new Response(null, { status: 404 });
   await using server = Deno.serve({ port: 0, hostname: "127.0.0.1", onListen: () => {} }, notFound);
   const url = `http://127.0.0.1:${server.addr.port}/shop`;
@@ -341,7 +341,7 @@ test("A file that other processes keep busy is never an error", async (folder) =
   for (const program of programs) await program[Symbol.asyncDispose]();
 });
 
-test("Ids of two durable topics are of two lives", async (folder) => {
+test("Ids of two durable topics are of two incarnations", async (folder) => {
   const app = new App({ topics: join(folder, "topics.sqlite") });
   const { id } = await app.topic("a", DURABLE).publish(1);
   await app.topic("b", DURABLE).publish(2);

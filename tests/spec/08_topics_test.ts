@@ -122,7 +122,7 @@ Deno.test("head() is the newest id; on an empty topic it is the id to resume fro
   assertEquals(await read(topic.subscribe({ after: rendered }), 1), ["while the page was on its way"]);
 });
 
-Deno.test("A memory topic keeps its last 1,000 messages unless told otherwise", async () => {
+Deno.test("A memory topic keeps its last 1,000 messages by default", async () => {
   const app = new App();
   const usual = app.topic<number>("usual");
   const short = app.topic<number>("short", { retention: { count: 10 } });
@@ -132,7 +132,7 @@ Deno.test("A memory topic keeps its last 1,000 messages unless told otherwise", 
   assertEquals(await read(short.subscribe({ from: "earliest" }), 10), numbers(1490));
 });
 
-Deno.test("Where something is missing a reader is told: retention, slow, epoch, ahead", async () => {
+Deno.test("A reader gets a gap where messages are missing: retention, slow, epoch, ahead", async () => {
   const app = new App();
   const topic = app.topic<number>("numbers", { retention: { count: 2 } });
   const slow = topic.subscribe();
@@ -186,7 +186,7 @@ Deno.test("A handler can return a subscription: each entry is one line, and it i
   while (!await hasEnded()) await ticks(1);
 });
 
-Deno.test("When the application stops subscriptions end, and afterwards a topic begins anew", async () => {
+Deno.test("When the application stops, subscriptions end, and afterwards a topic is empty", async () => {
   const app = new App();
   const topic = app.topic<string>("news", { retention: { age: "1h" } });
   app.lifespan(async function* (app) {
@@ -205,7 +205,7 @@ Deno.test("When the application stops subscriptions end, and afterwards a topic 
   await app.stop();
 });
 
-Deno.test("A server that is told to stop ends its readers and stops", async () => {
+Deno.test("A server that is stopped ends its readers", async () => {
   const app = new App();
   const topic = app.topic<number>("numbers");
   app.get("/numbers", async () => topic.subscribe({ from: "earliest" }));
@@ -218,7 +218,7 @@ Deno.test("A server that is told to stop ends its readers and stops", async () =
   assertEquals((await reader.read()).done, true);
 });
 
-Deno.test("A topic does not keep a program alive, whatever it holds and whoever waits", async () => {
+Deno.test("A topic does not keep a program alive, whatever it holds and whatever waits", async () => {
   await using program = await ChildProgram.start(`
     import { App } from "${CORE}";
     const topic = new App().topic("numbers", { retention: { age: "1h" } });

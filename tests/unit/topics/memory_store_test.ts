@@ -2,20 +2,30 @@ import { assert, assertEquals, assertNotEquals } from "@std/assert";
 import { MemoryStore } from "../../../src/topics/memory_store.ts";
 import { LOG_START } from "../../../src/topics/store.ts";
 import { Clock } from "../../contract/clock.ts";
-import { append, dataOf, logOf, messageOf } from "../../contract/store_fixture.ts";
+import { testPublishFaults } from "../../contract/publish_faults.ts";
+import { testReadFaults } from "../../contract/read_faults.ts";
+import { append, dataOf, logOf, messageOf, type StoreKind } from "../../contract/store_fixture.ts";
+import { testTopics } from "../../contract/topic.ts";
+import { testTopicGaps } from "../../contract/topic_gaps.ts";
 import { testTopicStore } from "../../contract/topic_store.ts";
 
 const ALL = { maxMessages: 10_000, maxBytes: 100_000_000 };
 
-testTopicStore({
+const MEMORY: StoreKind = {
   name: "The store in memory",
   prepare: async (now) => {
     const store = new MemoryStore({ now });
     return { open: () => store, [Symbol.asyncDispose]: () => store.close() };
   },
-});
+};
 
-Deno.test("A store in memory forgets an id when its time is over", async () => {
+testTopicStore(MEMORY);
+testTopics(MEMORY);
+testTopicGaps(MEMORY);
+testPublishFaults(MEMORY);
+testReadFaults(MEMORY);
+
+Deno.test("A store in memory forgets an id after the dedupe window", async () => {
   const clock = new Clock();
   const store = new MemoryStore({ now: clock.now });
   const log = logOf("ids", { dedupe: 1000 });
@@ -47,7 +57,7 @@ Deno.test("A clock that is set back does not change the order of times", async (
   assertEquals(messages.map(({ time }) => time), [start, start]);
 });
 
-Deno.test("Beyond its size, a store in memory drops the logs that were not appended to for longest", async () => {
+Deno.test("Beyond its size, a store in memory drops the least recently appended logs", async () => {
   const store = new MemoryStore({ maxBytes: 110_000 });
   const data = "x".repeat(20_000);
   const incarnations = new Map<string, string>();
@@ -74,14 +84,14 @@ Deno.test("A log that is larger than the whole store loses its oldest messages",
   assertEquals((await store.bounds(logOf("a"))).incarnation, incarnation);
 });
 
-Deno.test("Logs that are but looked at do not fill the store", async () => {
+Deno.test("Logs that are only read do not fill the store", async () => {
   const store = new MemoryStore({ maxBytes: 100_000 });
   const { incarnation } = await store.bounds(logOf("0"));
   for (let number = 1; number < 1000; number++) await store.bounds(logOf(`${number}`));
   assertNotEquals((await store.bounds(logOf("0"))).incarnation, incarnation);
 });
 
-Deno.test("What is too old goes from memory also when nobody uses the store, by a timer that holds up nothing", async () => {
+Deno.test("Messages that are too old leave an unused store, by a timer that does not keep a program alive", async () => {
   const timers: { fire: () => void; delay: number }[] = [];
   const unrefs: unknown[] = [];
   const { setTimeout, clearTimeout } = globalThis;

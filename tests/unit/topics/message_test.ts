@@ -34,7 +34,7 @@ Deno.test("A property that is undefined is left out", () => {
   assertEquals(roundTrip({ a: undefined, b: 1 }), { b: 1 });
 });
 
-Deno.test("What JSON would drop or change is refused, with its place", () => {
+Deno.test("What JSON would drop or change is refused, with its path", () => {
   class Price {
     value = 3;
   }

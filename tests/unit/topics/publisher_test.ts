@@ -33,7 +33,7 @@ Deno.test("A store that hangs does not fill the memory", async () => {
   await topics.close();
 });
 
-Deno.test("Messages without much data do not fill the memory either while a store hangs", async () => {
+Deno.test("Small messages do not fill the memory either while a store hangs", async () => {
   const store = new FaultyStore(new MemoryStore());
   const gate = new Gate();
   store.faults = { beforeAppend: gate.pass };
@@ -57,7 +57,7 @@ Deno.test("Messages without much data do not fill the memory either while a stor
   await topics.close();
 });
 
-Deno.test("Batches are of one session as long as everybody knows what became of theirs, and no minute passes between them", async () => {
+Deno.test("Batches are of one session as long as all their outcomes are known, and no minute passes between them", async () => {
   const clock = new Clock();
   const store = new FaultyStore(new MemoryStore());
   const appended: AppendOptions[] = [];
@@ -130,7 +130,7 @@ async function endOf(publishing: Promise<unknown>): Promise<{ at: number; end: s
 
 const NOT_SENT = 'Cannot publish to the topic "numbers": the store did not answer in time, nothing is stored: away';
 
-Deno.test("While the store is away, nobody waits for the turns of others: whoever has waited for 30 s is told with them", async () => {
+Deno.test("While the store is away, no publish waits for the retries of earlier ones: after 30 s it fails with them", async () => {
   await inVirtualTime(new Random(1), async () => {
     const { store, topics } = oneByOne();
     const topic = topics.topic<number>("numbers");
@@ -158,7 +158,7 @@ Deno.test("While the store is away, nobody waits for the turns of others: whoeve
   });
 });
 
-Deno.test("Where the store cannot be opened, those who have waited for 30 s are told so", async () => {
+Deno.test("When the store cannot be opened, publishes that have waited for 30 s fail with that error", async () => {
   await inVirtualTime(new Random(1), async () => {
     const { store, topics } = oneByOne();
     const topic = topics.topic<number>("numbers");
@@ -171,7 +171,7 @@ Deno.test("Where the store cannot be opened, those who have waited for 30 s are 
   });
 });
 
-Deno.test("A message that is held for a subscription does not wait longer than others either", async () => {
+Deno.test("A message that waits for a start position does not wait longer than others", async () => {
   await inVirtualTime(new Random(1), async () => {
     const { store, topics } = oneByOne();
     const topic = topics.topic<number>("numbers");

@@ -62,7 +62,7 @@ class World {
 class Follower {
   readonly #world: World;
   #subscription: Subscription<number>;
-  /** The number that was got last, or that of the place where reading began, as soon as it is known. */
+  /** The number that was read last, or that of the position where reading began, as soon as it is known. */
   #last: number | undefined;
   /** What was published before it subscribed; it may be on its way to the store. */
   #before: number;
@@ -166,10 +166,10 @@ class Follower {
   }
 
   /** What was published after it subscribed must not be behind where it begins. */
-  #begin(place: number): void {
+  #begin(position: number): void {
     if (this.#last !== undefined || this.#sawGap) return;
-    assert(place <= this.#before, `it begins after ${place}, and not after ${this.#before}`);
-    this.#last = place;
+    assert(position <= this.#before, `it begins after ${position}, and not after ${this.#before}`);
+    this.#last = position;
   }
 
   #see(entries: readonly TopicEntry<number>[]): void {
@@ -229,6 +229,6 @@ async function run(seed: number): Promise<void> {
   await world.topics.close();
 }
 
-Deno.test("Whatever many readers do, each gets each message once and in order, or is told of a gap", async () => {
+Deno.test("Whatever many readers do, each gets each message once and in order, or a gap", async () => {
   for (let seed = 1; seed <= SEEDS; seed++) await run(seed);
 });

@@ -23,7 +23,7 @@ function test(title: string, body: (topic: Topic<number>) => Promise<void>): voi
   });
 }
 
-test("A subscription can be told to resume before it is read", async (topic) => {
+test("A subscription can resume elsewhere before it is read", async (topic) => {
   const { id } = await topic.publish(1);
   await topic.publish(2);
   const subscription = topic.subscribe();
@@ -35,7 +35,7 @@ test("A subscription can be told to resume before it is read", async (topic) => 
   assertEquals(await takeData(early, 1), [3]);
 });
 
-test("Where what it resumes after is lost, ahead or of another topic, it is told so", async (topic) => {
+test("It gets a gap when it resumes after a message that is lost, beyond the end or of another topic", async (topic) => {
   const ids: string[] = [];
   for (const data of [1, 2, 3, 4, 5]) ids.push((await topic.publish(data)).id);
   const table: [id: string, reason: GapReason][] = [
@@ -52,7 +52,7 @@ test("Where what it resumes after is lost, ahead or of another topic, it is told
   }
 });
 
-test("It can resume while its place is still looked for", async (topic) => {
+test("It can resume while its position is still being found", async (topic) => {
   const { id } = await topic.publish(1);
   await topic.publish(2);
   const subscription = topic.subscribe();
@@ -93,7 +93,7 @@ test("It begins only where one can begin", async (topic) => {
   assertEquals(await takeData(topic.subscribe({ after: id, from: "earliest" }), 1), [2]);
 });
 
-test("The cursor is the place of what was read last, entry by entry or batch by batch", async (topic) => {
+test("The cursor is the position after the last read, entry by entry or batch by batch", async (topic) => {
   const subscription = topic.subscribe();
   const start = await topic.head();
   const ids: string[] = [];
@@ -122,7 +122,7 @@ test("Entries and batches can be asked for in turn", async (topic) => {
   assertEquals(await takeData(subscription, 1), [4]);
 });
 
-test("After a gap the cursor is the place before the oldest message that is kept", async (topic) => {
+test("After a gap the cursor is the position before the oldest message that is kept", async (topic) => {
   const ids: string[] = [];
   for (const data of [1, 2, 3, 4, 5]) ids.push((await topic.publish(data)).id);
   const subscription = topic.subscribe({ after: ids[0]! });
@@ -169,7 +169,7 @@ test("A closed subscription leaves nothing at its signal", async (topic) => {
   assertEquals(listeners, 0);
 });
 
-test("A subscription that is never read costs nothing but its place, and says what it missed when it is", async (topic) => {
+test("A subscription that is not read costs only its position, and gives a gap when it is read", async (topic) => {
   const subscription = topic.subscribe();
   const start = await subscription.cursor();
   for (let data = 0; data < 5000; data++) await topic.publish(data);
@@ -199,7 +199,7 @@ test("A message that came for next() is not skipped where the subscription is cl
   assertEquals(await takeData(topic.subscribe({ after: await second.cursor() ?? "" }), 1), [2]);
 });
 
-test("Who asks for a batch at the moment when messages came for next() gets those after the first", async (topic) => {
+test("A call of nextBatch() at the moment when messages came for next() gets those after the first", async (topic) => {
   const [first, second] = [topic.subscribe(), topic.subscribe()];
   const rest = first.nextBatch().then(() => second.nextBatch());
   const next = second.next();

@@ -6,7 +6,7 @@ import { append, logOf, messageOf } from "../../contract/store_fixture.ts";
 
 const LOG = logOf("numbers");
 
-Deno.test("Readings of the same place at the same time are one, and later ones see what came since", async () => {
+Deno.test("Concurrent reads at one position are one, and later ones see what was appended since", async () => {
   const store = new FaultyStore(new MemoryStore());
   const reader = new TopicLog<number>(() => store, LOG);
   const { lowWatermark } = await reader.bounds();
@@ -24,7 +24,7 @@ Deno.test("Readings of the same place at the same time are one, and later ones s
   assertEquals([later.sizes, later.highWatermark], [[1, 1], later.messages[1]!.id]);
 });
 
-Deno.test("A reading that failed is tried again", async () => {
+Deno.test("A read that has failed is repeated by the next call", async () => {
   const store = new FaultyStore(new MemoryStore());
   const reader = new TopicLog<number>(() => store, LOG);
   const { lowWatermark } = await reader.bounds();

@@ -5,7 +5,7 @@ import { checkAgreement, resolveTopicOptions, type TopicOptions } from "../../..
 // deno-lint-ignore no-explicit-any -- options that TypeScript would refuse
 type Untyped = any;
 
-Deno.test("A topic keeps its last 1,000 messages, a durable one those of 7 days, and remembers ids for two minutes, unless told otherwise", () => {
+Deno.test("By default, a topic keeps its last 1,000 messages, a durable one those of 7 days, and both remember ids for two minutes", () => {
   const others = { schema: undefined, buffer: 256 };
   const policy = { bytes: 64 * 1024 * 1024, dedupe: 120_000 };
   assertEquals(resolveTopicOptions({}, "a"), {
@@ -74,7 +74,7 @@ Deno.test("A mistake in the options is an error that names the topic, the option
   }
 });
 
-Deno.test("Options that are given again must agree; what is not given is taken as it is", () => {
+Deno.test("Options that are given again must agree; options that are not given agree", () => {
   const schema = v.string();
   const existing = resolveTopicOptions({ schema, retention: { age: "1h" }, buffer: 10 }, "a");
   const agreeing: TopicOptions[] = [

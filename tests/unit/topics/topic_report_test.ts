@@ -1,4 +1,4 @@
-// What operators are told of a store.
+// The report on a store for operators.
 
 import { assertEquals, assertRejects } from "@std/assert";
 import { toId, toPosition } from "../../../src/topics/message.ts";
@@ -13,7 +13,7 @@ function log(name: string): LogRef {
   return { name, policy: { age: 60 * SECOND, count: Infinity, bytes: 1_000_000, dedupe: SECOND } };
 }
 
-Deno.test("A report counts what is kept, and tells how far behind a reader is", async () => {
+Deno.test("A report counts what is kept, and how far behind a reader is", async () => {
   let time = 1_700_000_000_000;
   await using prepared = await FILE.prepare(() => time);
   const store = prepared.open();

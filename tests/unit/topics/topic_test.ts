@@ -98,7 +98,7 @@ Deno.test("An id is a text of 1 to 256 characters, a type one line of them and n
   await topic.publish(1, { id: "two\nlines", type: "webfw" });
 });
 
-Deno.test("An option that is misspelt is told of, when publishing and when subscribing", async () => {
+Deno.test("An option that is misspelt is an error, when publishing and when subscribing", async () => {
   const topic = topicsOf().topic("orders");
   await assertRejects(
     () => topic.publish(1, { Id: "order 1" } as PublishOptions),
@@ -132,7 +132,7 @@ Deno.test("Readers of two topics are strangers to one another", async () => {
   assertEquals((await takeMessages(readsA, 1))[0]?.id, id);
 });
 
-Deno.test("Who reads from a time to come gets what is published right after", async () => {
+Deno.test("A subscription from a time in the future gets what is published next", async () => {
   const appended = Promise.withResolvers<void>();
   class LateStore extends MemoryStore {
     override async append(...asked: Parameters<MemoryStore["append"]>) {
@@ -152,7 +152,7 @@ Deno.test("Who reads from a time to come gets what is published right after", as
   assertEquals(await takeData(subscription, 1), ["next"]);
 });
 
-Deno.test("Who reads from the time of a message gets it, though the clock of the store is ahead of the one here", async () => {
+Deno.test("A subscription from the time of a message gets it, also if the clock of the store is ahead", async () => {
   const openStore = () => new MemoryStore({ now: () => Date.now() + 20_000 });
   const topic = new Topics({ openStore }).topic<string>("prices");
   await topic.publish("first");

@@ -44,7 +44,7 @@ Deno.test("A topic that was used by its name alone cannot be given options later
   assertThrows(() => topics.topic("a", { schema: v.string() }), TypeError, "give the same options everywhere");
 });
 
-Deno.test("What is too old to be read is by the clock of the store, and not by that of this process", async () => {
+Deno.test("The clock of the store decides which messages are too old, not that of this process", async () => {
   const clock = new Clock();
   const store = Object.assign(new MemoryStore({ now: clock.now }), { now: clock.now });
   const start = clock.now();
@@ -75,7 +75,7 @@ Deno.test("Nothing opens the store but the use of a topic", async () => {
   await topics.close();
 });
 
-Deno.test("While the application serves, topics that nobody uses are let go of beyond a number", async () => {
+Deno.test("While the application serves, unused topics are dropped beyond a number", async () => {
   const topics = topicsOf({ maxIdle: 20 });
   const declared = topics.topic("declared", { buffer: 5 });
   topics.serve();
@@ -88,7 +88,7 @@ Deno.test("While the application serves, topics that nobody uses are let go of b
   assertStrictEquals(topics.topic("used"), used);
   const again = topics.topic("idle", { buffer: 6 });
   assertNotStrictEquals(again, idle);
-  // Only the object was let go of: whoever holds it still, uses the same topic.
+  // Only the entry was dropped: the object is still the same topic.
   assertEquals(await takeData(idle.subscribe({ from: "earliest" }), 1), ["kept"]);
   const both = [idle.subscribe(), again.subscribe()];
   await again.publish("new");
@@ -97,7 +97,7 @@ Deno.test("While the application serves, topics that nobody uses are let go of b
   await topics.close();
 });
 
-Deno.test("The one that was asked for last is let go of last", () => {
+Deno.test("The most recently used topic is dropped last", () => {
   const topics = topicsOf({ maxIdle: 2 });
   topics.serve();
   const [a, b] = [topics.topic("a"), topics.topic("b")];
@@ -107,7 +107,7 @@ Deno.test("The one that was asked for last is let go of last", () => {
   assertNotStrictEquals(topics.topic("b"), b);
 });
 
-Deno.test("Closing ends subscriptions, waits for what is being published, and forgets what was", async () => {
+Deno.test("Closing ends subscriptions, waits for publishes in progress, and drops messages in memory", async () => {
   const stores: FaultyStore[] = [];
   const openStore = () => {
     stores.push(new FaultyStore(new MemoryStore()));
@@ -122,7 +122,7 @@ Deno.test("Closing ends subscriptions, waits for what is being published, and fo
   const publishing = topic.publish(2);
   await gate.reached;
   const closing = topics.close();
-  // Whoever subscribes meanwhile would hold up the end.
+  // A subscription in the meantime would hold up the end.
   assertEquals(await topic.subscribe().nextBatch(), undefined);
   gate.open();
   await Promise.all([closing, publishing]);
@@ -135,7 +135,7 @@ Deno.test("Closing ends subscriptions, waits for what is being published, and fo
   await topics.close();
 });
 
-Deno.test("A topic that was let go of is closed like the others", async () => {
+Deno.test("A topic that was dropped is closed like the others", async () => {
   const topics = topicsOf({ maxIdle: 1 });
   topics.serve();
   const held = topics.topic("a");
@@ -145,7 +145,7 @@ Deno.test("A topic that was let go of is closed like the others", async () => {
   assertEquals(await waiting, undefined);
 });
 
-Deno.test("A store that cannot be opened fails whoever uses it", async () => {
+Deno.test("A store that cannot be opened fails each use of it", async () => {
   const topics = topicsOf({
     openStore: () => {
       throw new Error("Cannot open the store");
@@ -155,11 +155,11 @@ Deno.test("A store that cannot be opened fails whoever uses it", async () => {
   await topics.close();
 });
 
-Deno.test("Nothing is appended before it is known where each subscription begins that was made before it was published", async () => {
+Deno.test("Nothing is appended before the start positions of all earlier subscriptions are known", async () => {
   const store = new FaultyStore(new MemoryStore());
   const topics = topicsOf({ openStore: () => store });
   const topic = topics.topic<number>("a");
-  // Somebody who does not read keeps the tail behind, so that those who come have to look where the log ends.
+  // A subscription that is not read keeps the follower behind, so that later ones have to ask for the end of the log.
   const idle = topic.subscribe();
   await idle.cursor();
   await topic.publish(1);
@@ -189,7 +189,7 @@ Deno.test("Nothing is appended before it is known where each subscription begins
   await topics.close();
 });
 
-Deno.test("Where a log cannot be read, it is asked once where it ends, and a publish waits for no more", async () => {
+Deno.test("When a log cannot be read, its end is asked for once, and a publish waits for no more", async () => {
   const store = new FaultyStore(new MemoryStore());
   const topics = topicsOf({ openStore: () => store });
   const topic = topics.topic<number>("a");
@@ -207,7 +207,7 @@ Deno.test("Where a log cannot be read, it is asked once where it ends, and a pub
   await topics.close();
 });
 
-Deno.test("What is read late of a life of the log that has ended moves nobody who reads in the next one", async () => {
+Deno.test("A late read of an incarnation that has ended moves no reader of the next one", async () => {
   const store = new FaultyStore(new MemoryStore());
   const topics = topicsOf({ openStore: () => store });
   const topic = topics.topic<number>("a");
@@ -237,7 +237,7 @@ Deno.test("What is read late of a life of the log that has ended moves nobody wh
 
 const NOT_SENT = 'Cannot publish to the topic "a": the store did not answer in time, nothing is stored';
 
-Deno.test("Who publishes is told when that is given up: what was sent may be stored, what was not is not", async () => {
+Deno.test("Abandoned publishes fail: what was sent may be stored, what was not sent is not", async () => {
   const store = new FaultyStore(new MemoryStore());
   const topics = topicsOf({ openStore: () => store });
   const topic = topics.topic<number>("a");
@@ -263,7 +263,7 @@ Deno.test("Who publishes is told when that is given up: what was sent may be sto
   sending.open();
 });
 
-Deno.test("What is published and waits for its place is given up as well", async () => {
+Deno.test("A publish that waits for a start position is abandoned, too", async () => {
   const store = new FaultyStore(new MemoryStore());
   const topics = topicsOf({ openStore: () => store });
   const topic = topics.topic<number>("a");
@@ -280,7 +280,7 @@ Deno.test("What is published and waits for its place is given up as well", async
   assertEquals(await subscription.next(), { done: true, value: undefined });
 });
 
-Deno.test("Closing waits for 30 s at most, also for one who publishes again and again", async () => {
+Deno.test("Closing waits for 30 s at most, also if a program publishes again and again", async () => {
   await inVirtualTime(new Random(1), async () => {
     const stores: FaultyStore[] = [];
     const openStore = () => {
@@ -305,7 +305,7 @@ Deno.test("Closing waits for 30 s at most, also for one who publishes again and 
   });
 });
 
-Deno.test("What is published after all was given up is waited for for a second, and no longer than until the topics are closed", async () => {
+Deno.test("A publish after the others were abandoned has a second, and no longer than until the topics are closed", async () => {
   await inVirtualTime(new Random(1), async () => {
     const store = new FaultyStore(new MemoryStore());
     const topics = topicsOf({ openStore: () => store });

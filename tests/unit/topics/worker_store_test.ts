@@ -35,7 +35,7 @@ testTopicGaps(SHARED);
 testPublishFaults(SHARED);
 testReadFaults(SHARED);
 
-Deno.test("What was asked of the store of another worker fails when it is left before the answer", async () => {
+Deno.test("A call of another worker's store fails when the store is closed before the answer", async () => {
   const { port1, port2 } = new MessageChannel();
   const host = new HostStore([port1]);
   const guest = new RemoteStore(port2);
@@ -46,14 +46,14 @@ Deno.test("What was asked of the store of another worker fails when it is left b
   await host.close();
 });
 
-Deno.test("A store that is closed waits for the workers that have joined, and for none that was never started", async () => {
+Deno.test("A store that is closed waits for workers that have joined, and not for those that never started", async () => {
   const channels = [new MessageChannel(), new MessageChannel()];
   const host = new HostStore(channels.map(({ port1 }) => port1));
   const [{ port2 }, { port2: unused }] = channels as [MessageChannel, MessageChannel];
   const guest = new RemoteStore(port2);
   await append(guest, logOf("a"), [messageOf(1)]);
   const closed = host.close();
-  // It still answers the one that is there.
+  // It still answers the worker that has joined.
   await append(guest, logOf("a"), [messageOf(2)]);
   await guest.close();
   await closed;
