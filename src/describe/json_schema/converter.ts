@@ -1,10 +1,10 @@
 /**
- * Converts valibot schemas to JSON Schema, in one of two forms: the JSON that the server accepts, or
- * the JSON that it sends.
+ * Converts valibot schemas to JSON Schema, in one of two forms: the JSON that the server accepts,
+ * or the JSON that it sends.
  *
- * `@valibot/to-json-schema` converts each schema and each check; what it cannot know, or gets wrong,
- * is corrected here. A check or a transformation that JSON Schema cannot express is left out, so
- * that all that is accepted or sent fits the description.
+ * `@valibot/to-json-schema` converts schemas and checks. This file corrects what it gets wrong. A
+ * check that JSON Schema cannot express is left out, so that all accepted or sent values fit the
+ * description.
  */
 import { type ConversionConfig, type JsonSchema as LibrarySchema, toJsonSchemaDefs } from "@valibot/to-json-schema";
 import type { GenericSchema } from "valibot";
@@ -157,7 +157,7 @@ export class Converter {
     }
   }
 
-  /** What the library says of a kind. The properties of an object are by the numbers of its entries. */
+  /** What the library says of a kind. It gets the entries of an object under their numbers. */
   #byLibrary(node: SchemaNode, place: Place): JsonSchema {
     const hasParts = node.entries ?? node.items ?? node.options ?? node.item ?? node.value;
     const known = hasParts ? undefined : withoutParts.get(node.type);
@@ -261,7 +261,7 @@ export class Converter {
     return this.#form === "output" && node.default !== undefined && node.default !== null ? wrapped : orNull(wrapped);
   }
 
-  /** The outermost schema that may be left out decides: it does not ask those within for defaults. */
+  /** The outermost schema that may be left out decides. Defaults within it are not used. */
   #withDefault(node: SchemaNode, schema: JsonSchema): JsonSchema {
     const value = this.#form === "input" ? toJson(node.default) : undefined;
     return value === undefined ? withoutDefault(schema) : annotate(schema, { default: value });
@@ -300,7 +300,7 @@ function listedKeys(key: SchemaNode): string[] | undefined {
   return constantsOf(key)?.filter((value) => typeof value === "string");
 }
 
-/** The values of its key by which an option of a variant is chosen; undefined where they are not known. */
+/** The key's values that select an option of a variant; undefined where they are not known. */
 function keyValuesOf(option: SchemaNode, key: string): readonly unknown[] | undefined {
   if (fallsBack(option)) return undefined;
   if (option.type === "variant") {

@@ -1,34 +1,35 @@
-/** JSON Schema, dialect 2020-12: its type, and functions that combine schemas and values of JSON. */
+/** JSON Schema, dialect 2020-12: its type, and functions that combine schemas. */
 /** The name of a JSON type, as the keyword `type` takes it. */
 export type JsonType = "array" | "boolean" | "integer" | "null" | "number" | "object" | "string";
 
 /**
- * A schema of the dialect 2020-12, as far as webfw writes it. Any other keyword may stand beside these.
+ * A schema of the dialect 2020-12. The members are the keywords that webfw writes; others may be
+ * added.
  *
  * See https://json-schema.org/draft/2020-12
  */
 export interface JsonSchema {
-  /** Where the schema stands instead, as a URI reference. */
+  /** A URI reference to the schema that applies. */
   $ref?: string;
-  /** Schemas by name, which references point to. */
+  /** Schemas by name, for references. */
   $defs?: Record<string, JsonSchema>;
   /** A name for people. */
   title?: string;
-  /** What it stands for. */
+  /** What the values mean, in Markdown. */
   description?: string;
   /** Values that fit. */
   examples?: unknown[];
-  /** What stands in for a value that is left out. */
+  /** The value that is used where none is sent. */
   default?: unknown;
   /** Whether it should not be used any more. */
   deprecated?: boolean;
-  /** Whether it is only ever sent by the server. */
+  /** Whether only the server sends it. */
   readOnly?: boolean;
-  /** Whether it is only ever sent to the server. */
+  /** Whether only clients send it. */
   writeOnly?: boolean;
   /** The types that a value may have. */
   type?: JsonType | JsonType[];
-  /** The one value. */
+  /** The only value. */
   const?: unknown;
   /** The only values. */
   enum?: unknown[];
@@ -42,9 +43,9 @@ export interface JsonSchema {
   not?: JsonSchema;
   /** Schemas of an object's values, by key. */
   properties?: Record<string, JsonSchema>;
-  /** The keys that an object has in any case. */
+  /** The keys that an object must have. */
   required?: string[];
-  /** The schema of an object's other values, or whether there may be any. */
+  /** The schema of an object's other values, or whether others are allowed. */
   additionalProperties?: JsonSchema | boolean;
   /** The schema of an object's keys. */
   propertyNames?: JsonSchema;
@@ -54,9 +55,9 @@ export interface JsonSchema {
   maxProperties?: number;
   /** Schemas of an array's first items, by position. */
   prefixItems?: JsonSchema[];
-  /** The schema of an array's other items, or whether there may be any. */
+  /** The schema of an array's other items, or whether others are allowed. */
   items?: JsonSchema | boolean;
-  /** What at least one item of an array fits. */
+  /** The schema of at least one item of an array. */
   contains?: JsonSchema;
   /** The least number of items. */
   minItems?: number;
@@ -66,25 +67,25 @@ export interface JsonSchema {
   minLength?: number;
   /** The greatest length of a string, in code points. */
   maxLength?: number;
-  /** A regular expression of ECMA-262, in Unicode mode, that a string matches somewhere. */
+  /** A regular expression (ECMA-262, Unicode mode) that matches some part of a string. */
   pattern?: string;
-  /** What a string stands for, such as `date-time`. */
+  /** The format of a string or a number, such as `date-time` or `int64`. */
   format?: string;
-  /** How a string encodes bytes. */
+  /** How a string encodes bytes, such as `base64`. */
   contentEncoding?: string;
-  /** The media type of what a string holds. */
+  /** The media type of the content of a string. */
   contentMediaType?: string;
   /** The least number. */
   minimum?: number;
   /** The greatest number. */
   maximum?: number;
-  /** What a number is above. */
+  /** A bound that a number is above. */
   exclusiveMinimum?: number;
-  /** What a number is below. */
+  /** A bound that a number is below. */
   exclusiveMaximum?: number;
-  /** What a number is a multiple of. */
+  /** A number is a multiple of this. */
   multipleOf?: number;
-  /** Tells by a key which of several schemas a value fits; a keyword of OpenAPI. */
+  /** Selects one of several schemas by the value of a key; a keyword of OpenAPI. */
   discriminator?: { propertyName: string; mapping: Record<string, string> };
   /** Any other keyword. */
   [keyword: string]: unknown;
@@ -170,7 +171,7 @@ export function withoutNull(schema: JsonSchema): JsonSchema {
   return restrict(schema, { not: { type: "null" } });
 }
 
-/** Adds keywords. The stricter one of two bounds stays; other keywords that differ go to `allOf`. */
+/** Adds keywords. Of two bounds the stricter one stays. Others that differ go to `allOf`. */
 export function restrict(schema: JsonSchema, keywords: JsonSchema): JsonSchema {
   if (Object.keys(keywords).length === 0) return schema;
   if (schema.$ref !== undefined) return { allOf: [schema], ...keywords };

@@ -1,4 +1,7 @@
-/** The named models of a document: which schemas become models, how they are named, and whether JSON can carry them. */
+/**
+ * The named models of a document: which schemas become models, what their names are, and whether
+ * JSON can carry them.
+ */
 import { lazyTarget } from "../../schema/lazy_schema.ts";
 import { fallsBack, nodeOf, partsOf, type Schema, type SchemaNode } from "../../schema/schema.ts";
 import { Converter, type ModelScope } from "./converter.ts";
@@ -20,7 +23,7 @@ const NAMED_BY_USE: ReadonlySet<string> = new Set(
 /** Where an OpenAPI document keeps its models. */
 const COMPONENTS = "#/components/schemas/";
 
-/** As many lazy schemas within one another are checked. A getter can make a new one each time, without end. */
+/** How deep lazy schemas are checked: one can make a new schema each time, without end. */
 const MAX_LAZY = 64;
 
 /** A schema in one of its forms, as a model. */
@@ -85,7 +88,7 @@ export class Models {
    * The schema of a JSON value, or of the text of a parameter, that the server accepts.
    *
    * @param schema What was declared.
-   * @param name Names an object that has no title. Without it, such an object is described in place.
+   * @param name Names an object that has no title. Without it, it is described in place.
    * @throws {TypeError} When no JSON value can satisfy a part of it.
    */
   jsonInput(schema: Schema, name?: string): JsonSchema {
@@ -96,14 +99,14 @@ export class Models {
    * The schema of a JSON value that the server sends. A whole file or blob is described as bytes.
    *
    * @param schema What was declared.
-   * @param name Names an object that has no title. Without it, such an object is described in place.
+   * @param name Names an object that has no title. Without it, it is described in place.
    * @throws {TypeError} When JSON would lose a part of it.
    */
   jsonOutput(schema: Schema, name?: string): JsonSchema {
     return isBinary(schema) ? FILE : this.#convert("output", nodeOf(schema), name);
   }
 
-  /** All models, sorted by their names. To be called last, and once: it completes the references. */
+  /** All models, sorted by name. To be called last, and once: it completes the references. */
   definitions(): Record<string, JsonSchema> {
     const models = this.#reachable();
     const names = nameModels(models, (text) => text.replaceAll(new RegExp(`${this.#idPrefix} \\d+`, "g"), ""));
@@ -165,7 +168,7 @@ export class Models {
     return model;
   }
 
-  /** The models that the described schemas refer to, directly or not, in the order of the references. */
+  /** The models that the converted schemas refer to, also through others, in order. */
   #reachable(): Model[] {
     const reached = new Set<Model>();
     const reach = (model: Model): void => {
@@ -178,7 +181,7 @@ export class Models {
     return [...reached];
   }
 
-  /** The models that a schema itself refers to. Notes where, since references are completed later. */
+  /** The models that a schema itself refers to. Notes the places of the references. */
   #referencesIn(schema: object, found: Model[] = []): Model[] {
     for (const [key, value] of Object.entries(schema)) {
       if (typeof value === "object" && value !== null) this.#referencesIn(value, found);
@@ -191,12 +194,12 @@ export class Models {
   }
 }
 
-/** What two equal schemas share: a copy of a pipe, such as `v.cache` makes, has the same steps. */
+/** Identifies a schema: a copy of a pipe, such as `v.cache` makes, has the same steps. */
 function keyOf(node: SchemaNode): unknown {
   return fallsBack(node) ? node : node.pipe ?? node;
 }
 
-/** The name that a schema has by its title. A schema that falls back accepts more than its title says. */
+/** The name by the title. A schema that falls back accepts more than its title says. */
 function titleOf(node: SchemaNode): string | undefined {
   const title = ownTitle(node);
   if (title === undefined || fallsBack(node) || isPlain(node)) return undefined;
@@ -337,7 +340,7 @@ export function faultOf(form: Form, model: Schema, role: string): Error | undefi
 }
 
 /**
- * Checks a model, except where the getter of a lazy schema throws: its schema may be declared later.
+ * Checks a model. Where the getter of a lazy schema throws, its schema may be declared later.
  *
  * @param form Whether it is accepted, or sent.
  * @param model The model.
@@ -351,7 +354,7 @@ export function checkJson(form: Form, model: Schema, role: string, action: strin
   throw new TypeError(`Cannot ${action}: ${fault.message.replace("Cannot", "cannot")}`);
 }
 
-/** Whether no part of a model is refused. A conversion would tell, too, but takes a hundred times as long. */
+/** Whether no part of a model is refused. Takes a hundredth of the time of a conversion. */
 function isCarried(form: Form, model: Schema): boolean {
   const seen = new Set<SchemaNode>();
   const isNodeCarried = (node: SchemaNode, lazies: number): boolean => {

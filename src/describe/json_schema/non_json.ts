@@ -1,4 +1,4 @@
-/** Schemas whose values JSON does not carry as they are: bytes, dates, and kinds that are refused. */
+/** Schemas whose values are not JSON as they are: bytes, dates, and kinds that are refused. */
 import { lazyTarget } from "../../schema/lazy_schema.ts";
 import { nodeOf, partsOf, type Schema, type SchemaNode } from "../../schema/schema.ts";
 import { type Form, type JsonSchema, type Place, subjectAt } from "./json_schema.ts";

@@ -43,7 +43,7 @@ export function hasDefault(entry: SchemaNode): boolean {
   return entry.default !== undefined || entry.fallback !== undefined;
 }
 
-/** Whether a schema may return `undefined`. JSON then leaves the key out, and has null in an array. */
+/** Whether a schema may return `undefined`. JSON then leaves out a key, and has null as an item. */
 export function givesUndefined(node: SchemaNode): boolean {
   return optionalityOf(node).givesUndefined;
 }
@@ -108,7 +108,7 @@ function ofPipe(steps: readonly (Step | SchemaNode)[], seen?: Set<SchemaNode>): 
       if (isUndefined) onUndefined = schema.onUndefined;
       givesUndefined = schema.givesUndefined;
     } else {
-      // A function of the application is assumed to return a value: a schema behind it can say otherwise.
+      // Functions of the application are assumed to return a value. A schema behind one can differ.
       givesUndefined = (givesUndefined && keepsValue(step)) || step.type === "find_item";
     }
     isUndefined &&= onUndefined === "kept" && keepsValue(step);

@@ -1,4 +1,4 @@
-/** Describes pipes: what their steps say of the value that goes in, and of the one that comes out. */
+/** Describes pipes: what their steps say of the input, and of the output. */
 import { type ConversionConfig, toJsonSchemaDefs } from "@valibot/to-json-schema";
 import type { GenericSchema } from "valibot";
 import { fallsBack, type PipeAction, type SchemaNode } from "../../schema/schema.ts";
@@ -102,7 +102,7 @@ const FORMATS: ReadonlyMap<string, JsonSchema> = new Map<string, JsonSchema>([
   ["ip", { anyOf: ["ipv4", "ipv6"].map((format) => ({ type: "string", format })) }],
 ]);
 
-/** Checks whose formats in the library refuse what they accept: both say that a time has an offset. */
+/** Checks without the library's format, which requires an offset that they refuse. */
 const WITHOUT_FORMAT = new Set(["iso_date_time", "iso_time"]);
 
 /** Bounds of lengths that the library does not know. A code point has at most 4 bytes. */
@@ -118,7 +118,7 @@ const LENGTHS: ReadonlyMap<string, (length: number) => JsonSchema> = new Map<str
 /** The keywords of checks, by the types of the values: input and output have the same checks. */
 const known = new WeakMap<Step, Map<string, JsonSchema>>();
 
-/** A schema whose values also pass a check of a pipe. */
+/** The schema of the values that also pass a check. */
 function checked(
   schema: JsonSchema,
   check: Step,
@@ -167,7 +167,7 @@ function containing(check: Step, type: "array" | "string"): JsonSchema {
   return check.type === "includes" ? keywords : { not: { type, ...keywords } };
 }
 
-/** What the library says of a check of values of one type; nothing where it knows nothing, or what is no JSON. */
+/** What the library says of a check of values of one type; `{}` where that is not JSON. */
 function byLibrary(check: Step, type: JsonType): JsonSchema {
   const first = { kind: "schema", type: "any" };
   const config: ConversionConfig = {

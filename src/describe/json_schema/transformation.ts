@@ -35,7 +35,7 @@ const REWRITING = new Set([
   "to_upper_case",
 ]);
 
-/** Schemas of the results that do not depend on the input. The library knows none of them. */
+/** Schemas of the results that do not depend on the input. */
 const RESULTS: ReadonlyMap<string, JsonSchema> = new Map<string, JsonSchema>([
   ["to_string", { type: "string" }],
   ["to_number", { type: "number" }],
@@ -49,7 +49,7 @@ const RESULTS: ReadonlyMap<string, JsonSchema> = new Map<string, JsonSchema>([
 
 type Result = (before: JsonSchema, requirement: unknown) => JsonSchema;
 
-/** Schemas of the results that are made of the input: some of its items, or a value within bounds. */
+/** Schemas of the results that are made of the input: some items, or a value within bounds. */
 const DERIVED: ReadonlyMap<string, Result> = new Map<string, Result>([
   ["filter_items", someItems],
   ["sort_items", someItems],
