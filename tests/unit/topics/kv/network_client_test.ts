@@ -90,7 +90,7 @@ test(
 );
 
 test(
-  "asks for another access before the one that it has ends",
+  "exchanges the token again before its access ends",
   () => ({ lifetime: 60_000, answer: () => written(2) }),
   async ({ open, accesses }) => {
     const client = await open();
@@ -100,7 +100,7 @@ test(
 );
 
 test(
-  "asks for another access after a refusal, and tells that what it asked was not done",
+  "exchanges the token again after a refusal, which is an error",
   () => {
     const answers = [new Response("secret", { status: 401 }), written(5), written(1)];
     return { answer: () => answers.shift()! };
@@ -115,7 +115,7 @@ test(
 );
 
 test(
-  "takes no reading that is not consistent, or is disabled",
+  "refuses a read that is not consistent, or is disabled",
   () => {
     const disabled: Field[][] = [[], [[4, 0]], [[4, 1], [2, 1]], [[4, 1], [8, 2]]];
     // The package reads twice before it fails.
@@ -132,7 +132,7 @@ test(
 );
 
 test(
-  "refuses what others have written, and says under which key",
+  "refuses an entry that others have written, and names its key",
   () => ({
     answer: () => {
       const entry = encodeMessage([[1, packKey(["a", "b"])], [2, new Uint8Array()], [3, 1]]);
@@ -182,7 +182,7 @@ test(
 );
 
 test(
-  "gives up what is on its way when it is closed",
+  "abandons its requests when it is closed",
   () => ({ answer: () => new Response(new ReadableStream({ start: (stream) => stream.enqueue(new Uint8Array(4)) })) }),
   async ({ open }) => {
     const client = await open();
@@ -299,7 +299,7 @@ Deno.test("A client of a database does without connections of its own where the 
   }
 });
 
-Deno.test("A client of a database tells why no server answers, and not what the address may hold", async () => {
+Deno.test("A client of a database says why no server answers, without the address", async () => {
   const listener = Deno.listen({ hostname: "127.0.0.1", port: 0 });
   const { port } = listener.addr;
   listener.close();
@@ -309,7 +309,7 @@ Deno.test("A client of a database tells why no server answers, and not what the 
   assertEquals(error.message.includes("secret"), false);
 });
 
-Deno.test("A client of a database tells that a server does not speak TLS, and what to give", async () => {
+Deno.test("A client of a database says that a server does not speak TLS, and what to give", async () => {
   await using server = Deno.serve({ port: 0, hostname: "127.0.0.1", onListen: () => {} }, () => new Response());
   const url = new URL(`https://127.0.0.1:${server.addr.port}/db?secret`);
   const error = await assertRejects(() => NetworkClient.open(url, "token"), CannotOpenError);
@@ -320,7 +320,7 @@ Deno.test("A client of a database tells that a server does not speak TLS, and wh
   );
 });
 
-Deno.test("A client of a database tells that a server speaks TLS, and what to give", async () => {
+Deno.test("A client of a database says that a server speaks TLS, and what to give", async () => {
   using listener = Deno.listen({ hostname: "127.0.0.1", port: 0 });
   const url = new URL(`http://127.0.0.1:${listener.addr.port}/db?secret`);
   const opening = assertRejects(() => NetworkClient.open(url, "token"), CannotOpenError);
@@ -334,7 +334,7 @@ Deno.test("A client of a database tells that a server speaks TLS, and what to gi
   assertEquals(message, `Cannot open the store of topics "${place}": ${reason}`);
 });
 
-Deno.test("A client of a database tells why a connection broke, and not what the address may hold", async () => {
+Deno.test("A client of a database says why a connection broke, without the address", async () => {
   using listener = Deno.listen({ hostname: "127.0.0.1", port: 0 });
   const url = new URL(`http://127.0.0.1:${listener.addr.port}/db?secret=):%20secret for url (secret): secret`);
   const opening = assertRejects(() => NetworkClient.open(url, "token"), Error);
@@ -347,7 +347,7 @@ Deno.test("A client of a database tells why a connection broke, and not what the
 });
 
 test(
-  "says by the clock of the database until when something is to be remembered",
+  "counts expiry by the clock of the database",
   () => ({
     lifetime: 0,
     exchange: (access) => withDate(access),
