@@ -1,4 +1,4 @@
-/** Streamed responses: the values of an async iterable, or the bytes of a stream. */
+/** Streamed replies: the values of an async iterable, or the bytes of a stream. */
 import { accepts } from "@std/http/negotiation";
 import { HTTPError } from "../errors.ts";
 import { log } from "../log.ts";
@@ -17,7 +17,7 @@ const BYTES = "application/octet-stream";
 const LINES = ["application/jsonl", "application/x-ndjson"] as const;
 
 /**
- * How long a response waits for its first value, in milliseconds. Clients and proxies wait longer
+ * How long a reply waits for its first value, in milliseconds. Clients and proxies wait longer
  * for the headers. Most failures of a query or a connection are known by then.
  */
 const FIRST_VALUE_MS = 5_000;
@@ -25,11 +25,11 @@ const FIRST_VALUE_MS = 5_000;
 const encoder = new TextEncoder();
 
 /**
- * A response of the values of an async iterable: bytes unchanged, any other value as one line of
+ * A reply of the values of an async iterable: bytes unchanged, any other value as one line of
  * JSON.
  *
- * The response begins with the first value, which decides the content type. An error before it is
- * an error response. Where no value has come after five seconds, the response begins without one,
+ * The reply begins with the first value, which decides the content type. An error before it is
+ * an error reply. Where no value has come after five seconds, the reply begins without one,
  * because the server notices only then that a client has gone. Its type is then lines of JSON, or
  * bytes where the client prefers these. An error breaks it off, as it does after the first value.
  *
@@ -68,7 +68,7 @@ export async function iterableReply(
   return reply;
 }
 
-/** A response of a stream of bytes. It begins at once. */
+/** A reply of a stream of bytes. It begins at once. */
 export function byteStreamReply(
   source: ReadableStream<unknown>,
   status: number,

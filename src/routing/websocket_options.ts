@@ -60,7 +60,7 @@ export interface WebSocketOptions<
  * with 1011 and the error is logged.
  *
  * Middleware, dependencies and validation run before the upgrade. A request that they refuse gets
- * an ordinary response. Pages of other origins are refused with 403, unless `origins` allows them.
+ * an ordinary reply. Pages of other origins are refused with 403, unless `origins` allows them.
  * A request without an upgrade is answered with 426, unless a GET route has the same path.
  */
 export interface RegisterWebSocket<State, Prefix extends string> {

@@ -93,7 +93,7 @@ export interface WebSocketParts extends UpgradeParts {
   /** Origins of other sites whose pages may connect, for routes without a list. */
   readonly origins: readonly string[];
   readonly toErrorReply: ErrorBoundary;
-  /** The last step of a response that is not an upgrade. */
+  /** The last step of a reply that is not an upgrade. */
   readonly finalize: ReplyStep;
 }
 
@@ -115,7 +115,7 @@ export function webSocketEndpoint(route: WebSocketRoute, parts: WebSocketParts):
       if (resolver && !resolver.rest.isEmpty) made = await resolver.rest.make(request, bound, 1, made);
       if (resolver) resolver.supply(args, made);
       accepted.set(context, { protocol, args, route });
-      // A placeholder. Once the platform's response exists, the server must send it: with another
+      // A placeholder. Once the platform's reply exists, the server must send it: with another
       // one it shuts down.
       return new Response(null, { status: 101 });
     } catch (thrown) {

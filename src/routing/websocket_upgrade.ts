@@ -95,7 +95,7 @@ export async function upgrade(
  * same: the socket never opens, and its file descriptor stays open until the process ends.
  */
 async function hasGone(raw: Request): Promise<boolean> {
-  // Deno warns once that the signal is also aborted after responses. The application has not used
+  // Deno warns once that the signal is also aborted after replies. The application has not used
   // it.
   isMuted ||= muteNextWarning("Deno.serve: request.signal");
   const { signal } = raw;

@@ -1,4 +1,4 @@
-/** The response that sends events. */
+/** The reply that sends events. */
 import { Subscription } from "../../topics/subscription.ts";
 import { IteratorSource, type PullSource, PullStream, type StreamKind } from "../pull_stream.ts";
 import { contextOf, type HttpRequest } from "../request.ts";
@@ -23,8 +23,8 @@ const EVENTS: StreamKind = {
 };
 
 /**
- * Makes the response that sends events. Their source is closed with the request, also where a
- * middleware sends another response.
+ * Makes the reply that sends events. Their source is closed with the request, also where a
+ * middleware sends another reply.
  *
  * @throws {HTTPError} With 400, when the client resumes after something that is not an id.
  * @throws {TypeError} When the stream was sent before.
