@@ -116,7 +116,9 @@ export class Cluster implements AsyncDisposable {
     return { logs, stored, keeps, most };
   }
 
-  /** What each node has written down since it was started last; nothing, where it has not begun yet. */
+  /**
+   * What each node has written down since it was started last; nothing, where it has not begun yet.
+   */
   #presentLogs(): (readonly LogEntry[])[] {
     return [...this.#logs].map(([name, { entries }]) => {
       const begin = entries.findLastIndex((entry) =>
@@ -143,7 +145,10 @@ export class Cluster implements AsyncDisposable {
     }
   }
 
-  /** Reads what the nodes have written down since the last look, and tells whether there is something. */
+  /**
+   * Reads what the nodes have written down since the last look, and tells whether there is
+   * something.
+   */
   #look(): boolean {
     return [...this.#logs.values()].map((log) => log.look()).includes(true);
   }

@@ -8,7 +8,10 @@ import type { LogEntry, Payload } from "./node_log.ts";
 
 const PUBLISHER = "p";
 
-/** Publishes some messages, and reads all of them once for each byte of the stream, which is cut after that byte. */
+/**
+ * Publishes some messages, and reads all of them once for each byte of the stream, which is cut
+ * after that byte.
+ */
 export async function cutStream(random: Random, tell: (injected: string) => void): Promise<History> {
   const folder = await Deno.makeTempDir({ prefix: "webfw_fault_" });
   const app = new App({ topics: join(folder, "topics.sqlite") });

@@ -39,16 +39,21 @@ export interface Findings {
 }
 
 /**
- * How many messages a log holds at most when it was trimmed, since it is trimmed by a sixty-fourth of what it keeps, or by whole writes.
+ * How many messages a log holds at most when it was trimmed, since it is trimmed by a sixty-fourth
+ * of what it keeps, or by whole writes.
  *
  * @param keeps How many it keeps at least.
- * @param publishers How many there are on each node. A write has not more than two messages of each: one may have been given up.
+ * @param publishers How many there are on each node. A write has not more than two messages of
+ * each: one may have been given up.
  */
 export function mostKept(keeps: number, publishers: number): number {
   return keeps + Math.max(Math.ceil(keeps / 64), 2 * publishers);
 }
 
-/** Looks for acknowledged messages that are lost, messages that are there twice, disorder, and holes that nobody was told of. */
+/**
+ * Looks for acknowledged messages that are lost, messages that are there twice, disorder, and holes
+ * that nobody was told of.
+ */
 export function check(history: History): Findings {
   const entries = [...history.logs.values()].flat();
   const faults: string[] = [];
@@ -120,7 +125,10 @@ function checkPublishers(order: readonly Stored[], faults: string[]): void {
   }
 }
 
-/** What a node has published is in the order of its calls, also of those that were under way at once. */
+/**
+ * What a node has published is in the order of its calls, also of those that were under way at
+ * once.
+ */
 function checkCalls(node: string, log: readonly LogEntry[], faults: string[]): void {
   const [first, ...others] = confirmedPublishesOf(log);
   let last = first;
@@ -141,7 +149,10 @@ function checkReaders(
 ): void {
   const isTrimmed = keeps < Infinity;
   const indexOf = new Map(order.map(({ id }, index) => [id, index]));
-  /** The index of the message that each reader must get next; undefined where it was told that it misses some. */
+  /**
+   * The index of the message that each reader must get next; undefined where it was told that it
+   * misses some.
+   */
   const next = new Map<string, number | undefined>();
   /** The places ahead of all messages that readers go on at, until they are told so. */
   const ahead = new Map<string, string>();
@@ -181,7 +192,10 @@ function checkReaders(
   }
 }
 
-/** What is wrong in a gap, if something is: one that tells that a place is ahead must be told where one is, and nowhere else. */
+/**
+ * What is wrong in a gap, if something is: one that tells that a place is ahead must be told where
+ * one is, and nowhere else.
+ */
 function wrongIn({ reason, from }: Gap, ahead: string | undefined, isTrimmed: boolean): string | undefined {
   if (ahead === undefined && !isTrimmed) return "of a gap where nothing is removed";
   if (ahead === undefined) return reason === "ahead" ? "that it is ahead, and is not" : undefined;

@@ -1,5 +1,5 @@
-// `deno task fault`: durable topics on three nodes while things go wrong, and a checker that holds what all nodes saw against what
-// topics promise. It needs denokv.
+// `deno task fault`: durable topics on three nodes while things go wrong, and a checker that holds
+// what all nodes saw against what topics promise. It needs denokv.
 
 import { parseArgs } from "@std/cli/parse-args";
 import { readCount, readNames, refuseUnknown, runCommand, select } from "../bench/command.ts";
@@ -81,7 +81,10 @@ async function outcomeOf(scenario: Scenario, seed: number): Promise<Outcome> {
   }
 }
 
-/** Runs a scenario; checks its history, and that the checker finds what is wrong in histories made of it. */
+/**
+ * Runs a scenario; checks its history, and that the checker finds what is wrong in histories made
+ * of it.
+ */
 async function hasFaults(scenario: Scenario, seed: number): Promise<boolean> {
   const random = new Random(seed);
   const injected: string[] = [];
@@ -108,7 +111,10 @@ function missedTamperings(history: History, random: Random): string[] {
   }).map(([name]) => name);
 }
 
-/** Runs without the checks of writes. That a message is stored twice depends on the moment, so it is tried some times. */
+/**
+ * Runs without the checks of writes. That a message is stored twice depends on the moment, so it is
+ * tried some times.
+ */
 async function controlIsFound(seed: number): Promise<boolean> {
   for (let attempt = 0; attempt < 5; attempt++) {
     const injected: string[] = [];

@@ -6,7 +6,10 @@ import type { History } from "./history.ts";
 import type { LogEntry } from "./node_log.ts";
 import { NotAllowedError } from "./not_allowed_error.ts";
 
-/** What the program prints: what happened, where the logs are pairs of the node and its entries. All that is published is kept. */
+/**
+ * What the program prints: what happened, where the logs are pairs of the node and its entries. All
+ * that is published is kept.
+ */
 export interface PartitionReport extends Pick<History, "stored"> {
   readonly injected: readonly string[];
   readonly logs: readonly (readonly [node: string, log: readonly LogEntry[]])[];
@@ -18,7 +21,8 @@ const UNSHARE = ["--user", "--map-root-user", "--net", "--mount"];
 /**
  * Takes nodes off the network of their store, and back.
  *
- * @throws {NotAllowedError} Where nobody but the system's administrator may make networks, or it has no tools for that.
+ * @throws {NotAllowedError} Where nobody but the system's administrator may make networks, or it
+ * has no tools for that.
  */
 export async function runPartition(random: Random, tell: (injected: string) => void): Promise<History> {
   if (!await isAllowed()) throw new NotAllowedError("This system does not let a program have network namespaces");

@@ -1,4 +1,5 @@
-// One node of a run, in a process of its own: it publishes, reads, and writes down what it sees. Its argument is a plan as JSON.
+// One node of a run, in a process of its own: it publishes, reads, and writes down what it sees.
+// Its argument is a plan as JSON.
 
 import { App, type TopicOptions, type TopicsLocation } from "../mod.ts";
 import { NetworkClient } from "../src/topics/kv/network_client.ts";
@@ -13,7 +14,10 @@ export interface NodePlan extends WorkloadPlan {
   /** The file of its log. Earlier generations may have written to it. */
   readonly log: string;
   readonly options: TopicOptions<Payload>;
-  /** For the negative control: whether writes check nothing, so that one that is made twice is stored twice. */
+  /**
+   * For the negative control: whether writes check nothing, so that one that is made twice is
+   * stored twice.
+   */
   readonly isBlind: boolean;
 }
 

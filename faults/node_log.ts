@@ -22,7 +22,9 @@ export type LogEntry =
   | { readonly kind: "unsent"; readonly payload: Payload }
   /** All was published. */
   | { readonly kind: "published" }
-  /** A reader begins: from the earliest message, after the last one it has read, or ahead of all. */
+  /**
+   * A reader begins: from the earliest message, after the last one it has read, or ahead of all.
+   */
   | { readonly kind: "subscribe"; readonly reader: string; readonly after: string | null; readonly isAhead?: true }
   /** A reader got a message. */
   | { readonly kind: "read"; readonly reader: string; readonly id: string; readonly payload: Payload }
@@ -60,7 +62,10 @@ export class LogFile {
     return this.#entries;
   }
 
-  /** Reads the whole lines that are new, and tells whether there are some. Synchronous: many runs look at many logs all the time. */
+  /**
+   * Reads the whole lines that are new, and tells whether there are some. Synchronous: many runs
+   * look at many logs all the time.
+   */
   look(): boolean {
     const bytes = this.#readNew();
     const end = bytes.lastIndexOf(NEWLINE) + 1;
@@ -110,10 +115,12 @@ interface Call {
 }
 
 /**
- * The messages that a node has stored by the first call that was sent to the store, in the order of these calls: that of the messages.
+ * The messages that a node has stored by the first call that was sent to the store, in the order of
+ * these calls: that of the messages.
  *
- * Where the outcome of a call was unknown, or its node was killed, it may have stored the message as well as the one that repeats it, and
- * where another node has published the same, that one's order counts.
+ * Where the outcome of a call was unknown, or its node was killed, it may have stored the message
+ * as well as the one that repeats it, and where another node has published the same, that one's
+ * order counts.
  */
 export function confirmedPublishesOf(log: readonly LogEntry[]): ConfirmedPublish[] {
   const calls = new Map<string, Call>();

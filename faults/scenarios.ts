@@ -24,15 +24,24 @@ const MESSAGES = 40;
 /** How many messages a run has. */
 export const TOTAL: number = NODES.length * PUBLISHERS * MESSAGES;
 
-/** So many publishers that a node writes more messages with ids at once than a write can check ids one by one. */
+/**
+ * So many publishers that a node writes more messages with ids at once than a write can check ids
+ * one by one.
+ */
 const CROWD = { publishers: 40, messages: 12 } as const;
 
 /** More messages than a slow reader has read before the first are removed. */
 const TRIMMED_MESSAGES = 800;
-/** Of a small log a few are kept, of a large one so many that whoever trims does not know the size of each write. */
+/**
+ * Of a small log a few are kept, of a large one so many that whoever trims does not know the size
+ * of each write.
+ */
 const KEPT = { ofSmall: 50, ofLarge: 700 } as const;
 
-/** Ids are remembered for longer than any run takes: whoever was killed publishes all of its messages again. */
+/**
+ * Ids are remembered for longer than any run takes: whoever was killed publishes all of its
+ * messages again.
+ */
 const DURABLE = { durable: true, dedupe: "12h" } as const;
 
 type Injection = (setting: Setting) => Promise<void>;
@@ -136,7 +145,10 @@ export const SCENARIOS: readonly Scenario[] = [
   { name: "partition", run: runPartition },
 ];
 
-/** A run in which writes check nothing: what is written twice is there twice, and the checker has to say so. */
+/**
+ * A run in which writes check nothing: what is written twice is there twice, and the checker has to
+ * say so.
+ */
 export const NEGATIVE_CONTROL: Scenario = onDatabase("control", { isBlind: true }, loseReplies);
 
 /** What nodes do where nothing else is said. */

@@ -4,7 +4,9 @@ import type { Random } from "../tests/unit/support/random.ts";
 import { confirmedPublishesOf, type LogEntry, type Payload } from "./node_log.ts";
 import type { History, Stored } from "./history.ts";
 
-/** Ways to make a history wrong. Each changes one thing; undefined where there is nothing to change. */
+/**
+ * Ways to make a history wrong. Each changes one thing; undefined where there is nothing to change.
+ */
 export const TAMPERINGS: Readonly<Record<string, (history: History, random: Random) => History | undefined>> = {
   "an acknowledged message is lost": (history, random) => {
     const lost = random.below(history.stored.length);

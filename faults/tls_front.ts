@@ -1,4 +1,5 @@
-// Speaks TLS for a server that does not, as what stands in front of databases does; clients may choose HTTP/2.
+// Speaks TLS for a server that does not, as what stands in front of databases does; clients may
+// choose HTTP/2.
 
 import { type Certificate, makeCertificate } from "../tests/support/certificate.ts";
 import { NotAllowedError } from "./not_allowed_error.ts";

@@ -36,7 +36,10 @@ export interface WorkloadPlan {
   readonly publishers: number;
   /** How many messages each publishes. */
   readonly messages: number;
-  /** Whether publishers with ids publish the same messages on all nodes, except a few, in another order on each. */
+  /**
+   * Whether publishers with ids publish the same messages on all nodes, except a few, in another
+   * order on each.
+   */
   readonly isShared: boolean;
   /** How many publishes some publishers have in flight; the others wait for each one. */
   readonly atOnce: number;
@@ -44,7 +47,10 @@ export interface WorkloadPlan {
   readonly patience: number;
   /** How many readers there are. */
   readonly readers: number;
-  /** How long each reader rests after an entry, in milliseconds; the last reader rests ten times as long. */
+  /**
+   * How long each reader rests after an entry, in milliseconds; the last reader rests ten times as
+   * long.
+   */
   readonly rest: number;
 }
 
@@ -92,8 +98,9 @@ interface Publisher {
 }
 
 /**
- * The publishers of a node, in the order in which they begin. If nodes share messages, each has another order, and at
- * times the node's own come first: a write with many ids checks the first few in another way than the others.
+ * The publishers of a node, in the order in which they begin. If nodes share messages, each has
+ * another order, and at times the node's own come first: a write with many ids checks the first few
+ * in another way than the others.
  */
 function publishersOf(plan: WorkloadPlan): Publisher[] {
   const publishers = Array.from({ length: plan.publishers }, (_, index): Publisher => {
@@ -111,7 +118,8 @@ async function publishAll(context: WorkloadContext, { name, hasIds, isShared, at
   const { plan: { messages }, before } = context;
   const isHasty = atOnce > 1;
   const inOrder = Array.from({ length: messages }, (_, number) => number);
-  // A publisher that does not wait promises no order, so that another node may publish the same in another one.
+  // A publisher that does not wait promises no order, so that another node may publish the same in
+  // another one.
   const numbers = isHasty && isShared ? shuffle(inOrder) : inOrder;
   // With ids, all messages are published again. Without, the outcome of the last ones is not known.
   let next = hasIds ? 0 : before.filter((entry) => entry.kind === "invoke" && entry.payload.publisher === name).length;

@@ -1,4 +1,5 @@
-// A database of keys and values in memory, as Deno KV is one: versions that grow, checks, entries that expire, its limits.
+// A database of keys and values in memory, as Deno KV is one: versions that grow, checks, entries
+// that expire, its limits.
 
 import { KEYS_PER_READ, type KvEntry, type KvKey, type KvWrite } from "../../src/topics/kv/engine.ts";
 import type { Random } from "../../tests/unit/support/random.ts";
@@ -105,7 +106,10 @@ export class SimulatedDatabase {
     return { entries: new Map(this.#entries), version: this.#version };
   }
 
-  /** Is lost, and made anew from a backup, or empty: it counts from there. Gives the database that was. */
+  /**
+   * Is lost, and made anew from a backup, or empty: it counts from there. Gives the database that
+   * was.
+   */
   lose(backup?: Backup): SimulatedDatabase {
     const { entries, version } = backup ?? EMPTY;
     const lost = new SimulatedDatabase(this.#random);
@@ -152,7 +156,10 @@ export class SimulatedDatabase {
   }
 }
 
-/** Parts of keys have no character below the separator, so that keys are in the order of their texts. */
+/**
+ * Parts of keys have no character below the separator, so that keys are in the order of their
+ * texts.
+ */
 function textOf(key: KvKey): string {
   return key.join("\0");
 }

@@ -1,5 +1,5 @@
-// Checks runs in which a database was lost or set back: each of its incarnations by itself, and that no reader comes
-// from one to the next without a gap.
+// Checks runs in which a database was lost or set back: each of its incarnations by itself, and
+// that no reader comes from one to the next without a gap.
 
 import { check, type Findings, type History, type Stored } from "../history.ts";
 import type { LogEntry, Payload } from "../node_log.ts";
@@ -60,10 +60,12 @@ interface Reading {
 }
 
 /**
- * Gives each entry of a log to its incarnation. A reader that comes to another one begins there with its first message.
+ * Gives each entry of a log to its incarnation. A reader that comes to another one begins there
+ * with its first message.
  *
- * Until a node notices that the database was set back, it reports messages of the new incarnation under ids of the old
- * one. A publisher gets such ids as answers; a reader gets a gap before or afterwards.
+ * Until a node notices that the database was set back, it reports messages of the new incarnation
+ * under ids of the old one. A publisher gets such ids as answers; a reader gets a gap before or
+ * afterwards.
  */
 function share(
   log: readonly LogEntry[],

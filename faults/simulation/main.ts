@@ -1,5 +1,5 @@
-// `deno task fault simulated`: the work of the nodes of `deno task fault` in virtual time, over a database, a network and deaths that are
-// simulated. A seed is the same run each time.
+// `deno task fault simulated`: the work of the nodes of `deno task fault` in virtual time, over a
+// database, a network and deaths that are simulated. A seed is the same run each time.
 
 import { parseArgs } from "@std/cli/parse-args";
 import { readCount, refuseUnknown } from "../../bench/command.ts";

@@ -20,7 +20,10 @@ type Fate =
   | "failed and late"
   /** There is no answer, and it is carried out long afterwards. */
   | "late"
-  /** It is carried out and answered, and long afterwards it is carried out again, unless the database was lost meanwhile. */
+  /**
+   * It is carried out and answered, and long afterwards it is carried out again, unless the
+   * database was lost meanwhile.
+   */
   | "doubled";
 
 const TROUBLES = [
@@ -39,7 +42,10 @@ export interface NetworkOptions {
   readonly random: Random;
   /** Of so many things that are asked one comes into trouble; `Infinity` where none does. */
   readonly oneInTrouble: number;
-  /** How much later what was asked may be carried out, in milliseconds. What is remembered of messages must outlast it. */
+  /**
+   * How much later what was asked may be carried out, in milliseconds. What is remembered of
+   * messages must outlast it.
+   */
   readonly maxLate: number;
   /** How long a way takes at most, in milliseconds. */
   readonly maxDelay: number;
@@ -49,7 +55,9 @@ export interface NetworkOptions {
 
 /** A node, as the network sees it. */
 export interface Client {
-  /** Whether it was killed: what is on the way to the database is lost, and what is on the way back. */
+  /**
+   * Whether it was killed: what is on the way to the database is lost, and what is on the way back.
+   */
   readonly isDead: boolean;
 }
 
@@ -83,7 +91,10 @@ export class Network {
     return this.#late > 0;
   }
 
-  /** Takes a node out of reach of the database, or all: what is asked is neither carried out nor answered. */
+  /**
+   * Takes a node out of reach of the database, or all: what is asked is neither carried out nor
+   * answered.
+   */
   takeAway(client: Client | "all"): void {
     this.#away = client;
   }
@@ -115,8 +126,9 @@ export class Network {
   }
 
   /**
-   * Carries out what is asked, or not, and answers, or not. Nobody waits for an answer when the connection has been closed. What is on the
-   * way to a database while it is set back gets lost: it would be done again where it is as if it had never been done.
+   * Carries out what is asked, or not, and answers, or not. Nobody waits for an answer when the
+   * connection has been closed. What is on the way to a database while it is set back gets lost: it
+   * would be done again where it is as if it had never been done.
    */
   async #ask<Result>(client: Client, carryOut: () => Result, closing: AbortSignal): Promise<Result> {
     const { database } = this.#options;
@@ -124,7 +136,8 @@ export class Network {
     const fate = this.#fateOf();
     this.#counts.set(fate, (this.#counts.get(fate) ?? 0) + 1);
     await this.#travel();
-    // Whoever goes on with the work of a dead node cannot know what is on the way: it may come after what that one does.
+    // Whoever goes on with the work of a dead node cannot know what is on the way: it may come
+    // after what that one does.
     if (this.#away === "all" || this.#away === client || client.isDead) return await noAnswer(closing);
     if (database.setBacks !== setBacks) return await noAnswer(closing);
     if (fate === "refused") throw new Error("The network is in trouble");
@@ -160,14 +173,17 @@ export class Network {
     this.#late++;
     setTimeout(() => {
       this.#late--;
-      // What was on the way is lost if the database was set back. An empty database could not tell a late first write
-      // of an ended incarnation from a new one.
+      // What was on the way is lost if the database was set back. An empty database could not tell
+      // a late first write of an ended incarnation from a new one.
       if (!client.isDead && database.setBacks === setBacks && !(isAgain && database.losses > losses)) carryOut();
     }, random.below(random.oneIn(2) ? 1_000 : maxLate));
   }
 }
 
-/** Gives what there is now, and again when it may have changed; what it was in between may be left out. */
+/**
+ * Gives what there is now, and again when it may have changed; what it was in between may be left
+ * out.
+ */
 async function* watch<Entries>(
   database: SimulatedDatabase,
   look: () => Promise<Entries>,

@@ -1,4 +1,5 @@
-// The configuration of a run, drawn at random: the workload, and how nodes, network and database misbehave.
+// The configuration of a run, drawn at random: the workload, and how nodes, network and database
+// misbehave.
 
 import type { TopicOptions } from "../../mod.ts";
 import type { Random } from "../../tests/unit/support/random.ts";
@@ -8,7 +9,9 @@ import type { WorkloadPlan } from "../workload.ts";
 
 /** How many bytes of data a message has: the name of a publisher, and a number. */
 const [MIN_BYTES, MAX_BYTES] = [30, 35];
-/** How old messages become, in milliseconds. They expire in the minute of silence that ends a run. */
+/**
+ * How old messages become, in milliseconds. They expire in the minute of silence that ends a run.
+ */
 const AGES = [3_000, 20_000] as const;
 /** The largest clock skew of a node, in milliseconds. */
 export const MAX_SKEW = 2_000;
@@ -39,9 +42,10 @@ export interface RunConfig {
 }
 
 /**
- * Draws a configuration. In some runs dedup entries expire after two minutes, and publishers rest for longer: then nobody
- * republishes later than that, and no late request comes after it. In the others they last for the whole run. If the
- * database is lost, nobody republishes what was acknowledged before.
+ * Draws a configuration. In some runs dedup entries expire after two minutes, and publishers rest
+ * for longer: then nobody republishes later than that, and no late request comes after it. In the
+ * others they last for the whole run. If the database is lost, nobody republishes what was
+ * acknowledged before.
  */
 export function drawConfig(random: Random): RunConfig {
   const isForgetful = random.oneIn(3);
@@ -86,7 +90,9 @@ export function drawConfig(random: Random): RunConfig {
   };
 }
 
-/** How many messages the topic keeps at least, and at most if its retention has a count or bytes. */
+/**
+ * How many messages the topic keeps at least, and at most if its retention has a count or bytes.
+ */
 export function keptBy(
   { options: { retention = {} }, work: { publishers } }: RunConfig,
 ): { keeps: number; most: number } {

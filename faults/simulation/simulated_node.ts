@@ -1,4 +1,5 @@
-// A node in the process of the simulation: an application whose store is at the other end of the network.
+// A node in the process of the simulation: an application whose store is at the other end of the
+// network.
 
 import { App, type Topic } from "../../mod.ts";
 import { KvStore } from "../../src/topics/kv/kv_store.ts";

@@ -1,4 +1,5 @@
-// A run in which nodes, network, database and time are simulated: the same each time, and thousands in the time of one that is not.
+// A run in which nodes, network, database and time are simulated: the same each time, and thousands
+// in the time of one that is not.
 
 import type { Random } from "../../tests/unit/support/random.ts";
 import { headKey, INCARNATION_KEY, lowWatermarkKey, recordKeyAfter } from "../../src/topics/kv/keys.ts";
@@ -19,7 +20,10 @@ const NAMES = ["a", "b", "c"] as const;
 
 /** After how many milliseconds at most a publisher in a hurry gives up. */
 const MAX_HURRY = 50;
-/** How many versions a database is set back at least. Nobody notices a loss that new writes make up for at once. */
+/**
+ * How many versions a database is set back at least. Nobody notices a loss that new writes make up
+ * for at once.
+ */
 const MIN_SET_BACK = 600;
 /** How long nodes may take to notice that a database was set back, in milliseconds. */
 const NOTICING = 2_000;
@@ -28,14 +32,16 @@ const READING = 10_000;
 /** How long nothing happens at the end, in milliseconds. */
 const QUIET = 60_000;
 /**
- * How much all nodes may ask meanwhile: each looks at the bells once a second, and asks for the lease of the worker every five seconds,
- * which one of them has.
+ * How much all nodes may ask meanwhile: each looks at the bells once a second, and asks for the
+ * lease of the worker every five seconds, which one of them has.
  */
 const MAX_ASKED_IN_QUIET = 400;
 /** How many more for each of the other topics, which is trimmed once or twice. */
 const MAX_ASKED_FOR_OTHER = 10;
 
-/** How many zeros all cursors begin with: versions have 16 digits, and no run has so many writes. */
+/**
+ * How many zeros all cursors begin with: versions have 16 digits, and no run has so many writes.
+ */
 const ZEROS = 8;
 
 /** How a run is made. */
@@ -246,7 +252,10 @@ class Simulation {
     }).catch(this.#failure.reject);
   }
 
-  /** The topic as a node uses it: publishers rest or hurry, and readers change to other nodes at times. */
+  /**
+   * The topic as a node uses it: publishers rest or hurry, and readers change to other nodes at
+   * times.
+   */
   #wanderer(node: SimulatedNode): UsedTopic {
     const random = this.#random;
     const nodes = this.#nodes;

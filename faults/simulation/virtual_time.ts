@@ -1,5 +1,5 @@
-// Time that passes as soon as there is nothing to do, and chance that comes of a seed: so a run is the same each time, and an hour of it
-// takes less than a second.
+// Time that passes as soon as there is nothing to do, and chance that comes of a seed: so a run is
+// the same each time, and an hour of it takes less than a second.
 
 import { install } from "npm:@sinonjs/fake-timers@^15.0.0";
 import type { Random } from "../../tests/unit/support/random.ts";
@@ -9,7 +9,10 @@ const LIMIT = 24 * 60 * 60 * 1000;
 /** How many things may happen at one moment. */
 const MAX_AT_ONCE = 100_000;
 
-/** Runs something in virtual time. Nothing else must go on in this process: time and chance are those of all of it. */
+/**
+ * Runs something in virtual time. Nothing else must go on in this process: time and chance are
+ * those of all of it.
+ */
 export async function inVirtualTime<Result>(random: Random, body: () => Promise<Result>): Promise<Result> {
   const { random: ownRandom } = Math;
   const ownUuid = Object.getOwnPropertyDescriptor(crypto, "randomUUID");

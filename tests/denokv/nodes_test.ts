@@ -138,7 +138,7 @@ for (const publishes of ["a node that had come further", "a node that comes then
     for (const reader of readers) {
       const { reasons, ids } = await readOn(reader, 11);
       assert(reasons.length > 0);
-      // Who did not know gave an id of the life that ended then.
+      // Who did not know gave an id of the incarnation that ended then.
       if (isKnowing) assertEquals(ids.at(-1), id);
     }
     // However far it comes now, who comes back is told, too.

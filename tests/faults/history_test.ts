@@ -1,4 +1,5 @@
-// The checker of fault runs over histories that are made up: it finds what is wrong in each, and nothing in what is right.
+// The checker of fault runs over histories that are made up: it finds what is wrong in each, and
+// nothing in what is right.
 
 import { assertEquals } from "@std/assert";
 import { confirmedPublishesOf, type LogEntry, readersOf } from "../../faults/node_log.ts";

@@ -1,4 +1,5 @@
-// The checker of simulated runs whose database is lost or set back, over histories that are made up.
+// The checker of simulated runs whose database is lost or set back, over histories that are made
+// up.
 
 import { assertArrayIncludes, assertEquals } from "@std/assert";
 import type { LogEntry } from "../../faults/node_log.ts";
@@ -21,7 +22,10 @@ function read(id: string, number: number): LogEntry {
 const BEGIN: LogEntry = { kind: "subscribe", reader: READER, after: null };
 const GAP: LogEntry = { kind: "gap", reader: READER, reason: "epoch", from: "", oldest: null };
 
-/** An incarnation "x" of three messages, of which an incarnation "y" has the first, and another one in the place of the second. */
+/**
+ * An incarnation "x" of three messages, of which an incarnation "y" has the first, and another one
+ * in the place of the second.
+ */
 const LIVES: readonly StoredIncarnation[] = [
   { id: "x", stored: [message("x1", 1), message("x2", 2), message("x3", 3)] },
   { id: "y", stored: [message("y1", 1), message("y2", 4)] },

@@ -16,7 +16,10 @@ const PLAN: WorkloadPlan = {
   rest: 0,
 };
 
-/** What a node publishes, in the order of the calls, and how much each publisher had under way at once. */
+/**
+ * What a node publishes, in the order of the calls, and how much each publisher had under way at
+ * once.
+ */
 async function publishedBy(plan: WorkloadPlan, before: readonly LogEntry[] = []) {
   const calls: Payload[] = [];
   const [present, most] = [new Map<string, number>(), new Map<string, number>()];

@@ -1,4 +1,6 @@
-/** Appends batches to logs. Each message is stored once, whatever becomes of requests and replies. */
+/**
+ * Appends batches to logs. Each message is stored once, whatever becomes of requests and replies.
+ */
 import type { AppendOptions, AppendResult, LogRef, NewMessage } from "../store.ts";
 import {
   Batch,
@@ -28,23 +30,26 @@ import {
 } from "./keys.ts";
 
 /**
- * How long dedup entries are kept at least, in milliseconds: longer than an append is retried, and than a publisher takes
- * to republish a message whose outcome is unknown.
+ * How long dedup entries are kept at least, in milliseconds: longer than an append is retried, and
+ * than a publisher takes to republish a message whose outcome is unknown.
  */
 const MIN_DEDUP = 120_000;
 
-/** How many ids a write checks one by one. It has at most 10 checks: the incarnation, the session, and these. */
+/**
+ * How many ids a write checks one by one. It has at most 10 checks: the incarnation, the session,
+ * and these.
+ */
 const MAX_CHECKED_IDS = 8;
 /** How many ids it checks one by one together with the newest write with ids. */
 const CHECKED_BESIDE_GUARD = MAX_CHECKED_IDS - 1;
 /**
- * How many ids a write has that checks the newest write with ids: as many as a batch. Checks of single ids alone would
- * split a batch of many ids, which halves the rate of 64 publishers.
+ * How many ids a write has that checks the newest write with ids: as many as a batch. Checks of
+ * single ids alone would split a batch of many ids, which halves the rate of 64 publishers.
  */
 const MAX_GUARDED_IDS = 256;
 /**
- * After so many refused writes the ids are checked one by one, since no other write can refuse that. A node far from the
- * database would otherwise wait for as long as nearer ones write.
+ * After so many refused writes the ids are checked one by one, since no other write can refuse
+ * that. A node far from the database would otherwise wait for as long as nearer ones write.
  */
 const MAX_REFUSALS = 3;
 
@@ -97,12 +102,12 @@ export class Appender {
   /**
    * Appends a batch.
    *
-   * A write whose reply is lost is made again. Each attempt checks that the entry of the session is as it was before the
-   * batch, and that the ids are not there. So only the first of all attempts has an effect, even if it is carried out
-   * long after it was given up.
+   * A write whose reply is lost is made again. Each attempt checks that the entry of the session is
+   * as it was before the batch, and that the ids are not there. So only the first of all attempts
+   * has an effect, even if it is carried out long after it was given up.
    *
-   * A few ids are checked one by one. If there are many, they are read, and the write checks that no other write with ids
-   * came since: each of them sets the same entry.
+   * A few ids are checked one by one. If there are many, they are read, and the write checks that
+   * no other write with ids came since: each of them sets the same entry.
    */
   async append(log: LogRef, messages: readonly NewMessage[], options: AppendOptions): Promise<AppendResult> {
     const { signal } = options;
@@ -111,7 +116,8 @@ export class Appender {
       const incarnation = await this.#options.incarnations.current(signal);
       const cached = this.#cache.log(log.name, incarnation);
       const batch = new Batch(log, messages, options);
-      // A renewed database still holds what an earlier attempt has stored, by the ids of a split batch, too.
+      // A renewed database still holds what an earlier attempt has stored, by the ids of a split
+      // batch, too.
       if (isSplit) batch.split();
       const isStored = await this.#store({ batch, incarnation, cached, isAgain, signal });
       if (isStored) return { incarnation: cached.incarnation, outcomes: batch.outcomes };
@@ -132,7 +138,9 @@ export class Appender {
       const read = await connection.use(find, signal);
       if (read.some((entry) => incarnations.observe(entry, changes) !== incarnation)) return false;
     }
-    /** The version of the session's entry; null if there is none, undefined if it has to be read. */
+    /**
+     * The version of the session's entry; null if there is none, undefined if it has to be read.
+     */
     let before = this.#cache.versionOf(batch.session) ?? (batch.sequence === 0 ? null : undefined);
     for (let refusals = 0; batch.pending.length > 0;) {
       if (before === undefined) {
@@ -168,14 +176,18 @@ export class Appender {
       before = undefined;
       if (++refusals > MAX_REFUSALS) await incarnations.confirm(incarnation, signal);
     }
-    // A message that is stored now and is older than one known before is in a database that was set back: its cursors
-    // would be given twice. In a second attempt, an older one may be that of the first attempt.
+    // A message that is stored now and is older than one known before is in a database that was set
+    // back: its cursors would be given twice. In a second attempt, an older one may be that of the
+    // first attempt.
     if (!isAgain) isSetBack ||= !batch.isStoredAfter(newestAtFirst);
     if (isSetBack) await incarnations.renew(incarnation, signal);
     return !isSetBack;
   }
 
-  /** Reads which messages of a part are stored already; the first time without those that the write itself checks. */
+  /**
+   * Reads which messages of a part are stored already; the first time without those that the write
+   * itself checks.
+   */
   #findIds({ batch, cached, signal }: Writing, part: readonly Pending[], isFirst: boolean): Promise<IdsState> {
     const named = part.filter((pending) => batch.idOf(pending) !== undefined);
     const sought = isFirst ? named.slice(CHECKED_BESIDE_GUARD) : named;
@@ -230,7 +242,8 @@ export class Appender {
     const sets = [...ids, ...cached.sets];
     const checksSession = batch.isSplit || hasUnnamed;
     const now = performance.now();
-    // A version of the session's entry cannot hold in a recreated database. In one that was set back it may.
+    // A version of the session's entry cannot hold in a recreated database. In one that was set
+    // back it may.
     const isConfirming = !checksSession || before === null || now - incarnation.confirmedAt >= MAX_UNCONFIRMED;
     if (isConfirming) checks.push(cached.check);
     if (checksSession) {
@@ -321,7 +334,10 @@ function newCachedLog(name: string, incarnation: Incarnation): CachedLog {
   };
 }
 
-/** Caches an entry as the one used last, and drops the least recently used one if there are too many. */
+/**
+ * Caches an entry as the one used last, and drops the least recently used one if there are too
+ * many.
+ */
 function cache<Value>(entries: Map<string, Value>, key: string, value: Value): void {
   entries.delete(key);
   entries.set(key, value);

@@ -1,6 +1,6 @@
 /**
- * A batch on its way into a log, and the dedup entries that tell which of its messages are stored already: one for each
- * id that a publisher gave, and one for each producer session.
+ * A batch on its way into a log, and the dedup entries that tell which of its messages are stored
+ * already: one for each id that a publisher gave, and one for each producer session.
  */
 import {
   type AppendOptions,
@@ -15,7 +15,10 @@ import {
 import { KEYS_PER_READ, type KvCheck, type KvEngine, type KvEntry, type KvSet } from "./engine.ts";
 import { countKeyBytes, idKey, INCARNATION_KEY, newestIdsKey, sessionKey, toCursor } from "./keys.ts";
 
-/** The most bytes of names and ids in the keys of one write. Deno KV takes 80 KiB, with what it adds to each key. */
+/**
+ * The most bytes of names and ids in the keys of one write. Deno KV takes 80 KiB, with what it adds
+ * to each key.
+ */
 const MAX_KEY_BYTES = 48 * 1024;
 /** An upper bound of what a key has besides the name and the id. */
 const KEY_OVERHEAD = 32;
@@ -71,8 +74,8 @@ export class Batch {
   }
 
   /**
-   * Whether several writes store it. The session's entry holds one write only, so that each message without an id then
-   * has the id that {@linkcode toGeneratedId} gives it.
+   * Whether several writes store it. The session's entry holds one write only, so that each message
+   * without an id then has the id that {@linkcode toGeneratedId} gives it.
    */
   get isSplit(): boolean {
     return this.#isSplit;
@@ -118,7 +121,9 @@ export class Batch {
     }
   }
 
-  /** Whether all that this append has stored, and did not find, comes after a cursor, and in order. */
+  /**
+   * Whether all that this append has stored, and did not find, comes after a cursor, and in order.
+   */
   isStoredAfter(cursor: Cursor): boolean {
     let last = cursor;
     for (const { outcome } of this.#distinct) {
@@ -156,15 +161,16 @@ function findFirsts(all: readonly Pending[]): readonly Pending[] {
 }
 
 /**
- * The dedup entry of an id: the session and the sequence number of the batch that brought it, the index of its message in
- * the record, and how many messages that has.
+ * The dedup entry of an id: the session and the sequence number of the batch that brought it, the
+ * index of its message in the record, and how many messages that has.
  */
 type IdEntry = readonly [session: string, sequence: number, index: number, count: number];
 
 /**
- * The dedup entry of a session: of its last batch the sequence number, the number of messages in the record, the version
- * of the record, then for each message without an id its index in the batch and in the record. The version is null while
- * it is that of the entry itself. Otherwise the session is fenced: it cannot store messages any more.
+ * The dedup entry of a session: of its last batch the sequence number, the number of messages in
+ * the record, the version of the record, then for each message without an id its index in the batch
+ * and in the record. The version is null while it is that of the entry itself. Otherwise the
+ * session is fenced: it cannot store messages any more.
  */
 type SessionEntry = readonly [sequence: number, count: number, version: string | null, ...indexes: number[]];
 
@@ -186,8 +192,9 @@ function encodeFence(entry: KvEntry | undefined): Uint8Array {
 }
 
 /**
- * Looks for the message of a sequence number in the entry of its session. Undefined means that the session may store it
- * later; `"none"`, that it never will: the number belongs to an earlier batch, or the session is fenced.
+ * Looks for the message of a sequence number in the entry of its session. Undefined means that the
+ * session may store it later; `"none"`, that it never will: the number belongs to an earlier batch,
+ * or the session is fenced.
  */
 function findInSession(entry: KvEntry, number: number): Cursor | "none" | undefined {
   const [sequence, count, version, ...indexes] = decode<SessionEntry>(entry);
@@ -223,8 +230,8 @@ export interface IdsState {
   /** The incarnation entry of each read. */
   readonly incarnations: readonly (KvEntry | undefined)[];
   /**
-   * The version of the newest write with ids at the moment of all reads; null if there is none, undefined if it changed
-   * from one read to the next.
+   * The version of the newest write with ids at the moment of all reads; null if there is none,
+   * undefined if it changed from one read to the next.
    */
   readonly newest: string | null | undefined;
 }
@@ -267,7 +274,9 @@ function outcomeOfId(entry: KvEntry, batch: Batch): AppendOutcome {
   return { cursor: toCursor(entry.version, index, count), duplicate: !isOwn };
 }
 
-/** A message that is republished by the id of a `PublishOutcomeUnknown`, which names its session. */
+/**
+ * A message that is republished by the id of a `PublishOutcomeUnknown`, which names its session.
+ */
 interface Republished extends GeneratedId {
   readonly pending: Pending;
 }
@@ -282,8 +291,8 @@ export function republishedOf({ pending }: Batch): ReadonlyMap<string, readonly 
 }
 
 /**
- * Looks for republished messages, and notes their outcomes. If the original batch was not stored, its session is fenced,
- * so that a late write of it cannot store the message a second time.
+ * Looks for republished messages, and notes their outcomes. If the original batch was not stored,
+ * its session is fenced, so that a late write of it cannot store the message a second time.
  *
  * @param name The name of the log.
  * @param republished The messages, by session.
@@ -315,7 +324,10 @@ export function findRepublished(
   });
 }
 
-/** Notes the outcomes of messages of one session. Returns whether the session can store none of them later. */
+/**
+ * Notes the outcomes of messages of one session. Returns whether the session can store none of them
+ * later.
+ */
 function noteRepublished(messages: readonly Republished[], entry: KvEntry | undefined): boolean {
   let isFinal = true;
   for (const { pending, sequence } of messages) {

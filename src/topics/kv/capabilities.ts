@@ -2,7 +2,7 @@
 import type { StoreCapabilities } from "../store.ts";
 
 /**
- * The largest data of one write. It fits a value of 64 KiB as one frame, together with the longest
+ * The largest data of one write. It fits a value of 64 KiB as one record, together with the longest
  * type.
  */
 const MAX_DATA_BYTES = 60 * 1024;
@@ -11,7 +11,7 @@ const MAX_DATA_BYTES = 60 * 1024;
 export const KV_CAPABILITIES: StoreCapabilities = {
   durability: "disk",
   maxMessageBytes: MAX_DATA_BYTES,
-  // An index in a frame has two hexadecimal digits; ff marks the last message.
+  // An index in a record has two hexadecimal digits; ff marks the last message.
   maxBatchMessages: 256,
   maxBatchIds: 256,
   maxBatchBytes: MAX_DATA_BYTES,

@@ -1,6 +1,7 @@
 /**
- * Notifies watchers of a log that it may have grown. Each append writes one of a few entries of the database, which all
- * processes watch. Many logs share an entry; the heads of the watched logs then tell which of them have grown.
+ * Notifies watchers of a log that it may have grown. Each append writes one of a few entries of the
+ * database, which all processes watch. Many logs share an entry; the heads of the watched logs then
+ * tell which of them have grown.
  */
 import type { AppendResult } from "../store.ts";
 import { type Connection, pause } from "./connection.ts";
@@ -11,11 +12,14 @@ import { CHANGE_SHARDS, changedKey, headKey, INCARNATION_KEY, shardOf, VERSION_L
 const KEYS = [INCARNATION_KEY, ...Array.from({ length: CHANGE_SHARDS }, (_, shard) => changedKey(shard))];
 
 /**
- * After a comparison of heads the next one waits for so many times its duration: others may append to logs all the time
- * that nobody watches here, and comparing must not take more than a fifth of the time.
+ * After a comparison of heads the next one waits for so many times its duration: others may append
+ * to logs all the time that nobody watches here, and comparing must not take more than a fifth of
+ * the time.
  */
 const REST = 4;
-/** The longest such wait, in milliseconds: a comparison also takes long while the database is away. */
+/**
+ * The longest such wait, in milliseconds: a comparison also takes long while the database is away.
+ */
 const MAX_REST = 1_000;
 /** Stands for the number of changes of a result that was not asked for. */
 const UNASKED = -1;
@@ -25,8 +29,8 @@ export interface ChangeNotifierOptions {
   /** The database. */
   readonly connection: Connection;
   /**
-   * A second connection, for the watch: on a shared one, the reply of a write waits 40 ms for the change that it caused.
-   * Undefined if the database does not notify across processes.
+   * A second connection, for the watch: on a shared one, the reply of a write waits 40 ms for the
+   * change that it caused. Undefined if the database does not notify across processes.
    */
   readonly watching: Connection | undefined;
   /** How often the database is polled, in milliseconds. */
@@ -159,11 +163,15 @@ export class ChangeNotifier {
     }
   }
 
-  /** Takes changes as they come. The watch stays open until the store is closed, since each one costs a connection. */
+  /**
+   * Takes changes as they come. The watch stays open until the store is closed, since each one
+   * costs a connection.
+   */
   async #follow(watching: Connection): Promise<void> {
     while (!this.#closing.signal.aborted) {
       try {
-        // The connection bounds how long opening takes. A watch that is silent is reopened by the poll.
+        // The connection bounds how long opening takes. A watch that is silent is reopened by the
+        // poll.
         const engine = await watching.use((engine) => Promise.resolve(engine), this.#closing.signal);
         for await (const entries of engine.watch(KEYS)) {
           this.#missed = 0;
@@ -193,7 +201,9 @@ export class ChangeNotifier {
     return isNew;
   }
 
-  /** Compares the heads of the watched logs of changed shards: an entry names its last change only. */
+  /**
+   * Compares the heads of the watched logs of changed shards: an entry names its last change only.
+   */
   async #compare(): Promise<void> {
     const { signal } = this.#closing;
     for (let changed = this.#changedShards(); changed.length > 0 && !signal.aborted; changed = this.#changedShards()) {

@@ -1,6 +1,6 @@
 /**
- * Identifies one incarnation of the database. Recreating the database, or restoring a backup, starts a new one, and every
- * cursor of an earlier one is invalid from then on.
+ * Identifies one incarnation of the database. Recreating the database, or restoring a backup,
+ * starts a new one, and every cursor of an earlier one is invalid from then on.
  */
 import type { Connection } from "./connection.ts";
 import type { KvCheck, KvEntry, KvSet } from "./engine.ts";
@@ -17,7 +17,10 @@ export interface Incarnation {
   readonly version: string;
   /** The newest version seen here. A database whose newest write is older was set back. */
   newestVersion: string;
-  /** When a write last checked that the incarnation is current, in milliseconds of `performance.now()`. */
+  /**
+   * When a write last checked that the incarnation is current, in milliseconds of
+   * `performance.now()`.
+   */
   confirmedAt: number;
 }
 
@@ -89,7 +92,8 @@ export class Incarnations {
    * Takes note of the incarnation entry that somebody has read.
    *
    * @param entry The entry.
-   * @param changes The value of {@linkcode changes} before the read began. An older read may be outdated.
+   * @param changes The value of {@linkcode changes} before the read began. An older read may be
+   * outdated.
    * @returns The incarnation of the entry; undefined if it is not the current one.
    */
   observe(entry: KvEntry | undefined, changes: number): Incarnation | undefined {
@@ -117,8 +121,9 @@ export class Incarnations {
   }
 
   /**
-   * Starts a new incarnation in place of a given one, after the database was set back. Otherwise it would give the same
-   * cursors to other messages. Does nothing if the given one is not there any more.
+   * Starts a new incarnation in place of a given one, after the database was set back. Otherwise it
+   * would give the same cursors to other messages. Does nothing if the given one is not there any
+   * more.
    */
   async renew({ id }: Incarnation, signal?: AbortSignal): Promise<void> {
     const key = markKey(id);
@@ -134,8 +139,9 @@ export class Incarnations {
   }
 
   /**
-   * Starts a new incarnation if the mark of the given one is missing or was rewritten. Every write that checks the mark
-   * would be refused for ever, for example in an incomplete copy of a database.
+   * Starts a new incarnation if the mark of the given one is missing or was rewritten. Every write
+   * that checks the mark would be refused for ever, for example in an incomplete copy of a
+   * database.
    */
   async confirm(incarnation: Incarnation, signal: AbortSignal | undefined): Promise<void> {
     const { key, version } = checkOf(incarnation);
@@ -152,14 +158,17 @@ export class Incarnations {
   }
 }
 
-/** The incarnation of a log: 8 hexadecimal digits that differ between logs and between incarnations of the database. */
+/**
+ * The incarnation of a log: 8 hexadecimal digits that differ between logs and between incarnations
+ * of the database.
+ */
 export function logIncarnationOf(name: string, { id }: Incarnation): string {
   return hashOf(id + name).toString(16).padStart(8, "0");
 }
 
 /**
- * A check that holds in one incarnation only. It names the mark, whose key has the id: a recreated database may give its
- * incarnation entry the same version as before.
+ * A check that holds in one incarnation only. It names the mark, whose key has the id: a recreated
+ * database may give its incarnation entry the same version as before.
  */
 export function checkOf({ id, version }: Incarnation): KvCheck {
   return { key: markKey(id), version };

@@ -15,10 +15,11 @@
  * | policy name            | what the log keeps                                                          |
  * | trimmer                | the lease of the process that removes what is no longer kept                |
  *
- * The head and the low watermark of a log follow its records, so that one read up to the end of the log includes both,
- * as of the same moment.
+ * The head and the low watermark of a log follow its records, so that one read up to the end of the
+ * log includes both, as of the same moment.
  *
- * SQLite writes whole pages, and each page costs a write about 2 %. So the keys that one write sets are neighbours.
+ * SQLite writes whole pages, and each page costs a write about 2 %. So the keys that one write sets
+ * are neighbours.
  */
 import { countBytes } from "../message.ts";
 import type { Cursor, LogPolicy, NewMessage } from "../store.ts";
@@ -41,8 +42,9 @@ export function markKey(id: string): KvKey {
 }
 
 /**
- * Each append writes the entry of its log's shard. With the incarnation they are as many keys as a watch may have. With
- * a single entry, 200 watched logs waited up to 2 s while other logs were busy, since each change hides the one before.
+ * Each append writes the entry of its log's shard. With the incarnation they are as many keys as a
+ * watch may have. With a single entry, 200 watched logs waited up to 2 s while other logs were
+ * busy, since each change hides the one before.
  */
 export const CHANGE_SHARDS = 9;
 
@@ -66,7 +68,10 @@ export function recordsPrefix(name: string): KvKey {
   return [...ROOT, "log", name];
 }
 
-/** Where a read after a cursor begins: at the record of the cursor, or after it if the cursor is its last message. */
+/**
+ * Where a read after a cursor begins: at the record of the cursor, or after it if the cursor is its
+ * last message.
+ */
 export function recordKeyAfter(name: string, cursor: Cursor): KvKey {
   const version = cursor.slice(0, VERSION_LENGTH);
   return [...recordsPrefix(name), cursor.endsWith(LAST_INDEX) ? `${version} ` : version];
@@ -109,7 +114,10 @@ export function countKeyBytes(text: string): number {
 
 /** A cursor begins with the version of its record. */
 export const VERSION_LENGTH = 20;
-/** The index of the last message of each record. A reader that has come there need not read the record again. */
+/**
+ * The index of the last message of each record. A reader that has come there need not read the
+ * record again.
+ */
 const LAST_INDEX = "ff";
 
 /** The cursor of a message: the version of its record, and its index there. */
@@ -156,8 +164,9 @@ export type RecordMessage = Pick<NewMessage, "type" | "data" | "bytes">;
 /**
  * The messages of one write as one value: only one key of a write can end with its version.
  *
- * The value has the format (1 byte), the time in milliseconds (8, a float) and the number of messages (2); of each
- * message the length of its type (2) and of its data (4); then all types and data in UTF-8. Numbers are big-endian.
+ * The value has the format (1 byte), the time in milliseconds (8, a float) and the number of
+ * messages (2); of each message the length of its type (2) and of its data (4); then all types and
+ * data in UTF-8. Numbers are big-endian.
  */
 export interface LogRecord {
   /** When it was made, in milliseconds since 1970. */

@@ -20,7 +20,9 @@ import { Incarnations } from "./incarnation.ts";
 import { KvLogReader } from "./log_reader.ts";
 import { RetentionWorker } from "./retention_worker.ts";
 
-/** How often logs are trimmed, in milliseconds. A lease that is not given back is free within 30 s. */
+/**
+ * How often logs are trimmed, in milliseconds. A lease that is not given back is free within 30 s.
+ */
 const TRIM_INTERVAL = 5_000;
 
 /** How a store is made. */

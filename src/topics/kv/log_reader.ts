@@ -38,7 +38,10 @@ const MAX_BYTES = 1024 * 1024;
 const FIRST_RECORDS = 2;
 /** The head, the newest write with ids and the low watermark follow the records of a log. */
 const ENTRIES_AFTER_RECORDS = 3;
-/** How many pages are read at once. It bounds the memory, and the load on a slow line, to about 8 MiB. */
+/**
+ * How many pages are read at once. It bounds the memory, and the load on a slow line, to about 8
+ * MiB.
+ */
 const MAX_PAGES = 8;
 /** For how long pages are small after one did not come in time, in milliseconds. */
 const SLOW_TIME = 10_000;
@@ -51,7 +54,10 @@ export interface PageLimits extends Partial<ReadLimits> {
   readonly maxRecords?: number;
 }
 
-/** Records in order, without a hole, and the bounds of the log at that moment or later, in the same incarnation. */
+/**
+ * Records in order, without a hole, and the bounds of the log at that moment or later, in the same
+ * incarnation.
+ */
 export interface RecordPage extends LogBounds {
   /** The records. */
   readonly records: readonly KvEntry[];
@@ -66,7 +72,10 @@ interface Listing {
   readonly isAll: boolean;
 }
 
-/** Reads logs. Each instance bounds its own reads, so that one kind of reader never waits for another. */
+/**
+ * Reads logs. Each instance bounds its own reads, so that one kind of reader never waits for
+ * another.
+ */
 export class KvLogReader {
   readonly #connection: Connection;
   readonly #incarnations: Incarnations;
@@ -104,7 +113,10 @@ export class KvLogReader {
     }
   }
 
-  /** Messages after a cursor. It passes over those that are too old, whether they were removed or not. */
+  /**
+   * Messages after a cursor. It passes over those that are too old, whether they were removed or
+   * not.
+   */
   async read(log: LogRef, after: Cursor, limits: ReadLimits): Promise<LogPage> {
     let lowWatermark = LOG_START;
     let incarnation: string | undefined;
@@ -129,7 +141,10 @@ export class KvLogReader {
     }
   }
 
-  /** The position before the first message of a time, or of any that is not too old: a binary search by version. */
+  /**
+   * The position before the first message of a time, or of any that is not too old: a binary search
+   * by version.
+   */
   async seek(log: LogRef, time: Date): Promise<LogPosition> {
     const { incarnation, lowWatermark, highWatermark } = await this.bounds(log);
     const isWanted = ({ value }: KvEntry) => {
@@ -152,9 +167,9 @@ export class KvLogReader {
   /**
    * Reads a page of records after a cursor.
    *
-   * At the end of the log, one read gives records, watermarks and incarnation as of the same moment. Elsewhere the bounds
-   * are read after the records: the low watermark then covers whatever was removed before. If a new incarnation has begun
-   * in between, the page is read again.
+   * At the end of the log, one read gives records, watermarks and incarnation as of the same
+   * moment. Elsewhere the bounds are read after the records: the low watermark then covers whatever
+   * was removed before. If a new incarnation has begun in between, the page is read again.
    *
    * @param name The name of the log.
    * @param after The cursor.
@@ -179,7 +194,10 @@ export class KvLogReader {
     }
   }
 
-  /** Lists entries after a cursor: some first, and then as many as a page has at the average size of these. */
+  /**
+   * Lists entries after a cursor: some first, and then as many as a page has at the average size of
+   * these.
+   */
   async #list(name: string, after: Cursor, limits: PageLimits, signal: AbortSignal | undefined): Promise<Listing> {
     const most = Math.min(limits.maxRecords ?? MAX_RECORDS, MAX_RECORDS);
     const end = logEnd(name);
@@ -187,7 +205,8 @@ export class KvLogReader {
     let attempts = 0;
     const read = () =>
       this.#connection.use(async (engine): Promise<Listing> => {
-        // A failed attempt may have asked for more than a slow line carries in time: the next one asks for less.
+        // A failed attempt may have asked for more than a slow line carries in time: the next one
+        // asks for less.
         const part = 2 ** attempts++;
         if (part > 1) this.#slowUntil = performance.now() + SLOW_TIME;
         const limit = Math.ceil(firstLimit / part);
@@ -217,7 +236,10 @@ export function keyAfter(key: KvKey): KvKey {
   return [...key.slice(0, -1), `${key.at(-1)}\0`];
 }
 
-/** How many entries are to be read after the first ones of a page, if all records are about as large. */
+/**
+ * How many entries are to be read after the first ones of a page, if all records are about as
+ * large.
+ */
 function countMore(
   first: readonly KvEntry[],
   most: number,
@@ -236,7 +258,10 @@ function countMore(
   return wanted <= 0 ? 0 : wanted + ENTRIES_AFTER_RECORDS;
 }
 
-/** Adds the messages of a record that come after a cursor. Returns false if the limits do not allow all of them. */
+/**
+ * Adds the messages of a record that come after a cursor. Returns false if the limits do not allow
+ * all of them.
+ */
 function addMessages(
   messages: StoredMessage[],
   version: string,

@@ -22,7 +22,10 @@ import { keyAfter, type KvLogReader, type PageLimits, type RecordPage } from "./
 const LEASE_ROUNDS = 3;
 /** How many logs are listed at once. */
 const LOGS_PER_READ = 100;
-/** How often a removal may be refused, because somebody else removes, too. The next round goes on with it. */
+/**
+ * How often a removal may be refused, because somebody else removes, too. The next round goes on
+ * with it.
+ */
 const MAX_REFUSALS = 10;
 /** The most bytes of keys of one write, of which Deno KV takes 80 KiB. */
 const MAX_KEY_BYTES = 64 * 1024;
@@ -126,8 +129,9 @@ export class RetentionWorker {
   }
 
   /**
-   * Takes or renews the lease. It has no time in it, since clocks differ: a lease is free if it has not changed for some
-   * rounds. Two holders do no harm, since each removal checks the low watermark.
+   * Takes or renews the lease. It has no time in it, since clocks differ: a lease is free if it has
+   * not changed for some rounds. Two holders do no harm, since each removal checks the low
+   * watermark.
    */
   async #takeLease(entry: KvEntry | undefined): Promise<boolean> {
     const version = entry?.version ?? null;
@@ -144,7 +148,10 @@ export class RetentionWorker {
     return renewed !== undefined;
   }
 
-  /** Renews the lease in a long round. Otherwise another process would take it, and measure all logs anew. */
+  /**
+   * Renews the lease in a long round. Otherwise another process would take it, and measure all logs
+   * anew.
+   */
   readonly #keepLease = async (): Promise<boolean> => {
     if (performance.now() - this.#renewedAt < this.#options.interval) return true;
     const [lease] = await this.#use((engine) => engine.get([LEASE_KEY]));
@@ -194,8 +201,8 @@ export class RetentionWorker {
   }
 
   /**
-   * Reads what is new in a log, up to its head when the trimming began: it may grow faster than it is read. What is in
-   * excess of a part of the log is in excess of all of it, too.
+   * Reads what is new in a log, up to its head when the trimming began: it may grow faster than it
+   * is read. What is in excess of a part of the log is in excess of all of it, too.
    */
   async #measure(
     { log: { name, policy }, incarnation: { id }, head, time, keepLease }: Trimming,
@@ -221,7 +228,10 @@ export class RetentionWorker {
     return index;
   }
 
-  /** Removes records up to a cursor. Each write moves the low watermark, which tells readers of the hole. */
+  /**
+   * Removes records up to a cursor. Each write moves the low watermark, which tells readers of the
+   * hole.
+   */
   async #remove({ log: { name }, incarnation, keepLease }: Trimming, end: Cursor): Promise<void> {
     const keyBytes = recordsPrefix(name).join("").length * 3 + 64;
     const maxRecords = Math.max(1, Math.floor(MAX_KEY_BYTES / keyBytes));
@@ -281,21 +291,30 @@ interface Segment {
   readonly begin: number;
 }
 
-/** A segment of several records is at most so large a part of each bound: that is the precision of trimming. */
+/**
+ * A segment of several records is at most so large a part of each bound: that is the precision of
+ * trimming.
+ */
 const PRECISION = 1 / 64;
 /**
- * Segments that are kept are about 6 / PRECISION at most: of each two neighbours the sum is beyond one of three bounds.
- * If there are more, the others are in excess, and are joined.
+ * Segments that are kept are about 6 / PRECISION at most: of each two neighbours the sum is beyond
+ * one of three bounds. If there are more, the others are in excess, and are joined.
  */
 const MAX_SEGMENTS = 512;
 
-/** The sizes and the times of a log's records, so that each is read once to find out what is in excess. */
+/**
+ * The sizes and the times of a log's records, so that each is read once to find out what is in
+ * excess.
+ */
 export class RetentionIndex {
   readonly #incarnation: string;
   readonly #policy: LogPolicy;
   #segments: Segment[] = [];
   #end: Cursor = LOG_START;
-  /** The time of the log: that of its newest record, which no record sets back and none sets ahead of the clock here. */
+  /**
+   * The time of the log: that of its newest record, which no record sets back and none sets ahead
+   * of the clock here.
+   */
   #time = -Infinity;
 
   /** Makes an empty index for an incarnation of the database, and a policy. */
@@ -344,8 +363,8 @@ export class RetentionIndex {
   }
 
   /**
-   * The cursor up to which the log is to be removed, if at all. It keeps rather more messages than too few, and rather
-   * fewer bytes than too many; the newest segment goes by its age only.
+   * The cursor up to which the log is to be removed, if at all. It keeps rather more messages than
+   * too few, and rather fewer bytes than too many; the newest segment goes by its age only.
    */
   endOfExcess(now: number): Cursor | undefined {
     const { age, count, bytes } = this.#policy;
@@ -372,7 +391,10 @@ export class RetentionIndex {
       this.#time - last.begin <= policy.age * PRECISION;
   }
 
-  /** The time of a segment. If its clock was ahead of the one here, it is as old as what was written after it. */
+  /**
+   * The time of a segment. If its clock was ahead of the one here, it is as old as what was written
+   * after it.
+   */
   #timeOf(index: number, now: number): number {
     for (let next = index; next < this.#segments.length; next++) {
       const { newest } = this.#segments[next]!;

@@ -169,7 +169,7 @@ test("an attempt that is carried out when it was given up long ago has no effect
   assertEquals(dataOf((await other.read(LOG, LOG_START, ALL)).messages).length, 34);
 });
 
-test("a batch of a series is one write, and an earlier one has no effect any more", async (setting) => {
+test("a batch of a session is one write, and an earlier one has no effect any more", async (setting) => {
   const { meddled, other, writes } = setting;
   const session = crypto.randomUUID();
   const proceedings: (() => Promise<string | undefined>)[] = [];
@@ -185,7 +185,7 @@ test("a batch of a series is one write, and an earlier one has no effect any mor
   assertEquals(dataOf((await other.read(LOG, LOG_START, ALL)).messages), [0, 1, 2, 3, 4]);
 });
 
-test("a number that no message of a series has yet hides none that it will have, nor one whose reply is lost", async (setting) => {
+test("a number that no message of a session has yet hides none that it will have, nor one whose reply is lost", async (setting) => {
   const { meddled, other } = setting;
   const session = crypto.randomUUID();
   let isLost = false;
@@ -206,7 +206,7 @@ test("a number that no message of a series has yet hides none that it will have,
   assertEquals(dataOf((await other.read(LOG, LOG_START, ALL)).messages), [0, 1, "early", 2]);
 });
 
-test("a series that the database has forgotten goes on", async ({ meddled, kv }) => {
+test("a session that the database has forgotten goes on", async ({ meddled, kv }) => {
   const session = crypto.randomUUID();
   for (const [sequence, numbers] of [[0, [0, 1]], [2, [2]], [3, [3, 4]]] as const) {
     await meddled.append(LOG, numbers.map((number) => messageOf(number)), { session, sequence });
@@ -215,7 +215,7 @@ test("a series that the database has forgotten goes on", async ({ meddled, kv })
   assertEquals(dataOf((await meddled.read(LOG, LOG_START, ALL)).messages), [0, 1, 2, 3, 4]);
 });
 
-test("of a series that another node has begun it is read first what has been, and written once", async (setting) => {
+test("of a session that another node has begun it is read first what has been, and written once", async (setting) => {
   const { meddled, other, writes } = setting;
   const session = crypto.randomUUID();
   await other.append(LOG, [messageOf(0)], { session, sequence: 0 });
@@ -224,27 +224,27 @@ test("of a series that another node has begun it is read first what has been, an
   assertEquals(dataOf((await other.read(LOG, LOG_START, ALL)).messages), [0, 1]);
 });
 
-test("messages of series that are published again are looked for together", async (setting) => {
+test("messages of sessions that are published again are looked for together", async (setting) => {
   const { meddled, other, writes } = setting;
   const [stored, lost] = [crypto.randomUUID(), crypto.randomUUID()];
   const { outcomes } = await other.append(LOG, [0, 1, 2].map((number) => messageOf(number)), {
     session: stored,
     sequence: 0,
   });
-  // The life of the database is known before: of a log without messages nothing else tells it.
+  // The incarnation of the database is known before: of a log without messages nothing else tells it.
   await meddled.bounds(logOf("empty"));
   const [reads, before] = [setting.reads, writes.length];
-  const again = [stored, lost].flatMap((series) =>
-    [0, 1, 2].map((number) => messageOf(number, toGeneratedId(series, number)))
+  const again = [stored, lost].flatMap((session) =>
+    [0, 1, 2].map((number) => messageOf(number, toGeneratedId(session, number)))
   );
   const result = await append(meddled, LOG, again);
   assertEquals(result.outcomes.slice(0, 3), outcomes.map(({ cursor }) => ({ cursor, duplicate: true })));
   assertEquals(result.outcomes.slice(3).map(({ duplicate }) => duplicate), [false, false, false]);
-  // One for both series, and one to see that the lost one has ended; that end, and the messages.
+  // One for both session, and one to see that the lost one has ended; that end, and the messages.
   assertEquals([setting.reads - reads, writes.length - before], [2, 2]);
 });
 
-test("of however many series ids are made up, each message is stored once, within the checks of a write", async (setting) => {
+test("of however many session ids are made up, each message is stored once, within the checks of a write", async (setting) => {
   const { meddled, other, writes } = setting;
   const batch = Array.from(
     { length: 256 },
@@ -281,7 +281,7 @@ Deno.test("Appending: where the database was lost and made anew, what a log keep
   await store.close();
 });
 
-Deno.test("Appending: what is stored in a database made anew is of its life, whoever found out first", async () => {
+Deno.test("Appending: what is stored in a database made anew is of its incarnation, whoever found out first", async () => {
   const held = Promise.withResolvers<void>();
   let isHeld = false;
   const { store, lose } = losableStore(async ({ append }) => {
@@ -303,8 +303,8 @@ Deno.test("Appending: what is stored in a database made anew is of its life, who
 });
 
 for (const id of [undefined, "id"]) {
-  const what = id === undefined ? "the first batch of a series" : "a message with an id";
-  Deno.test(`Appending: ${what} is of the life of a database made anew`, async () => {
+  const what = id === undefined ? "the first batch of a session" : "a message with an id";
+  Deno.test(`Appending: ${what} is of the incarnation of a database made anew`, async () => {
     const { store, elsewhere, lose } = losableStore();
     await append(store, LOG, [messageOf("before", "before")]);
     const { incarnation } = await elsewhere.bounds(LOG);
@@ -315,7 +315,7 @@ for (const id of [undefined, "id"]) {
   });
 }
 
-Deno.test("Appending: what is read of a database made anew is of its life, before anybody has found out", async () => {
+Deno.test("Appending: what is read of a database made anew is of its incarnation, before anybody has found out", async () => {
   const { store, elsewhere, lose } = losableStore();
   await append(store, LOG, [messageOf("before")]);
   const { incarnation } = await append(elsewhere, LOG, [messageOf("after")]);
@@ -326,7 +326,7 @@ Deno.test("Appending: what is read of a database made anew is of its life, befor
   await Promise.all([store.close(), elsewhere.close()]);
 });
 
-Deno.test("Appending: a log that is empty in a database made anew is of its life, before anybody has found out", async () => {
+Deno.test("Appending: a log that is empty in a database made anew is of its incarnation, before anybody has found out", async () => {
   const { store, elsewhere, lose } = losableStore();
   await append(store, LOG, [messageOf("before")]);
   const { incarnation } = await elsewhere.bounds(LOG);
@@ -338,14 +338,14 @@ Deno.test("Appending: a log that is empty in a database made anew is of its life
   await Promise.all([store.close(), elsewhere.close()]);
 });
 
-Deno.test("Appending: where the entry of the life is not there, another life begins, and trimming does not wait for it", async () => {
+Deno.test("Appending: where the entry of the incarnation is not there, another incarnation begins, and trimming does not wait for it", async () => {
   const { lost, store, elsewhere } = losableStore();
   const log = logOf("orders", { count: 1 });
   const before = await append(store, log, [messageOf("a"), messageOf("b")]);
   for (const message of ["c", "d"]) await append(store, log, [messageOf(message)]);
   // As in a copy of a database, or one of an earlier version.
-  const [life] = await lost.get([INCARNATION_KEY]);
-  await lost.write({ deletes: [markKey(new TextDecoder().decode(life!.value))] });
+  const [incarnation] = await lost.get([INCARNATION_KEY]);
+  await lost.write({ deletes: [markKey(new TextDecoder().decode(incarnation!.value))] });
   await store.trim(log);
   const after = await append(store, log, [messageOf("e")]);
   assertNotEquals(after.incarnation, before.incarnation);
@@ -404,7 +404,7 @@ Deno.test("Write cache: of many sessions it holds those used last", () => {
   const cache = new WriteCache();
   cache.noteVersion("old", "1");
   cache.noteVersion("used again", "1");
-  for (let number = 0; number < MAX_CACHED - 2; number++) cache.noteVersion(`series ${number}`, "1");
+  for (let number = 0; number < MAX_CACHED - 2; number++) cache.noteVersion(`session ${number}`, "1");
   cache.noteVersion("used again", "2");
   assertEquals([cache.versionOf("old"), cache.versionOf("used again")], ["1", "2"]);
   cache.noteVersion("newest", "1");
@@ -419,7 +419,7 @@ Deno.test("Write cache: of many sessions it holds those used last", () => {
 
 Deno.test("Write cache: of many logs it holds those used last", () => {
   const cache = new WriteCache();
-  const incarnation = incarnationOf("life");
+  const incarnation = incarnationOf("incarnation");
   const old = cache.log("old", incarnation);
   const used = cache.log("used again", incarnation);
   for (let number = 0; number < MAX_CACHED - 2; number++) cache.log(`log ${number}`, incarnation);
@@ -433,9 +433,9 @@ Deno.test("Write cache: it is empty in another incarnation of the database", () 
   const cache = new WriteCache();
   const before = cache.log("log", incarnationOf("before"));
   before.hasPolicy = true;
-  cache.noteVersion("series", "1");
+  cache.noteVersion("session", "1");
   const after = cache.log("log", incarnationOf("after"));
-  assertEquals([after.hasPolicy, after.incarnation === before.incarnation, cache.versionOf("series")], [
+  assertEquals([after.hasPolicy, after.incarnation === before.incarnation, cache.versionOf("session")], [
     false,
     false,
     undefined,

@@ -24,9 +24,9 @@ Deno.test("Who watches a log is told of what comes after its database was made a
   lose();
   await append(store, logOf(onSameShard(LOG.name)), [messageOf("found out")]);
   isTold = false;
-  // It is the first of its life, where the one before had nine.
+  // It is the first of its incarnation, where the one before had nine.
   await append(elsewhere, LOG, [messageOf("first")]);
-  // The store looks at the bells again and again.
+  // The store polls again and again.
   const { get } = anew;
   const looked = Promise.withResolvers<void>();
   let looks = 0;
@@ -40,7 +40,7 @@ Deno.test("Who watches a log is told of what comes after its database was made a
   await Promise.all([store.close(), elsewhere.close()]);
 });
 
-Deno.test("Who watches a log is told, also where the store went away when another log had rung the same bell", async () => {
+Deno.test("Who watches a log is told, also if the store went away after a change of another log of the same shard", async () => {
   const kv = await Deno.openKv(":memory:");
   const engine: KvEngine = { ...toEngine(kv), close: () => {} };
   let isAway = true;
@@ -49,7 +49,8 @@ Deno.test("Who watches a log is told, also where the store went away when anothe
   const get = async (keys: readonly KvKey[]) => {
     if (isAway) throw new Error("away");
     if (isPoll(keys) && ++looks === 4) looked.resolve();
-    // When the bells have been looked at first, the head is looked at of the log that they do not name.
+    // When the bells have been looked at first, the head is looked at of the log that they do not
+    // name.
     if (keys.length === 1 && looks === 1) throw new Error("away");
     return await engine.get(keys);
   };
@@ -131,14 +132,15 @@ Deno.test("What others publish to logs that nobody watches here costs few readin
     }
     await new Promise((resolve) => setTimeout(resolve, 1_000));
     assertEquals(told.size, 100);
-    // Each search reads the heads of 222 logs, ten at once. It is done a fifth of the time at most, of some 12 seconds.
+    // Each search reads the heads of 222 logs, ten at once. It is done a fifth of the time at most,
+    // of some 12 seconds.
     assert(readings < 3_000, `${readings} readings`);
     for (const end of unwatch) end();
     await Promise.all([watching.close(), elsewhere.close()]);
   });
 });
 
-Deno.test("A search of the logs of a bell that took long, as the database was away, keeps nobody waiting for long", async () => {
+Deno.test("A comparison of heads that took long, as the database was away, keeps nobody waiting for long", async () => {
   await inVirtualTime(new Random(1), async () => {
     const database = new SimulatedDatabase(new Random(1));
     let isAway = false;
@@ -161,7 +163,7 @@ Deno.test("A search of the logs of a bell that took long, as the database was aw
     let told = 0;
     const unwatch = [watching.watch(LOG, () => told = Date.now()), watching.watch(other, () => {})];
     isAway = true;
-    await append(elsewhere, other, [messageOf("begins a search")]);
+    await append(elsewhere, other, [messageOf("begins a comparison")]);
     await new Promise((resolve) => setTimeout(resolve, 20_000));
     isAway = false;
     await new Promise((resolve) => setTimeout(resolve, 600));
@@ -175,7 +177,7 @@ Deno.test("A search of the logs of a bell that took long, as the database was aw
   });
 });
 
-Deno.test("A store that is away is closed at once, also while its bells are looked at for the first time", async () => {
+Deno.test("A store that is away is closed at once, also while it is polled for the first time", async () => {
   const looked = Promise.withResolvers<void>();
   const away = (keys: readonly KvKey[]) => {
     if (isPoll(keys)) looked.resolve();

@@ -8,7 +8,7 @@ function messageOf(data: string, type?: string) {
   return { id: undefined, type, data, bytes: countBytes(data) };
 }
 
-Deno.test("A frame gives its messages back, whatever their texts", () => {
+Deno.test("A record gives its messages back, whatever their texts", () => {
   const messages = [
     messageOf('"é€😀"', "日本"),
     messageOf("1"),
@@ -22,7 +22,7 @@ Deno.test("A frame gives its messages back, whatever their texts", () => {
   assertEquals(measureRecord(bytes), { time: 1.5, count: 4, bytes: sum });
 });
 
-Deno.test("A frame of a message that has more bytes than it says is not made: a part of another one would be cut off", () => {
+Deno.test("A record of a message that has more bytes than it says is not made: a part of another one would be cut off", () => {
   const messages = [{ ...messageOf('"é"'), bytes: 3 }, messageOf("1")];
   assertThrows(() => encodeRecord({ time: 0, messages }), TypeError, "more bytes than it was said to have");
 });

@@ -76,17 +76,17 @@ Deno.test("Messages have the time of the database, and are too old by it, whatev
 });
 
 /**
- * A store over a database by a line, and what comes by it. What is on its way is let go of with the connection; the clock of the database
- * is ahead by as many milliseconds.
+ * A store over a database by a line, and what comes by it. What is on its way is let go of with the
+ * connection; the clock of the database is ahead by as many milliseconds.
  */
 function storeBy(database: SimulatedDatabase, line: (bytes: number) => Promise<void>, letGo = () => {}, ahead = 0) {
-  const readings: { frames: number; bytes: number }[] = [];
+  const readings: { records: number; bytes: number }[] = [];
   const engine: KvEngine = {
     get: (keys) => Promise.resolve(database.get(keys)),
     list: async (from, to, limit) => {
       const entries = database.list(from, to, limit);
       const bytes = entries.reduce((sum, { value }) => sum + value.length, 0);
-      readings.push({ frames: entries.length, bytes });
+      readings.push({ records: entries.length, bytes });
       await line(bytes);
       return entries;
     },
@@ -119,7 +119,7 @@ Deno.test("A reading brings about as much as a reader takes, of large messages a
   for (const [size, together] of [[60_000, 1], [100, 1], [100, 200]] as const) {
     const log = logOf(`of ${together} times ${size}`);
     const messages = Array.from({ length: together }, () => messageOf("x".repeat(size)));
-    for (let frame = 0; frame < 200; frame++) await append(store, log, messages);
+    for (let record = 0; record < 200; record++) await append(store, log, messages);
     readings.length = 0;
     assertEquals(await readOn(store, log), 200 * together);
     const sum = readings.reduce((sum, { bytes }) => sum + bytes, 0);

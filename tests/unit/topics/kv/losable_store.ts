@@ -18,7 +18,10 @@ export interface Losable {
   readonly lose: () => void;
 }
 
-/** A store whose database is lost when it is told so, and another one over the database that is made anew, which counts as the first. */
+/**
+ * A store whose database is lost when it is told so, and another one over the database that is made
+ * anew, which counts as the first.
+ */
 export function losableStore(beforeWrite: (write: KvWrite) => Promise<void> = () => Promise.resolve()): Losable {
   const [lost, anew] = [newEngine(), newEngine()];
   let engine = lost;

@@ -8,54 +8,57 @@ import { Random } from "../../support/random.ts";
 const UNBOUNDED: LogPolicy = { age: Infinity, count: Infinity, bytes: Infinity, dedupe: 0 };
 /** With which precision a log is trimmed. */
 const PRECISION = 1 / 64;
-/** How many frames come between two rounds. */
+/** How many records come between two rounds. */
 const ROUND = 5;
 
 const SECOND = 1_000;
 
-interface Frame {
+interface Recorded {
   readonly count: number;
   readonly bytes: number;
   readonly time: number;
 }
 
-function placeOf(index: number): string {
+function cursorOf(index: number): string {
   return index.toString(16).padStart(20, "0") + "ff";
 }
 
-/** Adds frames, and trims after each few of them, once there are as many. Gives what is kept each time. */
-function* trim(frames: Iterable<Frame>, policy: LogPolicy, from: number): Generator<readonly Frame[]> {
-  const plan = new RetentionIndex("life", policy);
-  const all: Frame[] = [];
+/**
+ * Adds records, and trims after each few of them, once there are as many. Gives what is kept each
+ * time.
+ */
+function* trim(records: Iterable<Recorded>, policy: LogPolicy, from: number): Generator<readonly Recorded[]> {
+  const retention = new RetentionIndex("incarnation", policy);
+  const all: Recorded[] = [];
   let low = 0;
-  for (const frame of frames) {
+  for (const record of records) {
     const now = SECOND * all.length;
-    plan.add(placeOf(all.length), frame, now);
-    all.push(frame);
+    retention.add(cursorOf(all.length), record, now);
+    all.push(record);
     if (all.length < from || all.length % ROUND !== 0) continue;
-    const end = plan.endOfExcess(now);
+    const end = retention.endOfExcess(now);
     if (end !== undefined) {
       low = parseInt(end.slice(0, 20), 16) + 1;
-      plan.dropUpTo(end);
+      retention.dropUpTo(end);
     }
     yield all.slice(low);
   }
 }
 
 /** One message a second, or some at once, of nodes whose clocks differ. */
-function* steady(total: number, random: Random | undefined, skew = 0): Generator<Frame> {
+function* steady(total: number, random: Random | undefined, skew = 0): Generator<Recorded> {
   for (let index = 0; index < total; index++) {
     const count = random && random.oneIn(3) ? 1 + random.below(20) : 1;
     yield { count, bytes: 200 * count, time: index * SECOND + (random?.below(skew + 1) ?? 0) };
   }
 }
 
-function sumOf(frames: readonly Frame[], what: "count" | "bytes"): number {
-  return frames.reduce((sum, frame) => sum + frame[what], 0);
+function sumOf(records: readonly Recorded[], what: "count" | "bytes"): number {
+  return records.reduce((sum, record) => sum + record[what], 0);
 }
 
 for (
-  const [title, framesOf] of [
+  const [title, recordsOf] of [
     ["one by one", () => steady(30_000, undefined)],
     ["some at once, by clocks that differ", () => steady(30_000, new Random(1), 3_000_000)],
   ] as const
@@ -65,7 +68,7 @@ for (
     Deno.test(`Of messages that come ${title}, and are trimmed ${when}, as many are kept as are to be`, () => {
       const count = 5_000;
       let seen = 0;
-      for (const kept of trim(framesOf(), { ...UNBOUNDED, count }, from)) {
+      for (const kept of trim(recordsOf(), { ...UNBOUNDED, count }, from)) {
         const messages = sumOf(kept, "count");
         seen += messages >= count ? 1 : 0;
         assert(messages <= count * (1 + PRECISION) + 21, `${messages} of ${count}`);
@@ -77,7 +80,7 @@ for (
     Deno.test(`Of messages that come ${title}, and are trimmed ${when}, as many bytes are kept as are to be`, () => {
       const bytes = 1_000_000;
       let seen = 0;
-      for (const kept of trim(framesOf(), { ...UNBOUNDED, bytes }, from)) {
+      for (const kept of trim(recordsOf(), { ...UNBOUNDED, bytes }, from)) {
         const size = sumOf(kept, "bytes");
         seen += size >= bytes * (1 - PRECISION) ? 1 : 0;
         assert(size <= bytes, `${size} of ${bytes}`);
@@ -89,9 +92,9 @@ for (
 }
 
 for (const from of [0, 25_000]) {
-  Deno.test(`Messages go when they are too old, trimmed from frame ${from} on`, () => {
+  Deno.test(`Messages go when they are too old, trimmed from record ${from} on`, () => {
     const age = 3_600_000;
-    let last: readonly Frame[] = [];
+    let last: readonly Recorded[] = [];
     for (const kept of trim(steady(30_000, undefined), { ...UNBOUNDED, age }, from)) {
       const now = kept.at(-1)!.time;
       assert(kept[0]!.time >= now - age * (1 + PRECISION) - (ROUND + 2) * SECOND, `${now - kept[0]!.time} ms old`);
@@ -103,13 +106,13 @@ for (const from of [0, 25_000]) {
 
 for (const bound of [{ count: 2_000 }, { bytes: 400_000 }]) {
   Deno.test(`A clock that is far ahead keeps nothing from being removed, and has nothing removed, for ${Object.keys(bound)}`, () => {
-    function* frames(): Generator<Frame> {
-      for (const [index, frame] of steady(10_000, undefined).toArray().entries()) {
-        yield index % 1_500 === 900 ? { ...frame, time: frame.time + 4e9 } : frame;
+    function* records(): Generator<Recorded> {
+      for (const [index, record] of steady(10_000, undefined).toArray().entries()) {
+        yield index % 1_500 === 900 ? { ...record, time: record.time + 4e9 } : record;
       }
     }
     let seen = 0;
-    for (const kept of trim(frames(), { ...UNBOUNDED, age: 3_600_000, ...bound }, 0)) {
+    for (const kept of trim(records(), { ...UNBOUNDED, age: 3_600_000, ...bound }, 0)) {
       seen = Math.max(seen, kept.length);
       assert(kept.length <= 2_000 * (1 + PRECISION) + ROUND, `${kept.length} are kept`);
       assert(seen < 2_000 || kept.length >= 2_000 * (1 - PRECISION) - ROUND, `${kept.length} are kept`);
@@ -120,27 +123,29 @@ for (const bound of [{ count: 2_000 }, { bytes: 400_000 }]) {
 
 Deno.test("A message whose time is far ahead becomes too old with the one after it", () => {
   const age = 60_000;
-  const plan = new RetentionIndex("life", { ...UNBOUNDED, age });
-  plan.add(placeOf(0), { count: 1, bytes: 1, time: 1e9 }, 0);
-  plan.add(placeOf(1), { count: 1, bytes: 1, time: 30_000 }, 30_000);
-  plan.add(placeOf(2), { count: 1, bytes: 1, time: 50_000 }, 50_000);
-  assertEquals([plan.endOfExcess(30_000 + age), plan.endOfExcess(30_001 + age)], [undefined, placeOf(1)]);
+  const retention = new RetentionIndex("incarnation", { ...UNBOUNDED, age });
+  retention.add(cursorOf(0), { count: 1, bytes: 1, time: 1e9 }, 0);
+  retention.add(cursorOf(1), { count: 1, bytes: 1, time: 30_000 }, 30_000);
+  retention.add(cursorOf(2), { count: 1, bytes: 1, time: 50_000 }, 50_000);
+  assertEquals([retention.endOfExcess(30_000 + age), retention.endOfExcess(30_001 + age)], [undefined, cursorOf(1)]);
 });
 
 Deno.test("A clock that was behind for a while has nothing removed when it is right again", () => {
   const now = 1e12;
-  const plan = new RetentionIndex("life", { ...UNBOUNDED, age: 60_000 });
-  for (let index = 0; index < 300; index++) plan.add(placeOf(index), { count: 1, bytes: 1, time: now + index }, index);
-  assertEquals([plan.endOfExcess(300), plan.endOfExcess(now + 300)], [undefined, undefined]);
-  assertEquals(plan.endOfExcess(now + 90_000), placeOf(299));
+  const retention = new RetentionIndex("incarnation", { ...UNBOUNDED, age: 60_000 });
+  for (let index = 0; index < 300; index++) {
+    retention.add(cursorOf(index), { count: 1, bytes: 1, time: now + index }, index);
+  }
+  assertEquals([retention.endOfExcess(300), retention.endOfExcess(now + 300)], [undefined, undefined]);
+  assertEquals(retention.endOfExcess(now + 90_000), cursorOf(299));
 });
 
 Deno.test("What is known of a log takes little memory, of a small one, too", () => {
   for (const policy of [{ count: 1_000 }, { bytes: 200_000 }, { age: 1_000 * SECOND }]) {
-    const plan = new RetentionIndex("life", { ...UNBOUNDED, ...policy });
-    for (const [index, frame] of steady(1_000, undefined).toArray().entries()) {
-      plan.add(placeOf(index), frame, index * SECOND);
+    const retention = new RetentionIndex("incarnation", { ...UNBOUNDED, ...policy });
+    for (const [index, record] of steady(1_000, undefined).toArray().entries()) {
+      retention.add(cursorOf(index), record, index * SECOND);
     }
-    assert(plan.size <= 192, `${plan.size} parts for ${JSON.stringify(policy)}`);
+    assert(retention.size <= 192, `${retention.size} parts for ${JSON.stringify(policy)}`);
   }
 });

@@ -140,10 +140,10 @@ Deno.test("What another node removes meanwhile holds up no removal", async () =>
   const removal = () => {
     if (!isMeddling) return;
     isMeddling = false;
-    // More than one removal takes, after the low place was read, and before it is read again.
-    const frames = database.list([...recordsPrefix(log.name), "0"], headKey(log.name), 400);
-    const value = new TextEncoder().encode(endOf(frames.at(-1)!.key.at(-1)!));
-    database.write({ sets: [{ key: lowWatermarkKey(log.name), value }], deletes: frames.map(({ key }) => key) });
+    // More than one removal takes, after the low watermark was read, and before it is read again.
+    const records = database.list([...recordsPrefix(log.name), "0"], headKey(log.name), 400);
+    const value = new TextEncoder().encode(endOf(records.at(-1)!.key.at(-1)!));
+    database.write({ sets: [{ key: lowWatermarkKey(log.name), value }], deletes: records.map(({ key }) => key) });
   };
   const store = storeOf(database, { removal });
   for (let number = 0; number < 450; number++) await append(store, log, [messageOf(number)]);
@@ -197,13 +197,15 @@ Deno.test("What a program has published that has ended is trimmed by whoever rea
   });
 });
 
-for (const [what, logs, frames] of [["all logs", 60, 1], ["one log", 1, 20_000]] as const) {
+for (const [what, logs, records] of [["all logs", 60, 1], ["one log", 1, 20_000]] as const) {
   Deno.test(`Where it takes long to measure ${what}, one node does it, once`, async () => {
     await inVirtualTime(new Random(1), async () => {
       const database = new SimulatedDatabase(new Random(1));
       const publishing = storeOf(database);
       for (let log = 0; log < logs; log++) {
-        for (let frame = 0; frame < frames; frame++) await append(publishing, logOf(`log ${log}`), [messageOf(frame)]);
+        for (let record = 0; record < records; record++) {
+          await append(publishing, logOf(`log ${log}`), [messageOf(record)]);
+        }
       }
       await publishing.close();
       // More than another node waits for whoever holds the lease.
@@ -272,8 +274,8 @@ Deno.test("A log whose messages are gone, in a way that nobody has noted, holds 
   const log = logOf("orders", { count: 1 });
   const store = storeOf(database, {
     removal: () => {
-      const frames = database.list([...recordsPrefix(log.name), "0"], headKey(log.name), 400);
-      database.write({ deletes: frames.map(({ key }) => key) });
+      const records = database.list([...recordsPrefix(log.name), "0"], headKey(log.name), 400);
+      database.write({ deletes: records.map(({ key }) => key) });
     },
   });
   for (let number = 0; number < 9; number++) await append(store, log, [messageOf(number)]);

@@ -49,7 +49,7 @@ async function read(store: KvStore): Promise<{ incarnation: string; data: unknow
   }
 }
 
-Deno.test("Set back: who publishes notices, and another life begins of which the message is, once", async () => {
+Deno.test("Set back: who publishes notices, and another incarnation begins of which the message is, once", async () => {
   const { database, open } = prepare();
   const store = open();
   await publish(store, "a", "b");
@@ -79,7 +79,7 @@ Deno.test("Set back: a backup that is put back twice is noticed twice", async ()
 
 for (const isAhead of [false, true]) {
   const where = isAhead ? "another log has come further than that" : "nobody publishes";
-  Deno.test(`Set back: who watches a log notices, and is told of another life, where ${where}`, async () => {
+  Deno.test(`Set back: who watches a log notices, and is told of another incarnation, where ${where}`, async () => {
     const { database, open } = prepare();
     const [store, elsewhere] = [open(), open()];
     let woken = Promise.withResolvers<void>();
@@ -134,7 +134,7 @@ for (const [what, lost] of [["what was before", LOST], ["its begin alone", []]] 
   });
 }
 
-Deno.test("Set back: a message whose reply gets lost as it happens is there once, and of another life", async () => {
+Deno.test("Set back: a message whose reply gets lost as it happens is there once, and of another incarnation", async () => {
   let isNext = false;
   const { database, open } = prepare(async (write, carryOut) => {
     const version = await carryOut(write);
@@ -155,7 +155,7 @@ Deno.test("Set back: a message whose reply gets lost as it happens is there once
   await store.close();
 });
 
-Deno.test("Set back: a message that is found in the life that began because of it begins no other", async () => {
+Deno.test("Set back: a message that is found in the incarnation that began because of it begins no other", async () => {
   let isHeld = false;
   const held = Promise.withResolvers<void>();
   const renewed = Promise.withResolvers<void>();
@@ -176,7 +176,7 @@ Deno.test("Set back: a message that is found in the life that began because of i
   const found = append(store, LOG, [messageOf("e")]);
   await renewed.promise;
   isHeld = false;
-  // The store learns of the life, and of what comes later in it, before it looks for that message.
+  // The store learns of the incarnation, and of what comes later in it, before it looks for that message.
   const elsewhere = new KvStore({ name: "other", interval: 50, open: () => Promise.resolve(engine) });
   await publish(elsewhere, "f");
   await store.bounds(LOG);
@@ -187,7 +187,7 @@ Deno.test("Set back: a message that is found in the life that began because of i
   await Promise.all([store.close(), elsewhere.close()]);
 });
 
-Deno.test("Set back: what is answered late takes no node to a life that has ended meanwhile, and that it never knew", async () => {
+Deno.test("Set back: what is answered late takes no node to an incarnation that has ended meanwhile, and that it never knew", async () => {
   const { database, engine, open } = prepare();
   const [store, elsewhere] = [open(), open()];
   await publish(store, "a");
@@ -214,7 +214,9 @@ Deno.test("Set back: what is answered late takes no node to a life that has ende
   await Promise.all([store.close(), elsewhere.close()]);
 });
 
-/** A store that has published "a" in a series, and another one that has begun another life with "b". */
+/**
+ * A store that has published "a" in a session, and another one that has begun another incarnation with "b".
+ */
 async function renewElsewhere({ database, open }: ReturnType<typeof prepare>) {
   const [store, elsewhere] = [open(), open()];
   const session = crypto.randomUUID();
@@ -227,7 +229,7 @@ async function renewElsewhere({ database, open }: ReturnType<typeof prepare>) {
   return { store, elsewhere, session, after };
 }
 
-Deno.test("Set back: who publishes only notices after a second that another life has begun, whoever began it", async () => {
+Deno.test("Set back: who publishes only notices after a second that another incarnation has begun, whoever began it", async () => {
   await inVirtualTime(new Random(1), async () => {
     const { store, elsewhere, session, after } = await renewElsewhere(prepare());
     await new Promise((resolve) => setTimeout(resolve, 1_100));
@@ -236,7 +238,7 @@ Deno.test("Set back: who publishes only notices after a second that another life
   });
 });
 
-Deno.test("Set back: a write that is tried again for longer than a second notices that another life has begun", async () => {
+Deno.test("Set back: a write that is tried again for longer than a second notices that another incarnation has begun", async () => {
   await inVirtualTime(new Random(1), async () => {
     const prepared = prepare();
     const { engine } = prepared;
@@ -289,7 +291,8 @@ Deno.test("Set back: messages without an id of a batch of several writes are the
   const { write } = engine;
   engine.write = async (each) => {
     engine.write = write;
-    // Somebody publishes a message of the batch again, before it is stored, and so it is stored one by one.
+    // Somebody publishes a message of the batch again, before it is stored, and so it is stored one
+    // by one.
     await append(elsewhere, LOG, [messageOf("one", toGeneratedId(session, 1))]);
     const version = await write(each);
     isEnded = true;
@@ -300,7 +303,7 @@ Deno.test("Set back: messages without an id of a batch of several writes are the
   await Promise.all([store.close(), elsewhere.close()]);
 });
 
-Deno.test("Set back: messages that are found by their ids as another life begins have ids of that", async () => {
+Deno.test("Set back: messages that are found by their ids as another incarnation begins have ids of that", async () => {
   const { database, engine, open } = prepare();
   const [store, elsewhere] = [open(), open()];
   const batch = Array.from({ length: 20 }, (_, index) => messageOf(index, `${index}`));
@@ -326,7 +329,7 @@ Deno.test("Set back: messages that are found by their ids as another life begins
   await Promise.all([store.close(), elsewhere.close()]);
 });
 
-Deno.test("Set back: while a life that has ended is being renewed, nobody asks again and again", async () => {
+Deno.test("Set back: while an incarnation that has ended is being renewed, nobody asks again and again", async () => {
   await inVirtualTime(new Random(1), async () => {
     const rest = (ms: number) => new Promise((resolve) => setTimeout(resolve, ms));
     let isSlow = false;
