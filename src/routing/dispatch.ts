@@ -1,4 +1,4 @@
-/** Takes a request from the server to its reply: finds the route, runs its prepared plan, guards the boundaries. */
+/** Takes a request to its reply: finds the route, and runs its middlewares and its handler. */
 import { isAsyncGeneratorFunction } from "../binding/dependency.ts";
 import { HTTPError, type Issue, ValidationError } from "../errors.ts";
 import {
@@ -35,41 +35,37 @@ import type { AnyRoute } from "./registry.ts";
 import type { Route } from "./route.ts";
 import { type Match, RouteTree, UPGRADE } from "./table.ts";
 
-/** What a dispatcher serves. */
+/** What a dispatcher needs. */
 export interface DispatcherParts {
   readonly app: AppHandle;
   readonly routes: readonly AnyRoute[];
-  /** What the application serves by itself. */
+  /** The application's own routes, such as `/docs`. */
   readonly builtIns: readonly BuiltInRoute[];
-  /** Those of the application, which wrap every reply. */
+  /** The application's middlewares. They wrap every reply, also a 404. */
   readonly middlewares: readonly Middleware[];
   readonly limits: ResolvedLimits;
-  /** Pages of which other origins may open WebSockets. */
+  /** The other origins whose pages may open WebSockets. */
   readonly origins: readonly string[];
   readonly toErrorReply: ErrorBoundary;
-  /** Tells when the server stops. */
+  /** Gives the signal that is aborted when the server stops. */
   readonly stopping: Stopping;
 }
 
-/** What an application serves beside its routes. */
+/** A route of the application itself. */
 export interface BuiltInRoute {
-  /** The method, or `*` for all that nothing else serves. */
+  /** The method; `*` for all methods that no other route has. */
   readonly method: string;
   readonly path: string;
   readonly handler: (request: HttpRequest) => Promise<Response>;
-  /** Stands around the middlewares of the application: it may answer before they run. */
+  /** Wraps the application's middlewares: it can answer before they run. */
   readonly around?: (request: HttpRequest, next: Endpoint) => Promise<Response>;
 }
 
-/** A request to a route, whose input was found to be faulty before it came to the route. */
+/** Invalid input that was found before the request came to its route. */
 export interface Refusal {
   readonly route: Route;
-  /**
-   * The values of the path's parameters, decoded, in their order; none where there is nothing
-   * valid.
-   */
+  /** The decoded values of the path's parameters; empty if they are invalid. */
   readonly values: readonly string[];
-  /** The faults. */
   readonly issues: readonly Issue[];
 }
 
@@ -78,19 +74,18 @@ interface Served {
   readonly endpoint: Endpoint;
 }
 
-/** The prepared application. */
+/** Dispatches the requests of one application. */
 export class Dispatcher {
   readonly #parts: DispatcherParts;
   readonly #tree: RouteTree<Served> = new RouteTree();
   readonly #unmatched: MatchedRoute;
   readonly #hasWebSockets: boolean;
   readonly #host: HostCheck = new HostCheck();
-  /** What replies have left to do. */
   readonly background: BackgroundTasks = new BackgroundTasks();
   /** The open WebSockets. */
   readonly openSockets: OpenWebSockets = new OpenWebSockets();
 
-  /** Prepares every route: middlewares are composed here, once. */
+  /** Composes each route with its middlewares, once. */
   constructor(parts: DispatcherParts) {
     const { background, openSockets } = this;
     this.#parts = parts;
@@ -112,9 +107,9 @@ export class Dispatcher {
   }
 
   /**
-   * The route that serves a method and path; null where that is no route of a user.
+   * The route for a method and path; null for one of the application's own.
    *
-   * @throws {HTTPError} When nothing serves them.
+   * @throws {HTTPError} When there is no route.
    */
   routeOf(method: string, path: string): RouteInfo | null {
     return this.#tree.find(method, path).entry.matched.info;
@@ -135,7 +130,7 @@ export class Dispatcher {
     try {
       if (end < start) throw new HTTPError(400, "The request target has no path");
       this.#host.check(raw, start);
-      // Only where it can matter: to ask for a header costs as much as to find a route.
+      // Reading a header costs as much as finding a route, so it is read only if it matters.
       const isUpgrade = this.#hasWebSockets && method === "GET" && asksForWebSocket(raw);
       match = this.#tree.find(isUpgrade ? UPGRADE : method, url, start, end);
     } catch (refusal) {
@@ -146,13 +141,13 @@ export class Dispatcher {
     }
     const { matched, endpoint } = match.entry;
     const reply = endpoint(new HttpRequest(new RequestContext(raw, app, matched, match.values, end, info), state));
-    // A server leaves the body away by itself, and tells its length, which it could not if it was not given one.
+    // A server removes the body itself, and needs it for the content length.
     return method === "HEAD" && info === undefined ? reply.then(withoutBody) : reply;
   }
 
   /**
-   * Answers a request with the faults of its input, when the middlewares and guards of its route
-   * have let it in. It never rejects.
+   * Answers a request with a 422 for its input, after the middlewares and guards of its route have
+   * accepted it. It never rejects.
    */
   refuse(
     raw: Request,
@@ -170,11 +165,11 @@ export class Dispatcher {
       pathEnd(raw.url, pathStart(raw.url)),
       info,
     );
-    const tellFaults = async (request: HttpRequest): Promise<never> => {
+    const refuseInput = async (request: HttpRequest): Promise<never> => {
       await route.binder.guard?.(request);
       throw new ValidationError(issues);
     };
-    return this.#wrap(tellFaults, middlewaresOf(route))(new HttpRequest(context, state));
+    return this.#wrap(refuseInput, middlewaresOf(route))(new HttpRequest(context, state));
   }
 
   async #refuse(refusal: unknown, request: HttpRequest): Promise<Response> {
@@ -183,14 +178,14 @@ export class Dispatcher {
     return request.method === "HEAD" && isLocal ? withoutBody(response) : response;
   }
 
-  /** A reply is concluded behind what stands around the middlewares, whether they ran or not. */
+  /** Finalizes the reply outside of `around`, whether the middlewares ran or not. */
   #around(around: NonNullable<BuiltInRoute["around"]>, handler: BuiltInRoute["handler"]): Endpoint {
     const inner = this.#wrap(handler, this.#parts.middlewares, identity);
     const finalize = finalizer(this.background);
     return async (request) => finalize(contextOf(request), await around(request, inner));
   }
 
-  /** The application's middlewares see what no route serves, too. */
+  /** Wraps a handler that is no route's in middlewares. */
   #wrap(
     handler: BuiltInRoute["handler"],
     middlewares: readonly Middleware[] = this.#parts.middlewares,
@@ -219,27 +214,29 @@ function middlewaresOf({ scopes }: Route): readonly Middleware[] {
   return scopes.flatMap((scope) => scope.middlewares);
 }
 
-function endpointOf(route: Route, { toErrorReply, stopping }: DispatcherParts, background: BackgroundTasks): Endpoint {
+/** The endpoint of a route with its middlewares. The outermost function finalizes the reply. */
+function endpointOf(route: Route, parts: DispatcherParts, background: BackgroundTasks): Endpoint {
   const finalize = finalizer(background);
   const middlewares = middlewaresOf(route);
-  if (middlewares.length === 0) return planOf(route, toErrorReply, stopping, identity, finalize);
-  return compose(middlewares, planOf(route, toErrorReply, stopping, ensureMutable, identity), toErrorReply, finalize);
+  if (middlewares.length === 0) return handlerEndpoint(route, parts, finalize);
+  return compose(middlewares, handlerEndpoint(route, parts, undefined), parts.toErrorReply, finalize);
 }
 
-/** The plan of a route: binds the arguments, runs the handler, reduces its result to the model, makes the reply. */
-function planOf(
+/**
+ * Binds the arguments of a route, runs its handler, reduces the result to the model, and makes the
+ * reply. Without `finalize` it makes the reply ready for middlewares.
+ */
+function handlerEndpoint(
   { binder, handler, options, name }: Route,
-  toErrorReply: ErrorBoundary,
-  stopping: Stopping,
-  prepare: ReplyStep,
-  finalize: ReplyStep,
+  { toErrorReply, stopping }: DispatcherParts,
+  finalize: ReplyStep | undefined,
 ): Endpoint {
   const { guard, isAsync, bind, resolver } = binder;
   const rest = resolver && !resolver.rest.isEmpty ? resolver.rest : undefined;
   const { response: model, status } = options;
   const reduceOne = model && reducer(toValidator(withStandardChecks(nodeOf(model))).validate, name);
   const reduce = reduceOne && isAsyncGeneratorFunction(handler) ? eachOf(reduceOne) : reduceOne;
-  // One async function with no await that can be spared: each costs as much as finding the route.
+  // One async function with as few awaits as possible: each costs as much as finding the route.
   return async (request) => {
     const context = contextOf(request);
     let response: Response;
@@ -259,16 +256,16 @@ function planOf(
       if (response !== result) context.mutableReply = response;
       if (context.afterResponse && isBuffered(result)) context.afterResponse.buffered = response;
       if (context.replyHeaders) response = withHeaders(response, context.replyHeaders);
-      response = prepare(context, response);
+      if (!finalize) return ensureMutable(context, response);
     } catch (thrown) {
       context.releaseBody();
       response = await toErrorReply(thrown, request);
     }
-    return finalize(context, response);
+    return finalize ? finalize(context, response) : response;
   };
 }
 
-/** Validates results and reduces them to the model. */
+/** Validates a result and reduces it to the model. */
 function reducer(validate: Validator["validate"], route: string): (result: unknown) => unknown {
   const settle = (dataset: Dataset): unknown => {
     if (dataset.issues) throw misfit(route, dataset.issues);
@@ -280,7 +277,7 @@ function reducer(validate: Validator["validate"], route: string): (result: unkno
   };
 }
 
-/** The model of a stream is that of each of its values. */
+/** Reduces each value of a stream. */
 function eachOf(reduce: (value: unknown) => unknown): (source: unknown) => AsyncGenerator<unknown> {
   return async function* (source) {
     for await (const value of source as AsyncIterable<unknown>) yield reduce(value);
@@ -295,20 +292,20 @@ function identity(_context: RequestContext, response: Response): Response {
   return response;
 }
 
-/** Whether the reply of a result is made at once, and not while it is sent. */
+/** Whether the reply of a result is made at once, and not streamed. */
 function isBuffered(result: unknown): boolean {
   if (typeof result !== "object" || result === null) return true;
   const isMade = result instanceof Response || result instanceof Blob || result instanceof EventStream;
   return !isMade && !(Symbol.asyncIterator in result);
 }
 
-/** A result that does not fit is the application's fault. */
+/** The error for a result that does not match the model: a mistake of the application. */
 function misfit(route: string, issues: readonly SchemaIssue[]): Error {
   const faults = expectationsOf(issues, "the result");
   return new TypeError(`Cannot reply to ${route}: the result does not fit the response model, ${faults}`);
 }
 
-/** Sees to what is left to do after the reply. */
+/** The last step of each reply: starts the work after it. */
 function finish(context: RequestContext, response: Response, background: BackgroundTasks): Response {
   const { afterResponse, connection } = context;
   background.requests--;

@@ -1,21 +1,20 @@
+/** Middleware, and the boundary where errors become replies. */
 import { isAsyncFunction } from "../binding/dependency.ts";
 import { contextOf, type HttpRequest, type RequestContext } from "../http/request.ts";
 import { problemReply, toHTTPError, withMutableHeaders } from "../http/reply.ts";
 import { HTTPError, isHTTPError } from "../errors.ts";
 import { describeError, log } from "../log.ts";
 
-/** Middleware: functions around a handler, composed once. */
-
-// Deno's globals are getters that load on first use: a look at each of them, for every reply, can be measured.
+// Deno's globals are lazy getters. Reading them for each reply has a measurable cost.
 const { Response: PlatformResponse } = globalThis;
 
-/** Goes on to the next middleware, or the handler, and gives its reply. It never rejects: errors come as replies. */
+/** Calls the next middleware or the handler. It never rejects: errors become replies. */
 export type Next = (request: HttpRequest<unknown>) => Promise<Response>;
 
 /**
- * A function around handlers: it returns `await next(request)`, changed or not, or a reply of its own.
+ * A function around handlers. It returns `await next(request)`, changed or not, or its own reply.
  *
- * @example Telling who served
+ * @example A header for each reply
  * ```ts
  * import { App, type Middleware } from "@webfw/core";
  * import { assertEquals } from "@std/assert";
@@ -40,7 +39,7 @@ export type Middleware<State = Record<string, unknown>> = (
 /** Answers a request. It never rejects. */
 export type Endpoint = (request: HttpRequest) => Promise<Response>;
 
-/** Makes the reply of an error, with headers that can be changed. It never rejects. */
+/** Makes the reply of an error, with mutable headers. It never rejects. */
 export type ErrorBoundary = (
   thrown: unknown,
   request: HttpRequest,
@@ -58,21 +57,21 @@ export function checkMiddleware(middleware: unknown): Middleware {
   );
 }
 
-/** A step of a reply on its way outwards. */
+/** A step of a reply on its way from the handler to the server. */
 export type ReplyStep = (context: RequestContext, response: Response) => Response;
 
-/** Opens the headers of a reply for the middlewares that it is on its way to. One that is known to be open is not tried again. */
+/** Makes the headers of a reply mutable for middlewares. It tries each reply once. */
 export function ensureMutable(context: RequestContext, response: Response): Response {
   return response === context.mutableReply ? response : context.mutableReply = withMutableHeaders(response);
 }
 
 /**
- * Lays middlewares around an endpoint.
+ * Wraps an endpoint in middlewares.
  *
- * @param middlewares The outermost first.
- * @param endpoint What they wrap. Its replies have passed {@linkcode ensureMutable}.
- * @param toErrorReply Makes the reply of what one of them throws, so that those further out see a reply.
- * @param finalize Gets the reply of the outermost.
+ * @param middlewares The middlewares, the outermost first.
+ * @param endpoint The endpoint. Its replies have passed {@linkcode ensureMutable}.
+ * @param toErrorReply Makes the reply when a middleware throws.
+ * @param finalize Gets the reply of the outermost middleware.
  */
 export function compose(
   middlewares: readonly Middleware[],
@@ -86,7 +85,7 @@ export function compose(
   );
 }
 
-/** One middleware costs two promises, its own and the one that is guarded, and the closures over one request. */
+/** A middleware costs two promises, its own and the guarded one, and three closures per request. */
 function wrap(
   middleware: Middleware,
   inner: Endpoint,
@@ -101,7 +100,7 @@ function wrap(
       return passed = inner((passedOn ?? request) as HttpRequest);
     };
     const fail = async (thrown: unknown): Promise<Response> => {
-      // Nobody will read the reply from further in; a stream has to be told.
+      // Nobody will read the inner reply, so its stream has to be cancelled.
       (await passed)?.body?.cancel().catch(() => {});
       return finalize(context, await toErrorReply(thrown, request));
     };
@@ -122,18 +121,16 @@ function noResponse({ name }: Middleware): TypeError {
   return new TypeError(`${subject} returned no Response: return await next(request), or a reply of its own`);
 }
 
-/** The boundary where errors become replies. */
-
 /**
- * Shapes an error reply: gives the reply, or nothing for the default one. An error that is no `HTTPError` comes as a 500 with
- * the error as its `cause`.
+ * Makes the reply of an error; returns nothing for the default reply. An error that is not an
+ * `HTTPError` arrives as a 500 with the error as its `cause`.
  */
 export type ErrorHandler<State = Record<string, unknown>> = (
   error: HTTPError,
   request: HttpRequest<State>,
 ) => Response | void | Promise<Response | void>;
 
-/** The boundary, with or without an application's own shape of replies. */
+/** Makes the function that turns errors into replies, with or without an application's own handler. */
 export function errorBoundary(handler: ErrorHandler | undefined): ErrorBoundary {
   return async (thrown, request) => {
     const error = toHTTPError(thrown);
@@ -152,7 +149,7 @@ export function errorBoundary(handler: ErrorHandler | undefined): ErrorBoundary 
   };
 }
 
-/** Logs what the client is not told. */
+/** Logs an error that the client does not see. */
 function report(thrown: unknown, request: HttpRequest): void {
   const cause = isHTTPError(thrown) ? (thrown.status >= 500 ? thrown.cause : undefined) : thrown;
   if (cause === undefined && isHTTPError(thrown)) return;
