@@ -142,7 +142,7 @@ export class App<State = Record<string, unknown>> implements AppHandle {
     owner: this,
     background: () => this.#dispatcher?.background,
     hasBrokenSockets: () => this.#dispatcher?.openSockets.hasBroken ?? false,
-    giveUp: () => this.#topics.abandonPublishing(),
+    abandonPublishing: () => this.#topics.abandonPublishing(),
     stop: () => this.#unwind(),
   };
 

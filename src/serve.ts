@@ -1,4 +1,4 @@
-/** Serves an application on a socket until it is told to stop. */
+/** Serves an application on a socket until it stops. */
 import { type Duration, toMilliseconds } from "./duration.ts";
 import { isDenoServe, readVariable } from "./runtime.ts";
 import { type BackgroundTasks, streamProgress } from "./http/after_response.ts";
@@ -18,7 +18,7 @@ export interface ListenAddress {
   readonly port: number;
 }
 
-/** How an application is served. */
+/** Where an application listens, and how it stops. */
 export interface RunOptions {
   /**
    * The port; 0 takes a free one.
@@ -27,41 +27,41 @@ export interface RunOptions {
    */
   port?: number;
   /**
-   * The address to listen at.
+   * The address to listen on.
    *
    * @default {"127.0.0.1"}
    */
   hostname?: string;
-  /** Stops the server when it is aborted. */
+  /** A signal that stops the server when it is aborted. */
   signal?: AbortSignal;
   /** The certificate chain in PEM, for HTTPS. */
   cert?: string;
   /** The private key in PEM, for HTTPS. */
   key?: string;
-  /** The path of a Unix socket, in place of a port. */
+  /** The path of a Unix socket, instead of a port. */
   path?: string;
   /**
-   * How long requests in flight and publishes may go on after the server was told to stop. A body
-   * that has not arrived 2 seconds after that is refused with 503. At half of the period, replies
-   * are cut off if all of them are made, and no client reads on in those that the framework
-   * streams. How far other replies have been read is not known.
+   * How long requests in flight and publishes may continue after the server was asked to stop. A body
+   * that has not arrived after 2 seconds is refused with 503. From half of the period on, replies are
+   * cut off if no request is without a reply and no client reads on in a streamed reply. The server
+   * does not know how far other replies have been read.
    *
    * @default {10000} 10 s; 4 s on Deno Deploy, which kills after 5 seconds
    */
   gracePeriod?: Duration;
-  /** Called when the server listens. A line is printed unless given. */
+  /** Is called when the server listens. By default a line is logged. */
   onListen?: (address: ListenAddress) => void;
   /**
-   * Whether other servers, in workers of this process or in other processes, may listen at the same port, so that the system
-   * spreads connections over them. Linux does; Deno asks for `--unstable-net`.
+   * Whether other servers, in workers or other processes, may listen on the same port, so that the
+   * system spreads connections over them. Linux does that; Deno demands `--unstable-net`.
    *
    * @default {false}
    */
   reusePort?: boolean;
-  /** The ports to the other workers that serve this application in the same process. `webfw run --workers` gives them. */
+  /** The ports to the other workers that serve this application; `webfw run --workers` sets them. */
   workers?: WorkerPorts;
   /**
-   * Whether each request is logged with its status and time.
+   * Whether each request is logged with its status and duration.
    *
    * @default {false}
    */
@@ -83,7 +83,7 @@ const RUN_OPTIONS: OptionNames<RunOptions> = {
 };
 
 /**
- * Checks how an application is to be served.
+ * Checks the names of the options.
  *
  * @throws {TypeError} When an option is unknown.
  */
@@ -91,57 +91,54 @@ export function checkRunOptions(options: RunOptions): void {
   checkOptions(options, RUN_OPTIONS, "run the App");
 }
 
-/** What can be served. */
+/** An application, as far as a server needs it. */
 export interface Servable {
   /** Answers a request. */
   readonly fetch: (
     request: Request,
     info?: ConnectionInfo,
   ) => Promise<Response>;
-  /** Makes ready for requests. */
+  /** Starts the lifespans. */
   start(): Promise<void>;
-  /** Ends streams and WebSockets, since they would never end by themselves, and refuses what is asked from now on. */
+  /** Ends streams and WebSockets, which would never end by themselves, and refuses new requests. */
   endStreams(): Promise<void>;
-  /** What requests' bodies are known by, see `endWaits`. */
+  /** The owner of the requests' bodies, see `endWaits`. */
   readonly owner: object;
-  /** Requests and what replies have left to do; none before the first request. */
+  /** Undefined before the first request. */
   background(): BackgroundTasks | undefined;
-  /** Whether the platform may keep WebSockets whose clients have gone. */
+  /** Whether the platform may keep WebSockets whose clients have left. */
   hasBrokenSockets(): boolean;
-  /** Waits no longer for what is being published. */
-  giveUp(): void;
-  /** Closes what was opened. */
+  /** Stops waiting for messages that are being published. */
+  abandonPublishing(): void;
+  /** Unwinds the lifespans, and closes the topics. */
   stop(): Promise<void>;
 }
 
-/**
- * How long a body may still take to arrive when the server stops, in milliseconds. Of a short grace
- * period it is half.
- */
-const BODY_PATIENCE_MS = 2_000;
+/** How long a body may still take to arrive when the server stops; at most half of the grace period. */
+const BODY_TIMEOUT_MS = 2_000;
+
+/** Replies are cut off when clients have read nothing of them for this long. */
+const STALLED_MS = 1_000;
+
+/** How often that is checked. */
+const POLL_MS = 50;
 
 /** The command line sets this global while it loads a module, and finds the error in it if the module runs an App. */
 const LOADING: unique symbol = Symbol.for("webfw.loading");
 
-/** Replies are cut off when clients have read nothing of them for this long, in milliseconds. */
-const QUIET_MS = 1_000;
-
-/** The time between two looks at that, in milliseconds. */
-const LOOK_MS = 50;
-
 /**
- * Serves until SIGINT, SIGTERM or the signal. Then it accepts no more connections, ends streams,
- * waits for requests in flight, and stops the application.
+ * Serves until SIGINT, SIGTERM or the signal of the program. Then it accepts no more connections,
+ * ends streams, waits for requests in flight, and stops the application.
  *
- * At the end of the grace period publishes are given up. After the signal, requests that still go
- * on are left to themselves; after SIGINT or SIGTERM the process ends with 1. Bodies that do not
- * arrive and replies that nobody reads are cut off before that, and the process ends with 0, at the
- * end of the grace period at the latest. Only lifespans, and up to 3 seconds for a store that is
- * away, come on top.
+ * At the end of the grace period, publishes are abandoned. Requests that are still open then continue
+ * if the program's signal stopped the server; after SIGINT or SIGTERM the process exits with code 1.
+ * Bodies that do not arrive, and replies that nobody reads, are cut off earlier, and the process exits
+ * with code 0 by the end of the grace period. Only lifespans can take longer, and a store that is
+ * away, by up to 3 seconds.
  *
  * @throws {Deno.errors.AddrInUse} When the port is taken.
  * @throws {Error} When the process is `deno serve`, or `webfw` loads the module that calls this.
- * @throws {RangeError} When the grace period is no length of time.
+ * @throws {RangeError} When the grace period is not a positive duration.
  * @throws {TypeError} When only one of cert and key is given.
  */
 export async function serve(app: Servable, options: RunOptions): Promise<void> {
@@ -162,70 +159,75 @@ export async function serve(app: Servable, options: RunOptions): Promise<void> {
       `Cannot run the App under "deno serve": it serves the default export itself, call run() in another file and start that one with "deno run"`,
     );
   }
-  const told = stopRequested(options.signal);
-  let giveUp: ReturnType<typeof setTimeout> | undefined;
-  const limit = () => giveUp ??= setTimeout(() => app.giveUp(), grace);
-  // Whatever goes on by then: a lifespan may publish, too.
-  told.promise.then(limit);
+  const request = requestedStop(options.signal);
+  let timer: ReturnType<typeof setTimeout> | undefined;
+  const limitPublishing = () => timer ??= setTimeout(() => app.abandonPublishing(), grace);
+  // Lifespans can publish too, while they unwind.
+  request.promise.then(limitPublishing);
   let stop: Stop | undefined;
   try {
     await app.start();
-    stop = await listen(app, options, told.promise, grace);
+    stop = await listen(app, options, request.promise, grace);
   } finally {
-    limit();
+    limitPublishing();
     try {
       await app.stop();
     } finally {
-      clearTimeout(giveUp);
-      // Not before: a second signal would end the process while lifespans unwind.
-      told.dispose();
+      clearTimeout(timer);
+      // The listeners stay until here: without them, a second SIGTERM would kill the process.
+      request.dispose();
       releaseIdleTimer();
     }
   }
   if (stop.by === "program") return;
-  // Connections cannot be cut once the server shuts down, and would keep the process that was told to end.
+  // Nothing can close the connections of a server that shuts down, and they would keep the process.
   if (stop.end === "late") Deno.exit(1);
-  // When the program has done what comes after run(), if it waits for that.
+  // The load event comes after the code that follows run(), if the program awaits run().
   if (stop.end === "cut" || app.hasBrokenSockets()) addEventListener("load", () => Deno.exit());
-  // Connections that are left hold the process no longer than this.
+  // Remaining connections keep the process until the end of the grace period.
   Deno.unrefTimer(setTimeout(() => Deno.exit(), Math.max(0, stop.begin + grace - performance.now())));
 }
 
 /**
- * Stops an application with the `deno serve` that serves it. On SIGINT or SIGTERM Deno closes its
- * server and waits for the replies under way, which an event stream never lets it see the end of.
+ * Stops an application that `deno serve` serves. On SIGINT or SIGTERM, Deno closes its server and
+ * waits for the replies, but an event stream never ends by itself.
  */
 export function stopWithDenoServe(app: Servable): void {
   if (!isDenoServe()) return;
-  stopRequested(undefined).promise.then(async () => {
+  requestedStop(undefined).promise.then(async () => {
     const begin = performance.now();
     const grace = toMilliseconds(defaultGrace(), "the gracePeriod");
-    const giveUp = setTimeout(() => app.giveUp(), grace);
-    // Deno has shut its server down already.
+    const timer = setTimeout(() => app.abandonPublishing(), grace);
+    // Deno has shut down its server already.
     const end = await endRequests(app, grace, async () => await app.background()?.sent());
     await app.stop();
-    clearTimeout(giveUp);
+    clearTimeout(timer);
     releaseIdleTimer();
-    if (end !== "whole") Deno.exit(end === "late" ? 1 : 0);
+    if (end !== "complete") Deno.exit(end === "late" ? 1 : 0);
     // Deno (2.9) does not end the process: timers of the program would keep it.
     Deno.unrefTimer(setTimeout(() => Deno.exit(), Math.max(0, begin + grace - performance.now())));
   });
 }
 
-/** How a server came to stop. */
+/** How a server has stopped. */
 interface Stop {
   readonly by: "system" | "program";
-  /** Whether all requests have ended, all but replies that nobody takes, or not all in time. */
-  readonly end: "whole" | "cut" | "late";
-  /** When it was told to, in milliseconds of `performance.now()`. */
+  /** Whether all requests have ended, unread replies were cut off, or some requests are still open. */
+  readonly end: "complete" | "cut" | "late";
+  /** When it was asked to stop, as `performance.now()`. */
   readonly begin: number;
 }
 
-/** Serves until it is told to stop, and ends what it can in time. */
-async function listen(app: Servable, options: RunOptions, told: Promise<Stop["by"]>, grace: number): Promise<Stop> {
+/** Listens until the server is asked to stop, then ends the requests. */
+async function listen(
+  app: Servable,
+  options: RunOptions,
+  requested: Promise<Stop["by"]>,
+  grace: number,
+): Promise<Stop> {
   const server = openServer(listenOptions(options), options.accessLog ? withAccessLog(app.fetch) : app.fetch);
   const sweeping = import("./http/forms/uploads.ts").then(({ sweepUploads }) => sweepUploads());
-  const by = await Promise.race([told, server.finished.then(() => "program" as const)]);
+  const by = await Promise.race([requested, server.finished.then(() => "program" as const)]);
   const begin = performance.now();
   const end = await endRequests(app, grace, async () => {
     await sweeping;
@@ -235,11 +237,11 @@ async function listen(app: Servable, options: RunOptions, told: Promise<Stop["by
 }
 
 /**
- * Ends requests in flight within the grace period, and waits for what they leave to do.
+ * Ends the requests in flight within the grace period, and waits for the work after their replies.
  *
- * @param app Whose requests they are.
- * @param grace The grace period, in milliseconds.
- * @param shutdown Lets the server send what is left, and settles when it has.
+ * @param app The application.
+ * @param grace The grace period in milliseconds.
+ * @param shutdown Settles when the server has sent all replies.
  */
 async function endRequests(app: Servable, grace: number, shutdown: () => Promise<unknown>): Promise<Stop["end"]> {
   const halfTime = performance.now() + grace / 2;
@@ -249,11 +251,11 @@ async function endRequests(app: Servable, grace: number, shutdown: () => Promise
     resolve("late");
   }, grace);
   const drain = async (): Promise<Stop["end"]> => {
-    // This comes first: a shutdown cuts off WebSockets and bodies that are still on their way.
-    await Promise.all([app.endStreams(), endWaits(app.owner, Math.min(BODY_PATIENCE_MS, grace / 2))]);
-    const isShut = shutdown().then(() => "whole" as const);
+    // A shutdown cuts off WebSockets and arriving bodies, so these end first.
+    await Promise.all([app.endStreams(), endWaits(app.owner, Math.min(BODY_TIMEOUT_MS, grace / 2))]);
+    const isShut = shutdown().then(() => "complete" as const);
     const over = Promise.race([late, isShut]);
-    const end = await Promise.race([isShut, untaken(app, halfTime, Math.min(QUIET_MS, grace / 4), over)]);
+    const end = await Promise.race([isShut, stalledReplies(app, halfTime, Math.min(STALLED_MS, grace / 4), over)]);
     await app.background()?.drain();
     return end;
   };
@@ -264,7 +266,7 @@ async function endRequests(app: Servable, grace: number, shutdown: () => Promise
   }
 }
 
-/** The same error as Deno's, in one line that names the address, where that is taken. */
+/** Opens the server. If the address is taken, the error names it in one line. */
 function openServer(options: ListenOptions, handler: Servable["fetch"]): HttpServer {
   try {
     return new HttpServer(options, handler);
@@ -273,12 +275,12 @@ function openServer(options: ListenOptions, handler: Servable["fetch"]): HttpSer
     const { path, hostname = "", port } = options;
     const address = path ?? `${inUrl(hostname)}:${port}`;
     const what = path === undefined ? "port" : "path";
-    const told = new Deno.errors.AddrInUse(
+    const named = new Deno.errors.AddrInUse(
       `Cannot listen on ${address}: the ${what} is taken, stop the program that has it or choose another one`,
     );
-    // Where the framework asked for it helps nobody to find the other program.
-    told.stack = `${told.name}: ${told.message}`;
-    throw told;
+    // A stack trace of the framework does not help to find the other program.
+    named.stack = `${named.name}: ${named.message}`;
+    throw named;
   }
 }
 
@@ -315,7 +317,7 @@ function inUrl(hostname: string): string {
 }
 
 /** Waits for a signal of the system or of the program. */
-function stopRequested(signal: AbortSignal | undefined): { promise: Promise<Stop["by"]>; dispose: () => void } {
+function requestedStop(signal: AbortSignal | undefined): { promise: Promise<Stop["by"]>; dispose: () => void } {
   const { promise, resolve } = Promise.withResolvers<Stop["by"]>();
   const stop = () => resolve("program");
   const kill = () => resolve("system");
@@ -331,31 +333,31 @@ function stopRequested(signal: AbortSignal | undefined): { promise: Promise<Stop
 }
 
 /**
- * Settles when nobody reads the last replies, and begins the work that they leave. Only of replies
- * that are made while they are sent it is known whether they are read.
+ * Waits until clients have stopped reading the last replies, and starts the work after these. Only
+ * for streamed replies it is known whether clients read on.
  *
- * @param app Whose replies they are.
- * @param earliest Until when they have time in any case.
- * @param patience For how long nothing of them has been taken, in milliseconds.
- * @param over Settles when nobody waits for them any more.
+ * @param app The application.
+ * @param earliest The replies have time until then in any case, as `performance.now()`.
+ * @param timeout How long clients must have read nothing, in milliseconds.
+ * @param over Ends the waiting when it settles.
  */
-function untaken(app: Servable, earliest: number, patience: number, over: Promise<unknown>): Promise<"cut"> {
+function stalledReplies(app: Servable, earliest: number, timeout: number, over: Promise<unknown>): Promise<"cut"> {
   const background = app.background();
   let { chunks } = streamProgress;
-  let quietSince = performance.now();
+  let stalledSince = performance.now();
   return new Promise((resolve) => {
-    const looks = setInterval(() => {
+    const poll = setInterval(() => {
       const now = performance.now();
-      if ((background?.requests ?? 0) > 0 || chunks !== streamProgress.chunks) quietSince = now;
+      if ((background?.requests ?? 0) > 0 || chunks !== streamProgress.chunks) stalledSince = now;
       chunks = streamProgress.chunks;
-      if (now < earliest || now - quietSince < patience) return;
-      clearInterval(looks);
+      if (now < earliest || now - stalledSince < timeout) return;
+      clearInterval(poll);
       log("warn", "Connections were cut off: their clients do not take the last replies");
       background?.abandonReplies();
       resolve("cut");
-    }, LOOK_MS);
-    const leave = () => clearInterval(looks);
-    over.then(leave, leave);
+    }, POLL_MS);
+    const stop = () => clearInterval(poll);
+    over.then(stop, stop);
   });
 }
 
