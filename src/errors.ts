@@ -1,37 +1,37 @@
 /**
- * The errors of webfw: those that become replies (`HTTPError`, `ValidationError`) and the one that tells a programmer of a
- * mistake in a declaration (`RouteError`).
+ * The errors of webfw: `HTTPError` and `ValidationError` become replies, `RouteError` reports a mistake
+ * in a declaration.
  */
 import { STATUS_TEXT } from "@std/http/status";
 import { checkOptions, type OptionNames, quote } from "./options.ts";
 
-/** What an {@linkcode HTTPError} can carry besides its status and detail. All of it reaches the client, but `cause`. */
+/** Options of an {@linkcode HTTPError}. The client sees all of them except `cause`. */
 export interface HTTPErrorOptions extends ErrorOptions {
-  /** Headers of the reply, such as `www-authenticate` of a 401. */
+  /** Headers of the reply, such as `www-authenticate` for a 401. */
   headers?: HeadersInit;
   /**
-   * A URI that names the kind of problem.
+   * A URI for the type of problem.
    *
    * @default {"about:blank"}
    */
   type?: string;
-  /** The kind of problem in a few words. The phrase of the status unless given. */
+  /** The type of problem in a few words. By default the phrase of the status. */
   title?: string;
-  /** Further members of the reply's body. They cannot replace the standard ones. */
+  /** Further members of the reply's body. They do not replace the standard members. */
   extensions?: Readonly<Record<string, unknown>>;
 }
 
 /** The body of an error reply, as RFC 9457 defines it for `application/problem+json`. */
 export interface ProblemDetails {
-  /** A URI that names the kind of problem; `about:blank` says no more than the status. */
+  /** A URI for the type of problem. `about:blank` means no more than the status. */
   type: string;
-  /** The kind of problem in a few words. */
+  /** The type of problem in a few words. */
   title: string;
   /** The status of the reply. */
   status: number;
-  /** What went wrong this time. The title where nothing more is to be said. */
+  /** What went wrong this time. By default the title. */
   detail: string;
-  /** A URI of this very occurrence, where the application gave one. */
+  /** A URI for this occurrence, if the application set one. */
   instance?: string;
   /** Members that the application added. */
   [extension: string]: unknown;
@@ -48,8 +48,8 @@ const HTTP_ERROR_OPTIONS: OptionNames<HTTPErrorOptions> = {
 const HTTP_ERROR = Symbol.for("webfw.HTTPError");
 
 /**
- * An error that is answered with its status. Raise it in a handler, a dependency or a middleware; outer middleware sees the
- * reply, never the exception.
+ * An error that becomes a reply with its status. Throw it in a handler, a dependency or a middleware.
+ * Outer middleware sees the reply, never the exception.
  *
  * The reply is `application/problem+json` (RFC 9457).
  *
@@ -74,25 +74,25 @@ export class HTTPError extends Error {
   readonly status: number;
   /** What went wrong, for the client to read. */
   readonly detail: string;
-  /** The kind of problem in a few words. */
+  /** The type of problem in a few words. */
   readonly title: string;
-  /** A URI that names the kind of problem. */
+  /** A URI for the type of problem. */
   readonly type: string;
   /** Headers of the reply. */
   readonly headers: HeadersInit | undefined;
   /** Further members of the reply's body. */
   readonly extensions: Readonly<Record<string, unknown>>;
-  /** Marks the class across copies of the package. */
+  /** Identifies the class across copies of the package. */
   readonly [HTTP_ERROR] = true;
 
   /**
    * Makes an error with a status.
    *
    * @param status The status of the reply, 400 to 599.
-   * @param detail What went wrong, for the client to read. The title unless given.
-   * @param options What else the reply carries.
+   * @param detail What went wrong, for the client to read. By default the title.
+   * @param options Further parts of the reply.
    * @throws {TypeError} When an option is unknown.
-   * @throws {RangeError} When the status is not that of an error.
+   * @throws {RangeError} When the status is not from 400 to 599.
    */
   constructor(status: number, detail?: string, options: HTTPErrorOptions = {}) {
     checkOptions(options, HTTP_ERROR_OPTIONS, "make an HTTPError");
@@ -126,17 +126,17 @@ export class HTTPError extends Error {
   }
 }
 
-/** Tells whether a thrown value is an {@linkcode HTTPError}, of this copy of the package or another. */
+/** Whether a thrown value is an {@linkcode HTTPError} of this or another copy of the package. */
 export function isHTTPError(thrown: unknown): thrown is HTTPError {
   try {
     return thrown instanceof HTTPError || (thrown instanceof Error && HTTP_ERROR in thrown);
   } catch {
-    // A proxy may throw at any look at it.
+    // A proxy may throw for any operation.
     return false;
   }
 }
 
-/** Where a client's input was read from. */
+/** The part of a request that holds an input. */
 export type InputSource =
   | "path"
   | "query"
@@ -146,33 +146,32 @@ export type InputSource =
   | "form";
 
 /**
- * The kind of a fault: `missing`, a required value was not sent; `invalid`, a value was sent and
- * does not fit, or is not allowed there.
+ * The kind of an issue: `missing` if a required value was not sent, `invalid` if a value does not match
+ * or is not allowed there.
  */
 export type IssueCode = "missing" | "invalid";
 
-/** One fault in a client's input. It never holds the value that was sent. */
+/** One issue in a client's input. It never holds the value that was sent. */
 export interface Issue {
-  /** Where the value was read from. */
+  /** The part of the request. */
   in: InputSource;
-  /** The way to the value: the parameter's name, or the keys from the root of the body. */
+  /** The path to the value: the name of a parameter, or the keys from the root of the body. */
   path: (string | number)[];
   /** Whether the value is missing or wrong. */
   code: IssueCode;
-  /** What is wrong, as the schema says it. */
+  /** What is wrong, in the words of the schema. */
   message: string;
-  /**
-   * What was expected, where the schema says it: for a missing value its kind, such as `string`.
-   */
+  /** What the schema expects, such as `string` for a missing value. */
   expected?: string;
 }
 
 /**
- * The input of a request does not fit what its route declares; answered with 422 and the list of all faults.
+ * The input of a request does not match what its route declares. It becomes a 422 with the list of all
+ * issues.
  *
- * Raise it yourself for what a schema cannot tell.
+ * Throw it yourself for issues that a schema cannot find.
  *
- * @example A fault that only the handler can see
+ * @example An issue that only the handler can find
  * ```ts
  * import { ValidationError } from "@webfw/core";
  * import { assertEquals } from "@std/assert";
@@ -187,13 +186,13 @@ export interface Issue {
 export class ValidationError extends HTTPError {
   /** The name of the class, for logs. */
   override readonly name: string = "ValidationError";
-  /** All faults that were found. */
+  /** All issues that were found. */
   readonly issues: readonly Issue[];
 
   /**
-   * Makes a 422 from a list of faults.
+   * Makes a 422 from a list of issues.
    *
-   * @param found All faults that were found. A fault without a code is `invalid`.
+   * @param found All issues that were found. An issue without a code is `invalid`.
    */
   constructor(found: readonly (Omit<Issue, "code"> & Partial<Pick<Issue, "code">>)[]) {
     const issues = found.map(({ in: source, path, code = "invalid", ...words }): Issue => {
@@ -208,13 +207,14 @@ export class ValidationError extends HTTPError {
 }
 
 /**
- * What is wrong with a declaration: `conflict`, the place is taken; `frozen`, it is too late to add; `path`, the path, prefix or
- * name cannot be read; `tool`, the route cannot be told to an agent.
+ * What is wrong with a declaration. `conflict`: another route has this place. `frozen`: the application
+ * has started. `path`: the path, prefix or name is malformed. `tool`: the route cannot be exposed to
+ * agents.
  */
 export type RouteErrorCode = "conflict" | "frozen" | "path" | "tool";
 
 /**
- * A mistake in the declaration of routes, thrown where it is made.
+ * A mistake in the declaration of routes, thrown by the call that declares them.
  *
  * @example Two routes of the same shape
  * ```ts

@@ -1,42 +1,37 @@
 /**
- * Deno's server, which listens again after the process has run out of file descriptors. Deno's
- * accept loop ends with the first connection that it cannot accept. The connections that it has
- * go on, so the process must not end with it.
+ * Wraps Deno's server, so that it listens again after the process ran out of file descriptors. Deno
+ * stops accepting at the first connection that it cannot accept; the open connections continue.
  */
 import { log } from "./log.ts";
 
-/** Where and how to listen. */
 export type ListenOptions = Deno.ServeTcpOptions & Partial<Deno.TlsCertifiedKeyPem> & { readonly path?: string };
 
-/** How long the server waits before it listens again, in milliseconds. */
+/** The pause before the server listens again. */
 const PAUSE_MS = 500;
 
-/** The shortest time between two warnings, in milliseconds. */
+/** The shortest time between two warnings. */
 const LOG_INTERVAL_MS = 1_000;
 
-/** How many of Deno's servers are kept for the sake of their connections. */
+/** How many of Deno's servers are kept because of their open connections. */
 const MAX_SERVERS = 32;
 
 /**
- * Descriptors that are left to the program when clients have taken all others. Without any, Deno
- * 2.9 does not fail where it loads a module that was not needed before: the process ends.
+ * The number of file descriptors that are kept for the program while clients use all others. Without
+ * one, Deno 2.9 cannot load a module on first use, and the process exits.
  */
 const SPARE = 8;
-/** What is opened to keep a descriptor. */
-const NOTHING = "/dev/null";
+const NULL_DEVICE = "/dev/null";
 
-/**
- * "Too many open files", of the process and of the system, as Linux, macOS and Windows number it.
- */
+/** "Too many open files" of the process or the system, on Linux, macOS and Windows. */
 const OUT_OF_DESCRIPTORS = /\(os error (?:23|24|10024)\)/;
 
 const AT_LIMIT = "The limit of open files is reached";
 
 /** One of Deno's servers, with the time for which it accepted connections. */
-interface Accepting {
+interface Listener {
   readonly server: Deno.HttpServer;
   readonly since: number;
-  /** In milliseconds; infinite while it accepts. */
+  /** In milliseconds; infinite while it accepts connections. */
   lasted: number;
 }
 
@@ -45,15 +40,15 @@ export class HttpServer {
   readonly #options: ListenOptions;
   readonly #handler: Deno.ServeHandler;
   readonly #finished: PromiseWithResolvers<void> = Promise.withResolvers();
-  /** The last one accepts; the others only have connections left. */
-  #servers: Accepting[] = [];
+  /** The last one accepts connections; the others only have open ones. */
+  #listeners: Listener[] = [];
   #isShutDown = false;
   #pause: ReturnType<typeof setTimeout> | undefined;
   #lastLog = -Infinity;
   readonly #spare = new SpareDescriptors();
 
   /**
-   * Listens.
+   * Starts to listen.
    *
    * @throws {Deno.errors.AddrInUse} When the address is taken.
    */
@@ -64,25 +59,25 @@ export class HttpServer {
     this.#spare.keep();
   }
 
-  /** Resolves when the server ends by itself, and rejects when it cannot go on. */
+  /** Resolves when the server ends by itself, rejects when it cannot continue. */
   get finished(): Promise<void> {
     return this.#finished.promise;
   }
 
-  /** Accepts no more connections, and waits for the replies to requests in flight. */
+  /** Stops accepting connections, and waits for the replies to requests in flight. */
   async shutdown(): Promise<void> {
     this.#isShutDown = true;
     clearTimeout(this.#pause);
     this.#spare.release();
-    await Promise.all(this.#servers.map(({ server }) => server.shutdown()));
+    await Promise.all(this.#listeners.map(({ server }) => server.shutdown()));
   }
 
   #listen(options: ListenOptions): void {
     const server = Deno.serve(options, this.#handler);
-    const accepting: Accepting = { server, since: performance.now(), lasted: Infinity };
-    this.#servers.push(accepting);
+    const listener: Listener = { server, since: performance.now(), lasted: Infinity };
+    this.#listeners.push(listener);
     server.finished.then(() => this.#finished.resolve(), (error) => {
-      accepting.lasted = performance.now() - accepting.since;
+      listener.lasted = performance.now() - listener.since;
       this.#recover(error, server.addr);
     });
   }
@@ -92,7 +87,7 @@ export class HttpServer {
     this.#spare.release();
     const isTaken = error instanceof Deno.errors.AddrInUse;
     if (!isTaken && !OUT_OF_DESCRIPTORS.test(String(error))) return this.#finished.reject(error);
-    this.#forgetOne();
+    this.#dropOne();
     this.#wait(isTaken ? "Another program has taken the address" : AT_LIMIT, address);
   }
 
@@ -111,10 +106,10 @@ export class HttpServer {
     try {
       if (path !== undefined) Deno.removeSync(path);
     } catch {
-      // Deno may have removed it.
+      // Deno may have removed the socket file.
     }
     try {
-      // A port that was chosen by the system stays the same.
+      // Keeps a port that the system has chosen.
       const port = "port" in address ? { port: address.port } : {};
       this.#listen({ ...this.#options, ...port, onListen: () => {} });
     } catch (error) {
@@ -122,24 +117,24 @@ export class HttpServer {
     }
   }
 
-  /** Lets go of the server that accepted for the shortest time: it has the fewest connections. */
-  #forgetOne(): void {
-    if (this.#servers.length < MAX_SERVERS) return;
-    const shortest = this.#servers.reduce((one, other) => other.lasted < one.lasted ? other : one);
-    this.#servers = this.#servers.filter((one) => one !== shortest);
+  /** Drops the server that accepted connections for the shortest time: it has the fewest of them. */
+  #dropOne(): void {
+    if (this.#listeners.length < MAX_SERVERS) return;
+    const shortest = this.#listeners.reduce((one, other) => other.lasted < one.lasted ? other : one);
+    this.#listeners = this.#listeners.filter((one) => one !== shortest);
     shortest.server.shutdown().catch(() => {});
   }
 }
 
-/** Descriptors that are kept until they are needed, where the program may open what keeps them. */
+/** File descriptors that are kept until they are needed, if the program may open the null device. */
 class SpareDescriptors {
   readonly #files: Deno.FsFile[] = [];
 
-  /** Keeps them. False where there would not be as many again for clients: none is kept then. */
+  /** Opens them. False, and none is kept, if fewer than the same number would remain for clients. */
   keep(): boolean {
     if (!mayOpen()) return true;
     try {
-      while (this.#files.length < 2 * SPARE) this.#files.push(Deno.openSync(NOTHING));
+      while (this.#files.length < 2 * SPARE) this.#files.push(Deno.openSync(NULL_DEVICE));
       this.#close(SPARE);
       return true;
     } catch {
@@ -148,7 +143,7 @@ class SpareDescriptors {
     }
   }
 
-  /** Leaves them to the program. */
+  /** Closes them, so that the program can use them. */
   release(): void {
     this.#close(this.#files.length);
   }
@@ -160,5 +155,5 @@ class SpareDescriptors {
 
 function mayOpen(): boolean {
   if (Deno.build.os === "windows") return false;
-  return Deno.permissions.querySync({ name: "read", path: NOTHING }).state === "granted";
+  return Deno.permissions.querySync({ name: "read", path: NULL_DEVICE }).state === "granted";
 }

@@ -1,9 +1,10 @@
-/** Lifespans: what is opened before the first request and closed after the last. */
+/** Lifespans: they open resources before the first request and close them after the last one. */
 import { isAsyncGeneratorFunction } from "./binding/dependency.ts";
 import { describeError, log } from "./log.ts";
 
 /**
- * Opens what the application needs, yields it as part of the state, and closes it when the application stops.
+ * Opens what the application needs, yields it as part of the state, and closes it when the
+ * application stops.
  *
  * `App` is the application, `State` the type of its state.
  */
@@ -11,7 +12,7 @@ export type Lifespan<App, State> = (
   app: App,
 ) => AsyncGenerator<Partial<State> | void, void, void>;
 
-/** The lifespans of one application, in their order. */
+/** The lifespans of one application. */
 export class Lifespans<App, State> {
   readonly #lifespans: Lifespan<App, State>[] = [];
   readonly #open: AsyncGenerator<unknown, void, void>[] = [];
@@ -30,19 +31,18 @@ export class Lifespans<App, State> {
     this.#lifespans.push(lifespan);
   }
 
-  /** Whether there is nothing to wait for. */
   get isEmpty(): boolean {
     return this.#lifespans.length === 0;
   }
 
   /**
-   * Starts them in order. Where one fails, those before it are unwound and its error is thrown.
+   * Starts the lifespans in order. If one fails, the open ones are unwound and its error is thrown.
    *
    * @param app The application.
-   * @param check Finds out whether it can work; before the first one, and once more when all have
-   * added what it is to look at.
-   * @returns The state: all that they yielded, frozen.
-   * @throws {TypeError} When one ends without a yield, or two yield the same name.
+   * @param check Checks whether the application can work. It runs before the first lifespan and after
+   * the last, because a lifespan can add what is to be checked.
+   * @returns The state: all yielded values in one frozen object.
+   * @throws {TypeError} When a lifespan ends without a yield, or two yield the same name.
    */
   async start(app: App, check: () => Promise<void>): Promise<Readonly<State>> {
     const state: Record<string, unknown> = {};
@@ -74,7 +74,7 @@ export class Lifespans<App, State> {
     return Object.freeze(state) as Readonly<State>;
   }
 
-  /** Unwinds those that are open, the last first. What throws is logged, and the others are still unwound. */
+  /** Unwinds the open lifespans, the last one first. Errors are logged. */
   async stop(): Promise<void> {
     for (
       let generator = this.#open.pop();

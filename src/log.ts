@@ -1,35 +1,32 @@
-/**
- * Log entries of the framework on stderr. Each is one line, whatever the text. On a terminal,
- * errors have lines below it.
- */
+/** The framework's log on stderr: one line for each entry; on a terminal, errors add further lines. */
 import { readVariable } from "./runtime.ts";
 
-/** How much an entry matters. */
+/** The severity of an entry. */
 export type LogLevel = "info" | "warn" | "error";
 
-/** Values that go with an entry. */
+/** The values of an entry. */
 export type LogFields = Readonly<
   Record<string, string | number | boolean | undefined>
 >;
 
-// Control characters, and the two line separators that some viewers break at: a client must not be able to forge a line.
+// Control characters and the Unicode line separators: a client must not be able to forge a line.
 // deno-lint-ignore no-control-regex
 const UNSAFE = /[\u0000-\u001f\u007f-\u009f\u2028\u2029]/g;
 
-/** The folder of the framework; unknown where a bundler has put it into the application's file. */
+/** The folder of the framework; undefined in a bundle. */
 const FRAMEWORK = import.meta.url.endsWith("/src/log.ts") ? new URL(".", import.meta.url).href : undefined;
 
 const encoder = new TextEncoder();
 let asJson: boolean | undefined;
 
 /**
- * Writes one entry to stderr: a readable line, or one JSON object where the environment variable
- * `WEBFW_LOG` is `json`. On a terminal, an error stands below the line: its message, its causes,
- * and the calls of the application's own files.
+ * Writes one entry to stderr: a readable line, or a JSON object if the environment variable `WEBFW_LOG`
+ * is `json`. On a terminal, the lines below an error show its message, its causes, and the stack frames
+ * of the application's own files.
  *
- * @param level How much it matters.
+ * @param level The severity.
  * @param message What happened.
- * @param fields Values that go with it.
+ * @param fields The values of the entry.
  */
 export function log(
   level: LogLevel,
@@ -44,7 +41,7 @@ export function log(
   }
 }
 
-/** The text of a thrown value with its stack and causes, for a field of an entry. It never throws, whatever the value does. */
+/** Describes a thrown value with its stack and causes, for a field of an entry. It never throws. */
 export function describeError(thrown: unknown): string {
   try {
     return thrown instanceof Error
@@ -56,15 +53,14 @@ export function describeError(thrown: unknown): string {
 }
 
 /**
- * Keeps back the next warning of the platform that begins with a text.
+ * Suppresses the platform's next warning that starts with a text.
  *
- * @returns Always true, to note that it has been done.
+ * @returns True, so that the caller can remember the call.
  */
 export function muteNextWarning(start: string): true {
   const { warn } = console;
   const filtered = (...parts: unknown[]): void => {
     const [first] = parts;
-    // Not every value can be made a text.
     if (typeof first !== "string" || !first.startsWith(start)) return warn.apply(console, parts);
     if (console.warn === filtered) console.warn = warn;
   };
@@ -91,26 +87,26 @@ function toText(level: LogLevel, message: string, { error, ...fields }: LogField
   if (typeof error !== "string" || !Deno.stderr.isTerminal()) {
     return toTextLine(level, message, error === undefined ? fields : { ...fields, error });
   }
-  // Indented, so that no line of it can pass for an entry.
+  // Indented, so that none of these lines looks like an entry.
   const below = ownFrames(error).map((line) => `\n  ${escapeUnsafe(line)}`);
   return toTextLine(level, message, fields) + below.join("");
 }
 
 /**
- * The owner of a stack frame. Frames of packages are shown where the application has none, those of
- * the framework never.
+ * The owners of stack frames. Frames of packages are shown if there are none of the application; those
+ * of the framework and the runtime are never shown.
  */
 const OWN = 0;
 const OF_PACKAGE = 1;
 const OF_FRAMEWORK = 2;
 
 /**
- * A frame as `Deno.inspect` writes it, or the frames that an error shares with its cause. Behind
- * the last one of an error its properties can begin, or the next error follow.
+ * A stack frame as `Deno.inspect` writes it, or its line for frames shared with the cause. After the
+ * last frame, the properties of the error or the next error can begin.
  */
 const FRAME = /^\s+(?:at (.*?)|\.{3} \d+ lines matching cause stack trace \.{3})( \{|,)?$/;
 
-/** The lines of a described error without the frames that say nothing of the application. */
+/** The lines of a described error without the frames that are not shown. */
 function ownFrames(description: string): string[] {
   const lines = description.split("\n").map((line) => {
     const found = FRAME.exec(line);
