@@ -32,7 +32,7 @@ export interface DatabaseLocation {
 }
 
 /** The database that Deno Deploy has attached to the application. */
-export interface AttachedLocation {
+interface AttachedLocation {
   readonly isAttached: true;
 }
 

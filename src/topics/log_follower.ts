@@ -25,7 +25,7 @@ export interface Broadcaster<Subscriber = unknown> {
 }
 
 /** What a follower keeps in memory. */
-export interface FollowerOptions {
+interface FollowerOptions {
   /** The most recent messages. */
   readonly buffer: number;
   /** Their greatest age in milliseconds. */
@@ -59,10 +59,9 @@ export class LogFollower<Data> {
   /** How long it took to deliver what was read last, in milliseconds. */
   #deliveryTime = 0;
   #hasEnded = false;
-  #failure: unknown;
 
-  /** Resolves when the end of the log is known, or reading it has failed. It never rejects. */
-  readonly opened: Promise<void>;
+  /** Gives the end of the log when it began to follow. It rejects if the log cannot be read. */
+  readonly opened: Promise<string>;
 
   /**
    * Begins to follow.
@@ -81,16 +80,12 @@ export class LogFollower<Data> {
       void this.#follow();
     });
     this.opened = this.#open();
+    this.opened.catch((error) => this.#fail(error));
   }
 
   /** The id up to which the log has been read; undefined until the follower is opened. */
   get end(): string | undefined {
     return this.#recent?.end;
-  }
-
-  /** Why the log could not be read. If an opened follower has no `end`, it has a failure. */
-  get failure(): unknown {
-    return this.#failure;
   }
 
   /** Whether it has read all appends that it knows of, or is about to. */
@@ -170,12 +165,10 @@ export class LogFollower<Data> {
     return this.#waiting.size > 0 || this.#subscribers.size > 0;
   }
 
-  async #open(): Promise<void> {
-    try {
-      this.#restart((await this.#log.bounds()).highWatermark);
-    } catch (error) {
-      this.#fail(error);
-    }
+  async #open(): Promise<string> {
+    const { highWatermark } = await this.#log.bounds();
+    this.#restart(highWatermark);
+    return highWatermark;
   }
 
   /** Reads up to the end of the log, one read at a time. Appends meanwhile cause another read. */
@@ -260,7 +253,6 @@ export class LogFollower<Data> {
   }
 
   #fail(error: unknown): void {
-    this.#failure = error;
     const readers = [...this.#readers];
     this.#end();
     for (const reader of readers) reader.fail(error);

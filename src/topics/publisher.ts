@@ -24,7 +24,7 @@ export const STORE_TIMEOUT = 30_000;
  */
 const MAX_SESSION_IDLE = 60_000;
 
-export interface PublisherOptions {
+interface PublisherOptions {
   readonly store: () => TopicStore;
   readonly log: LogRef;
   /** What must settle before a message that is published now is appended. */

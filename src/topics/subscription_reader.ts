@@ -7,7 +7,7 @@ import type { TopicBounds } from "./topic_log.ts";
 export type Batch<Data> = readonly TopicEntry<Data>[];
 
 /** Where a reader begins, and what ends it. */
-export interface ReaderOptions {
+interface ReaderOptions {
   /** The id to begin after. */
   readonly position: string | Promise<string>;
   /** Whether the id comes from the log itself, and not from a client. */

@@ -105,17 +105,11 @@ export class TopicRuntime<Data> {
       // The follower may not have read the last message that was published here.
       return newestId !== undefined && newestId > end && isSameIncarnation(newestId, end) ? newestId : end;
     }
-    const position = end === undefined ? this.#openedEndOf(follower) : this.head();
+    const position = end === undefined ? follower.opened : this.head();
     // Earlier start positions may be resolved later than this one.
     const resolving = this.#resolvingStarts = Promise.allSettled([this.#resolvingStarts, position]).then(() => {
       if (this.#resolvingStarts === resolving) this.#resolvingStarts = undefined;
     });
     return position;
-  }
-
-  async #openedEndOf(follower: LogFollower<Data>): Promise<string> {
-    await follower.opened;
-    if (follower.end === undefined) throw follower.failure;
-    return follower.end;
   }
 }
