@@ -2,7 +2,7 @@ import { assertEquals } from "@std/assert";
 import { AfterResponse, BackgroundTasks, runAfterResponse } from "../../../src/http/after_response.ts";
 import { CapturedLog } from "../../spec/support/captured_log.ts";
 
-Deno.test("Tasks run in their order, then cleanups in reverse, each waited for", async () => {
+Deno.test("Tasks run in order, then cleanups in reverse, one after another", async () => {
   const order: string[] = [];
   const afterResponse = new AfterResponse();
   const later = (name: string) => async () => {
@@ -17,7 +17,7 @@ Deno.test("Tasks run in their order, then cleanups in reverse, each waited for",
   assertEquals(order, ["task 1", "task 2", "cleanup 2", "cleanup 1"]);
 });
 
-Deno.test("What throws is logged, and the others still run", async () => {
+Deno.test("An error is logged, and the rest still runs", async () => {
   const order: string[] = [];
   const afterResponse = new AfterResponse();
   afterResponse.addTask(() => {
@@ -37,7 +37,7 @@ function noting(order: string[]): AfterResponse {
   return afterResponse;
 }
 
-Deno.test("With a server the work waits until the reply was sent, or cannot be any more", async () => {
+Deno.test("With a server, the work waits until the reply has been sent or has failed", async () => {
   for (const isLost of [false, true]) {
     const order: string[] = [];
     const sent = Promise.withResolvers<void>();
@@ -53,7 +53,7 @@ Deno.test("With a server the work waits until the reply was sent, or cannot be a
   }
 });
 
-Deno.test("Without a server the work waits for the end of the body: read out, cancelled or broken", async () => {
+Deno.test("Without a server, the work waits until the body is read, cancelled or broken", async () => {
   const ends: Record<string, (response: Response) => Promise<unknown>> = {
     "read out": (response) => response.text(),
     cancelled: (response) => response.body!.cancel(),
@@ -87,7 +87,7 @@ Deno.test("Without a server the work waits for the end of the body: read out, ca
   }
 });
 
-Deno.test("A reply without a body, or one that was built whole, is over at once", async () => {
+Deno.test("After a reply without a body, or with a buffered one, the work runs at once", async () => {
   for (const response of [new Response(null, { status: 204 }), new Response("whole")]) {
     const order: string[] = [];
     const background = new BackgroundTasks();
@@ -100,7 +100,7 @@ Deno.test("A reply without a body, or one that was built whole, is over at once"
   }
 });
 
-Deno.test("Pending work is settled when the last of it is over, also what comes while it is waited for", async () => {
+Deno.test("drain() waits for all work, also for work that is added meanwhile", async () => {
   const background = new BackgroundTasks();
   await background.drain();
   const [first, second] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()];

@@ -19,13 +19,13 @@ async function bytesOf(stream: ReadableStream<Chunk>): Promise<number[]> {
   return [...await new Response(stream).bytes()];
 }
 
-Deno.test("Any number of streams give the whole source, one after another or at once", async () => {
+Deno.test("Each stream gives the whole source, one after another or at the same time", async () => {
   const buffer = new BodyBuffer(sourceOf([[1, 2], [3], [], [4]]), 100);
   const [first, second] = await Promise.all([bytesOf(buffer.open()), bytesOf(buffer.open())]);
   assertEquals([first, second, await bytesOf(buffer.open())], [[1, 2, 3, 4], [1, 2, 3, 4], [1, 2, 3, 4]]);
 });
 
-Deno.test("A stream that another one overtakes goes on where it was", async () => {
+Deno.test("A stream continues where it was after another one overtakes it", async () => {
   const buffer = new BodyBuffer(sourceOf([[1], [2], [3]]), 100);
   const slow = buffer.open().getReader();
   assertEquals((await slow.read()).value, new Uint8Array([1]));
@@ -35,7 +35,7 @@ Deno.test("A stream that another one overtakes goes on where it was", async () =
   assertEquals((await slow.read()).done, true);
 });
 
-Deno.test("Random readers of random sources all get the same", async () => {
+Deno.test("Random readers of random sources get the same bytes", async () => {
   const random = new Random(7);
   for (let round = 0; round < 100; round++) {
     const chunks = random.list(6, () => random.list(3, () => random.below(256)));
@@ -54,7 +54,7 @@ Deno.test("Random readers of random sources all get the same", async () => {
   }
 });
 
-Deno.test("It pulls the source only when somebody reads", async () => {
+Deno.test("The source is pulled only when a stream is read", async () => {
   const pulled = { count: 0 };
   const buffer = new BodyBuffer(sourceOf([[1], [2]], pulled), 100);
   const reader = buffer.open().getReader();
@@ -65,7 +65,7 @@ Deno.test("It pulls the source only when somebody reads", async () => {
   await reader.cancel();
 });
 
-Deno.test("A source larger than the bound can be read once, then is refused with 413", async () => {
+Deno.test("A source over the limit can be read once, then is refused with 413", async () => {
   const buffer = new BodyBuffer(sourceOf([[1, 2], [3, 4]]), 3);
   const early = buffer.open().getReader();
   await early.read();
@@ -75,7 +75,7 @@ Deno.test("A source larger than the bound can be read once, then is refused with
   }
 });
 
-Deno.test("A source that breaks off is a 400 to every reader, with its error as the cause", async () => {
+Deno.test("A source that breaks off is a 400 for each reader, with its error as the cause", async () => {
   const buffer = new BodyBuffer(
     new ReadableStream<Chunk>({
       pull: (controller) => controller.error(new RangeError("broken")),
@@ -88,7 +88,7 @@ Deno.test("A source that breaks off is a 400 to every reader, with its error as 
   }
 });
 
-Deno.test("What was let go cannot be read on, and is not taken for whole", async () => {
+Deno.test("A cancelled source fails for its readers, and does not look complete", async () => {
   let reason: unknown = "nothing yet";
   const source = new ReadableStream<Chunk>({
     pull: (controller) => controller.enqueue(new Uint8Array(1)),

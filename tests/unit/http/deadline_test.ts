@@ -46,7 +46,7 @@ for (const [name, wait] of Object.entries({ withDeadline, withOwnDeadline })) {
   });
 }
 
-Deno.test("A wait that is shorter than those before it is not held up by them, and all of them end", async () => {
+Deno.test("A short wait after long ones ends in time, and all of them end", async () => {
   using _awake = awake();
   const gate = Promise.withResolvers<number>();
   const long = withDeadline(gate.promise, 3_600_000, late, broken);
@@ -58,7 +58,7 @@ Deno.test("A wait that is shorter than those before it is not held up by them, a
   releaseIdleTimer();
 });
 
-Deno.test("No wait ends before its time, however late the timer was set for another", async () => {
+Deno.test("No wait ends before its time, even if the timer was set for another one", async () => {
   using _awake = awake();
   const start = performance.now();
   const first = withDeadline(new Promise(() => {}), 30, late, broken);
@@ -72,7 +72,7 @@ Deno.test("No wait ends before its time, however late the timer was set for anot
   releaseIdleTimer();
 });
 
-Deno.test("The shared timer is released only where nothing waits", async () => {
+Deno.test("The shared timer is released only if nothing waits", async () => {
   using _awake = awake();
   const waiting = withDeadline(new Promise(() => {}), 5, late, broken);
   releaseIdleTimer();

@@ -1,12 +1,12 @@
-// The framing of multipart bodies, by whatever comes in.
+// Multipart forms: how they are cut into parts, and the headers of the parts.
 
-import { assert, assertEquals, assertRejects } from "@std/assert";
+import { assert, assertEquals, assertRejects, assertThrows } from "@std/assert";
 import { HTTPError } from "../../../src/errors.ts";
-import { boundaryOf, readMultipartForm } from "../../../src/http/forms/multipart.ts";
+import { boundaryOf, type PartHead, readMultipartForm, readPartHead } from "../../../src/http/forms/multipart.ts";
 import { UploadStorage, UploadWriter } from "../../../src/http/forms/uploads.ts";
 import { DEFAULT_LIMITS, type ResolvedLimits } from "../../../src/http/limits.ts";
 import { Random } from "../support/random.ts";
-import { bodyOf, BOUNDARY, field, file, fromLatin1, latin1, streamOf } from "./support/multipart_body.ts";
+import { bodyOf, BOUNDARY, field, file, fromLatin1, latin1, streamOf, utf8 } from "./support/multipart_body.ts";
 
 type Part = readonly [name: string, file: string | undefined, content: string];
 
@@ -69,7 +69,7 @@ const TRICKY_BODY = bodyOf(
   ...TRICKY.map(([name, fileName, content]) => fileName ? file(name, fileName, content) : field(name, content)),
 );
 
-Deno.test("Parts are the same wherever the body is cut into chunks", async () => {
+Deno.test("The parts do not depend on how the body is cut into chunks", async () => {
   const bytes = latin1(TRICKY_BODY);
   assertEquals(await read([...bytes].map((byte) => new Uint8Array([byte]))), [...TRICKY]);
   for (let cut = 0; cut <= bytes.length; cut++) {
@@ -77,7 +77,7 @@ Deno.test("Parts are the same wherever the body is cut into chunks", async () =>
   }
 });
 
-Deno.test("Random parts, cut at random, are what was sent", async () => {
+Deno.test("Random parts in random chunks are read as they were sent", async () => {
   const random = new Random(21);
   const pieces = ["\r", "\n", "-", "--", "b", BOUNDARY, `\r\n--${BOUNDARY.slice(1)}`, "x", "\0", "\xff"];
   for (let round = 0; round < 300; round++) {
@@ -100,7 +100,7 @@ Deno.test("Random parts, cut at random, are what was sent", async () => {
   }
 });
 
-Deno.test("A body that ends too early is 400, wherever it ends", async () => {
+Deno.test("A body that ends before its last boundary is a 400", async () => {
   const bytes = latin1(TRICKY_BODY);
   const end = TRICKY_BODY.lastIndexOf(`${BOUNDARY}--`) + BOUNDARY.length + 2;
   for (let length = 0; length < end; length++) {
@@ -109,7 +109,7 @@ Deno.test("A body that ends too early is 400, wherever it ends", async () => {
   assertEquals(await read([bytes.slice(0, end)]), [...TRICKY]);
 });
 
-Deno.test("What stands before the first boundary and after the last one is left alone", async () => {
+Deno.test("Bytes before the first boundary and after the last one are ignored", async () => {
   const body = bodyOf(field("a", "1"));
   const expected: Part[] = [["a", undefined, "1"]];
   for (const preamble of ["", "\r\n", "preamble\r\n", `--other\r\n\r\nx\r\n`, "x".repeat(100_000) + "\r\n"]) {
@@ -120,12 +120,12 @@ Deno.test("What stands before the first boundary and after the last one is left 
   }
 });
 
-Deno.test("A line that begins with the boundary ends a part, as RFC 2046 has it", async () => {
+Deno.test("A line that begins with the boundary ends a part (RFC 2046)", async () => {
   const body = bodyOf(field("a", `1\r\n--${BOUNDARY}more\r\n${field("b", "2")}`));
   assertEquals(await readText(body), 400);
 });
 
-Deno.test("A part that does not say which field it is, is 400", async () => {
+Deno.test("A part without the name of its field is a 400", async () => {
   const heads = [
     "",
     "\r\n",
@@ -153,7 +153,7 @@ Deno.test("A part that does not say which field it is, is 400", async () => {
   }
 });
 
-Deno.test("Headers of a part are bounded in their size", async () => {
+Deno.test("The headers of a part have a limit", async () => {
   const long = (size: number) => `X-Long: ${"x".repeat(size)}\r\n${field("a", "1")}`;
   assertEquals(await readText(bodyOf(long(7 * 1024))), [["a", undefined, "1"]]);
   for (const size of [9 * 1024, 100 * 1024, 1024 * 1024]) {
@@ -167,13 +167,13 @@ Deno.test("Headers of a part are bounded in their size", async () => {
   assertEquals(await readText(bodyOf(`Content-Disposition: form-data; name=a\r\n${many}\r\n1`)), 400);
 });
 
-Deno.test("Multipart within multipart is text like any other", async () => {
+Deno.test("A multipart body within a part is text", async () => {
   const inner = `--inner\r\nContent-Disposition: file; filename="x"\r\n\r\ncontent\r\n--inner--`;
   const part = `Content-Disposition: form-data; name="files"\r\nContent-Type: multipart/mixed; boundary=inner\r\n\r\n`;
   assertEquals(await readText(bodyOf(part + inner)), [["files", undefined, inner]]);
 });
 
-Deno.test("A body over its size is refused with 413 as soon as it is", async () => {
+Deno.test("A body over its limit is refused with 413 at once", async () => {
   const bytes = latin1(bodyOf(file("a", "f", "x".repeat(1000))));
   assertEquals(await read([bytes], { ...UNLIMITED, multipart: bytes.length }), [["a", "f", "x".repeat(1000)]]);
   assertEquals(await read([bytes], { ...UNLIMITED, multipart: bytes.length - 1 }), 413);
@@ -189,7 +189,7 @@ Deno.test("A body over its size is refused with 413 as soon as it is", async () 
   assert(pulled <= 52, String(pulled));
 });
 
-Deno.test("A failure to keep a file ends the reading at once, and lets the body go", async () => {
+Deno.test("A failure to store a file ends the reading at once and cancels the body", async () => {
   class FailsAtOnce extends UploadWriter {
     override write(): void {
       throw new RangeError("broken");
@@ -220,7 +220,7 @@ Deno.test("A failure to keep a file ends the reading at once, and lets the body 
   }
 });
 
-Deno.test("A failure ends the reading, at whatever turn the next chunk comes", async () => {
+Deno.test("A failure ends the reading, no matter when the next chunk arrives", async () => {
   for (let turns = 0; turns < 30; turns++) {
     let pulled = 0;
     const body = new ReadableStream<Uint8Array<ArrayBuffer>>({
@@ -235,7 +235,7 @@ Deno.test("A failure ends the reading, at whatever turn the next chunk comes", a
   }
 });
 
-Deno.test("A body that breaks off fails with its own error, and nothing is taken for finished", async () => {
+Deno.test("A body that breaks off fails with its own error, and its file is not finished", async () => {
   let isFinished = false;
   const body = new ReadableStream<Uint8Array<ArrayBuffer>>({
     pull(controller) {
@@ -254,7 +254,7 @@ Deno.test("A body that breaks off fails with its own error, and nothing is taken
   assertEquals(isFinished, false);
 });
 
-Deno.test("A slow storage is waited for", async () => {
+Deno.test("The reader waits for a slow storage", async () => {
   let pulled = 0;
   const body = new ReadableStream<Uint8Array<ArrayBuffer>>({
     pull(controller) {
@@ -281,7 +281,7 @@ Deno.test("A slow storage is waited for", async () => {
   assert(ahead <= 512 * 1024, `${ahead} bytes were read ahead`);
 });
 
-Deno.test("A large part is taken to its end, also where that comes in one chunk with what follows", async () => {
+Deno.test("A large part is read to its end, also when that is in one chunk with the next part", async () => {
   const large = "x".repeat(300_000);
   const bodies = [
     [file("a", "f", large)],
@@ -306,7 +306,7 @@ Deno.test("A large part is taken to its end, also where that comes in one chunk 
   }
 });
 
-Deno.test("The boundary is read off the content type, quoted or not", () => {
+Deno.test("The content type names the boundary, with or without quotes", () => {
   const table: [string, string | undefined][] = [
     ["multipart/form-data; boundary=abc", "abc"],
     ["multipart/form-data;boundary=abc; charset=utf-8", "abc"],
@@ -327,4 +327,95 @@ Deno.test("The boundary is read off the content type, quoted or not", () => {
     ['multipart/form-data; charset=utf-8;boundary="a;b"', "a;b"],
   ];
   for (const [contentType, boundary] of table) assertEquals(boundaryOf(contentType), boundary, contentType);
+});
+
+function headOf(disposition: string, type?: string): PartHead {
+  return readPartHead({
+    "content-disposition": [`form-data; ${disposition}`],
+    ...(type === undefined ? {} : { "content-type": [type] }),
+  });
+}
+
+Deno.test("The name of a field is decoded as UTF-8", () => {
+  const table: [sent: string, name: string][] = [
+    ['name="a"', "a"],
+    ["name=a", "a"],
+    ['name=""', ""],
+    ['NAME="a"', "a"],
+    ['name="a b"', "a b"],
+    ['name="a;b"', "a;b"],
+    ["name = a", "a"],
+    [`name="${utf8("é€😀")}"`, "é€😀"],
+    ['name="\xe9"', "\ufffd"],
+    ['name="a%22b%0D%0Ac%20"', 'a"b\r\nc%20'],
+    ['name="a\\"b\\\\c\\d"', 'a"b\\c\\d'],
+    ['name="__proto__"', "__proto__"],
+    ['name="a[b][c]"', "a[b][c]"],
+    ["name=a;", "a"],
+  ];
+  for (const [sent, name] of table) assertEquals(headOf(sent), { name, file: undefined }, sent);
+});
+
+Deno.test("The name of a file loses folders, control characters and text direction marks", () => {
+  const table: [sent: string, name: string][] = [
+    ["cat.png", "cat.png"],
+    ["", ""],
+    ["../../etc/passwd", "passwd"],
+    ["/etc/passwd", "passwd"],
+    ["C:\\Users\\me\\cat.png", "cat.png"],
+    ["..\\..\\cat.png", "cat.png"],
+    ["..", ""],
+    [".", ""],
+    ["../", ""],
+    ["a/..", ""],
+    ["...", "..."],
+    [".htaccess", ".htaccess"],
+    ["cat.png\0.exe", "cat.png.exe"],
+    ["a%0D%0Ab", "ab"],
+    ["\x01\x1b[31mred\x7f", "[31mred"],
+    [utf8("\u202ecod.exe"), "cod.exe"],
+    [utf8("\u0085x\u2066y"), "xy"],
+    [utf8("Ünïcødé 😀.txt"), "Ünïcødé 😀.txt"],
+    ["\xe9t\xe9.txt", "\ufffdt\ufffd.txt"],
+    [" a .txt ", "a .txt"],
+    ["a%2Fb", "a%2Fb"],
+    ["a%22b", 'a"b'],
+    ["CON", "CON"],
+  ];
+  for (const [sent, name] of table) {
+    assertEquals(headOf(`name="f"; filename="${sent}"`).file?.name, name, JSON.stringify(sent));
+  }
+});
+
+Deno.test("A part is a file if it has a file name, whatever its type", () => {
+  assertEquals(headOf("name=a", "application/octet-stream").file, undefined);
+  assertEquals(headOf('name=a; filename=""').file, { name: "", type: "application/octet-stream" });
+  assertEquals(headOf("name=a; filename=b", "image/png").file, { name: "b", type: "image/png" });
+});
+
+Deno.test("The type of a file is its media type without parameters", () => {
+  const table: [sent: string, type: string][] = [
+    ["text/plain", "text/plain"],
+    [" Text/HTML; charset=utf-8 ", "text/html"],
+    ["image/svg+xml", "image/svg+xml"],
+    ["", "application/octet-stream"],
+    ["text", "application/octet-stream"],
+    ["/", "application/octet-stream"],
+    ["<script>/x", "application/octet-stream"],
+  ];
+  for (const [sent, type] of table) assertEquals(headOf("name=a; filename=b", sent).file?.type, type, sent);
+});
+
+Deno.test("A file name in the notation of RFC 8187 counts if there is no other", () => {
+  assertEquals(headOf("name=a; filename*=utf-8''%e2%82%ac%20rates.txt").file?.name, "€ rates.txt");
+  assertEquals(headOf("name=a; filename*=UTF-8'en'..%2F..%2Fetc%2Fpasswd").file?.name, "passwd");
+  assertEquals(headOf("name=a; filename=plain; filename*=utf-8''other").file?.name, "plain");
+  assertThrows(() => headOf("name=a; filename*=utf-8''%e2%82"), HTTPError);
+});
+
+Deno.test("A header that makes patterns backtrack is refused quickly", () => {
+  const hostile = ['"', "\\", '\\"', "; ", ";a=", ';a="', " ", "\t", "=", "%22", "''"];
+  for (const piece of hostile) {
+    assertThrows(() => headOf(`name=a; filename="${piece.repeat(8_000 / piece.length)}`), HTTPError);
+  }
 });

@@ -2,7 +2,7 @@ import { assert, assertEquals, assertStrictEquals, assertThrows } from "@std/ass
 import { HTTPError } from "../../../src/errors.ts";
 import { problemReply, redirect, toHTTPError, withHeaders, withMutableHeaders } from "../../../src/http/reply.ts";
 
-Deno.test("A problem reply has the error's status and headers, of which cookies add up", async () => {
+Deno.test("A problem reply has the error's status and headers, also several cookies", async () => {
   const headers: [string, string][] = [["retry-after", "5"], ["set-cookie", "a=1"], ["set-cookie", "b=2"]];
   const response = problemReply(new HTTPError(503, "Busy", { headers }));
   assertEquals([response.status, response.headers.get("retry-after")], [503, "5"]);
@@ -10,14 +10,14 @@ Deno.test("A problem reply has the error's status and headers, of which cookies 
   assertEquals((await response.json()).detail, "Busy");
 });
 
-Deno.test("Headers given as an object, a list or Headers are taken alike", () => {
+Deno.test("Headers can be an object, a list or Headers", () => {
   const given: HeadersInit[] = [{ "X-A": "1" }, [["x-a", "1"]], new Headers({ "x-a": "1" })];
   for (const headers of given) {
     assertEquals(problemReply(new HTTPError(400, "x", { headers })).headers.get("x-a"), "1");
   }
 });
 
-Deno.test("An error that is no HTTPError is a 500 with the error as its cause", () => {
+Deno.test("Another error becomes a 500 with the error as its cause", () => {
   const own = new HTTPError(404);
   assertStrictEquals(toHTTPError(own), own);
   for (const thrown of [new Error("x"), "x", undefined, null]) {
@@ -26,7 +26,7 @@ Deno.test("An error that is no HTTPError is a 500 with the error as its cause", 
   }
 });
 
-Deno.test("A reply whose headers can change stays itself; one whose cannot is made anew with all it has", async () => {
+Deno.test("A reply with mutable headers stays the same; another one is copied", async () => {
   const open = new Response("x", { headers: { "x-a": "1" } });
   assertStrictEquals(withMutableHeaders(open), open);
   assertEquals(open.headers.get("x-a"), "1");
@@ -39,7 +39,7 @@ Deno.test("A reply whose headers can change stays itself; one whose cannot is ma
   assertEquals(await fetched.text(), "body");
 });
 
-Deno.test("Further headers replace those of a reply, and cookies add up", () => {
+Deno.test("Further headers replace those of a reply, and cookies are added", () => {
   const response = new Response("x", { headers: [["x-a", "1"], ["set-cookie", "a=1"]] });
   const headers = new Headers([["x-a", "2"], ["x-b", "3"], ["set-cookie", "b=2"], ["set-cookie", "c=3"]]);
   const changed = withHeaders(response, headers);
@@ -47,7 +47,7 @@ Deno.test("Further headers replace those of a reply, and cookies add up", () => 
   assertEquals(changed.headers.getSetCookie(), ["a=1", "b=2", "c=3"]);
 });
 
-Deno.test("A location is written in ASCII, what is escaped stays, and no line break gets through", () => {
+Deno.test("A location is written in ASCII, keeps its escapes, and cannot contain a line break", () => {
   const table: [location: string, header: string][] = [
     ["/a?b=c#d", "/a?b=c#d"],
     ["/%41%2f", "/%41%2f"],

@@ -1,4 +1,4 @@
-// Where uploaded files are kept, and that nothing of them is left.
+// The storage of uploaded files.
 
 import { assert, assertEquals, assertRejects } from "@std/assert";
 import { dirname } from "node:path";
@@ -33,7 +33,7 @@ async function isThere(path: string): Promise<boolean> {
   return await Deno.stat(path).then(() => true, () => false);
 }
 
-Deno.test("Small files stay in memory, and all together take a mebibyte of it", async () => {
+Deno.test("Small files stay in memory, up to one mebibyte together", async () => {
   const storage = new UploadStorage();
   const content = bytes(400 * 1024);
   const blobs = [await keep(storage, content), await keep(storage, content), await keep(storage, content)];
@@ -44,7 +44,7 @@ Deno.test("Small files stay in memory, and all together take a mebibyte of it", 
   await storage.remove();
 });
 
-Deno.test("What is kept is a copy", async () => {
+Deno.test("A writer copies its chunks", async () => {
   const storage = new UploadStorage();
   const chunk = new Uint8Array([1, 2, 3]);
   const upload = storage.receive();
@@ -54,7 +54,7 @@ Deno.test("What is kept is a copy", async () => {
   await storage.remove();
 });
 
-Deno.test("A file on disk is as it was sent, in chunks of any size, and in any part of it", async () => {
+Deno.test("A file on disk has the bytes that were sent, as a whole and in parts", async () => {
   const storage = new UploadStorage();
   const content = bytes(MEBIBYTE + 12_345);
   for (const chunkSize of [1_000, 65_536, content.length]) {
@@ -82,7 +82,7 @@ Deno.test("A file on disk is as it was sent, in chunks of any size, and in any p
   await storage.remove();
 });
 
-Deno.test("A file on disk can be used where any other can", async () => {
+Deno.test("A file on disk works like any other file", async () => {
   const storage = new UploadStorage();
   const content = bytes(2 * MEBIBYTE);
   const file = new UploadedFile(await keep(storage, content), "a.bin", "application/x-a");
@@ -100,7 +100,7 @@ Deno.test("A file on disk can be used where any other can", async () => {
   await storage.remove();
 });
 
-Deno.test("Nobody else can enter the folder, which is gone with the storage", async () => {
+Deno.test("Other users cannot enter the folder, and it is removed with the storage", async () => {
   const storage = new UploadStorage();
   const path = pathOf(await keep(storage, bytes(2 * MEBIBYTE)))!;
   const folder = dirname(path);
@@ -110,7 +110,7 @@ Deno.test("Nobody else can enter the folder, which is gone with the storage", as
   await storage.remove();
 });
 
-Deno.test("A storage that is removed while a file comes in leaves nothing, and takes nothing more", async () => {
+Deno.test("A storage that is removed during an upload leaves nothing and accepts nothing more", async () => {
   const storage = new UploadStorage();
   const upload = storage.receive();
   await upload.write(bytes(MEBIBYTE));
@@ -121,7 +121,7 @@ Deno.test("A storage that is removed while a file comes in leaves nothing, and t
   await assertRejects(async () => await keep(storage, bytes(2 * MEBIBYTE)), Error);
 });
 
-Deno.test("save() writes the file, in place of what is there, as often as it is asked", async () => {
+Deno.test("save() writes the file each time, and replaces an existing one", async () => {
   const folder = await Deno.makeTempDir();
   const contents = [bytes(10, 2), bytes(2 * MEBIBYTE, 3)];
   for (const [index, content] of contents.entries()) {
@@ -139,7 +139,7 @@ Deno.test("save() writes the file, in place of what is there, as often as it is 
   await Deno.remove(folder, { recursive: true });
 });
 
-Deno.test("Saved files are files of their own, and what is there is replaced at once", async () => {
+Deno.test("Saved files are independent of each other, and replace others atomically", async () => {
   const folder = await Deno.makeTempDir();
   const storage = new UploadStorage();
   const content = bytes(2 * MEBIBYTE);
@@ -158,7 +158,7 @@ Deno.test("Saved files are files of their own, and what is there is replaced at 
 
 const hasRights = Deno.build.os !== "windows";
 
-Deno.test("A saved file has the rights that other files of the program have", { ignore: !hasRights }, async () => {
+Deno.test("A saved file has the usual permissions of the program's files", { ignore: !hasRights }, async () => {
   const folder = await Deno.makeTempDir();
   const storage = new UploadStorage();
   await Deno.writeTextFile(`${folder}/other`, "");
@@ -168,7 +168,7 @@ Deno.test("A saved file has the rights that other files of the program have", { 
   await Deno.remove(folder, { recursive: true });
 });
 
-Deno.test("save() where it cannot be fails, nothing is lost, and nothing left", async () => {
+Deno.test("save() that fails loses nothing and leaves nothing behind", async () => {
   const storage = new UploadStorage();
   for (const size of [10, 2 * MEBIBYTE]) {
     const file = new UploadedFile(await keep(storage, bytes(size)), "x", "text/plain");
@@ -185,7 +185,7 @@ Deno.test("save() where it cannot be fails, nothing is lost, and nothing left", 
   await storage.remove();
 });
 
-Deno.test("A file that is changed after its size was told is not read as if it was the same", async () => {
+Deno.test("A file that has changed since its size was announced is refused", async () => {
   const folder = await Deno.makeTempDir();
   const path = `${folder}/a`;
   await Deno.writeTextFile(path, "first");
