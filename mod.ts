@@ -35,7 +35,7 @@
 export { App } from "./src/app.ts";
 export type { AppOptions } from "./src/app_options.ts";
 export { type IncludeOptions, Router, type RouterOptions } from "./src/router.ts";
-export type { MethodsOption } from "./src/routing/verbs.ts";
+export type { MethodsOption } from "./src/routing/registry.ts";
 export type { Middleware, Next } from "./src/routing/middleware.ts";
 export type { Lifespan } from "./src/lifespan.ts";
 export type { ListenAddress, RunOptions } from "./src/serve.ts";
@@ -43,9 +43,9 @@ export type { Limits } from "./src/http/limits.ts";
 export type { Duration } from "./src/duration.ts";
 
 // Declarations of routes
-export { Form } from "./src/schema/form_form.ts";
+export { Form } from "./src/schema/form.ts";
 export { Stream } from "./src/binding/stream_body.ts";
-export { UploadFile } from "./src/binding/upload_file.ts";
+export { UploadFile } from "./src/binding/form_body.ts";
 export type { UploadedFile } from "./src/http/forms/uploaded_file.ts";
 export type { Schema } from "./src/schema/schema.ts";
 export {

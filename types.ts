@@ -52,9 +52,9 @@ export type {
 
 // Schemas
 export type { GivenSchema, Mistake, NamesOfOthers, NotSchemas, OutputOf, Schemas } from "./src/schema/schema.ts";
-export type { FormSchema } from "./src/schema/form_form.ts";
+export type { FormSchema } from "./src/schema/form.ts";
 export type { StreamSchema } from "./src/binding/stream_body.ts";
-export type { UploadFileSchema } from "./src/binding/upload_file.ts";
+export type { UploadFileSchema } from "./src/binding/form_body.ts";
 export type { ProblemSchema } from "./src/describe/openapi/replies.ts";
 export type { DataEncoding, Misread } from "./src/http/sse/sse.ts";
 

@@ -19,9 +19,14 @@ import { checkOptions } from "./options.ts";
 import { type Includable, type IncludeOptions, includeRouter } from "./router.ts";
 import { Dispatcher } from "./routing/dispatch.ts";
 import { errorBoundary, type ErrorHandler, type Middleware } from "./routing/middleware.ts";
-import { Registry } from "./routing/registry.ts";
+import {
+  type MethodsOption,
+  registersMethod,
+  registersMethods,
+  registersWebSocket,
+  Registry,
+} from "./routing/registry.ts";
 import type { ExtraKeys, RegisterDeclared, RegisterRoute } from "./routing/route_options.ts";
-import { type MethodsOption, registersMethod, registersMethods, registersWebSocket } from "./routing/verbs.ts";
 import type { RegisterWebSocket } from "./routing/websocket_options.ts";
 import type { Mistake } from "./schema/schema.ts";
 import { checkRunOptions, type RunOptions, type Servable, serve, stopWithDenoServe } from "./serve.ts";

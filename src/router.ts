@@ -3,10 +3,15 @@ import type { RequiredState, StateType } from "./binding/dependency.ts";
 import { checkRoute } from "./describe/route_check.ts";
 import { checkOptions, type OptionNames } from "./options.ts";
 import type { Middleware } from "./routing/middleware.ts";
-import { Registry } from "./routing/registry.ts";
+import {
+  type MethodsOption,
+  registersMethod,
+  registersMethods,
+  registersWebSocket,
+  Registry,
+} from "./routing/registry.ts";
 import type { Mistake } from "./schema/schema.ts";
 import type { PathText, RegisterDeclared, RegisterRoute } from "./routing/route_options.ts";
-import { type MethodsOption, registersMethod, registersMethods, registersWebSocket } from "./routing/verbs.ts";
 import type { RegisterWebSocket } from "./routing/websocket_options.ts";
 
 /** Where an include puts the routes. */

@@ -2,16 +2,16 @@
 import { type Issue, ValidationError } from "../errors.ts";
 import type { HttpRequest } from "../http/request.ts";
 import type { RouteDeclaration } from "../http/route_info.ts";
-import { checkInputs, dependencyNodeOf, type TextInputs } from "./dependency.ts";
+import { checkInputs, type TextInputs, toDependency } from "./dependency.ts";
 import { FormBody } from "./form_body.ts";
 import { JsonBody } from "./json_body.ts";
 import { Resolver, type Stage } from "./resolver.ts";
-import { type Args, claim, type InputOwner, type PathNames, TextFields } from "./text_fields.ts";
-import { boundIssues } from "../schema/schema.ts";
+import { type Args, type InputOwner, type PathNames, reserveName, TextFields } from "./text_fields.ts";
+import { boundIssues } from "../schema/issues.ts";
 import { isStream, streamOpener } from "./stream_body.ts";
 
 /** What a route declares of its input. */
-export type InputDeclaration = TextInputs & Pick<RouteDeclaration, "body" | "form" | "deps" | "limits">;
+export type InputOptions = TextInputs & Pick<RouteDeclaration, "body" | "form" | "deps" | "limits">;
 
 /** Makes a handler's arguments: binds the input at once, or later where there is input to wait for. */
 export type Binder = BinderOf<false, readonly Args[]> | BinderOf<true, Promise<readonly Args[]>>;
@@ -47,14 +47,12 @@ interface BinderOf<IsAsync extends boolean, Bound> {
  * @throws {TypeError} When something is no schema or dependency, or a schema cannot be satisfied.
  */
 export function compileBinder(
-  declared: InputDeclaration,
+  declared: InputOptions,
   path: PathNames,
   owner: string,
 ): Binder {
   const { params, query, headers, cookies } = declared;
-  const deps = Object.entries(declared.deps ?? {}).map(([name, given]) =>
-    [name, dependencyNodeOf(given, name)] as const
-  );
+  const deps = Object.entries(declared.deps ?? {}).map(([name, given]) => [name, toDependency(given, name)] as const);
   const resolver = new Resolver(new Map(deps));
   const handler: InputOwner = {
     isHandler: true,
@@ -111,7 +109,7 @@ interface Plan {
   readonly openStream: ReturnType<typeof streamOpener> | undefined;
 }
 
-function bodyPlan({ body, form, limits = {} }: InputDeclaration, owner: string): Omit<Plan, "fields"> {
+function bodyPlan({ body, form, limits = {} }: InputOptions, owner: string): Omit<Plan, "fields"> {
   const isStreamed = body !== undefined && isStream(body);
   return {
     json: body && !isStreamed ? new JsonBody(body, owner) : undefined,
@@ -157,11 +155,11 @@ async function bindAll({ fields, json, form, openStream }: Plan, request: HttpRe
  *
  * @throws {RouteError} When a dependency has the name of a group.
  */
-function takenNames(declared: InputDeclaration, deps: readonly string[], owner: string): Map<string, string> {
+function takenNames(declared: InputOptions, deps: readonly string[], owner: string): Map<string, string> {
   const taken = new Map<string, string>();
-  for (const name of deps) claim(taken, name, "a dependency", owner);
+  for (const name of deps) reserveName(taken, name, "a dependency", owner);
   for (const group of ["headers", "cookies", "body", "form"] as const) {
-    if (declared[group] !== undefined) claim(taken, group, `the ${group}`, owner);
+    if (declared[group] !== undefined) reserveName(taken, group, `the ${group}`, owner);
   }
   return taken;
 }

@@ -159,10 +159,10 @@ interface AnyOptions extends TextInputs {
 type AnyResolve = (request: HttpRequest, args: never) => Promise<unknown> | AsyncGenerator<unknown, void, void>;
 
 /** The inside of a dependency. */
-export interface DependencyNode extends Dependency<unknown> {
+export interface PreparedDependency extends Dependency<unknown> {
   readonly name: string;
   readonly inputs: TextInputs;
-  readonly deps: ReadonlyMap<string, DependencyNode>;
+  readonly deps: ReadonlyMap<string, PreparedDependency>;
   /** The ways to be let in, of which one is enough; none where it says nothing of them. */
   readonly security: readonly SecurityWay[];
   readonly resolve: (
@@ -291,7 +291,7 @@ export function dependency(
 }
 
 /** The inside of whatever stands under `deps`. A plain function is one dependency, wherever it is named. */
-export function dependencyNodeOf(given: unknown, name: string): DependencyNode {
+export function toDependency(given: unknown, name: string): PreparedDependency {
   if (isNode(given)) return given;
   if (typeof given !== "function") {
     throw new TypeError(
@@ -303,17 +303,17 @@ export function dependencyNodeOf(given: unknown, name: string): DependencyNode {
   return node;
 }
 
-const plainFunctions = new WeakMap<object, DependencyNode>();
+const plainFunctions = new WeakMap<object, PreparedDependency>();
 
-function isNode(given: unknown): given is DependencyNode {
+function isNode(given: unknown): given is PreparedDependency {
   return typeof given === "object" && given !== null &&
-    (given as Partial<DependencyNode>).kind === "dependency";
+    (given as Partial<PreparedDependency>).kind === "dependency";
 }
 
 function makeNode(
   options: AnyOptions,
   resolve: unknown,
-): DependencyNode {
+): PreparedDependency {
   const cleansUp = isAsyncGeneratorFunction(resolve);
   if (!cleansUp && !isAsyncFunction(resolve)) {
     throw new TypeError(
@@ -323,14 +323,14 @@ function makeNode(
   const name = resolve.name === "" ? "dependency" : resolve.name;
   checkOptions(options, OPTIONS, `declare ${name}`);
   const { params, query, headers, cookies } = options;
-  const deps = Object.entries(options.deps ?? {}).map(([key, given]) => [key, dependencyNodeOf(given, key)] as const);
+  const deps = Object.entries(options.deps ?? {}).map(([key, given]) => [key, toDependency(given, key)] as const);
   return {
     kind: "dependency",
     name,
     inputs: checkInputs({ params, query, headers, cookies }, name),
     deps: new Map(deps),
     security: readSecurity(options.security, name),
-    resolve: resolve as DependencyNode["resolve"],
+    resolve: resolve as PreparedDependency["resolve"],
     cleansUp,
   };
 }

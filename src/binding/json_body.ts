@@ -3,10 +3,10 @@ import { HTTPError, type Issue } from "../errors.ts";
 import { refuseDepth } from "../http/body_errors.ts";
 import { isJson, parseJson } from "../http/json.ts";
 import { contextOf, type HttpRequest } from "../http/request.ts";
-import { type Dataset, type Schema, toIssue } from "../schema/schema.ts";
-import { toJsonForm } from "../schema/json_form.ts";
+import type { Dataset, Schema } from "../schema/schema.ts";
+import { toIssue } from "../schema/issues.ts";
+import { coerceJson, findOverflows } from "../schema/coerce_json.ts";
 import { toValidator, type Validator } from "../schema/check.ts";
-import { findOverflows } from "../schema/json_number.ts";
 
 /** A prepared body. */
 export class JsonBody {
@@ -20,7 +20,7 @@ export class JsonBody {
    * @throws {TypeError} When no JSON value can satisfy the schema.
    */
   constructor(schema: Schema, owner: string) {
-    this.#validate = toValidator(toJsonForm(schema, `the body of ${owner}`)).validate;
+    this.#validate = toValidator(coerceJson(schema, `the body of ${owner}`)).validate;
   }
 
   /**

@@ -1,13 +1,13 @@
 /** Makes the dependencies of a request, each once, in parallel where they do not need one another. */
 import { contextOf, type HttpRequest } from "../http/request.ts";
-import type { DependencyNode } from "./dependency.ts";
+import type { PreparedDependency } from "./dependency.ts";
 import type { Args } from "./text_fields.ts";
 
 /** A value by the name under which somebody wants it, and its place among those of the request. */
 type Need = readonly [name: string, place: number];
 
 interface Step {
-  readonly node: DependencyNode;
+  readonly node: PreparedDependency;
   /** The place of its value among those of the request. */
   readonly place: number;
   readonly needs: readonly Need[];
@@ -22,7 +22,7 @@ interface Step {
  */
 export class Resolver {
   /** All dependencies; each comes after those that it needs. */
-  readonly nodes: readonly DependencyNode[];
+  readonly nodes: readonly PreparedDependency[];
   /** The stages of the guards, none of which is empty. */
   readonly guards: readonly Stage[];
   /** The dependencies that are no guards. */
@@ -34,8 +34,8 @@ export class Resolver {
    *
    * @param deps What the handler wants, by name.
    */
-  constructor(deps: ReadonlyMap<string, DependencyNode>) {
-    const places = new Map<DependencyNode, number>();
+  constructor(deps: ReadonlyMap<string, PreparedDependency>) {
+    const places = new Map<PreparedDependency, number>();
     this.#wanted = needsOf(deps, places);
     this.nodes = [...places.keys()];
     const guarding = guardsAmong(this.nodes);
@@ -82,7 +82,7 @@ export class Stage {
   /**
    * The dependencies, in the order in which their arguments are given to {@linkcode Stage.make}.
    */
-  get nodes(): readonly DependencyNode[] {
+  get nodes(): readonly PreparedDependency[] {
     return this.#steps.map((step) => step.node);
   }
 
@@ -132,7 +132,7 @@ export class Stage {
 }
 
 /** Gives each dependency a place behind those that it needs, and lists the places by name. */
-function needsOf(deps: ReadonlyMap<string, DependencyNode>, places: Map<DependencyNode, number>): Need[] {
+function needsOf(deps: ReadonlyMap<string, PreparedDependency>, places: Map<PreparedDependency, number>): Need[] {
   return [...deps].map(([name, node]) => {
     if (!places.has(node)) {
       needsOf(node.deps, places);
@@ -142,9 +142,9 @@ function needsOf(deps: ReadonlyMap<string, DependencyNode>, places: Map<Dependen
   });
 }
 
-function guardsAmong(nodes: readonly DependencyNode[]): ReadonlySet<DependencyNode> {
-  const guards = new Set<DependencyNode>();
-  const add = (node: DependencyNode): void => {
+function guardsAmong(nodes: readonly PreparedDependency[]): ReadonlySet<PreparedDependency> {
+  const guards = new Set<PreparedDependency>();
+  const add = (node: PreparedDependency): void => {
     if (guards.has(node)) return;
     guards.add(node);
     for (const needed of node.deps.values()) add(needed);
@@ -160,7 +160,7 @@ function guardsAmong(nodes: readonly DependencyNode[]): ReadonlySet<DependencyNo
 function makeAfter(
   needs: readonly Need[],
   values: readonly unknown[],
-  node: DependencyNode,
+  node: PreparedDependency,
   request: HttpRequest,
   args: Args,
 ): Promise<unknown> {
@@ -176,7 +176,7 @@ function makeAfter(
 async function makeLater(
   needs: readonly Need[],
   values: readonly unknown[],
-  node: DependencyNode,
+  node: PreparedDependency,
   request: HttpRequest,
   args: Args,
 ): Promise<unknown> {
@@ -184,13 +184,13 @@ async function makeLater(
   return await make(node, request, args);
 }
 
-function make(node: DependencyNode, request: HttpRequest, args: Args): Promise<unknown> {
+function make(node: PreparedDependency, request: HttpRequest, args: Args): Promise<unknown> {
   const made = node.resolve(request, args);
   return node.cleansUp ? open(node, made as AsyncGenerator<unknown, void, void>, request) : made as Promise<unknown>;
 }
 
 async function open(
-  node: DependencyNode,
+  node: PreparedDependency,
   generator: AsyncGenerator<unknown, void, void>,
   request: HttpRequest,
 ): Promise<unknown> {

@@ -2,8 +2,9 @@ import { type InputSource, type Issue, RouteError } from "../errors.ts";
 import { pickQuery, queryText, type QueryValue } from "../http/query.ts";
 import { contextOf, type HttpRequest } from "../http/request.ts";
 import { INVALID, toValidator, type Validator } from "../schema/check.ts";
-import { type Dataset, type Schema, type SchemaIssue, toIssue } from "../schema/schema.ts";
-import { toTextForm } from "../schema/text_form.ts";
+import type { Dataset, Schema, SchemaIssue } from "../schema/schema.ts";
+import { toIssue } from "../schema/issues.ts";
+import { coerceText } from "../schema/coerce_text.ts";
 import type { TextInputs } from "./dependency.ts";
 
 /** Reads off a declaration what is bound from text: path, query, headers and cookies. */
@@ -67,9 +68,9 @@ export function fieldsOf(
     schema: Schema | undefined,
     bag?: Field["bag"],
   ) => {
-    if (!bag) claim(taken, name, `the ${source}`, owner.name);
+    if (!bag) reserveName(taken, name, `the ${source}`, owner.name);
     const form = schema &&
-      toTextForm(schema, `the ${source} "${name}" of ${owner.name}`);
+      coerceText(schema, `the ${source} "${name}" of ${owner.name}`);
     if (form?.isList && (source === "path" || source === "cookie")) {
       throw new TypeError(
         `Cannot bind the ${source} "${name}" of ${owner.name}: it holds one value, not a list`,
@@ -106,7 +107,7 @@ export function fieldsOf(
   }
   const headerNames = new Map<string, string>();
   for (const [name, schema] of Object.entries(headers)) {
-    claim(headerNames, name.toLowerCase(), `the header "${name}"`, owner.name);
+    reserveName(headerNames, name.toLowerCase(), `the header "${name}"`, owner.name);
     add("header", name, 0, schema, "headers");
   }
   for (const [name, schema] of Object.entries(cookies)) {
@@ -129,7 +130,7 @@ function isRebound(name: string, { isHandler }: InputOwner, path: PathNames): bo
  *
  * @throws {RouteError} When it is taken.
  */
-export function claim(
+export function reserveName(
   taken: Map<string, string>,
   name: string,
   by: string,

@@ -1,6 +1,6 @@
 /** The body of a request: read within the limits, and kept so that it can be read more than once. */
 import { HTTPError } from "../errors.ts";
-import type { FormEntry } from "../schema/form_form.ts";
+import type { FormEntry } from "../schema/form.ts";
 import { cutShort, refuseContentEncoding, tooLarge, tooSlow } from "./body_errors.ts";
 import { noteWait, withDeadline, withOwnDeadline } from "./deadline.ts";
 import { mediaTypeOf, parseJson } from "./json.ts";

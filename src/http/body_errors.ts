@@ -1,6 +1,6 @@
 /** The errors of request bodies that the server does not accept. */
 import { HTTPError } from "../errors.ts";
-import { isStackOverflow } from "../schema/stack.ts";
+import { isStackOverflow } from "../schema/schema.ts";
 
 /** The server does not read the rest of the body, so the client must not send it. */
 const CLOSE = { connection: "close" };

@@ -3,7 +3,7 @@
  * type `application/x-www-form-urlencoded`.
  */
 import { HTTPError } from "../errors.ts";
-import type { FormEntry } from "../schema/form_form.ts";
+import type { FormEntry } from "../schema/form.ts";
 import { tooManyFields } from "./body_errors.ts";
 
 /** The values of one key in a query: none, one, or several. */

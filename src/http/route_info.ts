@@ -1,5 +1,5 @@
 /** The declaration of a route, as the router, the OpenAPI document and applications read it. */
-import type { FormSchema } from "../schema/form_form.ts";
+import type { FormSchema } from "../schema/form.ts";
 import type { Schema } from "../schema/schema.ts";
 import type { Duration } from "../duration.ts";
 import type { Limits } from "./limits.ts";

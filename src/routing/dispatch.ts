@@ -18,8 +18,9 @@ import type { Stopping } from "../http/stream_reply.ts";
 import { asksForWebSocket } from "../http/websocket/handshake.ts";
 import { OpenWebSockets, webSocketEndpoint, WebSocketRoute } from "./websocket_route.ts";
 import { pathEnd, pathStart } from "../http/query.ts";
-import { type Dataset, expectationsOf, nodeOf, type SchemaIssue } from "../schema/schema.ts";
-import { withStandardChecks } from "../schema/rebuild.ts";
+import { type Dataset, nodeOf, type SchemaIssue } from "../schema/schema.ts";
+import { summarizeIssues } from "../schema/issues.ts";
+import { withStandardChecks } from "../schema/map_schema.ts";
 import { toValidator, type Validator } from "../schema/check.ts";
 import type { RouteInfo } from "../http/route_info.ts";
 import {
@@ -301,7 +302,7 @@ function isBuffered(result: unknown): boolean {
 
 /** The error for a result that does not match the model: a mistake of the application. */
 function misfit(route: string, issues: readonly SchemaIssue[]): Error {
-  const faults = expectationsOf(issues, "the result");
+  const faults = summarizeIssues(issues, "the result");
   return new TypeError(`Cannot reply to ${route}: the result does not fit the response model, ${faults}`);
 }
 

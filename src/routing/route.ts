@@ -3,7 +3,7 @@ import { WITHOUT_BODY } from "../http/reply.ts";
 import type { HttpRequest } from "../http/request.ts";
 import type { RouteDeclaration, RouteInfo } from "../http/route_info.ts";
 import { type OptionNames, quote } from "../options.ts";
-import { isForm } from "../schema/form_form.ts";
+import { isForm } from "../schema/form.ts";
 import { isSchema, schemaFault } from "../schema/schema.ts";
 import { parsePath, type PathTemplate } from "./path.ts";
 import { type Binder, compileBinder } from "../binding/binder.ts";

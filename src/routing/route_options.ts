@@ -3,7 +3,7 @@ import type { DependencyLike, None } from "../binding/dependency.ts";
 import type { RouteDescription } from "../http/route_info.ts";
 import type { HttpRequest } from "../http/request.ts";
 import type { GivenSchema, Mistake, NotSchemas, OutputOf, Schemas } from "../schema/schema.ts";
-import type { FormSchema } from "../schema/form_form.ts";
+import type { FormSchema } from "../schema/form.ts";
 
 /** The names of the parameters in a path. */
 export type PathNames<Path extends string> = Path extends `${string}{${infer Name}}${infer Rest}`

@@ -1,7 +1,6 @@
-import { type Dataset, type Detail, nodeOf, runAction, runSchema, type Schema, type SchemaNode } from "./schema.ts";
-import { type ActionNode, isGenuine } from "./genuine.ts";
-import { conversionOf } from "./rebuild.ts";
-import { testOf } from "./standard_check.ts";
+import { type Dataset, nodeOf, runAction, runSchema, type Schema, type SchemaNode } from "./schema.ts";
+import { type ActionNode, isStockValibot, testOf } from "./standard_check.ts";
+import { preprocessingOf } from "./map_schema.ts";
 
 /** Writes the source of a check: straight code for a schema, with valibot called for what it is not known how to write. */
 
@@ -29,12 +28,12 @@ export class CheckSource {
 
   /** Writes the check of one schema; gives the expression of its output. */
   #schema(node: SchemaNode, input: string, depth: number): string {
-    const conversion = conversionOf(node);
+    const conversion = preprocessingOf(node);
     if (conversion) {
       const converted = this.#let(`${this.#value(conversion.convert)}(${input})`);
       return this.#schema(conversion.node, converted, depth);
     }
-    if (!isGenuine(node) || "fallback" in node) return this.#asItIs(node, input);
+    if (!isStockValibot(node) || "fallback" in node) return this.#asItIs(node, input);
     if (node.pipe) return this.#pipe(node, input, depth);
     switch (node.type) {
       case "string":
@@ -92,7 +91,7 @@ export class CheckSource {
       const test = `${this.#value(standard.test)}(${input})`;
       return this.#unless(standard.shortcut ? `${standard.shortcut(input)} || ${test}` : test, input);
     }
-    const test = isGenuine(action) ? this.#test(action, input) : undefined;
+    const test = isStockValibot(action) ? this.#test(action, input) : undefined;
     return test === undefined ? this.#let(this.#asItIs(action, input)) : this.#unless(test, input);
   }
 
@@ -267,7 +266,7 @@ function asItIs(node: SchemaNode): Check {
  * A check only tells whether a value is valid, so it never makes valibot look for a second fault.
  */
 function runFirst(node: SchemaNode, value: unknown): Dataset {
-  return runSchema(node, value, "first") as Dataset;
+  return runSchema(node, value, true) as Dataset;
 }
 
 /** Runs schemas: by a compiled check where that can be, by valibot for the faults. */
@@ -281,7 +280,7 @@ export interface Validator {
   /**
    * Validates a value and lists its faults. The result is a promise only where the schema is async.
    */
-  readonly validate: (value: unknown, detail?: Detail) => Dataset | Promise<Dataset>;
+  readonly validate: (value: unknown, abortEarly?: boolean) => Dataset | Promise<Dataset>;
 }
 
 /** Prepares a schema. */
@@ -290,13 +289,13 @@ export function toValidator(schema: Schema): Validator {
     return {
       isAsync: true,
       check: () => INVALID,
-      validate: (value, detail) => runSchema(schema, value, detail),
+      validate: (value, abortEarly) => runSchema(schema, value, abortEarly),
     };
   }
   const check = compileCheck(schema);
-  const validate = (value: unknown, detail?: Detail): Dataset => {
+  const validate = (value: unknown, abortEarly?: boolean): Dataset => {
     const output = check(value);
-    return output === INVALID ? runSchema(schema, value, detail) as Dataset : { value: output };
+    return output === INVALID ? runSchema(schema, value, abortEarly) as Dataset : { value: output };
   };
   return { isAsync: false, check, validate };
 }

@@ -1,6 +1,3 @@
-import { explaining, type RunConfig, stoppingAtFirst } from "./run_config.ts";
-import type { InputSource, Issue } from "../errors.ts";
-
 /** What webfw asks of a valibot schema, and how it runs one. */
 
 /**
@@ -96,11 +93,6 @@ export interface SchemaNode extends Schema {
   readonly literal?: unknown;
 }
 
-/**
- * Which faults are listed: all of them while the value and the work are small, or the first one.
- */
-export type Detail = "all" | "first";
-
 /** Tells whether a value is a schema. */
 export function isSchema(value: unknown): value is Schema {
   return typeof value === "object" && value !== null &&
@@ -146,8 +138,8 @@ export function runAction(action: PipeAction, value: unknown): Dataset {
 }
 
 /** Runs a schema over a value. The result is a promise only where the schema is async. */
-export function runSchema(schema: Schema, value: unknown, detail: Detail = "all"): Dataset | Promise<Dataset> {
-  return (schema as SchemaNode)["~run"]({ value }, detail === "all" ? explaining(value) : stoppingAtFirst());
+export function runSchema(schema: Schema, value: unknown, abortEarly = false): Dataset | Promise<Dataset> {
+  return (schema as SchemaNode)["~run"]({ value }, abortEarly ? stoppingAtFirst() : explaining(value));
 }
 
 /** Schemas as declarations hold them: what they give, and what the compiler says where something else stands. */
@@ -216,112 +208,121 @@ export function partsOf({ pipe, entries, rest, item, items, key, value, options,
 function isSchemaNode(part: unknown): part is SchemaNode {
   return typeof part === "object" && part !== null && (part as SchemaNode).kind === "schema";
 }
+/** Looks behind lazy schemas. */
 
-/** Turns valibot's issues into those of a reply, without the values that were sent. */
+/** What a getter gives. */
+type Given = SchemaNode | Promise<SchemaNode>;
 
-/** More faults than anyone reads. */
-const MAX_ISSUES = 1000;
-/** In characters. A long key stands in the path of each fault below it. */
-const MAX_LENGTH = 1024 * 1024;
-/** More faults than a line of a log needs. */
-const MAX_LOGGED = 20;
-
-/** Labels of messages after which the expectation needs no further word. */
-const PLAIN_LABELS = new Set(["type", "value", "key"]);
+const given = new WeakMap<NonNullable<SchemaNode["getter"]>, Given>();
 
 /**
- * An issue for the client.
+ * What the getter of a lazy schema gives for a value. A getter that takes no value is asked once:
+ * it may make a new schema each time, of which nothing would be known, neither its forms nor what
+ * it made of the same value before.
+ */
+export function resolveLazy({ getter }: SchemaNode, input: unknown): Given {
+  const known = given.get(getter!);
+  if (known) return known;
+  const result: Given = getter!(input);
+  if (getter!.length > 0) return result;
+  given.set(getter!, result);
+  // A getter that failed is asked again. The caller of this one gets the error.
+  if (result instanceof Promise) result.catch(() => given.delete(getter!));
+  return result;
+}
+
+/**
+ * What a lazy schema stands for; undefined where that depends on the value, or has to be waited
+ * for.
+ */
+export function lazyTarget(node: SchemaNode): SchemaNode | undefined {
+  if (node.getter === undefined || node.getter.length > 0) return undefined;
+  const target = resolveLazy(node, undefined);
+  return target instanceof Promise ? undefined : target;
+}
+
+/** How valibot is run: up to the first fault, or for every fault within bounds. */
+
+/** What a schema is run with, in place of the application's global configuration of valibot. */
+export interface RunConfig {
+  readonly lang: undefined;
+  readonly message: undefined;
+  readonly abortEarly: boolean;
+  readonly abortPipeEarly: undefined;
+}
+
+/** Makes valibot stop at the first fault. */
+export function stoppingAtFirst(): RunConfig {
+  return { lang: undefined, message: undefined, abortEarly: true, abortPipeEarly: undefined };
+}
+
+/**
+ * valibot moves each fault through all levels above it: the work grows with the square of the
+ * depth.
+ */
+const MAX_DEPTH = 32;
+/**
+ * In characters of JSON, roughly. A fault takes a hundred times the memory of the text that causes
+ * it.
+ */
+const MAX_SIZE = 64 * 1024;
+/**
+ * How often valibot may ask whether to stop: once for a fault, and once for each level above it.
+ * The options of a union can find the same faults again, so that they double with each level.
+ */
+const MAX_QUESTIONS = 10_000;
+
+/** Whether a value is so small that all of its faults may be listed. */
+export function isExplainable(value: unknown): boolean {
+  let size = 0;
+  const fits = (part: unknown, depth: number): boolean => {
+    size += lengthOf(part);
+    if (size > MAX_SIZE || depth > MAX_DEPTH) return false;
+    if (typeof part !== "object" || part === null) return true;
+    if (Array.isArray(part)) return part.every((item) => fits(item, depth + 1));
+    // The names of a form lie in maps, which are no level of their own.
+    const isMap = part instanceof Map;
+    for (const [key, item] of isMap ? part : Object.entries(part)) {
+      size += String(key).length + 3;
+      if (!fits(item, isMap ? depth : depth + 1)) return false;
+    }
+    return true;
+  };
+  return fits(value, 0);
+}
+
+function lengthOf(part: unknown): number {
+  if (typeof part === "string") return part.length + 3;
+  return typeof part === "number" || typeof part === "boolean" ? String(part).length + 1 : 2;
+}
+
+/**
+ * Makes valibot list all faults of a value, or stop at the first one where the value, or the work,
+ * is large.
  *
- * @param issue What valibot found.
- * @param source Where the value was read from.
- * @param root The way to the value that was validated.
+ * The value is measured at the first fault, so that valid values do not pay for it.
  */
-export function toIssue(
-  issue: SchemaIssue,
-  source: InputSource,
-  root: readonly (string | number)[],
-): Issue {
-  const path = [...root];
-  for (const { key } of issue.path ?? []) {
-    path.push(typeof key === "number" ? key : String(key));
-  }
-  const expected = expectedOf(issue);
-  const found: Issue = { in: source, path, code: isMissing(issue) ? "missing" : "invalid", message: messageOf(issue) };
-  if (expected !== null) found.expected = expected;
-  return found;
+export function explaining(value: unknown): RunConfig {
+  let left: number | undefined;
+  let measured = value;
+  return {
+    lang: undefined,
+    message: undefined,
+    abortPipeEarly: undefined,
+    get abortEarly() {
+      if (left === undefined) {
+        left = isExplainable(measured) ? MAX_QUESTIONS : 0;
+        // The configuration may outlive the value.
+        measured = undefined;
+      }
+      return left-- <= 0;
+    },
+  };
 }
-
-/** The first faults of a list, as many as a reply may hold. */
-export function boundIssues(issues: readonly Issue[]): readonly Issue[] {
-  let length = 0;
-  const end = issues.findIndex(({ path, message, expected = "" }, index) => {
-    length += message.length + expected.length;
-    for (const key of path) length += String(key).length;
-    return index > 0 && (index >= MAX_ISSUES || length > MAX_LENGTH);
-  });
-  return end < 0 ? issues : issues.slice(0, end);
-}
-
 /**
- * Says for a log what is wrong with a value of the application's own. The values stay out of it.
- *
- * @param issues What valibot found.
- * @param whole What the value is called.
+ * Whether an error is a stack overflow. A recursive function follows the nesting of its input,
+ * which a client chooses.
  */
-export function expectationsOf(issues: readonly SchemaIssue[], whole: string): string {
-  const faults = issues.slice(0, MAX_LOGGED).map((issue) => {
-    const place = (issue.path ?? []).map(({ key }) => String(key)).join(".");
-    return `${place === "" ? whole : `"${place}"`} ${demandOf(issue)}`;
-  });
-  if (issues.length > MAX_LOGGED) faults.push(`and ${issues.length - MAX_LOGGED} more`);
-  return faults.join(", ");
-}
-
-function demandOf(issue: SchemaIssue): string {
-  if (isMissing(issue)) return "is missing";
-  if (issue.type === "non_empty") return "should not be empty";
-  const expected = expectedOf(issue);
-  const label = isDefaultMessage(issue) ? labelOf(issue) : "";
-  if (expected === null) return `should be ${label === "" ? "valid" : `a valid ${label}`}`;
-  return label === "" || PLAIN_LABELS.has(label) ? `should be ${expected}` : `should be of ${label} ${expected}`;
-}
-
-/** The message of the schema's author, or valibot's own without the value that it ends with. */
-function messageOf(issue: SchemaIssue): string {
-  if (!isDefaultMessage(issue)) return issue.message;
-  if (isMissing(issue)) return "Missing value";
-  const expected = expectedOf(issue);
-  const label = `Invalid ${labelOf(issue)}`;
-  return expected === null ? label : `${label}: expected ${expected}`;
-}
-
-/**
- * What was expected, in words where valibot has a sign for it; null where nothing is known of it.
- */
-function expectedOf(issue: SchemaIssue): string | null {
-  const { type, expected } = issue;
-  if (expected === null || expected === "any" || expected === "unknown" || isNameOfKey(issue)) return null;
-  if (type === "non_empty") return "not empty";
-  if (type === "non_optional") return null;
-  if (type === "non_nullish") return isMissing(issue) ? null : "not null";
-  return expected.startsWith("!") ? `not ${expected.slice(1)}` : expected;
-}
-
-/** valibot expects of a missing key its own name, in quotes. */
-function isNameOfKey({ expected, path }: SchemaIssue): boolean {
-  const last = path?.at(-1);
-  return last?.origin === "key" && expected === `"${String(last.key)}"`;
-}
-
-function isMissing({ kind, type, input }: SchemaIssue): boolean {
-  return kind === "schema" && input === undefined && type !== "never";
-}
-
-/** valibot ends its own messages with the value it received. */
-function isDefaultMessage({ message, received }: SchemaIssue): boolean {
-  return message.startsWith("Invalid ") && message.endsWith(`eceived ${received}`);
-}
-
-function labelOf({ message }: SchemaIssue): string {
-  return message.slice("Invalid ".length, message.indexOf(":"));
+export function isStackOverflow(error: unknown): boolean {
+  return error instanceof RangeError && /call stack/i.test(error.message);
 }

@@ -1,3 +1,52 @@
+import * as v from "valibot";
+import { type Dataset, LISTS, type PipeAction, type RunConfig, type SchemaIssue, type SchemaNode } from "./schema.ts";
+
+/** Tells what valibot's own code runs, of the version that webfw knows, from what some wrapper or another version does. */
+
+/** A step of a pipe, with its inside. */
+export interface ActionNode extends PipeAction {
+  readonly type: string;
+  readonly requirement?: unknown;
+  readonly "~run": unknown;
+}
+
+/** One of each kind that checks are compiled from, or that has another meaning in JSON Schema. */
+const KNOWN = new Map<string, string>([
+  v.string(),
+  v.number(),
+  v.boolean(),
+  v.bigint(),
+  v.null(),
+  v.any(),
+  v.unknown(),
+  v.picklist([]),
+  v.enum({}),
+  v.object({}),
+  v.array(v.any()),
+  v.union([]),
+  v.optional(v.any()),
+  v.undefinedable(v.any()),
+  v.nullable(v.any()),
+  v.nullish(v.any()),
+  v.exactOptional(v.any()),
+  v.integer(),
+  v.minLength(0),
+  v.maxLength(0),
+  v.length(0),
+  v.isoDate(),
+  v.isoTimestamp(),
+  v.minValue(0),
+  v.maxValue(0),
+  v.regex(/x/),
+].map((part) => [part.type, String(part["~run"])]));
+const PIPE = String(v.pipe(v.string())["~run"]);
+
+/** Whether a schema or action is run by valibot's own code. */
+export function isStockValibot(part: SchemaNode | ActionNode): boolean {
+  const code = String(part["~run"]);
+  return code === ("pipe" in part && part.pipe ? PIPE : KNOWN.get(part.type));
+}
+
 /**
  * Checks that mean what JSON Schema says of them, where valibot's own mean something else.
  *
@@ -5,9 +54,6 @@
  * accepted, and what is replied, has to be just that: valibot takes 31 April and `2026-01-01
  * 09:17:48 +03`, and counts an emoji as two characters.
  */
-import { type ActionNode, isGenuine } from "./genuine.ts";
-import { type Dataset, LISTS, type SchemaIssue, type SchemaNode } from "./schema.ts";
-import type { RunConfig } from "./run_config.ts";
 
 /** A check as it is compiled. */
 export interface CompiledTest {
@@ -39,7 +85,7 @@ export function testOf(check: ActionNode): CompiledTest | undefined {
  * @param first The first schema of the pipe.
  */
 export function toStandardCheck(check: ActionNode, first: SchemaNode): ActionNode {
-  if (!isGenuine(check)) return check;
+  if (!isStockValibot(check)) return check;
   const isText = DATES.get(check.type);
   if (isText) {
     const test = (value: unknown): boolean => isText(String(value));

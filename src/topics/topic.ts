@@ -1,7 +1,8 @@
 /** A topic as applications use it. */
 import { checkOptions, type OptionNames } from "../options.ts";
 import { toValidator, type Validator } from "../schema/check.ts";
-import { type Dataset, toIssue } from "../schema/schema.ts";
+import type { Dataset } from "../schema/schema.ts";
+import { toIssue } from "../schema/issues.ts";
 import { countBytes, encodeData } from "./message.ts";
 import type { PublishResult } from "./publisher.ts";
 import type { SubscribeOptions, Subscription } from "./subscription.ts";

@@ -5,9 +5,9 @@ import { isAlwaysSent, isRequired } from "../../src/describe/json_schema/optiona
 import type { JsonSchema } from "../../src/describe/json_schema/json_schema.ts";
 import { Models } from "../../src/describe/json_schema/models.ts";
 import { stringify } from "../../src/http/json.ts";
-import { toJsonForm } from "../../src/schema/json_form.ts";
+import { coerceJson } from "../../src/schema/coerce_json.ts";
 import { type Dataset, runSchema, type Schema } from "../../src/schema/schema.ts";
-import { parseNumber, toTextForm } from "../../src/schema/text_form.ts";
+import { coerceText, parseNumber } from "../../src/schema/coerce_text.ts";
 import { Ajv2020 } from "npm:ajv@^8.20.0/dist/2020.js";
 import { Random } from "../unit/support/random.ts";
 import { changed } from "../unit/describe/json_schema/support/changed_value.ts";
@@ -58,7 +58,7 @@ function fuzz(
 Deno.test("What JSON Schema says of a body is what the server accepts, for random schemas and bodies", () => {
   const counts = { accepted: 0, refused: 0, exact: 0 };
   fuzz(41, "client", 1_200, ({ schema, isExact }, values, base) => {
-    const form = toJsonForm(schema, "the body");
+    const form = coerceJson(schema, "the body");
     const [fits, described] = judge(base, (models) => models.jsonInput(schema, "createBookBody"));
     for (let turn = 0; turn < 10; turn++) {
       const value = values();
@@ -100,7 +100,7 @@ Deno.test("What JSON Schema says of a parameter is what its text is accepted by,
   const counts = { accepted: 0, refused: 0 };
   fuzz(43, "client", 3_000, ({ schema, isExact }, values, base) => {
     if (!isBindable(schema)) return;
-    const { schema: form, isList } = toTextForm(schema, "the query");
+    const { schema: form, isList } = coerceText(schema, "the query");
     const [fits, described] = judge(base, (models) => models.jsonInput(schema));
     for (let turn = 0; turn < 8; turn++) {
       const text = () => random.oneIn(2) ? random.pick(texts) : textOf(values());
@@ -146,7 +146,7 @@ function trimmed(value: unknown): unknown {
 
 function isBindable(schema: Schema): boolean {
   try {
-    return Boolean(toTextForm(schema, "the query"));
+    return Boolean(coerceText(schema, "the query"));
   } catch (error) {
     if (error instanceof TypeError) return false;
     throw error;

@@ -8,8 +8,7 @@
  */
 import { type ConversionConfig, type JsonSchema as LibrarySchema, toJsonSchemaDefs } from "@valibot/to-json-schema";
 import type { GenericSchema } from "valibot";
-import { lazyTarget } from "../../schema/lazy_schema.ts";
-import { fallsBack, isSchema, type SchemaNode } from "../../schema/schema.ts";
+import { fallsBack, isSchema, lazyTarget, type SchemaNode } from "../../schema/schema.ts";
 import {
   allOf,
   annotate,

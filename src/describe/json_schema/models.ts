@@ -2,8 +2,7 @@
  * The named models of a document: which schemas become models, what their names are, and whether
  * JSON can carry them.
  */
-import { lazyTarget } from "../../schema/lazy_schema.ts";
-import { fallsBack, nodeOf, partsOf, type Schema, type SchemaNode } from "../../schema/schema.ts";
+import { fallsBack, lazyTarget, nodeOf, partsOf, type Schema, type SchemaNode } from "../../schema/schema.ts";
 import { Converter, type ModelScope } from "./converter.ts";
 import { annotate, type Form, type JsonSchema, type Place } from "./json_schema.ts";
 import { FILE, isBinary, isRefused } from "./non_json.ts";

@@ -1,6 +1,5 @@
 /** Schemas whose values are not JSON as they are: bytes, dates, and kinds that are refused. */
-import { lazyTarget } from "../../schema/lazy_schema.ts";
-import { nodeOf, partsOf, type Schema, type SchemaNode } from "../../schema/schema.ts";
+import { lazyTarget, nodeOf, partsOf, type Schema, type SchemaNode } from "../../schema/schema.ts";
 import { type Form, type JsonSchema, type Place, subjectAt } from "./json_schema.ts";
 import { DATE } from "./transformation.ts";
 

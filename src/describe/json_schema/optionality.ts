@@ -1,6 +1,5 @@
 /** Tells where a value may be left out: of the input, and of the output. */
-import { fallsBack, nodeOf, type Schema, type SchemaNode } from "../../schema/schema.ts";
-import { lazyTarget } from "../../schema/lazy_schema.ts";
+import { fallsBack, lazyTarget, nodeOf, type Schema, type SchemaNode } from "../../schema/schema.ts";
 import { isSchemaStep, keepsValue, type Step } from "./transformation.ts";
 
 /** What a schema does with `undefined`. */

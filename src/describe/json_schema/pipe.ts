@@ -1,8 +1,7 @@
 /** Describes pipes: what their steps say of the input, and of the output. */
 import { type ConversionConfig, toJsonSchemaDefs } from "@valibot/to-json-schema";
 import type { GenericSchema } from "valibot";
-import { fallsBack, type PipeAction, type SchemaNode } from "../../schema/schema.ts";
-import { lazyTarget } from "../../schema/lazy_schema.ts";
+import { fallsBack, lazyTarget, type PipeAction, type SchemaNode } from "../../schema/schema.ts";
 import {
   allOf,
   annotate,

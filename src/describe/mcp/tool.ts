@@ -5,8 +5,9 @@ import type { ResolvedLimits } from "../../http/limits.ts";
 import type { ToolAnnotations } from "../../http/route_info.ts";
 import type { Route } from "../../routing/route.ts";
 import { toValidator, type Validator } from "../../schema/check.ts";
-import { toJsonForm } from "../../schema/json_form.ts";
-import { type Dataset, type Schema, toIssue } from "../../schema/schema.ts";
+import { coerceJson } from "../../schema/coerce_json.ts";
+import type { Dataset, Schema } from "../../schema/schema.ts";
+import { toIssue } from "../../schema/issues.ts";
 import { documentationOf } from "../route/docstring.ts";
 import { argumentsOf, type ToolArgument, toolOptionsOf } from "./tool_check.ts";
 import type { OutputForm } from "./tool_result.ts";
@@ -137,7 +138,7 @@ function compileArgumentCheck({ name, input }: ToolArgument): CheckedArgument["c
   // Prepared at the first call: most tools are only ever listed.
   let validators: readonly Validator[] | undefined;
   return (value) => {
-    validators ??= schemas.map((schema) => toValidator(toJsonForm(schema, `the argument "${name}"`)));
+    validators ??= schemas.map((schema) => toValidator(coerceJson(schema, `the argument "${name}"`)));
     return validators.filter(({ isAsync }) => !isAsync).flatMap(({ validate }) => {
       const { issues = [] } = validate(value) as Dataset;
       return issues.map((issue) => toIssue(issue, source, path));

@@ -1,11 +1,10 @@
-import { LISTS, nodeOf, type Schema, type SchemaNode } from "../../schema/schema.ts";
+import { lazyTarget, LISTS, nodeOf, type Schema, type SchemaNode } from "../../schema/schema.ts";
 import type { BodyInput, ParameterInput } from "../route/inputs.ts";
 import { allOf, type JsonSchema } from "../json_schema/json_schema.ts";
 import { type Models, pascalCase } from "../json_schema/models.ts";
 import type { OpenAPIEncoding, OpenAPIParameter, OpenAPIRequestBody } from "./document.ts";
 import { BYTES, isBinary, mediaTypesOf } from "../json_schema/non_json.ts";
-import { takesJson } from "../../schema/form_form.ts";
-import { lazyTarget } from "../../schema/lazy_schema.ts";
+import { takesJson } from "../../schema/coerce_form.ts";
 
 /** Tells how the fields of a form are written, as far as OpenAPI has words for it. */
 

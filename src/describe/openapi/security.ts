@@ -2,7 +2,7 @@
  * What the document says of credentials: the security schemes that dependencies declare. Pages and clients ask for those, and send
  * them by themselves, so they stand in place of the parameters that carry them.
  */
-import type { DependencyNode } from "../../binding/dependency.ts";
+import type { PreparedDependency } from "../../binding/dependency.ts";
 import type { SecurityScheme, SecurityWay } from "../../binding/security.ts";
 import { RouteError } from "../../errors.ts";
 import type { ParameterInput, RouteInputs } from "../route/inputs.ts";
@@ -61,7 +61,7 @@ export class SecuritySchemes {
 }
 
 /** Whether a parameter carries what a security scheme of one of the dependencies describes. */
-export function isCredential(parameter: ParameterInput, dependencies: readonly DependencyNode[]): boolean {
+export function isCredential(parameter: ParameterInput, dependencies: readonly PreparedDependency[]): boolean {
   return schemesOf(dependencies).some((scheme) => carries(parameter, scheme));
 }
 
@@ -73,7 +73,7 @@ function carries({ in: source, name }: ParameterInput, scheme: SecurityScheme): 
   return source === "header" ? scheme.name.toLowerCase() === name.toLowerCase() : scheme.name === name;
 }
 
-function schemesOf(dependencies: readonly DependencyNode[]): SecurityScheme[] {
+function schemesOf(dependencies: readonly PreparedDependency[]): SecurityScheme[] {
   return dependencies.flatMap(({ security }) =>
     security.flatMap((way) => [...way.values()].map(({ scheme }) => scheme))
   );
@@ -82,7 +82,7 @@ function schemesOf(dependencies: readonly DependencyNode[]): SecurityScheme[] {
 /** The ways of an `Authorization` header that is read, but by no scheme that was declared. */
 function undeclared(
   parameters: readonly ParameterInput[],
-  dependencies: readonly DependencyNode[],
+  dependencies: readonly PreparedDependency[],
 ): readonly SecurityWay[] {
   const header = parameters.find(({ in: source, name }) => source === "header" && name.toLowerCase() === HEADER);
   if (!header || isCredential(header, dependencies)) return [];

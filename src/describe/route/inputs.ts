@@ -1,11 +1,11 @@
 /** Lists what a route takes from its clients, as data: for those who tell of it, where the binder is for those who run it. */
-import type { InputDeclaration } from "../../binding/binder.ts";
-import { type DependencyNode, dependencyNodeOf, type TextInputs } from "../../binding/dependency.ts";
+import type { InputOptions } from "../../binding/binder.ts";
+import { type PreparedDependency, type TextInputs, toDependency } from "../../binding/dependency.ts";
 import { Resolver } from "../../binding/resolver.ts";
 import { isStream } from "../../binding/stream_body.ts";
 import type { InputSource } from "../../errors.ts";
 import { fallsBack, nodeOf, type Schema, type SchemaNode } from "../../schema/schema.ts";
-import { takesList } from "../../schema/text_form.ts";
+import { takesList } from "../../schema/coerce_text.ts";
 import { isRequired } from "../json_schema/optionality.ts";
 import { holdsBinary } from "../json_schema/non_json.ts";
 
@@ -18,7 +18,7 @@ export interface RouteInputs {
   /** Whether there are requests that are answered with 422. */
   readonly canBeInvalid: boolean;
   /** Its dependencies and theirs, each once. */
-  readonly dependencies: readonly DependencyNode[];
+  readonly dependencies: readonly PreparedDependency[];
 }
 
 /** An input that comes as text under a name. */
@@ -58,7 +58,7 @@ export interface BodyInput {
  * @param declared What the route declares.
  * @param pathNames The names in its full path, in their order.
  */
-export function inputsOf(declared: InputDeclaration, pathNames: readonly string[]): RouteInputs {
+export function inputsOf(declared: InputOptions, pathNames: readonly string[]): RouteInputs {
   const found = new DeclaredParameters(pathNames);
   found.add(declared);
   const dependencies = declared.deps ? dependenciesOf(declared.deps) : [];
@@ -69,7 +69,7 @@ export function inputsOf(declared: InputDeclaration, pathNames: readonly string[
   return { parameters, body, canBeInvalid, dependencies };
 }
 
-function bodyOf({ body, form }: InputDeclaration): BodyInput | undefined {
+function bodyOf({ body, form }: InputOptions): BodyInput | undefined {
   if (form) {
     const { schema } = form;
     const mediaType = holdsBinary(schema) ? "multipart/form-data" : "application/x-www-form-urlencoded";
@@ -83,8 +83,8 @@ function bodyOf({ body, form }: InputDeclaration): BodyInput | undefined {
   return { name: "body", mediaType: "application/json", schema: body, isRequired: isRequired(body) };
 }
 
-function dependenciesOf(deps: Readonly<Record<string, unknown>>): readonly DependencyNode[] {
-  const nodes = Object.entries(deps).map(([name, given]) => [name, dependencyNodeOf(given, name)] as const);
+function dependenciesOf(deps: Readonly<Record<string, unknown>>): readonly PreparedDependency[] {
+  const nodes = Object.entries(deps).map(([name, given]) => [name, toDependency(given, name)] as const);
   return new Resolver(new Map(nodes)).nodes;
 }
 

@@ -1,7 +1,7 @@
 /** Reads multipart forms (RFC 7578) while they arrive. Loaded with the first one. */
 import { Dicer } from "@fastify/busboy";
 import { HTTPError } from "../../errors.ts";
-import type { FormEntry } from "../../schema/form_form.ts";
+import type { FormEntry } from "../../schema/form.ts";
 import { tooLarge, tooManyFields } from "../body_errors.ts";
 import type { ResolvedLimits } from "../limits.ts";
 import { UploadedFile } from "./uploaded_file.ts";

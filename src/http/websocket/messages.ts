@@ -3,10 +3,9 @@
  * closed socket.
  */
 import type { Issue } from "../../errors.ts";
-import { type Dataset, expectationsOf, type Schema, toIssue } from "../../schema/schema.ts";
-import { toJsonForm } from "../../schema/json_form.ts";
-import { findOverflows } from "../../schema/json_number.ts";
-import { isStackOverflow } from "../../schema/stack.ts";
+import { type Dataset, isStackOverflow, type Schema } from "../../schema/schema.ts";
+import { summarizeIssues, toIssue } from "../../schema/issues.ts";
+import { coerceJson, findOverflows } from "../../schema/coerce_json.ts";
 import { toValidator, type Validator } from "../../schema/check.ts";
 import { stringify } from "../json.ts";
 
@@ -36,7 +35,7 @@ export class UnreadableMessage extends Error {
  */
 export function compileDecoding(schema: Schema | undefined, route: string): DecodeMessage {
   if (!schema) return (data) => data;
-  const { validate } = toValidator(toJsonForm(schema, `the messages that ${route} receives`));
+  const { validate } = toValidator(coerceJson(schema, `the messages that ${route} receives`));
   return (data) => {
     if (typeof data !== "string") throw new UnreadableMessage(1003, "A message must be text");
     const result = validateMessage(validate, data, parse(data));
@@ -56,7 +55,7 @@ export function compileEncoding(schema: Schema | undefined, route: string): Enco
     if (issues) {
       throw new TypeError(
         `Cannot send the message of ${route}: it does not fit the send schema, ${
-          expectationsOf(issues, "the message")
+          summarizeIssues(issues, "the message")
         }`,
       );
     }
@@ -84,7 +83,7 @@ function validateMessage(
   try {
     const [overflow] = findOverflows(text, value);
     if (overflow) throw toUnreadable(overflow);
-    const result = validate(value, "first");
+    const result = validate(value, true);
     return result instanceof Promise ? result.catch(refuseDepth) : result;
   } catch (error) {
     return refuseDepth(error);

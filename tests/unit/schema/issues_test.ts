@@ -1,5 +1,6 @@
 import { assert, assertEquals, assertFalse } from "@std/assert";
-import { boundIssues, expectationsOf, runSchema, type Schema, toIssue } from "../../../src/schema/schema.ts";
+import { runSchema, type Schema } from "../../../src/schema/schema.ts";
+import { boundIssues, summarizeIssues, toIssue } from "../../../src/schema/issues.ts";
 import * as v from "valibot";
 
 async function issuesOf(schema: Schema, value: unknown) {
@@ -101,7 +102,7 @@ Deno.test("What was expected is said in words where valibot has a sign for it", 
     const { issues = [] } = await runSchema(schema, value);
     const issue = toIssue(issues[0]!, "body", []);
     assertEquals([issue.expected, issue.message], [expected, message]);
-    assertEquals(expectationsOf(issues, "it"), `it ${demand}`);
+    assertEquals(summarizeIssues(issues, "it"), `it ${demand}`);
   }
 });
 
@@ -110,7 +111,7 @@ Deno.test("What a value of the application's own lacks is told without its conte
     v.object({ title: v.pipe(v.string(), v.email()), isbn: v.string(), lines: v.array(v.number()) }),
     { title: "SECRET", lines: Array(100).fill("SECRET") },
   );
-  const text = expectationsOf(issues, "the result");
+  const text = summarizeIssues(issues, "the result");
   assert(text.startsWith('"title" should be a valid email, "isbn" is missing, "lines.0" should be number, '), text);
   assert(text.endsWith('"lines.17" should be number, and 82 more'), text);
 });

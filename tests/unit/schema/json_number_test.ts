@@ -1,5 +1,5 @@
 import { assert, assertEquals } from "@std/assert";
-import { findOverflows } from "../../../src/schema/json_number.ts";
+import { findOverflows } from "../../../src/schema/coerce_json.ts";
 
 function pathsIn(text: string): unknown[] {
   return findOverflows(text, JSON.parse(text)).map(({ path }) => path.join("."));

@@ -1,9 +1,9 @@
 // Compares compiled checks with valibot, for random schemas and values, and proves that it would notice a difference.
 
 import { type Check, INVALID, toValidator, type Validator } from "../../../../src/schema/check.ts";
-import { toJsonForm } from "../../../../src/schema/json_form.ts";
+import { coerceJson } from "../../../../src/schema/coerce_json.ts";
 import { type Dataset, nodeOf, runSchema, type Schema } from "../../../../src/schema/schema.ts";
-import { toTextForm } from "../../../../src/schema/text_form.ts";
+import { coerceText } from "../../../../src/schema/coerce_text.ts";
 
 import { changed } from "../../describe/json_schema/support/changed_value.ts";
 import { outline } from "../../describe/json_schema/support/outline.ts";
@@ -30,7 +30,7 @@ export function outcome(run: () => Dataset | Promise<Dataset>): unknown {
 
 /** What valibot makes of a value: it is asked for all faults where there is one. */
 export function byValibot(schema: Schema, value: unknown): Dataset {
-  const dataset = runSchema(schema, value, "first") as Dataset;
+  const dataset = runSchema(schema, value, true) as Dataset;
   return dataset.issues ? runSchema(schema, value) as Dataset : dataset;
 }
 
@@ -90,8 +90,8 @@ export class CheckFuzz {
 function randomForm(random: Random, schema: Schema): { schema: Schema; adapt: (value: unknown) => unknown } {
   const asItIs = (value: unknown): unknown => value;
   try {
-    if (random.oneIn(3)) return { schema: toJsonForm(schema, "a value"), adapt: asItIs };
-    if (random.oneIn(3)) return { schema: toTextForm(schema, "a value").schema, adapt: toText };
+    if (random.oneIn(3)) return { schema: coerceJson(schema, "a value"), adapt: asItIs };
+    if (random.oneIn(3)) return { schema: coerceText(schema, "a value").schema, adapt: toText };
   } catch (error) {
     if (!(error instanceof TypeError)) throw error;
   }

@@ -1,6 +1,7 @@
 import { assertEquals, assertStrictEquals, assertThrows } from "@std/assert";
 import { HTTPError } from "../../../src/errors.ts";
-import { type FormEntry, FormNode, isRepeated, toFormForm } from "../../../src/schema/form_form.ts";
+import { coerceForm, isRepeated } from "../../../src/schema/coerce_form.ts";
+import { type FormEntry, FormTree } from "../../../src/schema/form.ts";
 import { runSchema, type Schema } from "../../../src/schema/schema.ts";
 import { toValidator } from "../../../src/schema/check.ts";
 import * as v from "valibot";
@@ -16,8 +17,8 @@ function entriesOf(text: string): FormEntry[] {
 
 /** What a schema makes of fields: its output, or the places of its faults. */
 async function read(schema: Schema, text: string): Promise<unknown> {
-  const form = toFormForm(schema, "it");
-  const tree = FormNode.of(entriesOf(text));
+  const form = coerceForm(schema, "it");
+  const tree = FormTree.of(entriesOf(text));
   const { issues, value } = await runSchema(form, tree);
   const compiled = await toValidator(form).validate(tree);
   assertEquals(compiled.issues === undefined, issues === undefined, "compiled");
@@ -286,7 +287,7 @@ Deno.test("A fallback around a part that is found late is kept", async () => {
 
 Deno.test("A name that was sent more than once is known as such", () => {
   const inputs = (schema: Schema, text: string): unknown[] => {
-    const result = runSchema(toFormForm(schema, "it"), FormNode.of(entriesOf(text)));
+    const result = runSchema(coerceForm(schema, "it"), FormTree.of(entriesOf(text)));
     return (result as { issues?: { input: unknown }[] }).issues?.map(({ input }) => isRepeated(input)) ?? [];
   };
   const scalars = { s: v.string(), n: v.nullable(v.number()), u: v.union([v.number(), v.boolean()]), f: v.file() };
@@ -296,12 +297,12 @@ Deno.test("A name that was sent more than once is known as such", () => {
 
 Deno.test("Names that are not written in brackets are what they are", () => {
   const names = ["a[", "a]", "a[b", "a[b]c", "[a]", "[]", "a[b][", "a[[b]]", "a[]b", "a[][]", "", "a b", "a.b"];
-  const tree = FormNode.of(names.map((name) => [name, "x"]));
+  const tree = FormTree.of(names.map((name) => [name, "x"]));
   assertEquals([...tree.parts.keys()], names);
 });
 
 Deno.test("A name that nests more deeply than any form is 400", () => {
-  const nested = (depth: number) => FormNode.of([[`a${"[b]".repeat(depth - 1)}`, "x"]]);
+  const nested = (depth: number) => FormTree.of([[`a${"[b]".repeat(depth - 1)}`, "x"]]);
   nested(32);
   assertEquals(assertThrows(() => nested(33), HTTPError).status, 400);
   assertEquals(assertThrows(() => nested(100_000), HTTPError).status, 400);
@@ -318,7 +319,7 @@ Deno.test("What no form can satisfy is refused when it is declared", () => {
     "brackets in a name": [v.object({ "tags[]": v.array(v.string()) }), '"tags[]"'],
   };
   for (const [name, [schema, message]] of Object.entries(refused)) {
-    assertThrows(() => toFormForm(schema, "the form of it"), TypeError, message, name);
+    assertThrows(() => coerceForm(schema, "the form of it"), TypeError, message, name);
   }
   for (
     const schema of [
@@ -328,11 +329,11 @@ Deno.test("What no form can satisfy is refused when it is declared", () => {
       v.custom(() => true),
     ]
   ) {
-    toFormForm(schema, "it");
+    coerceForm(schema, "it");
   }
 });
 
 Deno.test("The same schema is adapted once", () => {
   const schema = v.object({ a: v.array(v.number()) });
-  assertStrictEquals(toFormForm(schema, "a"), toFormForm(schema, "b"));
+  assertStrictEquals(coerceForm(schema, "a"), coerceForm(schema, "b"));
 });

@@ -1,11 +1,11 @@
 import { assertEquals, assertThrows } from "@std/assert";
 import { type Dataset, runSchema, type Schema } from "../../../src/schema/schema.ts";
-import { parseBigInt, parseNumber, toTextForm } from "../../../src/schema/text_form.ts";
+import { coerceText, parseBigInt, parseNumber } from "../../../src/schema/coerce_text.ts";
 import * as v from "valibot";
 import { Random } from "../support/random.ts";
 
 async function read(schema: Schema, text: unknown): Promise<unknown> {
-  const { issues, value } = await runSchema(toTextForm(schema, "it").schema, text) as Dataset;
+  const { issues, value } = await runSchema(coerceText(schema, "it").schema, text) as Dataset;
   return issues ? "refused" : value;
 }
 
@@ -107,8 +107,8 @@ for (const [name, [schema, taken, refused]] of Object.entries(table)) {
 Deno.test("A form tells whether it takes every value that was sent", () => {
   const lists = [v.array(v.any()), v.tuple([]), v.optional(v.array(v.any())), v.lazy(() => v.array(v.any()))];
   const scalars = [v.string(), v.any(), v.pipe(v.string(), v.transform((text) => [text]), v.array(v.any()))];
-  for (const schema of lists) assertEquals(toTextForm(schema, "it").isList, true, schema.type);
-  for (const schema of scalars) assertEquals(toTextForm(schema, "it").isList, false, schema.type);
+  for (const schema of lists) assertEquals(coerceText(schema, "it").isList, true, schema.type);
+  for (const schema of scalars) assertEquals(coerceText(schema, "it").isList, false, schema.type);
 });
 
 Deno.test("What no text can be is a TypeError that names the place", () => {
@@ -133,13 +133,13 @@ Deno.test("What no text can be is a TypeError that names the place", () => {
     v.lazyAsync(async () => v.string()),
   ];
   for (const schema of foreign) {
-    assertThrows(() => toTextForm(schema, 'the query "x"'), TypeError, undefined, schema.type);
+    assertThrows(() => coerceText(schema, 'the query "x"'), TypeError, undefined, schema.type);
   }
-  assertThrows(() => toTextForm(v.date(), 'the query "x"'), TypeError, 'the query "x"');
+  assertThrows(() => coerceText(v.date(), 'the query "x"'), TypeError, 'the query "x"');
 });
 
 Deno.test("The schema that was given is left as it was", async () => {
   const schema = v.object({}).type === "object" ? v.nullable(v.number()) : v.any();
-  toTextForm(schema, "it");
+  coerceText(schema, "it");
   assertEquals((await runSchema(schema, "5")).issues?.length, 1);
 });

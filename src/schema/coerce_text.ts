@@ -5,10 +5,10 @@
  * schema is nullable. Text that is none of it goes on as it is, for the schema to refuse.
  */
 import { LISTS, nodeOf, type Schema, type SchemaNode } from "./schema.ts";
-import { mapParts, withInput } from "./rebuild.ts";
+import { mapSchema, preprocess } from "./map_schema.ts";
 
 /** A schema that takes text. */
-export interface TextForm {
+export interface CoercedText {
   /** Takes a string, or a list of strings where `isList`. */
   readonly schema: Schema;
   /** Whether it takes every value that was sent under its name. */
@@ -26,13 +26,13 @@ const BIGINT = /^-?(?:0|[1-9]\d*)$/;
  * @param name What it was declared for, for the message.
  * @throws {TypeError} When no text can satisfy the schema.
  */
-export function toTextForm(schema: Schema, name: string): TextForm {
+export function coerceText(schema: Schema, name: string): CoercedText {
   const node = nodeOf(schema);
   const isList = takesList(node, name);
   const toScalar = (part: SchemaNode): SchemaNode => scalarForm(part, name);
   const toList = (part: SchemaNode): SchemaNode => {
     if (part.type === "lazy" && !part.pipe) return toList(lazyTarget(part));
-    return mapParts(part, LISTS.has(part.type) && !part.pipe ? toScalar : toList);
+    return mapSchema(part, LISTS.has(part.type) && !part.pipe ? toScalar : toList);
   };
   return { schema: isList ? toList(node) : toScalar(node), isList };
 }
@@ -101,7 +101,7 @@ function fromText(
   node: SchemaNode,
   parse: (text: string) => unknown,
 ): SchemaNode {
-  return withInput(
+  return preprocess(
     node,
     (value) => typeof value === "string" ? parse(value) : value,
   );
@@ -111,7 +111,7 @@ function fromText(
 function scalarForm(node: SchemaNode, name: string, takesNull = true): SchemaNode {
   const refusesNull = node.type === "non_nullable" || node.type === "non_nullish";
   const map = (part: SchemaNode): SchemaNode => scalarForm(part, name, takesNull && !refusesNull);
-  if (node.pipe) return mapParts(node, map);
+  if (node.pipe) return mapSchema(node, map);
   const parse = textParserOf(node);
   if (parse) return fromText(node, parse);
   switch (node.type) {
@@ -124,7 +124,7 @@ function scalarForm(node: SchemaNode, name: string, takesNull = true): SchemaNod
       return node;
     case "nullable":
     case "nullish":
-      return takesNull ? fromText(mapParts(node, map), parseNull) : mapParts(node, map);
+      return takesNull ? fromText(mapSchema(node, map), parseNull) : mapSchema(node, map);
     case "optional":
     case "undefinedable":
     case "exact_optional":
@@ -133,7 +133,7 @@ function scalarForm(node: SchemaNode, name: string, takesNull = true): SchemaNod
     case "non_nullish":
     case "union":
     case "intersect":
-      return mapParts(node, map);
+      return mapSchema(node, map);
     case "lazy":
       return map(lazyTarget(node));
     default:

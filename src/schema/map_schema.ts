@@ -1,11 +1,108 @@
-/** Makes a schema again from other parts: the one way in which webfw adapts a schema to text or to JSON. */
 import * as v from "valibot";
-import { runLazy } from "./lazy_results.ts";
-import { lazyGiven } from "./lazy_schema.ts";
-import { describeMissingKeys } from "./missing_key.ts";
-import type { ActionNode } from "./genuine.ts";
-import { type Dataset, fallsBack, type PipeAction, type SchemaNode } from "./schema.ts";
-import { toStandardCheck } from "./standard_check.ts";
+import { type Dataset, fallsBack, type PipeAction, resolveLazy, type RunConfig, type SchemaNode } from "./schema.ts";
+import { describeMissingKeys } from "./issues.ts";
+import { type ActionNode, toStandardCheck } from "./standard_check.ts";
+
+/**
+ * Remembers the results of lazy schemas within one run. A union tries each of its options on the
+ * same part of a value, and so do the unions within it: without a memory, the work would double
+ * with each level of a recursive schema.
+ */
+
+type Result = Dataset | Promise<Dataset>;
+
+/** One in so many calls looks at its run: a look costs as much as a small schema. */
+const SAMPLING = 64;
+/** A run with more looks than this is long. Its results are remembered from then on. */
+const MAX_LOOKS = 16;
+/**
+ * How many remembered faults one run hands out again. Both parts of an intersection list the faults
+ * of what they share: their number would double with each level.
+ */
+const MAX_REPEATED = 1_000;
+
+/** The calls of all runs together. */
+let count = 0;
+/** Each run has a configuration of its own. */
+const runs = new WeakMap<RunConfig, Run>();
+/** The configuration of the last long run. */
+let longRun: RunConfig | undefined;
+
+/** What is known of one run. */
+class Run {
+  /** How often it was looked at. */
+  looks = 0;
+  /** How many faults were handed out again. */
+  repeated = 0;
+  readonly #results = new WeakMap<SchemaNode, WeakMap<object, Result>>();
+
+  /** The results of a schema by the parts of the value. */
+  of(node: SchemaNode): WeakMap<object, Result> {
+    let results = this.#results.get(node);
+    if (!results) this.#results.set(node, results = new WeakMap());
+    return results;
+  }
+
+  /** Hands out a remembered result. */
+  repeat(dataset: Dataset): Dataset {
+    const { issues } = dataset;
+    if (!issues) return copyOf(dataset);
+    const isOften = this.repeated >= MAX_REPEATED;
+    this.repeated += issues.length;
+    return copyOf(isOften ? { ...dataset, issues: [issues[0]] } : dataset);
+  }
+}
+
+/**
+ * Runs a lazy schema; in a long run, once for each part of the value.
+ *
+ * @param node The schema.
+ * @param dataset The part.
+ * @param config That of the run.
+ */
+export function runLazy(node: SchemaNode, dataset: Dataset, config: RunConfig): Result {
+  const isSampled = ++count % SAMPLING === 0;
+  if (config !== longRun && !(isSampled && isLong(config))) return node["~run"](dataset, config);
+  longRun = config;
+  const { value } = dataset;
+  if (typeof value !== "object" || value === null) return node["~run"](dataset, config);
+  const run = runOf(config);
+  const results = run.of(node);
+  const known = results.get(value);
+  if (known) return known instanceof Promise ? known.then((dataset) => run.repeat(dataset)) : run.repeat(known);
+  const result = node["~run"](dataset, config);
+  results.set(value, result instanceof Promise ? copyLater(result) : copyOf(result));
+  return result;
+}
+
+function runOf(config: RunConfig): Run {
+  let run = runs.get(config);
+  if (!run) runs.set(config, run = new Run());
+  return run;
+}
+
+function isLong(config: RunConfig): boolean {
+  return ++runOf(config).looks > MAX_LOOKS;
+}
+
+function copyLater(result: Promise<Dataset>): Promise<Dataset> {
+  const copy = result.then(copyOf);
+  // The first caller gets the failure.
+  copy.catch(() => {});
+  return copy;
+}
+
+/** valibot adds to the path of each fault on its way outwards. */
+function copyOf({ typed, value, issues }: Dataset): Dataset {
+  const copy: Dataset = { value };
+  if (typed !== undefined) copy.typed = typed;
+  if (issues) {
+    copy.issues = issues.map((issue) => ({ ...issue, ...(issue.path && { path: [...issue.path] }) })) as never;
+  }
+  return copy;
+}
+
+/** Makes a schema again from other parts: the one way in which webfw adapts a schema to text or to JSON. */
 
 /** Maps a part of a schema. */
 export type MapPart = (part: SchemaNode) => SchemaNode;
@@ -15,26 +112,26 @@ export type MapPart = (part: SchemaNode) => SchemaNode;
  *
  * Schemas are made anew by their own constructors, since many close over their parts.
  */
-export function mapParts(node: SchemaNode, map: MapPart): SchemaNode {
+export function mapSchema(node: SchemaNode, map: MapPart): SchemaNode {
   if (node.pipe) return mapPipe(node, node.pipe, map);
   const rebuilt = rebuild(node, map);
   return rebuilt === node ? node : keepFallback(node, rebuilt);
 }
 
-/** What {@linkcode withInput} laid around a schema. */
-export interface Conversion {
+/** What {@linkcode preprocess} laid around a schema. */
+export interface Preprocessing {
   readonly node: SchemaNode;
   readonly convert: (value: unknown) => unknown;
 }
 
 // Beside the schemas, not in them: valibot's pipes copy the properties of their first step.
-const conversions = new WeakMap<SchemaNode, Conversion>();
+const conversions = new WeakMap<SchemaNode, Preprocessing>();
 
 /**
  * A schema that converts its input first. Of a key that is missing, an object schema gives the
  * message of the key's own schema.
  */
-export function withInput(node: SchemaNode, convert: Conversion["convert"]): SchemaNode {
+export function preprocess(node: SchemaNode, convert: Preprocessing["convert"]): SchemaNode {
   const describe = (dataset: Dataset): Dataset => dataset.issues ? describeMissingKeys(node, dataset) : dataset;
   const run: SchemaNode["~run"] = (dataset, config) => {
     dataset.value = convert(dataset.value);
@@ -50,7 +147,7 @@ export function withInput(node: SchemaNode, convert: Conversion["convert"]): Sch
 }
 
 /** The conversion that a schema was given, if any. */
-export function conversionOf(node: SchemaNode): Conversion | undefined {
+export function preprocessingOf(node: SchemaNode): Preprocessing | undefined {
   return conversions.get(node);
 }
 
@@ -63,7 +160,7 @@ const standards = new WeakMap<SchemaNode, SchemaNode>();
  */
 export function withStandardChecks(node: SchemaNode): SchemaNode {
   let standard = standards.get(node);
-  if (!standard) standards.set(node, standard = mapParts(node, withStandardChecks));
+  if (!standard) standards.set(node, standard = mapSchema(node, withStandardChecks));
   return standard;
 }
 
@@ -173,8 +270,8 @@ function again(
 /** Made anew in any case: what is laid around a lazy schema, such as `v.cache`, closes over its getter. */
 function lazy(declared: SchemaNode, map: MapPart): SchemaNode {
   const form = declared.async
-    ? v.lazyAsync(async (input) => map(await lazyGiven(declared, input)) as never)
-    : v.lazy((input) => map(lazyGiven(declared, input) as SchemaNode) as never);
+    ? v.lazyAsync(async (input) => map(await resolveLazy(declared, input)) as never)
+    : v.lazy((input) => map(resolveLazy(declared, input) as SchemaNode) as never);
   const node = form as unknown as SchemaNode;
   return { ...node, "~run": (dataset, config) => runLazy(node, dataset, config) };
 }

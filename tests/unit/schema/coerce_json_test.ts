@@ -1,5 +1,5 @@
 import { assert, assertEquals, assertStrictEquals, assertThrows } from "@std/assert";
-import { toJsonForm } from "../../../src/schema/json_form.ts";
+import { coerceJson } from "../../../src/schema/coerce_json.ts";
 import { type Dataset, runSchema, type Schema } from "../../../src/schema/schema.ts";
 import * as v from "valibot";
 import { Random } from "../support/random.ts";
@@ -16,7 +16,7 @@ async function outcome(schema: Schema, value: unknown): Promise<unknown> {
 }
 
 async function accepts(schema: Schema, value: unknown): Promise<boolean> {
-  return !(await runSchema(toJsonForm(schema, "it"), value)).issues;
+  return !(await runSchema(coerceJson(schema, "it"), value)).issues;
 }
 
 Deno.test("The JSON form of a schema that JSON can carry is that schema, for random schemas and values", async () => {
@@ -24,7 +24,7 @@ Deno.test("The JSON form of a schema that JSON can carry is that schema, for ran
   let valid = 0;
   for (let round = 0; round < 3_000; round++) {
     const schema = randomSchema(random, 3, { isPlain: true });
-    const form = toJsonForm(schema, "it");
+    const form = coerceJson(schema, "it");
     for (let turn = 0; turn < 6; turn++) {
       const value = randomValue(random, 3, { isPlain: true });
       const expected = await outcome(schema, value);
@@ -48,7 +48,7 @@ Deno.test("A schema without anything to change is not made anew", () => {
   for (
     const schema of [v.string(), v.array(v.pipe(v.number(), v.integer())), v.union([v.string(), v.null()]), v.any()]
   ) {
-    assertStrictEquals(toJsonForm(schema, "it"), schema);
+    assertStrictEquals(coerceJson(schema, "it"), schema);
   }
 });
 
@@ -110,7 +110,7 @@ const bigints: Record<string, [schema: Schema, json: unknown, value: unknown]> =
 
 for (const [name, [schema, json, value]] of Object.entries(bigints)) {
   Deno.test(`A bigint is read from a string of digits: ${name}`, async () => {
-    assertEquals(await outcome(toJsonForm(schema, "it"), json), { value });
+    assertEquals(await outcome(coerceJson(schema, "it"), json), { value });
   });
 }
 
@@ -121,7 +121,7 @@ Deno.test("A recursive schema is followed as deep as the value goes", async () =
   }
   const Tree: v.GenericSchema<unknown, Node> = v.object({ n: v.bigint(), children: v.array(v.lazy(() => Tree)) });
   const json = { n: "1", children: [{ n: "2", children: [{ n: "3", children: [] }] }] };
-  assertEquals(await outcome(toJsonForm(Tree, "it"), json), {
+  assertEquals(await outcome(coerceJson(Tree, "it"), json), {
     value: { n: 1n, children: [{ n: 2n, children: [{ n: 3n, children: [] }] }] },
   });
   assert(!await accepts(Tree, { n: "1", children: [{ n: "2", children: [{ n: 3, children: [] }] }] }));
@@ -154,10 +154,10 @@ Deno.test("A schema that no JSON can satisfy is a TypeError, however deep it sta
       v.fallback(v.object({ a: schema }), {} as never),
     ];
     for (const place of places) {
-      assertThrows(() => toJsonForm(place, "the body of X"), TypeError, "the body of X", schema.type);
+      assertThrows(() => coerceJson(place, "the body of X"), TypeError, "the body of X", schema.type);
     }
   }
-  assertThrows(() => toJsonForm(v.date(), "it"), TypeError, "isoTimestamp");
+  assertThrows(() => coerceJson(v.date(), "it"), TypeError, "isoTimestamp");
 });
 
 Deno.test("What comes after a transformation is not read from JSON, so it may be anything", async () => {
@@ -167,16 +167,16 @@ Deno.test("What comes after a transformation is not read from JSON, so it may be
 
 Deno.test("The messages of a schema's author are kept where the schema is made anew", async () => {
   const schema = v.object({ n: v.bigint("n is wrong") }, "not an object");
-  assertEquals(await outcome(toJsonForm(schema, "it"), { n: 1 }), [["n is wrong", ["n"]]]);
-  assertEquals(await outcome(toJsonForm(schema, "it"), 5), [["not an object", undefined]]);
+  assertEquals(await outcome(coerceJson(schema, "it"), { n: 1 }), [["n is wrong", ["n"]]]);
+  assertEquals(await outcome(coerceJson(schema, "it"), 5), [["not an object", undefined]]);
   const list = v.tuple([v.bigint("first is wrong")], "not a list");
-  assertEquals(await outcome(toJsonForm(list, "it"), [1]), [["first is wrong", [0]]]);
-  assertEquals(await outcome(toJsonForm(list, "it"), 5), [["not a list", undefined]]);
+  assertEquals(await outcome(coerceJson(list, "it"), [1]), [["first is wrong", [0]]]);
+  assertEquals(await outcome(coerceJson(list, "it"), 5), [["not a list", undefined]]);
 });
 
 Deno.test("What a pipe checks after a fallback of its first step is not lost", () => {
   const schema = v.pipe(v.fallback(v.object({ a: v.bigint() }), { a: 1n }), v.check(({ a }) => a !== 2n));
-  const form = toJsonForm(schema, "x");
+  const form = coerceJson(schema, "x");
   assertEquals((runSchema(form, { a: "3" }) as Dataset).value, { a: 3n });
   assertEquals((runSchema(form, { a: "x" }) as Dataset).value, { a: 1n });
   assertEquals((runSchema(form, { a: "2" }) as Dataset).issues?.length, 1);
@@ -191,7 +191,7 @@ Deno.test("What stands around a lazy schema does not hide what it gives", async 
     v.fallback(v.lazy(object), { a: 7n }),
   ];
   for (const schema of [...lazy, ...lazy.map((schema) => v.pipe(schema, v.check(() => true)))]) {
-    assertEquals(await outcome(toJsonForm(schema, "it"), { a: "6" }), { value: { a: 6n } });
+    assertEquals(await outcome(coerceJson(schema, "it"), { a: "6" }), { value: { a: 6n } });
   }
   for (const schema of lazy.slice(0, 3)) assert(!await accepts(schema, []));
 });
