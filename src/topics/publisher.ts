@@ -68,7 +68,7 @@ export class Publisher {
     await this.#draining;
   }
 
-  /** Stops waiting for the store. All publishes in progress reject, but may still be stored. */
+  /** Stops waiting for the store. All publishes reject; what was sent may still be stored. */
   abandon(cause: unknown): void {
     for (const pending of this.#queue) this.#drop(pending, cause);
     this.#stopWaiting(cause);
