@@ -12,19 +12,19 @@ import type {
   TopicStore,
 } from "../../src/topics/store.ts";
 
-/** What goes wrong: each is called at its moment, and may throw or take as long as it likes. */
+/** Functions that a store calls at certain moments. Each may throw, or delay the store. */
 export interface Faults {
   /** Before messages reach the store. */
   beforeAppend?: (messages: readonly NewMessage[], options: AppendOptions) => Promise<void> | void;
-  /** When they are stored, and the reply is on its way. */
+  /** After they were stored, before the reply. */
   afterAppend?: () => Promise<void> | void;
   /** Before a log is read. */
   beforeRead?: () => Promise<void> | void;
-  /** When it was read, and what was read is on its way. */
+  /** After a log was read, before the reply. */
   afterRead?: () => Promise<void> | void;
-  /** Before it is found out where a log ends. */
+  /** Before the bounds of a log are read. */
   beforeBounds?: () => Promise<void> | void;
-  /** When it was found out, and the answer is on its way. */
+  /** After the bounds were read, before the reply. */
   afterBounds?: () => Promise<void> | void;
 }
 
@@ -32,16 +32,15 @@ export interface Faults {
 export class FaultyStore implements TopicStore {
   /** The store that does the work; a test may replace it. */
   inner: TopicStore;
-  /** What goes wrong at present. */
+  /** The present faults. */
   faults: Faults = {};
   /** How often logs were read. */
   reads = 0;
   /** The sizes of the batches that were appended. */
   readonly batches: number[] = [];
-  /** All that watch a log at present. */
+  /** The present watches of logs. */
   readonly watchers = new Set<() => void>();
 
-  /** Puts a store in front of another one. */
   constructor(inner: TopicStore) {
     this.inner = inner;
   }

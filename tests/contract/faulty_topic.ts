@@ -4,16 +4,16 @@ import { Clock } from "./clock.ts";
 import { FaultyStore } from "./faulty_store.ts";
 import type { StoreKind } from "./store_fixture.ts";
 
-/** A topic, and the store where things go wrong. */
+/** A topic, and the store that fails. */
 export interface FaultyTopic {
   readonly topic: Topic<number>;
   readonly store: FaultyStore;
 }
 
-/** What goes wrong. */
+/** The error of a failure. */
 export class StoreFailure extends Error {}
 
-/** Goes wrong. */
+/** Fails. */
 export function fail(): never {
   throw new StoreFailure("Cannot reach the store");
 }

@@ -3,7 +3,7 @@ export class Gate {
   readonly #arrival = Promise.withResolvers<void>();
   readonly #opening = Promise.withResolvers<void>();
 
-  /** Resolves when somebody stands before it. */
+  /** Resolves when a call waits. */
   readonly reached: Promise<void> = this.#arrival.promise;
 
   /** Waits until it is open. */
@@ -12,7 +12,7 @@ export class Gate {
     return this.#opening.promise;
   };
 
-  /** Lets everybody pass. */
+  /** Lets all calls pass. */
   open(): void {
     this.#opening.resolve();
   }

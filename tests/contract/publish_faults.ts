@@ -1,4 +1,5 @@
-// What publishing promises when the store fails, is slow, or loses replies: `testPublishFaults` is called with each kind of store.
+// What publishing promises when the store fails, is slow, or loses replies. `testPublishFaults` is
+// called with each kind of store.
 
 import { assert, assertEquals, assertRejects, assertStringIncludes } from "@std/assert";
 import { PublishOutcomeUnknown } from "../../src/topics/topic_errors.ts";

@@ -1,5 +1,5 @@
-// What reading promises when the store fails or is slow, and how much is asked of it: `testReadFaults` is called with each kind of
-// store.
+// What reading promises when the store fails or is slow, and how many calls it makes.
+// `testReadFaults` is called with each kind of store.
 
 import { assert, assertEquals, assertRejects } from "@std/assert";
 import { toId } from "../../src/topics/message.ts";
@@ -20,7 +20,7 @@ export function testReadFaults(kind: StoreKind): void {
     const subscription = topic.subscribe();
     const publishing = topic.publish(1);
     await gate.reached;
-    // Time enough to append, if it did not wait.
+    // Without the wait, the append would be made in this time.
     await ticks(2);
     gate.open();
     await publishing;
@@ -75,7 +75,7 @@ export function testReadFaults(kind: StoreKind): void {
     await idle.cursor();
     const { id } = await topic.publish(1);
     const waiting = topic.subscribe({ after: id }).nextBatch();
-    // Time enough to read again and again, if it did.
+    // A loop of reads would show in this time.
     await ticks(4);
     await topic.publish(2);
     assertEquals((await waiting)?.map((entry) => "data" in entry && entry.data), [2]);
@@ -154,7 +154,7 @@ export function testReadFaults(kind: StoreKind): void {
     const first = takeData(live, 1);
     const { id } = await topic.publish(1);
     await following.reached;
-    // Resumes where this process has not come yet; what it finds is held up on its way.
+    // It resumes beyond what this process has read. The reply to its read is delayed.
     store.faults = { afterRead: resuming.pass };
     const waiting = topic.subscribe({ after: id }).nextBatch();
     await resuming.reached;
@@ -192,7 +192,7 @@ export function testReadFaults(kind: StoreKind): void {
       await topic.publish(data);
       assertEquals((await Promise.all(waiting)).map((batch) => batch?.length), readers.map(() => 1));
     }
-    // The store may have called for nothing when the watch began.
+    // The store may call without a reason when a watch begins.
     assert(store.reads <= 11, `${store.reads} reads`);
   });
 
@@ -209,7 +209,7 @@ export function testReadFaults(kind: StoreKind): void {
     await ticks(2);
     other.close();
     await waiting;
-    // One more where a hint of what was published before came while it waited.
+    // There may be one more read, for a late call about an earlier message.
     const { reads } = store;
     assert(reads <= 2, `${reads} reads`);
     await topic.publish(10);
@@ -237,7 +237,7 @@ export function testReadFaults(kind: StoreKind): void {
     const { incarnation, outcomes: [stored] } = await append(inner, logOf("numbers"), [messageOf(2)]);
     store.inner = inner;
     const waiting = live.nextBatch();
-    // The store calls those who watch it; here the store is another one.
+    // The watches are at the first store, and this is another one.
     store.watchers.forEach((wake) => wake());
     const gap = { reason: "epoch", from: id, oldest: toId(incarnation, stored!.cursor) } as const;
     assertEquals(await waiting, [{ gap }]);

@@ -2,7 +2,7 @@ import { assert } from "@std/assert";
 import type { TopicEntry, TopicMessage } from "../../src/topics/message.ts";
 import type { Subscription } from "../../src/topics/subscription.ts";
 
-/** The next entries of a subscription, as many as are asked for. */
+/** The next entries of a subscription. */
 export async function take<Data>(subscription: Subscription<Data>, count: number): Promise<TopicEntry<Data>[]> {
   const entries: TopicEntry<Data>[] = [];
   while (entries.length < count) {
@@ -13,7 +13,7 @@ export async function take<Data>(subscription: Subscription<Data>, count: number
   return entries;
 }
 
-/** The next messages of a subscription, none of which is missing. */
+/** The next messages of a subscription. A gap is an error. */
 export async function takeMessages<Data>(
   subscription: Subscription<Data>,
   count: number,
@@ -24,7 +24,7 @@ export async function takeMessages<Data>(
   });
 }
 
-/** What the next messages of a subscription hold. */
+/** The data of the next messages of a subscription. */
 export async function takeData<Data>(subscription: Subscription<Data>, count: number): Promise<Data[]> {
   return (await takeMessages(subscription, count)).map(({ data }) => data);
 }

@@ -18,14 +18,14 @@ export interface StoreKind {
   /**
    * Prepares empty storage.
    *
-   * @param now The clock that the stores go by.
+   * @param now The clock of the stores.
    */
   prepare(now: () => number): Promise<StoreFixture>;
 }
 
 /** Storage that is removed when it is disposed of. */
 export interface StoreFixture extends AsyncDisposable {
-  /** Opens a store over the data, as another process would. It is closed with the fixture, or before. */
+  /** Opens a store over the data, like another process. It is closed with the fixture, or before. */
   open(): TopicStore;
 }
 
@@ -52,7 +52,7 @@ export function logOf(name: string, policy?: Partial<LogPolicy>): LogRef {
   return { name, policy: policyOf(policy) };
 }
 
-/** A message that holds some data. */
+/** A message with some data. */
 export function messageOf(data: unknown, id?: string, type?: string): NewMessage {
   const json = JSON.stringify(data);
   return { id, type, data: json, bytes: new TextEncoder().encode(json).length };
@@ -63,7 +63,7 @@ export function append(store: TopicStore, log: LogRef, messages: readonly NewMes
   return store.append(log, messages, { session: crypto.randomUUID(), sequence: 0 });
 }
 
-/** What messages hold. */
+/** The data of messages. */
 export function dataOf(messages: readonly StoredMessage[]): unknown[] {
   return messages.map(({ data }) => JSON.parse(data));
 }

@@ -15,7 +15,7 @@ export function testTopics(kind: StoreKind): void {
   test("a subscription is live from the call", {}, async ({ one, other }) => {
     await one.publish(0);
     const early = [one.subscribe(), other.subscribe()];
-    // Another node has to find out where the log ends before anything more comes.
+    // Another node has to know the end of the log before the next message comes.
     await early[1]!.cursor();
     await one.publish(1);
     const late = one.subscribe();
@@ -98,7 +98,7 @@ export function testTopics(kind: StoreKind): void {
     const expected = Array.from({ length: 199 }, (_, index) => index + 1);
     const reading = Array.from({ length: 20 }, async (_, index) => {
       const subscription = (index % 2 ? one : other).subscribe({ after: first.id });
-      // Each hangs back for as many turns as its number tells.
+      // Each lags by as many turns as its number.
       for (let turn = 0; turn < index; turn++) await Promise.resolve();
       assertEquals(await takeData(subscription, 199), expected);
     });

@@ -21,9 +21,9 @@ export function testTopicGaps(kind: StoreKind): void {
         const [gap, ...rest] = await take(lost, 3);
         assertEquals(gap, { gap: { reason: "retention", from: ids[0]!, oldest: ids[2]! } });
         assertEquals(rest.map((entry) => "data" in entry && entry.data), [3, 4]);
-        // The newest that was removed is the last that such a reader has seen: nothing is missing.
+        // Such a reader has seen the newest message that was removed: nothing is missing.
         assertEquals(await takeData(topic.subscribe({ after: ids[1]! }), 2), [3, 4]);
-        // After the gap, and before the next message, the cursor is a position after which no message is missing.
+        // Between the gap and the next message, no message is missing after the cursor.
         const again = topic.subscribe({ after: ids[0]! });
         assertEquals((await again.nextBatch())?.length, 1);
         assertEquals(await takeData(topic.subscribe({ after: (await again.cursor())! }), 2), [3, 4]);
@@ -115,7 +115,7 @@ export function testTopicGaps(kind: StoreKind): void {
     async (nodes) => {
       const readers = [nodes.one.subscribe(), nodes.other.subscribe()];
       await Promise.all(readers.map((reader) => reader.cursor()));
-      // What some have read is held ready for the others.
+      // The process keeps what some readers have read for the others.
       const reading = [nodes.one, nodes.other].map((topic) => takeData(topic.subscribe(), 1));
       await nodes.one.publish(1);
       assertEquals(await Promise.all(reading), [[1], [1]]);

@@ -9,7 +9,7 @@ export interface TopicNodes {
   readonly one: Topic<number>;
   readonly other: Topic<number>;
   readonly clock: Clock;
-  /** Removes what is no longer kept, which a store does by itself some time. */
+  /** Removes what is no longer kept, which a store also does by itself later. */
   readonly trim: () => Promise<void>;
   /** Another topic of the first node. */
   readonly topic: (name: string) => Topic<number>;

@@ -144,7 +144,7 @@ export function testTopicStore(kind: StoreKind): void {
       }
       const low = cursors[4 - kept.length]!;
       const { incarnation } = await one.trim(log);
-      // A reader at the low watermark has missed nothing. The low watermark tells a reader before it what it has missed.
+      // A reader at the low watermark has missed nothing. A reader before it sees that it has.
       for (const position of [LOG_START, low]) {
         const { messages, ...bounds } = await other.read(log, position, ALL);
         assertEquals([bounds, dataOf(messages)], [{ incarnation, lowWatermark: low, highWatermark: cursors[4]! }, [

@@ -1,4 +1,4 @@
-// Section 8 of the contract: an application whose durable topics cannot work tells so when it starts, and all of it.
+// Section 8 of the contract: an application whose durable topics cannot work says why at its start.
 
 import { assert, assertEquals, assertMatch, assertRejects, assertStringIncludes } from "@std/assert";
 import { App } from "@webfw/core";
@@ -20,7 +20,7 @@ const PROGRAM = `
 const SERVES = ["--no-prompt", "--allow-net=127.0.0.1:0"];
 const DENIED = "permissions are missing, start Deno with ";
 
-/** Registers a test that has a folder of its own, and a server that answers as it says. */
+/** Registers a test with its own folder, and a server that answers as the test says. */
 function test(title: string, body: (folder: string, serverOf: (answer: () => Response) => string) => Promise<void>) {
   Deno.test(title, async () => {
     const folder = await Deno.makeTempDir({ prefix: "webfw_spec_" });
@@ -36,7 +36,7 @@ function test(title: string, body: (folder: string, serverOf: (answer: () => Res
   });
 }
 
-/** What is left of stderr when a program has failed to start. */
+/** The stderr of a program that has failed to start. */
 async function failure(env: Record<string, string>, permissions: readonly string[], source = PROGRAM): Promise<string> {
   await using program = await ChildProgram.start(source, { env, permissions });
   const { code, stdout, stderr } = await program.end();
@@ -68,7 +68,7 @@ test("All permissions that the store lacks are named at once, with the flags tha
 
 test("A variable that may not be read is not set, without an error or a prompt", async (folder) => {
   const env = { WEBFW_TOPICS: join(folder, "topics.sqlite") };
-  // The command line says so, too, where the program is.
+  // The command line also says so.
   const main = pathToFileURL(join(folder, "main.ts")).href;
   const source = `globalThis[Symbol.for("webfw.main")] = "${main}";${PROGRAM}`;
   const beside = join(folder, ".webfw");

@@ -9,7 +9,7 @@ import { ChildProgram, CORE } from "./support/child_program.ts";
 
 const DURABLE = { durable: true } as const;
 
-/** What the next messages hold; a gap is its reason. */
+/** The data of the next messages, and the reasons of gaps. */
 async function read<Data>(subscription: Subscription<Data>, count: number): Promise<unknown[]> {
   const found: unknown[] = [];
   while (found.length < count) {
@@ -20,7 +20,7 @@ async function read<Data>(subscription: Subscription<Data>, count: number): Prom
   return found;
 }
 
-/** Registers a test that has a folder of its own. */
+/** Registers a test with its own folder. */
 function test(title: string, body: (folder: string) => Promise<void>): void {
   Deno.test(title, async () => {
     const folder = await Deno.makeTempDir({ prefix: "webfw_spec_" });
@@ -232,7 +232,7 @@ test("A location without a store is one error at once for all uses of the topic,
   ];
   for (const clients of ["", "delete Deno.openKv;"]) {
     for (const { topics, permissions = ["-A"], message } of table) {
-      // The addon of npm's client asks nobody for permissions.
+      // The addon of npm's client does not check Deno's permissions.
       if (clients !== "" && permissions[0] !== "-A") continue;
       await using child = await ChildProgram.start(clients + program, {
         env: { WEBFW_TOPICS: topics },
@@ -241,7 +241,7 @@ test("A location without a store is one error at once for all uses of the topic,
       const { code, stdout, stderr } = await child.end();
       const told = ["head", "publish", "next", "cursor"].map((name) => `${name} ${message}`);
       assertEquals([code, stdout.trimEnd().split("\n")], [0, [...told, "stream 500 Internal Server Error", "stopped"]]);
-      // Nobody has waited for it, and the first request has started the application.
+      // The first request has started the application.
       const lines = stderr.trimEnd().split("\n");
       assertEquals(lines.length, 1, stderr);
       assertStringIncludes(lines[0]!, "The application failed to start");

@@ -10,7 +10,7 @@ import { ticks } from "./support/ticks.ts";
 
 const Price = v.object({ item: v.string(), price: v.number() });
 
-/** What the next entries hold: the data of a message, or the reason of a gap. */
+/** The data of the next messages, and the reasons of gaps. */
 async function read<Data>(subscription: Subscription<Data>, count: number): Promise<(Data | string)[]> {
   const found: (Data | string)[] = [];
   while (found.length < count) {
@@ -181,7 +181,7 @@ Deno.test("A handler can return a subscription: each entry is one line, and it i
   const line = JSON.parse((await reader.read()).value!);
   assertEquals([line.id, line.data], [id, 1]);
   await reader.cancel();
-  // Until then another read is refused, since the one for the client is waiting.
+  // Until then another read is refused, since that of the client is waiting.
   const hasEnded = () => subscription!.nextBatch().then((batch) => batch === undefined, () => false);
   while (!await hasEnded()) await ticks(1);
 });

@@ -64,7 +64,7 @@ Deno.test("Beyond its size, a store in memory drops the least recently appended 
   for (const name of ["a", "b", "c", "a", "d", "e"]) {
     incarnations.set(name, (await append(store, logOf(name), [messageOf(data)])).incarnation);
   }
-  // Six messages do not fit: the log that is in the way is "b".
+  // Six messages do not fit, so the log "b" is dropped.
   for (const [name, kept] of [["a", 2], ["c", 1], ["d", 1], ["e", 1]] as const) {
     const { incarnation, messages } = await store.read(logOf(name), LOG_START, ALL);
     assertEquals([messages.length, incarnation], [kept, incarnations.get(name)!], name);
@@ -116,9 +116,9 @@ Deno.test("Messages that are too old leave an unused store, by a timer that does
     assertEquals(timers.length, 2);
     clock.advance(1001);
     timers[1]!.fire();
-    // There is nothing left that becomes too old.
+    // No message is left that can become too old.
     assertEquals([timers.length, unrefs.length], [2, 2]);
-    // Nothing but the sweep has made room for this.
+    // Only the sweep has made room for this.
     const { messages } = await store.read(logOf("ageless"), LOG_START, ALL);
     await append(store, logOf("new"), [messageOf("x".repeat(90_000))]);
     assertEquals([messages.length, (await store.bounds(logOf("ageless"))).incarnation], [2, incarnation]);

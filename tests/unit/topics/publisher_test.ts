@@ -19,7 +19,7 @@ Deno.test("A store that hangs does not fill the memory", async () => {
   const { maxMessageBytes } = store.capabilities;
   const text = "x".repeat(maxMessageBytes - 2);
   const first = topic.publish(text);
-  // It goes to the store by itself.
+  // It is a batch of its own.
   await gate.reached;
   const most = Math.floor(64 * 1024 * 1024 / maxMessageBytes);
   const publishing = Array.from({ length: most + 1 }, () => topic.publish(text));
@@ -40,7 +40,7 @@ Deno.test("Small messages do not fill the memory either while a store hangs", as
   const topics = new Topics({ openStore: () => store });
   const topic = topics.topic<number>("numbers", { retention: { count: 10 } });
   const outcomes: Promise<Error | undefined>[] = [];
-  // Each is awaited at once: the runtime searches all unhandled rejections for one that is handled later.
+  // All are awaited at once: the runtime searches a list when a rejection is handled later.
   const publish = (number: number) => {
     outcomes.push(topic.publish(number).then(() => undefined, (error: Error) => error));
   };
@@ -52,7 +52,7 @@ Deno.test("Small messages do not fill the memory either while a store hangs", as
   const errors = (await Promise.all(outcomes)).filter((error) => error !== undefined);
   assert(errors.length > 0 && errors.length < 10_000, `${errors.length} were refused`);
   for (const { message } of errors) assertStringIncludes(message, 'Cannot publish to the topic "numbers": ');
-  // Those that were refused take no room.
+  // Refused messages take no room.
   assertEquals((await topic.publish(1)).duplicate, false);
   await topics.close();
 });
@@ -77,7 +77,7 @@ Deno.test("Batches are of one session as long as all their outcomes are known, a
   await topic.publish(4);
   clock.advance(60_001);
   await topic.publish(5);
-  // One of two leaves: what became of the other one's is known.
+  // One of two publishers aborts. The outcome of the other message is known.
   const leaving = new AbortController();
   fault = () => leaving.abort();
   const [stays, leaves] = await Promise.allSettled([
@@ -108,7 +108,7 @@ function oneByOne(): { store: FaultyStore; topics: Topics } {
   return { store, topics: new Topics({ openStore: () => store }) };
 }
 
-/** Does not answer for as long as a store is tried again. */
+/** Does not answer for as long as stores retry. */
 async function away(): Promise<never> {
   await pass(30_001);
   throw new Error("away");

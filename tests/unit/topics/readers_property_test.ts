@@ -1,4 +1,5 @@
-// Many readers, publishers, trims and closings in an order that a seed decides, against a list of what was published.
+// Many readers, publishers, trims and closings in a random order, compared with a list of what was
+// published. A seed decides the order.
 
 import { assert, assertEquals } from "@std/assert";
 import { MemoryStore } from "../../../src/topics/memory_store.ts";
@@ -16,7 +17,7 @@ function tick(): Promise<void> {
   return new Promise((resolve) => setTimeout(resolve, 0));
 }
 
-/** The world of one seed: a topic, and what was published to it. */
+/** A topic, and what was published to it. */
 class World {
   readonly random: Random;
   readonly topics: Topics;
@@ -33,7 +34,7 @@ class World {
       ...(this.random.oneIn(2) ? { age: 1000 } : {}),
     };
     const store = new FaultyStore(new MemoryStore({ now: () => this.time }));
-    // Half of the stores take their time, before and after each thing that is asked of them.
+    // Half of the stores are slow, before and after each call.
     const pass = () => this.random.oneIn(2) ? tick() : undefined;
     if (this.random.oneIn(2)) {
       store.faults = {
@@ -52,19 +53,19 @@ class World {
   /** Publishes the next numbers, 1, 2, 3. */
   async publish(): Promise<void> {
     const number = ++this.published;
-    // As what is published is ordered by the calls, the numbers in the topic have no hole.
+    // Messages are in the order of the calls, so the numbers in the topic have no hole.
     const { duplicate } = await this.topic.publish(number);
     assert(!duplicate);
   }
 }
 
-/** One who reads, and comes back after having been closed: all numbers once, in order, or a gap before those that follow it. */
+/** A reader that resumes after each close. It must get each number once and in order, or a gap. */
 class Follower {
   readonly #world: World;
   #subscription: Subscription<number>;
-  /** The number that was read last, or that of the position where reading began, as soon as it is known. */
+  /** The number that was read last; before the first one, that of the start position. */
   #last: number | undefined;
-  /** What was published before it subscribed; it may be on its way to the store. */
+  /** The last number that was published before it subscribed. It may not be stored yet. */
   #before: number;
   #sawGap = false;
   readonly #closings: Set<() => void>;
@@ -98,7 +99,7 @@ class Follower {
       // It may have begun at the end.
       if (after === undefined ? this.#world.published === until : Number.parseInt(after.slice(9), 16) === until) break;
       if (after === undefined) {
-        // Closed before it was known where it begins: nothing was read, and there is nothing to go on after.
+        // It was closed before its start position was known, so there is nothing to resume after.
         this.#last = undefined;
         this.#before = this.#world.published;
         this.#subscription = this.#world.topic.subscribe();
@@ -113,7 +114,7 @@ class Follower {
     this.close();
   }
 
-  /** Reads in one way or another, until it is closed or has enough of it. */
+  /** Reads in a random way, until it is closed or changes to another way. */
   async #readSome(until: number): Promise<void> {
     const { random } = this.#world;
     const way = random.below(3);
@@ -132,12 +133,12 @@ class Follower {
         if (!batch) return;
         this.#see(batch);
       }
-      // One's reading ends that of another.
+      // Now and then, a read closes another reader.
       if (random.oneIn(20)) random.pick([...this.#closings])?.();
     }
   }
 
-  /** As a stream of events does: called at once, and again for as long as it says so. */
+  /** Reads like a stream of events: by a receiver, for as long as it requests the next batch. */
   async #take(until: number): Promise<boolean> {
     const { random } = this.#world;
     const { promise, resolve, reject } = Promise.withResolvers<boolean>();
@@ -165,7 +166,7 @@ class Follower {
     this.#begin(number);
   }
 
-  /** What was published after it subscribed must not be behind where it begins. */
+  /** The start position must be before what was published after it subscribed. */
   #begin(position: number): void {
     if (this.#last !== undefined || this.#sawGap) return;
     assert(position <= this.#before, `it begins after ${position}, and not after ${this.#before}`);
@@ -205,7 +206,7 @@ async function run(seed: number): Promise<void> {
     const done = follower.run(until).catch((cause) => {
       throw new Error(`Seed ${seed}: ${follower.log.slice(-12).join(", ")}`, { cause });
     });
-    // Thrown where all are awaited.
+    // It is thrown where all readers are awaited.
     done.catch(() => {});
     running.push(done);
   };

@@ -29,7 +29,7 @@ Deno.test("Where a retention is given, only its bounds hold, besides that of the
     dedupe: 3_600_000,
   });
   assertEquals(policyOf({ retention: { count: 5, bytes: 1000 } }).count, 5);
-  // One without a bound bounds nothing: it is as good as none.
+  // A retention without a bound is like none.
   for (const durable of [true, false]) assertEquals(policyOf({ durable, retention: {} }), policyOf({ durable }));
   assertEquals(policyOf({ retention: { bytes: 1000 } }), {
     age: Infinity,

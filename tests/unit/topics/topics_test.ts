@@ -159,7 +159,8 @@ Deno.test("Nothing is appended before the start positions of all earlier subscri
   const store = new FaultyStore(new MemoryStore());
   const topics = topicsOf({ openStore: () => store });
   const topic = topics.topic<number>("a");
-  // A subscription that is not read keeps the follower behind, so that later ones have to ask for the end of the log.
+  // A subscription that is not read keeps the follower behind, so later ones must ask the store
+  // for the end of the log.
   const idle = topic.subscribe();
   await idle.cursor();
   await topic.publish(1);
@@ -171,7 +172,7 @@ Deno.test("Nothing is appended before the start positions of all earlier subscri
   const second = topic.subscribe();
   gates[1].open();
   const published = [topic.publish(2)];
-  // It is waited for the first two while a third one comes, and not for that.
+  // The first publish waits for the first two subscriptions, and not for the third.
   await second.cursor();
   const third = topic.subscribe();
   let isStored = false;
@@ -254,7 +255,7 @@ Deno.test("Abandoned publishes fail: what was sent may be stored, what was not s
   const reason = "Cannot wait for the store any longer: the application stops";
   assertEquals([id, (cause as Error).message], ["one", reason]);
   for (const error of await Promise.all([waiting, held])) assertEquals((error.cause as Error).message, reason);
-  // A store that is well again takes what is published at the last moment.
+  // A store that works again stores what is published at the last moment.
   store.faults = {};
   looking.open();
   await subscription.cursor();
@@ -274,7 +275,7 @@ Deno.test("A publish that waits for a start position is abandoned, too", async (
   await gate.reached;
   topics.abandonPublishing();
   await held;
-  // It does not wait for the subscription.
+  // The close does not wait for the subscription.
   await topics.close();
   gate.open();
   assertEquals(await subscription.next(), { done: true, value: undefined });
@@ -297,7 +298,7 @@ Deno.test("Closing waits for 30 s at most, also if a program publishes again and
     const begin = performance.now();
     await topics.close();
     assertEquals(performance.now() - begin, 30_000);
-    // By then the application may be in use again.
+    // The application may be in use again by then.
     await publishing;
     assertEquals(await takeData(topic.subscribe({ from: "earliest" }), 1), [1]);
     await topics.close();

@@ -19,7 +19,7 @@ const SHARED: StoreKind = {
     const guests = channels.map(({ port2 }) => new RemoteStore(port2));
     const unused = [...guests];
     return {
-      // One closes what it has opened, and the fixture the rest.
+      // A test closes the stores that it has opened, and the fixture closes the others.
       open: () => unused.shift()!,
       async [Symbol.asyncDispose]() {
         await Promise.all(guests.map((guest) => guest.close()));
