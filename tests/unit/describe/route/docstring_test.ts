@@ -119,6 +119,7 @@ Deno.test("Every form of an async function can have a docstring", () => {
     ['({ async *12() { "Doc."; } })[12]', "Doc."],
     ['({ async async() { "Doc."; } }).async', "Doc."],
     ["({ async $ü\\u0061() { 'Doc.'; } }).$üa", "Doc."],
+    ["async function b\\u{61}() { 'Doc.' }", "Doc."],
   ]);
 });
 
