@@ -1,35 +1,38 @@
-/** The endpoints that an application serves beside its routes: its document, the page that shows it, and that for agents. */
-import { docsRoutes } from "./describe/page/docs_routes.ts";
-import type { CachedText } from "./http/files/conditional.ts";
+/** The endpoints that an application serves besides its routes: the document, its page, and that for agents. */
 import { mcpEndpoint, type McpParts } from "./describe/mcp/endpoint.ts";
 import type { OpenAPIDocument } from "./describe/openapi/document.ts";
+import type { AssetName } from "./describe/page/assets.ts";
+import type { DocsPageOptions } from "./describe/page/page.ts";
+import type { CachedText } from "./http/files/conditional.ts";
 import { stringify } from "./http/json.ts";
 import type { HttpRequest } from "./http/request.ts";
 import type { BuiltInRoute } from "./routing/dispatch.ts";
 import { parsePath } from "./routing/path.ts";
-import { ANY_METHOD } from "./routing/table.ts";
 import type { ReservedPath } from "./routing/registry.ts";
+import { ANY_METHOD } from "./routing/table.ts";
 
-/** Where the endpoints are; null where they are turned off. */
+/** The paths of the endpoints; null turns one off. */
 export interface BuiltInUrls {
   readonly openapiUrl: string | null;
   readonly docsUrl: string | null;
   readonly mcpUrl: string | null;
 }
 
-/** What the endpoints tell of. */
+/** What the endpoints serve. */
 export interface BuiltInParts extends McpParts {
   /** The document of the application. */
   readonly document: () => OpenAPIDocument;
 }
 
-/** An endpoint, and what to say to whoever wants its place. */
+/** An endpoint, and the text of the error for a route at its path. */
 export type BuiltIn = BuiltInRoute & ReservedPath;
 
+const ASSETS: readonly AssetName[] = ["swagger-ui.css", "page.css", "swagger-ui.js", "page.js"];
+
 /**
- * Checks where the endpoints are to be. Without a document there is nothing for the page to show.
+ * Checks the paths of the endpoints. Without a document there is no page.
  *
- * @throws {RouteError} With code `path`, when a path cannot be read.
+ * @throws {RouteError} With code `path`, when a path cannot be parsed.
  * @throws {TypeError} When a path has a parameter.
  */
 export function checkUrls({ openapiUrl, docsUrl, mcpUrl }: BuiltInUrls): BuiltInUrls {
@@ -46,8 +49,8 @@ export function checkUrls({ openapiUrl, docsUrl, mcpUrl }: BuiltInUrls): BuiltIn
 /**
  * Makes the endpoints.
  *
- * @param urls Where they are, as checked.
- * @param parts What they tell of.
+ * @param urls The checked paths.
+ * @param parts What they serve.
  */
 export function builtIns({ openapiUrl, docsUrl, mcpUrl }: BuiltInUrls, parts: BuiltInParts): readonly BuiltIn[] {
   const endpoints: BuiltIn[] = [];
@@ -56,18 +59,18 @@ export function builtIns({ openapiUrl, docsUrl, mcpUrl }: BuiltInUrls, parts: Bu
     endpoints.push({ method: "GET", path: openapiUrl, handler, what: "its document", option: "openapiUrl" });
   }
   if (openapiUrl !== null && docsUrl !== null) {
-    for (const { path, handler } of docsRoutes({ title: parts.title, docsUrl, openapiUrl })) {
+    const assetFolder = docsUrl.endsWith("/") ? docsUrl : `${docsUrl}/`;
+    for (const [path, handler] of docsEndpoints({ title: parts.title, docsUrl, openapiUrl, assetFolder })) {
       endpoints.push({ method: "GET", path, handler, what: "its documentation page", option: "docsUrl" });
     }
   }
   if (mcpUrl !== null) {
-    const handler = mcpEndpoint(parts);
     const around = parts.originPolicy.cors;
-    // It refuses other methods itself: those must not reach a route of a user that takes any path.
     endpoints.push({
+      // The endpoint refuses other methods itself, or they would reach a route that matches every path.
       method: ANY_METHOD,
       path: mcpUrl,
-      handler,
+      handler: mcpEndpoint(parts),
       ...(around && { around }),
       what: "agents",
       option: "mcpUrl",
@@ -76,8 +79,8 @@ export function builtIns({ openapiUrl, docsUrl, mcpUrl }: BuiltInUrls, parts: Bu
   return endpoints;
 }
 
-/** Serves the document. It is written once: no route is added to an application that serves. */
-function documentEndpoint(document: () => OpenAPIDocument): (request: HttpRequest) => Promise<Response> {
+/** Serves the document. It is written once: an application that serves gets no more routes. */
+function documentEndpoint(document: () => OpenAPIDocument): BuiltIn["handler"] {
   let content: Promise<CachedText> | undefined;
   const write = async (): Promise<CachedText> => {
     const { contentHash } = await import("./http/files/conditional.ts");
@@ -88,4 +91,17 @@ function documentEndpoint(document: () => OpenAPIDocument): (request: HttpReques
     const { cachedReply } = await import("./http/files/conditional.ts");
     return await cachedReply(headers, await (content ??= write()), { "cache-control": "no-cache" });
   };
+}
+
+/** The page and its files by their paths. They are loaded on first use: most processes never show the page. */
+function docsEndpoints(options: DocsPageOptions): [path: string, handler: BuiltIn["handler"]][] {
+  const page = async (request: HttpRequest) => {
+    return await (await import("./describe/page/page.ts")).answerPage(request, options);
+  };
+  return [
+    [options.docsUrl, page],
+    ...ASSETS.map((name): [string, BuiltIn["handler"]] => [options.assetFolder + name, async (request) => {
+      return await (await import("./describe/page/assets.ts")).answerAsset(request, name);
+    }]),
+  ];
 }

@@ -12,7 +12,7 @@ const PACKAGES = ["@std/http/cookie", "@std/http/status", "@valibot/to-json-sche
 /** Modules that wait for their first use, and what that is. */
 const FIRST_USE: readonly (readonly [use: string, modules: RegExp])[] = [
   ["an agent asks", /^src\/describe\/mcp\/(?:server|tool|tool_call|tool_result|tool_schema)\.ts$/],
-  ["the documentation page is shown", /^src\/describe\/page\/page\.ts$/],
+  ["the documentation page is shown", /^src\/describe\/page\//],
   ["a durable topic is used", /^src\/topics\/kv\/(?!capabilities\.ts)/],
   ["workers share topics", /^src\/topics\/worker_store\.ts$/],
   ["a form is sent", /^src\/http\/forms\/(?!uploaded_file)/],

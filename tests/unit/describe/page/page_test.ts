@@ -1,8 +1,7 @@
 // The documentation page, without a browser: what is sent, and that nothing an application says gets out of its place.
 
-import { assert, assertEquals, assertMatch, assertRejects } from "@std/assert";
+import { assert, assertEquals, assertMatch } from "@std/assert";
 import { App, type AppOptions } from "@webfw/core";
-import { readText } from "../../../../src/describe/page/page.ts";
 
 const DESCRIBE = new URL("../../../../src/describe/page/", import.meta.url);
 const ORIGIN = "http://localhost";
@@ -172,18 +171,6 @@ Deno.test("All URLs of the page lead to its own files, at the root and below the
   }
 });
 
-Deno.test("Where Deno cannot import text, the files of Swagger UI are read from where it keeps packages", async () => {
-  const refuse = () => Promise.reject(new TypeError('"text" is not a valid module type.'));
-  const served = await (await get(new App({ title: "Books" }), "/docs/swagger-ui.css")).text();
-  assertEquals(await readText(refuse, "swagger-ui.css"), served);
-  const error = await assertRejects(
-    () => readText(refuse, "missing.css"),
-    Error,
-    "Cannot read missing.css of Swagger UI",
-  );
-  assert(error.cause instanceof Deno.errors.NotFound);
-});
-
 Deno.test("The package of Swagger UI is imported on first use only", async () => {
   const statically: string[] = [];
   const dynamically: string[] = [];
@@ -198,5 +185,5 @@ Deno.test("The package of Swagger UI is imported on first use only", async () =>
     Deno.lint.runPlugin({ name: "imports", rules: { collect } }, name, source);
   }
   const ofSwaggerUI = (specifiers: string[]) => specifiers.filter((specifier) => specifier.includes("swagger-ui-dist"));
-  assertEquals([ofSwaggerUI(statically), ofSwaggerUI(dynamically).length], [[], 4]);
+  assertEquals([ofSwaggerUI(statically), ofSwaggerUI(dynamically).length], [[], 3]);
 });

@@ -1,0 +1,225 @@
+/** The files that the documentation page loads: those of Swagger UI, and two of our own. */
+import { cachedReply, contentHash } from "../../http/files/conditional.ts";
+import type { HttpRequest } from "../../http/request.ts";
+
+/** A file that the page loads. */
+export interface Asset {
+  readonly contentType: string;
+  /** Names the version. It is a part of the URL, so that browsers keep a file until it changes. */
+  tag(): Promise<string>;
+  read(): Promise<string>;
+}
+
+/** The names of the files. */
+export type AssetName = "swagger-ui.css" | "page.css" | "swagger-ui.js" | "page.js";
+
+/** The content type of style sheets. */
+export const CSS = "text/css; charset=utf-8";
+/** The content type of scripts. */
+export const JAVASCRIPT = "text/javascript; charset=utf-8";
+
+/**
+ * Improves Swagger UI's style sheet: a contrast of 4.5 to 1 (WCAG 2.2, 1.4.3), a visible focus, and a
+ * layout for phones.
+ */
+const STYLE = `
+body {
+  margin: 0;
+}
+
+/* Shown until Swagger UI has loaded, or if it fails. */
+#docs {
+  font-family: sans-serif;
+}
+#docs > :is(h1, p) {
+  margin: 1rem;
+}
+
+.swagger-ui .info a,
+.swagger-ui .info .link .url {
+  color: #1a5fb4;
+}
+.swagger-ui .info .title small,
+.swagger-ui .download-contents {
+  background: #5c6370;
+}
+.swagger-ui .info .title small.version-stamp {
+  background: #4b6b00;
+}
+.swagger-ui .btn.authorize {
+  border-color: #19713f;
+  color: #19713f;
+}
+.swagger-ui .opblock .opblock-summary-method {
+  color: #1b1b1b;
+}
+.swagger-ui :is(.opblock-head, .opblock-options) .opblock-summary-method {
+  color: #fff;
+}
+.swagger-ui .opblock.opblock-deprecated {
+  opacity: 1;
+}
+.swagger-ui .parameter__in,
+.swagger-ui .json-schema-2020-12-expand-deep-button {
+  color: #595959;
+}
+.swagger-ui .parameter__name.required span,
+.swagger-ui .parameter__name.required::after {
+  color: #b42318;
+}
+.swagger-ui .response-control-media-type__accept-message,
+.swagger-ui .response-control-media-type__accept-message code {
+  color: #19713f;
+}
+.swagger-ui .btn.cancel {
+  border-color: #b42318;
+  color: #b42318;
+}
+.swagger-ui .btn.execute {
+  background: #1a5fb4;
+  border-color: #1a5fb4;
+}
+.swagger-ui .json-schema-2020-12__constraint--string {
+  background: #8a5a00;
+}
+.swagger-ui .json-schema-2020-12-accordion:focus-visible {
+  outline: 2px solid;
+}
+
+@media (max-width: 640px) {
+  .swagger-ui .opblock .opblock-section-header {
+    flex-wrap: wrap;
+  }
+  .swagger-ui .response-col_links {
+    display: none;
+  }
+}
+`;
+
+/**
+ * Starts Swagger UI, and adds what assistive technology needs. Nothing of the application is in the
+ * text, so it cannot inject code: the script reads attributes of the page.
+ */
+const SCRIPT = String.raw`"use strict";
+
+const page = document.getElementById("docs");
+
+function start() {
+  const openapiUrl = new URL(page.dataset.openapiUrl, location.href);
+  const rootUrl = new URL(page.dataset.rootUrl, location.href);
+  const ui = SwaggerUIBundle({
+    domNode: page,
+    url: openapiUrl.href,
+    layout: "BaseLayout",
+    deepLinking: true,
+    // The colours of the default theme have too little contrast.
+    syntaxHighlight: { theme: "obsidian" },
+    plugins: [WithoutNestedLinks, WithoutFormatWarnings],
+    requestInterceptor: (request) => addPrefix(withoutUnchosen(request)),
+  });
+  new MutationObserver(repair).observe(page, { childList: true, subtree: true });
+
+  // A proxy may serve the application below a prefix, which the paths of the document lack. The URL
+  // of the page has it.
+  function addPrefix(request) {
+    const url = new URL(request.url, location.href);
+    if (request.loadSpec || url.origin !== location.origin || ui.specSelectors.specJson().has("servers")) return request;
+    url.pathname = rootUrl.pathname + url.pathname.slice(1);
+    request.url = url.href;
+    return request;
+  }
+}
+
+// Swagger UI sends an empty file for a file that was not chosen, if the document has its media types.
+function withoutUnchosen(request) {
+  const isUnchosen = (value) => value instanceof File && value.name === "blob" && value.size === 0;
+  if (request.body instanceof FormData) {
+    for (const name of [...request.body.keys()]) {
+      if (request.body.getAll(name).every(isUnchosen)) request.body.delete(name);
+    }
+  }
+  return request;
+}
+
+// Swagger UI puts a link into the button that opens an operation: two tab stops, of which screen
+// readers announce one.
+function WithoutNestedLinks() {
+  return { components: { DeepLink: ({ text }) => text } };
+}
+
+// Swagger UI warns of each list whose items have a format, because it has no component for most
+// formats.
+function WithoutFormatWarnings() {
+  return {
+    afterLoad({ log }) {
+      const { warn } = log;
+      log.warn = (...words) => {
+        if (!words.join(" ").startsWith("Could not find component: JsonSchema_")) warn(...words);
+      };
+    },
+  };
+}
+
+// Elements that Swagger UI leaves without a name or a role, or with the wrong level, and what they need.
+const REPAIRS = [
+  [".information-container:not([role])", () => ({ role: "banner" })],
+  [":is(h3, h4, h5):not([aria-level])", ({ tagName }) => ({ ariaLevel: tagName[1] - 1 })],
+  [".responses-table[role=region]:not([aria-label])", (table) => ({ ariaLabel: "Responses of " + operationOf(table) })],
+  [":is(select, textarea, input):not([aria-label], [id])", (control) => ({ ariaLabel: inputOf(control) })],
+  [".dialog-ux:not([role])", () => ({ role: "dialog", ariaModal: "true", ariaLabel: "Authorize" })],
+  [".close-modal:not([aria-label])", () => ({ ariaLabel: "Close" })],
+  [".modal-btn[aria-label]", () => ({ ariaLabel: null })],
+];
+
+function repair() {
+  for (const [selector, propertiesOf] of REPAIRS) {
+    for (const element of page.querySelectorAll(selector)) Object.assign(element, propertiesOf(element));
+  }
+}
+
+function operationOf(element) {
+  return element.closest(".opblock").querySelector(".opblock-summary-control").innerText;
+}
+
+function inputOf(control) {
+  const row = control.closest("[data-property-name], [data-param-name]");
+  return row?.dataset.propertyName ?? row?.dataset.paramName ?? "Request body";
+}
+
+if (typeof SwaggerUIBundle === "undefined") {
+  page.append("Swagger UI, which shows it, could not be loaded. The log of the application says why.");
+} else {
+  start();
+}
+`;
+
+/** The files, in the order in which the page loads them. */
+export const ASSETS: Readonly<Record<AssetName, Asset>> = {
+  "swagger-ui.css": {
+    contentType: CSS,
+    tag: swaggerUIVersion,
+    read: async () => (await import("swagger-ui-dist/swagger-ui.css", { with: { type: "text" } })).default,
+  },
+  "page.css": { contentType: CSS, tag: () => contentHash(STYLE), read: async () => STYLE },
+  "swagger-ui.js": {
+    contentType: JAVASCRIPT,
+    tag: swaggerUIVersion,
+    read: async () => (await import("swagger-ui-dist/swagger-ui-bundle.js", { with: { type: "text" } })).default,
+  },
+  "page.js": { contentType: JAVASCRIPT, tag: () => contentHash(SCRIPT), read: async () => SCRIPT },
+};
+
+/** Replies with a file. */
+export async function answerAsset({ headers, query }: HttpRequest<unknown>, name: AssetName): Promise<Response> {
+  const asset = ASSETS[name];
+  const tag = await asset.tag();
+  // Behind a load balancer, the page may come from another version of the program: its URLs must not be cached here.
+  const isCurrent = query.get("v") === tag;
+  const cacheControl = isCurrent ? "public, max-age=31536000, immutable" : "no-cache";
+  return await cachedReply(headers, { ...asset, tag }, { "cache-control": cacheControl });
+}
+
+async function swaggerUIVersion(): Promise<string> {
+  const { default: { version } } = await import("swagger-ui-dist/package.json", { with: { type: "json" } });
+  return version;
+}
