@@ -1,4 +1,7 @@
-/** The endpoints that an application serves besides its routes: the document, its page, and that for agents. */
+/**
+ * The endpoints that an application serves besides its routes: the document, its page, and that for
+ * agents.
+ */
 import { mcpEndpoint, type McpParts } from "./describe/mcp/endpoint.ts";
 import type { OpenAPIDocument } from "./describe/openapi/document.ts";
 import type { AssetName } from "./describe/page/assets.ts";
@@ -67,7 +70,8 @@ export function builtIns({ openapiUrl, docsUrl, mcpUrl }: BuiltInUrls, parts: Bu
   if (mcpUrl !== null) {
     const around = parts.originPolicy.cors;
     endpoints.push({
-      // The endpoint refuses other methods itself, or they would reach a route that matches every path.
+      // The endpoint refuses other methods itself, or they would reach a route that matches every
+      // path.
       method: ANY_METHOD,
       path: mcpUrl,
       handler: mcpEndpoint(parts),
@@ -93,7 +97,10 @@ function documentEndpoint(document: () => OpenAPIDocument): BuiltIn["handler"] {
   };
 }
 
-/** The page and its files by their paths. They are loaded on first use: most processes never show the page. */
+/**
+ * The page and its files by their paths. They are loaded on first use: most processes never show
+ * the page.
+ */
 function docsEndpoints(options: DocsPageOptions): [path: string, handler: BuiltIn["handler"]][] {
   const page = async (request: HttpRequest) => {
     return await (await import("./describe/page/page.ts")).answerPage(request, options);

@@ -12,9 +12,9 @@ export interface McpParts extends McpApplication {
 }
 
 /**
- * Makes the handler of the endpoint: the Model Context Protocol over HTTP without sessions, revisions
- * 2025-03-26 to 2026-07-28. Faults of the HTTP request are thrown as by any route; faults of the
- * protocol's message are answered as the protocol says.
+ * Makes the handler of the endpoint: the Model Context Protocol over HTTP without sessions,
+ * revisions 2025-03-26 to 2026-07-28. Faults of the HTTP request are thrown as by any route; faults
+ * of the protocol's message are answered as the protocol says.
  *
  * @param parts The application. Its routes are read at the first request.
  * @returns The handler. It throws an `HTTPError` with 403, 405, 408, 413 or 415.

@@ -13,7 +13,8 @@ import { checkOptions, type OptionNames } from "../../options.ts";
 import type { Endpoint } from "../../routing/middleware.ts";
 
 /**
- * Which hosts and web pages the agent endpoint accepts. Clients that are no browsers send no origin.
+ * Which hosts and web pages the agent endpoint accepts. Clients that are no browsers send no
+ * origin.
  *
  * @example An application with a name of its own, and a page elsewhere that may call its tools
  * ```ts
@@ -128,7 +129,7 @@ export class OriginPolicy {
   }
 
   /**
-   * Answers CORS preflights, and adds the CORS headers to all other replies (Fetch standard, section
+   * Answers CORS preflights, and adds the CORS headers to other replies (Fetch standard, section
    * 3.2). It runs outside of all middleware, so that a page can read a middleware's 401, too.
    *
    * Undefined without allowed origins.
@@ -156,7 +157,7 @@ export class OriginPolicy {
   }
 }
 
-/** Whether the client is on this machine and no proxy is in between: a browser under attack would be. */
+/** Whether the client is on this machine, without a proxy: so is a browser under attack. */
 function isDirect({ remoteAddress, headers }: HttpRequest): boolean {
   return remoteAddress !== null && /^(?:::ffff:)?127\.|^::1$/.test(remoteAddress) &&
     !FORWARDING.some((name) => headers.has(name));

@@ -1,4 +1,6 @@
-/** The server of the Model Context Protocol: answers one message at a time, and keeps no session. */
+/**
+ * The server of the Model Context Protocol: answers one message at a time, and keeps no session.
+ */
 import type {
   JSONRPCMessage,
   JSONRPCRequest,
@@ -56,7 +58,8 @@ export class McpServer {
     this.#sdk = sdk;
     this.#app = app;
     this.#tools = toolsOf(app);
-    // The SDK wants JSON values, and the type JsonSchema leaves the values of further keywords open.
+    // The SDK wants JSON values, and the type JsonSchema leaves the values of further keywords
+    // open.
     this.#list = { tools: [...this.#tools.values()].map(({ definition }) => definition) } as ListToolsResult;
     this.#listSize = JSON.stringify(this.#list).length;
     this.#options = {
@@ -129,7 +132,9 @@ export class McpServer {
     return Response.json(await this.#exchangeBatch(requests, caller));
   }
 
-  /** Answers the requests of a batch, a few at a time. The replies are in the order of the requests. */
+  /**
+   * Answers the requests of a batch, a few at a time. The replies are in the order of the requests.
+   */
   async #exchangeBatch(requests: readonly JSONRPCRequest[], caller: HttpRequest): Promise<JSONRPCMessage[]> {
     const budget = new ReplyBudget(true);
     const replies: JSONRPCMessage[] = [];

@@ -1,4 +1,6 @@
-/** A route as an agent sees it: name, description, schemas, hints, and the checks of its arguments. */
+/**
+ * A route as an agent sees it: name, description, schemas, hints, and the checks of its arguments.
+ */
 import * as v from "valibot";
 import type { Issue } from "../../errors.ts";
 import type { ResolvedLimits } from "../../http/limits.ts";
@@ -114,7 +116,9 @@ function freeName(wanted: string, taken: ReadonlySet<string | undefined>): strin
   return name;
 }
 
-/** The hints that HTTP gives for a method, under those of the route. A POST may destroy something. */
+/**
+ * The hints that HTTP gives for a method, under those of the route. A POST may destroy something.
+ */
 function annotationsOf(method: string, title: string | undefined, declared: ToolAnnotations = {}): ToolAnnotations {
   const readOnlyHint = declared.readOnlyHint ?? SAFE.has(method);
   return {
@@ -129,7 +133,8 @@ function annotationsOf(method: string, title: string | undefined, declared: Tool
 
 /**
  * Checks an argument as JSON, as its schema describes it: in a path or query, `5` and `"5"` are the
- * same text, and so are a value and a list of it. Async schemas are left to the binder of the route.
+ * same text, and so are a value and a list of it. Async schemas are left to the binder of the
+ * route.
  */
 function compileArgumentCheck({ name, input }: ToolArgument): CheckedArgument["check"] {
   const isParameter = "in" in input;

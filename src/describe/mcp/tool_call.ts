@@ -1,4 +1,6 @@
-/** A call of a tool: it becomes a request that runs through the application as if it came by HTTP. */
+/**
+ * A call of a tool: it becomes a request that runs through the application as if it came by HTTP.
+ */
 import type { CallToolResult } from "@modelcontextprotocol/server";
 import { HTTPError, type InputSource, isHTTPError, type Issue } from "../../errors.ts";
 import { tooLarge } from "../../http/body_errors.ts";
@@ -40,7 +42,10 @@ interface CallRequest {
   readonly request: Request;
   /** The values of the path's parameters, in order; a hole for one that cannot be written. */
   readonly values: readonly string[];
-  /** The faults of the arguments. The route itself finds those of a JSON body, if there are no others. */
+  /**
+   * The faults of the arguments. The route itself finds those of a JSON body, if there are no
+   * others.
+   */
   readonly issues: readonly Issue[];
 }
 
@@ -99,8 +104,8 @@ export async function callTool(
 }
 
 /**
- * The path can match another route, which is no tool: `me` for `/users/{id}` matches `/users/me`, if
- * there is such a route.
+ * The path can match another route, which is no tool: `me` for `/users/{id}` matches `/users/me`,
+ * if there is such a route.
  */
 function checkDestination({ method, url }: Request, { route }: Tool, { find }: CallTarget): void {
   const start = pathStart(url);
@@ -117,8 +122,8 @@ function requestOf(tool: Tool, args: CallArguments, caller: HttpRequest): CallRe
 }
 
 /**
- * Makes the request of a call. Faults of arguments are collected, not thrown: the caller may see them
- * only if the guards of the route let it in.
+ * Makes the request of a call. Faults of arguments are collected, not thrown: the caller may see
+ * them only if the guards of the route let it in.
  */
 function toRequest(tool: Tool, args: CallArguments, caller: HttpRequest): CallRequest {
   const issues = unknownArguments(tool, args);
@@ -153,7 +158,8 @@ function toRequest(tool: Tool, args: CallArguments, caller: HttpRequest): CallRe
     headers: headersOf(caller, body),
     body: body?.text ?? null,
   });
-  // A server request's signal costs a listener, and a warning of Deno's, so only handlers that use it read it.
+  // A server request's signal costs a listener, and a warning of Deno's, so only handlers that use
+  // it read it.
   Object.defineProperty(request, "signal", { get: () => caller.signal });
   return { request, values: valuesOf(route, path), issues: boundIssues(issues) };
 }
@@ -199,7 +205,8 @@ function bodyOf(input: BodyInput, value: unknown, maxBody: number, issues: Issue
 
 /**
  * Writes a form as an urlencoded body: a name is repeated for a list of values, brackets write what
- * nests. The result can be far larger than the argument, because each value repeats the names around it.
+ * nests. The result can be far larger than the argument, because each value repeats the names
+ * around it.
  *
  * @throws {HTTPError} With 413, when the text is larger than the route accepts.
  */

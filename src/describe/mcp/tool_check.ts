@@ -1,4 +1,6 @@
-/** Which routes are tools, their arguments, and the check of a tool when its route is registered. */
+/**
+ * Which routes are tools, their arguments, and the check of a tool when its route is registered.
+ */
 import { isAsyncGeneratorFunction } from "../../binding/dependency.ts";
 import { isStream } from "../../binding/stream_body.ts";
 import { RouteError } from "../../errors.ts";
@@ -85,7 +87,8 @@ export function checkTool(route: Route): void {
   if (response?.type === "instance" && !isBinary(response)) {
     throw toolError(route, "its result is a stream, and a tool has one result: return a value or a Blob");
   }
-  // Only a dependency can reuse the name of the body: the binder has checked the handler's own names.
+  // Only a dependency can reuse the name of the body: the binder has checked the handler's own
+  // names.
   if (deps && (body || form)) argumentsOf(route);
 }
 

@@ -90,7 +90,9 @@ export function failed(text: string): CallToolResult {
   return { content: [{ type: "text", text: cut(text) }], isError: true };
 }
 
-/** A problem as text: what it is, then each fault of the arguments, then what the application adds. */
+/**
+ * A problem as text: what it is, then each fault of the arguments, then what the application adds.
+ */
 export function problemText({ type: _, title, status, detail, instance: __, errors, ...rest }: ProblemDetails): string {
   const lines = [detail === title ? `${status} ${title}` : `${status} ${title}: ${detail}`];
   if (isIssues(errors)) { for (const issue of errors) lines.push(issueText(issue)); }

@@ -165,7 +165,9 @@ function referencedNames(root: JsonSchema, definitions: Definitions): ReadonlySe
   return names;
 }
 
-/** The types that values of a schema may have. Integers are numbers. In doubt, there is one more. */
+/**
+ * The types that values of a schema may have. Integers are numbers. In doubt, there is one more.
+ */
 function possibleTypes(
   schema: JsonSchema,
   definitions: Definitions,

@@ -19,8 +19,8 @@ export const CSS = "text/css; charset=utf-8";
 export const JAVASCRIPT = "text/javascript; charset=utf-8";
 
 /**
- * Improves Swagger UI's style sheet: a contrast of 4.5 to 1 (WCAG 2.2, 1.4.3), a visible focus, and a
- * layout for phones.
+ * Improves Swagger UI's style sheet: a contrast of 4.5 to 1 (WCAG 2.2, 1.4.3), a visible focus, and
+ * a layout for phones.
  */
 const STYLE = `
 body {
@@ -130,7 +130,7 @@ function start() {
   }
 }
 
-// Swagger UI sends an empty file for a file that was not chosen, if the document has its media types.
+// Swagger UI sends an empty file if none was chosen and the document has its media types.
 function withoutUnchosen(request) {
   const isUnchosen = (value) => value instanceof File && value.name === "blob" && value.size === 0;
   if (request.body instanceof FormData) {
@@ -160,7 +160,7 @@ function WithoutFormatWarnings() {
   };
 }
 
-// Elements that Swagger UI leaves without a name or a role, or with the wrong level, and what they need.
+// Elements that Swagger UI leaves without a name or role, or with the wrong level.
 const REPAIRS = [
   [".information-container:not([role])", () => ({ role: "banner" })],
   [":is(h3, h4, h5):not([aria-level])", ({ tagName }) => ({ ariaLevel: tagName[1] - 1 })],
@@ -213,7 +213,8 @@ export const ASSETS: Readonly<Record<AssetName, Asset>> = {
 export async function answerAsset({ headers, query }: HttpRequest<unknown>, name: AssetName): Promise<Response> {
   const asset = ASSETS[name];
   const tag = await asset.tag();
-  // Behind a load balancer, the page may come from another version of the program: its URLs must not be cached here.
+  // Behind a load balancer, the page may come from another version of the program: its URLs must
+  // not be cached here.
   const isCurrent = query.get("v") === tag;
   const cacheControl = isCurrent ? "public, max-age=31536000, immutable" : "no-cache";
   return await cachedReply(headers, { ...asset, tag }, { "cache-control": cacheControl });

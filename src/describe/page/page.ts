@@ -18,8 +18,8 @@ export interface DocsPageOptions {
 const HTML = "text/html; charset=utf-8";
 
 /**
- * The page may load and call its own origin only. Swagger UI has its icons as `data:` URLs, and shows
- * images and sounds of replies by `blob:` URLs.
+ * The page may load and call its own origin only. Swagger UI has its icons as `data:` URLs, and
+ * shows images and sounds of replies by `blob:` URLs.
  */
 const CONTENT_SECURITY_POLICY = [
   "default-src 'none'",

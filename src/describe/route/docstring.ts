@@ -1,7 +1,7 @@
 /**
- * The documentation text of a route: from its options, or from the docstring of its handler, which is
- * a string literal as the first statement. The docstring is read from the source of the function as
- * it runs, so it is missing where a minifier has dropped it.
+ * The documentation text of a route: from its options, or from the docstring of its handler, which
+ * is a string literal as the first statement. The docstring is read from the source of the function
+ * as it runs, so it is missing where a minifier has dropped it.
  */
 import type { Route } from "../../routing/route.ts";
 
@@ -46,7 +46,7 @@ const WORD = /(?:[\p{ID_Continue}$\u200c\u200d#]|\\u(?:\{[\dA-Fa-f]+\})?)+/u;
 const TEMPLATE_HEAD = /`(?:[^`\\$]|\\[^]|\$(?!\{))*\$\{/u;
 const TOKEN = new RegExp(`${WORD.source}|${LITERAL.source}|${TEMPLATE_HEAD.source}|=>|\\+\\+|--|[^]`, "yu");
 
-/** Tokens that end a value: a slash after them divides, elsewhere it begins a regular expression. */
+/** Tokens that end a value. A slash after them divides; elsewhere it begins a regular expression. */
 const VALUE_END = /[\p{ID_Continue}$\u200c\u200d"'`)\]}]$|^(?:\+\+|--)$|.\/$/u;
 const KEYWORD_BEFORE_VALUE = /^(?:await|case|delete|do|else|in|instanceof|new|of|return|throw|typeof|void|yield)$/;
 
