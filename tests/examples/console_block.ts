@@ -1,38 +1,26 @@
-/** Reads the console blocks of a README: lines of curl, and the replies below them. */
+// Reads the console blocks of a README: curl commands, each with the reply below it.
 
-/** A line of curl and the reply that is shown. */
+/** A curl command, and the body of the reply that is shown below it. */
 export interface Exchange {
   readonly request: Request;
-  /** The status, where the reply is shown with its head. */
-  readonly status: number | undefined;
-  readonly headers: readonly (readonly [name: string, value: string])[];
   readonly body: string;
 }
 
-/** The exchanges of a block: each begins with "$ ", and an empty line stands before the next. */
+/** Reads the exchanges of a block. Each begins with "$ ", and an empty line separates two of them. */
 export function readExchanges(block: string): Exchange[] {
   return block.split(/(?:^|\n\n)\$ /).slice(1).map((text) => {
     const [command = "", ...lines] = text.trimEnd().split("\n");
-    const { request, showsHead } = readCurl(command);
-    const blank = showsHead ? lines.indexOf("") : -1;
-    const [statusLine, ...headerLines] = showsHead ? lines.slice(0, blank) : [];
-    return {
-      request,
-      status: statusLine === undefined ? undefined : Number(statusLine.split(" ")[1]),
-      headers: headerLines.map((line) => splitHeader(line)),
-      body: lines.slice(blank + 1).join("\n"),
-    };
+    return { request: readCurl(command), body: lines.join("\n") };
   });
 }
 
-/** Reads a command; knows no more of curl than what is used. */
-function readCurl(command: string): { request: Request; showsHead: boolean } {
+/** Reads a curl command. It knows only the options that the README uses. */
+function readCurl(command: string): Request {
   const [program, ...words] = command.match(/'[^']*'|\S+/g)?.map((word) => word.replaceAll("'", "")) ?? [];
   const headers = new Headers();
-  let [url, method, body, showsHead]: [string?, string?, string?, boolean?] = [];
+  let [url, method, body]: [string?, string?, string?] = [];
   for (let word = words.shift(); word !== undefined; word = words.shift()) {
-    if (word === "-i") showsHead = true;
-    else if (word === "-X") method = words.shift();
+    if (word === "-X") method = words.shift();
     else if (word === "-H") headers.set(...splitHeader(words.shift() ?? ""));
     else if (word === "--json") {
       body = words.shift();
@@ -42,7 +30,7 @@ function readCurl(command: string): { request: Request; showsHead: boolean } {
   }
   if (program !== "curl" || url === undefined) throw new Error(`Cannot read the command "${command}"`);
   const init = body === undefined ? {} : { method: "POST", body };
-  return { request: new Request(url, { ...init, ...(method && { method }), headers }), showsHead: showsHead ?? false };
+  return new Request(url, { ...init, ...(method && { method }), headers });
 }
 
 function splitHeader(line: string): [name: string, value: string] {

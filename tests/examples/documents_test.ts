@@ -1,9 +1,17 @@
-/** What the documents name is there. */
+// Files and tasks that the documents name exist.
 import { assert, assertEquals } from "@std/assert";
 import { dirname, join } from "node:path";
 
 const ROOT = join(import.meta.dirname!, "..", "..");
-const DOCUMENTS = ["README.md", "CONTRIBUTING.md", "CHANGELOG.md", "docs/topics.md", "examples/orders/README.md"];
+const DOCUMENTS = [
+  "README.md",
+  "CONTRIBUTING.md",
+  "CHANGELOG.md",
+  "docs/deployment.md",
+  "docs/performance.md",
+  "docs/topics.md",
+  "examples/orders/README.md",
+];
 
 async function exists(path: string): Promise<boolean> {
   try {

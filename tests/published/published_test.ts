@@ -50,7 +50,7 @@ Deno.test("The published packages", async (t) => {
   await publishStandIns(env);
 
   // Before the release, the registry has no package of webfw.
-  const [withJsr = "", withoutJsr = ""] = blocks("json", "A project of your own");
+  const [withJsr = "", withoutJsr = ""] = blocks("json", "A first program");
   const unreachable = { JSR_URL: "http://127.0.0.1:9/", DENO_DIR: join(home.path, "deno_dir_without_jsr") };
   for (
     const [way, configuration, variables] of [
