@@ -1,6 +1,6 @@
 /**
- * The errors of webfw: `HTTPError` and `ValidationError` become replies, `RouteError` reports a mistake
- * in a declaration.
+ * The errors of webfw: `HTTPError` and `ValidationError` become replies, `RouteError` reports a
+ * mistake in a declaration.
  */
 import { STATUS_TEXT } from "@std/http/status";
 import { checkOptions, type OptionNames, quote } from "./options.ts";
@@ -48,8 +48,8 @@ const HTTP_ERROR_OPTIONS: OptionNames<HTTPErrorOptions> = {
 const HTTP_ERROR = Symbol.for("webfw.HTTPError");
 
 /**
- * An error that becomes a reply with its status. Throw it in a handler, a dependency or a middleware.
- * Outer middleware sees the reply, never the exception.
+ * An error that becomes a reply with its status. Throw it in a handler, a dependency or a
+ * middleware. Outer middleware sees the reply, never the exception.
  *
  * The reply is `application/problem+json` (RFC 9457).
  *
@@ -146,8 +146,8 @@ export type InputSource =
   | "form";
 
 /**
- * The kind of an issue: `missing` if a required value was not sent, `invalid` if a value does not match
- * or is not allowed there.
+ * The kind of an issue: `missing` if a required value was not sent, `invalid` if a value does not
+ * match or is not allowed there.
  */
 export type IssueCode = "missing" | "invalid";
 
@@ -166,8 +166,8 @@ export interface Issue {
 }
 
 /**
- * The input of a request does not match what its route declares. It becomes a 422 with the list of all
- * issues.
+ * The input of a request does not match what its route declares. It becomes a 422 with the list of
+ * all issues.
  *
  * Throw it yourself for issues that a schema cannot find.
  *
@@ -207,9 +207,9 @@ export class ValidationError extends HTTPError {
 }
 
 /**
- * What is wrong with a declaration. `conflict`: another route has this place. `frozen`: the application
- * has started. `path`: the path, prefix or name is malformed. `tool`: the route cannot be exposed to
- * agents.
+ * What is wrong with a declaration. `conflict`: another route has this place. `frozen`: the
+ * application has started. `path`: the path, prefix or name is malformed. `tool`: the route cannot
+ * be exposed to agents.
  */
 export type RouteErrorCode = "conflict" | "frozen" | "path" | "tool";
 

@@ -16,8 +16,8 @@ const LOG_INTERVAL_MS = 1_000;
 const MAX_SERVERS = 32;
 
 /**
- * The number of file descriptors that are kept for the program while clients use all others. Without
- * one, Deno 2.9 cannot load a module on first use, and the process exits.
+ * The number of file descriptors that are kept for the program while clients use all others.
+ * Without one, Deno 2.9 cannot load a module on first use, and the process exits.
  */
 const SPARE = 8;
 const NULL_DEVICE = "/dev/null";
@@ -117,7 +117,7 @@ export class HttpServer {
     }
   }
 
-  /** Drops the server that accepted connections for the shortest time: it has the fewest of them. */
+  /** Drops the server that accepted for the shortest time: it has the fewest connections. */
   #dropOne(): void {
     if (this.#listeners.length < MAX_SERVERS) return;
     const shortest = this.#listeners.reduce((one, other) => other.lasted < one.lasted ? other : one);
@@ -126,11 +126,11 @@ export class HttpServer {
   }
 }
 
-/** File descriptors that are kept until they are needed, if the program may open the null device. */
+/** Spare file descriptors, if the program may open the null device. */
 class SpareDescriptors {
   readonly #files: Deno.FsFile[] = [];
 
-  /** Opens them. False, and none is kept, if fewer than the same number would remain for clients. */
+  /** Opens them. False, and none is kept, if too few would remain for clients. */
   keep(): boolean {
     if (!mayOpen()) return true;
     try {

@@ -39,8 +39,8 @@ export class Lifespans<App, State> {
    * Starts the lifespans in order. If one fails, the open ones are unwound and its error is thrown.
    *
    * @param app The application.
-   * @param check Checks whether the application can work. It runs before the first lifespan and after
-   * the last, because a lifespan can add what is to be checked.
+   * @param check Checks whether the application can work. It runs before the first lifespan and
+   * after the last, because a lifespan can add what is to be checked.
    * @returns The state: all yielded values in one frozen object.
    * @throws {TypeError} When a lifespan ends without a yield, or two yield the same name.
    */

@@ -1,4 +1,4 @@
-/** The framework's log on stderr: one line for each entry; on a terminal, errors add further lines. */
+/** The framework's log on stderr: a line for each entry, and more for errors on a terminal. */
 import { readVariable } from "./runtime.ts";
 
 /** The severity of an entry. */
@@ -20,9 +20,9 @@ const encoder = new TextEncoder();
 let asJson: boolean | undefined;
 
 /**
- * Writes one entry to stderr: a readable line, or a JSON object if the environment variable `WEBFW_LOG`
- * is `json`. On a terminal, the lines below an error show its message, its causes, and the stack frames
- * of the application's own files.
+ * Writes one entry to stderr: a readable line, or a JSON object if the environment variable
+ * `WEBFW_LOG` is `json`. On a terminal, the lines below an error show its message, its causes, and
+ * the stack frames of the application's own files.
  *
  * @param level The severity.
  * @param message What happened.
@@ -93,16 +93,16 @@ function toText(level: LogLevel, message: string, { error, ...fields }: LogField
 }
 
 /**
- * The owners of stack frames. Frames of packages are shown if there are none of the application; those
- * of the framework and the runtime are never shown.
+ * The owners of stack frames. Frames of packages are shown if there are none of the application;
+ * those of the framework and the runtime are never shown.
  */
 const OWN = 0;
 const OF_PACKAGE = 1;
 const OF_FRAMEWORK = 2;
 
 /**
- * A stack frame as `Deno.inspect` writes it, or its line for frames shared with the cause. After the
- * last frame, the properties of the error or the next error can begin.
+ * A stack frame as `Deno.inspect` writes it, or its line for frames shared with the cause. After
+ * the last frame, the properties of the error or the next error can begin.
  */
 const FRAME = /^\s+(?:at (.*?)|\.{3} \d+ lines matching cause stack trace \.{3})( \{|,)?$/;
 

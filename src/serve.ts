@@ -41,10 +41,10 @@ export interface RunOptions {
   /** The path of a Unix socket, instead of a port. */
   path?: string;
   /**
-   * How long requests in flight and publishes may continue after the server was asked to stop. A body
-   * that has not arrived after 2 seconds is refused with 503. From half of the period on, replies are
-   * cut off if no request is without a reply and no client reads on in a streamed reply. The server
-   * does not know how far other replies have been read.
+   * How long requests in flight and publishes may continue after the server was asked to stop. A
+   * body that has not arrived after 2 seconds is refused with 503. From half of the period on,
+   * replies are cut off if no request is without a reply and no client reads on in a streamed
+   * reply. The server does not know how far other replies have been read.
    *
    * @default {10000} 10 s; 4 s on Deno Deploy, which kills after 5 seconds
    */
@@ -58,7 +58,7 @@ export interface RunOptions {
    * @default {false}
    */
   reusePort?: boolean;
-  /** The ports to the other workers that serve this application; `webfw run --workers` sets them. */
+  /** The ports to the other workers; `webfw run --workers` sets them. */
   workers?: WorkerPorts;
   /**
    * Whether each request is logged with its status and duration.
@@ -114,7 +114,7 @@ export interface Servable {
   stop(): Promise<void>;
 }
 
-/** How long a body may still take to arrive when the server stops; at most half of the grace period. */
+/** How long a body may still take when the server stops; at most half of the grace period. */
 const BODY_TIMEOUT_MS = 2_000;
 
 /** Replies are cut off when clients have read nothing of them for this long. */
@@ -123,18 +123,21 @@ const STALLED_MS = 1_000;
 /** How often that is checked. */
 const POLL_MS = 50;
 
-/** The command line sets this global while it loads a module, and finds the error in it if the module runs an App. */
+/**
+ * The command line sets this global while it loads a module, and finds the error in it if the
+ * module runs an App.
+ */
 const LOADING: unique symbol = Symbol.for("webfw.loading");
 
 /**
  * Serves until SIGINT, SIGTERM or the signal of the program. Then it accepts no more connections,
  * ends streams, waits for requests in flight, and stops the application.
  *
- * At the end of the grace period, publishes are abandoned. Requests that are still open then continue
- * if the program's signal stopped the server; after SIGINT or SIGTERM the process exits with code 1.
- * Bodies that do not arrive, and replies that nobody reads, are cut off earlier, and the process exits
- * with code 0 by the end of the grace period. Only lifespans can take longer, and a store that is
- * away, by up to 3 seconds.
+ * At the end of the grace period, publishes are abandoned. Requests that are still open then
+ * continue if the program's signal stopped the server; after SIGINT or SIGTERM the process exits
+ * with code 1. Bodies that do not arrive, and replies that nobody reads, are cut off earlier, and
+ * the process exits with code 0 by the end of the grace period. Only lifespans can take longer, and
+ * a store that is away, by up to 3 seconds.
  *
  * @throws {Deno.errors.AddrInUse} When the port is taken.
  * @throws {Error} When the process is `deno serve`, or `webfw` loads the module that calls this.
@@ -212,7 +215,7 @@ export function stopWithDenoServe(app: Servable): void {
 /** How a server has stopped. */
 interface Stop {
   readonly by: "system" | "program";
-  /** Whether all requests have ended, unread replies were cut off, or some requests are still open. */
+  /** All requests have ended, unread replies were cut off, or some requests are still open. */
   readonly end: "complete" | "cut" | "late";
   /** When it was asked to stop, as `performance.now()`. */
   readonly begin: number;

@@ -1,4 +1,4 @@
-/** The body of a request: read within the limits, and kept so that it can be read more than once. */
+/** The body of a request: read within the limits, and kept for further reads. */
 import { HTTPError } from "../errors.ts";
 import type { FormEntry } from "../schema/form.ts";
 import { cutShort, refuseContentEncoding, tooLarge, tooSlow } from "./body_errors.ts";
@@ -25,7 +25,7 @@ export class BodyReader {
   readonly #owner: BodyOwner;
   readonly #raw: Request;
   readonly #limits: ResolvedLimits;
-  /** Whether no server received the request. It then gets a timer of its own, which ends with it. */
+  /** Whether no server received the request. It then has its own timer. */
   readonly #isLocal: boolean;
   #bytes: Promise<Bytes> | undefined;
   #jsonText: Promise<string> | undefined;
@@ -93,8 +93,8 @@ export class BodyReader {
   }
 
   /**
-   * The body as a stream within bounds. The stream fails with 413 beyond the size, and with 408 when
-   * a chunk takes too long.
+   * The body as a stream within bounds. The stream fails with 413 beyond the size, and with 408
+   * when a chunk takes too long.
    *
    * @param size The limit in bytes.
    * @param chunkTime The limit for each chunk in milliseconds, from when the reader asks for it.
@@ -210,7 +210,10 @@ export class BodyReader {
     return await readMultipartForm(this.stream(), boundary, this.#limits, storage);
   }
 
-  /** Waits for a read. A failure cancels the rest of the body, so that it does not block the connection. */
+  /**
+   * Waits for a read. A failure cancels the rest of the body, so that it does not block the
+   * connection.
+   */
   #inTime<T>(read: Promise<T>, ms: number = this.#limits.readTimeout): Promise<T> {
     const abandon = <E>(error: E): E => {
       this.#buffer?.cancel();

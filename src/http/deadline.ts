@@ -1,8 +1,8 @@
 /**
  * Deadlines for many short waits with one timer. A timer for each request costs a quarter of a bare
- * reply, and almost none of them fires; even reading the clock is measurable. So a wait begins without
- * reading the clock. One timer visits all waits now and then, and the time of a wait starts with the
- * first visit.
+ * reply, and almost none of them fires; even reading the clock is measurable. So a wait begins
+ * without reading the clock. One timer visits all waits now and then, and the time of a wait starts
+ * with the first visit.
  */
 
 /** The longest timeout of the platform: a longer one fires at once. */
@@ -87,8 +87,8 @@ export function withDeadline<T>(
 }
 
 /**
- * Waits like {@linkcode withDeadline}, but with a timer of its own. The timer keeps the program alive
- * during the wait, and nothing is left after it.
+ * Waits like {@linkcode withDeadline}, but with a timer of its own. The timer keeps the program
+ * alive during the wait, and nothing is left after it.
  */
 export async function withOwnDeadline<T>(
   promise: Promise<T>,

@@ -1,6 +1,6 @@
 /**
- * Checks the Host header. Deno copies it into the URL unchecked, so a slash in it would change where
- * the path starts.
+ * Checks the Host header. Deno copies it into the URL unchecked, so a slash in it would change
+ * where the path starts.
  */
 import { HTTPError } from "../errors.ts";
 
@@ -16,8 +16,8 @@ export class HostCheck {
 
   /**
    * Checks the host of a request. Reading the header costs some percent of a short reply, so it is
-   * read only if the URL is ambiguous: host `x/a` with path `/b` gives the same URL as host `x` with
-   * path `/a/b`.
+   * read only if the URL is ambiguous: host `x/a` with path `/b` gives the same URL as host `x`
+   * with path `/a/b`.
    *
    * @param raw The request.
    * @param pathStart The index of the first slash after the authority in its URL.
@@ -31,7 +31,8 @@ export class HostCheck {
     }
     if (url.indexOf("/", pathStart + 1) < 0) return;
     const header = raw.headers.get("host");
-    // Clients without a host name send an empty header. Deno puts its own address into the URL then.
+    // Clients without a host name send an empty header. Deno puts its own address into the URL
+    // then.
     if (header === null || header === "" || header === this.#header) return;
     if (!HOST.test(header)) throw malformed();
     this.#header = header;

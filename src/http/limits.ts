@@ -44,8 +44,8 @@ export interface Limits {
    */
   message?: number;
   /**
-   * The time to read a body. It holds for a `Stream()` body only if the route itself sets it, and then
-   * for each chunk.
+   * The time to read a body. It holds for a `Stream()` body only if the route itself sets it, and
+   * then for each chunk.
    *
    * @default {30000} 30 s
    */

@@ -54,7 +54,8 @@ export function pickQuery(
 ): QueryValue[] {
   const values: QueryValue[] = new Array(slots.size).fill(undefined);
   let keys = 0;
-  // The next "=", of this pair or a later one. A search for each pair could scan the rest each time.
+  // The next "=", of this pair or a later one. A search for each pair could scan the rest each
+  // time.
   let equals = -1;
   for (let start = 0; start < text.length;) {
     const end = indexFrom(text, "&", start);

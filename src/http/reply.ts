@@ -1,4 +1,7 @@
-/** Replies: of handlers' results, of errors, and those that handlers make by `text`, `html` and `redirect`. */
+/**
+ * Replies: of handlers' results, of errors, and those that handlers make by `text`, `html` and
+ * `redirect`.
+ */
 import { HTTPError, isHTTPError } from "../errors.ts";
 import { checkOptions, type OptionNames, quote } from "../options.ts";
 import { stringify } from "./json.ts";
@@ -141,7 +144,7 @@ export function withHeaders(response: Response, headers: Headers): Response {
   return mutable;
 }
 
-/** The error that a client sees for a thrown value: the value itself, or a 500 without the cause. */
+/** The error that a client sees for a thrown value: the value, or a 500 without the cause. */
 export function toHTTPError(thrown: unknown): HTTPError {
   return isHTTPError(thrown) ? thrown : new HTTPError(500, undefined, { cause: thrown });
 }

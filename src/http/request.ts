@@ -12,8 +12,8 @@ import type { RouteInfo } from "./route_info.ts";
 let getContext: (request: HttpRequest<unknown>) => RequestContext;
 
 /**
- * A request: a thin wrapper over the platform's `Request`, which is available as `raw`. Each part is
- * read when it is used for the first time.
+ * A request: a thin wrapper over the platform's `Request`, which is available as `raw`. Each part
+ * is read when it is used for the first time.
  *
  * `State` is the type of what the application's lifespans yield.
  *
@@ -112,14 +112,14 @@ export class HttpRequest<State = Record<string, unknown>> {
     return this.#cookies ??= readCookies(this.raw.headers);
   }
 
-  /** Is aborted when the client has left; with Deno's defaults also when the reply has been sent. */
+  /** Is aborted when the client leaves; with Deno's defaults also after the reply. */
   get signal(): AbortSignal {
     return this.raw.signal;
   }
 
   /**
-   * The id of the last event that the reader of an event stream received: the `Last-Event-ID` header,
-   * or else `lastEventId` in the query.
+   * The id of the last event that the reader of an event stream received: the `Last-Event-ID`
+   * header, or else `lastEventId` in the query.
    */
   get lastEventId(): string | null {
     return this.raw.headers.get("last-event-id") ??
@@ -182,8 +182,8 @@ export class HttpRequest<State = Record<string, unknown>> {
   /**
    * The body as parsed JSON, not validated.
    *
-   * @throws {HTTPError} With 400 when it is not JSON, 408 when it arrives too slowly, 413 when it is
-   * too large.
+   * @throws {HTTPError} With 400 when it is not JSON, 408 when it arrives too slowly, 413 when it
+   * is too large.
    */
   json(): Promise<unknown> {
     return this.#context.body.json();
@@ -209,20 +209,20 @@ export class HttpRequest<State = Record<string, unknown>> {
   }
 
   /**
-   * The body as the fields of a form, urlencoded or multipart. Large files of it are on disk until the
-   * reply has gone.
+   * The body as the fields of a form, urlencoded or multipart. Large files of it are on disk until
+   * the reply has gone.
    *
-   * @throws {HTTPError} With 400 when it is malformed, 408 when it arrives too slowly, 413 when it, a
-   * file or the number of fields is over a limit, 415 when it is not a form.
+   * @throws {HTTPError} With 400 when it is malformed, 408 when it arrives too slowly, 413 when it,
+   * a file or the number of fields is over a limit, 415 when it is not a form.
    */
   formData(): Promise<FormData> {
     return this.#context.body.formData();
   }
 
   /**
-   * The body as a stream of any size. It fails with 400 when the client breaks off. A body within the
-   * limit for JSON can be read again; a larger one fails with 413 then. The unread rest is dropped
-   * when the reply has gone.
+   * The body as a stream of any size. It fails with 400 when the client breaks off. A body within
+   * the limit for JSON can be read again; a larger one fails with 413 then. The unread rest is
+   * dropped when the reply has gone.
    *
    * @throws {TypeError} When the body was read through `raw`.
    */
@@ -232,8 +232,8 @@ export class HttpRequest<State = Record<string, unknown>> {
 
   /**
    * Runs a task after the last byte of the reply has gone, also when the client has left or the
-   * handler has failed. Tasks run one after another, before the cleanups of dependencies. An error is
-   * logged.
+   * handler has failed. Tasks run one after another, before the cleanups of dependencies. An error
+   * is logged.
    *
    * @param task The function to run.
    */
@@ -350,7 +350,10 @@ function parseUrl(text: string): URL {
   }
 }
 
-/** Pairs without a name are left out: getCookies throws for them, and a neighbouring site may set one. */
+/**
+ * Pairs without a name are left out: getCookies throws for them, and a neighbouring site may set
+ * one.
+ */
 function readCookies(headers: Headers): Readonly<Record<string, string>> {
   const pairs = headers.get("cookie")?.split(";").map((pair) => pair.trim()) ?? [];
   const named = pairs.filter((pair) => pair !== "" && !pair.startsWith("="));

@@ -6,7 +6,7 @@ import type { Limits } from "./limits.ts";
 
 /** How agents see a route, if that differs from the OpenAPI document. */
 export interface ToolOptions {
-  /** The name of the tool: at most 64 letters, digits, `_` and `-`. By default the operation's name. */
+  /** The name, at most 64 letters, digits, `_` and `-`. By default the operation's name. */
   name?: string;
   /** What the tool does. By default the summary and description of the route. */
   description?: string;
@@ -46,16 +46,17 @@ export interface RouteDescription {
    * The summary in the first line, the description in the rest. By default it is the string literal
    * that is the first statement of the handler.
    *
-   * Declare it here if you bundle: a minifier such as `deno bundle --minify` drops a template literal
-   * that is a statement, as code without effect. It keeps a literal in quotes, as a directive.
+   * Declare it here if you bundle: a minifier such as `deno bundle --minify` drops a template
+   * literal that is a statement, as code without effect. It keeps a literal in quotes, as a
+   * directive.
    */
   doc?: string;
   /** The groups that the route belongs to in the documentation. */
   tags?: readonly string[];
   /**
-   * The name of the operation, unique in the application. By default it is the name of the handler, or
-   * else method and path in ASCII, without accents and without letters of other alphabets. Declare it
-   * if you bundle, because a minifier renames functions.
+   * The name of the operation, unique in the application. By default it is the name of the handler,
+   * or else method and path in ASCII, without accents and without letters of other alphabets.
+   * Declare it if you bundle, because a minifier renames functions.
    */
   operationId?: string;
   /** Whether clients should use another route. */
@@ -86,7 +87,7 @@ export interface RouteDeclaration extends RouteDescription {
   response?: Schema;
 }
 
-/** The origins of web pages that may connect, such as `["https://books.example"]`; `"*"` for all. */
+/** Origins of web pages that may connect, such as `["https://books.example"]`; `"*"` for all. */
 export type WebSocketOrigins = "*" | readonly string[];
 
 /** The options of a WebSocket route apart from its schemas. */
@@ -96,11 +97,11 @@ export interface WebSocketDescription {
    * that are not browsers send no origin, and may connect. By default the application's `origins`.
    */
   origins?: WebSocketOrigins;
-  /** The supported subprotocols in order of preference. A client that offers only others gets a 400. */
+  /** The subprotocols in order of preference. A client that offers only others gets a 400. */
   protocols?: readonly string[];
   /**
-   * How long a client may be silent. After half of that time it gets a ping, which browsers answer by
-   * themselves. A client that is sent messages must also accept some of them in that time.
+   * How long a client may be silent. After half of that time it gets a ping, which browsers answer
+   * by themselves. A client that is sent messages must also accept some of them in that time.
    *
    * @default {"120s"}
    */

@@ -130,7 +130,7 @@ export type ErrorHandler<State = Record<string, unknown>> = (
   request: HttpRequest<State>,
 ) => Response | void | Promise<Response | void>;
 
-/** Makes the function that turns errors into replies, with or without an application's own handler. */
+/** Makes the function that turns errors into replies. */
 export function errorBoundary(handler: ErrorHandler | undefined): ErrorBoundary {
   return async (thrown, request) => {
     const error = toHTTPError(thrown);

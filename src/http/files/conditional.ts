@@ -1,6 +1,7 @@
 /**
  * Replies with bytes that have a version: files, blobs and cached texts. They answer conditional
- * requests (RFC 9110, section 13) and range requests (section 14). Loaded with the first such reply.
+ * requests (RFC 9110, section 13) and range requests (section 14). Loaded with the first such
+ * reply.
  */
 import { eTag, ifMatch, ifNoneMatch } from "@std/http/etag";
 import { HTTPError } from "../../errors.ts";
@@ -12,7 +13,7 @@ import { ServedFile } from "./file.ts";
 /** Larger blobs in memory get no entity tag, because all their bytes would be hashed for it. */
 const MAX_TAGGED_SIZE = 1024 * 1024;
 
-/** File systems store times in steps of up to two seconds; changes within one step look the same. */
+/** File systems store times in steps of up to two seconds. */
 const TIME_STEP_MS = 2_000;
 
 /** The version of a content. */
@@ -25,7 +26,8 @@ interface Validators {
 
 /**
  * Makes the reply of a file or blob. A GET or HEAD obeys conditions and ranges. The entity tag of a
- * file on disk comes from its size and time; that of a blob in memory from its content, up to 1 MiB.
+ * file on disk comes from its size and time; that of a blob in memory from its content, up to 1
+ * MiB.
  *
  * @param blob The content.
  * @param status The status; any but 200 sends the whole content.
@@ -76,8 +78,9 @@ function headersOf(blob: Blob): Headers {
 }
 
 /**
- * The name under which browsers save the reply; undefined when they may show it. The client chose the
- * type of an uploaded file: a browser that shows it could run its scripts as the application's own.
+ * The name under which browsers save the reply; undefined when they may show it. The client chose
+ * the type of an uploaded file: a browser that shows it could run its scripts as the application's
+ * own.
  */
 function downloadName(blob: Blob): string | undefined {
   if (blob instanceof ServedFile) return blob.savedAs;
@@ -128,7 +131,7 @@ export async function cachedReply(
   return new Response(await content.read(), { headers: { ...headers, "content-type": content.contentType } });
 }
 
-/** A file's tag is strong once the file has settled, so that an interrupted download can continue. */
+/** The tag of a settled file is strong, so that an interrupted download can continue. */
 async function validatorsOf(blob: Blob): Promise<Validators> {
   if (!(blob instanceof ServedFile)) {
     return blob.size > MAX_TAGGED_SIZE ? {} : { etag: await eTag(await blob.bytes()) };
@@ -152,7 +155,7 @@ function tagsOf(headers: Headers, name: string): string | null {
   return headers.get(name)?.replace(/\s+/g, "") ?? null;
 }
 
-/** Whether the date in a header is at or after the last change, in whole seconds like HTTP dates. */
+/** Whether the date in a header is at or after the last change, in whole seconds. */
 function isUnmodified(headers: Headers, name: string, lastModified: Date, withoutDate: boolean): boolean {
   const time = Date.parse(headers.get(name) ?? "");
   return Number.isNaN(time) ? withoutDate : Math.floor(lastModified.getTime() / 1000) * 1000 <= time;

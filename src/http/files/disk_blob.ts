@@ -90,8 +90,8 @@ export class DiskBlob extends Blob {
 }
 
 /**
- * A part of a blob, like `Blob.slice()`. Its stream is that of its content: Deno 2.9 does not cancel
- * the streams of a blob's parts, which would leave a {@linkcode DiskBlob}'s file open.
+ * A part of a blob, like `Blob.slice()`. Its stream is that of its content: Deno 2.9 does not
+ * cancel the streams of a blob's parts, which would leave a {@linkcode DiskBlob}'s file open.
  */
 export class BlobSlice extends Blob {
   readonly #content: Blob;

@@ -8,11 +8,11 @@ import { BlobSlice, DiskBlob } from "./disk_blob.ts";
 /** How a file is sent. */
 export interface FileOptions {
   /**
-   * The folder that holds the file. The path is then relative to it, and may come from anywhere, also
-   * from a client.
+   * The folder that holds the file. The path is then relative to it, and may come from anywhere,
+   * also from a client.
    */
   root?: string | URL;
-  /** The media type. By default that of the file's extension, or else `application/octet-stream`. */
+  /** The media type. By default that of the extension, or `application/octet-stream`. */
   type?: string;
   /** Makes browsers save the file under this name, and not show it. */
   filename?: string;
@@ -26,22 +26,23 @@ const ABSENT: ReadonlySet<unknown> = new Set(["ENOENT", "ENOTDIR", "ELOOP", "ENA
 /**
  * A file on disk, to be returned by a handler. Its bytes are read while they are sent.
  *
- * Replies to GET and HEAD carry the version of the file (`ETag`, `Last-Modified`). A client that has
- * this version gets a 304; a failed condition is a 412. A GET may ask for one `Range`; a range beyond
- * the end is a 416. An interrupted download can continue (`If-Range`) if the file has not changed.
+ * Replies to GET and HEAD carry the version of the file (`ETag`, `Last-Modified`). A client that
+ * has this version gets a 304; a failed condition is a 412. A GET may ask for one `Range`; a range
+ * beyond the end is a 416. An interrupted download can continue (`If-Range`) if the file has not
+ * changed.
  *
- * With `root`, the path can come from a client: the file is always within the folder, also when links
- * are followed, and no part of the path may begin with a dot. Without `root`, the path must be the
- * application's own.
+ * With `root`, the path can come from a client: the file is always within the folder, also when
+ * links are followed, and no part of the path may begin with a dot. Without `root`, the path must
+ * be the application's own.
  *
- * The result is a `File`, not a `Response`, so that handlers can look at it. Any other `Blob` that a
- * handler returns is sent in the same way.
+ * The result is a `File`, not a `Response`, so that handlers can look at it. Any other `Blob` that
+ * a handler returns is sent in the same way.
  *
  * @param path The path of the file.
  * @param options How it is sent.
  * @throws {TypeError} When an option is unknown.
- * @throws {HTTPError} With 404 when there is no such file, or the path is that of a folder. A `root`
- * that does not exist is logged as well.
+ * @throws {HTTPError} With 404 when there is no such file, or the path is that of a folder. A
+ * `root` that does not exist is logged as well.
  *
  * @example A folder of downloads
  * ```ts
@@ -120,7 +121,10 @@ async function pathWithin(root: string, name: string): Promise<string | undefine
   return path?.startsWith(prefix) ? path : undefined;
 }
 
-/** Refuses hidden files and parent folders. On Windows, `\` and `:` also leave a folder or name a stream. */
+/**
+ * Refuses hidden files and parent folders. On Windows, `\` and `:` also leave a folder or name a
+ * stream.
+ */
 function isPlain(part: string, separator: string): boolean {
   return part !== "" && !part.startsWith(".") && !part.includes("\0") && (separator === "/" || !/[\\:]/.test(part));
 }

@@ -11,7 +11,7 @@ import type { UploadStorage } from "./uploads.ts";
 const MAX_HEADER_SIZE = 8 * 1024;
 const MAX_HEADERS = 32;
 
-/** Dicer drops further headers silently. It gets larger limits, so that `isTooLong` sees too much. */
+/** Larger than our limits: Dicer drops headers beyond its own limits silently. */
 const DICER_LIMITS = { maxHeaderPairs: MAX_HEADERS, maxHeaderSize: 2 * MAX_HEADER_SIZE };
 
 /** A parameter of a content type: a name, and a value with or without quotes. */
@@ -25,10 +25,16 @@ const DISPOSITION_PARAMETER = /;[ \t]*([\w!#$%&'*+.^`|~-]+)[ \t]*=[ \t]*(?:"((?:
 
 const MEDIA_TYPE = /^[\w!#$%&'*+.^`|~-]+\/[\w!#$%&'*+.^`|~-]+/;
 
-/** What browsers write for characters that would end a name (HTML, "multipart/form-data encoding algorithm"). */
+/**
+ * What browsers write for characters that would end a name (HTML, "multipart/form-data encoding
+ * algorithm").
+ */
 const ESCAPES: Readonly<Record<string, string>> = { "%0A": "\n", "%0D": "\r", "%22": '"' };
 
-/** The headers of a part as they arrived: the values of each lower-case name, one character per byte. */
+/**
+ * The headers of a part as they arrived: the values of each lower-case name, one character per
+ * byte.
+ */
 export type PartHeaders = Readonly<Record<string, readonly string[] | undefined>>;
 
 /** What the headers of a part say. */
@@ -39,7 +45,7 @@ export interface PartHead {
   readonly file: { readonly name: string; readonly type: string } | undefined;
 }
 
-/** The boundary in a content type: at most 70 characters (RFC 2046, section 5.1.1), or undefined. */
+/** The boundary in a content type, of at most 70 characters (RFC 2046, section 5.1.1). */
 export function boundaryOf(contentType: string): string | undefined {
   for (const [, name, quoted, token] of contentType.matchAll(TYPE_PARAMETERS)) {
     if (name!.toLowerCase() !== "boundary") continue;
@@ -69,7 +75,7 @@ export async function readMultipartForm(
   return await new FormReader(body.getReader(), new Dicer({ boundary, ...DICER_LIMITS }), limits, storage).read();
 }
 
-/** Reads one form. Dicer announces the parts as it meets them; their contents are read alongside. */
+/** Reads one form. Dicer announces the parts; their contents are read alongside. */
 class FormReader {
   readonly #body: ReadableStreamDefaultReader<Uint8Array>;
   readonly #dicer: Dicer;
@@ -130,8 +136,8 @@ class FormReader {
   }
 
   /**
-   * Gives a chunk to Dicer and waits until it takes more. Chunks after the last boundary are dropped.
-   * After a failure, Dicer would never answer: the part that it waits for is destroyed.
+   * Gives a chunk to Dicer and waits until it takes more. Chunks after the last boundary are
+   * dropped. After a failure, Dicer would never answer: the part that it waits for is destroyed.
    */
   #write(chunk: Uint8Array): Promise<void> | undefined {
     if (this.#isFinished || this.#failure) return undefined;
@@ -188,7 +194,7 @@ class FormReader {
     return new UploadedFile(await upload.finish(), name, type);
   }
 
-  /** Dicer may not answer the write that held the last boundary, if the part before is read later. */
+  /** Dicer may not answer the write with the last boundary, so the wait for it ends here. */
   #finish(): void {
     this.#isFinished = true;
     this.#end.resolve();
@@ -249,7 +255,7 @@ function decodeName(bytes: string): string {
   return text.replace(/%(?:0A|0D|22)/g, (escape) => ESCAPES[escape]!);
 }
 
-/** Decodes a name in the notation of RFC 8187. Some clients send it, although RFC 7578 forbids it. */
+/** Decodes a name in the notation of RFC 8187, which RFC 7578 forbids but some clients send. */
 function decodeExtended(value: string): string {
   const [, text] = /^utf-8'[^']*'(.*)$/i.exec(value) ?? [];
   try {
@@ -259,7 +265,7 @@ function decodeExtended(value: string): string {
   }
 }
 
-/** The name without folders, invisible characters, and characters that change the text direction. */
+/** The name without folders, control characters and text direction marks. */
 function baseName(name: string): string {
   const base = name.slice(Math.max(name.lastIndexOf("/"), name.lastIndexOf("\\")) + 1);
   const cleaned = base.replace(/[\p{Cc}\p{Bidi_Control}]/gu, "").trim();

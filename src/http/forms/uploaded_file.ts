@@ -7,8 +7,8 @@ import { BlobSlice, DiskBlob } from "../files/disk_blob.ts";
  * be read until the request is over: until the last byte of the reply has gone, and the tasks of
  * `request.after()` are done.
  *
- * The client chooses name and type. The name has no folders and no control characters. Choose a name
- * of your own all the same where it becomes part of a path.
+ * The client chooses name and type. The name has no folders and no control characters. Choose a
+ * name of your own all the same where it becomes part of a path.
  */
 export class UploadedFile extends File {
   readonly #content: Blob;

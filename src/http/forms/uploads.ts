@@ -1,6 +1,6 @@
 /**
- * Keeps the files of forms until their requests are over: small files in memory, others in temporary
- * folders. Removes folders that ended processes left behind.
+ * Keeps the files of forms until their requests are over: small files in memory, others in
+ * temporary folders. Removes folders that ended processes left behind.
  */
 import { describeError, log } from "../../log.ts";
 import { nodePath, readVariable } from "../../runtime.ts";
@@ -152,8 +152,8 @@ const inUse = new Set<UploadFolder>();
 let sweeping: Promise<void> | undefined;
 
 /**
- * A temporary folder that no other user can enter. Its files have the usual permissions, because the
- * application may move them elsewhere.
+ * A temporary folder that no other user can enter. Its files have the usual permissions, because
+ * the application may move them elsewhere.
  *
  * The process keeps a file in the folder locked. The system releases the lock when the process ends
  * in any way. By that, a later process recognizes folders that were left behind.
@@ -213,7 +213,8 @@ function removeAll(): void {
 async function makeLock(folder: string): Promise<Deno.FsFile> {
   try {
     const lock = await Deno.open(nodePath().join(folder, LOCK), { write: true, createNew: true, mode: 0o600 });
-    // Some file systems have no locks. The lock file stays empty there, and nobody sweeps the folder.
+    // Some file systems have no locks. The lock file stays empty there, and nobody sweeps the
+    // folder.
     if (await lock.tryLock(true).catch(() => false)) await lock.write(new Uint8Array(1));
     return lock;
   } catch (error) {
@@ -222,7 +223,7 @@ async function makeLock(folder: string): Promise<Deno.FsFile> {
   }
 }
 
-/** Removes the folders that ended processes left behind. It runs once per process and never fails. */
+/** Removes the folders of ended processes. It runs once per process and never fails. */
 export function sweepUploads(): Promise<void> {
   return sweeping ??= sweep(temporaryFolder()).catch((error) => {
     if (error instanceof Deno.errors.NotFound) return;
