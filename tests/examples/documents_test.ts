@@ -23,14 +23,22 @@ async function exists(path: string): Promise<boolean> {
   }
 }
 
-/** Targets of links into the repository, from the folder of the document, and paths in backticks. */
+/** The paths that a document names: targets of links, paths in backticks, and the trees in fenced blocks. */
 function pathsIn(text: string, folder: string): string[] {
   const links = text.matchAll(/\]\((?!\w+:)([^)#]+)/g);
-  const names = text.matchAll(/`((?:src|tools|tests|examples|bench|offline|packages|\.ci)\/[\w./-]*)`/g);
-  return [...Array.from(links, ([, path]) => join(folder, path!)), ...Array.from(names, ([, path]) => path!)];
+  const names = text.matchAll(
+    /`((?:src|tools|tests|examples|bench|faults|docs|offline|packages|\.ci)\/[\w./-]*)`/g,
+  );
+  const fences = Array.from(text.matchAll(/^```(\w*)\n(.*?)^```$/gms), ([, language, block]) => ({ language, block }));
+  const trees = fences.filter(({ language }) => language === "").flatMap(({ block }) => block!.split("\n"));
+  return [
+    ...Array.from(links, ([, path]) => join(folder, path!)),
+    ...Array.from(names, ([, path]) => path!),
+    ...trees.flatMap((line) => line.split("  ")[0]!.split(" ")).filter((word) => /\/$|\.ts$/.test(word)),
+  ];
 }
 
-Deno.test("every file that the documents name is there", async () => {
+Deno.test("every file that the documents name exists", async () => {
   for (const document of DOCUMENTS) {
     for (const path of pathsIn(await Deno.readTextFile(join(ROOT, document)), dirname(document))) {
       assert(await exists(path), `${document} names ${path}`);
@@ -38,7 +46,7 @@ Deno.test("every file that the documents name is there", async () => {
   }
 });
 
-Deno.test("every task that the documents name is there, and every task is in CONTRIBUTING.md", async () => {
+Deno.test("every task that the documents name exists, and CONTRIBUTING.md names every task", async () => {
   const { tasks } = JSON.parse(await Deno.readTextFile(join(ROOT, "deno.json")));
   const texts = await Promise.all(DOCUMENTS.map((document) => Deno.readTextFile(join(ROOT, document))));
   const named = new Set(texts.join("\n").matchAll(/deno(?:@2)? task ([a-z][\w:]*)/g).map((match) => match[1]!));
