@@ -1,39 +1,119 @@
-import { type Dataset, nodeOf, runAction, runSchema, type Schema, type SchemaNode } from "./schema.ts";
-import { type ActionNode, isStockValibot, testOf } from "./standard_check.ts";
+/**
+ * Checks compiled from schemas. A check returns valibot's output for a valid value, several times
+ * faster; for an invalid value, valibot then lists the issues.
+ *
+ * Only the code of the valibot that webfw imports is compiled; valibot runs all other parts. It runs
+ * everything if code generation is off (V8's `--disallow-code-generation-from-strings`).
+ */
 import { preprocessingOf } from "./map_schema.ts";
+import { type Dataset, nodeOf, type PipeAction, runAction, runSchema, type Schema, type SchemaNode } from "./schema.ts";
+import { isStockValibot, testOf } from "./standard_check.ts";
 
-/** Writes the source of a check: straight code for a schema, with valibot called for what it is not known how to write. */
+/** The result of a check for an invalid value. */
+export const INVALID: unique symbol = Symbol("invalid");
 
-/** The names that the source refers to, beside the value `input`. */
+/** Returns the output of a schema, or {@linkcode INVALID}. */
+export type Check = (value: unknown) => unknown;
+
+/** A schema that is ready to run. */
+export interface Validator {
+  readonly isAsync: boolean;
+  /** Returns the output, or `INVALID`. An async schema has no check: this always returns `INVALID`. */
+  readonly check: Check;
+  /**
+   * Validates a value and lists its issues; only the first if `abortEarly`. The result is a promise
+   * only if the schema is async.
+   */
+  readonly validate: (value: unknown, abortEarly?: boolean) => Dataset | Promise<Dataset>;
+}
+
+export function toValidator(schema: Schema): Validator {
+  if (schema.async) {
+    return {
+      isAsync: true,
+      check: () => INVALID,
+      validate: (value, abortEarly) => runSchema(schema, value, abortEarly),
+    };
+  }
+  const check = compileCheck(schema);
+  const validate = (value: unknown, abortEarly?: boolean): Dataset => {
+    const output = check(value);
+    return output === INVALID ? runSchema(schema, value, abortEarly) as Dataset : { value: output };
+  };
+  return { isAsync: false, check, validate };
+}
+
+const checks = new WeakMap<SchemaNode, Check>();
+
+/** Compiles a schema that is not async, once. */
+export function compileCheck(schema: Schema): Check {
+  const node = nodeOf(schema);
+  let check = checks.get(node);
+  if (!check) checks.set(node, check = generate(node) ?? runByValibot(node));
+  return check;
+}
+
+/**
+ * Generates the function of a check.
+ *
+ * @throws {EvalError} If code generation is off.
+ */
+export function makeCheck({ body, values }: ReturnType<typeof CheckSource.of>): Check {
+  // The source contains numbers, the names of kinds, and keys as JSON; nothing else from outside.
+  const make = new Function(...NAMES, `return (input) => {\n${body}\n};`);
+  return make(values, INVALID, runFirst, runAction, (part: SchemaNode, value: unknown) => compileCheck(part)(value));
+}
+
+function generate(node: SchemaNode): Check | undefined {
+  try {
+    return makeCheck(CheckSource.of(node));
+  } catch (error) {
+    if (error instanceof EvalError) return undefined;
+    throw error;
+  }
+}
+
+function runByValibot(node: SchemaNode): Check {
+  return (value) => {
+    const dataset = runFirst(node, value);
+    return dataset.issues ? INVALID : dataset.value;
+  };
+}
+
+function runFirst(node: SchemaNode, value: unknown): Dataset {
+  return runSchema(node, value, true) as Dataset;
+}
+
+/** The parameters of the generated code, besides the value `input`. */
 export const NAMES = ["values", "INVALID", "runSchema", "runAction", "check"] as const;
 
-/** Deeper parts are checks of their own, so that no source grows without bound. */
+/** Deeper schemas become checks of their own, which bounds the size of the source. */
 const MAX_DEPTH = 6;
 
 const FAIL = "return INVALID;";
 
-/** A source in the making. Values that cannot be written down are kept beside it. */
+/** Writes the source of a check. Values that have no source are in a list beside it. */
 export class CheckSource {
-  /** What `values[n]` stands for. */
+  /** The values that the source reads as `values[n]`. */
   readonly values: unknown[] = [];
   #lines: string[] = [];
   #names = 0;
 
-  /** The body of a function of `input` that returns the schema's output, or INVALID. */
+  /** Writes the body of a function that returns the output for `input`, or INVALID. */
   static of(node: SchemaNode): { body: string; values: readonly unknown[] } {
     const source = new CheckSource();
     const output = source.#schema(node, "input", 0);
     return { body: `${source.#lines.join("\n")}\nreturn ${output};`, values: source.values };
   }
 
-  /** Writes the check of one schema; gives the expression of its output. */
+  /** Writes the check of a schema. Returns an expression of its output, as all methods do. */
   #schema(node: SchemaNode, input: string, depth: number): string {
-    const conversion = preprocessingOf(node);
-    if (conversion) {
-      const converted = this.#let(`${this.#value(conversion.convert)}(${input})`);
-      return this.#schema(conversion.node, converted, depth);
+    const preprocessing = preprocessingOf(node);
+    if (preprocessing) {
+      const converted = this.#let(`${this.#value(preprocessing.convert)}(${input})`);
+      return this.#schema(preprocessing.node, converted, depth);
     }
-    if (!isStockValibot(node) || "fallback" in node) return this.#asItIs(node, input);
+    if (!isStockValibot(node) || "fallback" in node) return this.#byValibot(node, input);
     if (node.pipe) return this.#pipe(node, input, depth);
     switch (node.type) {
       case "string":
@@ -66,11 +146,11 @@ export class CheckSource {
       case "exact_optional":
         return this.#schema(node.wrapped!, input, depth);
       default:
-        return this.#asItIs(node, input);
+        return this.#byValibot(node, input);
     }
   }
 
-  #asItIs(part: SchemaNode | ActionNode, input: string): string {
+  #byValibot(part: SchemaNode | PipeAction, input: string): string {
     const run = part.kind === "schema" ? "runSchema" : "runAction";
     const dataset = this.#let(`${run}(${this.#value(part)}, ${input})`);
     return `${this.#unless(`!${dataset}.issues`, dataset)}.value`;
@@ -80,22 +160,22 @@ export class CheckSource {
     let output = input;
     for (const step of pipe) {
       if (step.kind === "schema") output = this.#schema(step as SchemaNode, output, depth);
-      else if (step.kind !== "metadata") output = this.#action(step as ActionNode, output);
+      else if (step.kind !== "metadata") output = this.#action(step as PipeAction, output);
     }
     return output;
   }
 
-  #action(action: ActionNode, input: string): string {
+  #action(action: PipeAction, input: string): string {
     const standard = testOf(action);
     if (standard) {
       const test = `${this.#value(standard.test)}(${input})`;
       return this.#unless(standard.shortcut ? `${standard.shortcut(input)} || ${test}` : test, input);
     }
     const test = isStockValibot(action) ? this.#test(action, input) : undefined;
-    return test === undefined ? this.#let(this.#asItIs(action, input)) : this.#unless(test, input);
+    return test === undefined ? this.#let(this.#byValibot(action, input)) : this.#unless(test, input);
   }
 
-  #test({ type, requirement }: ActionNode, input: string): string | undefined {
+  #test({ type, requirement }: PipeAction, input: string): string | undefined {
     const bound = Number.isFinite(requirement) ? String(requirement) : this.#value(requirement);
     switch (type) {
       case "integer":
@@ -109,7 +189,7 @@ export class CheckSource {
       case "max_value":
         return `${input} <= ${bound}`;
       case "regex":
-        // One that keeps its place tells something else the next time.
+        // Such a regular expression has a state, lastIndex.
         return (requirement as RegExp).global || (requirement as RegExp).sticky ? undefined : `${bound}.test(${input})`;
       default:
         return undefined;
@@ -118,8 +198,8 @@ export class CheckSource {
 
   #object(node: SchemaNode, input: string, depth: number): string {
     const entries = Object.entries(node.entries ?? {});
-    // A fallback stands in for a missing entry unchecked; "__proto__" means something else in an object's source.
-    if (entries.some(([key, entry]) => "fallback" in entry || key === "__proto__")) return this.#asItIs(node, input);
+    // A fallback replaces a missing entry without a check, and "__proto__" as a key would set the prototype.
+    if (entries.some(([key, entry]) => "fallback" in entry || key === "__proto__")) return this.#byValibot(node, input);
     if (depth >= MAX_DEPTH) return this.#call(node, input);
     this.#unless(`typeof ${input} === "object" && ${input} !== null`, input);
     const output = this.#let("{}");
@@ -137,8 +217,8 @@ export class CheckSource {
     return output;
   }
 
-  #default({ default: given }: SchemaNode): string {
-    return this.#value(given) + (typeof given === "function" ? "()" : "");
+  #default({ default: value }: SchemaNode): string {
+    return this.#value(value) + (typeof value === "function" ? "()" : "");
   }
 
   #array(node: SchemaNode, input: string, depth: number): string {
@@ -153,7 +233,6 @@ export class CheckSource {
     return output;
   }
 
-  /** The first option that takes the value. */
   #union(node: SchemaNode, input: string): string {
     const output = this.#let("INVALID");
     for (const option of node.options as SchemaNode[]) {
@@ -162,13 +241,13 @@ export class CheckSource {
     return this.#unless(`${output} !== INVALID`, output);
   }
 
-  /** A schema that may go without a value. A default that is computed may read what valibot hands it, so valibot runs it. */
+  /** A schema that accepts an absent value. valibot runs a computed default, which may read its arguments. */
   #absent(node: SchemaNode, isAbsent: string, input: string, depth: number): string {
-    const { default: given } = node;
-    if (typeof given === "function") return this.#asItIs(node, input);
+    const { default: value } = node;
+    if (typeof value === "function") return this.#byValibot(node, input);
     const output = this.#let(input);
-    if (given !== undefined) {
-      this.#write(`if (${isAbsent.replaceAll(input, output)}) ${output} = ${this.#value(given)};`);
+    if (value !== undefined) {
+      this.#write(`if (${isAbsent.replaceAll(input, output)}) ${output} = ${this.#value(value)};`);
     }
     this.#write(`if (!(${isAbsent.replaceAll(input, output)})) {`);
     this.#write(`${output} = ${this.#schema(node.wrapped!, output, depth)};`);
@@ -203,99 +282,4 @@ export class CheckSource {
   #write(line: string): void {
     this.#lines.push(line);
   }
-}
-
-/**
- * Checks compiled from schemas: they give what valibot gives for a valid value, several times
- * faster, and nothing for an invalid one, whose faults valibot then finds. Like valibot that is
- * asked for one fault, they end at the first.
- *
- * Only what runs by valibot's own code, of the version that webfw knows, is compiled; any other
- * part is run as it is. Where a program may not make code from text (V8's
- * `--disallow-code-generation-from-strings`), valibot runs all of it.
- */
-
-/** Stands for a value that is not valid. */
-export const INVALID: unique symbol = Symbol("invalid");
-
-/** Gives the schema's output for a value, or {@linkcode INVALID}. */
-export type Check = (value: unknown) => unknown;
-
-const checks = new WeakMap<SchemaNode, Check>();
-
-/**
- * Compiles a schema.
- *
- * @param schema A schema that is not async.
- */
-export function compileCheck(schema: Schema): Check {
-  const node = nodeOf(schema);
-  let check = checks.get(node);
-  if (!check) checks.set(node, check = generate(node) ?? asItIs(node));
-  return check;
-}
-
-/**
- * Makes code of the source of a check.
- *
- * @throws {EvalError} Where a program may not.
- */
-export function makeCheck({ body, values }: ReturnType<typeof CheckSource.of>): Check {
-  // All that is written into the source are numbers, the names of kinds, and keys as JSON.
-  const make = new Function(...NAMES, `return (input) => {\n${body}\n};`);
-  return make(values, INVALID, runFirst, runAction, (part: SchemaNode, value: unknown) => compileCheck(part)(value));
-}
-
-function generate(node: SchemaNode): Check | undefined {
-  try {
-    return makeCheck(CheckSource.of(node));
-  } catch (error) {
-    if (error instanceof EvalError) return undefined;
-    throw error;
-  }
-}
-
-function asItIs(node: SchemaNode): Check {
-  return (value) => {
-    const dataset = runFirst(node, value);
-    return dataset.issues ? INVALID : dataset.value;
-  };
-}
-
-/**
- * A check only tells whether a value is valid, so it never makes valibot look for a second fault.
- */
-function runFirst(node: SchemaNode, value: unknown): Dataset {
-  return runSchema(node, value, true) as Dataset;
-}
-
-/** Runs schemas: by a compiled check where that can be, by valibot for the faults. */
-
-/** A schema that is ready to run. */
-export interface Validator {
-  /** Whether it has to be waited for. */
-  readonly isAsync: boolean;
-  /** Gives the output for a value, or `INVALID`. An async schema has none: this refuses whatever it is given. */
-  readonly check: Check;
-  /**
-   * Validates a value and lists its faults. The result is a promise only where the schema is async.
-   */
-  readonly validate: (value: unknown, abortEarly?: boolean) => Dataset | Promise<Dataset>;
-}
-
-/** Prepares a schema. */
-export function toValidator(schema: Schema): Validator {
-  if (schema.async) {
-    return {
-      isAsync: true,
-      check: () => INVALID,
-      validate: (value, abortEarly) => runSchema(schema, value, abortEarly),
-    };
-  }
-  const check = compileCheck(schema);
-  const validate = (value: unknown, abortEarly?: boolean): Dataset => {
-    const output = check(value);
-    return output === INVALID ? runSchema(schema, value, abortEarly) as Dataset : { value: output };
-  };
-  return { isAsync: false, check, validate };
 }

@@ -1,8 +1,20 @@
+/**
+ * Coerces forms: makes a schema that takes a tree of named fields.
+ *
+ * Texts are converted as in a query. An empty field counts as not sent if the schema allows that and
+ * refuses an empty text, because browsers send every field. An object, or a list of objects, may be
+ * JSON text.
+ */
 import * as v from "valibot";
+import type { Issue } from "../errors.ts";
+import { coerceJson, findOverflows } from "./coerce_json.ts";
+import { textParserOf } from "./coerce_text.ts";
+import { FormTree, isNoFileChosen } from "./form.ts";
+import { mapSchema, preprocess } from "./map_schema.ts";
 import {
   type Dataset,
-  explaining,
   lazyTarget,
+  listingIssues,
   LISTS,
   nodeOf,
   OBJECTS,
@@ -14,60 +26,55 @@ import {
   type SchemaIssue,
   type SchemaNode,
 } from "./schema.ts";
-import { FormTree, isNoFileChosen } from "./form.ts";
-import { mapSchema, preprocess } from "./map_schema.ts";
-import { textParserOf } from "./coerce_text.ts";
-import type { Issue } from "../errors.ts";
-import { coerceJson, findOverflows } from "./coerce_json.ts";
 
-/**
- * The form of a schema for forms: the same schema, taking a tree of named fields.
- *
- * Texts are read by the same rules as those of a query. What is left empty counts as not sent,
- * wherever a schema can do without it and does not take an empty text: browsers send every field.
- * An object, or a list of objects, may be JSON text.
- */
-
-/** Kinds that take named fields, or may. */
+/** Kinds that can take named fields. */
 const FIELDS = new Set([...OBJECTS, "any", "unknown", "custom"]);
 
-/** Forms that were made: a lazy schema asks for the same ones at every value. */
-const forms = new WeakMap<SchemaNode, SchemaNode>();
+// A cache, because a lazy schema asks for the same schema at every value.
+const coerced = new WeakMap<SchemaNode, SchemaNode>();
 
 /**
- * Makes the form for forms of a schema. It takes a {@linkcode FormTree}.
+ * Makes a schema that takes a {@linkcode FormTree}.
  *
- * @param schema What was declared.
- * @param name What it was declared for, for the message.
- * @throws {TypeError} When no form can satisfy a part of the schema.
+ * @param schema The declared schema.
+ * @param name The name of the form, for the message.
+ * @throws {TypeError} If no form can satisfy a part of the schema.
  */
 export function coerceForm(schema: Schema, name: string): Schema {
   const node = nodeOf(schema);
   if (!takesFields(node)) throw new TypeError(`Cannot bind ${name}: a form has named fields, declare an object`);
-  return formOf(node, name);
+  return coerceField(node, name);
 }
 
-/** Whether an input is one name that was sent several times, where a single value was wanted. */
+/** Whether the input of an issue is a name that was sent several times. */
 export function isRepeated(input: unknown): boolean {
   return input instanceof FormTree && input.isRepeated;
 }
 
-function formOf(node: SchemaNode, name: string): SchemaNode {
-  const known = forms.get(node);
+function coerceField(node: SchemaNode, name: string): SchemaNode {
+  const known = coerced.get(node);
   if (known) return known;
-  const form = makeForm(node, name);
-  forms.set(node, form);
-  return form;
+  const result = coerce(node, name);
+  coerced.set(node, result);
+  return result;
 }
 
-/** A schema that is there to refuse null has none made of text, which it would not see: a default within would stand in for it. */
-function makeForm(node: SchemaNode, name: string, takesNull = true): SchemaNode {
-  const map = (part: SchemaNode): SchemaNode => formOf(part, name);
+/**
+ * Below `nonNullable` and `nonNullish`, the text "null" stays text. Otherwise a default inside would
+ * replace it before the outer schema sees it.
+ */
+function coerce(node: SchemaNode, name: string, takesNull = true): SchemaNode {
+  const map = (part: SchemaNode): SchemaNode => coerceField(part, name);
   const mayTakeNull = takesNull && node.type !== "non_nullable" && node.type !== "non_nullish";
-  const mapSame = mayTakeNull ? map : (part: SchemaNode): SchemaNode => makeForm(part, name, false);
+  const mapSame = mayTakeNull ? map : (part: SchemaNode): SchemaNode => coerce(part, name, false);
   if (node.pipe) return mapSchema(node, mapSame);
   const parse = textParserOf(node);
-  if (parse) return preprocess(node, (value) => onText(toSingle(value), parse));
+  if (parse) {
+    return preprocess(node, (value) => {
+      const single = toSingle(value);
+      return typeof single === "string" ? parse(single) : single;
+    });
+  }
   switch (node.type) {
     case "string":
     case "undefined":
@@ -88,7 +95,7 @@ function makeForm(node: SchemaNode, name: string, takesNull = true): SchemaNode 
     case "object_with_rest":
     case "record":
     case "variant":
-      return orJson(fieldsForm(mapSchema(node, map), name), node, name);
+      return orJson(coerceFields(mapSchema(node, map), name), node, name);
     case "array":
     case "tuple":
     case "loose_tuple":
@@ -115,12 +122,10 @@ function makeForm(node: SchemaNode, name: string, takesNull = true): SchemaNode 
   throw new TypeError(`Cannot bind ${name}: a schema of kind "${node.type}" cannot be read from a form${cure}`);
 }
 
-/** The text or file of a field that was sent once. */
 function toSingle(value: unknown): unknown {
   return value instanceof FormTree ? value.single : value;
 }
 
-/** What was sent, where the schema does not tell what it should be. */
 function toPlain(value: unknown): unknown {
   return value instanceof FormTree ? value.toPlain() : value;
 }
@@ -130,32 +135,28 @@ function toFile(value: unknown): unknown {
   return single instanceof File && isNoFileChosen(single) ? undefined : single;
 }
 
-function onText(value: unknown, parse: (text: string) => unknown): unknown {
-  return typeof value === "string" ? parse(value) : value;
-}
-
-/** A field of several files in which none was chosen holds none. */
 function toItems(value: unknown): unknown {
   if (!(value instanceof FormTree)) return value;
   const { items } = value;
-  return items === value ? value : (items as readonly FormTree[]).filter((item) => !isNoFile(item));
+  return items === value ? value : (items as readonly FormTree[]).filter((item) => !isEmptyFile(item));
 }
 
-function isNoFile({ isEmpty, single }: FormTree): boolean {
+/** A field for several files has one empty file if none was chosen. */
+function isEmptyFile({ isEmpty, single }: FormTree): boolean {
   return isEmpty && single instanceof File;
 }
 
-/** An object has its empty fields taken out, which an option of a variant does by itself. */
-function fieldsForm(form: SchemaNode, name: string): SchemaNode {
-  const optional = Object.entries(form.entries ?? {}).filter(([key, entry]) => {
+/** Removes empty optional fields from the input of an object schema. Options of a variant do it themselves. */
+function coerceFields(object: SchemaNode, name: string): SchemaNode {
+  const optional = Object.entries(object.entries ?? {}).filter(([key, entry]) => {
     if (/[[\]]/.test(key)) {
       throw new TypeError(`Cannot bind ${name}: brackets nest, a field cannot be named "${key}"`);
     }
     return ["optional", "exact_optional", "nullish"].includes(entry.type);
   });
-  return preprocess(form, (value) => {
+  return preprocess(object, (value) => {
     const fields = value instanceof FormTree ? value.fields : value;
-    // An object schema would take any object, this one too.
+    // valibot would accept the tree as an object.
     if (fields instanceof FormTree) return "a single value";
     if (typeof fields !== "object" || fields === null) return fields;
     const filled: Record<string, unknown> = Object.assign(Object.create(null), fields);
@@ -163,15 +164,15 @@ function fieldsForm(form: SchemaNode, name: string): SchemaNode {
       const field = filled[key];
       if (field instanceof FormTree && field.isEmpty && refuses(entry.wrapped!, field)) delete filled[key];
     }
-    if (form.type !== "loose_object") return filled;
+    if (object.type !== "loose_object") return filled;
     for (const key of Object.keys(filled)) {
-      if (!Object.hasOwn(form.entries!, key)) filled[key] = toPlain(filled[key]);
+      if (!Object.hasOwn(object.entries!, key)) filled[key] = toPlain(filled[key]);
     }
     return filled;
   });
 }
 
-/** Whether a schema refuses a value; of one that is async, whether what comes before it has to be waited for does. */
+/** Whether a schema refuses a value. Of an async schema, only the sync steps before the first async one are run. */
 function refuses(node: SchemaNode, value: unknown): boolean {
   if (!node.async) return (runSchema(node, value, true) as Dataset).issues !== undefined;
   if (!node.pipe) return node.wrapped !== undefined && refuses(node.wrapped, value);
@@ -181,7 +182,7 @@ function refuses(node: SchemaNode, value: unknown): boolean {
   return isSync > 0 && refuses(pipe(...steps.slice(0, isSync)), value);
 }
 
-/** Whether a schema may take named fields. A lazy one is told when it is run. */
+/** Whether a schema can take named fields. A lazy schema is checked when it runs. */
 function takesFields(node: SchemaNode): boolean {
   if (node.type === "lazy") return true;
   if (node.wrapped) return takesFields(node.wrapped);
@@ -189,58 +190,51 @@ function takesFields(node: SchemaNode): boolean {
   return FIELDS.has(node.type);
 }
 
-/**
- * Objects of forms, and lists of them, that were sent as JSON text in place of names in brackets.
- */
-
-/** The answers of {@linkcode takesJson}: a form asks for them at every request. */
-const answers = new WeakMap<SchemaNode, boolean>();
+const takesJsonCache = new WeakMap<SchemaNode, boolean>();
 
 /**
- * Whether every value of a schema is an object or a list of objects, and JSON can carry it. A form
- * takes such a value as JSON text, too.
+ * Whether a form takes a value as JSON text: every value of the schema is an object or a list of
+ * objects, without files.
  */
 export function takesJson(node: SchemaNode): boolean {
-  let answer = answers.get(node);
-  if (answer === undefined) answers.set(node, answer = holdsObjects(node, new Set()) && isJson(node, new Set()));
+  let answer = takesJsonCache.get(node);
+  if (answer === undefined) takesJsonCache.set(node, answer = holdsObjects(node, new Set()) && isJson(node, new Set()));
   return answer;
 }
 
-/** Whether a schema takes JSON text somewhere within its values. */
+/** Whether a part of a schema takes JSON text. */
 export function holdsJson(node: SchemaNode, seen: Set<SchemaNode> = new Set()): boolean {
   if (seen.has(node)) return false;
   seen.add(node);
   return partsBehind(node).some((part) => takesJson(part) || holdsJson(part, seen));
 }
 
-/** Whether a schema of files takes those of the platform. */
-export function isFile(node: SchemaNode): boolean {
+/** Whether a schema takes `File` or `Blob` objects. */
+function isFile(node: SchemaNode): boolean {
   if (node.type === "file" || node.type === "blob") return true;
   const { class: Class } = node as SchemaNode & { readonly class?: unknown };
   return node.type === "instance" && (Class === File || Class === Blob);
 }
 
 /**
- * Lets a form take JSON text where that is the one value that was sent.
+ * Lets a schema take its single value as JSON text. The values in it have the types of JSON: `"5"`
+ * is not a number, although it is one in a field of its own.
  *
- * The values in the text have the types of JSON: `"5"` is no number, as it is where it was sent
- * under a name of its own.
- *
- * @param form The form for names in brackets.
- * @param declared What the form was made of: an object or a list.
- * @param name What it was declared for, for messages.
+ * @param form The coerced schema, for names in brackets.
+ * @param node The declared schema: an object or a list.
+ * @param name The name of the form, for messages.
  */
-export function orJson(form: SchemaNode, declared: SchemaNode, name: string): SchemaNode {
-  const isList = LISTS.has(declared.type);
+function orJson(form: SchemaNode, node: SchemaNode, name: string): SchemaNode {
+  const isList = LISTS.has(node.type);
   return {
     ...form,
     "~run"(dataset, config) {
       const json = dataset.value instanceof FormTree ? dataset.value.json : undefined;
-      const isWanted = json !== undefined && Array.isArray(json.value) === isList && takesJson(declared);
+      const isWanted = json !== undefined && Array.isArray(json.value) === isList && takesJson(node);
       if (!isWanted) return form["~run"](dataset, config);
       const overflows = findOverflows(json.text, json.value);
-      if (overflows.length > 0) return tooLarge(json.value, overflows, config);
-      return nodeOf(coerceJson(declared, name))["~run"]({ value: json.value }, bothOf(config, explaining(json.value)));
+      if (overflows.length > 0) return overflowDataset(json.value, overflows, config);
+      return coerceJson(node, name)["~run"]({ value: json.value }, stricterOf(config, listingIssues(json.value)));
     },
   };
 }
@@ -266,10 +260,7 @@ function holdsObjects(node: SchemaNode, seen: Set<SchemaNode>): boolean {
   return target !== undefined && isIn(target);
 }
 
-/**
- * Whether JSON can carry the values: not where a file is among them, or a schema is only known by
- * its value.
- */
+/** Whether JSON can hold the values: without files, and without lazy schemas that depend on the value. */
 function isJson(node: SchemaNode, seen: Set<SchemaNode>): boolean {
   if (seen.has(node)) return true;
   seen.add(node);
@@ -282,10 +273,8 @@ function partsBehind(node: SchemaNode): readonly SchemaNode[] {
   return target ? [target] : partsOf(node);
 }
 
-/**
- * Stops at the first fault where one of the two does: the form may be small beside a file of JSON.
- */
-function bothOf(one: RunConfig, other: RunConfig): RunConfig {
+/** Aborts early if one of the two does. A form may be small although its JSON file is large. */
+function stricterOf(one: RunConfig, other: RunConfig): RunConfig {
   return {
     lang: undefined,
     message: undefined,
@@ -296,7 +285,7 @@ function bothOf(one: RunConfig, other: RunConfig): RunConfig {
   };
 }
 
-function tooLarge(value: unknown, overflows: readonly Issue[], config: RunConfig): Dataset {
+function overflowDataset(value: unknown, overflows: readonly Issue[], config: RunConfig): Dataset {
   const issues: SchemaIssue[] = [];
   for (const { path, message, expected = null } of overflows) {
     issues.push({
@@ -306,7 +295,7 @@ function tooLarge(value: unknown, overflows: readonly Issue[], config: RunConfig
       expected,
       received: "Infinity",
       message,
-      // A list that valibot adds to; undefined where it is empty.
+      // valibot prepends to this list, or sets it if it is undefined.
       path: path.length > 0 ? path.map((key) => ({ key })) : undefined,
     });
     if (config.abortEarly) break;

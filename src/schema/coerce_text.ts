@@ -1,35 +1,30 @@
 /**
- * The text form of a schema: the same schema, taking what a path, query, header or cookie can carry.
+ * Coerces text: makes a schema that takes what a path, query, header or cookie can hold.
  *
- * What is accepted here is what the document says: numbers by JSON's grammar, booleans as `true false 1 0`, `null` where the
- * schema is nullable. Text that is none of it goes on as it is, for the schema to refuse.
+ * It accepts what the document describes: numbers in JSON's grammar, `true false 1 0` as booleans,
+ * and `null` if the schema is nullable. All other text is passed on unchanged, for the schema to refuse.
  */
-import { LISTS, nodeOf, type Schema, type SchemaNode } from "./schema.ts";
 import { mapSchema, preprocess } from "./map_schema.ts";
+import { LISTS, nodeOf, type Schema, type SchemaNode } from "./schema.ts";
 
 /** A schema that takes text. */
 export interface CoercedText {
-  /** Takes a string, or a list of strings where `isList`. */
+  /** Takes a string, or a list of strings if `isList`. */
   readonly schema: Schema;
-  /** Whether it takes every value that was sent under its name. */
   readonly isList: boolean;
 }
 
-/** JSON's grammar of numbers, RFC 8259 section 6. */
-const NUMBER = /^-?(?:0|[1-9]\d*)(?:\.\d+)?(?:[eE][+-]?\d+)?$/;
-const BIGINT = /^-?(?:0|[1-9]\d*)$/;
-
 /**
- * Makes the text form of a schema.
+ * Makes a schema that takes text.
  *
- * @param schema What was declared.
- * @param name What it was declared for, for the message.
- * @throws {TypeError} When no text can satisfy the schema.
+ * @param schema The declared schema.
+ * @param name The name of the input, for the message.
+ * @throws {TypeError} If no text can satisfy the schema.
  */
 export function coerceText(schema: Schema, name: string): CoercedText {
   const node = nodeOf(schema);
   const isList = takesList(node, name);
-  const toScalar = (part: SchemaNode): SchemaNode => scalarForm(part, name);
+  const toScalar = (part: SchemaNode): SchemaNode => coerceScalar(part, name);
   const toList = (part: SchemaNode): SchemaNode => {
     if (part.type === "lazy" && !part.pipe) return toList(lazyTarget(part));
     return mapSchema(part, LISTS.has(part.type) && !part.pipe ? toScalar : toList);
@@ -37,83 +32,21 @@ export function coerceText(schema: Schema, name: string): CoercedText {
   return { schema: isList ? toList(node) : toScalar(node), isList };
 }
 
-/** A number as JSON writes it; any other text stays as it is. */
-export function parseNumber(text: string): number | string {
-  if (!NUMBER.test(text)) return text;
-  const number = Number(text);
-  return Number.isFinite(number) ? number : text;
+/** Like {@linkcode preprocess}, but only for strings. */
+export function coerceString(node: SchemaNode, parse: (text: string) => unknown): SchemaNode {
+  return preprocess(node, (value) => typeof value === "string" ? parse(value) : value);
 }
 
-/** A whole number of any size; any other text stays as it is. */
-export function parseBigInt(text: string): bigint | string {
-  return BIGINT.test(text) ? BigInt(text) : text;
-}
-
-function parseBoolean(text: string): boolean | string {
-  if (text === "true" || text === "1") return true;
-  return text === "false" || text === "0" ? false : text;
-}
-
-function parseNull(text: string): null | string {
-  return text === "null" ? null : text;
-}
-
-/** Reads text as that of the values whose kind it has. */
-export function parseOneOf(options: readonly unknown[]): (text: string) => unknown {
-  const parsers = new Map<string, (text: string) => unknown>([
-    ["number", parseNumber],
-    ["bigint", parseBigInt],
-    ["boolean", parseBoolean],
-  ]);
-  const kinds = new Set(options.map((option) => typeof option));
-  return (text) => {
-    if (options.includes(text)) return text;
-    for (const kind of kinds) {
-      const value = parsers.get(kind)?.(text);
-      if (value !== undefined && options.includes(value)) return value;
-    }
-    return text;
-  };
-}
-
-/** Reads text as a value of a schema's kind, where that kind has a text of its own; text that is none of it stays as it is. */
-export function textParserOf(node: SchemaNode): ((text: string) => unknown) | undefined {
-  switch (node.type) {
-    case "number":
-      return parseNumber;
-    case "bigint":
-      return parseBigInt;
-    case "boolean":
-      return parseBoolean;
-    case "null":
-      return parseNull;
-    case "literal":
-      return parseOneOf([node.literal]);
-    case "picklist":
-    case "enum":
-      return parseOneOf(node.options ?? []);
-    default:
-      return undefined;
-  }
-}
-
-function fromText(
-  node: SchemaNode,
-  parse: (text: string) => unknown,
-): SchemaNode {
-  return preprocess(
-    node,
-    (value) => typeof value === "string" ? parse(value) : value,
-  );
-}
-
-/** A schema that is there to refuse null has none made of text, which it would not see: a default within would stand in for it. */
-function scalarForm(node: SchemaNode, name: string, takesNull = true): SchemaNode {
+/**
+ * Below `nonNullable` and `nonNullish`, the text "null" stays text. Otherwise a default inside would
+ * replace it before the outer schema sees it.
+ */
+function coerceScalar(node: SchemaNode, name: string, takesNull = true): SchemaNode {
   const refusesNull = node.type === "non_nullable" || node.type === "non_nullish";
-  const map = (part: SchemaNode): SchemaNode => scalarForm(part, name, takesNull && !refusesNull);
+  const map = (part: SchemaNode): SchemaNode => coerceScalar(part, name, takesNull && !refusesNull);
   if (node.pipe) return mapSchema(node, map);
   const parse = textParserOf(node);
-  if (parse) return fromText(node, parse);
+  if (parse) return coerceString(node, parse);
   switch (node.type) {
     case "string":
     case "any":
@@ -124,7 +57,7 @@ function scalarForm(node: SchemaNode, name: string, takesNull = true): SchemaNod
       return node;
     case "nullable":
     case "nullish":
-      return takesNull ? fromText(mapSchema(node, map), parseNull) : mapSchema(node, map);
+      return takesNull ? coerceString(mapSchema(node, map), parseNull) : mapSchema(node, map);
     case "optional":
     case "undefinedable":
     case "exact_optional":
@@ -158,11 +91,11 @@ function lazyTarget(node: SchemaNode): SchemaNode {
 }
 
 /**
- * Whether a schema takes every value that was sent under its name.
+ * Whether a schema takes a list: all values that are sent under its name.
  *
- * @param schema What was declared.
- * @param name What it was declared for, for the message.
- * @throws {TypeError} When it takes lists and single values.
+ * @param schema The declared schema.
+ * @param name The name of the input, for the message.
+ * @throws {TypeError} If it takes both lists and single values.
  */
 export function takesList(schema: Schema, name: string): boolean {
   const node = nodeOf(schema);
@@ -179,4 +112,68 @@ export function takesList(schema: Schema, name: string): boolean {
     );
   }
   return answers.has(true);
+}
+
+/** RFC 8259, section 6. */
+const NUMBER = /^-?(?:0|[1-9]\d*)(?:\.\d+)?(?:[eE][+-]?\d+)?$/;
+const BIGINT = /^-?(?:0|[1-9]\d*)$/;
+
+/** Returns a number in the grammar of JSON, or the text unchanged. */
+export function parseNumber(text: string): number | string {
+  if (!NUMBER.test(text)) return text;
+  const number = Number(text);
+  return Number.isFinite(number) ? number : text;
+}
+
+/** Returns an integer of any size, or the text unchanged. */
+export function parseBigInt(text: string): bigint | string {
+  return BIGINT.test(text) ? BigInt(text) : text;
+}
+
+function parseBoolean(text: string): boolean | string {
+  if (text === "true" || text === "1") return true;
+  return text === "false" || text === "0" ? false : text;
+}
+
+function parseNull(text: string): null | string {
+  return text === "null" ? null : text;
+}
+
+/** Makes a parser that returns the value that a text stands for, or the text unchanged. */
+export function parseOneOf(options: readonly unknown[]): (text: string) => unknown {
+  const parsers = new Map<string, (text: string) => unknown>([
+    ["number", parseNumber],
+    ["bigint", parseBigInt],
+    ["boolean", parseBoolean],
+  ]);
+  const kinds = new Set(options.map((option) => typeof option));
+  return (text) => {
+    if (options.includes(text)) return text;
+    for (const kind of kinds) {
+      const value = parsers.get(kind)?.(text);
+      if (value !== undefined && options.includes(value)) return value;
+    }
+    return text;
+  };
+}
+
+/** Returns the parser for a kind of schema; undefined if the kind has none. */
+export function textParserOf(node: SchemaNode): ((text: string) => unknown) | undefined {
+  switch (node.type) {
+    case "number":
+      return parseNumber;
+    case "bigint":
+      return parseBigInt;
+    case "boolean":
+      return parseBoolean;
+    case "null":
+      return parseNull;
+    case "literal":
+      return parseOneOf([node.literal]);
+    case "picklist":
+    case "enum":
+      return parseOneOf(node.options ?? []);
+    default:
+      return undefined;
+  }
 }

@@ -1,32 +1,32 @@
+/** Forms: how a route declares one, and the tree of named fields that a client sends. */
 import { HTTPError } from "../errors.ts";
 import { type GivenSchema, isSchema, type Mistake, type Schema, schemaFault } from "./schema.ts";
-
-/** Forms as routes declare them. */
 
 /** A form, made by {@linkcode Form}. */
 export interface FormSchema<Value = unknown> {
   /** Marks a form. */
   readonly kind: "form";
-  /** What its fields are. */
+  /** The schema of its fields. */
   readonly schema: Schema<unknown, Value>;
 }
 
 /**
- * Declares a form as the body of a route, under `form`: urlencoded or multipart, whichever the client sends.
+ * Declares a form as the body of a route, in the option `form`. Clients send it urlencoded or as
+ * multipart.
  *
- * - Texts are read as those of a query are: numbers, booleans and so on, by the schema.
- * - Names nest in brackets: `address[street]`, `items[0][name]`. A list takes a name that is sent several times, as `tag`, as
- *   `tag[]`, or with its places, `tag[0]`.
- * - An object, or a list of objects, may be JSON text as well, as most clients send it: as a text,
- *   or as a part of type `application/json`. A list is one text, or one for each object. The values
- *   in it have the types of JSON, and the bounds of JSON bodies hold. Objects with files are sent
- *   in brackets only.
- * - A field that is left empty counts as not sent where the schema makes it optional and does not take an empty text; so does a
- *   field for files in which none was chosen.
- * - Files are declared with {@linkcode UploadFile}, at any depth.
+ * - The schema converts texts as in a query: to numbers, booleans and so on.
+ * - Names nest in brackets: `address[street]`, `items[0][name]`. A list takes a name that is sent
+ *   several times, as `tag`, as `tag[]`, or with indices, `tag[0]`.
+ * - An object or a list of objects may also be JSON text, as most clients send it: a text field, or
+ *   a part of type `application/json`. A list is one text, or one text for each object. The values
+ *   in JSON have the types of JSON, and the limits of JSON bodies apply. Objects that contain files
+ *   can only be sent in brackets.
+ * - An empty field counts as not sent if the schema makes it optional and refuses an empty text. So
+ *   does a file field in which no file was chosen.
+ * - {@linkcode UploadFile} declares files, at any depth.
  *
- * @param schema An object, whose keys are the names of the fields.
- * @throws {TypeError} When it is no schema.
+ * @param schema An object schema, whose keys are the names of the fields.
+ * @throws {TypeError} If it is not a schema.
  *
  * @example A form with a list and an object
  * ```ts
@@ -67,136 +67,128 @@ export function isForm(value: unknown): value is FormSchema {
     isSchema((value as Partial<FormSchema>).schema);
 }
 
-/** The fields of a form as a tree: a name may nest, as `address[street]` and `items[0][name]` do. */
-
-/** What one field holds. */
 export type FormValue = string | File;
 
-/** One field, with the name under which it was sent. */
+/** A field as it was sent. */
 export type FormEntry = readonly [name: string, value: FormValue];
 
-/** More than any form nests; a name could be made of nothing but brackets. */
+/** Bounds the nesting of names, which a client chooses. */
 const MAX_DEPTH = 32;
 
-/** A name and what nests in it: `a[b][c]`. */
+/** A name with brackets: `a[b][c]`. */
 const NESTED = /^([^[\]]+)((?:\[[^[\]]+\])*)(\[\])?$/;
 
-/** A place in a list. */
+/** An index of a list. */
 const INDEX = /^(?:0|[1-9]\d{0,8})$/;
 
-/** JSON, with the text that it was parsed from. */
+/** A JSON text and its value. */
 export interface FormJson {
   readonly text: string;
   readonly value: unknown;
 }
 
-/** The texts of files that hold JSON, or why they were not read. */
+/** The texts of JSON files, or the errors for those that were not read. */
 const fileTexts = new WeakMap<File, string | HTTPError>();
 
-/**
- * Keeps what a file of JSON holds, since a form is validated without waiting for its files.
- *
- * @param file The file.
- * @param text Its text, or the error that stands for one that is not read.
- */
+/** Keeps the text of a JSON file, or the error for one that is too large. Validation does not wait for files. */
 export function keepFileText(file: File, text: string | HTTPError): void {
   fileTexts.set(file, text);
 }
 
-/** What was sent under one name: values, and what nests in it. */
+/** The fields of a form, or the values and nested fields of one name. */
 export class FormTree {
   #json: FormJson | null | undefined;
-  /** What was sent under the very name, and under the name followed by `[]`. */
+  /** The values of the name itself, and of the name followed by `[]`. */
   readonly values: FormValue[] = [];
-  /** What was sent below it, by the next part of the name. */
-  readonly parts: Map<string, FormTree> = new Map();
+  /** The nested fields, by the next part of their names. */
+  readonly children: Map<string, FormTree> = new Map();
 
   /**
    * Makes the tree of a form.
    *
-   * @param entries The fields, in the order in which they were sent.
-   * @throws {HTTPError} With 400, when a name nests too deeply.
+   * @param entries The fields in the order in which they were sent.
+   * @throws {HTTPError} With 400, if a name nests too deeply.
    */
   static of(entries: Iterable<FormEntry>): FormTree {
     const root = new FormTree();
     for (const [name, value] of entries) {
-      let node = root;
-      for (const part of fieldPath(name)) node = node.#open(part);
-      node.values.push(value);
+      let tree = root;
+      for (const part of fieldPath(name)) tree = tree.#child(part);
+      tree.values.push(value);
     }
     return root;
   }
 
-  /** Whether it is one field that was left empty: no text, or no file chosen, for which browsers send one without name and content. */
+  /** Whether it is a single field with an empty text, or without a chosen file. */
   get isEmpty(): boolean {
     const [value, ...others] = this.values;
-    if (others.length > 0 || this.parts.size > 0) return false;
+    if (others.length > 0 || this.children.size > 0) return false;
     return value === "" || (value instanceof File && isNoFileChosen(value));
   }
 
-  /** Whether it is one name that was sent several times. */
+  /** Whether one name was sent several times. */
   get isRepeated(): boolean {
-    return this.values.length > 1 && this.parts.size === 0;
+    return this.values.length > 1 && this.children.size === 0;
   }
 
-  /** The one value that was sent; the node itself where there is not just that. */
+  /** The value if exactly one was sent; otherwise the tree itself. */
   get single(): FormValue | this {
     const [value] = this.values;
-    return value === undefined || this.values.length > 1 || this.parts.size > 0 ? this : value;
+    return value === undefined || this.values.length > 1 || this.children.size > 0 ? this : value;
   }
 
   /**
-   * The JSON that was sent as the one value; undefined where it is none.
+   * The single value as JSON; undefined if it is not JSON.
    *
-   * @throws {HTTPError} When it is in a file that was not read.
+   * @throws {HTTPError} If it is a file that was too large to read.
    */
   get json(): FormJson | undefined {
     if (this.#json === undefined) this.#json = parseJson(textOf(this.single)) ?? null;
     return this.#json ?? undefined;
   }
 
-  /** What was sent as a list, by repeated names or by indices, the node itself where it is none. */
+  /** The items of a list, sent by repeated names or indices; the tree itself if it is not a list. */
   get items(): readonly FormTree[] | this {
-    const indexed = [...this.parts];
+    const indexed = [...this.children];
     if (!indexed.every(([key]) => INDEX.test(key))) return this;
     const inOrder = indexed.toSorted(([one], [other]) => Number(one) - Number(other));
-    return [...this.values.map(nodeOfValue), ...inOrder.map(([, node]) => node)];
+    return [...this.values.map(leaf), ...inOrder.map(([, child]) => child)];
   }
 
-  /** What was sent as an object, whose keys are the client's choice; the node itself where it is none. */
+  /** The nested fields as an object without a prototype; the tree itself if it has values. */
   get fields(): Record<string, FormTree> | this {
     if (this.values.length > 0) return this;
-    return Object.assign(Object.create(null), Object.fromEntries(this.parts));
+    return Object.assign(Object.create(null), Object.fromEntries(this.children));
   }
 
-  /** What was sent, where nothing tells what it should be: a value, a list, or an object. */
+  /** The form as plain values, lists and objects, without a schema. */
   toPlain(): unknown {
     const { single, items } = this;
     if (single !== this) return single;
     if (items !== this && this.#isFilled) return (items as readonly FormTree[]).map((item) => item.toPlain());
     const plain: Record<string, unknown> = Object.create(null);
-    for (const [key, node] of this.parts) plain[key] = node.toPlain();
+    for (const [key, child] of this.children) plain[key] = child.toPlain();
     if (this.values.length > 0) plain[""] = this.values;
     return plain;
   }
 
   get #isFilled(): boolean {
-    return this.values.length > 0 || this.parts.size > 0;
+    return this.values.length > 0 || this.children.size > 0;
   }
 
-  #open(part: string): FormTree {
-    let node = this.parts.get(part);
-    if (!node) this.parts.set(part, node = new FormTree());
-    return node;
+  #child(part: string): FormTree {
+    let child = this.children.get(part);
+    if (!child) this.children.set(part, child = new FormTree());
+    return child;
   }
 }
 
-/** Whether a file stands for none: browsers send an empty one for a field in which nothing was chosen. */
+/** Browsers send a file without name and content for a field in which no file was chosen. */
 export function isNoFileChosen({ name, size }: File): boolean {
   return name === "" && size === 0;
 }
 
-/** The parts of a name; one that is not written so is a part as it stands. */
+/** The parts of a name. A name with other brackets is one part. */
 function fieldPath(name: string): readonly string[] {
   const [, first, rest] = NESTED.exec(name) ?? [];
   if (first === undefined || !rest) return [first ?? name];
@@ -219,8 +211,8 @@ function parseJson(text: string | undefined): FormJson | undefined {
   }
 }
 
-function nodeOfValue(value: FormValue): FormTree {
-  const node = new FormTree();
-  node.values.push(value);
-  return node;
+function leaf(value: FormValue): FormTree {
+  const tree = new FormTree();
+  tree.values.push(value);
+  return tree;
 }

@@ -1,24 +1,21 @@
+/** Issues of replies and logs, made from those of valibot. They never contain the values. */
 import type { InputSource, Issue } from "../errors.ts";
 import type { Dataset, SchemaIssue, SchemaNode } from "./schema.ts";
 
-/** Turns valibot's issues into those of a reply, without the values that were sent. */
-
-/** More faults than anyone reads. */
+/** Bounds of a reply: its issues, and the characters in them. A long key is in the path of each issue below it. */
 const MAX_ISSUES = 1000;
-/** In characters. A long key stands in the path of each fault below it. */
 const MAX_LENGTH = 1024 * 1024;
-/** More faults than a line of a log needs. */
 const MAX_LOGGED = 20;
 
-/** Labels of messages after which the expectation needs no further word. */
+/** Labels of valibot's messages that add nothing to what is expected. */
 const PLAIN_LABELS = new Set(["type", "value", "key"]);
 
 /**
- * An issue for the client.
+ * Converts an issue for the client.
  *
- * @param issue What valibot found.
- * @param source Where the value was read from.
- * @param root The way to the value that was validated.
+ * @param issue An issue of valibot.
+ * @param source The part of the request that holds the value.
+ * @param root The path to the value that was validated.
  */
 export function toIssue(
   issue: SchemaIssue,
@@ -35,7 +32,7 @@ export function toIssue(
   return found;
 }
 
-/** The first faults of a list, as many as a reply may hold. */
+/** Cuts a list of issues to the size of a reply. */
 export function boundIssues(issues: readonly Issue[]): readonly Issue[] {
   let length = 0;
   const end = issues.findIndex(({ path, message, expected = "" }, index) => {
@@ -47,10 +44,10 @@ export function boundIssues(issues: readonly Issue[]): readonly Issue[] {
 }
 
 /**
- * Says for a log what is wrong with a value of the application's own. The values stay out of it.
+ * Describes, for a log, the issues of a value that the application made.
  *
- * @param issues What valibot found.
- * @param whole What the value is called.
+ * @param issues Issues of valibot.
+ * @param whole The name of the value.
  */
 export function summarizeIssues(issues: readonly SchemaIssue[], whole: string): string {
   const faults = issues.slice(0, MAX_LOGGED).map((issue) => {
@@ -70,7 +67,7 @@ function demandOf(issue: SchemaIssue): string {
   return label === "" || PLAIN_LABELS.has(label) ? `should be ${expected}` : `should be of ${label} ${expected}`;
 }
 
-/** The message of the schema's author, or valibot's own without the value that it ends with. */
+/** A custom message as it is; a message of valibot without the value at its end. */
 function messageOf(issue: SchemaIssue): string {
   if (!isDefaultMessage(issue)) return issue.message;
   if (isMissing(issue)) return "Missing value";
@@ -79,9 +76,7 @@ function messageOf(issue: SchemaIssue): string {
   return expected === null ? label : `${label}: expected ${expected}`;
 }
 
-/**
- * What was expected, in words where valibot has a sign for it; null where nothing is known of it.
- */
+/** The expectation in words; null if there is none to tell. */
 function expectedOf(issue: SchemaIssue): string | null {
   const { type, expected } = issue;
   if (expected === null || expected === "any" || expected === "unknown" || isNameOfKey(issue)) return null;
@@ -91,7 +86,7 @@ function expectedOf(issue: SchemaIssue): string | null {
   return expected.startsWith("!") ? `not ${expected.slice(1)}` : expected;
 }
 
-/** valibot expects of a missing key its own name, in quotes. */
+/** For a missing key, valibot expects the name of the key in quotes. */
 function isNameOfKey({ expected, path }: SchemaIssue): boolean {
   const last = path?.at(-1);
   return last?.origin === "key" && expected === `"${String(last.key)}"`;
@@ -101,7 +96,6 @@ function isMissing({ kind, type, input }: SchemaIssue): boolean {
   return kind === "schema" && input === undefined && type !== "never";
 }
 
-/** valibot ends its own messages with the value it received. */
 function isDefaultMessage({ message, received }: SchemaIssue): boolean {
   return message.startsWith("Invalid ") && message.endsWith(`eceived ${received}`);
 }
@@ -111,41 +105,37 @@ function labelOf({ message }: SchemaIssue): string {
 }
 
 /**
- * Messages for missing keys. In valibot the object reports them, which knows only their names: here
- * the schema of the key does.
- */
-
-/**
- * Replaces what an object schema says of its missing keys by what the schemas of these keys say.
+ * Gives each missing key the expectation and message of its own schema. valibot reports missing
+ * keys by the object schema, which knows only their names.
  *
- * @param object An object schema.
- * @param dataset What it was run over.
+ * @param object The object schema.
+ * @param dataset Its result.
  */
 export function describeMissingKeys({ type, entries = {} }: SchemaNode, dataset: Dataset): Dataset {
   for (const issue of dataset.issues ?? []) {
     const [step, ...further] = issue.path ?? [];
     if (issue.type !== type || issue.input !== undefined || step?.origin !== "key" || further.length > 0) continue;
     const key = String(step.key);
-    if (Object.hasOwn(entries, key)) describe(issue, entries[key]!);
+    if (Object.hasOwn(entries, key)) describeMissingKey(issue, entries[key]!);
   }
   return dataset;
 }
 
-function describe(issue: { -readonly [Key in keyof SchemaIssue]: SchemaIssue[Key] }, entry: SchemaNode): void {
+function describeMissingKey(
+  issue: { -readonly [Key in keyof SchemaIssue]: SchemaIssue[Key] },
+  entry: SchemaNode,
+): void {
   issue.expected = expectsOf(entry);
   const message = ownMessageOf(entry);
   if (message === undefined) return;
   issue.message = typeof message === "function" ? message({ ...issue, type: entry.type }) : String(message);
 }
 
-/**
- * A schema such as `nonOptional` says only what it refuses: the wrapped one says what it expects.
- */
+/** A schema such as `nonOptional` only names what it refuses; the wrapped schema has the expectation. */
 function expectsOf({ type, expects, wrapped }: SchemaNode): string | null {
   return wrapped && type !== "nullable" ? expectsOf(wrapped) : expects ?? null;
 }
 
-/** The message of the schema, or of the wrapped one. A pipe has the message of its first step. */
 function ownMessageOf({ message, wrapped }: SchemaNode): unknown {
   return message ?? (wrapped && ownMessageOf(wrapped));
 }

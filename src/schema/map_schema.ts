@@ -1,116 +1,15 @@
+/** Maps a schema to one with other parts. All adaptations of schemas are made by it. */
 import * as v from "valibot";
-import { type Dataset, fallsBack, type PipeAction, resolveLazy, type RunConfig, type SchemaNode } from "./schema.ts";
 import { describeMissingKeys } from "./issues.ts";
-import { type ActionNode, toStandardCheck } from "./standard_check.ts";
+import { type Dataset, fallsBack, type PipeAction, resolveLazy, type RunConfig, type SchemaNode } from "./schema.ts";
+import { toStandardCheck } from "./standard_check.ts";
 
-/**
- * Remembers the results of lazy schemas within one run. A union tries each of its options on the
- * same part of a value, and so do the unions within it: without a memory, the work would double
- * with each level of a recursive schema.
- */
-
-type Result = Dataset | Promise<Dataset>;
-
-/** One in so many calls looks at its run: a look costs as much as a small schema. */
-const SAMPLING = 64;
-/** A run with more looks than this is long. Its results are remembered from then on. */
-const MAX_LOOKS = 16;
-/**
- * How many remembered faults one run hands out again. Both parts of an intersection list the faults
- * of what they share: their number would double with each level.
- */
-const MAX_REPEATED = 1_000;
-
-/** The calls of all runs together. */
-let count = 0;
-/** Each run has a configuration of its own. */
-const runs = new WeakMap<RunConfig, Run>();
-/** The configuration of the last long run. */
-let longRun: RunConfig | undefined;
-
-/** What is known of one run. */
-class Run {
-  /** How often it was looked at. */
-  looks = 0;
-  /** How many faults were handed out again. */
-  repeated = 0;
-  readonly #results = new WeakMap<SchemaNode, WeakMap<object, Result>>();
-
-  /** The results of a schema by the parts of the value. */
-  of(node: SchemaNode): WeakMap<object, Result> {
-    let results = this.#results.get(node);
-    if (!results) this.#results.set(node, results = new WeakMap());
-    return results;
-  }
-
-  /** Hands out a remembered result. */
-  repeat(dataset: Dataset): Dataset {
-    const { issues } = dataset;
-    if (!issues) return copyOf(dataset);
-    const isOften = this.repeated >= MAX_REPEATED;
-    this.repeated += issues.length;
-    return copyOf(isOften ? { ...dataset, issues: [issues[0]] } : dataset);
-  }
-}
-
-/**
- * Runs a lazy schema; in a long run, once for each part of the value.
- *
- * @param node The schema.
- * @param dataset The part.
- * @param config That of the run.
- */
-export function runLazy(node: SchemaNode, dataset: Dataset, config: RunConfig): Result {
-  const isSampled = ++count % SAMPLING === 0;
-  if (config !== longRun && !(isSampled && isLong(config))) return node["~run"](dataset, config);
-  longRun = config;
-  const { value } = dataset;
-  if (typeof value !== "object" || value === null) return node["~run"](dataset, config);
-  const run = runOf(config);
-  const results = run.of(node);
-  const known = results.get(value);
-  if (known) return known instanceof Promise ? known.then((dataset) => run.repeat(dataset)) : run.repeat(known);
-  const result = node["~run"](dataset, config);
-  results.set(value, result instanceof Promise ? copyLater(result) : copyOf(result));
-  return result;
-}
-
-function runOf(config: RunConfig): Run {
-  let run = runs.get(config);
-  if (!run) runs.set(config, run = new Run());
-  return run;
-}
-
-function isLong(config: RunConfig): boolean {
-  return ++runOf(config).looks > MAX_LOOKS;
-}
-
-function copyLater(result: Promise<Dataset>): Promise<Dataset> {
-  const copy = result.then(copyOf);
-  // The first caller gets the failure.
-  copy.catch(() => {});
-  return copy;
-}
-
-/** valibot adds to the path of each fault on its way outwards. */
-function copyOf({ typed, value, issues }: Dataset): Dataset {
-  const copy: Dataset = { value };
-  if (typed !== undefined) copy.typed = typed;
-  if (issues) {
-    copy.issues = issues.map((issue) => ({ ...issue, ...(issue.path && { path: [...issue.path] }) })) as never;
-  }
-  return copy;
-}
-
-/** Makes a schema again from other parts: the one way in which webfw adapts a schema to text or to JSON. */
-
-/** Maps a part of a schema. */
 export type MapPart = (part: SchemaNode) => SchemaNode;
 
 /**
- * The same schema with each of its parts mapped; the very same object where no part changed.
+ * Maps the parts of a schema. Returns the same object if no part changes.
  *
- * Schemas are made anew by their own constructors, since many close over their parts.
+ * A changed schema is made by its constructor, because many schemas close over their parts.
  */
 export function mapSchema(node: SchemaNode, map: MapPart): SchemaNode {
   if (node.pipe) return mapPipe(node, node.pipe, map);
@@ -118,21 +17,21 @@ export function mapSchema(node: SchemaNode, map: MapPart): SchemaNode {
   return rebuilt === node ? node : keepFallback(node, rebuilt);
 }
 
-/** What {@linkcode preprocess} laid around a schema. */
+/** The schema and function that {@linkcode preprocess} was given. */
 export interface Preprocessing {
   readonly node: SchemaNode;
   readonly convert: (value: unknown) => unknown;
 }
 
-// Beside the schemas, not in them: valibot's pipes copy the properties of their first step.
-const conversions = new WeakMap<SchemaNode, Preprocessing>();
+// Not a member of the schemas, because a pipe copies the members of its first step.
+const preprocessings = new WeakMap<SchemaNode, Preprocessing>();
 
 /**
- * A schema that converts its input first. Of a key that is missing, an object schema gives the
+ * A schema that converts its input first. An object schema then reports each missing key with the
  * message of the key's own schema.
  */
 export function preprocess(node: SchemaNode, convert: Preprocessing["convert"]): SchemaNode {
-  const describe = (dataset: Dataset): Dataset => dataset.issues ? describeMissingKeys(node, dataset) : dataset;
+  const describe = (dataset: Dataset): Dataset => describeMissingKeys(node, dataset);
   const run: SchemaNode["~run"] = (dataset, config) => {
     dataset.value = convert(dataset.value);
     return node["~run"](dataset, config);
@@ -141,22 +40,22 @@ export function preprocess(node: SchemaNode, convert: Preprocessing["convert"]):
     const result = run(dataset, config);
     return node.async ? (result as Promise<Dataset>).then(describe) : describe(result as Dataset);
   };
-  const converting: SchemaNode = { ...node, "~run": node.entries ? describingRun : run };
-  conversions.set(converting, { node, convert });
-  return converting;
+  const preprocessed: SchemaNode = { ...node, "~run": node.entries ? describingRun : run };
+  preprocessings.set(preprocessed, { node, convert });
+  return preprocessed;
 }
 
-/** The conversion that a schema was given, if any. */
+/** The preprocessing of a schema, if it was made by {@linkcode preprocess}. */
 export function preprocessingOf(node: SchemaNode): Preprocessing | undefined {
-  return conversions.get(node);
+  return preprocessings.get(node);
 }
 
-/** Schemas with the checks of the standard: a lazy schema asks for the same ones at every value. */
+// A cache, because a lazy schema asks for the same schema at every value.
 const standards = new WeakMap<SchemaNode, SchemaNode>();
 
 /**
- * The same schema with the checks that {@linkcode toStandardCheck} makes; the very same object
- * where no check changed. The forms of a schema for what is read have them already.
+ * Replaces the checks that {@linkcode toStandardCheck} replaces, and returns the same object if
+ * there are none. Coerced schemas have these checks already.
  */
 export function withStandardChecks(node: SchemaNode): SchemaNode {
   let standard = standards.get(node);
@@ -164,7 +63,7 @@ export function withStandardChecks(node: SchemaNode): SchemaNode {
   return standard;
 }
 
-/** Schemas after a transformation see its result, not what was sent: their input stays as it is. */
+/** A schema after a transformation gets its result instead of input, so only its checks are replaced. */
 function mapPipe(
   node: SchemaNode,
   pipe: readonly (SchemaNode | PipeAction)[],
@@ -173,7 +72,7 @@ function mapPipe(
   let raw = true;
   const steps = pipe.map((step) => {
     if (step.kind === "transformation") raw = false;
-    if (step.kind === "validation") return toStandardCheck(step as ActionNode, node);
+    if (step.kind === "validation") return toStandardCheck(step as PipeAction, node);
     if (step.kind !== "schema") return step;
     const mapped = raw ? map(step as SchemaNode) : withStandardChecks(step as SchemaNode);
     if (transforms(step as SchemaNode)) raw = false;
@@ -193,7 +92,7 @@ function transforms(node: SchemaNode): boolean {
   ) ?? false;
 }
 
-/** `v.fallback` closes over the schema it wraps, so it is laid around the new one again. */
+/** Wraps a mapped schema in its `v.fallback` again, which closes over the schema. */
 function keepFallback(node: SchemaNode, rebuilt: SchemaNode): SchemaNode {
   if (!fallsBack(node)) return rebuilt;
   const wrap = (node.async ? v.fallbackAsync : v.fallback) as unknown as (
@@ -208,35 +107,35 @@ function rebuild(node: SchemaNode, map: MapPart): SchemaNode {
     case "object":
     case "loose_object":
     case "strict_object":
-      return again(node, [node.entries], [mapRecord(node.entries, map)]);
+      return remake(node, [node.entries], [mapRecord(node.entries, map)]);
     case "object_with_rest":
-      return again(node, [node.entries, node.rest], [
+      return remake(node, [node.entries, node.rest], [
         mapRecord(node.entries, map),
         mapOne(node.rest, map),
       ]);
     case "array":
-      return again(node, [node.item], [mapOne(node.item, map)]);
+      return remake(node, [node.item], [mapOne(node.item, map)]);
     case "tuple":
     case "loose_tuple":
     case "strict_tuple":
-      return again(node, [node.items], [mapList(node.items, map)]);
+      return remake(node, [node.items], [mapList(node.items, map)]);
     case "tuple_with_rest":
-      return again(node, [node.items, node.rest], [
+      return remake(node, [node.items, node.rest], [
         mapList(node.items, map),
         mapOne(node.rest, map),
       ]);
     case "record":
-      return again(node, [node.key, node.value], [
+      return remake(node, [node.key, node.value], [
         withStandardChecks(node.key as SchemaNode),
         mapOne(node.value, map),
       ]);
     case "union":
     case "intersect":
-      return again(node, [node.options], [
+      return remake(node, [node.options], [
         mapList(node.options as SchemaNode[], map),
       ]);
     case "variant":
-      return again(node, [node.key, node.options], [
+      return remake(node, [node.key, node.options], [
         node.key,
         mapList(node.options as SchemaNode[], map),
       ]);
@@ -249,17 +148,17 @@ function rebuild(node: SchemaNode, map: MapPart): SchemaNode {
       return wrapped === node.wrapped ? node : node.reference(wrapped, node.default);
     }
     case "lazy":
-      return lazy(node, map);
+      return remakeLazy(node, map);
     case "non_optional":
     case "non_nullable":
     case "non_nullish":
-      return again(node, [node.wrapped], [mapOne(node.wrapped, map)]);
+      return remake(node, [node.wrapped], [mapOne(node.wrapped, map)]);
     default:
       return node;
   }
 }
 
-function again(
+function remake(
   node: SchemaNode,
   before: readonly unknown[],
   after: readonly unknown[],
@@ -267,13 +166,13 @@ function again(
   return after.every((part, index) => part === before[index]) ? node : node.reference(...after, node.message);
 }
 
-/** Made anew in any case: what is laid around a lazy schema, such as `v.cache`, closes over its getter. */
-function lazy(declared: SchemaNode, map: MapPart): SchemaNode {
-  const form = declared.async
-    ? v.lazyAsync(async (input) => map(await resolveLazy(declared, input)) as never)
-    : v.lazy((input) => map(resolveLazy(declared, input) as SchemaNode) as never);
-  const node = form as unknown as SchemaNode;
-  return { ...node, "~run": (dataset, config) => runLazy(node, dataset, config) };
+/** Always made anew: a wrapper of a lazy schema, such as `v.cache`, closes over the getter. */
+function remakeLazy(node: SchemaNode, map: MapPart): SchemaNode {
+  const mapped =
+    (node.async
+      ? v.lazyAsync(async (input) => map(await resolveLazy(node, input)) as never)
+      : v.lazy((input) => map(resolveLazy(node, input) as SchemaNode) as never)) as unknown as SchemaNode;
+  return { ...mapped, "~run": (dataset, config) => runLazy(mapped, dataset, config) };
 }
 
 function mapOne(
@@ -304,4 +203,90 @@ function mapRecord(
     mapped[key] = to;
   }
   return changed ? mapped : parts;
+}
+
+// Results of lazy schemas are remembered within a long run. A union tries each of its options on the
+// same value, and so do the unions in them: the work would double with each level of a recursion.
+
+type Result = Dataset | Promise<Dataset>;
+
+/** One of this many calls counts its run: counting costs as much as running a small schema. */
+const SAMPLING = 64;
+/** A run with more counted calls than this is long. */
+const MAX_COUNTED = 16;
+/**
+ * How many remembered issues a run repeats. Both parts of an intersection list the issues of what
+ * they share, so their number would double with each level.
+ */
+const MAX_REPEATED = 1_000;
+
+/** Calls of all runs. */
+let calls = 0;
+/** Each run has its own configuration object, which identifies it. */
+const runs = new WeakMap<RunConfig, Run>();
+/** The last long run. */
+let longRun: RunConfig | undefined;
+
+class Run {
+  countedCalls = 0;
+  repeatedIssues = 0;
+  readonly #results = new WeakMap<SchemaNode, WeakMap<object, Result>>();
+
+  /** The results of a schema, by value. */
+  of(node: SchemaNode): WeakMap<object, Result> {
+    let results = this.#results.get(node);
+    if (!results) this.#results.set(node, results = new WeakMap());
+    return results;
+  }
+
+  repeat(dataset: Dataset): Dataset {
+    const { issues } = dataset;
+    if (!issues) return copyOf(dataset);
+    const isOften = this.repeatedIssues >= MAX_REPEATED;
+    this.repeatedIssues += issues.length;
+    return copyOf(isOften ? { ...dataset, issues: [issues[0]] } : dataset);
+  }
+}
+
+/** Runs a lazy schema; in a long run, once for each object. */
+function runLazy(node: SchemaNode, dataset: Dataset, config: RunConfig): Result {
+  const isSampled = ++calls % SAMPLING === 0;
+  if (config !== longRun && !(isSampled && isLong(config))) return node["~run"](dataset, config);
+  longRun = config;
+  const { value } = dataset;
+  if (typeof value !== "object" || value === null) return node["~run"](dataset, config);
+  const run = runOf(config);
+  const results = run.of(node);
+  const known = results.get(value);
+  if (known) return known instanceof Promise ? known.then((dataset) => run.repeat(dataset)) : run.repeat(known);
+  const result = node["~run"](dataset, config);
+  results.set(value, result instanceof Promise ? copyLater(result) : copyOf(result));
+  return result;
+}
+
+function runOf(config: RunConfig): Run {
+  let run = runs.get(config);
+  if (!run) runs.set(config, run = new Run());
+  return run;
+}
+
+function isLong(config: RunConfig): boolean {
+  return ++runOf(config).countedCalls > MAX_COUNTED;
+}
+
+function copyLater(result: Promise<Dataset>): Promise<Dataset> {
+  const copy = result.then(copyOf);
+  // The first caller handles the rejection.
+  copy.catch(() => {});
+  return copy;
+}
+
+/** A copy, because valibot extends the path of each issue on the way outwards. */
+function copyOf({ typed, value, issues }: Dataset): Dataset {
+  const copy: Dataset = { value };
+  if (typed !== undefined) copy.typed = typed;
+  if (issues) {
+    copy.issues = issues.map((issue) => ({ ...issue, ...(issue.path && { path: [...issue.path] }) })) as never;
+  }
+  return copy;
 }

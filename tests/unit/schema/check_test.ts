@@ -5,7 +5,7 @@ import * as v from "valibot";
 import { Random } from "../support/random.ts";
 import { byValibot, CheckFuzz, outcome } from "./support/check_fuzz.ts";
 
-Deno.test("A compiled check gives what valibot gives, for random schemas and values; a spoilt one is noticed", () => {
+Deno.test("A compiled check gives the output of valibot, for random schemas and values; a broken check is detected", () => {
   const fuzz = new CheckFuzz(1_121);
   fuzz.run(70_000);
   const { valid, invalid } = fuzz.counts;
@@ -13,7 +13,7 @@ Deno.test("A compiled check gives what valibot gives, for random schemas and val
   for (const [fault, { noticed }] of fuzz.faults) assert(noticed > 0, `never noticed: ${fault}`);
 });
 
-Deno.test("A schema of any depth is checked, its innermost fault found", () => {
+Deno.test("A schema of any depth is checked, and its innermost issue found", () => {
   const wraps: ((part: v.GenericSchema) => v.GenericSchema)[] = [
     (part) => v.object({ a: part, b: v.optional(v.number(), 1) }),
     (part) => v.array(part),
@@ -122,7 +122,7 @@ Deno.test("A check leaves the value as it was", () => {
   assertEquals(compileCheck(schema)(value), { a: "x", list: [{ b: 1 }] });
 });
 
-Deno.test("Each value gets a default of its own", () => {
+Deno.test("Each value gets its own copy of a default", () => {
   const schema = v.object({ list: v.optional(v.array(v.string()), []), made: v.optional(v.any(), () => ({})) });
   const check = compileCheck(schema);
   const [one, two] = [check({}), check({})] as { list: string[]; made: object }[];
@@ -131,7 +131,7 @@ Deno.test("Each value gets a default of its own", () => {
   assert(one!.made !== two!.made);
 });
 
-Deno.test("A wrapper around a schema keeps its say: message, config, cache and a schema of one's own", () => {
+Deno.test("Wrappers keep their effect: message, config, cache and a custom schema", () => {
   const schemas: Record<string, Schema> = {
     message: v.message(v.number(), "mine"),
     config: v.config(v.object({ a: v.number(), b: v.number() }), { abortEarly: true }),
@@ -150,17 +150,17 @@ Deno.test("A wrapper around a schema keeps its say: message, config, cache and a
   assertEquals(compileCheck(schemas.own!)(5), "own 5");
 });
 
-Deno.test("A regular expression that keeps its place, and one that depends on it, change nothing", () => {
+Deno.test("A regular expression with a state gives the same result each time", () => {
   const { validate } = toValidator(v.pipe(v.string(), v.regex(/a/g)));
   for (let turn = 0; turn < 4; turn++) assertEquals((validate("a") as Dataset).issues, undefined);
 });
 
-Deno.test("What is not valid is told by one symbol that no value can be", () => {
+Deno.test("An invalid value gives one symbol, which no value can be", () => {
   assertEquals(compileCheck(v.string())(5), INVALID);
   assertEquals(compileCheck(v.any())(undefined), undefined);
 });
 
-Deno.test("What an option of a union throws is thrown, unless the option has failed before", () => {
+Deno.test("An error of a union option is thrown, unless an earlier step of the option fails", () => {
   const broken = v.pipe(v.any(), v.transform((value) => value.b.c));
   const options: v.GenericSchema[] = [
     v.object({ a: v.string(), b: broken }),
@@ -183,7 +183,7 @@ Deno.test("What an option of a union throws is thrown, unless the option has fai
   }
 });
 
-Deno.test("An async schema is run by valibot, and its result waited for", async () => {
+Deno.test("valibot runs an async schema, and its result is a promise", async () => {
   const { validate, isAsync } = toValidator(v.pipeAsync(v.string(), v.checkAsync(async (text) => text === "a")));
   assertEquals(isAsync, true);
   const [valid, invalid] = [await validate("a"), await validate("b")];

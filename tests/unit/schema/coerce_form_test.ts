@@ -248,7 +248,7 @@ for (const [name, [schema, cases]] of Object.entries(table)) {
   });
 }
 
-Deno.test("A form that holds itself is followed as far as it was sent", async () => {
+Deno.test("A recursive form is coerced as deep as it was sent", async () => {
   interface Comment {
     text: string;
     replies?: Comment[] | undefined;
@@ -267,7 +267,7 @@ Deno.test("A form that holds itself is followed as far as it was sent", async ()
   ]);
 });
 
-Deno.test("Async schemas are waited for, and what they take of empty fields is known before", async () => {
+Deno.test("Async schemas are awaited; their sync steps decide about empty fields", async () => {
   const free = v.checkAsync(async (name: string) => name !== "taken", "Taken");
   const schema = v.objectAsync({
     name: v.pipeAsync(v.string(), free),
@@ -279,13 +279,13 @@ Deno.test("Async schemas are waited for, and what they take of empty fields is k
   assertEquals(await read(schema, "name=taken&email=x&again[n]=x"), ["name", "email", "again.n"]);
 });
 
-Deno.test("A fallback around a part that is found late is kept", async () => {
+Deno.test("A fallback around a lazy schema is kept", async () => {
   const late = v.fallback(v.lazy(() => v.number()), 5);
   assertEquals(await read(v.object({ a: late }), "a=x"), { a: 5 });
   assertEquals(await read(v.object({ a: late }), "a=7"), { a: 7 });
 });
 
-Deno.test("A name that was sent more than once is known as such", () => {
+Deno.test("A name that was sent several times is recognized", () => {
   const inputs = (schema: Schema, text: string): unknown[] => {
     const result = runSchema(coerceForm(schema, "it"), FormTree.of(entriesOf(text)));
     return (result as { issues?: { input: unknown }[] }).issues?.map(({ input }) => isRepeated(input)) ?? [];
@@ -295,20 +295,20 @@ Deno.test("A name that was sent more than once is known as such", () => {
   assertEquals(inputs(v.object(scalars), "s=1&n=x&u=x&f=x"), [false, false, false]);
 });
 
-Deno.test("Names that are not written in brackets are what they are", () => {
+Deno.test("A name with malformed brackets is one plain name", () => {
   const names = ["a[", "a]", "a[b", "a[b]c", "[a]", "[]", "a[b][", "a[[b]]", "a[]b", "a[][]", "", "a b", "a.b"];
   const tree = FormTree.of(names.map((name) => [name, "x"]));
-  assertEquals([...tree.parts.keys()], names);
+  assertEquals([...tree.children.keys()], names);
 });
 
-Deno.test("A name that nests more deeply than any form is 400", () => {
+Deno.test("A name that nests too deeply is a 400", () => {
   const nested = (depth: number) => FormTree.of([[`a${"[b]".repeat(depth - 1)}`, "x"]]);
   nested(32);
   assertEquals(assertThrows(() => nested(33), HTTPError).status, 400);
   assertEquals(assertThrows(() => nested(100_000), HTTPError).status, 400);
 });
 
-Deno.test("What no form can satisfy is refused when it is declared", () => {
+Deno.test("A schema that no form can satisfy is refused at its declaration", () => {
   const refused: Record<string, [Schema, string]> = {
     date: [v.object({ a: v.date() }), "v.toDate()"],
     map: [v.object({ a: v.map(v.string(), v.string()) }), "map"],
@@ -333,7 +333,7 @@ Deno.test("What no form can satisfy is refused when it is declared", () => {
   }
 });
 
-Deno.test("The same schema is adapted once", () => {
+Deno.test("A schema is coerced once", () => {
   const schema = v.object({ a: v.array(v.number()) });
   assertStrictEquals(coerceForm(schema, "a"), coerceForm(schema, "b"));
 });

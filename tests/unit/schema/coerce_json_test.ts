@@ -1,5 +1,5 @@
 import { assert, assertEquals, assertStrictEquals, assertThrows } from "@std/assert";
-import { coerceJson } from "../../../src/schema/coerce_json.ts";
+import { coerceJson, findOverflows } from "../../../src/schema/coerce_json.ts";
 import { type Dataset, runSchema, type Schema } from "../../../src/schema/schema.ts";
 import * as v from "valibot";
 import { Random } from "../support/random.ts";
@@ -9,7 +9,7 @@ async function outcome(schema: Schema, value: unknown): Promise<unknown> {
   const dataset = await runSchema(schema, value);
   if (!dataset.issues) return { value: dataset.value };
   return dataset.issues.map(({ message, path, input }) => {
-    // The form has the words of the key's own schema.
+    // The coerced schema uses the message of the key's own schema.
     const isMissing = path?.at(-1)?.origin === "key" && input === undefined;
     return [isMissing ? "missing" : message, path?.map(({ key }) => key)];
   });
@@ -19,19 +19,19 @@ async function accepts(schema: Schema, value: unknown): Promise<boolean> {
   return !(await runSchema(coerceJson(schema, "it"), value)).issues;
 }
 
-Deno.test("The JSON form of a schema that JSON can carry is that schema, for random schemas and values", async () => {
+Deno.test("A schema that JSON can satisfy as it is keeps its meaning, for random schemas and values", async () => {
   const random = new Random(314);
   let valid = 0;
   for (let round = 0; round < 3_000; round++) {
     const schema = randomSchema(random, 3, { isPlain: true });
-    const form = coerceJson(schema, "it");
+    const coerced = coerceJson(schema, "it");
     for (let turn = 0; turn < 6; turn++) {
       const value = randomValue(random, 3, { isPlain: true });
       const expected = await outcome(schema, value);
       if (!Array.isArray(expected)) valid++;
       // An array where an object is due is refused in other words.
       if (JSON.stringify(expected).includes("received Array")) continue;
-      const got = await outcome(form, value);
+      const got = await outcome(coerced, value);
       if (hasArrayForObject(value, got)) continue;
       assertEquals(got, expected, `round ${round}: ${JSON.stringify(value)}`);
     }
@@ -44,7 +44,7 @@ function hasArrayForObject(value: unknown, got: unknown): boolean {
   return JSON.stringify(value).includes("[") && JSON.stringify(got).includes('received \\"array\\"');
 }
 
-Deno.test("A schema without anything to change is not made anew", () => {
+Deno.test("A schema without anything to change stays the same object", () => {
   for (
     const schema of [v.string(), v.array(v.pipe(v.number(), v.integer())), v.union([v.string(), v.null()]), v.any()]
   ) {
@@ -114,7 +114,7 @@ for (const [name, [schema, json, value]] of Object.entries(bigints)) {
   });
 }
 
-Deno.test("A recursive schema is followed as deep as the value goes", async () => {
+Deno.test("A recursive schema is coerced as deep as the value nests", async () => {
   interface Node {
     n: bigint;
     children: Node[];
@@ -137,7 +137,7 @@ Deno.test("A lazy schema may depend on the value", async () => {
   ]);
 });
 
-Deno.test("A schema that no JSON can satisfy is a TypeError, however deep it stands", () => {
+Deno.test("A schema that no JSON can satisfy is a TypeError at any depth", () => {
   const foreign = [v.date(), v.map(v.any(), v.any()), v.set(v.any()), v.instance(Date), v.file(), v.blob(), v.nan()];
   foreign.push(v.function() as never, v.symbol() as never, v.promise() as never);
   for (const schema of foreign as v.GenericSchema[]) {
@@ -165,7 +165,7 @@ Deno.test("What comes after a transformation is not read from JSON, so it may be
   assert(await accepts(schema, "2026-01-01"));
 });
 
-Deno.test("The messages of a schema's author are kept where the schema is made anew", async () => {
+Deno.test("Custom messages are kept when a schema is remade", async () => {
   const schema = v.object({ n: v.bigint("n is wrong") }, "not an object");
   assertEquals(await outcome(coerceJson(schema, "it"), { n: 1 }), [["n is wrong", ["n"]]]);
   assertEquals(await outcome(coerceJson(schema, "it"), 5), [["not an object", undefined]]);
@@ -176,13 +176,13 @@ Deno.test("The messages of a schema's author are kept where the schema is made a
 
 Deno.test("What a pipe checks after a fallback of its first step is not lost", () => {
   const schema = v.pipe(v.fallback(v.object({ a: v.bigint() }), { a: 1n }), v.check(({ a }) => a !== 2n));
-  const form = coerceJson(schema, "x");
-  assertEquals((runSchema(form, { a: "3" }) as Dataset).value, { a: 3n });
-  assertEquals((runSchema(form, { a: "x" }) as Dataset).value, { a: 1n });
-  assertEquals((runSchema(form, { a: "2" }) as Dataset).issues?.length, 1);
+  const coerced = coerceJson(schema, "x");
+  assertEquals((runSchema(coerced, { a: "3" }) as Dataset).value, { a: 3n });
+  assertEquals((runSchema(coerced, { a: "x" }) as Dataset).value, { a: 1n });
+  assertEquals((runSchema(coerced, { a: "2" }) as Dataset).issues?.length, 1);
 });
 
-Deno.test("What stands around a lazy schema does not hide what it gives", async () => {
+Deno.test("A wrapper of a lazy schema does not hide its target", async () => {
   const object = () => v.object({ a: v.optional(v.bigint()) });
   const lazy = [
     v.cache(v.lazy(object)),
@@ -194,4 +194,49 @@ Deno.test("What stands around a lazy schema does not hide what it gives", async 
     assertEquals(await outcome(coerceJson(schema, "it"), { a: "6" }), { value: { a: 6n } });
   }
   for (const schema of lazy.slice(0, 3)) assert(!await accepts(schema, []));
+});
+
+function pathsIn(text: string): unknown[] {
+  return findOverflows(text, JSON.parse(text)).map(({ path }) => path.join("."));
+}
+
+Deno.test("A number that no double can hold is found in every notation", () => {
+  for (const number of ["1e309", "-1E+400", "1e0000000309", `1${"0".repeat(309)}`, `${"9".repeat(250)}.5e99`]) {
+    assertEquals(pathsIn(number), [""]);
+    assertEquals(pathsIn(`{"a":[0,${number},"b"],"c":${" ".repeat(190)}${number}}`), ["a.1", "c"]);
+  }
+});
+
+Deno.test("Text that only looks like such a number is not reported", () => {
+  const texts = [
+    "1e308",
+    "1e-999",
+    "0e999",
+    '"1e999"',
+    `{"1e999":"${"9".repeat(400)}"}`,
+    `0.${"1".repeat(400)}`,
+    "null",
+  ];
+  for (const text of texts) assertEquals(pathsIn(text), []);
+});
+
+Deno.test("A large or deep value lists only its first overflow", () => {
+  assertEquals(pathsIn("[1e999,1e999]"), ["0", "1"]);
+  assertEquals(pathsIn(`["${"x".repeat(70_000)}",1e999,1e999]`), ["1"]);
+  assertEquals(pathsIn(`${"[".repeat(40)}1e999,1e999${"]".repeat(40)}`), [Array(40).fill("0").join(".")]);
+});
+
+Deno.test("Deep nesting does not make the search slower", () => {
+  const zeros = "0,".repeat(200_000);
+  const quickest = (depth: number): number => {
+    const text = `${"[".repeat(depth)}${zeros}1e999${"]".repeat(depth)}`;
+    const value = JSON.parse(text);
+    return Math.min(...Array.from({ length: 5 }, () => {
+      const began = performance.now();
+      assertEquals(findOverflows(text, value).map(({ path }) => path.length), [depth]);
+      return performance.now() - began;
+    }));
+  };
+  const [flat, deep] = [quickest(1), quickest(1_000)];
+  assert(deep < 20 * flat + 5, `${flat} ms flat, ${deep} ms deep`);
 });

@@ -9,7 +9,7 @@ async function read(schema: Schema, text: unknown): Promise<unknown> {
   return issues ? "refused" : value;
 }
 
-Deno.test("A number is what JSON's grammar takes and a double can hold", () => {
+Deno.test("A number has JSON's grammar and fits a double", () => {
   const random = new Random(99);
   const parts = ["0", "1", "7", "9", "00", "-", "+", ".", "e", "E", "x", " ", "999", "_", "n"];
   let numbers = 0;
@@ -98,20 +98,20 @@ const table: Record<string, [schema: Schema, taken: [text: unknown, value: unkno
 };
 
 for (const [name, [schema, taken, refused]] of Object.entries(table)) {
-  Deno.test(`Text is read by the kind of the schema: ${name}`, async () => {
+  Deno.test(`Text is converted by the kind of the schema: ${name}`, async () => {
     for (const [text, value] of taken) assertEquals(await read(schema, text), value, JSON.stringify(text));
     for (const text of refused) assertEquals(await read(schema, text), "refused", JSON.stringify(text));
   });
 }
 
-Deno.test("A form tells whether it takes every value that was sent", () => {
+Deno.test("A coerced schema says whether it takes a list", () => {
   const lists = [v.array(v.any()), v.tuple([]), v.optional(v.array(v.any())), v.lazy(() => v.array(v.any()))];
   const scalars = [v.string(), v.any(), v.pipe(v.string(), v.transform((text) => [text]), v.array(v.any()))];
   for (const schema of lists) assertEquals(coerceText(schema, "it").isList, true, schema.type);
   for (const schema of scalars) assertEquals(coerceText(schema, "it").isList, false, schema.type);
 });
 
-Deno.test("What no text can be is a TypeError that names the place", () => {
+Deno.test("A schema that no text can satisfy is a TypeError that names the input", () => {
   const foreign: Schema[] = [
     v.date(),
     v.object({}),
@@ -138,7 +138,7 @@ Deno.test("What no text can be is a TypeError that names the place", () => {
   assertThrows(() => coerceText(v.date(), 'the query "x"'), TypeError, 'the query "x"');
 });
 
-Deno.test("The schema that was given is left as it was", async () => {
+Deno.test("The declared schema is not changed", async () => {
   const schema = v.object({}).type === "object" ? v.nullable(v.number()) : v.any();
   coerceText(schema, "it");
   assertEquals((await runSchema(schema, "5")).issues?.length, 1);

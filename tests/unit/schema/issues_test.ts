@@ -8,7 +8,7 @@ async function issuesOf(schema: Schema, value: unknown) {
   return issues.map((issue) => toIssue(issue, "body", ["root"]));
 }
 
-Deno.test("An issue tells where, what and what was expected, never what was sent", async () => {
+Deno.test("An issue has the path, the message and the expectation, never the value", async () => {
   const schema = v.object({ a: v.array(v.pipe(v.string(), v.email())), b: v.number() });
   const issues = await issuesOf(schema, { a: ["ada@example.org", "SECRET"], b: "SECRET" });
   assertEquals(issues.map(({ in: source, path }) => [source, ...path]), [["body", "root", "a", 1], [
@@ -20,7 +20,7 @@ Deno.test("An issue tells where, what and what was expected, never what was sent
   assertFalse(JSON.stringify(issues).includes("SECRET"));
 });
 
-Deno.test("A missing value is told as missing", async () => {
+Deno.test("A missing value has the code missing", async () => {
   const table: [schema: Schema, value: unknown, expected?: string][] = [
     [v.string(), undefined, "string"],
     [v.object({ a: v.string() }), {}],
@@ -41,14 +41,14 @@ Deno.test("A missing value is told as missing", async () => {
   }
 });
 
-Deno.test("An author's message stays as it is, also where it speaks of what was received", async () => {
+Deno.test("A custom message is kept, even if it mentions the received value", async () => {
   assertEquals((await issuesOf(v.string("I received nothing of use"), 5))[0]!.message, "I received nothing of use");
   assertEquals((await issuesOf(v.string("Say something"), undefined))[0]!.message, "Say something");
   const [own] = await issuesOf(v.pipe(v.string(), v.rawCheck(({ addIssue }) => addIssue({ message: "Own: 5" }))), "x");
   assertEquals(own, { in: "body", path: ["root"], code: "invalid", message: "Own: 5" });
 });
 
-Deno.test("A message says what was expected where valibot's own does", async () => {
+Deno.test("A message contains the expectation if valibot's does", async () => {
   const messages: [schema: Schema, value: unknown][] = [
     [v.number(), "SECRET"],
     [v.pipe(v.string(), v.regex(/^a:b$/)), "SECRET: a"],
@@ -66,7 +66,7 @@ Deno.test("A message says what was expected where valibot's own does", async () 
   }
 });
 
-Deno.test("What was sent and does not fit is invalid, also a key that is not allowed", async () => {
+Deno.test("A value that does not fit is invalid, and so is an unknown key", async () => {
   const table: [schema: Schema, value: unknown][] = [
     [v.string(), null],
     [v.strictObject({}), { a: 1 }],
@@ -82,7 +82,7 @@ Deno.test("What was sent and does not fit is invalid, also a key that is not all
   }
 });
 
-Deno.test("What was expected is said in words where valibot has a sign for it", async () => {
+Deno.test("An expectation is in words where valibot uses a sign", async () => {
   const table: [schema: Schema, value: unknown, expected: string, message: string, demand: string][] = [
     [v.pipe(v.string(), v.nonEmpty()), "", "not empty", "Invalid length: expected not empty", "should not be empty"],
     [v.pipe(v.number(), v.notValue(5)), 5, "not 5", "Invalid value: expected not 5", "should be not 5"],
@@ -106,7 +106,7 @@ Deno.test("What was expected is said in words where valibot has a sign for it", 
   }
 });
 
-Deno.test("What a value of the application's own lacks is told without its content, and not without end", async () => {
+Deno.test("A summary for the log is bounded and does not contain the value", async () => {
   const { issues = [] } = await runSchema(
     v.object({ title: v.pipe(v.string(), v.email()), isbn: v.string(), lines: v.array(v.number()) }),
     { title: "SECRET", lines: Array(100).fill("SECRET") },
@@ -116,7 +116,7 @@ Deno.test("What a value of the application's own lacks is told without its conte
   assert(text.endsWith('"lines.17" should be number, and 82 more'), text);
 });
 
-Deno.test("A list of faults is cut where it is too long for a reply", () => {
+Deno.test("A list of issues is cut to the size of a reply", () => {
   const issue = (key: string) => ({ in: "body" as const, path: [key], code: "invalid" as const, message: "Wrong" });
   assertEquals(boundIssues(Array(999).fill(issue("a"))).length, 999);
   assertEquals(boundIssues(Array(5_000).fill(issue("a"))).length, 1_000);
@@ -124,7 +124,7 @@ Deno.test("A list of faults is cut where it is too long for a reply", () => {
   assertEquals(boundIssues(Array(100).fill(issue("a".repeat(2_000_000)))).length, 1);
 });
 
-Deno.test("Keys that are no texts are written as texts", async () => {
+Deno.test("Keys of other types are converted to text", async () => {
   const [issue] = await issuesOf(v.map(v.any(), v.number()), new Map([[{ toString: () => "key" }, "x"]]));
   assertEquals(issue!.path, ["root", "key"]);
 });

@@ -41,7 +41,7 @@ export function fittingValue(random: Random, node: SchemaNode): unknown {
     case "intersect":
       return mergedValue((node.options as SchemaNode[]).map(fit));
     case "lazy":
-      return fit(node.getter!(undefined));
+      return fit(node.getter!(undefined) as SchemaNode);
     case "array":
       return random.list(3, () => fit(node.item!));
     case "set":
