@@ -14,13 +14,13 @@ import { runProgram } from "./src/cli/program.ts";
 /**
  * Runs a command: `run`, `openapi`, `routes`, `topics`, `completions`, `help` or `--version`.
  *
- * An application runs in another process, with the configuration of its own project. It stops
- * together with this process, which passes SIGINT and SIGTERM on.
+ * The application runs in a child process, with the configuration of its own project. SIGINT and
+ * SIGTERM are passed on to it.
  *
  * @param args The arguments after the name of the program.
- * @returns The exit code: 0 for success and for a stop by SIGINT or SIGTERM, 2 for a command line
- * that cannot be understood, 1 or the code of the application's process for any other failure. A
- * failure is one line on stderr.
+ * @returns The exit code: 0 for success and for a stop by SIGINT or SIGTERM, 2 for an invalid
+ * command line, and 1 or the code of the child process for other failures. A failure prints one line
+ * to stderr.
  *
  * @example
  * ```ts

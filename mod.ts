@@ -1,5 +1,6 @@
 /**
- * webfw: HTTP services on Deno from one declaration of each route.
+ * webfw is a web framework for Deno. One declaration of a route gives validation, typed arguments,
+ * an OpenAPI document and a tool for agents.
  *
  * @example A typed, validated route
  * ```ts
@@ -24,9 +25,9 @@
  * await app.run({ port: 8000 });
  * ```
  *
- * This entry point has what programs write. Beside it stand `@webfw/core/testing` for tests,
- * `@webfw/core/store` for a store of topics of your own, `@webfw/core/openapi` for the types of the
- * document, and `@webfw/core/types` for the types that the compiler infers.
+ * This entry point exports what programs use. The others are `@webfw/core/testing` for tests,
+ * `@webfw/core/store` for authors of a store of durable topics, `@webfw/core/openapi` for the types
+ * of the OpenAPI document, and `@webfw/core/types` for the types that the compiler infers.
  *
  * @module
  */

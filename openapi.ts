@@ -1,5 +1,5 @@
 /**
- * The types of the OpenAPI document, which `app.openapi()` returns.
+ * The types of the OpenAPI document that `app.openapi()` returns.
  *
  * @example Reading the document
  * ```ts

@@ -1,10 +1,10 @@
 /**
- * What a store of durable topics has to do: implement {@linkcode TopicStore}, and give it to an App as
- * `topics`.
+ * The types for a custom store of durable topics. Implement {@linkcode TopicStore}, and pass the store
+ * to an application as the option `topics`.
  *
- * `tests/contract/topic_store.ts` of the repository is a suite of tests for such a store.
+ * `tests/contract/topic_store.ts` in the repository is a test suite for stores.
  *
- * @example A store that counts its appends
+ * @example An application with a custom store
  * ```ts ignore
  * import { App } from "@webfw/core";
  * import type { TopicStore } from "@webfw/core/store";

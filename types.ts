@@ -1,6 +1,6 @@
 /**
- * Types that the compiler infers from declarations, and parts of other types. A program rarely names
- * one of them: what it writes is in `@webfw/core`.
+ * Types that the compiler infers from declarations, and parts of other types. Programs rarely name
+ * them: `@webfw/core` exports the types that programs use.
  *
  * @example A function that registers a route on any application or router
  * ```ts
@@ -82,5 +82,5 @@ export type {
 } from "./src/binding/security.ts";
 export type { McpOptions } from "./src/describe/mcp/origin_policy.ts";
 
-// Workers, which the command line starts
+// Workers, started by the command line
 export type { WorkerPorts } from "./src/topics/worker_store.ts";

@@ -1,5 +1,5 @@
 /**
- * Tests an application without a socket.
+ * Sends requests to an application in tests, without a socket.
  *
  * @example A test of one route
  * ```ts
@@ -25,21 +25,21 @@ import { type OptionNames, readOptions } from "./options.ts";
 export interface Testable {
   /** Answers a request. */
   readonly fetch: (request: Request) => Response | Promise<Response>;
-  /** Starts what has to be started before the first request. */
+  /** Starts it before the first request. */
   start?(): Promise<void>;
-  /** Ends what was started. */
+  /** Stops it. */
   stop?(): Promise<void>;
 }
 
-/** What a request is made of, besides its method and path. */
+/** The options of a test request, besides its method and path. */
 export interface TestRequestInit extends Omit<RequestInit, "method" | "body"> {
-  /** The query: a list sends its name as often as it has elements, undefined sends nothing. */
+  /** The query. A list repeats its name for each element; undefined sends nothing. */
   query?: Readonly<
     Record<string, QueryPart | readonly QueryPart[] | undefined>
   >;
-  /** A body to send as JSON. */
+  /** A body that is sent as JSON, as `application/json` unless `headers` say otherwise. */
   json?: unknown;
-  /** A body as it is. */
+  /** A body that is sent unchanged. */
   body?: BodyInit;
   /** Cookies to send. */
   cookies?: Readonly<Record<string, string>>;
@@ -69,20 +69,20 @@ export type QueryPart = string | number | boolean | bigint | null;
 
 /** The body of a 422 reply. */
 export interface InvalidInput extends ProblemDetails {
-  /** All faults that were found. */
+  /** The faults. */
   errors: Issue[];
 }
 
-/** A reply that is on its way: await it for the whole, or ask for what you expect of it. */
+/** A pending reply. Await it for the `Response`, or read it by a method that also checks it. */
 export class TestReply implements PromiseLike<Response> {
   readonly #response: Promise<Response>;
 
-  /** Takes the reply. */
+  /** Wraps a pending response. */
   constructor(response: Promise<Response>) {
     this.#response = response;
   }
 
-  /** Waits for the reply. The body is whole by then. */
+  /** Waits for the reply and its whole body. */
   then<Fulfilled = Response, Rejected = never>(
     onFulfilled?:
       | ((response: Response) => Fulfilled | PromiseLike<Fulfilled>)
@@ -93,9 +93,9 @@ export class TestReply implements PromiseLike<Response> {
   }
 
   /**
-   * The value of a JSON reply.
+   * Reads a JSON reply.
    *
-   * @throws {Error} When the reply is an error, or no JSON.
+   * @throws {Error} When the status is not 2xx, or the media type is not `application/json`.
    */
   async json<Value = unknown>(): Promise<Value> {
     const response = await this.#response;
@@ -109,9 +109,9 @@ export class TestReply implements PromiseLike<Response> {
   }
 
   /**
-   * The text of a reply.
+   * Reads a reply as text.
    *
-   * @throws {Error} When the reply is an error.
+   * @throws {Error} When the status is not 2xx.
    */
   async text(): Promise<string> {
     const response = await this.#response;
@@ -125,17 +125,17 @@ export class TestReply implements PromiseLike<Response> {
   }
 
   /**
-   * The body of a 422 reply, with its list of faults.
+   * Reads a 422 reply, with its list of faults.
    *
-   * @param status The status that it must have.
-   * @throws {Error} When the reply is no problem, or has another status.
+   * @param status The expected status.
+   * @throws {Error} When the reply is not `application/problem+json`, or has another status.
    */
   async problem(status: 422): Promise<InvalidInput>;
   /**
-   * The body of an error reply.
+   * Reads an error reply.
    *
-   * @param status The status that it must have; any error's unless given.
-   * @throws {Error} When the reply is no problem, or has another status.
+   * @param status The expected status. By default, any status but 2xx.
+   * @throws {Error} When the reply is not `application/problem+json`, or has another status.
    */
   async problem(status?: number): Promise<ProblemDetails>;
   async problem(status?: number): Promise<ProblemDetails> {
@@ -152,10 +152,11 @@ export class TestReply implements PromiseLike<Response> {
 }
 
 /**
- * Sends requests to an application and keeps its lifespans: they start with the first request and end with the client.
+ * Sends requests to an application. Its lifespans start with the first request and end with the
+ * client: use `await using`, or call `close()`.
  *
- * Use it with `await using`, or call `close()`. It gives replies as a whole: of a stream without an end, the `signal` of the request
- * is what ends waiting for it, and `app.fetch(request)` gives the stream itself.
+ * The client waits for the whole body of a reply. To test an endless stream, call
+ * `app.fetch(request)`, or end the request by its `signal`.
  */
 export class TestClient implements AsyncDisposable {
   readonly #app: Testable;
@@ -165,7 +166,7 @@ export class TestClient implements AsyncDisposable {
    * Makes a client.
    *
    * @param app The application.
-   * @param base What paths are relative to.
+   * @param base The origin of the requests, to which paths are appended.
    */
   constructor(app: Testable, base = "http://localhost") {
     this.#app = app;
@@ -214,12 +215,12 @@ export class TestClient implements AsyncDisposable {
     return new TestReply(this.#send(this.#requestOf(method, path, init)));
   }
 
-  /** Ends the lifespans. */
+  /** Stops the application, which ends its lifespans. */
   async close(): Promise<void> {
     await this.#app.stop?.();
   }
 
-  /** Ends the lifespans. */
+  /** Stops the application, which ends its lifespans. */
   async [Symbol.asyncDispose](): Promise<void> {
     await this.close();
   }
@@ -254,7 +255,7 @@ export class TestClient implements AsyncDisposable {
     });
   }
 
-  /** Reads the body before it gives the reply: what an application does after the last byte has been done then. */
+  /** Reads the whole body, so that the application's tasks after the reply are done, too. */
   async #send(request: Request): Promise<Response> {
     await this.#app.start?.();
     const response = await this.#app.fetch(request);
