@@ -1,10 +1,9 @@
 /** The application: wires the routes, lifespans and the dispatcher together, and is what a server serves. */
 import type { RequiredState } from "./binding/dependency.ts";
 import { checkRoute } from "./describe/route_check.ts";
-import { AppErrors } from "./app_errors.ts";
 import { type AppOptions, resolveAppOptions } from "./app_options.ts";
 import { type BuiltIn, builtIns, type BuiltInUrls } from "./built_in.ts";
-import type { ErrorShape } from "./describe/openapi/replies.ts";
+import { checkErrorShape, type DocumentedErrors, type ErrorShape } from "./describe/openapi/replies.ts";
 import type { OriginPolicy } from "./describe/mcp/origin_policy.ts";
 import { openapiDocument } from "./describe/openapi/openapi.ts";
 import type { OpenAPIDocument } from "./describe/openapi/document.ts";
@@ -15,7 +14,7 @@ import { problemReply } from "./http/reply.ts";
 import type { RouteInfo } from "./http/route_info.ts";
 import { type Lifespan, Lifespans } from "./lifespan.ts";
 import { describeError, log } from "./log.ts";
-import { checkOptions } from "./options.ts";
+import { checkOptions, quote } from "./options.ts";
 import { type Includable, type IncludeOptions, includeRouter } from "./router.ts";
 import { Dispatcher } from "./routing/dispatch.ts";
 import { errorBoundary, type ErrorHandler, type Middleware } from "./routing/middleware.ts";
@@ -96,7 +95,8 @@ export class App<State = Record<string, unknown>> implements AppHandle {
   readonly #lifespans: Lifespans<App<State>, State> = new Lifespans();
   readonly #topics: Topics;
   readonly #builtIns: readonly BuiltIn[];
-  readonly #errors = new AppErrors<State>();
+  #errorHandler: ErrorHandler<State> | undefined;
+  #documentedErrors: DocumentedErrors = "default";
   #document: { readonly routes: number; readonly document: OpenAPIDocument } | undefined;
   #dispatcher: Dispatcher | undefined;
   #starting: Promise<void> | undefined;
@@ -445,7 +445,7 @@ export class App<State = Record<string, unknown>> implements AppHandle {
     if (this.#document?.routes !== routes.length) {
       this.#registry.nameOperations();
       const { title, version, description } = this;
-      const parts = { title, version, description, routes, errors: this.#errors.shaping };
+      const parts = { title, version, description, routes, errors: this.#documentedErrors };
       this.#document = { routes: routes.length, document: openapiDocument(parts) };
     }
     return this.#document.document;
@@ -463,7 +463,18 @@ export class App<State = Record<string, unknown>> implements AppHandle {
    * application serves.
    */
   onError(handler: ErrorHandler<State>, shape?: ErrorShape): void {
-    this.#errors.set(handler, shape, this.#dispatcher !== undefined);
+    if (this.#dispatcher) {
+      throw new RouteError("frozen", "Cannot set the error handler: the application serves already");
+    }
+    if (this.#errorHandler) throw new RouteError("conflict", "Cannot set the error handler: there is one already");
+    if (typeof handler !== "function") {
+      throw new TypeError(
+        `Cannot set the error handler: it must be a function, got ${quote(handler)}; write (error, request) => …`,
+      );
+    }
+    if (shape !== undefined) checkErrorShape(shape);
+    this.#errorHandler = handler;
+    this.#documentedErrors = shape ?? "undocumented";
     this.#document = undefined;
   }
 
@@ -574,7 +585,7 @@ export class App<State = Record<string, unknown>> implements AppHandle {
       middlewares: this.#registry.middlewares,
       limits: this.#limits,
       origins: this.#origins,
-      toErrorReply: errorBoundary(this.#errors.handler as ErrorHandler | undefined),
+      toErrorReply: errorBoundary(this.#errorHandler as ErrorHandler | undefined),
       stopping: () => this.#stopping.signal,
     });
   }

@@ -1,4 +1,4 @@
-/** The options of an application: what they are unless given, and what they must not be. */
+/** The options of an application, with their defaults and checks. */
 import type { StateType } from "./binding/dependency.ts";
 import { type BuiltInUrls, checkUrls } from "./built_in.ts";
 import { type McpOptions, OriginPolicy } from "./describe/mcp/origin_policy.ts";
@@ -24,10 +24,10 @@ export interface AppOptions<State = Record<string, unknown>> {
    * @default {"0.1.0"}
    */
   version?: string;
-  /** What the application is for. */
+  /** The purpose of the application, for the document and for agents. */
   description?: string;
   /**
-   * The path of the OpenAPI document. null turns it off, and the page with it.
+   * The path of the OpenAPI document. null turns it off, together with the page.
    *
    * @default {"/openapi.json"}
    */
@@ -39,29 +39,30 @@ export interface AppOptions<State = Record<string, unknown>> {
    */
   docsUrl?: string | null;
   /**
-   * The path of the endpoint for agents, which has no tool until a route is declared with `tool`. null turns it off.
+   * The path of the endpoint for agents, whose tools are the routes with `tool`. null turns it off.
    *
    * @default {"/mcp"}
    */
   mcpUrl?: string | null;
-  /** Whom the endpoint for agents answers, beside clients that are no browsers. */
+  /** The hosts and the web pages that the endpoint for agents accepts. */
   mcp?: McpOptions;
-  /** Bounds of what clients can send, where they differ from the safe defaults. */
+  /** Bounds of what clients can send. Each has a safe default. */
   limits?: Limits;
   /**
-   * The origins of pages that may open WebSockets beside those of the application's own host, such as `"https://books.example"`;
-   * `"*"` for all. A route can say otherwise.
+   * The origins of pages that may open WebSockets, besides those of the application's own host,
+   * such as `"https://books.example"`; `"*"` for all. A route can set its own.
    *
    * @default {[]}
    */
   origins?: WebSocketOrigins;
   /**
-   * Where durable topics are kept: the path of a file; the address of a denokv, which any number of nodes can share; a store of your
-   * own, which the application closes when it stops. A text without `https://` or `http://` is a path. An address with a user or a
-   * password is refused: a denokv lets in who has the token.
+   * The store of durable topics: the path of a file; the URL of a denokv server, which any number
+   * of nodes can share; or a store of your own, which the application closes when it stops. A
+   * string without `https://` or `http://` is a path. A URL with a user or password is refused,
+   * because denokv uses a token.
    *
-   * Unless given, it is what the environment variable `WEBFW_TOPICS` names, on Deno Deploy the database of the application, and
-   * otherwise the file `.webfw/topics.sqlite` beside the program.
+   * The default is the environment variable `WEBFW_TOPICS`; if that is not set, on Deno Deploy the
+   * database of the application, and elsewhere the file `.webfw/topics.sqlite` beside the program.
    */
   topics?: TopicsLocation;
   /** The type of `request.state`, by `stateType()`. */
@@ -82,7 +83,7 @@ const OPTIONS: OptionNames<AppOptions> = {
   state: true,
 };
 
-/** Options with everything filled in. */
+/** Checked options with defaults. */
 export interface ResolvedAppOptions {
   readonly title: string;
   readonly version: string;
@@ -95,10 +96,11 @@ export interface ResolvedAppOptions {
 }
 
 /**
- * Fills in what was not given.
+ * Checks the options and adds the defaults.
  *
- * @throws {TypeError} When an option is unknown, a path of an endpoint has a parameter, origins are none, or topics name no place.
- * @throws {RouteError} When the path of an endpoint cannot be read.
+ * @throws {TypeError} When an option is unknown or cannot be used, or the path of an endpoint has a
+ * parameter.
+ * @throws {RouteError} When the path of an endpoint cannot be parsed.
  * @throws {RangeError} When a bound is not a positive number.
  */
 export function resolveAppOptions<State>(options: AppOptions<State>): ResolvedAppOptions {

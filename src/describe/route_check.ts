@@ -1,4 +1,6 @@
-/** Checks, when a route is registered, that documents and agents can be told of it. */
+/**
+ * The check of a route at its registration: the document and agents must be able to describe it.
+ */
 import { isAsyncGeneratorFunction } from "../binding/dependency.ts";
 import { isStream } from "../binding/stream_body.ts";
 import type { AnyRoute } from "../routing/registry.ts";
@@ -10,9 +12,8 @@ import { checkTool, isTool, toolError } from "./mcp/tool_check.ts";
 /**
  * Checks a route.
  *
- * @param route The route.
- * @throws {TypeError} When JSON cannot carry what a model stands for, or an option of a tool is wrong.
- * @throws {RouteError} With code `tool`, when agents cannot be told of the route, or cannot call it.
+ * @throws {TypeError} When JSON cannot carry the values of a model, or a tool option is wrong.
+ * @throws {RouteError} With code `tool`, when the route cannot be a tool.
  */
 export function checkRoute(route: AnyRoute): void {
   const action = `register ${route.name}`;
@@ -31,7 +32,10 @@ export function checkRoute(route: AnyRoute): void {
   for (const [status, model] of Object.entries(responses)) checkJson("output", model, `response${status}`, action);
 }
 
-/** Agents are told of all tools at once, and of none over one that cannot be told, be it for a lazy schema that is not there yet. */
+/**
+ * Agents get the list of all tools at once, so one model that cannot be described would leave them
+ * none. For tools, a lazy schema that is not defined yet is a fault, too.
+ */
 function toolModelCheck(route: Route): typeof checkJson {
   return (form, model, role) => {
     const fault = faultOf(form, model, role);

@@ -8,7 +8,7 @@ import { bookshop } from "../../examples/bookshop/bookshop.ts";
 import { hostileApp as hostileTools } from "../agents/hostile_app.ts";
 import { CapturedLog } from "../spec/support/captured_log.ts";
 import { findFaults } from "./behaviour/conformity.ts";
-import { shapedApp, untoldApp } from "./behaviour/shaped_app.ts";
+import { shapedApp, undocumentedApp } from "./behaviour/shaped_app.ts";
 import { stationsApp } from "./behaviour/stations_app.ts";
 import type { Findings, Subject } from "./behaviour/subject.ts";
 import { findToolFaults, type ToolSubject } from "./behaviour/tool_conformity.ts";
@@ -82,7 +82,7 @@ Deno.test("An application that shapes its error replies does what its document s
 });
 
 Deno.test("An application that says nothing of its error replies does what its document says", async () => {
-  await holdsDocument(untoldApp(), { isPure: true, failing: ["GET /failure"] });
+  await holdsDocument(undocumentedApp(), { isPure: true, failing: ["GET /failure"] });
 });
 
 Deno.test("The bookshop does what its document says, and its tools what agents are told", async () => {

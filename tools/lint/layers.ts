@@ -28,7 +28,7 @@ const TOWERS: readonly (readonly (readonly string[])[])[] = [
     ["src/describe/route_check.ts"],
     ["src/router.ts", "src/lifespan.ts", "src/built_in.ts"],
     ["src/http_server.ts"],
-    ["src/serve.ts", "src/app_options.ts", "src/app_errors.ts"],
+    ["src/serve.ts", "src/app_options.ts"],
     ["src/app.ts"],
     ["src/testing.ts", "mod.ts", "store.ts", "openapi.ts", "types.ts"],
   ],

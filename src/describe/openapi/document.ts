@@ -1,4 +1,4 @@
-/** The OpenAPI document as a type: the part of OpenAPI 3.1.0 that webfw writes. */
+/** The types of the OpenAPI document: the part of OpenAPI 3.1.0 that webfw writes. */
 import type { SecurityScheme } from "../../binding/security.ts";
 import type { JsonSchema } from "../json_schema/json_schema.ts";
 
@@ -6,137 +6,143 @@ import type { JsonSchema } from "../json_schema/json_schema.ts";
 export interface OpenAPIDocument {
   /** The version of OpenAPI. */
   openapi: "3.1.0";
-  /** What the application is. */
+  /** Title and version of the application. */
   info: OpenAPIInfo;
   /** The operations by path. */
   paths: Record<string, OpenAPIPathItem>;
-  /** What operations refer to. */
+  /** The definitions that operations refer to. */
   components: OpenAPIComponents;
   /** The tags of all operations, in the order of their first use. */
   tags?: OpenAPITag[];
 }
 
-/** What an application is. */
+/** Title and version of an application. */
 export interface OpenAPIInfo {
-  /** Its title. */
+  /** The title. */
   title: string;
-  /** Its own version. */
+  /** The version of the application. */
   version: string;
-  /** What it is for. */
+  /** The purpose of the application. */
   description?: string;
 }
 
 /** A tag. */
 export interface OpenAPITag {
-  /** Its name. */
+  /** The name. */
   name: string;
 }
 
-/** The methods that OpenAPI 3.1 has a place for, but for TRACE, which is never served. */
+/** The methods of a path item in OpenAPI 3.1, except TRACE, which is never served. */
 export type OpenAPIMethod = "get" | "put" | "post" | "delete" | "options" | "head" | "patch";
 
 /** The operations of a path, by method. */
 export interface OpenAPIPathItem extends Partial<Record<OpenAPIMethod, OpenAPIOperation>> {
   /**
-   * Operations of methods that OpenAPI has no place for before 3.2.
+   * Operations of other methods, by method. OpenAPI has `additionalOperations` from 3.2 on.
    *
-   * The name is not the registered one, which begins with `x-oai-`: openapi-generator refuses it.
+   * The registered name begins with `x-oai-`, but openapi-generator refuses it.
    */
   "x-additionalOperations"?: Record<string, OpenAPIOperation>;
 }
 
-/** What a route takes and gives. */
+/** An operation: one method of a path. */
 export interface OpenAPIOperation {
-  /** Its name, unique in the document. */
+  /** The name of the operation, unique in the document. */
   operationId: string;
-  /** What it does, in a line. */
+  /** What the operation does, in one line. */
   summary?: string;
-  /** What it does, at length. */
+  /** What the operation does, at length. */
   description?: string;
-  /** What it belongs to. */
+  /** The groups that the operation belongs to. */
   tags?: string[];
-  /** Whether clients should turn to another. */
+  /** Whether clients should use another operation. */
   deprecated?: true;
-  /** What it takes from the path, the query, headers and cookies. */
+  /** The parameters in path, query, headers and cookies. */
   parameters?: OpenAPIParameter[];
-  /** The body that it takes. */
+  /** The request body. */
   requestBody?: OpenAPIRequestBody;
-  /** What it gives, by status. */
+  /** The replies by status. */
   responses: Record<string, OpenAPIResponse | OpenAPIReference>;
-  /** Ways to be let in, each by the names of security schemes with scopes: one is enough, and an empty one asks for nothing. */
+  /**
+   * The alternative security requirements: for each, scopes by the names of security schemes. One
+   * has to be met; an empty one needs no credentials.
+   */
   security?: Record<string, string[]>[];
 }
 
-/** A value of the path, the query, a header or a cookie. */
+/** A parameter in the path, the query, a header or a cookie. */
 export interface OpenAPIParameter {
-  /** Its name. */
+  /** The name. */
   name: string;
-  /** Where it stands. */
+  /** The place of the parameter. */
   in: "path" | "query" | "header" | "cookie";
   /** Whether it has to be sent. */
   required: boolean;
-  /** What it means. */
+  /** The meaning of the parameter. */
   description?: string;
-  /** Whether it should not be sent any more. */
+  /** Whether clients should no longer send it. */
   deprecated?: boolean;
-  /** How a list is written: with `form`, and `explode`, the name is repeated for each element. */
+  /** How a list is sent: with `form` and `explode`, the name is repeated for each element. */
   style?: "form";
   /** Whether the name is repeated for each element of a list. */
   explode?: true;
-  /** What it may be, once it has been read from its text. */
+  /** The value after its text is parsed. */
   schema: JsonSchema;
 }
 
 /** The body of a request. */
 export interface OpenAPIRequestBody {
-  /** How it is written, where nothing else tells. */
+  /** How the body is written, if the schema and the encoding cannot say it. */
   description?: string;
   /** Whether it has to be sent. */
   required: boolean;
-  /** What it may be, by media type. */
+  /** The body by media type. */
   content: Record<string, OpenAPIMediaType>;
 }
 
 /** A reply. */
 export interface OpenAPIResponse {
-  /** What it means. */
+  /** The meaning of the reply. */
   description: string;
-  /** What it holds, by media type. Nothing where it has no body. */
+  /** The body by media type; absent if there is no body. */
   content?: Record<string, OpenAPIMediaType>;
 }
 
 /** A body of one media type. */
 export interface OpenAPIMediaType {
-  /** What the body is; anything, where nothing is said. */
+  /** The schema of the body; any value if absent. */
   schema?: JsonSchema;
-  /** What each element of a stream is, which OpenAPI has no word for before 3.2. */
+  /** The schema of each item of a stream. OpenAPI has `itemSchema` from 3.2 on. */
   "x-itemSchema"?: JsonSchema;
-  /** How the fields of a form are written, by their names. */
+  /** How the fields of a form are sent, by name. */
   encoding?: Record<string, OpenAPIEncoding>;
 }
 
-/** How a field of a form is written. */
+/** How a field of a form is sent. */
 export interface OpenAPIEncoding {
-  /** The media types of a file, with commas between them. */
+  /** The media types of a file, separated by commas. */
   contentType?: string;
-  /** With `form`, and `explode`, the name is repeated for each element of a list; `deepObject` has the keys of an object in brackets. */
+  /**
+   * With `form` and `explode`, the name is repeated for each element of a list. With `deepObject`,
+   * the keys of an object stand in brackets.
+   */
   style?: "form" | "deepObject";
-  /** Whether each element or key comes by itself. */
+  /** Whether each element or key is sent separately. */
   explode?: true;
 }
 
-/** Stands for something under `components`. */
+/** A reference to an entry of `components`. */
 export interface OpenAPIReference {
-  /** Where it is. */
+  /** The place of the entry, as a URI fragment. */
   $ref: string;
 }
 
-/** What operations refer to. */
+/** The definitions that operations refer to. */
 export interface OpenAPIComponents {
-  /** The models, by name. */
+  /** The models by name. */
   schemas?: Record<string, JsonSchema>;
-  /** Replies that many operations share. */
+  /** Replies that operations share, by name. */
   responses?: Record<string, OpenAPIResponse>;
-  /** The ways in which clients prove who they are. */
+  /** The security schemes by name. */
   securitySchemes?: Record<string, SecurityScheme>;
 }

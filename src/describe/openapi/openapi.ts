@@ -1,5 +1,9 @@
+/** The OpenAPI document of an application: its routes by path and method, and their components. */
 import type { PathTemplate, Segment } from "../../routing/path.ts";
-import { ErrorReplies, type ErrorShaping, repliesOf } from "./replies.ts";
+import type { Route } from "../../routing/route.ts";
+import { Models } from "../json_schema/models.ts";
+import { documentationOf } from "../route/docstring.ts";
+import { inputsOf, type ParameterInput } from "../route/inputs.ts";
 import type {
   OpenAPIComponents,
   OpenAPIDocument,
@@ -7,100 +11,33 @@ import type {
   OpenAPIOperation,
   OpenAPIPathItem,
 } from "./document.ts";
-import type { Route } from "../../routing/route.ts";
-import { documentationOf } from "../route/docstring.ts";
-import { inputsOf, type ParameterInput } from "../route/inputs.ts";
 import { isDescribedElsewhere, Parameters, requestBodyOf } from "./parameters.ts";
+import { type DocumentedErrors, ErrorReplies, repliesOf } from "./replies.ts";
 import { isCredential, SecuritySchemes } from "./security.ts";
-import { Models } from "../json_schema/models.ts";
 
-/** The components of a document: what its operations refer to. */
-
-/** Takes up what operations refer to. */
-export class Components {
-  readonly models: Models = new Models("#/components/schemas/");
-  readonly parameters: Parameters = new Parameters(this.models);
-  readonly errors: ErrorReplies;
-  readonly security: SecuritySchemes = new SecuritySchemes();
-
-  /**
-   * Begins without any.
-   *
-   * @param errors How the application's error replies are shaped.
-   */
-  constructor(errors: ErrorShaping) {
-    this.errors = new ErrorReplies(errors);
-  }
-
-  /** All of them. To be called last, once: it names what references stand for. */
-  definitions(): OpenAPIComponents {
-    // The replies refer to models: they come first, and stand behind.
-    const responses = this.errors.definitions(this.models);
-    const schemas = this.models.definitions();
-    const securitySchemes = this.security.definitions();
-    return { schemas, responses, ...(securitySchemes && { securitySchemes }) };
-  }
-}
-
-/** Operations of the document: one route, as clients see it. */
-
-/** What is read of a route. */
-export type DescribedRoute = Pick<Route, "name" | "method" | "template" | "operationId" | "options" | "handler">;
-
-/**
- * The operation of a route.
- *
- * @param route The route.
- * @param pathNames What the document calls the names in the path, in their order.
- * @param components Takes up what the operation refers to.
- * @throws {RouteError} With code `conflict`, when a security scheme has the name of another one.
- */
-export function operationOf(
-  route: DescribedRoute,
-  pathNames: readonly string[],
-  components: Components,
-): OpenAPIOperation {
-  const { operationId, options: { tags = [], deprecated }, template: { names } } = route;
-  const inputs = inputsOf(route.options, names);
-  const nameOf = ({ in: source, name }: ParameterInput) => source === "path" ? pathNames[names.indexOf(name)]! : name;
-  const parameters = inputs.parameters
-    .filter((input) => !isDescribedElsewhere(input) && !isCredential(input, inputs.dependencies))
-    .map((input) => components.parameters.of(input, nameOf(input)));
-  const security = components.security.of(route.name, inputs);
-  return {
-    operationId,
-    ...documentationOf(route),
-    ...(tags.length > 0 && { tags: [...tags] }),
-    ...(deprecated && { deprecated }),
-    ...(parameters.length > 0 && { parameters }),
-    ...(inputs.body && { requestBody: requestBodyOf(inputs.body, operationId, components.models) }),
-    responses: repliesOf(route, inputs.canBeInvalid, components.models, components.errors),
-    ...(security && { security }),
-  };
-}
-
-/** The OpenAPI document of an application: its routes by path and method, and what they refer to. */
-
-/** What a document is made of. */
+/** The content of a document. */
 export interface DocumentParts {
   readonly title: string;
   readonly version: string;
   readonly description?: string | undefined;
-  /** In the order that the document is to have. */
+  /** In the order of the document. */
   readonly routes: readonly DescribedRoute[];
-  /** How the error replies are shaped; by the framework, where nothing is said. */
-  readonly errors?: ErrorShaping | undefined;
+  /** The default is the framework's error replies. */
+  readonly errors?: DocumentedErrors | undefined;
 }
+
+/** The properties of a route that the document needs. */
+export type DescribedRoute = Pick<Route, "name" | "method" | "template" | "operationId" | "options" | "handler">;
 
 const METHODS: ReadonlySet<string> = new Set<OpenAPIMethod>(
   ["get", "put", "post", "delete", "options", "head", "patch"],
 );
 
 /**
- * Makes the document. The same parts give the same document, to the order of its keys.
+ * Makes the document. The same parts give the same document, including the order of its keys.
  *
- * @throws {TypeError} When a schema cannot be told in JSON Schema.
- * @throws {RouteError} With code `conflict`, when two security schemes have one name.
+ * @throws {TypeError} When JSON Schema cannot describe a schema.
+ * @throws {RouteError} With code `conflict`, when two security schemes have the same name.
  */
 export function openapiDocument(
   { title, version, description, routes, errors = "default" }: DocumentParts,
@@ -126,51 +63,100 @@ export function openapiDocument(
 }
 
 /**
- * Leaves out each route that ends in `{name...}` where another one of its method has `{name}` at the same place: to OpenAPI they are
- * the same path, and what a client can write into one segment is served by the other.
+ * The operation of a route. `pathNames` are the document's names of its path parameters, in order.
  */
-function withoutShadowed(routes: readonly DescribedRoute[]): readonly DescribedRoute[] {
-  if (!routes.some(isRest)) return routes;
-  const keyOf = ({ method, template }: DescribedRoute) => `${method} ${placeOf(template)}`;
-  const kept = new Set(routes.filter((route) => !isRest(route)).map(keyOf));
-  return routes.filter((route) => !isRest(route) || !kept.has(keyOf(route)));
+function operationOf(route: DescribedRoute, pathNames: readonly string[], components: Components): OpenAPIOperation {
+  const { operationId, options: { tags = [], deprecated }, template: { names } } = route;
+  const inputs = inputsOf(route.options, names);
+  const nameOf = ({ in: source, name }: ParameterInput) => source === "path" ? pathNames[names.indexOf(name)]! : name;
+  const parameters = inputs.parameters
+    .filter((input) => !isDescribedElsewhere(input) && !isCredential(input, inputs.dependencies))
+    .map((input) => components.parameters.of(input, nameOf(input)));
+  const security = components.security.of(route.name, inputs);
+  return {
+    operationId,
+    ...documentationOf(route),
+    ...(tags.length > 0 && { tags: [...tags] }),
+    ...(deprecated && { deprecated }),
+    ...(parameters.length > 0 && { parameters }),
+    ...(inputs.body && { requestBody: requestBodyOf(inputs.body, operationId, components.models) }),
+    responses: repliesOf(route, inputs.canBeInvalid, components.models, components.errors),
+    ...(security && { security }),
+  };
 }
 
-function isRest({ template }: Pick<DescribedRoute, "template">): boolean {
-  return template.segments.at(-1)?.kind === "rest";
+/** Collects what operations refer to. */
+class Components {
+  readonly models: Models = new Models("#/components/schemas/");
+  readonly parameters: Parameters = new Parameters(this.models);
+  readonly errors: ErrorReplies;
+  readonly security: SecuritySchemes = new SecuritySchemes();
+
+  constructor(errors: DocumentedErrors) {
+    this.errors = new ErrorReplies(errors);
+  }
+
+  /**
+   * All components. Call it last and once, because it names the models and completes references.
+   */
+  definitions(): OpenAPIComponents {
+    // The replies refer to models, so they are described first.
+    const responses = this.errors.definitions(this.models);
+    const schemas = this.models.definitions();
+    const securitySchemes = this.security.definitions();
+    return { schemas, responses, ...(securitySchemes && { securitySchemes }) };
+  }
 }
 
-/** What OpenAPI tells paths apart by: their shape, in which it knows no rest. */
-function placeOf(template: PathTemplate): string {
-  return isRest({ template }) ? template.shape.replace(/\{\.{3}\}$/, "{}") : template.shape;
-}
-
-/** A path, and what the document calls the names in it, in their order. */
-interface Place {
+/** A path of the document, and its names of the path parameters, in order. */
+interface OpenPath {
   readonly item: OpenAPIPathItem;
   readonly names: readonly string[];
 }
 
-/** Paths with their operations. Templates that differ in names alone are one, which has the names of the first. */
+/**
+ * The paths of the document. Templates that differ only in names are one path, with the names of
+ * the first.
+ */
 class Paths {
-  /** By the paths' text. */
   readonly items: Record<string, OpenAPIPathItem> = {};
-  readonly #places = new Map<string, Place>();
+  readonly #byShape = new Map<string, OpenPath>();
 
-  /** Opens the place of a template. */
-  open(template: PathTemplate): Place {
-    const key = placeOf(template);
-    let place = this.#places.get(key);
-    if (!place) {
-      place = { item: {}, names: template.names };
-      this.#places.set(key, place);
-      this.items[template.segments.map(textOf).join("")] = place.item;
+  /** The path of a template; it is created at first. */
+  open(template: PathTemplate): OpenPath {
+    const shape = shapeOf(template);
+    let path = this.#byShape.get(shape);
+    if (!path) {
+      path = { item: {}, names: template.names };
+      this.#byShape.set(shape, path);
+      this.items[template.segments.map(segmentText).join("")] = path.item;
     }
-    return place;
+    return path;
   }
 }
 
-/** A path of the document is a URI, but for its names. */
-function textOf(segment: Segment): string {
+/** Paths of a document are URIs, except for the names in braces. */
+function segmentText(segment: Segment): string {
   return segment.kind === "literal" ? `/${encodeURI(segment.text.toWellFormed())}` : `/{${segment.name}}`;
+}
+
+/**
+ * Omits each route that ends in `{name...}` if another one of the same method has `{name}` there.
+ * To OpenAPI, both are the same path. A client of the document sends one segment, and `{name}`
+ * serves it.
+ */
+function withoutShadowed(routes: readonly DescribedRoute[]): readonly DescribedRoute[] {
+  if (!routes.some(endsInRest)) return routes;
+  const keyOf = ({ method, template }: DescribedRoute) => `${method} ${shapeOf(template)}`;
+  const kept = new Set(routes.filter((route) => !endsInRest(route)).map(keyOf));
+  return routes.filter((route) => !endsInRest(route) || !kept.has(keyOf(route)));
+}
+
+function endsInRest({ template }: Pick<DescribedRoute, "template">): boolean {
+  return template.segments.at(-1)?.kind === "rest";
+}
+
+/** The shape of a path in OpenAPI, which does not know `{name...}`. */
+function shapeOf(template: PathTemplate): string {
+  return endsInRest({ template }) ? template.shape.replace(/\{\.{3}\}$/, "{}") : template.shape;
 }

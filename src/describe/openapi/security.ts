@@ -1,6 +1,6 @@
 /**
- * What the document says of credentials: the security schemes that dependencies declare. Pages and clients ask for those, and send
- * them by themselves, so they stand in place of the parameters that carry them.
+ * The security schemes and requirements of the document, from the `security` of dependencies. They
+ * replace the parameters that carry the credentials, which clients then send by themselves.
  */
 import type { PreparedDependency } from "../../binding/dependency.ts";
 import type { SecurityScheme, SecurityWay } from "../../binding/security.ts";
@@ -8,17 +8,17 @@ import { RouteError } from "../../errors.ts";
 import type { ParameterInput, RouteInputs } from "../route/inputs.ts";
 import type { OpenAPIOperation } from "./document.ts";
 
-const HEADER = "authorization";
+const AUTHORIZATION = "authorization";
 
-/** Stands for a header whose scheme nobody declares: OpenAPI has a header of that name ignored as a parameter. */
-const UNDECLARED: SecurityScheme = {
+/** For an `Authorization` header without a scheme: OpenAPI ignores a parameter of that name. */
+const WHOLE_HEADER: SecurityScheme = {
   type: "apiKey",
   in: "header",
   name: "Authorization",
   description: "The whole value of the header, with its scheme: `Bearer …`, `Basic …`.",
 };
 
-/** A scheme of the document, and the route that it was first met at. */
+/** A scheme, and the first route that uses it. */
 interface Entry {
   readonly scheme: SecurityScheme;
   readonly route: string;
@@ -29,20 +29,21 @@ export class SecuritySchemes {
   readonly #entries = new Map<string, Entry>();
 
   /**
-   * What an operation asks for: what all of its dependencies do. Undefined where none of them says anything.
+   * The security requirements of an operation: those of all its dependencies together. Undefined if
+   * there are none.
    *
-   * @param route What messages call its route.
-   * @param inputs What it takes.
-   * @throws {RouteError} With code `conflict`, when a scheme has the name of another one.
+   * @param route The name of the route, for messages.
+   * @param inputs The inputs of the route.
+   * @throws {RouteError} With code `conflict`, when another scheme has the same name.
    */
   of(route: string, { parameters, dependencies }: RouteInputs): OpenAPIOperation["security"] {
-    const asked = [...dependencies.map(({ security }) => security), undeclared(parameters, dependencies)];
-    for (const [name, { scheme }] of asked.flat().flatMap((way) => [...way])) this.#add(name, scheme, route);
-    const all = asked.filter((ways) => ways.length > 0).reduce(together, [new Map()]);
+    const required = [...dependencies.map(({ security }) => security), wholeHeader(parameters, dependencies)];
+    for (const [name, { scheme }] of required.flat().flatMap((way) => [...way])) this.#add(name, scheme, route);
+    const all = required.filter((ways) => ways.length > 0).reduce(combine, [new Map()]);
     return all.every((way) => way.size === 0) ? undefined : distinct(all.map(requirementOf));
   }
 
-  /** All of them, in the order in which they were met; undefined where there are none. */
+  /** All schemes, in the order of their first use; undefined if there are none. */
   definitions(): Record<string, SecurityScheme> | undefined {
     if (this.#entries.size === 0) return undefined;
     return Object.fromEntries([...this.#entries].map(([name, { scheme }]) => [name, scheme]));
@@ -60,13 +61,13 @@ export class SecuritySchemes {
   }
 }
 
-/** Whether a parameter carries what a security scheme of one of the dependencies describes. */
+/** Whether a parameter carries the credentials of a security scheme of the dependencies. */
 export function isCredential(parameter: ParameterInput, dependencies: readonly PreparedDependency[]): boolean {
   return schemesOf(dependencies).some((scheme) => carries(parameter, scheme));
 }
 
 function carries({ in: source, name }: ParameterInput, scheme: SecurityScheme): boolean {
-  if (source === "header" && name.toLowerCase() === HEADER && scheme.type !== "apiKey") {
+  if (source === "header" && name.toLowerCase() === AUTHORIZATION && scheme.type !== "apiKey") {
     return scheme.type !== "mutualTLS";
   }
   if (scheme.type !== "apiKey" || scheme.in !== source) return false;
@@ -79,23 +80,23 @@ function schemesOf(dependencies: readonly PreparedDependency[]): SecurityScheme[
   );
 }
 
-/** The ways of an `Authorization` header that is read, but by no scheme that was declared. */
-function undeclared(
+/** The requirements of an `Authorization` header that belongs to no declared scheme. */
+function wholeHeader(
   parameters: readonly ParameterInput[],
   dependencies: readonly PreparedDependency[],
 ): readonly SecurityWay[] {
-  const header = parameters.find(({ in: source, name }) => source === "header" && name.toLowerCase() === HEADER);
+  const header = parameters.find(({ in: source, name }) => source === "header" && name.toLowerCase() === AUTHORIZATION);
   if (!header || isCredential(header, dependencies)) return [];
-  const way: SecurityWay = new Map([[HEADER, { scheme: UNDECLARED, scopes: [] }]]);
+  const way: SecurityWay = new Map([[AUTHORIZATION, { scheme: WHOLE_HEADER, scopes: [] }]]);
   return header.isRequired ? [way] : [new Map(), way];
 }
 
-/** The ways to be let in by two who both have to let one in. */
-function together(some: readonly SecurityWay[], others: readonly SecurityWay[]): readonly SecurityWay[] {
-  return some.flatMap((way) => others.map((other) => both(way, other)));
+/** The alternatives of two dependencies that both have to be satisfied: each pair, merged. */
+function combine(some: readonly SecurityWay[], others: readonly SecurityWay[]): readonly SecurityWay[] {
+  return some.flatMap((way) => others.map((other) => merge(way, other)));
 }
 
-function both(way: SecurityWay, other: SecurityWay): SecurityWay {
+function merge(way: SecurityWay, other: SecurityWay): SecurityWay {
   const merged = new Map(way);
   for (const [name, { scheme, scopes }] of other) {
     const known = way.get(name)?.scopes ?? [];
@@ -108,7 +109,7 @@ function requirementOf(way: SecurityWay): Record<string, string[]> {
   return Object.fromEntries([...way].map(([name, { scopes }]) => [name, [...scopes]]));
 }
 
-/** Each once, be its schemes in whatever order. */
+/** Each requirement once. The order of schemes and scopes does not matter. */
 function distinct(requirements: readonly Record<string, string[]>[]): Record<string, string[]>[] {
   const seen = new Set<string>();
   return requirements.filter((requirement) => {

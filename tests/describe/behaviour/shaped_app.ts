@@ -36,7 +36,7 @@ export function shapedApp(): App {
 }
 
 /** Makes an application that says nothing of it, and leaves some as they are. Those that its routes declare are as declared. */
-export function untoldApp(): App {
+export function undocumentedApp(): App {
   const app = new App({ title: "Untold" });
   app.onError((error) => {
     if (error.status === 422 || error.status === 405) return;

@@ -1,16 +1,16 @@
 import { assertEquals, assertThrows } from "@std/assert";
 import { App } from "@webfw/core";
 import * as v from "valibot";
-import { checkErrorShape, ErrorReplies, type ErrorShaping } from "../../../../src/describe/openapi/replies.ts";
+import { checkErrorShape, type DocumentedErrors, ErrorReplies } from "../../../../src/describe/openapi/replies.ts";
 import { Models } from "../../../../src/describe/json_schema/models.ts";
 
 const Failure = v.pipe(v.object({ error: v.string() }), v.title("Failure"));
 const problem = { "application/problem+json": { schema: { $ref: "#/components/schemas/Problem" } } };
 
 /** What the reply "Problem" of a document holds, and the content type of errors that routes declare. */
-function described(shaping: ErrorShaping): unknown {
+function described(documented: DocumentedErrors): unknown {
   const models = new Models("#/components/schemas/");
-  const errors = new ErrorReplies(shaping);
+  const errors = new ErrorReplies(documented);
   errors.of(false);
   const { Problem } = errors.definitions(models);
   models.definitions();
@@ -25,7 +25,7 @@ Deno.test("Error replies are problems, unless the application says otherwise", (
 });
 
 Deno.test("Where onError says nothing of what it sends, that may be anything beside a problem", () => {
-  assertEquals(described("untold"), [{ ...problem, "*/*": {} }, "*/*"]);
+  assertEquals(described("undocumented"), [{ ...problem, "*/*": {} }, "*/*"]);
 });
 
 Deno.test("A shape of error replies that no JSON can carry is an error where it is set", () => {
