@@ -1,4 +1,4 @@
-// An agent by hand: sends the messages of a test as they are, where an official client would put them in order.
+// A minimal agent: it sends the messages of a test as they are, even if they are wrong.
 
 import { assert, assertEquals } from "@std/assert";
 
@@ -23,8 +23,8 @@ export interface AgentReply {
   readonly body: Answer | undefined;
 }
 
-/** What an agent is told of a tool. */
-export interface ToldTool {
+/** A tool as an agent sees it. */
+export interface ListedTool {
   readonly name: string;
   readonly title?: string;
   readonly description: string;
@@ -95,12 +95,12 @@ export class Agent {
   }
 
   /** The tools. */
-  async list(): Promise<ToldTool[]> {
-    return (await this.ask("tools/list")).tools as ToldTool[];
+  async list(): Promise<ListedTool[]> {
+    return (await this.ask("tools/list")).tools as ListedTool[];
   }
 
-  /** What is told of the one tool. */
-  async tool(): Promise<ToldTool> {
+  /** The only tool. */
+  async tool(): Promise<ListedTool> {
     const [tool, ...others] = await this.list();
     assert(tool !== undefined && others.length === 0);
     return tool;

@@ -47,12 +47,12 @@ for (const { client, program, mode, version } of CLIENTS) {
     const seen: Seen = JSON.parse(stdout.replaceAll(serving.origin, ""));
     assertEquals(seen.version, version);
     assertEquals(new Set(seen.tools.map(({ name }) => name)), new Set(CALLS.map(({ name }) => name)));
-    assertEquals(seen.results.map(told), CALLS.map(expected));
+    assertEquals(seen.results.map(resultOf), CALLS.map(expected));
   });
 }
 
-/** What a client was told, without what the revisions add to it. */
-function told({ content, structuredContent, isError = false, refused }: Seen["results"][number]) {
+/** The result that a client got, without what the revisions add. */
+function resultOf({ content, structuredContent, isError = false, refused }: Seen["results"][number]) {
   return { content, structuredContent, isError, refused };
 }
 

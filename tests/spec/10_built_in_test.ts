@@ -1,4 +1,4 @@
-// Section 10 of the contract: the endpoints that an application serves beside its routes, and the options that move them.
+// Section 10 of the contract: the endpoints that an application serves besides its routes, and the options that move them.
 
 import { assert, assertEquals, assertNotEquals, assertStringIncludes, assertThrows } from "@std/assert";
 import { App, HTTPError, RouteError, Router } from "@webfw/core";
@@ -57,7 +57,7 @@ Deno.test("HEAD is answered for the built-in GET paths, and 405 with Allow for o
   }
 });
 
-Deno.test("The document is sent with an ETag, and not again to whoever has it", async () => {
+Deno.test("The document has an ETag, and is not sent again to a client that has it", async () => {
   const app = new App();
   await using client = new TestClient(app);
   const first = await client.get("/openapi.json");
@@ -152,7 +152,7 @@ Deno.test("The schema given to onError documents all error replies", () => {
   assertThrows(() => new App().onError(() => {}, { schema: {} as never }), TypeError, "must be a valibot schema");
 });
 
-Deno.test("A schema that cannot be told to an agent is an error at registration, and the route is not served", () => {
+Deno.test("A schema that agents cannot be given is an error at registration, and the route is not served", () => {
   const app = new App();
   const error = assertThrows(
     () =>

@@ -84,7 +84,7 @@ Deno.test("The calls of a batch run a few at a time, and their replies are in or
   assert(most > 1 && most <= 4, `${most} at a time`);
 });
 
-Deno.test("What is told of a failed call has 1 MiB at most", async () => {
+Deno.test("The text of a failed call has at most 1 MiB", async () => {
   const app = new App();
   const failures = [2 * MIB, MIB - 1_000, MIB + 1];
   app.get("/{n}", { params: { n: v.number() }, tool: true }, async function fail(_request, { n }) {
@@ -108,7 +108,7 @@ Deno.test("What is told of a failed call has 1 MiB at most", async () => {
   }
 });
 
-Deno.test("A large call with faults is told the first one, and no other is looked for", async () => {
+Deno.test("A large call with faults gets the first fault only", async () => {
   let found = 0;
   const message = () => {
     found++;
@@ -137,8 +137,8 @@ Deno.test("A long list of what a query cannot hold is one fault", async () => {
   app.get("/", { query: { q: v.optional(v.array(v.any())) }, tool: true }, async function get() {
     return 1;
   });
-  const told = textOf(await new Agent(app).call("get", { q: Array(200_000).fill([]) }));
-  assertEquals(told.split("\n").slice(1), ["- q: Must be a value without parts, or a list of them"]);
+  const text = textOf(await new Agent(app).call("get", { q: Array(200_000).fill([]) }));
+  assertEquals(text.split("\n").slice(1), ["- q: Must be a value without parts, or a list of them"]);
 });
 
 Deno.test("A form that grows while it is written, by names that are repeated, is refused", async () => {
@@ -172,8 +172,8 @@ Deno.test("Arguments that are nested too deeply are refused, and nothing is logg
   for (const [name, argument] of [["form", "form"], ["json", "body"]]) {
     const params = `{"name":"${name}","arguments":{"${argument}":${value}}}`;
     const { body } = await agent.send(`{"jsonrpc":"2.0","id":1,"method":"tools/call","params":${params}}`);
-    const told = textOf(body!.result as unknown as CallResult);
-    assertEquals(told, "400 Bad Request: The arguments are nested too deeply", name);
+    const text = textOf(body!.result as unknown as CallResult);
+    assertEquals(text, "400 Bad Request: The arguments are nested too deeply", name);
   }
   assertEquals(log.text, "");
 });

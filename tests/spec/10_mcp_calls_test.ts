@@ -95,7 +95,7 @@ Deno.test("A call has the headers and cookies of its caller, but for those of th
   });
 });
 
-Deno.test("Invalid arguments are told all together, by their names, and without what was sent", async () => {
+Deno.test("The faults of all arguments are listed by name, without the values that were sent", async () => {
   const app = new App();
   app.post(
     "/books/{id}",
@@ -171,7 +171,7 @@ Deno.test("A failure is a result that says why, and nothing of the cause", async
   assertEquals(log.lines.length, 1, log.text);
 });
 
-Deno.test("Failures that onError shapes are told as it shapes them", async () => {
+Deno.test("The text of a failure is the reply that onError makes", async () => {
   const app = new App();
   app.onError(async (error) => Response.json({ oops: error.detail }, { status: error.status }));
   app.get("/fail", { tool: true }, async function fail() {

@@ -22,7 +22,7 @@ function agents(app: App): { stranger: Agent; known: Agent } {
   return { stranger: new Agent(app), known: new Agent(app, URL, { authorization: "ada" }) };
 }
 
-Deno.test("A stranger's faulty call is told of the refusal, and not of its faults", async () => {
+Deno.test("A caller whom a guard refuses does not see the faults of the call", async () => {
   const app = new App();
   const order: string[] = [];
   const plain = dependency(async () => order.push("plain"));
@@ -58,7 +58,7 @@ Deno.test("A stranger's faulty call is told of the refusal, and not of its fault
   assertEquals(await known.result("change", { id: 1, page: 2, body: { name: "a" } }), { id: 1, user: "ada" });
 });
 
-Deno.test("The inputs of a guard are told before it runs where they are missing, and it runs where others are", async () => {
+Deno.test("A guard runs although other inputs are missing, and not if its own are", async () => {
   const app = new App();
   const seen: unknown[] = [];
   const member = dependency(
@@ -82,7 +82,7 @@ Deno.test("The inputs of a guard are told before it runs where they are missing,
   assertEquals(seen, [{ club: "a/b", as: "me" }]);
 });
 
-Deno.test("Middlewares see a faulty call as they see a faulty request, and onError shapes what is told", async () => {
+Deno.test("Middlewares and onError see a faulty call as they see a faulty request", async () => {
   const app = new App();
   const seen: unknown[] = [];
   app.middleware(async (request, next) => {

@@ -1,4 +1,4 @@
-// Section 10 of the contract, POST /mcp: what agents are told of routes, and which routes cannot be told of.
+// Section 10 of the contract, POST /mcp: how agents see routes, and which routes cannot be tools.
 
 import { assert, assertEquals, assertThrows } from "@std/assert";
 import { App, dependency, RouteError, Router } from "@webfw/core";
@@ -14,7 +14,7 @@ Deno.test("Nothing is exposed until a route has tool", async () => {
   assertEquals(await new Agent(app).list(), []);
 });
 
-Deno.test("A tool is named and told by what its route says of itself", async () => {
+Deno.test("A tool has the name and the texts of its route", async () => {
   const app = new App();
   app.get("/books/{id}", { params: { id: v.number() }, response: Book, tool: true }, async function getBook(_, { id }) {
     "Get a book.\n\nBy its number.";
@@ -65,7 +65,7 @@ Deno.test("Options of a tool win over what its route says", async () => {
   });
 });
 
-Deno.test("A route without words is told by its method and path", async () => {
+Deno.test("The description of a route without texts is its method and path", async () => {
   const app = new App();
   const router = new Router({ prefix: "/shops/{shop}" });
   router.get("/books", { tool: true }, async () => []);

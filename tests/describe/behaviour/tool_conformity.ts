@@ -1,6 +1,6 @@
 // Holds the tools of an application against what agents are told of them.
 
-import { Agent, type CallResult, type ToldTool } from "../../agents/agent.ts";
+import { Agent, type CallResult, type ListedTool } from "../../agents/agent.ts";
 import type { JsonSchema } from "../../../src/describe/json_schema/json_schema.ts";
 import { Random } from "../../unit/support/random.ts";
 import { Changes, edgesOf, SECRET } from "./changes.ts";
@@ -18,7 +18,7 @@ export interface ToolSubject extends Pick<Subject, "fetch" | "tokens" | "failing
   /** What tools refuse although JSON Schema cannot tell why: by tool, the arguments with the reasons. */
   readonly choosy?: Readonly<Record<string, Readonly<Record<string, string>>>>;
   /** What the agent is told; asked for where it is not given. */
-  readonly tools?: readonly ToldTool[];
+  readonly tools?: readonly ListedTool[];
 }
 
 /**
@@ -40,7 +40,7 @@ export async function findToolFaults(subject: ToolSubject, seed: number, rounds:
 }
 
 class ToolCheck {
-  readonly #tool: ToldTool;
+  readonly #tool: ListedTool;
   readonly #subject: ToolSubject;
   readonly #random: Random;
   readonly #findings: Findings;
@@ -49,7 +49,7 @@ class ToolCheck {
   readonly #values: Values;
   readonly #changes: Changes;
 
-  constructor(tool: ToldTool, subject: ToolSubject, random: Random, findings: Findings) {
+  constructor(tool: ListedTool, subject: ToolSubject, random: Random, findings: Findings) {
     this.#tool = tool;
     this.#subject = subject;
     this.#random = random;

@@ -62,7 +62,7 @@ Deno.test("What JSON carries in another form is no error", () => {
   describe({ body: v.object({ at: v.pipe(v.string(), v.isoTimestamp(), v.toDate()) }), responses: { 204: v.void() } });
 });
 
-Deno.test("A lazy schema may give what is not there yet when the route is registered", () => {
+Deno.test("A lazy schema may refer to a schema that is defined after the registration", () => {
   const app = new App();
   app.post("/books", { response: v.object({ author: v.lazy(() => Author) }) }, answer);
   const Author = v.pipe(v.object({ name: v.string() }), v.title("Author"));

@@ -1,4 +1,4 @@
-// An application that no agent asks does not load what the protocol needs.
+// An application without agents does not load the SDK of the protocol.
 
 import { assertEquals } from "@std/assert";
 import { fileURLToPath } from "node:url";
@@ -14,7 +14,7 @@ interface ModuleGraph {
   }[];
 }
 
-Deno.test("Code of the protocol's package is imported in one place, on first use", async () => {
+Deno.test("The SDK of the protocol is imported in one place, on first use", async () => {
   const root = fileURLToPath(new URL("../../../..", import.meta.url));
   await using prepared = await prepareDeno(["info", "--json", "--no-lock", "mod.ts"], { cwd: root, stderr: "null" });
   const { stdout } = await prepared.command.output();

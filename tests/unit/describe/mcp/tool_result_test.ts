@@ -1,4 +1,4 @@
-// Replies as results: what bounds them.
+// Results of tools from replies, and their bounds.
 
 import { assert, assertEquals, assertRejects } from "@std/assert";
 import { ReplyBudget, toResult } from "../../../../src/describe/mcp/tool_result.ts";
@@ -7,7 +7,7 @@ import { HTTPError } from "../../../../src/errors.ts";
 const URL = "http://localhost/x";
 const MAX_BYTES = 4 * 1024 * 1024;
 
-/** A reply that tells whether its body was cancelled. */
+/** An endless reply, and whether its body was cancelled. */
 function endless(chunk: Uint8Array<ArrayBuffer>, type: string): { response: Response; wasCancelled: () => boolean } {
   let cancelled = false;
   const body = new ReadableStream({
@@ -19,14 +19,14 @@ function endless(chunk: Uint8Array<ArrayBuffer>, type: string): { response: Resp
   return { response: new Response(body, { headers: { "content-type": type } }), wasCancelled: () => cancelled };
 }
 
-Deno.test("A reply that is too large is given up, and its stream is told", async () => {
+Deno.test("A reply that is too large is an error, and its stream is cancelled", async () => {
   const { response, wasCancelled } = endless(new Uint8Array(64 * 1024), "text/plain");
   const error = await assertRejects(() => toResult(response, "open", new ReplyBudget(false), URL), HTTPError);
   assertEquals(error.detail, `The reply is larger than ${MAX_BYTES} bytes, ask for less`);
   assert(wasCancelled());
 });
 
-Deno.test("A reply as large as it may be is told", async () => {
+Deno.test("A reply of exactly the maximum size is a result", async () => {
   const { content } = await toResult(new Response("x".repeat(MAX_BYTES)), "open", new ReplyBudget(false), URL);
   assertEquals(content.map((block) => block.type === "text" && block.text.length), [MAX_BYTES]);
 });
@@ -37,12 +37,12 @@ Deno.test("A stream of events is refused before it is read", async () => {
   assert(wasCancelled());
 });
 
-Deno.test("A reply that breaks off is no result", async () => {
+Deno.test("A reply whose stream fails is no result", async () => {
   const body = new ReadableStream({ pull: (controller) => controller.error(new Error("broken")) });
   await assertRejects(() => toResult(new Response(body), "open", new ReplyBudget(false), URL), Error, "broken");
 });
 
-Deno.test("JSON that is none is no result", async () => {
+Deno.test("Malformed JSON is no result", async () => {
   const response = new Response("{", { headers: { "content-type": "application/json" } });
   await assertRejects(() => toResult(response, "open", new ReplyBudget(false), URL), SyntaxError);
 });
@@ -56,7 +56,7 @@ Deno.test("The text of a result is that of the reply, digit by digit", async () 
   assertEquals(wrapped.content, [{ type: "text", text: `{"result":${text}}` }]);
 });
 
-Deno.test("A reply of no known type is bytes that a client can refer to", async () => {
+Deno.test("A reply without content type is a resource with its bytes", async () => {
   const { content } = await toResult(new Response(Uint8Array.of(0)), "open", new ReplyBudget(false), URL);
   assertEquals(content, [{
     type: "resource",
@@ -64,7 +64,7 @@ Deno.test("A reply of no known type is bytes that a client can refer to", async 
   }]);
 });
 
-Deno.test("A failure without words is told by its status", async () => {
+Deno.test("The text of a failure without body is its status", async () => {
   const { content, isError } = await toResult(
     new Response(null, { status: 418 }),
     "object",

@@ -1,4 +1,4 @@
-// The schemas of tools: an object at the root, and words that every client reads alike.
+// The schemas of tools: an object at the root, and only keywords that every client understands.
 
 import { assertEquals } from "@std/assert";
 import * as v from "valibot";
@@ -13,7 +13,7 @@ interface Tree {
 }
 const Tree: v.GenericSchema<Tree> = v.object({ children: v.array(v.lazy(() => Tree)) });
 
-Deno.test("A response that is always an object is told as it is", () => {
+Deno.test("A response that is always an object is described as it is", () => {
   const always: Record<string, Schema> = {
     object: Cat,
     titled: v.pipe(Cat, v.title("Cat")),
@@ -26,8 +26,8 @@ Deno.test("A response that is always an object is told as it is", () => {
     instance: v.pipe(v.string(), v.transform((name) => ({ name })), v.object({ name: v.string() })),
   };
   for (const [name, schema] of Object.entries(always)) {
-    const { form, schema: told } = outputOf(schema);
-    assertEquals([name, form, told?.type, told?.$ref], [name, "object", "object", undefined]);
+    const { form, schema: root } = outputOf(schema);
+    assertEquals([name, form, root?.type, root?.$ref], [name, "object", "object", undefined]);
   }
 });
 
@@ -43,9 +43,9 @@ Deno.test("A response that is something else, or may be, is wrapped", () => {
     recursiveList: v.array(Tree),
   };
   for (const [name, schema] of Object.entries(others)) {
-    const { form, schema: told } = outputOf(schema);
+    const { form, schema: root } = outputOf(schema);
     const required = name === "any" ? undefined : ["result"];
-    assertEquals([name, form, told?.type, told?.required], [name, "wrapped", "object", required]);
+    assertEquals([name, form, root?.type, root?.required], [name, "wrapped", "object", required]);
   }
 });
 
@@ -54,13 +54,13 @@ Deno.test("A response that may be missing is wrapped, and its result may be miss
   assertEquals([form, schema?.required], ["wrapped", undefined]);
 });
 
-Deno.test("Nothing is said of a response without a model, or that is a file", () => {
+Deno.test("A response without a model, or a file, is not described", () => {
   for (const response of [undefined, v.blob(), v.file(), v.pipe(v.blob(), v.mimeType(["image/png"]))]) {
     assertEquals(outputOf(response), { form: "open" });
   }
 });
 
-Deno.test("A schema has what it refers to, and nothing more", () => {
+Deno.test("A schema has the definitions that it refers to, and no others", () => {
   const Titled = v.pipe(Cat, v.title("Cat"));
   assertEquals(outputOf(Titled).schema?.$defs, undefined);
   const Pair = v.pipe(v.object({ one: Titled, other: Titled }), v.title("Pair"));
@@ -69,7 +69,7 @@ Deno.test("A schema has what it refers to, and nothing more", () => {
   assertEquals(JSON.stringify(schema).match(/"\$ref"/g)?.length, 2);
 });
 
-Deno.test("What follows a tuple is left to its length: clients of draft-07 take it to be about all", () => {
+Deno.test("A tuple has no items: clients of draft-07 would apply them to all elements", () => {
   assertEquals(draft07Compatible({ prefixItems: [{ type: "string" }], items: { type: "number" } }), {
     prefixItems: [{ type: "string" }],
   });
@@ -85,7 +85,7 @@ Deno.test("Each schema has one type", () => {
   assertEquals(draft07Compatible({ type: ["string", "null"], enum: ["a", null] }), { enum: ["a", null] });
 });
 
-Deno.test("Data, and names that anyone chose, are left as they are", () => {
+Deno.test("Data, and names that the application chose, stay as they are", () => {
   const data = { type: ["a", "b"], prefixItems: [], items: false };
   const schema = {
     properties: { default: { type: "string" }, items: { const: data } },

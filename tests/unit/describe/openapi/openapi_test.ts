@@ -26,7 +26,7 @@ Deno.test("Paths are URIs, whatever their segments are made of", () => {
   ]);
 });
 
-Deno.test("Where {name...} and {name} are the same path to OpenAPI, {name} is told, whichever came first", () => {
+Deno.test("Where {name...} and {name} are the same path to OpenAPI, {name} is described, whichever came first", () => {
   const rest = async function rest() {};
   const single = async function single() {};
   const [one, other] = [new App(), new App()];
@@ -38,7 +38,7 @@ Deno.test("Where {name...} and {name} are the same path to OpenAPI, {name} is to
   assertEquals(operationsOf(other), { "get /files/{name}": "single" });
 });
 
-Deno.test("Where {name...} and {name} have different methods, both are told", () => {
+Deno.test("Where {name...} and {name} have different methods, both are described", () => {
   const app = new App();
   app.get("/files/{name}", async function single() {});
   app.put("/files/{path...}", async function rest() {});
@@ -56,7 +56,7 @@ Deno.test("Paths and tags come in the order of the routes, methods too", () => {
   assertEquals(app.openapi().tags, [{ name: "z" }, { name: "a" }, { name: "b" }]);
 });
 
-Deno.test("Components hold only what is pointed at", () => {
+Deno.test("Components hold only what is referenced", () => {
   const app = new App();
   app.get("/", answer);
   const { responses = {}, schemas = {}, securitySchemes } = app.openapi().components;

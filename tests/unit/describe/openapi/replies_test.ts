@@ -1,10 +1,17 @@
-import { assertEquals, assertObjectMatch } from "@std/assert";
+import { assertEquals, assertObjectMatch, assertThrows } from "@std/assert";
+import { App, HTTPError, Problem, type ProblemDetails } from "@webfw/core";
 import * as v from "valibot";
-import { ErrorReplies, repliesOf } from "../../../../src/describe/openapi/replies.ts";
 import type { JsonSchema } from "../../../../src/describe/json_schema/json_schema.ts";
 import { Models } from "../../../../src/describe/json_schema/models.ts";
+import {
+  checkErrorShape,
+  type DocumentedErrors,
+  ErrorReplies,
+  repliesOf,
+} from "../../../../src/describe/openapi/replies.ts";
 import type { RouteDeclaration } from "../../../../src/http/route_info.ts";
 import type { AnyHandler } from "../../../../src/routing/route.ts";
+import { assertType, type IsExact } from "../../../types/assert_type.ts";
 
 const json = (schema: JsonSchema) => ({ "application/json": { schema } });
 const STRING = { type: "string" } as const;
@@ -13,7 +20,7 @@ const lines: AnyHandler = async function* () {
   yield 1;
 };
 
-/** The replies that are no errors of the whole range. */
+/** The replies, except for the ranges 4XX and 5XX. */
 function describe(options: RouteDeclaration, handler: AnyHandler = async () => {}) {
   const models = new Models("#/components/schemas/");
   const route = { handler, operationId: "act", options };
@@ -22,7 +29,7 @@ function describe(options: RouteDeclaration, handler: AnyHandler = async () => {
   return replies;
 }
 
-Deno.test("A model that can be undefined has a reply without content beside its own, unless the route has one status", () => {
+Deno.test("A model that can be undefined also has a reply without content, unless the route has one status", () => {
   const maybe = v.optional(v.string());
   assertEquals(describe({ response: maybe }), {
     200: { description: "OK", content: json(STRING) },
@@ -69,12 +76,12 @@ Deno.test("The description of a schema is that of its reply, else the phrase of 
 Deno.test("A model that is declared for a status which has one is not taken up", () => {
   const models = new Models("#/components/schemas/");
   const titled = (title: string) => v.pipe(v.object({}), v.title(title));
-  const options = { response: titled("Told"), responses: { 200: titled("Hidden") } };
+  const options = { response: titled("Sent"), responses: { 200: titled("Hidden") } };
   repliesOf({ handler: async () => {}, operationId: "act", options }, false, models, new ErrorReplies("default"));
-  assertEquals(Object.keys(models.definitions()), ["Told"]);
+  assertEquals(Object.keys(models.definitions()), ["Sent"]);
 });
 
-Deno.test("A success that is documented by itself is not told again", () => {
+Deno.test("A success among the responses is not described twice", () => {
   assertEquals(describe({ responses: { 202: v.string() } }), {
     202: { description: "Accepted", content: json(STRING) },
   });
@@ -118,4 +125,47 @@ Deno.test("A documented 422 stands in for that of the framework", () => {
   const route = { handler: async () => {}, operationId: "act", options };
   const replies = repliesOf(route, true, models, new ErrorReplies("default"));
   assertEquals(replies["422"], { description: "Own" });
+});
+
+const Failure = v.pipe(v.object({ error: v.string() }), v.title("Failure"));
+const PROBLEM = { "application/problem+json": { schema: { $ref: "#/components/schemas/Problem" } } };
+
+/** The content of the reply "Problem", and the content type of errors that routes declare. */
+function errorContent(documented: DocumentedErrors): unknown {
+  const models = new Models("#/components/schemas/");
+  const errors = new ErrorReplies(documented);
+  errors.of(false);
+  const { Problem } = errors.definitions(models);
+  models.definitions();
+  return [Problem?.content, errors.contentType];
+}
+
+Deno.test("Error replies are problems, unless the application says otherwise", () => {
+  assertEquals(errorContent("default"), [PROBLEM, "application/problem+json"]);
+  const failure = { schema: { $ref: "#/components/schemas/Failure" } };
+  assertEquals(errorContent({ schema: Failure }), [{ "application/json": failure }, "application/json"]);
+  assertEquals(errorContent({ schema: Failure, contentType: "text/x" }), [{ "text/x": failure }, "text/x"]);
+});
+
+Deno.test("Undocumented error replies may be anything besides a problem", () => {
+  assertEquals(errorContent("undocumented"), [{ ...PROBLEM, "*/*": {} }, "*/*"]);
+});
+
+Deno.test("A shape of error replies that no JSON can carry is an error where it is set", () => {
+  const shape = { schema: v.object({ tags: v.set(v.string()) }) };
+  const message =
+    'Cannot set the error handler: cannot describe "error.tags": the kind "set" cannot be written to JSON';
+  assertThrows(() => checkErrorShape(shape), TypeError, message);
+  assertThrows(() => new App().onError(() => {}, shape), TypeError, message);
+});
+
+Deno.test("The schema of a problem takes what HTTPError sends, and goes into the functions of valibot", () => {
+  const problem = new HTTPError(409, "Taken", { extensions: { by: "Ada" } }).toProblem();
+  assertEquals(v.parse(Problem, problem), problem);
+  const Taken = v.pipe(v.intersect([Problem, v.looseObject({ by: v.string() })]), v.title("Taken"));
+  assertEquals(v.parse(Taken, problem), problem);
+  assertEquals(v.is(Taken, new HTTPError(409).toProblem()), false);
+  assertEquals([v.getTitle(Problem), v.getTitle(Taken)], ["Problem", "Taken"]);
+  assertType<IsExact<v.InferOutput<typeof Problem>, ProblemDetails>>(true);
+  assertType<IsExact<v.InferInput<typeof Problem>, unknown>>(true);
 });

@@ -1,4 +1,4 @@
-// The documentation page, without a browser: what is sent, and that nothing an application says gets out of its place.
+// The documentation page without a browser: its files, its headers, and the escaping of texts of the application.
 
 import { assert, assertEquals, assertMatch } from "@std/assert";
 import { App, type AppOptions } from "@webfw/core";
@@ -38,7 +38,7 @@ function structureOf(markup: string): string[] {
   });
 }
 
-Deno.test("The page is HTML under a policy that lets nothing in it run, and nothing of another origin be loaded", async () => {
+Deno.test("The policy of the page forbids inline scripts and everything of other origins", async () => {
   const response = await get(new App({ title: "Books" }), "/docs");
   assertEquals(response.status, 200);
   const { etag, ...headers } = Object.fromEntries(response.headers);
@@ -58,7 +58,7 @@ Deno.test("The page is HTML under a policy that lets nothing in it run, and noth
   assertEquals(/<style|<script>|\son\w+=|\sstyle=/.exec(markup), null);
 });
 
-Deno.test("All that the page loads is served, to be kept for good by whoever asks for the version that the page names", async () => {
+Deno.test("The files of the page are served, and cached forever under the version in their URL", async () => {
   const app = new App({ title: "Books" });
   const urls = loadedUrls(await markupOf({}));
   assertEquals(urls.map((url) => url.replace(/=.+/, "")), [
@@ -86,7 +86,7 @@ Deno.test("All that the page loads is served, to be kept for good by whoever ask
   }
 });
 
-Deno.test("Who has a version is not sent it again, and HEAD tells what GET would", async () => {
+Deno.test("A client that has the version gets a 304, and HEAD has the headers of GET", async () => {
   const app = new App({ title: "Books" });
   for (const url of ["/docs", "/docs/swagger-ui.js", "/docs/page.css"]) {
     const full = await get(app, url);
@@ -117,16 +117,16 @@ Deno.test("Another title is another version of the page", async () => {
   assertEquals(tags.size, 2);
 });
 
-Deno.test("A title stays a title, whatever stands in it", async () => {
+Deno.test("A title is escaped, whatever it contains", async () => {
   const expected = structureOf(await markupOf({}));
   for (const title of HOSTILE_TEXTS) assertEquals(structureOf(await markupOf({ title })), expected, title);
   assertMatch(await markupOf({ title: `a<b>&"c'` }), /<title>a&#60;b&#62;&#38;&#34;c&#39;<\/title>/);
 });
 
-Deno.test("A path stays a path, whatever stands in it", async () => {
+Deno.test("A path is escaped, whatever it contains", async () => {
   const expected = structureOf(await markupOf({}));
   for (const text of HOSTILE_TEXTS) {
-    // What no path of a route can have.
+    // The path of a route cannot have these.
     const path = `/${text.replaceAll(/[{}?#%]/g, "")}`;
     assertEquals(structureOf(await markupOf({ docsUrl: path })), expected, path);
     assertEquals(structureOf(await markupOf({ openapiUrl: path })), expected, path);

@@ -3,44 +3,44 @@ import { documentationOf } from "../../../../src/describe/route/docstring.ts";
 import type { RouteDeclaration } from "../../../../src/http/route_info.ts";
 import type { AnyHandler } from "../../../../src/routing/route.ts";
 
-/** The words of a handler that a program declares without options. */
-function wordsOf(handler: unknown, options: RouteDeclaration = {}) {
+/** The documentation text of a handler. */
+function textOf(handler: unknown, options: RouteDeclaration = {}) {
   return documentationOf({ options, handler: handler as AnyHandler });
 }
 
-/** The words of a handler as a bundler or another author wrote it: Deno's own emit would tidy it up. */
-function wordsOfSource(source: string) {
+/** The documentation text of a handler whose source stays as it is. Deno would reformat it. */
+function textOfSource(source: string) {
   const handler: unknown = new Function(`return ${source}`)();
-  return wordsOf(handler);
+  return textOf(handler);
 }
 
 /** A source, and its docstring. */
 type Case = readonly [source: string, summary: string | undefined];
 
 function assertSummaries(cases: readonly Case[]): void {
-  for (const [source, summary] of cases) assertEquals(wordsOfSource(source).summary, summary, source);
+  for (const [source, summary] of cases) assertEquals(textOfSource(source).summary, summary, source);
 }
 
 Deno.test("The first line of a docstring is the summary, the rest the description", () => {
-  const words = wordsOf(async () => {
+  const text = textOf(async () => {
     "Get a book.\n\nThe rest of this text is the description.\nIn two lines.";
   });
-  assertEquals(words, {
+  assertEquals(text, {
     summary: "Get a book.",
     description: "The rest of this text is the description.\nIn two lines.",
   });
 });
 
-Deno.test("A docstring of one line has no description, and a handler without docstring has no words", () => {
+Deno.test("A docstring of one line has no description, and a handler without docstring has no text", () => {
   assertEquals(
-    wordsOf(async () => {
+    textOf(async () => {
       "Get a book.";
     }),
     { summary: "Get a book." },
   );
-  assertEquals(wordsOf(async () => {}), {});
+  assertEquals(textOf(async () => {}), {});
   assertEquals(
-    wordsOf(async () => {
+    textOf(async () => {
       "";
     }),
     {},
@@ -51,21 +51,21 @@ Deno.test("summary and description win over doc, and doc over the docstring, eac
   const handler = async () => {
     "Docstring.\n\nIts rest.";
   };
-  assertEquals(wordsOf(handler, { doc: "Doc.\nIts rest." }), { summary: "Doc.", description: "Its rest." });
-  assertEquals(wordsOf(handler, { doc: "Doc." }), { summary: "Doc." });
-  assertEquals(wordsOf(handler, { summary: "Summary" }), { summary: "Summary", description: "Its rest." });
-  assertEquals(wordsOf(handler, { description: "Description" }), {
+  assertEquals(textOf(handler, { doc: "Doc.\nIts rest." }), { summary: "Doc.", description: "Its rest." });
+  assertEquals(textOf(handler, { doc: "Doc." }), { summary: "Doc." });
+  assertEquals(textOf(handler, { summary: "Summary" }), { summary: "Summary", description: "Its rest." });
+  assertEquals(textOf(handler, { description: "Description" }), {
     summary: "Docstring.",
     description: "Description",
   });
-  assertEquals(wordsOf(handler, { summary: "Summary", description: "Description", doc: "Doc.\nMore." }), {
+  assertEquals(textOf(handler, { summary: "Summary", description: "Description", doc: "Doc.\nMore." }), {
     summary: "Summary",
     description: "Description",
   });
 });
 
-Deno.test("The indentation that a text has in its source is taken off, that of its own kept", () => {
-  const words = wordsOf(async () => {
+Deno.test("The indentation that all lines share is removed, further indentation stays", () => {
+  const text = textOf(async () => {
     `
       Get a book.
 
@@ -76,11 +76,11 @@ Deno.test("The indentation that a text has in its source is taken off, that of i
           and code
     `;
   });
-  assertEquals(words, {
+  assertEquals(text, {
     summary: "Get a book.",
     description: "It is one of:\n  - a novel\n  - a play\n\n    and code",
   });
-  assertEquals(wordsOf(async () => {}, { doc: "Get.\r\n\r\n\tOne.\r\n\tTwo.  " }), {
+  assertEquals(textOf(async () => {}, { doc: "Get.\r\n\r\n\tOne.\r\n\tTwo.  " }), {
     summary: "Get.",
     description: "One.\nTwo.",
   });
@@ -106,7 +106,7 @@ Deno.test("Every form of an async function can have a docstring", () => {
     }
   }
   const summaries = [Handlers.declared, Handlers.field, new Handlers().method, Handlers.hidden]
-    .map((handler) => wordsOf(handler).summary);
+    .map((handler) => textOf(handler).summary);
   assertEquals(summaries, ["Static.", "Static field.", "Method.", "Private."]);
   assertSummaries([
     ['async function f() { "Doc."; }', "Doc."],
@@ -123,7 +123,7 @@ Deno.test("Every form of an async function can have a docstring", () => {
   ]);
 });
 
-Deno.test("What stands in parameters is not taken for the body", () => {
+Deno.test("Braces and literals in parameters are not the body", () => {
   assertSummaries([
     ['async (r, { a = "){", b = {} } = { a: "}" }) => { "Doc."; }', "Doc."],
     ['async (r, a = `){ "No" ${`}${"{"}`} \\` `) => { "Doc."; }', "Doc."],
@@ -143,7 +143,7 @@ Deno.test("Comments and empty lines may stand before a docstring", () => {
   ]);
 });
 
-Deno.test("Escapes of every kind are read, and anything else that looks like one stays as it is", () => {
+Deno.test("Escapes of every kind are read", () => {
   assertSummaries([
     ['async () => { "It\\\'s \\"\\x41\\u0042\\u{1F4D6}\\\\\\t\\q.\\\nNext\\\r\nlast" }', "It's \"AB📖\\\tq.Nextlast"],
     ["async () => { 'say \"x\"' }", 'say "x"'],
@@ -152,7 +152,7 @@ Deno.test("Escapes of every kind are read, and anything else that looks like one
   ]);
 });
 
-Deno.test("A literal that is a part of a larger expression is no docstring", () => {
+Deno.test("A literal in a larger expression is no docstring", () => {
   assertSummaries([
     ['async () => { "no" + 1 }', undefined],
     ['async () => { "no".length }', undefined],
@@ -193,11 +193,11 @@ Deno.test("A directive is no docstring, but one may follow it", () => {
   ]);
 });
 
-Deno.test("A function whose source cannot be had has no docstring", () => {
+Deno.test("A function whose source is not available has no docstring", () => {
   const handler = async () => {
     "Doc.";
   };
-  assertEquals(wordsOf(handler.bind(null)), {});
-  assertEquals(wordsOf(new Proxy(handler, {})), {});
-  assertEquals(wordsOf(Object.assign(async () => {}, { toString: () => 'async () => { "Doc."; }' })), {});
+  assertEquals(textOf(handler.bind(null)), {});
+  assertEquals(textOf(new Proxy(handler, {})), {});
+  assertEquals(textOf(Object.assign(async () => {}, { toString: () => 'async () => { "Doc."; }' })), {});
 });

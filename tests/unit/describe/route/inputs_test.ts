@@ -29,7 +29,7 @@ Deno.test("What several declare under one name is one input, with all that they 
   ]);
 });
 
-Deno.test("A query parameter whose name the path holds is the path's, whoever declares it", () => {
+Deno.test("A query parameter with a name of the path reads the path", () => {
   const user = dependency({ query: { id: v.number() } }, async () => 1);
   const { parameters } = inputsOf({ query: { shop: text }, deps: { user } }, ["shop", "id"]);
   assertEquals(parameters.map(({ in: source, name, schemas }) => [source, name, schemas[0]?.type]), [
@@ -54,7 +54,7 @@ Deno.test("Only lists in the query are sent by a repeated name", () => {
   assertEquals(parameters.map(({ isRepeated }) => isRepeated), [true, false, false]);
 });
 
-Deno.test("Input can be invalid where a schema can refuse what is sent", () => {
+Deno.test("Input can be invalid if a schema can refuse it", () => {
   const always = [
     {},
     { params: { id: text } },

@@ -1,4 +1,4 @@
-// Section 10 of the contract, POST /mcp: who is answered, and what a call knows of whoever makes it.
+// Section 10 of the contract, POST /mcp: which hosts and pages are accepted, and what a handler knows of the caller.
 
 import { assert, assertEquals, assertThrows } from "@std/assert";
 import { App } from "@webfw/core";
@@ -12,10 +12,10 @@ const PING = { jsonrpc: "2.0", id: 1, method: "ping" };
 
 /** The status of a request under a host, from an address, with an origin or other headers. */
 async function statusOf(
-  trust: McpOptions,
+  mcp: McpOptions,
   { host = "localhost:8000", from, ...headers }: { host?: string; from?: string; [header: string]: string | undefined },
 ): Promise<number> {
-  const app = new App({ mcp: trust });
+  const app = new App({ mcp });
   const info = from === undefined ? undefined : { remoteAddr: { transport: "tcp", hostname: from, port: 1 } as const };
   const fetch = (request: Request) => app.fetch(request, info);
   const { status } = await new Agent(fetch, `http://${host}/mcp`).post(PING, headers as Record<string, string>);
@@ -24,7 +24,7 @@ async function statusOf(
 
 const LOOPBACK = ["127.0.0.1", "::1", "::ffff:127.0.0.1"];
 
-Deno.test("On the same machine, only names that cannot be rebound are answered", async () => {
+Deno.test("On the same machine, only host names that cannot be rebound are accepted", async () => {
   for (const from of LOOPBACK) {
     for (
       const host of ["localhost:8000", "books.localhost", "127.0.0.1:8000", "127.1.2.3", "[::1]:8000", "192.168.0.7"]
@@ -46,17 +46,17 @@ Deno.test("A proxy on the same machine, and a client elsewhere, may use any name
   assertEquals(await statusOf({}, { host }), 200);
 });
 
-Deno.test("Where the application says its names, it is held to them everywhere", async () => {
-  const trust = { hosts: ["Books.example"] };
+Deno.test("With a list of hosts, other names are refused everywhere", async () => {
+  const mcp = { hosts: ["Books.example"] };
   for (const from of [undefined, "127.0.0.1", "203.0.113.7"]) {
     const place = from === undefined ? {} : { from };
-    assertEquals(await statusOf(trust, { ...place, host: "books.example:443" }), 200);
-    assertEquals(await statusOf(trust, { ...place, host: "localhost" }), 200);
-    assertEquals(await statusOf(trust, { ...place, host: "attacker.example", "x-forwarded-for": "x" }), 403);
+    assertEquals(await statusOf(mcp, { ...place, host: "books.example:443" }), 200);
+    assertEquals(await statusOf(mcp, { ...place, host: "localhost" }), 200);
+    assertEquals(await statusOf(mcp, { ...place, host: "attacker.example", "x-forwarded-for": "x" }), 403);
   }
 });
 
-Deno.test("A page is answered where it is the application's own under a name that can be trusted", async () => {
+Deno.test("A page of the application itself is accepted if its host name cannot be rebound", async () => {
   const origin = "http://localhost:8000";
   assertEquals(await statusOf({}, { host: "localhost:8000", origin }), 200);
   assertEquals(await statusOf({}, { host: "localhost:8000", origin: "http://127.0.0.1:6274" }), 200);
@@ -67,7 +67,7 @@ Deno.test("A page is answered where it is the application's own under a name tha
   assertEquals(await statusOf({ hosts: ["books.example"] }, own), 200);
 });
 
-Deno.test("A page of another origin is answered where it is trusted by name", async () => {
+Deno.test("A page of another origin is accepted if the origin is listed", async () => {
   const origin = "https://assistant.example";
   assertEquals(await statusOf({}, { origin }), 403);
   assertEquals(await statusOf({ origins: [origin] }, { origin }), 200);
@@ -86,7 +86,7 @@ Deno.test("A rebound name is refused, although Origin and Host agree", async () 
   assertEquals(await statusOf({}, { from: "203.0.113.7", ...attacker }), 403);
 });
 
-Deno.test("Whom to trust is checked when the application is made", () => {
+Deno.test("Hosts and origins are checked when the application is made", () => {
   const refused = (mcp: unknown) => assertThrows(() => new App({ mcp: mcp as McpOptions }), TypeError).message;
   assertEquals(
     refused({ host: [] }),
@@ -117,7 +117,7 @@ Deno.test("Through a socket, Host and Origin are those of the wire", async () =>
   assertEquals((await send("localhost", "http://attacker.example")).status, 403);
 });
 
-Deno.test("A handler sees the address of whoever called the tool", async () => {
+Deno.test("A handler sees the address of the caller of the tool", async () => {
   const app = new App();
   app.get("/address", { tool: true }, async function address(request) {
     return { address: request.remoteAddress };
@@ -128,7 +128,7 @@ Deno.test("A handler sees the address of whoever called the tool", async () => {
   assertEquals(await agent.result("address"), { address: "127.0.0.1" });
 });
 
-Deno.test("A handler can tell that the agent has gone, and what it leaves to do is done", async () => {
+Deno.test("A handler sees that the agent has gone, and its background tasks still run", async () => {
   const started = Promise.withResolvers<void>();
   const gone = Promise.withResolvers<boolean>();
   const left = Promise.withResolvers<void>();
@@ -194,13 +194,13 @@ function preflightOf(origin: string, headers = "content-type,mcp-protocol-versio
   });
 }
 
-/** What a reply says to a browser. */
+/** The CORS headers of a reply. */
 function corsOf({ headers }: Response): Record<string, string> {
   const names = ["vary", ...["origin", "methods", "headers"].map((name) => `access-control-allow-${name}`)];
   return Object.fromEntries(names.flatMap((name) => headers.has(name) ? [[name, headers.get(name)!]] : []));
 }
 
-Deno.test("A page of a listed origin gets leave to post, before any middleware", async () => {
+Deno.test("A preflight of a listed origin is answered before any middleware", async () => {
   const [origin, other] = ["https://assistant.example", "https://attacker.example"];
   const app = new App({ mcp: { origins: [origin] } });
   let ran = 0;
@@ -249,7 +249,7 @@ Deno.test("A page of a listed origin gets leave to post, before any middleware",
   await elsewhere.body?.cancel();
 });
 
-Deno.test('With "*" any page may post, and without a list none gets leave', async () => {
+Deno.test('With "*" every page may post, and without a list none may', async () => {
   const open = await new App({ mcp: { origins: ["*"] } }).fetch(preflightOf("https://anyone.example"));
   assertEquals([open.status, open.headers.get("access-control-allow-origin"), open.headers.get("vary")], [
     204,

@@ -1,4 +1,4 @@
-// Arguments of tools: what is taken for one, and what is only the same once it is written into a path or query.
+// Arguments of tools: they are checked as JSON, before path and query turn them into text.
 
 import { assertEquals } from "@std/assert";
 import { App } from "@webfw/core";
@@ -29,7 +29,7 @@ function agentOf(): Agent {
 
 const GIVEN = { free: "x", id: 1, body: { name: "a" } };
 
-Deno.test("An argument is taken as the JSON that the agent was told of", async () => {
+Deno.test("An argument is checked as JSON, by the schema that the agent knows", async () => {
   const agent = agentOf();
   const all = { ...GIVEN, tags: ["x"], either: null, flag: false, big: "5", any: "1", later: 1 };
   assertEquals(await agent.result("post", all), all);
@@ -44,7 +44,7 @@ Deno.test("An argument is taken as the JSON that the agent was told of", async (
   assertEquals(await agent.failure("post", { ...GIVEN, big: 5 }), expected("big", "bigint"));
 });
 
-Deno.test("All faults of arguments are told at once, those of the body too", async () => {
+Deno.test("All faults of arguments are listed at once, those of the body too", async () => {
   assertEquals(
     await agentOf().failure("post", { ...GIVEN, id: "1", other: 1, any: [[]], body: { name: 5 } }),
     [
@@ -57,7 +57,7 @@ Deno.test("All faults of arguments are told at once, those of the body too", asy
   );
 });
 
-Deno.test("What has to be waited for is told by the route", async () => {
+Deno.test("An async schema is checked by the route", async () => {
   const failure = await agentOf().failure("post", { ...GIVEN, later: 9 });
   assertEquals(failure, "422 Invalid input: The request does not fit its description\n- later: Too large");
 });
