@@ -45,8 +45,8 @@ export function select<Item extends { name: string }>(
 }
 
 /**
- * Runs a program that can be interrupted, and ends the process with the exit code that it returns: 2 for wrong
- * arguments, 130 after Ctrl-C.
+ * Runs a program that can be interrupted, and ends the process with the exit code that it returns:
+ * 2 for wrong arguments, 130 after Ctrl-C.
  */
 export async function runCommand(
   main: (args: string[], signal: AbortSignal) => Promise<number>,

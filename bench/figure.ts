@@ -1,5 +1,5 @@
-// What a measurement found, in a form that the table of all of them can hold. Each of them prints what it finds; where the
-// table has started it, it notes the same figures in a file, too.
+// What a measurement found, in a form that the table of all of them can hold. Each of them prints
+// what it finds; where the table has started it, it notes the same figures in a file, too.
 
 import type { Spread } from "./http/statistics.ts";
 

@@ -1,4 +1,5 @@
-// `deno task bench http`: one measurement, by its name. `deno task bench`: all of them, and one table of what they found.
+// `deno task bench http`: one measurement, by its name. `deno task bench`: all of them, and one
+// table of what they found.
 
 import { runCommand } from "./command.ts";
 import { BENCHES } from "./table/benches.ts";

@@ -30,7 +30,10 @@ const TAKES_CONFIG = new Set([
   "watch",
 ]);
 
-/** The lock file of the packages that only tests and measurements need. `deno task` downloads all of the usual one. */
+/**
+ * The lock file of the packages that only tests and measurements need. `deno task` downloads all of
+ * the usual one.
+ */
 const TESTS_LOCK = join(ROOT, "tests", "deno.lock");
 
 /** The commands that load tests and measurements, whatever their arguments are. */
@@ -135,8 +138,9 @@ async function main(): Promise<number> {
     stdout: "inherit",
     stderr: "inherit",
   });
-  // Listened for before there is a child: a signal right after its start would end this process, and leave the child.
-  // A terminal sends Ctrl-C to the child as well: this process only has to outlive it.
+  // Listened for before there is a child: a signal right after its start would end this process,
+  // and leave the child. A terminal sends Ctrl-C to the child as well: this process only has to
+  // outlive it.
   const passOn = (signal: Deno.Signal) => () => child.kill(signal);
   const onInterrupt = Deno.stdin.isTerminal() ? () => {} : passOn("SIGINT");
   Deno.addSignalListener("SIGINT", onInterrupt);

@@ -50,7 +50,10 @@ function small(routes: number): App {
   return app;
 }
 
-/** Routes that say what most do: parameters, a body, a response, a dependency, and in words what they are for. */
+/**
+ * Routes that say what most do: parameters, a body, a response, a dependency, and in words what
+ * they are for.
+ */
 function large(routes: number, modelsOf: (route: number) => Models): App {
   const app = new App({ title: "Measured" });
   for (let index = 0; index < routes; index++) {
@@ -74,7 +77,10 @@ function ownModels(index: number): Models {
   };
 }
 
-/** Models that hold themselves, on their own and through one another; what is accepted differs from what is sent. */
+/**
+ * Models that hold themselves, on their own and through one another; what is accepted differs from
+ * what is sent.
+ */
 function recursiveModels(index: number): Models {
   const Folder: v.GenericSchema<unknown, unknown> = v.pipe(
     v.object({

@@ -1,6 +1,6 @@
-// `deno task bench document`: what the first document of an application costs, right after its registration, beside
-// writing it as JSON. Each sample is a process of its own: what is cold counts. Only with `--limit` the figures decide
-// the exit code.
+// `deno task bench document`: what the first document of an application costs, right after its
+// registration, beside writing it as JSON. Each sample is a process of its own: what is cold
+// counts. Only with `--limit` the figures decide the exit code.
 
 import { join } from "node:path";
 import { select } from "../command.ts";
@@ -43,7 +43,10 @@ applications of ${options.routes} routes; ${options.rounds} interleaved processe
   return found.length > 0 ? 1 : 0;
 }
 
-/** Takes a sample of each application, then the next: what slows the machine down for a while slows all. */
+/**
+ * Takes a sample of each application, then the next: what slows the machine down for a while slows
+ * all.
+ */
 async function measure(applications: Application[], options: Options, signal: AbortSignal): Promise<Measured[]> {
   const measured = applications.map(({ name }): Measured => ({ application: name, samples: [] }));
   for (let round = 0; round < options.rounds; round++) {

@@ -1,6 +1,6 @@
-// `deno task bench durable`: durable topics on a real denokv beside bare commits of Deno KV, over TLS beside plain HTTP, and
-// how soon another node has a message.
-// Figures never decide the exit code; a message that is missing does.
+// `deno task bench durable`: durable topics on a real denokv beside bare commits of Deno KV, over
+// TLS beside plain HTTP, and how soon another node has a message. Figures never decide the exit
+// code; a message that is missing does.
 
 import { parseArgs } from "@std/cli/parse-args";
 import { App, type Topic } from "../../mod.ts";
@@ -23,7 +23,10 @@ const DATA = { item: "Darjeeling, second flush", note: "x".repeat(140), price: 1
 const BYTES = new TextEncoder().encode(JSON.stringify(DATA));
 const NOTHING = new Uint8Array();
 const BASELINE = "bare commits, one after another";
-/** How many messages of one publisher are one turn: short, so that what slows the machine down for a while slows all. */
+/**
+ * How many messages of one publisher are one turn: short, so that what slows the machine down for a
+ * while slows all.
+ */
 const TURN = 20;
 
 /** Something to do a number of times, by so many at once. */
@@ -57,7 +60,8 @@ export async function main(args: string[], signal: AbortSignal): Promise<number>
 
   const all = contestants(kv, topic!);
   const isBaseline = ({ name }: Contestant) => name === BASELINE;
-  // Single publishers come first, not after the load of many; those are compared with bare commits between them.
+  // Single publishers come first, not after the load of many; those are compared with bare commits
+  // between them.
   for (const group of [all.filter(isSingle), all.filter((each) => isBaseline(each) || !isSingle(each))]) {
     const measure = group.every(isSingle) ? "publish" : "publish at once";
     const rates = await measureRates(group, rounds, messages, signal);

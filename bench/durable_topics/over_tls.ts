@@ -1,5 +1,5 @@
-// Publishing to the same denokv over TLS and over plain HTTP, in turns: both ways pass a wire of this process, so that
-// they differ by TLS alone.
+// Publishing to the same denokv over TLS and over plain HTTP, in turns: both ways pass a wire of
+// this process, so that they differ by TLS alone.
 
 import { join } from "node:path";
 import type { Denokv } from "../../tests/denokv/denokv.ts";

@@ -1,4 +1,5 @@
-// The process that publishes over TLS and over plain HTTP. The argument is its plan in JSON; it prints the times.
+// The process that publishes over TLS and over plain HTTP. The argument is its plan in JSON; it
+// prints the times.
 
 import { App } from "../../mod.ts";
 
@@ -19,7 +20,10 @@ export interface TlsTimes {
 
 /** From about 1 KB on, HTTP/2 of Deno's fetch sends a body in a part of its own. */
 const SIZES = [200, 4_000, 40_000];
-/** How many messages are one turn: short, so that what slows the machine down for a while slows both. */
+/**
+ * How many messages are one turn: short, so that what slows the machine down for a while slows
+ * both.
+ */
 const TURN = 10;
 
 const { rounds, messages, ...urls } = JSON.parse(Deno.args[0]!) as Plan;

@@ -13,7 +13,10 @@ export interface Comparison {
   throughput: Spread;
   /** Median CPU time per request in microseconds. */
   cpu: number | undefined;
-  /** The reference's CPU time per request divided by the server's: like `throughput`, more is better. */
+  /**
+   * The reference's CPU time per request divided by the server's: like `throughput`, more is
+   * better.
+   */
   efficiency: Spread | undefined;
   /** Median share of the time in which the server was busy. */
   busy: number | undefined;
@@ -21,15 +24,18 @@ export interface Comparison {
   rounds: number;
 }
 
-/** Below this share of the time, a server was kept from its core by something else, and each request cost it more. */
+/**
+ * Below this share of the time, a server was kept from its core by something else, and each request
+ * cost it more.
+ */
 const BUSY = 0.9;
 
 /** With fewer rounds than that there is no median to speak of. */
 const MIN_ROUNDS = 3;
 
 /**
- * Compares two contestants that were measured in the same rounds: those in which both had a core for themselves, where there are
- * enough of them, else all.
+ * Compares two contestants that were measured in the same rounds: those in which both had a core
+ * for themselves, where there are enough of them, else all.
  */
 export function compare({ server, fillerRoutes, samples: all }: Contestant, reference: Contestant): Comparison {
   const isQuiet = (round: number) => [all, reference.samples].every((each) => (each[round]?.busy ?? 1) >= BUSY);

@@ -10,7 +10,9 @@ export interface Cores {
   description: string;
 }
 
-/** Gives the servers one core and the load generator another, where `taskset` and two cores exist. */
+/**
+ * Gives the servers one core and the load generator another, where `taskset` and two cores exist.
+ */
 export async function chooseCores(): Promise<Cores> {
   const [server, client] = await allowedCores();
   if (

@@ -1,4 +1,5 @@
-// What every server answers: the values, without a framework. The servers differ only in what brings a request here.
+// What every server answers: the values, without a framework. The servers differ only in what
+// brings a request here.
 
 /** A user as the replies carry it. */
 export interface User {
@@ -99,7 +100,9 @@ const SESSIONS = new Map<string, User>([
   ["Bearer 8f14e45fceea167a", { id: 7, name: "Ada" }],
 ]);
 
-/** Finds out whose `Authorization` header this is; asynchronous like the look-up in a real store. */
+/**
+ * Finds out whose `Authorization` header this is; asynchronous like the look-up in a real store.
+ */
 export function authenticate(
   authorization: string,
 ): Promise<User | undefined> {

@@ -127,7 +127,10 @@ function autocannon(prefix: string[]): LoadGenerator {
   };
 }
 
-/** The stdout of a command, which is interrupted after `duration` milliseconds if it has not ended by then. */
+/**
+ * The stdout of a command, which is interrupted after `duration` milliseconds if it has not ended
+ * by then.
+ */
 async function execute(
   [program = "", ...args]: string[],
   duration: number | undefined,

@@ -12,7 +12,10 @@ export interface Sample {
   rate: number;
   /** CPU time of the server per request in microseconds, where the system tells it. */
   cpu: number | undefined;
-  /** The share of the time in which the server was busy: far below 1, something else was the bottleneck. */
+  /**
+   * The share of the time in which the server was busy: far below 1, something else was the
+   * bottleneck.
+   */
   busy: number | undefined;
 }
 
@@ -40,8 +43,8 @@ export interface Conditions {
 }
 
 /**
- * Measures servers on a workload in interleaved rounds, each starting with another server. Those that fail the
- * checks take no part.
+ * Measures servers on a workload in interleaved rounds, each starting with another server. Those
+ * that fail the checks take no part.
  */
 export async function measure(
   workload: Workload,

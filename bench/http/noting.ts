@@ -1,4 +1,5 @@
-// What of a workload goes into the table of all measurements: replies a second, beside the handler written by hand.
+// What of a workload goes into the table of all measurements: replies a second, beside the handler
+// written by hand.
 
 import { note } from "../figure.ts";
 import { compare } from "./comparison.ts";

@@ -1,4 +1,5 @@
-// The tables: each server beside the handler written by hand, and each beside itself with more routes.
+// The tables: each server beside the handler written by hand, and each beside itself with more
+// routes.
 
 import { compare, type Comparison } from "./comparison.ts";
 import type { Contestant } from "./measurement.ts";

@@ -42,16 +42,23 @@ export class ServerProcess implements AsyncDisposable {
     throw new Error(`Cannot start the server: ${(await complaint).trim()}`);
   }
 
-  /** The CPU time of the process so far, user and system, in microseconds, where the system tells it. */
+  /**
+   * The CPU time of the process so far, user and system, in microseconds, where the system tells
+   * it.
+   */
   cpuTime(): number | undefined {
     if (Deno.build.os !== "linux") return undefined;
     const stat = Deno.readTextFileSync(`/proc/${this.#child.pid}/stat`);
-    // The second field is the program's name in parentheses, which may hold spaces; utime and stime are 14 and 15.
+    // The second field is the program's name in parentheses, which may hold spaces; utime and stime
+    // are 14 and 15.
     const fields = stat.slice(stat.lastIndexOf(")") + 2).split(" ");
     return (Number(fields[11]) + Number(fields[12])) * MICROSECONDS_PER_TICK;
   }
 
-  /** The resident memory of the process, now and at most so far, in bytes, where the system tells it. */
+  /**
+   * The resident memory of the process, now and at most so far, in bytes, where the system tells
+   * it.
+   */
   memory(): { now: number; peak: number } | undefined {
     if (Deno.build.os !== "linux") return undefined;
     const status = Deno.readTextFileSync(`/proc/${this.#child.pid}/status`);

@@ -10,7 +10,10 @@ const PEERS = join(HERE, "..", "peers");
 /** A server under comparison. */
 export interface Server {
   name: string;
-  /** The only workload in which it differs from the server that it is a kind of; undefined where it differs in all. */
+  /**
+   * The only workload in which it differs from the server that it is a kind of; undefined where it
+   * differs in all.
+   */
   workload?: string;
   /** The program and its arguments, for a number of filler routes. */
   command(fillerRoutes: number): string[];
@@ -29,8 +32,8 @@ const CAN_BE_SYNC = [BASELINE, "hono"];
 const PEER_NAMES = ["hono", "zod-openapi", "h3", "elysia", "fastify"];
 
 /**
- * All servers that can run here. Fetches the packages of the peers, so that no start waits for the network, and
- * bundles the one for Node.js into `directory`.
+ * All servers that can run here. Fetches the packages of the peers, so that no start waits for the
+ * network, and bundles the one for Node.js into `directory`.
  */
 export async function prepareServers(directory: string): Promise<Server[]> {
   await deno([
@@ -68,7 +71,10 @@ function server(name: string, command: string[]): Server {
   return { name, command: (fillerRoutes) => [...command, `${fillerRoutes}`] };
 }
 
-/** The same server with sync functions for handlers, which webfw takes none of: what they save is part of the picture. */
+/**
+ * The same server with sync functions for handlers, which webfw takes none of: what they save is
+ * part of the picture.
+ */
 function withSyncHandlers({ name, command }: Server): Server {
   return {
     name: name + SYNC,
@@ -89,7 +95,10 @@ function peerPath(name: string): string {
   return join(PEERS, `${name.replace("-", "_")}.ts`);
 }
 
-/** The peers have a configuration and a lock file of their own, so that the package knows nothing of them. */
+/**
+ * The peers have a configuration and a lock file of their own, so that the package knows nothing of
+ * them.
+ */
 function peerArguments(): string[] {
   return ["--config", join(PEERS, "deno.json"), "--frozen"];
 }

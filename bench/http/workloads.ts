@@ -1,4 +1,5 @@
-// The workloads: the request each sends under load, the reply every server has to give, and what it has to refuse.
+// The workloads: the request each sends under load, the reply every server has to give, and what it
+// has to refuse.
 
 import { listBooks, MAX_OFFSET, type SortKey } from "./domain.ts";
 
@@ -38,7 +39,9 @@ export interface Workload {
   accepted: Exchange[];
   /** Requests that have to be answered with a 4xx status. */
   refused: WorkloadRequest[];
-  /** How many other routes to register; more than one number compares the same server with itself. */
+  /**
+   * How many other routes to register; more than one number compares the same server with itself.
+   */
   fillerRoutes: number[];
 }
 

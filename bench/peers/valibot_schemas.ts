@@ -1,4 +1,5 @@
-// The inputs of the workloads as valibot schemas, written for servers that hand over text values as they came.
+// The inputs of the workloads as valibot schemas, written for servers that hand over text values as
+// they came.
 
 import * as v from "valibot";
 import { MAX_OFFSET, ORDER_BOUNDS, SEARCH_LIMIT, SORT_KEYS } from "../http/domain.ts";

@@ -26,7 +26,10 @@ export class Sockets implements AsyncDisposable {
     return sockets;
   }
 
-  /** Has each send messages, so many at a time, and waits until all have come back. Gives messages a second. */
+  /**
+   * Has each send messages, so many at a time, and waits until all have come back. Gives messages a
+   * second.
+   */
   async echo(message: string, count: number, atATime: number): Promise<number> {
     const begin = performance.now();
     await Promise.all(this.#sockets.map((socket) => echoOne(socket, message, count, atATime)));

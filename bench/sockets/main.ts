@@ -1,5 +1,6 @@
-// `deno task bench sockets`: what a client that does not read costs, what an idle one does, and how fast messages are
-// echoed, beside a server written by hand. Only the memory of a client that does not read decides the exit code.
+// `deno task bench sockets`: what a client that does not read costs, what an idle one does, and how
+// fast messages are echoed, beside a server written by hand. Only the memory of a client that does
+// not read decides the exit code.
 
 import { parseArgs } from "@std/cli/parse-args";
 import { readCount, refuseUnknown } from "../command.ts";
@@ -22,7 +23,10 @@ Options:
 /** What one client that does not read may cost. */
 const MAX_STALLED = 20 * 1024 * 1024;
 
-/** A young generation that may grow does so by tens of MiB, whatever is done, which would hide what a client costs. */
+/**
+ * A young generation that may grow does so by tens of MiB, whatever is done, which would hide what
+ * a client costs.
+ */
 const V8_FLAGS = "--expose-gc,--max-semi-space-size=1";
 
 const SERVERS = ["hand", "webfw"] as const;

@@ -1,4 +1,5 @@
-// A server of WebSockets, by hand or by webfw: started as a process of its own, which tells its port on stdout.
+// A server of WebSockets, by hand or by webfw: started as a process of its own, which tells its
+// port on stdout.
 
 import * as v from "valibot";
 import { App } from "../../mod.ts";

@@ -1,4 +1,5 @@
-// What is compared, each a server in a process of its own: events of a topic, and a loop written by hand.
+// What is compared, each a server in a process of its own: events of a topic, and a loop written by
+// hand.
 
 import { fileURLToPath } from "node:url";
 import type { Cores } from "../http/cores.ts";
@@ -13,7 +14,9 @@ export const CONTESTANTS = [BASELINE, "topic"] as const;
 /** The name of a contestant. */
 export type Contestant = (typeof CONTESTANTS)[number];
 
-/** A young generation that may grow does so by tens of MiB, which would hide what a client costs. */
+/**
+ * A young generation that may grow does so by tens of MiB, which would hide what a client costs.
+ */
 const MEMORY_FLAGS = "--v8-flags=--expose-gc,--max-semi-space-size=1";
 
 /** What is published: about 100 bytes of JSON. */

@@ -1,4 +1,5 @@
-// How fast events reach many clients. Every run waits until each client has got each event, and counts them.
+// How fast events reach many clients. Every run waits until each client has got each event, and
+// counts them.
 
 import type { Cores } from "../http/cores.ts";
 import { median, ratios, type Spread } from "../http/statistics.ts";
@@ -13,7 +14,9 @@ export interface Speed {
   name: Contestant;
   /** Events that have reached a client, a second: the median. */
   rate: number;
-  /** CPU time of the server for each of them in microseconds, where the system tells it: the median. */
+  /**
+   * CPU time of the server for each of them in microseconds, where the system tells it: the median.
+   */
   cpu: number | undefined;
   /** The rate, as often as that of the baseline. */
   throughput: Spread;
@@ -39,7 +42,10 @@ interface Sample {
   cpu: number;
 }
 
-/** Measures all contestants. How fast a process is, its memory's layout decides, too: each sample is of another one. */
+/**
+ * Measures all contestants. How fast a process is, its memory's layout decides, too: each sample is
+ * of another one.
+ */
 export async function measureFanOut(fanOut: FanOut): Promise<Speed[]> {
   const { events, subscribers, processes, rounds } = fanOut;
   const samples = CONTESTANTS.map((name) => ({ name, own: [] as Sample[] }));
@@ -61,8 +67,9 @@ export async function measureFanOut(fanOut: FanOut): Promise<Speed[]> {
 }
 
 /**
- * Starts the contestants and takes turns. Turns are short and many, and their sum counts: a turn takes longer by a half where the
- * system happens to put the clients to sleep between two deliveries.
+ * Starts the contestants and takes turns. Turns are short and many, and their sum counts: a turn
+ * takes longer by a half where the system happens to put the clients to sleep between two
+ * deliveries.
  */
 async function sampleSideBySide(fanOut: FanOut): Promise<Record<Contestant, Sample>> {
   const { subscribers, rounds, cores, signal } = fanOut;

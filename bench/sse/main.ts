@@ -1,6 +1,7 @@
-// `deno task bench sse`: events of a topic beside a loop that enqueues each event to each stream, over sockets: how fast
-// they reach many clients, and what clients cost. Speed decides nothing; the exit code tells whether a client that does
-// not read stays within bounds, and a run fails where a client misses an event.
+// `deno task bench sse`: events of a topic beside a loop that enqueues each event to each stream,
+// over sockets: how fast they reach many clients, and what clients cost. Speed decides nothing; the
+// exit code tells whether a client that does not read stays within bounds, and a run fails where a
+// client misses an event.
 
 import { note } from "../figure.ts";
 import { chooseCores } from "../http/cores.ts";

@@ -1,11 +1,15 @@
-// Many clients of a stream of events, each on a connection of its own. They count events, and do not read what is in them.
+// Many clients of a stream of events, each on a connection of its own. They count events, and do
+// not read what is in them.
 
 const REQUEST = new TextEncoder().encode("GET /events HTTP/1.1\r\nHost: localhost\r\n\r\n");
 const LINE_FEED = 10;
 /** Connections that are made at a time: the queue of a listening socket is not endless. */
 const CONNECTING = 100;
 
-/** Opens a stream of events, and reads nothing of it but what comes first. The caller closes the connection. */
+/**
+ * Opens a stream of events, and reads nothing of it but what comes first. The caller closes the
+ * connection.
+ */
 export async function openStalled(port: number): Promise<Deno.TcpConn> {
   const connection = await Deno.connect({ hostname: "127.0.0.1", port });
   await connection.write(REQUEST);
@@ -17,7 +21,10 @@ export async function openStalled(port: number): Promise<Deno.TcpConn> {
 export class Subscribers implements Disposable {
   readonly #clients: Client[] = [];
 
-  /** Connects clients, and waits until each has got its first event: that which tells where the stream begins. */
+  /**
+   * Connects clients, and waits until each has got its first event: that which tells where the
+   * stream begins.
+   */
   static async connect(port: number, count: number): Promise<Subscribers> {
     const subscribers = new Subscribers();
     for (let left = count; left > 0; left -= CONNECTING) {
@@ -74,7 +81,8 @@ class Client {
     let isAfterLineFeed = false;
     try {
       for (let size; (size = await this.#connection.read(buffer)) !== null;) {
-        // An empty line ends an event. Those of the headers and between chunks have a carriage return before them.
+        // An empty line ends an event. Those of the headers and between chunks have a carriage
+        // return before them.
         for (let index = 0; index < size; index++) {
           const isLineFeed = buffer[index] === LINE_FEED;
           if (isLineFeed && isAfterLineFeed) this.#count();

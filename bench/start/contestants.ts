@@ -14,7 +14,10 @@ export interface Contestant {
   program: string[];
   /** Whether the file of a database stands before its arguments. */
   hasDatabase?: boolean;
-  /** How many times the first reply of the reference its own may take, and how many bytes it may hold beyond; if it is bound. */
+  /**
+   * How many times the first reply of the reference its own may take, and how many bytes it may
+   * hold beyond; if it is bound.
+   */
   bounds?: { time: number; memory?: number };
 }
 
@@ -77,7 +80,9 @@ export const CONTESTANTS: Contestant[] = [
   },
 ];
 
-/** The command that starts a contestant, with flags of Deno's. Databases are kept in the directory. */
+/**
+ * The command that starts a contestant, with flags of Deno's. Databases are kept in the directory.
+ */
 export function commandOf(
   { name, program: [file = "", ...args], hasDatabase = false }: Contestant,
   flags: string[],

@@ -1,4 +1,5 @@
-// One start of a program: from the spawn of its process to the first reply, and what it holds by then.
+// One start of a program: from the spawn of its process to the first reply, and what it holds by
+// then.
 
 import { ServerProcess } from "../http/server_process.ts";
 import { GREETING } from "./greeting.ts";

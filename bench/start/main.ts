@@ -1,5 +1,6 @@
-// `deno task bench start`: from the start of a process to its first reply, and what it holds then, beside a bare server.
-// Each sample is a process of its own. Only with `--limit` the figures decide the exit code.
+// `deno task bench start`: from the start of a process to its first reply, and what it holds then,
+// beside a bare server. Each sample is a process of its own. Only with `--limit` the figures decide
+// the exit code.
 
 import { select } from "../command.ts";
 import { note } from "../figure.ts";

@@ -16,7 +16,10 @@ export interface Measured {
 export interface Comparison {
   /** Its first replies divided by those of the reference, process by process. */
   time: Spread;
-  /** What it holds beyond the reference in bytes, by the medians; NaN where the system does not tell it. */
+  /**
+   * What it holds beyond the reference in bytes, by the medians; NaN where the system does not tell
+   * it.
+   */
   memory: number;
 }
 

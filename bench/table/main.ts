@@ -1,5 +1,5 @@
-// `deno task bench`: all measurements, one after another, and one table of what they found. A measurement that fails its
-// own checks decides the exit code; figures do not.
+// `deno task bench`: all measurements, one after another, and one table of what they found. A
+// measurement that fails its own checks decides the exit code; figures do not.
 
 import { join } from "node:path";
 import { findDenokv } from "../../tests/denokv/denokv.ts";

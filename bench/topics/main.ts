@@ -1,5 +1,5 @@
-// `deno task bench topics`: topics in memory beside a loop written by hand, without HTTP. Figures never decide the exit
-// code; a reader that misses a message does.
+// `deno task bench topics`: topics in memory beside a loop written by hand, without HTTP. Figures
+// never decide the exit code; a reader that misses a message does.
 
 import { select } from "../command.ts";
 import { note } from "../figure.ts";

@@ -35,7 +35,10 @@ export function growth(
   };
 }
 
-/** What is too much about a growth of instantiations, a sentence each. A figure that is missing is too much, too. */
+/**
+ * What is too much about a growth of instantiations, a sentence each. A figure that is missing is
+ * too much, too.
+ */
 export function excesses(
   { framework, perRoute, factor }: Growth,
   limit: number,

@@ -1,5 +1,6 @@
-// `deno task bench types`: what a route costs the type checker, on webfw and on other frameworks. Check times only
-// inform; with `--limit` the instantiations of webfw, which are the same on every machine, decide the exit code.
+// `deno task bench types`: what a route costs the type checker, on webfw and on other frameworks.
+// Check times only inform; with `--limit` the instantiations of webfw, which are the same on every
+// machine, decide the exit code.
 
 import { select } from "../command.ts";
 import { note } from "../figure.ts";

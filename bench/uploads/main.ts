@@ -1,5 +1,6 @@
-// `deno task bench uploads`: uploads of a gibibyte through a real socket. The exit code tells whether memory stayed flat,
-// and whether what is refused was refused in time; speed decides nothing.
+// `deno task bench uploads`: uploads of a gibibyte through a real socket. The exit code tells
+// whether memory stayed flat, and whether what is refused was refused in time; speed decides
+// nothing.
 
 import { fileURLToPath } from "node:url";
 import { note } from "../figure.ts";
@@ -12,7 +13,10 @@ const SERVER = fileURLToPath(new URL("server.ts", import.meta.url));
 
 const MEBIBYTE = 1024 * 1024;
 
-/** What the sockets of both sides hold, and what leaves before the client looks for a reply: taken by no application. */
+/**
+ * What the sockets of both sides hold, and what leaves before the client looks for a reply: taken
+ * by no application.
+ */
 const ON_THE_WAY = 64 * MEBIBYTE;
 
 /** The limit of the route for small uploads, in bytes. */

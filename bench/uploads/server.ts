@@ -1,4 +1,5 @@
-// The application that takes uploads; run by `main.ts` in a process of its own, whose memory is measured.
+// The application that takes uploads; run by `main.ts` in a process of its own, whose memory is
+// measured.
 
 import { App, Form, Stream, UploadFile } from "@webfw/core";
 import * as v from "valibot";

@@ -37,7 +37,10 @@ export interface State {
 /** The same as a value, for declarations. */
 export const state = stateType<State>();
 
-/** A connection for the time of a request: it is given back when the last byte of the reply has gone. */
+/**
+ * A connection for the time of a request: it is given back when the last byte of the reply has
+ * gone.
+ */
 export const connection = dependency({ state }, async function* (request) {
   using db = request.state.database.lend();
   yield db;

@@ -44,7 +44,10 @@ orders.get("/{id}", {
   return findOrder(db, shop, user, id);
 });
 
-/** Takes the books off the shelf and writes the order. What it throws undoes all of it, by the transaction around it. */
+/**
+ * Takes the books off the shelf and writes the order. What it throws undoes all of it, by the
+ * transaction around it.
+ */
 function sell(db: Connection, shop: ShopRow, user: User, { lines, address }: OrderDraft): number {
   const { street, postcode, city } = address;
   const { id } = db.first<{ id: number }>`

@@ -1,4 +1,7 @@
-/** A name for each request, by which its traces can be found in the logs of all programs that it passes. */
+/**
+ * A name for each request, by which its traces can be found in the logs of all programs that it
+ * passes.
+ */
 import type { Middleware } from "@webfw/core";
 
 /** Adds `x-request-id` to every reply: the one that came with the request, or a new one. */

@@ -33,7 +33,8 @@ shops.get("", {
   return db.all<Shop>`SELECT * FROM shops ORDER BY name`;
 });
 
-// The row has its key, too. The annotation says that this is meant, and the response model leaves the key out.
+// The row has its key, too. The annotation says that this is meant, and the response model leaves
+// the key out.
 shops.get("/{slug}", {
   deps: { shop: currentShop },
   response: Shop,

@@ -1,4 +1,7 @@
-/** The stock of a shop with its costs, for clerks, as lines of JSON that are sent while they are read. */
+/**
+ * The stock of a shop with its costs, for clerks, as lines of JSON that are sent while they are
+ * read.
+ */
 import { Router } from "@webfw/core";
 import { clerk } from "./auth.ts";
 import { connection, state } from "./database.ts";

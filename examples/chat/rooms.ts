@@ -1,4 +1,7 @@
-/** Rooms: what is said in one comes and goes by WebSocket, what goes on in all of them by server-sent events. */
+/**
+ * Rooms: what is said in one comes and goes by WebSocket, what goes on in all of them by
+ * server-sent events.
+ */
 import { type HttpRequest, Router, SSE, type Topic } from "@webfw/core";
 import * as v from "valibot";
 import { Activity, Message, MessageId, Missed, Name, Post, RoomName, Said } from "./models.ts";

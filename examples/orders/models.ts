@@ -11,7 +11,9 @@ export const Order = v.object({
 /** An order as it is kept and shown: with the node that has taken it. */
 export const TakenOrder = v.object({ ...Order.entries, node: v.string() });
 
-/** What a client is told of its order: its place among all orders, and whether it was there already. */
+/**
+ * What a client is told of its order: its place among all orders, and whether it was there already.
+ */
 export const Receipt = v.object({ place: v.string(), duplicate: v.boolean() });
 
 /** A node of the shop, as pages know it. */

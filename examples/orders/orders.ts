@@ -23,7 +23,8 @@ export function orders({ node, nodes, ...options }: OrdersOptions): App {
     description: "A shop whose nodes share a store.",
     ...options,
   });
-  // For a day, an order that is sent again is known, even if it comes from a queue of a client that was away.
+  // For a day, an order that is sent again is known, even if it comes from a queue of a client that
+  // was away.
   const retention = { age: "7d", count: 10_000 } as const;
   const topic = app.topic("orders", { schema: TakenOrder, durable: true, dedupe: "24h", retention });
   app.middleware(cors(nodes.map(({ url }) => url)));

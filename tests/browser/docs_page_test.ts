@@ -16,7 +16,9 @@ const PRIZES = [{ name: "First & best", year: 1850 }, { name: "x", year: 1851 }]
 
 type Handler = (request: Request) => Response | Promise<Response>;
 
-/** Not the address: Swagger UI does not ask its online validator about a document on this machine. */
+/**
+ * Not the address: Swagger UI does not ask its online validator about a document on this machine.
+ */
 function originOf({ addr }: Deno.HttpServer<Deno.NetAddr>): string {
   return `http://books.example:${addr.port}`;
 }

@@ -6,7 +6,10 @@ import type { Browser, Page } from "npm:playwright-core@^1.65.1";
 import { Serving } from "../spec/support/serving.ts";
 import { browserTest } from "./support/browser.ts";
 
-/** What a page saw: the name of an event, its data as it was sent, and its id; or that the stream was opened. */
+/**
+ * What a page saw: the name of an event, its data as it was sent, and its id; or that the stream
+ * was opened.
+ */
 type Seen = readonly [name: string, data?: string, id?: string];
 
 const PAGE = "<!doctype html><link rel=icon href='data:,'><title>Page</title>";

@@ -175,7 +175,10 @@ browserTest("A page orders at another node when its own has gone, and the order 
   assertEquals(watched.complaints.filter((text) => /uncaught|dialog|Content Security/.test(text)), []);
 });
 
-/** A node whose stream of orders is what a test says: a list for each connection, of which the last is left open. */
+/**
+ * A node whose stream of orders is what a test says: a list for each connection, of which the last
+ * is left open.
+ */
 class ScriptedNode implements AsyncDisposable {
   /** What connections asked to go on after. */
   readonly asked: (string | undefined)[] = [];

@@ -53,7 +53,10 @@ async function openPage(browser: Browser, url: string): Promise<Page> {
   return page;
 }
 
-/** Opens a socket on a page, sends messages, and waits for its end; closes it after so many messages have come. */
+/**
+ * Opens a socket on a page, sends messages, and waits for its end; closes it after so many messages
+ * have come.
+ */
 function see(
   page: Page,
   url: string,

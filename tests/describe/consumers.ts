@@ -1,12 +1,15 @@
-// Runs the programs of consumers/: tools of others that read OpenAPI documents. They are a project of their own, with its own
-// packages and lock file, and run as child processes.
+// Runs the programs of consumers/: tools of others that read OpenAPI documents. They are a project
+// of their own, with its own packages and lock file, and run as child processes.
 
 import { fileURLToPath } from "node:url";
 
 const FOLDER = fileURLToPath(new URL("./consumers/", import.meta.url));
 const OPTIONS = ["--quiet", "--frozen", "--config", `${FOLDER}deno.json`];
 
-/** Whether the packages are there, or can be had. A machine may be cut off; under WEBFW_REQUIRE_ALL that is a failure. */
+/**
+ * Whether the packages are there, or can be had. A machine may be cut off; under WEBFW_REQUIRE_ALL
+ * that is a failure.
+ */
 export async function hasConsumers(): Promise<boolean> {
   try {
     await deno(["cache", ...OPTIONS, `${FOLDER}validate.ts`, `${FOLDER}generate.ts`], FOLDER);

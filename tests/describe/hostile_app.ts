@@ -54,7 +54,8 @@ const guest = dependency(
     security: anySecurity(
       {},
       { oauth: { ...oauth, scopes: ["books:read"] } },
-      // Without scopes: Spectral looks for those of a provider in the document, which cannot list them.
+      // Without scopes: Spectral looks for those of a provider in the document, which cannot list
+      // them.
       { provider },
       { "x.key": { type: "apiKey", in: "header", name: "X-Key" }, certificate: { type: "mutualTLS" } },
       { session: { type: "apiKey", in: "cookie", name: "session" } },

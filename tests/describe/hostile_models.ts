@@ -1,8 +1,11 @@
-// Models that are hard to describe: each is taken as a body and given back by a route of the hostile application.
+// Models that are hard to describe: each is taken as a body and given back by a route of the
+// hostile application.
 
 import * as v from "valibot";
 
-/** What a route takes, and what it gives back: the same, unless the value is another one by then. */
+/**
+ * What a route takes, and what it gives back: the same, unless the value is another one by then.
+ */
 export interface Exchanged {
   readonly takes: v.GenericSchema;
   readonly gives?: v.GenericSchema;

@@ -1,4 +1,5 @@
-// An application that uses all that applications usually do: documents for generators of clients are made of it.
+// An application that uses all that applications usually do: documents for generators of clients
+// are made of it.
 
 import { App, Form, html, HTTPError, Problem, redirect, Router, SSE, Stream, text } from "@webfw/core";
 import * as v from "valibot";

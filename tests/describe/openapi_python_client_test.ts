@@ -1,4 +1,5 @@
-// Clients that openapi-python-client makes of documents have all operations, and make the round trip.
+// Clients that openapi-python-client makes of documents have all operations, and make the round
+// trip.
 
 import { assertEquals } from "@std/assert";
 import { join } from "node:path";

@@ -14,7 +14,10 @@ import { isMissing, PYTHON_FOLDER, Toolbox } from "./toolbox.ts";
 
 const toolbox = await Toolbox.python();
 const ignore = await isMissing(toolbox);
-/** How many requests are made up for each operation, beside those that walk through what its schemas say. */
+/**
+ * How many requests are made up for each operation, beside those that walk through what its schemas
+ * say.
+ */
 const EXAMPLES = Deno.env.get("WEBFW_EXAMPLES") ?? "5";
 const SEED = Deno.env.get("WEBFW_SEED") ?? "1";
 

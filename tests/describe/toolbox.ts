@@ -1,6 +1,6 @@
-// Programs of Python and Go that read OpenAPI documents. `deno task describe:install` puts them into a
-// cache outside of the repository. Tests that need them stand back where they are not installed, but
-// fail under WEBFW_REQUIRE_ALL=1.
+// Programs of Python and Go that read OpenAPI documents. `deno task describe:install` puts them
+// into a cache outside of the repository. Tests that need them stand back where they are not
+// installed, but fail under WEBFW_REQUIRE_ALL=1.
 
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
@@ -12,7 +12,10 @@ export const GO_FOLDER: string = fileURLToPath(new URL("./consumers/go/", import
 
 const IS_WINDOWS = Deno.build.os === "windows";
 
-/** A folder of the cache. Its name has a hash of the pinned versions, so that other versions get another one. */
+/**
+ * A folder of the cache. Its name has a hash of the pinned versions, so that other versions get
+ * another one.
+ */
 export class Toolbox {
   /** The folder itself. */
   readonly folder: string;
@@ -65,7 +68,9 @@ export class Toolbox {
   }
 }
 
-/** Whether tests that need a toolbox are left out. Under WEBFW_REQUIRE_ALL they are not, and fail. */
+/**
+ * Whether tests that need a toolbox are left out. Under WEBFW_REQUIRE_ALL they are not, and fail.
+ */
 export async function isMissing(toolbox: Toolbox): Promise<boolean> {
   return Deno.env.get("WEBFW_REQUIRE_ALL") !== "1" && !await toolbox.isComplete();
 }

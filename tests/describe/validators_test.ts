@@ -1,4 +1,5 @@
-// Validators of others read the documents. Which of their rules are off, and why, is in consumers/validate.ts.
+// Validators of others read the documents. Which of their rules are off, and why, is in
+// consumers/validate.ts.
 
 import { assert, assertEquals } from "@std/assert";
 import type { OpenAPIDocument } from "../../src/describe/openapi/document.ts";

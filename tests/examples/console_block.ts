@@ -6,7 +6,9 @@ export interface Exchange {
   readonly body: string;
 }
 
-/** Reads the exchanges of a block. Each begins with "$ ", and an empty line separates two of them. */
+/**
+ * Reads the exchanges of a block. Each begins with "$ ", and an empty line separates two of them.
+ */
 export function readExchanges(block: string): Exchange[] {
   return block.split(/(?:^|\n\n)\$ /).slice(1).map((text) => {
     const [command = "", ...lines] = text.trimEnd().split("\n");

@@ -1,4 +1,5 @@
-// Section 12 of the contract: "Works under `deno run`, `deno serve`, `deno compile`". Each program that is shown, as it is.
+// Section 12 of the contract: "Works under `deno run`, `deno serve`, `deno compile`". Each program
+// that is shown, as it is.
 
 import { assertEquals, assertRejects } from "@std/assert";
 import { join } from "node:path";

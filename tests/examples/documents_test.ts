@@ -23,7 +23,10 @@ async function exists(path: string): Promise<boolean> {
   }
 }
 
-/** The paths that a document names: targets of links, paths in backticks, and the trees in fenced blocks. */
+/**
+ * The paths that a document names: targets of links, paths in backticks, and the trees in fenced
+ * blocks.
+ */
 function pathsIn(text: string, folder: string): string[] {
   const links = text.matchAll(/\]\((?!\w+:)([^)#]+)/g);
   const names = text.matchAll(

@@ -38,7 +38,8 @@ Deno.test("the programs in the README type-check, and its test passes", () =>
     await Deno.mkdir(join(folder, "forms"));
     await writeFiles(join(folder, "forms"), second);
     assertEquals(blocks("ts").length, first.size + second.size);
-    // With a configuration from another folder, a command without names takes the files of that folder.
+    // With a configuration from another folder, a command without names takes the files of that
+    // folder.
     const files = [...first.keys(), "forms/main.ts"].map((name) => join(folder, name));
     await runDeno(["check", "--no-lock", ...files], folder);
     assertStringIncludes(

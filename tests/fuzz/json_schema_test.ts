@@ -157,7 +157,10 @@ function textOf(value: unknown): string {
   return typeof value === "object" ? JSON.stringify(value) : String(value);
 }
 
-/** Everything that a text may stand for: itself, a number, a boolean, null; and so each text of a list. */
+/**
+ * Everything that a text may stand for: itself, a number, a boolean, null; and so each text of a
+ * list.
+ */
 function readingsOf(sent: string | readonly string[]): unknown[] {
   if (typeof sent !== "string") {
     return sent.reduce<unknown[][]>(

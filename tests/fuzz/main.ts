@@ -1,4 +1,5 @@
-// `deno task fuzz`: compiled checks beside valibot, for many random schemas and values. `deno task test` has a short form of it.
+// `deno task fuzz`: compiled checks beside valibot, for many random schemas and values. `deno task
+// test` has a short form of it.
 
 import { parseArgs } from "@std/cli/parse-args";
 import { readCount, refuseUnknown, runCommand } from "../../bench/command.ts";

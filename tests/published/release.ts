@@ -26,7 +26,10 @@ export async function publishPackages(env: Record<string, string>): Promise<void
   }
 }
 
-/** Publishes what stands in for `@std/*` where JSR cannot be reached: the registry has to have all dependencies. */
+/**
+ * Publishes what stands in for `@std/*` where JSR cannot be reached: the registry has to have all
+ * dependencies.
+ */
 export async function publishStandIns(env: Record<string, string>): Promise<void> {
   const workspace: string[] = [];
   const folder = await Deno.makeTempDir({ prefix: "webfw_std_" });

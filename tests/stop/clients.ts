@@ -14,14 +14,20 @@ export class Clients {
     this.#socketClosed = socketClosed;
   }
 
-  /** Begins, and waits until the first bytes of each stream and the first message of the socket have come. */
+  /**
+   * Begins, and waits until the first bytes of each stream and the first message of the socket have
+   * come.
+   */
   static async begin(origin: string): Promise<Clients> {
     const [lines, events] = await Promise.all([beginStream(`${origin}/lines`), beginStream(`${origin}/events`)]);
     const { closed } = await beginSocket(`${origin.replace("http", "ws")}/socket`);
     return new Clients(fetch(`${origin}/slow`), [lines.rest(), events.rest()], closed);
   }
 
-  /** Waits for the end of all of them: the reply is whole, the streams end as whole ones, the socket is told that the server goes. */
+  /**
+   * Waits for the end of all of them: the reply is whole, the streams end as whole ones, the socket
+   * is told that the server goes.
+   */
   async seeEnd(): Promise<void> {
     assertEquals(await (await this.#slow).text(), '"slow but whole"');
     // A stream that broke off would be an error.

@@ -1,4 +1,5 @@
-// A service that has something of everything under way when it is told to stop, and tells on stdout what becomes of it.
+// A service that has something of everything under way when it is told to stop, and tells on stdout
+// what becomes of it.
 
 import { App, dependency, SSE } from "@webfw/core";
 

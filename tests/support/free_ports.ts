@@ -5,7 +5,10 @@ const FIRST_OUTGOING = 32_768;
 /** Services of the system are below. */
 const FIRST = 10_000;
 
-/** Ports that nobody listens at now. Each is bound again soon, by a program that cannot tell which one it was given. */
+/**
+ * Ports that nobody listens at now. Each is bound again soon, by a program that cannot tell which
+ * one it was given.
+ */
 export function freePorts(count: number): number[] {
   const listeners = Array.from({ length: count }, listen);
   const ports = listeners.map(({ addr }) => addr.port);

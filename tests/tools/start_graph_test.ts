@@ -1,5 +1,5 @@
-// What every application loads when it starts. What only some of them use is loaded on first use: each module, and each of
-// Node.js above all, makes every start slower and every process larger.
+// What every application loads when it starts. What only some of them use is loaded on first use:
+// each module, and each of Node.js above all, makes every start slower and every process larger.
 
 import { assert, assertEquals } from "@std/assert";
 import { dirname, join, relative } from "node:path";
@@ -43,7 +43,10 @@ function loadsOf(file: string, source: string): string[] {
   return specifiers;
 }
 
-/** All modules that a module loads, by their paths from the root of the repository, and all packages. */
+/**
+ * All modules that a module loads, by their paths from the root of the repository, and all
+ * packages.
+ */
 async function startOf(entry: string): Promise<{ modules: Set<string>; packages: Set<string> }> {
   const modules = new Set([entry]);
   const packages = new Set<string>();

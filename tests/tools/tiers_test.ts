@@ -1,4 +1,5 @@
-// `deno task test` runs the quick tests and `deno task test:slow` the others. A folder is in one of them.
+// `deno task test` runs the quick tests and `deno task test:slow` the others. A folder is in one of
+// them.
 
 import { assertEquals } from "@std/assert";
 import { join } from "node:path";

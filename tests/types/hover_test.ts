@@ -1,4 +1,5 @@
-// What an editor shows over the arguments of handlers and dependencies: plain types, not how they are computed.
+// What an editor shows over the arguments of handlers and dependencies: plain types, not how they
+// are computed.
 
 import { assertEquals } from "@std/assert";
 import { LanguageServer } from "./language_server.ts";

@@ -40,7 +40,10 @@ export class LanguageServer implements AsyncDisposable {
     return server;
   }
 
-  /** What an editor shows over the words in a module that follow a mark, without what is documented of them. */
+  /**
+   * What an editor shows over the words in a module that follow a mark, without what is documented
+   * of them.
+   */
   async hover(module: string, mark: string): Promise<string[]> {
     const uri = pathToFileURL(join(ROOT, "tests", "types", "hovered.ts")).href;
     await this.#send({

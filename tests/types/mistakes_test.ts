@@ -7,7 +7,10 @@ import { assert, assertEquals } from "@std/assert";
 import { type Mistake, readTables, writeTable } from "./mistake_table.ts";
 import { type Fault, typeCheck } from "./type_check.ts";
 
-/** The compiler whose words the tables hold. Another one has to find the same faults, in words of its own. */
+/**
+ * The compiler whose words the tables hold. Another one has to find the same faults, in words of
+ * its own.
+ */
 const TYPESCRIPT = "6.0.";
 
 const DECLARATIONS = `
@@ -47,7 +50,10 @@ function isAsPinned({ fault }: Mistake, [first, ...others]: Fault[]): boolean {
   return first.code === fault.code && inOneOrder(first.message) === inOneOrder(fault.message);
 }
 
-/** Sorts the members of unions of literals: the compiler names them in the order in which it met them anywhere. */
+/**
+ * Sorts the members of unions of literals: the compiler names them in the order in which it met
+ * them anywhere.
+ */
 function inOneOrder(message: string): string {
   return message.replaceAll(/"[^"]*"(?: \| "[^"]*")+/g, (union) => union.split(" | ").sort().join(" | "));
 }

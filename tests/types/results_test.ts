@@ -1,4 +1,5 @@
-// What handlers may return: everything that fits the model, in any form that TypeScript can see to fit.
+// What handlers may return: everything that fits the model, in any form that TypeScript can see to
+// fit.
 
 import { App, HTTPError, text } from "@webfw/core";
 import { TestClient } from "@webfw/core/testing";

@@ -1,4 +1,5 @@
-// Applications, routers, middleware and lifespans: the state and the names of prefixes in their handlers.
+// Applications, routers, middleware and lifespans: the state and the names of prefixes in their
+// handlers.
 
 import { App, type HttpRequest, type Middleware, type Next, Router, stateType } from "@webfw/core";
 import { TestClient } from "@webfw/core/testing";

@@ -1,4 +1,5 @@
-// Runs Deno's type checker over modules in a folder of their own, and reads the faults that it reports.
+// Runs Deno's type checker over modules in a folder of their own, and reads the faults that it
+// reports.
 
 import { join } from "node:path";
 import { fileURLToPath, pathToFileURL } from "node:url";
@@ -16,10 +17,16 @@ export interface Fault {
   message: string;
 }
 
-/** One report, from its number to its place in the module. What is related to it follows, further indented. */
+/**
+ * One report, from its number to its place in the module. What is related to it follows, further
+ * indented.
+ */
 const REPORT = /^(TS\d+) \[ERROR\]: (\S.*)\n(?:.*\n)*?(.*)\n( *)(~+|\^)\n {4}at (\S+):\d+:\d+$/gm;
 
-/** Checks modules all at once, as modules of the repository's resolution and options; gives the faults of each. */
+/**
+ * Checks modules all at once, as modules of the repository's resolution and options; gives the
+ * faults of each.
+ */
 export async function typeCheck(modules: readonly string[]): Promise<Fault[][]> {
   const folder = await Deno.realPath(await Deno.makeTempDir({ prefix: "webfw_types_" }));
   try {

@@ -1,5 +1,5 @@
-// The workloads written by hand on Deno.serve: what all others are compared with. Routes by a slice of the URL and
-// a map, validates with conditions. An async function, as handlers of webfw are.
+// The workloads written by hand on Deno.serve: what all others are compared with. Routes by a slice
+// of the URL and a map, validates with conditions. An async function, as handlers of webfw are.
 
 import {
   authenticate,

@@ -1,5 +1,5 @@
-// How a measured server is started: the number of filler routes and its kind come as arguments, the port goes out on
-// stdout.
+// How a measured server is started: the number of filler routes and its kind come as arguments, the
+// port goes out on stdout.
 
 import process from "node:process";
 

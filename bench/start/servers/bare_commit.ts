@@ -1,4 +1,5 @@
-// The least that a server can start with whose first reply commits to Deno KV, in the file that the argument names.
+// The least that a server can start with whose first reply commits to Deno KV, in the file that the
+// argument names.
 
 import { GREETING } from "../greeting.ts";
 

@@ -4,9 +4,10 @@
 export interface GeneratedApp {
   name: string;
   /**
-   * The source with this many routes, each a statement of its own with a path parameter, three query parameters, a
-   * body model and a response model; every third takes a dependency; five routes share their models. A mistake that
-   * the framework's types have to find is always among it, marked as expected.
+   * The source with this many routes, each a statement of its own with a path parameter, three
+   * query parameters, a body model and a response model; every third takes a dependency; five
+   * routes share their models. A mistake that the framework's types have to find is always among
+   * it, marked as expected.
    */
   source(routes: number): string;
 }

@@ -3,7 +3,9 @@
 import { type GeneratedApp, modelOf, repeat, takesDependency } from "./generated_app.ts";
 import { valibotModels } from "./valibot_models.ts";
 
-/** Hono: separate statements, which its typed client cannot use but which cost less than a chain. */
+/**
+ * Hono: separate statements, which its typed client cannot use but which cost less than a chain.
+ */
 export const hono: GeneratedApp = {
   name: "hono",
   source: (routes) => `

@@ -5,7 +5,10 @@ import { delimiter, join } from "node:path";
 
 const NAMES = ["chromium", "chromium-browser", "google-chrome-stable", "google-chrome", "chrome.exe"];
 
-/** All hosts are this machine: nothing that a page asks for leaves it, and a page can be opened at any name. */
+/**
+ * All hosts are this machine: nothing that a page asks for leaves it, and a page can be opened at
+ * any name.
+ */
 const LOOPBACK_ONLY = "--host-resolver-rules=MAP * 127.0.0.1";
 
 /**

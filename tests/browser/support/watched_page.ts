@@ -7,8 +7,8 @@ export class WatchedPage implements AsyncDisposable {
   /** The page. */
   readonly page: Page;
   /**
-   * All that went wrong: warnings and errors in the console, those of a policy too, errors that nothing caught, dialogs, requests
-   * that failed or were refused, and requests to another origin.
+   * All that went wrong: warnings and errors in the console, those of a policy too, errors that
+   * nothing caught, dialogs, requests that failed or were refused, and requests to another origin.
    */
   readonly complaints: string[] = [];
 

@@ -1,4 +1,5 @@
-// One schema for what several say together, as far as it is needed to make values: a validator has the last word.
+// One schema for what several say together, as far as it is needed to make values: a validator has
+// the last word.
 
 import type { JsonSchema } from "../../../src/describe/json_schema/json_schema.ts";
 import type { Schema } from "./schemas.ts";

@@ -2,7 +2,10 @@
 
 import type { Schema, Schemas } from "./schemas.ts";
 
-/** The value with all defaults given that the schema tells of it and of its parts, as far as no choice is in between. */
+/**
+ * The value with all defaults given that the schema tells of it and of its parts, as far as no
+ * choice is in between.
+ */
 export function withDefaults(value: unknown, schema: Schema, schemas: Schemas): unknown {
   const settled = settle(schema, schemas);
   if (typeof settled === "boolean" || typeof value !== "object" || value === null) return value;

@@ -20,7 +20,10 @@ export function isForm({ type }: RequestBody): boolean {
   return type === URLENCODED || type === MULTIPART;
 }
 
-/** Whether a form can say a value: of lists and objects that are empty it has no word, and brackets are no part of a name. */
+/**
+ * Whether a form can say a value: of lists and objects that are empty it has no word, and brackets
+ * are no part of a name.
+ */
 export function isWritable(value: unknown, depth = 0): boolean {
   if (typeof value !== "object" || value === null) return true;
   const isNamed = Array.isArray(value) || Object.keys(value).every((key) => key !== "" && !/[[\]]/.test(key));

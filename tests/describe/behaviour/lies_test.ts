@@ -1,4 +1,5 @@
-// The checks are checked: whatever a document, an application or a tool is wrong about has to be found out.
+// The checks are checked: whatever a document, an application or a tool is wrong about has to be
+// found out.
 
 import { assert, assertEquals } from "@std/assert";
 import { Agent } from "../../agents/agent.ts";

@@ -173,7 +173,10 @@ export class OperationCheck {
     return this.#bench.exchange.send(sent, expectation);
   }
 
-  /** Whether the texts in the path spell the path of another operation, or hide a dot segment, with which no path is served. */
+  /**
+   * Whether the texts in the path spell the path of another operation, or hide a dot segment, with
+   * which no path is served.
+   */
   #leadsElsewhere(sent: Sent): boolean {
     const { pathname } = new URL(urlOf(sent));
     const hasDots = decodeURIComponent(pathname).split("/").some((part) => part === "." || part === "..");

@@ -8,7 +8,10 @@ import type { Schema, Schemas, Verdict } from "./schemas.ts";
 /** JSON's grammar of numbers, RFC 8259 section 6. */
 const NUMBER = /^-?(?:0|[1-9]\d*)(?:\.\d+)?(?:[eE][+-]?\d+)?$/;
 
-/** What a header can carry: visible characters of Latin-1, and blanks between them (RFC 9110 section 5.5). */
+/**
+ * What a header can carry: visible characters of Latin-1, and blanks between them (RFC 9110 section
+ * 5.5).
+ */
 const HEADER = /^(?:[\x21-\x7e\xa1-\xff](?:[\x20-\x7e\xa1-\xff]*[\x21-\x7e\xa1-\xff])?)?$/;
 const HEADER_ELEMENT = /^[\x21-\x2b\x2d-\x7e\xa1-\xff]+$/;
 /** What a cookie carries without any encoding, on which clients do not agree. */
@@ -84,7 +87,9 @@ function canCarry(text: string, place: OpenAPIParameter["in"], isElement: boolea
   }
 }
 
-/** Texts of which the document says anything: odd ones, and those near the edges of what it takes. */
+/**
+ * Texts of which the document says anything: odd ones, and those near the edges of what it takes.
+ */
 export function oddTexts(parameter: OpenAPIParameter, edges: Edges, random: Random): string[] | undefined {
   const near = [...edges.numbers, ...edges.constants].map(String);
   const sized = edges.lengths.map((length) => "x".repeat(length));
@@ -92,7 +97,10 @@ export function oddTexts(parameter: OpenAPIParameter, edges: Edges, random: Rand
   return canCarry(text, parameter.in, false) ? [text] : undefined;
 }
 
-/** What the document says of texts, for all that they can stand for: text is read by what the schema asks for. */
+/**
+ * What the document says of texts, for all that they can stand for: text is read by what the schema
+ * asks for.
+ */
 export function verdictOf(texts: readonly string[], parameter: OpenAPIParameter, schemas: Schemas): Verdict {
   const meanings = isList(parameter, schemas)
     ? listsOf(texts, parameter)

@@ -1,4 +1,5 @@
-// Holds paths against the document: methods that a path does not serve, and paths that nothing serves.
+// Holds paths against the document: methods that a path does not serve, and paths that nothing
+// serves.
 
 import type { OpenAPIDocument } from "../../../src/describe/openapi/document.ts";
 import type { Bench } from "./operation_check.ts";

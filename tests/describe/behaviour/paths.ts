@@ -7,7 +7,10 @@ interface Item {
   readonly operations: readonly Operation[];
 }
 
-/** Finds operations by the path of a request. A segment that is spelled out wins over a name at the same place. */
+/**
+ * Finds operations by the path of a request. A segment that is spelled out wins over a name at the
+ * same place.
+ */
 export class Paths {
   readonly #items: readonly Item[];
 

@@ -21,7 +21,10 @@ export function issuesOf({ text }: Received): readonly Issue[] {
   }
 }
 
-/** What is wrong with a refusal of one fault, beside which there may be others that no document tells of. */
+/**
+ * What is wrong with a refusal of one fault, beside which there may be others that no document
+ * tells of.
+ */
 export function faultsOfRefusal(issues: readonly Issue[], fault: Fault, others: readonly Issue[]): string[] {
   const at = `${fault.in} ${fault.path.join(".")}`;
   if (!issues.some((issue) => isAt(issue, fault))) return [`the refusal does not tell of ${at}`];
@@ -40,7 +43,10 @@ function isAt(issue: Issue, fault: Fault): boolean {
   return fault.path.every(isAlike);
 }
 
-/** Whether a reply repeats what was sent. Short texts may stand in it by chance, and the document's own in any case. */
+/**
+ * Whether a reply repeats what was sent. Short texts may stand in it by chance, and the document's
+ * own in any case.
+ */
 export function repeats({ text }: Received, values: readonly unknown[], document: string): boolean {
   if (text.includes(SECRET)) return true;
   return values.some((value) => {

@@ -26,7 +26,9 @@ export function faultsOfReply(received: Received, operation: Operation, schemas:
   return schema === undefined || schema.format === "binary" ? [] : faultsOfJson(text, schema, schemas);
 }
 
-/** Whether a route declares no model. Its handler may send anything; the document says what most do. */
+/**
+ * Whether a route declares no model. Its handler may send anything; the document says what most do.
+ */
 export function isUnmodelled({ replies }: Operation): boolean {
   return Object.entries(replies).some(([status, { content = {} }]) => {
     const media = content["application/json"];

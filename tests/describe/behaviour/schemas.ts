@@ -38,7 +38,8 @@ export class Schemas {
       ownProperties: true,
       logger: false,
     });
-    // Its own take no large number for a multiple of anything, and overlook that a key is missing that is empty.
+    // Its own take no large number for a multiple of anything, and overlook that a key is missing
+    // that is empty.
     this.#ajv.removeKeyword("multipleOf").addKeyword({
       keyword: "multipleOf",
       type: "number",

@@ -16,7 +16,10 @@ export interface Sent {
 
 const ORIGIN = "http://localhost";
 
-/** Writes the URL. Texts may be escaped more than they have to be, and blanks in the query in either way. */
+/**
+ * Writes the URL. Texts may be escaped more than they have to be, and blanks in the query in either
+ * way.
+ */
 export function urlOf({ operation, texts }: Sent, random?: Random): string {
   const escape = (text: string): string => random?.oneIn(8) ? escapeAll(text) : encodeURIComponent(text);
   const query: string[] = [];

@@ -35,7 +35,10 @@ export function shapedApp(): App {
   return app;
 }
 
-/** Makes an application that says nothing of it, and leaves some as they are. Those that its routes declare are as declared. */
+/**
+ * Makes an application that says nothing of it, and leaves some as they are. Those that its routes
+ * declare are as declared.
+ */
 export function undocumentedApp(): App {
   const app = new App({ title: "Untold" });
   app.onError((error) => {

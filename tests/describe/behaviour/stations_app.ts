@@ -1,4 +1,5 @@
-// An application whose routes give back what they got, in all ways in which a route can take and give something.
+// An application whose routes give back what they got, in all ways in which a route can take and
+// give something.
 
 import { App, dependency, html, HTTPError, Problem, Router } from "@webfw/core";
 import * as v from "valibot";

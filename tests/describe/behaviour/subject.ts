@@ -6,8 +6,8 @@ export interface Subject {
   /** The document, as its clients have it. */
   readonly document: unknown;
   /**
-   * What operations refuse although JSON Schema cannot tell why: by operation, the places with the reasons. A place is written like
-   * `body.lines.*.isbn`.
+   * What operations refuse although JSON Schema cannot tell why: by operation, the places with the
+   * reasons. A place is written like `body.lines.*.isbn`.
    */
   readonly choosy?: Readonly<Record<string, Readonly<Record<string, string>>>>;
   /** Operations, or tools, that are meant to fail. */

@@ -4,7 +4,9 @@ import randexp from "npm:randexp@^0.6.1";
 import type { Random } from "../../unit/support/random.ts";
 import { type Conjunction, patternsOf } from "./conjunction.ts";
 
-/** Makes texts that fit a pattern. The package exports the class itself, which its types do not say. */
+/**
+ * Makes texts that fit a pattern. The package exports the class itself, which its types do not say.
+ */
 const RandExp = randexp as unknown as new (pattern: RegExp) => {
   max: number;
   randInt(from: number, to: number): number;

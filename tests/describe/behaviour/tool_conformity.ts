@@ -15,7 +15,10 @@ type Arguments = Readonly<Record<string, unknown>>;
 
 /** An application with tools. */
 export interface ToolSubject extends Pick<Subject, "fetch" | "tokens" | "failing"> {
-  /** What tools refuse although JSON Schema cannot tell why: by tool, the arguments with the reasons. */
+  /**
+   * What tools refuse although JSON Schema cannot tell why: by tool, the arguments with the
+   * reasons.
+   */
   readonly choosy?: Readonly<Record<string, Readonly<Record<string, string>>>>;
   /** What the agent is told; asked for where it is not given. */
   readonly tools?: readonly ListedTool[];
@@ -130,7 +133,10 @@ function faultsOfRefusal({ isError }: CallResult, told: string, [name]: readonly
   return faults;
 }
 
-/** Many agents write null for what they leave out. It is taken for that where the schema does not take it for anything else. */
+/**
+ * Many agents write null for what they leave out. It is taken for that where the schema does not
+ * take it for anything else.
+ */
 function withoutNull(args: Arguments, schemas: Schemas, { properties = {} }: JsonSchema): Arguments {
   const isMeant = (name: string) =>
     !Object.hasOwn(properties, name) || schemas.verdict(properties[name]!, null) === "valid";

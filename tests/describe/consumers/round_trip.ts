@@ -1,5 +1,5 @@
-// Calls the example and the hostile application by generated clients: `round_trip.ts <URL of the example> <URL of the other>`.
-// The types are generated beside it, where it is copied to.
+// Calls the example and the hostile application by generated clients: `round_trip.ts <URL of the
+// example> <URL of the other>`. The types are generated beside it, where it is copied to.
 
 import createClient from "openapi-fetch";
 import type { paths as Bookshop } from "./bookshop/openapi_typescript.ts";

@@ -1,4 +1,5 @@
-// Validates OpenAPI documents: `validate.ts <file>…` prints what each validator finds in each file, as JSON.
+// Validates OpenAPI documents: `validate.ts <file>…` prints what each validator finds in each file,
+// as JSON.
 
 import { validate as validateBySchema } from "@hyperjump/json-schema/openapi-3-1";
 import { createConfig, lintFromString } from "@redocly/openapi-core";
@@ -9,7 +10,10 @@ import { oas } from "@stoplight/spectral-rulesets";
 /** What the validators find wrong, by their names. */
 type Findings = Record<string, string[]>;
 
-/** Rules on style, and on what only the author of an application can say: all others have to pass, warnings too. */
+/**
+ * Rules on style, and on what only the author of an application can say: all others have to pass,
+ * warnings too.
+ */
 const REDOCLY_RULES = {
   // The document holds wherever it is served.
   "no-empty-servers": "off",
