@@ -1,142 +1,140 @@
-/** Compiles what a route declares into a function that makes its handler's arguments. */
+/** Compiles the options of a route into a function that makes its handler's arguments. */
 import { type Issue, ValidationError } from "../errors.ts";
 import type { HttpRequest } from "../http/request.ts";
 import type { RouteDeclaration } from "../http/route_info.ts";
-import { checkInputs, type TextInputs, toDependency } from "./dependency.ts";
+import { boundIssues } from "../schema/issues.ts";
+import { checkTextOptions, type TextOptions, toDependencies } from "./dependency.ts";
 import { FormBody } from "./form_body.ts";
 import { JsonBody } from "./json_body.ts";
-import { Resolver, type Stage } from "./resolver.ts";
-import { type Args, type InputOwner, type PathNames, reserveName, TextFields } from "./text_fields.ts";
-import { boundIssues } from "../schema/issues.ts";
+import { Resolver, type Stage, type Values } from "./resolver.ts";
 import { isStream, streamOpener } from "./stream_body.ts";
+import { type Args, type InputOwner, type PathNames, reserveName, TextFields } from "./text_fields.ts";
 
-/** What a route declares of its input. */
-export type InputOptions = TextInputs & Pick<RouteDeclaration, "body" | "form" | "deps" | "limits">;
+/** The options of a route that declare input. */
+export type InputOptions = TextOptions & Pick<RouteDeclaration, "body" | "form" | "deps" | "limits">;
 
-/** Makes a handler's arguments: binds the input at once, or later where there is input to wait for. */
+/** Makes a handler's arguments. The members run in their order, those that are undefined have nothing to do. */
 export type Binder = BinderOf<false, readonly Args[]> | BinderOf<true, Promise<readonly Args[]>>;
 
 interface BinderOf<IsAsync extends boolean, Bound> {
   /**
-   * Makes the guards, before anything else is validated and before the body is read. Undefined
-   * where there are none.
+   * Resolves the guards, before any other input is validated and before the body is read.
    *
-   * @returns What {@linkcode Resolver.rest} and {@linkcode Resolver.supply} take.
-   * @throws {ValidationError} With every fault of the input of the guards of one stage.
+   * @throws {ValidationError} With all issues of the guards' input.
    */
-  readonly guard: ((request: HttpRequest) => Promise<unknown>) | undefined;
-  /** Whether there is input to wait for. */
+  readonly guard: ((request: HttpRequest) => Promise<Values>) | undefined;
+  /** Whether {@linkcode BinderOf.bind} returns a promise. */
   readonly isAsync: IsAsync;
   /**
-   * Makes the arguments from the input, and behind them those of each dependency that is no guard.
+   * Binds the input: the arguments of the handler, then those of each dependency that is not a guard.
    *
-   * @throws {ValidationError} With every fault that was found.
+   * @throws {ValidationError} With all issues.
    */
   readonly bind: (request: HttpRequest) => Bound;
-  /** Makes the dependencies, where there are any. */
-  readonly resolver: Resolver | undefined;
+  /** Resolves the other dependencies, given their arguments and the values of the guards. */
+  readonly resolve: ((request: HttpRequest, args: readonly Args[], values: Values) => Promise<Values>) | undefined;
+  /** Adds the values of dependencies to the arguments of the handler. */
+  readonly supply: ((args: Args, values: Values) => void) | undefined;
 }
 
 /**
- * Compiles a declaration.
+ * Compiles the options of a route.
  *
- * @param declared What the route declares.
+ * @param options The options.
  * @param path The names in its path.
- * @param owner The route, for messages.
- * @throws {RouteError} When a name is bound twice, or the path does not hold a parameter.
- * @throws {TypeError} When something is no schema or dependency, or a schema cannot be satisfied.
+ * @param name The route, for messages.
+ * @throws {RouteError} If a name is bound twice, or the path does not contain a parameter.
+ * @throws {TypeError} If a value is not a schema or dependency, or a schema cannot be satisfied.
  */
-export function compileBinder(
-  declared: InputOptions,
-  path: PathNames,
-  owner: string,
-): Binder {
-  const { params, query, headers, cookies } = declared;
-  const deps = Object.entries(declared.deps ?? {}).map(([name, given]) => [name, toDependency(given, name)] as const);
-  const resolver = new Resolver(new Map(deps));
+export function compileBinder(options: InputOptions, path: PathNames, name: string): Binder {
+  const { params, query, headers, cookies } = options;
+  const deps = toDependencies(options.deps);
+  const resolver = new Resolver(deps);
+  const { others } = resolver;
   const handler: InputOwner = {
     isHandler: true,
-    name: owner,
-    inputs: checkInputs({ params, query, headers, cookies }, owner),
-    taken: takenNames(declared, deps.map(([name]) => name), owner),
+    name,
+    options: checkTextOptions({ params, query, headers, cookies }, name),
+    reserved: reservedNames(options, deps.keys(), name),
   };
-  const fields = new TextFields([handler, ...ownersOf(resolver.rest, owner)], path);
-  const needed = deps.length > 0 ? resolver : undefined;
-  const common = { guard: compileGuard(resolver.guards, path, owner), resolver: needed };
-  const isTextOnly = !fields.isAsync && !declared.body && !declared.form;
-  if (isTextOnly) {
-    const isEmpty = fields.isEmpty && resolver.rest.isEmpty;
+  const fields = new TextFields([handler, ...ownersOf(others, name)], path);
+  const common = {
+    guard: compileGuard(resolver.guards, path, name),
+    resolve: others.isEmpty
+      ? undefined
+      : (request: HttpRequest, args: readonly Args[], values: Values) => others.resolve(request, args, 1, values),
+    supply: deps.size === 0 ? undefined : (args: Args, values: Values) => resolver.supply(args, values),
+  };
+  if (!fields.isAsync && !options.body && !options.form) {
+    const isEmpty = fields.isEmpty && others.isEmpty;
     return { ...common, isAsync: false, bind: isEmpty ? () => [{}] : (request) => bindText(fields, request) };
   }
-  const plan: Plan = { fields, ...bodyPlan(declared, owner) };
-  return { ...common, isAsync: true, bind: (request) => bindAll(plan, request) };
+  const body = bodyOf(options, name);
+  return { ...common, isAsync: true, bind: (request) => bindAll(fields, body, request) };
 }
 
-/** The dependencies of a stage, as those whose inputs are bound. */
-function ownersOf(stage: Stage, owner: string): InputOwner[] {
-  return stage.nodes.map((node): InputOwner => ({
+/** The owners of the inputs of a stage. */
+function ownersOf(stage: Stage, route: string): InputOwner[] {
+  return stage.dependencies.map(({ name, options, deps }) => ({
     isHandler: false,
-    name: `${node.name} in ${owner}`,
-    inputs: node.inputs,
-    taken: takenNames(node.inputs, [...node.deps.keys()], node.name),
+    name: `${name} in ${route}`,
+    options,
+    reserved: reservedNames(options, deps.keys(), name),
   }));
 }
 
-function compileGuard(stages: readonly Stage[], path: PathNames, owner: string): Binder["guard"] {
-  const plans = stages.map((stage) => ({ stage, fields: new TextFields(ownersOf(stage, owner), path) }));
-  const [first, ...others] = plans;
-  if (first === undefined) return undefined;
-  const { stage, fields } = first;
-  // The most frequent case: no promise of its own.
-  if (others.length === 0 && !fields.isAsync) {
-    return (request) => stage.make(request, bindText(fields, request), 0, undefined);
+/**
+ * The argument names that are not those of single inputs.
+ *
+ * @throws {RouteError} If a dependency has the name of another argument.
+ */
+function reservedNames(options: InputOptions, deps: Iterable<string>, owner: string): Map<string, string> {
+  const reserved = new Map<string, string>();
+  for (const name of deps) reserveName(reserved, name, "a dependency", owner);
+  for (const name of ["headers", "cookies", "body", "form"] as const) {
+    if (options[name] !== undefined) reserveName(reserved, name, `the ${name}`, owner);
   }
+  return reserved;
+}
+
+function compileGuard(guards: Stage, path: PathNames, name: string): Binder["guard"] {
+  if (guards.isEmpty) return undefined;
+  const fields = new TextFields(ownersOf(guards, name), path);
+  // Without a promise of its own, because most guards have sync schemas.
+  if (!fields.isAsync) return (request) => guards.resolve(request, bindText(fields, request), 0, undefined);
   return async (request) => {
-    let made: unknown;
-    for (const { stage, fields } of plans) {
-      const args = fields.isAsync ? await bindTextAsync(fields, request) : bindText(fields, request);
-      made = await stage.make(request, args, 0, made);
-    }
-    return made;
+    const issues: Issue[] = [];
+    const args = await fields.bindAsync(request, issues);
+    refuseIssues(issues);
+    return await guards.resolve(request, args, 0, undefined);
   };
 }
 
-/** What there is to bind; of the ways to take a body, one at most. */
-interface Plan {
-  readonly fields: TextFields;
-  readonly json: JsonBody | undefined;
-  readonly form: FormBody | undefined;
-  readonly openStream: ReturnType<typeof streamOpener> | undefined;
+/** The body of a route: at most one member is defined. */
+interface Body {
+  readonly json?: JsonBody;
+  readonly form?: FormBody;
+  readonly openStream?: ReturnType<typeof streamOpener>;
 }
 
-function bodyPlan({ body, form, limits = {} }: InputOptions, owner: string): Omit<Plan, "fields"> {
-  const isStreamed = body !== undefined && isStream(body);
-  return {
-    json: body && !isStreamed ? new JsonBody(body, owner) : undefined,
-    form: form && new FormBody(form, owner),
-    openStream: isStreamed ? streamOpener(limits, owner) : undefined,
-  };
+function bodyOf({ body, form, limits = {} }: InputOptions, name: string): Body {
+  if (form) return { form: new FormBody(form, name) };
+  if (!body) return {};
+  return isStream(body) ? { openStream: streamOpener(limits, name) } : { json: new JsonBody(body, name) };
 }
 
 function bindText(fields: TextFields, request: HttpRequest): readonly Args[] {
   const issues: Issue[] = [];
   const args = fields.bind(request, issues);
-  refuseFaults(issues);
+  refuseIssues(issues);
   return args;
 }
 
-async function bindTextAsync(fields: TextFields, request: HttpRequest): Promise<readonly Args[]> {
-  const issues: Issue[] = [];
-  const args = await fields.bindAsync(request, issues);
-  refuseFaults(issues);
-  return args;
-}
-
-function refuseFaults(issues: readonly Issue[]): void {
-  if (issues.length > 0) throw new ValidationError(boundIssues(issues));
-}
-
-async function bindAll({ fields, json, form, openStream }: Plan, request: HttpRequest): Promise<readonly Args[]> {
+async function bindAll(
+  fields: TextFields,
+  { json, form, openStream }: Body,
+  request: HttpRequest,
+): Promise<readonly Args[]> {
   const issues: Issue[] = [];
   const args = fields.isAsync ? await fields.bindAsync(request, issues) : fields.bind(request, issues);
   if (json) {
@@ -145,21 +143,11 @@ async function bindAll({ fields, json, form, openStream }: Plan, request: HttpRe
     args[0]!.body = value instanceof Promise ? await value : value;
   }
   if (form) args[0]!.form = await form.bind(request, issues);
-  refuseFaults(issues);
+  refuseIssues(issues);
   if (openStream) args[0]!.body = openStream(request);
   return args;
 }
 
-/**
- * The names among the arguments that are not those of single inputs.
- *
- * @throws {RouteError} When a dependency has the name of a group.
- */
-function takenNames(declared: InputOptions, deps: readonly string[], owner: string): Map<string, string> {
-  const taken = new Map<string, string>();
-  for (const name of deps) reserveName(taken, name, "a dependency", owner);
-  for (const group of ["headers", "cookies", "body", "form"] as const) {
-    if (declared[group] !== undefined) reserveName(taken, group, `the ${group}`, owner);
-  }
-  return taken;
+function refuseIssues(issues: readonly Issue[]): void {
+  if (issues.length > 0) throw new ValidationError(boundIssues(issues));
 }

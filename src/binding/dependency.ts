@@ -1,3 +1,4 @@
+/** Dependencies: values that the server makes for handlers and for one another. */
 import type { HttpRequest } from "../http/request.ts";
 import type { RouteDeclaration } from "../http/route_info.ts";
 import { checkOptions, type OptionNames } from "../options.ts";
@@ -11,38 +12,18 @@ import {
 } from "../schema/schema.ts";
 import { readSecurity, type SecurityRequirement, type SecurityWay } from "./security.ts";
 
-/** Tells functions that are declared `async` from those that only return a promise. */
-
-const AsyncFunction = (async () => {}).constructor;
-const AsyncGeneratorFunction = (async function* () {}).constructor;
-
-/** Whether it was declared `async function` or as an `async` arrow. */
-export function isAsyncFunction(
-  value: unknown,
-): value is (...args: never[]) => Promise<unknown> {
-  return value instanceof AsyncFunction;
-}
-
-/** Whether it was declared `async function*`. */
-export function isAsyncGeneratorFunction(
-  value: unknown,
-): value is (...args: never[]) => AsyncGenerator<unknown> {
-  return value instanceof AsyncGeneratorFunction;
-}
-
-/** Dependencies: values that the server supplies to handlers and to one another. */
-
-/** No names: what an option that is not given declares. */
+/** The type of an option that is not given: it declares no names. */
 export type None = Record<never, never>;
 
-/** A type of the application's state, as a value; see {@linkcode stateType}. */
+/** The type of the application's state as a value; see {@linkcode stateType}. */
 export interface StateType<State> {
-  /** Carries the type; never there at run time. */
+  /** Carries the type; absent at run time. */
   readonly "~state"?: State | undefined;
 }
 
 /**
- * Names the type of the application's state as a value, so that TypeScript can infer the other types of a declaration.
+ * Gives the type of the application's state as a value, so that TypeScript infers all other types of a
+ * declaration.
  *
  * @example One state for the application and its routers
  * ```ts
@@ -67,7 +48,7 @@ export function stateType<State>(): StateType<State> {
   return {};
 }
 
-/** What a dependency declares. */
+/** The options of a dependency. */
 export interface DependencyOptions<
   State,
   PathSchemas,
@@ -76,48 +57,47 @@ export interface DependencyOptions<
   CookieSchemas,
   Dependencies,
 > {
-  /** The type of `request.state`, by {@linkcode stateType}. */
+  /** The type of `request.state`, made by {@linkcode stateType}. */
   state?: StateType<State>;
-  /** Parameters of the path. Every route that uses the dependency has to hold them. */
+  /** Schemas of path parameters. The path of every route that uses the dependency must contain them. */
   params?: PathSchemas extends Schemas ? PathSchemas : NotSchemas<PathSchemas>;
-  /** Query parameters; they become those of every route that uses the dependency. */
+  /** Schemas of query parameters. Every route that uses the dependency gets them. */
   query?: QuerySchemas extends Schemas ? QuerySchemas : NotSchemas<QuerySchemas>;
-  /** Headers, by names in any case. */
+  /** Schemas of headers. Their names can have any case. */
   headers?: HeaderSchemas extends Schemas ? HeaderSchemas : NotSchemas<HeaderSchemas>;
-  /** Cookies. */
+  /** Schemas of cookies. */
   cookies?: CookieSchemas extends Schemas ? CookieSchemas : NotSchemas<CookieSchemas>;
   /** Other dependencies that it needs. */
   deps?: Dependencies & Readonly<Record<string, AnyDependency>>;
   /**
-   * How clients prove who they are: security schemes by their names, all of which are needed, or
-   * what {@linkcode anySecurity} gives. The document says so. The function has to read the
-   * credentials, and to refuse those that are wrong.
+   * How clients authenticate: security schemes by name, all of which are required, or the result of
+   * {@linkcode anySecurity}. They appear in the document. The function must read the credentials and
+   * refuse wrong ones.
    *
-   * It makes the dependency a guard. Guards run first, with what they need: no other input of the
-   * request is validated before, and nothing of the body is read. Their refusal is then all that a
-   * stranger is told.
+   * This option makes the dependency a guard. Guards, and the dependencies that they need, run before
+   * any other input is validated and before the body is read. So a refused client learns nothing else.
    */
   security?: SecurityRequirement;
 }
 
-/** Computes the value: an `async function`, or an `async function*` that yields it once and then cleans up. */
+/** Makes the value: an `async function`, or an `async function*` that yields it once and then cleans up. */
 export type Resolve<Value, State, Args> = (
   request: HttpRequest<State>,
   args: Args,
 ) => Promise<Value> | AsyncGenerator<Value, void, void>;
 
-/** Any dependency, whatever its value and the state that it needs. */
+/** Any dependency. */
 export type AnyDependency =
   | Dependency<unknown, never>
   | ((request: HttpRequest<never>) => Promise<unknown> | AsyncGenerator<unknown, void, void>);
 
-/** The value of a dependency. */
+/** The type of a dependency's value. */
 export type DependencyValue<Given> = Given extends Dependency<infer Value, never> ? Value
   : Given extends (request: never) => Promise<infer Value> ? Value
   : Given extends (request: never) => AsyncGenerator<infer Value, void, void> ? Value
   : never;
 
-/** The state that dependencies need, all of them together. */
+/** The state that several dependencies need together. */
 export type NeededState<Given> = (
   Given extends Dependency<unknown, infer State> ? (state: State) => void
     : Given extends (request: HttpRequest<infer State>) => unknown ? (state: RequiredState<State>) => void
@@ -125,50 +105,50 @@ export type NeededState<Given> = (
 ) extends (state: infer State) => void ? State
   : unknown;
 
-/** The state that has to be there: none, where a declaration says nothing of it. */
+/** The state that a declaration needs: none, if it does not name a type. */
 export type RequiredState<State> = string extends keyof State ? unknown : State;
 
 /** A dependency, made by {@linkcode dependency}. */
 export interface Dependency<Value, State = unknown> {
   /** Marks a dependency. */
   readonly kind: "dependency";
-  /** Carries the type of the value; never there at run time. */
+  /** Carries the type of the value; absent at run time. */
   readonly "~value"?: Value | undefined;
-  /** Carries the type of the state; never there at run time. */
+  /** Carries the type of the state; absent at run time. */
   readonly "~state"?: ((state: State) => void) | undefined;
 }
 
-/** What `deps` takes: a dependency, or just an async function of the request. */
+/** A value of `deps`: a dependency, or an async function of the request. */
 export type DependencyLike<Value, State> =
   | Dependency<Value, State>
   | Resolve<Value, State, None>;
 
-/** The names and schemas that an owner declares, as the binder reads them. */
-export type TextInputs = {
+/** The options that declare text inputs. */
+export type TextOptions = {
   readonly [Option in "params" | "query" | "headers" | "cookies"]?: RouteDeclaration[Option] | undefined;
 };
 
-/** The options of any dependency. As narrow as those of a call, since the compiler tries them where no overload fits. */
-interface AnyOptions extends TextInputs {
+/** Any options. They are as narrow as those of a call, because the compiler also tries this signature. */
+interface AnyOptions extends TextOptions {
   readonly state?: StateType<unknown>;
   readonly deps?: Readonly<Record<string, AnyDependency>>;
   readonly security?: SecurityRequirement;
 }
 
-/** The function of any dependency. */
 type AnyResolve = (request: HttpRequest, args: never) => Promise<unknown> | AsyncGenerator<unknown, void, void>;
 
-/** The inside of a dependency. */
+/** A dependency with its internals, which the public type hides. */
 export interface PreparedDependency extends Dependency<unknown> {
   readonly name: string;
-  readonly inputs: TextInputs;
+  readonly options: TextOptions;
   readonly deps: ReadonlyMap<string, PreparedDependency>;
-  /** The ways to be let in, of which one is enough; none where it says nothing of them. */
+  /** Alternative ways to authenticate; empty without the option `security`. */
   readonly security: readonly SecurityWay[];
   readonly resolve: (
     request: HttpRequest,
     args: Record<string, unknown>,
   ) => Promise<unknown> | AsyncGenerator<unknown, void, void>;
+  /** Whether `resolve` is a generator. */
   readonly cleansUp: boolean;
 }
 
@@ -183,21 +163,21 @@ const OPTIONS: OptionNames<AnyOptions> = {
 };
 
 /**
- * Declares a dependency: a value that is made for a request before the handler runs. It is made
- * once a request, however many ask for it; what does not depend on one another is made in parallel.
+ * Declares a dependency: a value that is made for a request before the handler runs. It is made once
+ * for each request, and independent dependencies are made in parallel.
  *
- * A dependency that declares `security`, at any depth, is a guard. The guards of a route run before
- * anything else of the request is validated and before its body is read; their own invalid inputs
- * are a 422 that lists no others. Then all other inputs are validated together, and then the other
- * dependencies run.
+ * A dependency that declares `security` is a guard, and so are the dependencies that it needs. The
+ * guards of a route run before any other input is validated and before the body is read. Invalid input
+ * of guards is a 422 that lists only their issues. Then all other input is validated together, and then
+ * the other dependencies run.
  *
- * An `async function*` yields the value and cleans up after the last byte of the reply, whatever became of the request; of
- * several, the one that was made last is the first to clean up.
+ * An `async function*` yields the value, and cleans up after the last byte of the reply, even if the
+ * request failed. Cleanups run in reverse order.
  *
  * @param resolve Makes the value.
- * @throws {TypeError} When the function is not async.
+ * @throws {TypeError} If the function is not async.
  *
- * @example A guard, over another dependency
+ * @example A guard that needs another dependency
  * ```ts
  * import { App, dependency, HTTPError } from "@webfw/core";
  * import { assertEquals } from "@std/assert";
@@ -237,9 +217,9 @@ export function dependency<Value, State = Record<string, unknown>>(
 /**
  * Declares a dependency that needs inputs or other dependencies.
  *
- * @param options What it needs.
+ * @param options Its inputs and dependencies.
  * @param resolve Makes the value.
- * @throws {TypeError} When the function is not async, an option is unknown, or a security scheme is none.
+ * @throws {TypeError} If the function is not async, an option is unknown, or a security scheme is wrong.
  */
 export function dependency<
   Value,
@@ -258,7 +238,7 @@ export function dependency<
     CookieSchemas,
     Dependencies
   >,
-  // Written out here, since the compiler would name an alias, with all its arguments, in every message.
+  // Not an alias, because the compiler would show it with all its type arguments in each message.
   resolve: (
     request: HttpRequest<State>,
     args: {
@@ -279,41 +259,46 @@ export function dependency<
   ) => Promise<Value> | AsyncGenerator<Value, void, void>,
 ): Dependency<Value, RequiredState<State> & NeededState<Dependencies[keyof Dependencies]>>;
 export function dependency(
-  ...given: [resolve: AnyResolve] | [options: AnyOptions, resolve: AnyResolve]
+  ...args: [resolve: AnyResolve] | [options: AnyOptions, resolve: AnyResolve]
 ): Dependency<unknown> {
-  const [options, resolve] = given.length === 1 ? [{}, given[0]] : given;
+  const [options, resolve] = args.length === 1 ? [{}, args[0]] : args;
   if (typeof options === "function") {
     throw new TypeError(
       "Cannot declare the dependency: the options come before the function, write dependency(options, async (request, args) => …)",
     );
   }
-  return makeNode(options, resolve);
+  return prepare(options, resolve);
 }
 
-/** The inside of whatever stands under `deps`. A plain function is one dependency, wherever it is named. */
-export function toDependency(given: unknown, name: string): PreparedDependency {
-  if (isNode(given)) return given;
-  if (typeof given !== "function") {
+/** Dependencies that are plain functions. Each function is one dependency, under any name. */
+const plainFunctions = new WeakMap<object, PreparedDependency>();
+
+/**
+ * Reads the option `deps`.
+ *
+ * @throws {TypeError} If a value is not a dependency.
+ */
+export function toDependencies(deps: Readonly<Record<string, unknown>> = {}): ReadonlyMap<string, PreparedDependency> {
+  return new Map(Object.entries(deps).map(([name, value]) => [name, toDependency(value, name)]));
+}
+
+function toDependency(value: unknown, name: string): PreparedDependency {
+  if (isDependency(value)) return value;
+  if (typeof value !== "function") {
     throw new TypeError(
       `Cannot use the dependency "${name}": it must be an async function or made by dependency()`,
     );
   }
-  let node = plainFunctions.get(given);
-  if (!node) plainFunctions.set(given, node = makeNode({}, given));
-  return node;
+  let prepared = plainFunctions.get(value);
+  if (!prepared) plainFunctions.set(value, prepared = prepare({}, value));
+  return prepared;
 }
 
-const plainFunctions = new WeakMap<object, PreparedDependency>();
-
-function isNode(given: unknown): given is PreparedDependency {
-  return typeof given === "object" && given !== null &&
-    (given as Partial<PreparedDependency>).kind === "dependency";
+function isDependency(value: unknown): value is PreparedDependency {
+  return typeof value === "object" && value !== null && (value as Partial<PreparedDependency>).kind === "dependency";
 }
 
-function makeNode(
-  options: AnyOptions,
-  resolve: unknown,
-): PreparedDependency {
+function prepare(options: AnyOptions, resolve: unknown): PreparedDependency {
   const cleansUp = isAsyncGeneratorFunction(resolve);
   if (!cleansUp && !isAsyncFunction(resolve)) {
     throw new TypeError(
@@ -322,14 +307,13 @@ function makeNode(
   }
   const name = resolve.name === "" ? "dependency" : resolve.name;
   checkOptions(options, OPTIONS, `declare ${name}`);
-  const { params, query, headers, cookies } = options;
-  const deps = Object.entries(options.deps ?? {}).map(([key, given]) => [key, toDependency(given, key)] as const);
+  const { params, query, headers, cookies, deps, security } = options;
   return {
     kind: "dependency",
     name,
-    inputs: checkInputs({ params, query, headers, cookies }, name),
-    deps: new Map(deps),
-    security: readSecurity(options.security, name),
+    options: checkTextOptions({ params, query, headers, cookies }, name),
+    deps: toDependencies(deps),
+    security: readSecurity(security, name),
     resolve: resolve as PreparedDependency["resolve"],
     cleansUp,
   };
@@ -339,12 +323,12 @@ function makeNode(
 const TOKEN = /^[!#$%&'*+.^_`|~\w-]+$/;
 
 /**
- * Checks that everything declared is a schema under a name that can be sent.
+ * Checks that the options contain schemas, under names that can be sent.
  *
- * @throws {TypeError} When something is not.
+ * @throws {TypeError} If they do not.
  */
-export function checkInputs(inputs: TextInputs, owner: string): TextInputs {
-  for (const [option, schemas] of Object.entries(inputs)) {
+export function checkTextOptions(options: TextOptions, owner: string): TextOptions {
+  for (const [option, schemas] of Object.entries(options)) {
     if (isStandardSchema(schemas)) {
       throw new TypeError(
         `Cannot declare ${owner}: give each schema by its name, as in ${option}: { name: schema }`,
@@ -352,19 +336,30 @@ export function checkInputs(inputs: TextInputs, owner: string): TextInputs {
     }
     for (const [name, schema] of Object.entries(schemas ?? {})) {
       if (!isSchema(schema)) {
-        throw new TypeError(
-          `Cannot declare ${owner}: ${option} "${name}" ${schemaFault(schema)}`,
-        );
+        throw new TypeError(`Cannot declare ${owner}: ${option} "${name}" ${schemaFault(schema)}`);
       }
-      if ((option === "headers" || option === "cookies") && !TOKEN.test(name)) {
+      const mustBeToken = option === "headers" || option === "cookies";
+      if (name === "__proto__" || (mustBeToken && !TOKEN.test(name))) {
         throw new TypeError(`Cannot declare ${owner}: ${option} cannot be named "${name}"`);
-      }
-      if (name === "__proto__") {
-        throw new TypeError(
-          `Cannot declare ${owner}: ${option} cannot be named "${name}"`,
-        );
       }
     }
   }
-  return inputs;
+  return options;
+}
+
+const AsyncFunction = (async () => {}).constructor;
+const AsyncGeneratorFunction = (async function* () {}).constructor;
+
+/** Whether a value is an `async function` or an `async` arrow, not only a function that returns a promise. */
+export function isAsyncFunction(
+  value: unknown,
+): value is (...args: never[]) => Promise<unknown> {
+  return value instanceof AsyncFunction;
+}
+
+/** Whether a value is an `async function*`. */
+export function isAsyncGeneratorFunction(
+  value: unknown,
+): value is (...args: never[]) => AsyncGenerator<unknown> {
+  return value instanceof AsyncGeneratorFunction;
 }

@@ -1,3 +1,4 @@
+/** Binds forms, and declares the files in them. */
 import * as v from "valibot";
 import type { Issue } from "../errors.ts";
 import { refuseDepth, tooLarge } from "../http/body_errors.ts";
@@ -7,35 +8,32 @@ import { coerceForm, holdsJson, isRepeated } from "../schema/coerce_form.ts";
 import { type FormEntry, type FormSchema, FormTree, keepFileText } from "../schema/form.ts";
 import { type Dataset, nodeOf, type Schema, type SchemaIssue } from "../schema/schema.ts";
 import { toIssue } from "../schema/issues.ts";
-import { toValidator, type Validator } from "../schema/check.ts";
+import { toValidator } from "../schema/check.ts";
 import { UploadedFile } from "../http/forms/uploaded_file.ts";
 
-/** Uploaded files as schemas. */
-
-/** A file that a client has sent, as the field of a form. */
+/** A file in a form that a client has sent. */
 export type UploadFile = UploadedFile;
 
 /**
- * The type of {@linkcode UploadFile}: a schema that the functions of valibot take.
- *
- * It tells no more than they ask for. A type of valibot's own would make all that it refers to a part of what webfw exports.
+ * The type of {@linkcode UploadFile}: a schema that the functions of valibot accept. It has only the
+ * members that they need.
  */
 export interface UploadFileSchema extends Schema<unknown, UploadFile> {
-  /** Its kind. */
+  /** The kind of the schema. */
   readonly type: "file";
-  /** It is not async. */
+  /** The schema is sync. */
   readonly async: false;
-  /** What messages say was expected. */
+  /** The expectation in messages. */
   readonly expects: string;
-  /** Carries the types; never there at run time. */
+  /** Carries the types; absent at run time. */
   readonly "~types"?:
     | { readonly input: UploadFile; readonly output: UploadFile; readonly issue: never }
     | undefined;
-  /** The function of valibot that made it. */
+  /** The constructor of valibot. */
   readonly reference: () => never;
-  /** How other libraries run it. */
+  /** The entry point of Standard Schema. */
   readonly "~standard": { readonly version: 1; readonly vendor: "valibot"; readonly validate: () => never };
-  /** How valibot runs it. */
+  /** The entry point of valibot. */
   readonly "~run": () => never;
 }
 
@@ -45,8 +43,8 @@ const uploadFile: v.GenericSchema<File> = v.pipe(
 );
 
 /**
- * A file that a client sends in a form. The schema can be optional, in a list, and followed by the checks that valibot has for
- * files; the type of its value has the same name.
+ * The schema of a file in a form. It can be optional, in a list, and in a pipe with valibot's checks
+ * of files. The type of its value has the same name.
  *
  * @example A picture of at most a megabyte
  * ```ts
@@ -70,37 +68,37 @@ const uploadFile: v.GenericSchema<File> = v.pipe(
  */
 export const UploadFile: UploadFileSchema = uploadFile as unknown as UploadFileSchema;
 
-/** Binds a form. */
-
-/** A prepared form. */
+/** The form of a route. */
 export class FormBody {
-  readonly #validate: Validator["validate"];
+  readonly #validate: (tree: FormTree | undefined) => Promise<Dataset>;
   readonly #schema: Schema;
   #holdsJson: boolean | undefined;
 
   /**
    * Prepares a form.
    *
-   * @param form What was declared.
-   * @param owner The route, for messages.
-   * @throws {TypeError} When no form can satisfy the schema.
+   * @param form The declared form.
+   * @param route The route, for messages.
+   * @throws {TypeError} If no form can satisfy the schema.
    */
-  constructor({ schema }: FormSchema, owner: string) {
+  constructor({ schema }: FormSchema, route: string) {
     this.#schema = schema;
-    this.#validate = toValidator(coerceForm(schema, `the form of ${owner}`)).validate;
+    const { validate } = toValidator(coerceForm(schema, `the form of ${route}`));
+    this.#validate = async (tree) => await validate(tree);
   }
 
   /**
-   * Reads and validates the form of a request. Faults are added to the list.
+   * Reads and validates the form of a request. Adds an issue for each fault.
    *
-   * @throws {HTTPError} With 400 when it is not well formed, 408 when it comes too slowly, 413 when it is over a limit, 415 when
-   * the body is of another type.
+   * @throws {HTTPError} With 400 if it is malformed, 408 if it arrives too slowly, 413 if it exceeds
+   * a limit, 415 if the body has another type.
    */
   async bind(request: HttpRequest, issues: Issue[]): Promise<unknown> {
     const { body } = contextOf(request);
-    // Nothing needs no content type; without fields, an urlencoded form is one all the same.
+    // An absent form needs no content type. An urlencoded body without fields is an empty form.
     const isMissing = body.isEmpty && mediaTypeOf(request.raw.headers) !== "application/x-www-form-urlencoded";
-    const dataset = await this.#run(isMissing ? undefined : await this.#read(request)).catch(refuseDepth);
+    const tree = isMissing ? undefined : await this.#read(request);
+    const dataset = await this.#validate(tree).catch(refuseDepth);
     if (!dataset.issues) return dataset.value;
     for (const issue of dataset.issues) issues.push(toFormIssue(issue));
     return undefined;
@@ -113,16 +111,9 @@ export class FormBody {
     if (hasFiles && (this.#holdsJson ??= holdsJson(nodeOf(this.#schema)))) await readJson(entries, matched.limits.body);
     return FormTree.of(entries);
   }
-
-  async #run(input: FormTree | undefined): Promise<Dataset> {
-    return await this.#validate(input);
-  }
 }
 
-/**
- * Reads the files of a form that hold JSON, which may stand for objects, as the texts that clients
- * send as files. Together they may be as large as all other texts of a form.
- */
+/** Reads the JSON files of a form, which stand for objects. Their limit is that of all texts of a form. */
 async function readJson(entries: readonly FormEntry[], limit: number): Promise<void> {
   let size = 0;
   for (const [, value] of entries) {

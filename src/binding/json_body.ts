@@ -1,4 +1,4 @@
-/** Binds a JSON body. */
+/** Binds JSON bodies. */
 import { HTTPError, type Issue } from "../errors.ts";
 import { refuseDepth } from "../http/body_errors.ts";
 import { isJson, parseJson } from "../http/json.ts";
@@ -8,25 +8,26 @@ import { toIssue } from "../schema/issues.ts";
 import { coerceJson, findOverflows } from "../schema/coerce_json.ts";
 import { toValidator, type Validator } from "../schema/check.ts";
 
-/** A prepared body. */
+/** The JSON body of a route. */
 export class JsonBody {
   readonly #validate: Validator["validate"];
 
   /**
    * Prepares a body.
    *
-   * @param schema What was declared.
-   * @param owner The route, for messages.
-   * @throws {TypeError} When no JSON value can satisfy the schema.
+   * @param schema The declared schema.
+   * @param route The route, for messages.
+   * @throws {TypeError} If no JSON value can satisfy the schema.
    */
-  constructor(schema: Schema, owner: string) {
-    this.#validate = toValidator(coerceJson(schema, `the body of ${owner}`)).validate;
+  constructor(schema: Schema, route: string) {
+    this.#validate = toValidator(coerceJson(schema, `the body of ${route}`)).validate;
   }
 
   /**
-   * The body's text; empty where there is none.
+   * Reads the text of the body. It is empty if there is no body, which then needs no content type.
    *
-   * @throws {HTTPError} With 408 when it comes too slowly, 413 when it is too large, 415 when it is of another type.
+   * @throws {HTTPError} With 408 if it arrives too slowly, 413 if it is too large, 415 if it has
+   * another type.
    */
   read(request: HttpRequest): Promise<string> | "" {
     const isTyped = isJson(request.raw.headers.get("content-type"));
@@ -34,9 +35,10 @@ export class JsonBody {
   }
 
   /**
-   * Parses and validates a text. Faults are added to the list. A promise only where the schema is async.
+   * Parses and validates a text. Adds an issue for each fault. The result is a promise only if the
+   * schema is async.
    *
-   * @throws {HTTPError} With 400 when it is not JSON, 415 when it is compressed.
+   * @throws {HTTPError} With 400 if it is not JSON, 415 if it is compressed.
    */
   parse(text: string, { raw }: HttpRequest, issues: Issue[]): unknown {
     let result: Dataset | Promise<Dataset>;
@@ -62,7 +64,6 @@ function settle(dataset: Dataset, issues: Issue[]): unknown {
   return undefined;
 }
 
-/** Nothing needs no content type. */
 function refuseUnlessEmpty(request: HttpRequest): "" {
   if (contextOf(request).body.isEmpty) return "";
   throw new HTTPError(415, "The body must be JSON in UTF-8: send it with content-type application/json", {

@@ -1,107 +1,101 @@
-/** Makes the dependencies of a request, each once, in parallel where they do not need one another. */
+/** Resolves the dependencies of a request: each once, in parallel where they are independent. */
 import { contextOf, type HttpRequest } from "../http/request.ts";
 import type { PreparedDependency } from "./dependency.ts";
 import type { Args } from "./text_fields.ts";
 
-/** A value by the name under which somebody wants it, and its place among those of the request. */
-type Need = readonly [name: string, place: number];
+/**
+ * The values of a route's dependencies, an array. Of a route with one dependency it is the value
+ * itself, which saves a promise. Undefined before the first stage.
+ */
+export type Values = unknown;
+
+/** The argument name of a dependency, and its index among the values. */
+type Need = readonly [name: string, index: number];
 
 interface Step {
-  readonly node: PreparedDependency;
-  /** The place of its value among those of the request. */
-  readonly place: number;
+  readonly dependency: PreparedDependency;
+  /** The index of its value. */
+  readonly index: number;
   readonly needs: readonly Need[];
 }
 
 /**
- * The prepared order of a route's dependencies, in stages: each begins when the one before it is
- * through.
- *
- * Guards are the dependencies that declare `security`, and what those need. Their stages come
- * before all other input of the request is validated; {@linkcode Resolver.rest} comes after that.
+ * The order of a route's dependencies, in two stages. Guards are the dependencies that declare
+ * `security`, and those that they need. They run before any other input is validated.
  */
 export class Resolver {
-  /** All dependencies; each comes after those that it needs. */
-  readonly nodes: readonly PreparedDependency[];
-  /** The stages of the guards, none of which is empty. */
-  readonly guards: readonly Stage[];
-  /** The dependencies that are no guards. */
-  readonly rest: Stage;
-  readonly #wanted: readonly Need[];
+  /** All dependencies, each after those that it needs. */
+  readonly dependencies: readonly PreparedDependency[];
+  readonly guards: Stage;
+  /** The dependencies that are not guards. */
+  readonly others: Stage;
+  readonly #needs: readonly Need[];
 
   /**
    * Prepares the order.
    *
-   * @param deps What the handler wants, by name.
+   * @param deps The dependencies of the handler, by name.
    */
   constructor(deps: ReadonlyMap<string, PreparedDependency>) {
-    const places = new Map<PreparedDependency, number>();
-    this.#wanted = needsOf(deps, places);
-    this.nodes = [...places.keys()];
-    const guarding = guardsAmong(this.nodes);
-    const steps = this.nodes.map((node, place): Step => ({ node, place, needs: needsOf(node.deps, places) }));
-    const isOne = steps.length === 1;
-    const guard = new Stage(steps.filter(({ node }) => guarding.has(node)), isOne);
-    this.guards = guard.isEmpty ? [] : [guard];
-    this.rest = new Stage(steps.filter(({ node }) => !guarding.has(node)), isOne);
+    const indices = new Map<PreparedDependency, number>();
+    this.#needs = needsOf(deps, indices);
+    this.dependencies = [...indices.keys()];
+    const steps = Array.from(indices, ([dependency, index]) => ({
+      dependency,
+      index,
+      needs: needsOf(dependency.deps, indices),
+    }));
+    const guards = guardsAmong(this.dependencies);
+    const isSingle = steps.length === 1;
+    this.guards = new Stage(steps.filter(({ dependency }) => guards.has(dependency)), isSingle);
+    this.others = new Stage(steps.filter(({ dependency }) => !guards.has(dependency)), isSingle);
   }
 
-  /**
-   * Adds what was made to the handler's arguments.
-   *
-   * @param own The handler's arguments.
-   * @param made What {@linkcode Stage.make} gave, of the last stage that is not empty.
-   */
-  supply(own: Args, made: unknown): void {
-    const isOne = this.nodes.length === 1;
-    for (const [name, place] of this.#wanted) own[name] = isOne ? made : (made as readonly unknown[])[place];
+  /** Adds the values to the arguments of the handler. */
+  supply(args: Args, values: Values): void {
+    const isSingle = this.dependencies.length === 1;
+    for (const [name, index] of this.#needs) args[name] = isSingle ? values : (values as readonly unknown[])[index];
   }
 }
 
-/** Dependencies that are made together. */
+/** Dependencies that are resolved together. */
 export class Stage {
   readonly #steps: readonly Step[];
-  readonly #isOne: boolean;
+  readonly #isSingle: boolean;
 
   /**
    * Prepares a stage.
    *
-   * @param steps The dependencies; each comes after those of the same stage that it needs.
-   * @param isOne Whether it has the only dependency of the route.
+   * @param steps The dependencies, each after those of the stage that it needs.
+   * @param isSingle Whether the route has only one dependency.
    */
-  constructor(steps: readonly Step[], isOne: boolean) {
+  constructor(steps: readonly Step[], isSingle: boolean) {
     this.#steps = steps;
-    this.#isOne = isOne;
+    this.#isSingle = isSingle;
   }
 
-  /** Whether there is nothing to make. */
   get isEmpty(): boolean {
     return this.#steps.length === 0;
   }
 
-  /**
-   * The dependencies, in the order in which their arguments are given to {@linkcode Stage.make}.
-   */
-  get nodes(): readonly PreparedDependency[] {
-    return this.#steps.map((step) => step.node);
+  get dependencies(): readonly PreparedDependency[] {
+    return this.#steps.map((step) => step.dependency);
   }
 
   /**
-   * Makes the dependencies.
+   * Resolves the dependencies.
    *
    * @param request The request.
-   * @param args The arguments of each dependency.
-   * @param first Where those of the first dependency stand among them.
-   * @param made What the stages before gave; undefined for the first stage.
-   * @returns The values by their places. Of a route with one dependency it is the value itself,
-   *   which saves a promise.
+   * @param args The arguments of each dependency, in the order of {@linkcode Stage.dependencies}.
+   * @param first The index of the first dependency's arguments.
+   * @param values The values of the earlier stage.
    */
-  make(request: HttpRequest, args: readonly Args[], first: number, made: unknown): Promise<unknown> {
-    if (this.#isOne) return make(this.#steps[0]!.node, request, args[first]!);
-    return this.#makeAll(request, args, first, (made ?? []) as unknown[]);
+  resolve(request: HttpRequest, args: readonly Args[], first: number, values: Values): Promise<Values> {
+    if (this.#isSingle) return resolve(this.#steps[0]!.dependency, request, args[first]!);
+    return this.#resolveAll(request, args, first, (values ?? []) as unknown[]);
   }
 
-  async #makeAll(
+  async #resolveAll(
     request: HttpRequest,
     args: readonly Args[],
     first: number,
@@ -109,104 +103,88 @@ export class Stage {
   ): Promise<readonly unknown[]> {
     const steps = this.#steps;
     if (steps.length === 1) {
-      const { node, place, needs } = steps[0]!;
-      values[place] = await makeAfter(needs, values, node, request, args[first]!);
+      const step = steps[0]!;
+      values[step.index] = await resolveStep(step, values, request, args[first]!);
       return values;
     }
-    const making: Promise<unknown>[] = [];
-    for (let index = 0; index < steps.length; index++) {
-      const { node, place, needs } = steps[index]!;
-      const value = makeAfter(needs, values, node, request, args[first + index]!);
-      making.push(value);
-      values[place] = value;
-    }
-    // All have to be over before the reply is made: what one of them opened late would never be cleaned up.
-    const results = await Promise.allSettled(making);
-    for (let index = 0; index < steps.length; index++) {
-      const result = results[index]!;
+    const pending = steps.map((step, position) =>
+      values[step.index] = resolveStep(step, values, request, args[first + position]!)
+    );
+    // All must settle before the reply: a resource that opens later would never be cleaned up.
+    const results = await Promise.allSettled(pending);
+    for (let position = 0; position < steps.length; position++) {
+      const result = results[position]!;
       if (result.status === "rejected") throw result.reason;
-      values[steps[index]!.place] = result.value;
+      values[steps[position]!.index] = result.value;
     }
     return values;
   }
 }
 
-/** Gives each dependency a place behind those that it needs, and lists the places by name. */
-function needsOf(deps: ReadonlyMap<string, PreparedDependency>, places: Map<PreparedDependency, number>): Need[] {
-  return [...deps].map(([name, node]) => {
-    if (!places.has(node)) {
-      needsOf(node.deps, places);
-      places.set(node, places.size);
+/** Gives each dependency an index after those that it needs, and lists the indices by argument name. */
+function needsOf(deps: ReadonlyMap<string, PreparedDependency>, indices: Map<PreparedDependency, number>): Need[] {
+  return [...deps].map(([name, dependency]) => {
+    if (!indices.has(dependency)) {
+      needsOf(dependency.deps, indices);
+      indices.set(dependency, indices.size);
     }
-    return [name, places.get(node)!];
+    return [name, indices.get(dependency)!];
   });
 }
 
-function guardsAmong(nodes: readonly PreparedDependency[]): ReadonlySet<PreparedDependency> {
+function guardsAmong(dependencies: readonly PreparedDependency[]): ReadonlySet<PreparedDependency> {
   const guards = new Set<PreparedDependency>();
-  const add = (node: PreparedDependency): void => {
-    if (guards.has(node)) return;
-    guards.add(node);
-    for (const needed of node.deps.values()) add(needed);
+  const add = (dependency: PreparedDependency): void => {
+    if (guards.has(dependency)) return;
+    guards.add(dependency);
+    for (const needed of dependency.deps.values()) add(needed);
   };
-  for (const node of nodes) if (node.security.length > 0) add(node);
+  for (const dependency of dependencies) if (dependency.security.length > 0) add(dependency);
   return guards;
 }
 
-/**
- * Makes a dependency once what it needs is there. Values of earlier stages are; a promise stands
- * for those of the same stage.
- */
-function makeAfter(
-  needs: readonly Need[],
-  values: readonly unknown[],
-  node: PreparedDependency,
-  request: HttpRequest,
-  args: Args,
-): Promise<unknown> {
-  for (let index = 0; index < needs.length; index++) {
-    const [name, place] = needs[index]!;
-    const value = values[place];
-    if (value instanceof Promise) return makeLater(needs.slice(index), values, node, request, args);
+/** Resolves a dependency after those that it needs. Values of the same stage may still be promises. */
+function resolveStep(step: Step, values: readonly unknown[], request: HttpRequest, args: Args): Promise<unknown> {
+  const { needs } = step;
+  for (let position = 0; position < needs.length; position++) {
+    const [name, index] = needs[position]!;
+    const value = values[index];
+    if (value instanceof Promise) return resolveLater(step, position, values, request, args);
     args[name] = value;
   }
-  return make(node, request, args);
+  return resolve(step.dependency, request, args);
 }
 
-async function makeLater(
-  needs: readonly Need[],
+async function resolveLater(
+  { dependency, needs }: Step,
+  from: number,
   values: readonly unknown[],
-  node: PreparedDependency,
   request: HttpRequest,
   args: Args,
 ): Promise<unknown> {
-  for (const [name, place] of needs) args[name] = await values[place];
-  return await make(node, request, args);
+  for (const [name, index] of needs.slice(from)) args[name] = await values[index];
+  return await resolve(dependency, request, args);
 }
 
-function make(node: PreparedDependency, request: HttpRequest, args: Args): Promise<unknown> {
-  const made = node.resolve(request, args);
-  return node.cleansUp ? open(node, made as AsyncGenerator<unknown, void, void>, request) : made as Promise<unknown>;
+function resolve(dependency: PreparedDependency, request: HttpRequest, args: Args): Promise<unknown> {
+  const result = dependency.resolve(request, args);
+  return dependency.cleansUp
+    ? open(dependency, result as AsyncGenerator<unknown, void, void>, request)
+    : result as Promise<unknown>;
 }
 
 async function open(
-  node: PreparedDependency,
+  { name }: PreparedDependency,
   generator: AsyncGenerator<unknown, void, void>,
   request: HttpRequest,
 ): Promise<unknown> {
   const { done, value } = await generator.next();
-  if (done) {
-    throw new TypeError(
-      `Cannot resolve the dependency "${node.name}": it ended without yielding a value`,
-    );
-  }
-  // Going on, rather than throwing into it, reaches the cleanup also where it stands behind no try.
+  if (done) throw new TypeError(`Cannot resolve the dependency "${name}": it ended without yielding a value`);
+  // next() rather than return(), because it also runs a cleanup that is not in a finally block.
   contextOf(request).addCleanup(async () => {
     if ((await generator.next()).done) return;
     await generator.return();
-    throw new TypeError(
-      `Cannot clean up the dependency "${node.name}": it yielded more than once`,
-    );
+    throw new TypeError(`Cannot clean up the dependency "${name}": it yielded more than once`);
   });
   return value;
 }

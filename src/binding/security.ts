@@ -1,14 +1,13 @@
+/** Security schemes of OpenAPI 3.1: how clients authenticate. */
 import * as v from "valibot";
 import { nearest } from "../options.ts";
 import { nodeOf, type SchemaNode } from "../schema/schema.ts";
 
-/** Security schemes, as OpenAPI 3.1 has them: the ways in which clients prove who they are. */
-
 /**
- * What a client needs to be let in: security schemes by names that hold for the whole application, all of them together. None at
- * all says that nothing is needed.
+ * How a client authenticates: security schemes by name, all of which are required. The names are those
+ * of the whole application. An empty object means that nothing is required.
  *
- * @example A bearer token, which the documentation page then asks for
+ * @example A bearer token, which the documentation page asks for
  * ```ts
  * import { App, dependency, HTTPError } from "@webfw/core";
  * import { assertEquals } from "@std/assert";
@@ -29,7 +28,7 @@ import { nodeOf, type SchemaNode } from "../schema/schema.ts";
  * assertEquals(components.securitySchemes, { bearer: { type: "http", scheme: "bearer" } });
  * ```
  *
- * @example Scopes that a token has to have, of one dependency over another
+ * @example Required scopes of two dependencies, which add up
  * ```ts
  * import { App, dependency } from "@webfw/core";
  * import type { OAuth2SecurityScheme } from "@webfw/core/types";
@@ -52,7 +51,7 @@ import { nodeOf, type SchemaNode } from "../schema/schema.ts";
  */
 export type SecurityRequirement = Readonly<Record<string, RequiredScheme>>;
 
-/** A security scheme, and the scopes that are required of it where it has some. */
+/** A security scheme with the scopes that are required of it. */
 export type RequiredScheme =
   | ApiKeySecurityScheme
   | HttpSecurityScheme
@@ -63,14 +62,14 @@ export type RequiredScheme =
 /** The scopes that are required of a scheme. */
 export interface RequiredScopes {
   /**
-   * Those that the dependency asks for. Those of all dependencies of a route add up.
+   * The scopes that the dependency requires. Those of all dependencies of a route add up.
    *
    * @default {[]}
    */
   scopes?: readonly string[];
 }
 
-/** A way to prove who sends a request. */
+/** A security scheme: one method of authentication. */
 export type SecurityScheme =
   | ApiKeySecurityScheme
   | HttpSecurityScheme
@@ -78,15 +77,15 @@ export type SecurityScheme =
   | OAuth2SecurityScheme
   | OpenIdConnectSecurityScheme;
 
-/** A key, in a place and under a name of its own. */
+/** A key in a query parameter, header or cookie. */
 export interface ApiKeySecurityScheme {
   /** The kind of the scheme. */
   type: "apiKey";
-  /** Where the key stands. */
+  /** The part of the request that contains the key. */
   in: "query" | "header" | "cookie";
   /** The name of the parameter, header or cookie. */
   name: string;
-  /** What the key is, and how to come by one. */
+  /** What the key is, and how to get one. */
   description?: string;
 }
 
@@ -96,17 +95,17 @@ export interface HttpSecurityScheme {
   type: "http";
   /** The name of the scheme in the header, such as `bearer` or `basic`. */
   scheme: string;
-  /** What a bearer token looks like, such as `JWT`; for people only. */
+  /** The format of a bearer token, such as `JWT`; a hint for people. */
   bearerFormat?: string;
-  /** What the credentials are, and how to come by them. */
+  /** What the credentials are, and how to get them. */
   description?: string;
 }
 
-/** A certificate of the client. */
+/** A TLS certificate of the client. */
 export interface MutualTlsSecurityScheme {
   /** The kind of the scheme. */
   type: "mutualTLS";
-  /** What certificate it is, and how to come by one. */
+  /** What the certificate is, and how to get one. */
   description?: string;
 }
 
@@ -114,64 +113,62 @@ export interface MutualTlsSecurityScheme {
 export interface OAuth2SecurityScheme {
   /** The kind of the scheme. */
   type: "oauth2";
-  /** The ways to come by a token. */
+  /** The flows that issue a token. */
   flows: OAuth2Flows;
   /** What the token is for. */
   description?: string;
 }
 
-/** The ways to come by a token of OAuth 2.0 (RFC 6749). */
+/** The flows of OAuth 2.0 (RFC 6749). */
 export interface OAuth2Flows {
-  /** By a code that the user's agreement gives. */
+  /** A user grants an authorization code, which the client exchanges for a token. */
   authorizationCode?: OAuth2Flow & AuthorizationUrl & TokenUrl;
-  /** By the credentials of the client itself. */
+  /** The client uses its own credentials. */
   clientCredentials?: OAuth2Flow & TokenUrl;
-  /** By the user's agreement at once, which RFC 9700 advises against. */
+  /** A user grants a token directly. RFC 9700 advises against it. */
   implicit?: OAuth2Flow & AuthorizationUrl;
-  /** By the user's password, which RFC 9700 forbids. */
+  /** The client uses the password of a user. RFC 9700 forbids it. */
   password?: OAuth2Flow & TokenUrl;
 }
 
-/** What all ways to come by a token have in common. */
+/** The members that all flows have. */
 export interface OAuth2Flow {
-  /** What there is to ask for, with what each is in words. */
+  /** The available scopes with their descriptions. */
   scopes: Record<string, string>;
-  /** Where to renew a token. */
+  /** The URL that renews a token. */
   refreshUrl?: string;
 }
 
-/** A place where users agree. */
+/** The authorization endpoint of a flow. */
 export interface AuthorizationUrl {
   /** The URL. */
   authorizationUrl: string;
 }
 
-/** A place that gives tokens. */
+/** The token endpoint of a flow. */
 export interface TokenUrl {
   /** The URL. */
   tokenUrl: string;
 }
 
-/** A token of a provider that OpenID Connect discovers. */
+/** A token of a provider that supports OpenID Connect Discovery. */
 export interface OpenIdConnectSecurityScheme {
   /** The kind of the scheme. */
   type: "openIdConnect";
-  /** Where the provider describes itself. */
+  /** The URL of the discovery document. */
   openIdConnectUrl: string;
   /** What the token is for. */
   description?: string;
 }
 
-/** Reads what a dependency says of the credentials that it takes. */
-
 const WAYS = Symbol("webfw.ways");
 
 /**
- * Several ways to be let in, of which one is enough.
+ * Declares alternatives, of which a client needs one.
  *
- * @param ways The ways. An empty one says that nobody has to prove anything.
+ * @param ways The alternatives. An empty one makes authentication optional.
  *
- * @example A token or the cookie of a session; a token for who has one
+ * @example A token or a session cookie; an optional token
  * ```ts
  * import { anySecurity, App, dependency, type SecurityScheme } from "@webfw/core";
  * import { assertEquals } from "@std/assert";
@@ -191,14 +188,14 @@ const WAYS = Symbol("webfw.ways");
  * ```
  */
 export function anySecurity(...ways: [SecurityRequirement, ...SecurityRequirement[]]): SecurityRequirement {
-  // To the compiler they are one requirement: a union with a list would tell less of what is wrong in either.
+  // A type of its own in a union would make the compiler's messages about mistakes worse.
   return { [WAYS]: ways } as unknown as SecurityRequirement;
 }
 
-/** One way to be let in: what it asks for, by the schemes' names. */
+/** One alternative: the required schemes by name. */
 export type SecurityWay = ReadonlyMap<string, ReadScheme>;
 
-/** A scheme that has been checked, and the scopes that are required of it. */
+/** A checked scheme and its required scopes. */
 export interface ReadScheme {
   readonly scheme: SecurityScheme;
   readonly scopes: readonly string[];
@@ -218,7 +215,7 @@ const FLOWS = v.strictObject({
   password: v.exactOptional(v.strictObject({ tokenUrl, ...flow })),
 });
 
-/** What a scheme may hold. Its members come out in this order, however they were written. */
+/** The members of a scheme. The result has them in this order. */
 const SCHEME: v.GenericSchema<unknown, RequiredScheme> = v.variant("type", [
   v.strictObject({ type: v.literal("apiKey"), in: v.picklist(["query", "header", "cookie"]), name: text, description }),
   v.strictObject({ type: v.literal("http"), scheme: text, bearerFormat: v.exactOptional(text), description }),
@@ -227,32 +224,33 @@ const SCHEME: v.GenericSchema<unknown, RequiredScheme> = v.variant("type", [
   v.strictObject({ type: v.literal("openIdConnect"), openIdConnectUrl: text, description, scopes }),
 ]);
 
-/** OpenAPI 3.1.0, section 4.8.7: the names of components. */
+/** The names of components, OpenAPI 3.1.0, section 4.8.7. */
 const NAME = /^[a-zA-Z0-9._-]+$/;
 
 /**
- * Checks what a dependency says of its credentials, and reads it as the ways to be let in, of which one is enough.
+ * Reads the option `security` of a dependency.
  *
- * @param given What was declared; nothing gives no ways.
+ * @param security The option.
  * @param owner The dependency, for messages.
- * @throws {TypeError} When something is no scheme, or has a name that the document cannot hold.
+ * @returns The alternatives; none if the option is undefined.
+ * @throws {TypeError} If a scheme or its name is wrong.
  */
-export function readSecurity(given: unknown, owner: string): readonly SecurityWay[] {
-  if (given === undefined) return [];
-  if (typeof given !== "object" || given === null || Array.isArray(given)) {
+export function readSecurity(security: unknown, owner: string): readonly SecurityWay[] {
+  if (security === undefined) return [];
+  if (typeof security !== "object" || security === null || Array.isArray(security)) {
     throw new TypeError(`Cannot declare ${owner}: "security" must hold security schemes by their names`);
   }
-  if (WAYS in given) return (given[WAYS] as unknown[]).flatMap((way) => readSecurity(way, owner));
-  return [new Map(Object.entries(given).map(([name, scheme]) => [name, readScheme(scheme, name, owner)]))];
+  if (WAYS in security) return (security[WAYS] as unknown[]).flatMap((way) => readSecurity(way, owner));
+  return [new Map(Object.entries(security).map(([name, scheme]) => [name, readScheme(scheme, name, owner)]))];
 }
 
-function readScheme(given: unknown, name: string, owner: string): ReadScheme {
+function readScheme(value: unknown, name: string, owner: string): ReadScheme {
   const fail = (reason: string): never => {
     throw new TypeError(`Cannot declare ${owner}: the security scheme "${name}" ${reason}`);
   };
   if (!NAME.test(name)) fail('has a name that the document cannot hold, use letters, digits, ".", "-" and "_"');
-  const { success, output, issues } = v.safeParse(SCHEME, given);
-  if (!success) return fail(faultOf(issues[0], given));
+  const { success, output, issues } = v.safeParse(SCHEME, value);
+  if (!success) return fail(faultOf(issues[0], value));
   if (!("scopes" in output)) return { scheme: output, scopes: [] };
   const { scopes = [], ...scheme } = output;
   const unknown = scheme.type === "oauth2" && scopes.find((scope) => !offers(scheme.flows, scope));
@@ -260,20 +258,20 @@ function readScheme(given: unknown, name: string, owner: string): ReadScheme {
   return { scheme, scopes };
 }
 
-function faultOf({ path, expected }: v.BaseIssue<unknown>, given: unknown): string {
+function faultOf({ path, expected }: v.BaseIssue<unknown>, value: unknown): string {
   if (!path) return "must be an object";
   const place = path.map(({ key }) => String(key)).join(".");
   if (expected === "never") {
     const keys = path.map(({ key }) => String(key));
-    return `has the unknown member "${place}", the nearest is "${nearest(keys.at(-1)!, membersBeside(keys, given))}"`;
+    return `has the unknown member "${place}", the nearest is "${nearest(keys.at(-1)!, membersBeside(keys, value))}"`;
   }
-  // valibot names the key itself where it is missing.
+  // For a missing key, valibot expects its name in quotes.
   return expected === JSON.stringify(path.at(-1)?.key) ? `must have "${place}"` : `must have ${expected} as "${place}"`;
 }
 
-/** The members that may stand in the place of an unknown one. */
-function membersBeside(keys: readonly string[], given: unknown): string[] {
-  const { type } = given as { readonly type: unknown };
+/** The known members of the object that has an unknown one. */
+function membersBeside(keys: readonly string[], value: unknown): string[] {
+  const { type } = value as { readonly type: unknown };
   let node = nodeOf(SCHEME).options!.map((kind) => kind as SchemaNode).find(({ entries }) =>
     entries!.type!.literal === type
   )!;

@@ -1,27 +1,27 @@
-/** Bodies that handlers read themselves. */
+/** Binds bodies that handlers read themselves. */
 import * as v from "valibot";
 import { toMilliseconds } from "../duration.ts";
 import type { Limits } from "../http/limits.ts";
 import { contextOf, type HttpRequest } from "../http/request.ts";
 import type { Schema } from "../schema/schema.ts";
 
-/** A body as it comes, made by {@linkcode Stream}. */
+/** The declaration of a body that the handler reads, made by {@linkcode Stream}. */
 export interface StreamSchema extends Schema<unknown, ReadableStream<Uint8Array<ArrayBuffer>>> {
-  /** Tells it from what is read as JSON. */
+  /** Distinguishes it from the schemas of JSON bodies. */
   readonly type: "stream";
 }
 
 const stream = { ...v.instance(ReadableStream), type: "stream" } as unknown as StreamSchema;
 
 /**
- * Declares that the handler reads the body itself, as a stream of bytes. Nothing of it has been read when the handler is called,
- * or when other input is refused.
+ * Declares that the handler reads the body as a stream of bytes. The framework reads nothing of it
+ * before the handler is called, or if other input is refused.
  *
- * It may be of any size and take any time, but for what the route itself sets in its limits: `body`, and `readTimeout` for each
- * chunk. The stream fails with an `HTTPError`: 400 where the client breaks off, 413 and 408 beyond those limits. What the handler
- * leaves unread is let go when the reply has gone.
+ * Its size and time are only limited by the options `limits` of the route itself: `body`, and
+ * `readTimeout` for each chunk. The stream fails with an `HTTPError`: 400 if the client disconnects,
+ * 413 and 408 beyond these limits. After the reply, the rest of the body is discarded.
  *
- * @example Bytes are counted as they come
+ * @example Count bytes as they arrive
  * ```ts
  * import { App, Stream } from "@webfw/core";
  * import { assertEquals } from "@std/assert";
@@ -41,22 +41,22 @@ export function Stream(): StreamSchema {
   return stream;
 }
 
-/** Whether a body is declared as a stream. */
 export function isStream(body: Schema): body is StreamSchema {
   return body.type === "stream";
 }
 
 /**
- * Prepares a body that the handler reads.
+ * Prepares a streamed body.
  *
- * @param limits What the route itself sets.
- * @param owner The route, for messages.
- * @returns Gives the body of a request. Throws an {@linkcode HTTPError} with 413 where it is announced to be too large.
+ * @param limits The limits of the route itself.
+ * @param route The route, for messages.
+ * @returns A function that opens the body of a request. It throws an {@linkcode HTTPError} with 413
+ * if the announced length is too large.
  */
 export function streamOpener(
   { body = Infinity, readTimeout = Infinity }: Limits,
-  owner: string,
+  route: string,
 ): (request: HttpRequest) => ReadableStream<Uint8Array<ArrayBuffer>> {
-  const chunkTime = toMilliseconds(readTimeout, `the readTimeout of ${owner}`);
+  const chunkTime = toMilliseconds(readTimeout, `the readTimeout of ${route}`);
   return (request) => contextOf(request).body.streamWithin(body, chunkTime);
 }

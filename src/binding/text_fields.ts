@@ -1,92 +1,152 @@
+/** Binds what a request sends as text: its path, query, headers and cookies. */
 import { type InputSource, type Issue, RouteError } from "../errors.ts";
 import { pickQuery, queryText, type QueryValue } from "../http/query.ts";
 import { contextOf, type HttpRequest } from "../http/request.ts";
 import { INVALID, toValidator, type Validator } from "../schema/check.ts";
-import type { Dataset, Schema, SchemaIssue } from "../schema/schema.ts";
-import { toIssue } from "../schema/issues.ts";
 import { coerceText } from "../schema/coerce_text.ts";
-import type { TextInputs } from "./dependency.ts";
+import { toIssue } from "../schema/issues.ts";
+import type { Dataset, Schema, SchemaIssue } from "../schema/schema.ts";
+import type { TextOptions } from "./dependency.ts";
 
-/** Reads off a declaration what is bound from text: path, query, headers and cookies. */
+/** Arguments by name. */
+export type Args = Record<string, unknown>;
 
-/** Whose inputs are bound: a handler, or a dependency. */
+/** The handler or dependency whose arguments are bound. */
 export interface InputOwner {
-  /** Whether it is the handler, which gets all values of the path. */
   readonly isHandler: boolean;
-  /** What it is called in messages. */
+  /** Its name in messages. */
   readonly name: string;
-  /** What it declares. */
-  readonly inputs: TextInputs;
-  /** Names that are taken in its arguments, and by what. */
-  readonly taken: ReadonlyMap<string, string>;
+  readonly options: TextOptions;
+  /** Argument names that other inputs use, with a description of each for messages. */
+  readonly reserved: ReadonlyMap<string, string>;
 }
 
-/** The names that a route's path holds. */
+/** The names of the parameters in a route's path. */
 export interface PathNames {
-  /** All of them, in order. */
+  /** All names, in order. */
   readonly all: readonly string[];
-  /** Those of the route's own declaration; the others were added by an include. */
+  /** The names in the path as the route declares it. Includes add the others. */
   readonly own: ReadonlySet<string>;
 }
 
-/** One input, ready to be read. */
-export interface Field {
+/** An argument that is an object of several inputs. */
+type Group = "headers" | "cookies";
+
+const GROUPS: readonly Group[] = ["headers", "cookies"];
+
+/** One input. */
+interface Field {
   readonly source: InputSource;
   readonly name: string;
-  /** The index of the path's value or the query's slot. */
-  readonly place: number;
-  /** Undefined for a name in the path that nothing was declared for: it is a string. */
+  /** Its index among the values of the path, or of the query. */
+  readonly index: number;
+  /** Undefined for a path parameter without a schema, which is a string. */
   readonly validator: Validator | undefined;
   readonly isList: boolean;
+  /** The index of the owner. */
   readonly owner: number;
-  /** The argument that holds the value: `headers` and `cookies` have objects of their own. */
-  readonly bag: "headers" | "cookies" | undefined;
+  /** The argument that contains the value; undefined if the value is an argument of its own. */
+  readonly group: Group | undefined;
 }
 
-/**
- * Reads the fields off a declaration.
- *
- * @param owner Whose they are.
- * @param index The place of the owner among those whose inputs are bound together.
- * @param path The names in the route's path.
- * @param slots Gets a place for each key of the query, shared by all owners.
- * @throws {RouteError} When a name is bound twice, or the path does not hold a parameter.
- * @throws {TypeError} When no text can satisfy a schema.
- */
-export function fieldsOf(
-  owner: InputOwner,
-  index: number,
-  path: PathNames,
-  slots: Map<string, number>,
-): Field[] {
-  const fields: Field[] = [];
-  const taken = new Map(owner.taken);
-  const add = (
-    source: InputSource,
-    name: string,
-    place: number,
-    schema: Schema | undefined,
-    bag?: Field["bag"],
-  ) => {
-    if (!bag) reserveName(taken, name, `the ${source}`, owner.name);
-    const form = schema &&
-      coerceText(schema, `the ${source} "${name}" of ${owner.name}`);
-    if (form?.isList && (source === "path" || source === "cookie")) {
-      throw new TypeError(
-        `Cannot bind the ${source} "${name}" of ${owner.name}: it holds one value, not a list`,
-      );
+/** The text inputs of a handler and its dependencies, bound in one pass. */
+export class TextFields {
+  readonly #fields: readonly Field[];
+  /** The groups of each owner. A declared group is an argument even if it is empty. */
+  readonly #groups: readonly (readonly Group[])[];
+  /** The index of each key of the query, shared by all owners. */
+  readonly #queryKeys: ReadonlyMap<string, number>;
+
+  /** Whether a schema is async. */
+  readonly isAsync: boolean;
+
+  /**
+   * Prepares the inputs.
+   *
+   * @param owners The handler and dependencies.
+   * @param path The names in the path.
+   * @throws {RouteError} If a name is bound twice, or the path does not contain a parameter.
+   * @throws {TypeError} If no text can satisfy a schema.
+   */
+  constructor(owners: readonly InputOwner[], path: PathNames) {
+    const queryKeys = new Map<string, number>();
+    this.#fields = owners.flatMap((owner, index) => fieldsOf(owner, index, path, queryKeys));
+    this.#groups = owners.map(({ options }) => GROUPS.filter((group) => options[group] !== undefined));
+    this.#queryKeys = queryKeys;
+    this.isAsync = this.#fields.some((field) => field.validator?.isAsync);
+  }
+
+  /** Whether there is nothing to bind. */
+  get isEmpty(): boolean {
+    return this.#fields.length === 0 && this.#groups.every((groups) => groups.length === 0);
+  }
+
+  /** Binds inputs whose schemas are sync. Adds an issue for each fault. */
+  bind(request: HttpRequest, issues: Issue[]): Args[] {
+    const args = this.#emptyArgs();
+    const path = contextOf(request).values;
+    const query = this.#readQuery(request);
+    for (const field of this.#fields) {
+      const value = read(field, request, path, query);
+      const { validator } = field;
+      if (validator === undefined) put(field, value, args);
+      else if (isRepeated(field, value)) issues.push(repeatedIssue(field));
+      else {
+        const output = validator.check(value);
+        if (output !== INVALID) put(field, output, args);
+        else report(field, (validator.validate(value) as Dataset).issues ?? [], issues);
+      }
     }
-    fields.push({
-      source,
-      name,
-      place,
-      validator: form && toValidator(form.schema),
-      isList: form?.isList ?? false,
-      owner: index,
-      bag,
+    return args;
+  }
+
+  /** Binds inputs of which a schema is async. Adds an issue for each fault. */
+  async bindAsync(request: HttpRequest, issues: Issue[]): Promise<Args[]> {
+    const args = this.#emptyArgs();
+    const path = contextOf(request).values;
+    const query = this.#readQuery(request);
+    await Promise.all(this.#fields.map(async (field) => {
+      const value = read(field, request, path, query);
+      if (field.validator === undefined) return put(field, value, args);
+      if (isRepeated(field, value)) return issues.push(repeatedIssue(field));
+      const dataset = await field.validator.validate(value);
+      if (dataset.issues) report(field, dataset.issues, issues);
+      else put(field, dataset.value, args);
+    }));
+    return args;
+  }
+
+  #readQuery(request: HttpRequest): readonly QueryValue[] {
+    if (this.#queryKeys.size === 0) return NO_QUERY;
+    const { raw, pathEnd, matched } = contextOf(request);
+    return pickQuery(queryText(raw.url, pathEnd), this.#queryKeys, matched.limits.query);
+  }
+
+  #emptyArgs(): Args[] {
+    return this.#groups.map((groups) => {
+      const args: Args = {};
+      for (const group of groups) args[group] = {};
+      return args;
     });
+  }
+}
+
+const NO_QUERY: readonly QueryValue[] = [];
+
+function fieldsOf(owner: InputOwner, ownerIndex: number, path: PathNames, queryKeys: Map<string, number>): Field[] {
+  const fields: Field[] = [];
+  const reserved = new Map(owner.reserved);
+  const add = (source: InputSource, name: string, index: number, schema: Schema | undefined, group?: Group) => {
+    if (!group) reserveName(reserved, name, `the ${source}`, owner.name);
+    const subject = `the ${source} "${name}" of ${owner.name}`;
+    const coerced = schema && coerceText(schema, subject);
+    if (coerced?.isList && (source === "path" || source === "cookie")) {
+      throw new TypeError(`Cannot bind ${subject}: it holds one value, not a list`);
+    }
+    const validator = coerced && toValidator(coerced.schema);
+    fields.push({ source, name, index, validator, isList: coerced?.isList ?? false, owner: ownerIndex, group });
   };
-  const { params = {}, query = {}, headers = {}, cookies = {} } = owner.inputs;
+  const { params = {}, query = {}, headers = {}, cookies = {} } = owner.options;
   for (const name of Object.keys(params)) {
     if (!path.own.has(name)) {
       throw new RouteError(
@@ -95,227 +155,64 @@ export function fieldsOf(
       );
     }
   }
-  path.all.forEach((name, place) => {
-    const schema = own(params, name) ?? (isRebound(name, owner, path) ? own(query, name) : undefined);
-    if (owner.isHandler || schema) add("path", name, place, schema);
+  path.all.forEach((name, index) => {
+    const schema = ownSchema(params, name) ?? (isRebound(name, owner, path) ? ownSchema(query, name) : undefined);
+    if (owner.isHandler || schema) add("path", name, index, schema);
   });
   for (const [name, schema] of Object.entries(query)) {
     if (path.all.includes(name) && isRebound(name, owner, path)) continue;
-    const slot = slots.get(name) ?? slots.size;
-    slots.set(name, slot);
-    add("query", name, slot, schema);
+    const index = queryKeys.get(name) ?? queryKeys.size;
+    queryKeys.set(name, index);
+    add("query", name, index, schema);
   }
   const headerNames = new Map<string, string>();
   for (const [name, schema] of Object.entries(headers)) {
     reserveName(headerNames, name.toLowerCase(), `the header "${name}"`, owner.name);
     add("header", name, 0, schema, "headers");
   }
-  for (const [name, schema] of Object.entries(cookies)) {
-    add("cookie", name, 0, schema, "cookies");
-  }
+  for (const [name, schema] of Object.entries(cookies)) add("cookie", name, 0, schema, "cookies");
   return fields;
 }
 
-function own(schemas: Readonly<Record<string, Schema>>, name: string): Schema | undefined {
+function ownSchema(schemas: Readonly<Record<string, Schema>>, name: string): Schema | undefined {
   return Object.hasOwn(schemas, name) ? schemas[name] : undefined;
 }
 
-/** A name under `query` becomes the path's where the owner could not know the path: by an include, or in a dependency. */
+/**
+ * Whether a name under `query` is bound to the path. An include adds path parameters that the route
+ * does not know, and a dependency knows no path at all.
+ */
 function isRebound(name: string, { isHandler }: InputOwner, path: PathNames): boolean {
   return !isHandler || !path.own.has(name);
 }
 
 /**
- * Takes a name among the arguments.
+ * Reserves a name among the arguments.
  *
- * @throws {RouteError} When it is taken.
+ * @throws {RouteError} If it is reserved already.
  */
-export function reserveName(
-  taken: Map<string, string>,
-  name: string,
-  by: string,
-  owner: string,
-): void {
-  const before = taken.get(name);
+export function reserveName(reserved: Map<string, string>, name: string, by: string, owner: string): void {
+  const before = reserved.get(name);
   if (before !== undefined) {
     throw new RouteError(
       "conflict",
       `Cannot bind "${name}" of ${owner}: ${by} and ${before} both declare it, rename one`,
     );
   }
-  taken.set(name, by);
+  reserved.set(name, by);
 }
-
-/**
- * Writes a function that binds the text inputs of a handler in one straight pass. It knows valid input only: for any other it
- * gives nothing, and {@linkcode TextFields} goes through the fields again to tell what is wrong.
- */
-
-/** Gives the arguments of each owner, or undefined where an input is not valid. */
-export type BindText = (
-  request: HttpRequest,
-  path: readonly string[],
-  query: readonly QueryValue[],
-) => Record<string, unknown>[] | undefined;
-
-/** Reads one field, as it was sent. */
-export type ReadField = (field: Field, request: HttpRequest, query: readonly QueryValue[]) => QueryValue;
-
-/**
- * Generates the function.
- *
- * @param fields What is bound, all of it without waiting.
- * @param bags For each owner, the arguments that are objects of their own, though nothing may be in them.
- * @param read Reads what is neither in the path nor in the query.
- * @returns Nothing where a program may not make code from text.
- */
-export function generateBindText(
-  fields: readonly Field[],
-  bags: readonly (readonly string[])[],
-  read: ReadField,
-): BindText | undefined {
-  const lines = fields.flatMap((field, index) => bindLines(field, index));
-  const args = bags.map((own, owner) => argsExpression(fields, own, owner));
-  const body = `${lines.join("\n")}\nreturn [${args.join(", ")}];`;
-  const checks = fields.map((field) => field.validator?.check);
-  try {
-    // All that is written into the source are numbers, and names as JSON.
-    const make = new Function("INVALID", "checks", "fields", "read", `return (request, path, query) => {\n${body}\n};`);
-    return make(INVALID, checks, fields, read);
-  } catch (error) {
-    if (error instanceof EvalError) return undefined;
-    throw error;
-  }
-}
-
-function bindLines(field: Field, index: number): string[] {
-  const value = `v${index}`;
-  const lines = [`let ${value} = ${readExpression(field, index)};`];
-  if (!field.validator) return lines;
-  if (field.source === "query" && !field.isList) lines.push(`if (typeof ${value} === "object") return undefined;`);
-  lines.push(`${value} = checks[${index}](${value});`, `if (${value} === INVALID) return undefined;`);
-  return lines;
-}
-
-function readExpression(field: Field, index: number): string {
-  if (field.source === "path") return `path[${field.place}]`;
-  if (field.source === "query" && !field.isList) return `query[${field.place}]`;
-  return `read(fields[${index}], request, query)`;
-}
-
-function argsExpression(fields: readonly Field[], bags: readonly string[], owner: number): string {
-  const membersIn = (bag: string | undefined) =>
-    fields.flatMap((field, index) =>
-      field.owner === owner && field.bag === bag ? [`${JSON.stringify(field.name)}: v${index}`] : []
-    );
-  const groups = bags.map((bag) => `${bag}: { ${membersIn(bag).join(", ")} }`);
-  return `{ ${[...membersIn(undefined), ...groups].join(", ")} }`;
-}
-
-/** Binds what comes as text: path, query, headers and cookies, of a handler and of its dependencies, in one pass. */
-
-/** Arguments by name. */
-export type Args = Record<string, unknown>;
-
-/** The prepared plan. */
-export class TextFields {
-  readonly #owners: number;
-  readonly #bags: readonly (readonly ("headers" | "cookies")[])[];
-  readonly #fields: readonly Field[];
-  readonly #slots: ReadonlyMap<string, number>;
-  readonly #bindValid: BindText | undefined;
-
-  /** Whether a schema has to be waited for. */
-  readonly isAsync: boolean;
-
-  /**
-   * Prepares the plan.
-   *
-   * @param owners Whose inputs to bind.
-   * @param path The names in the route's path.
-   * @throws {RouteError} When a name is bound twice, or the path does not hold a parameter.
-   * @throws {TypeError} When no text can satisfy a schema.
-   */
-  constructor(owners: readonly InputOwner[], path: PathNames) {
-    const slots = new Map<string, number>();
-    this.#owners = owners.length;
-    this.#fields = owners.flatMap((owner, index) => fieldsOf(owner, index, path, slots));
-    this.#bags = owners.map(({ inputs }) => BAGS.filter((bag) => inputs[bag] !== undefined));
-    this.#slots = slots;
-    this.isAsync = this.#fields.some((field) => field.validator?.isAsync);
-    this.#bindValid = this.isAsync ? undefined : generateBindText(this.#fields, this.#bags, read);
-  }
-
-  /** Whether there is nothing to bind. */
-  get isEmpty(): boolean {
-    return this.#fields.length === 0 && this.#bags.every((bags) => bags.length === 0);
-  }
-
-  /** Binds where no schema is async. Faults are added to the list. */
-  bind(request: HttpRequest, issues: Issue[]): Args[] {
-    const query = this.#query(request);
-    const valid = this.#bindValid?.(request, contextOf(request).values, query);
-    if (valid) return valid;
-    const args = this.#emptyArgs();
-    for (const field of this.#fields) {
-      const value = read(field, request, query);
-      const output = field.validator === undefined
-        ? value
-        : isRepeated(field, value)
-        ? INVALID
-        : field.validator.check(value);
-      if (output === INVALID) refuse(field, value, issues);
-      else put(field, output, args);
-    }
-    return args;
-  }
-
-  /** Binds where a schema is async. Faults are added to the list. */
-  async bindAsync(request: HttpRequest, issues: Issue[]): Promise<Args[]> {
-    const args = this.#emptyArgs();
-    const query = this.#query(request);
-    const settled = this.#fields.map(async (field) => {
-      const value = read(field, request, query);
-      if (field.validator === undefined) return put(field, value, args);
-      if (isRepeated(field, value)) return refuse(field, value, issues);
-      const dataset = await field.validator.validate(value);
-      if (dataset.issues) report(field, dataset.issues, issues);
-      else put(field, dataset.value, args);
-    });
-    await Promise.all(settled);
-    return args;
-  }
-
-  #query(request: HttpRequest): readonly QueryValue[] {
-    if (this.#slots.size === 0) return NO_QUERY;
-    const { raw, pathEnd, matched } = contextOf(request);
-    return pickQuery(queryText(raw.url, pathEnd), this.#slots, matched.limits.query);
-  }
-
-  #emptyArgs(): Args[] {
-    const args: Args[] = [];
-    for (let owner = 0; owner < this.#owners; owner++) {
-      const own: Args = {};
-      for (const bag of this.#bags[owner]!) own[bag] = {};
-      args.push(own);
-    }
-    return args;
-  }
-}
-
-const NO_QUERY: readonly QueryValue[] = [];
-const BAGS = ["headers", "cookies"] as const;
 
 function read(
   field: Field,
   request: HttpRequest,
+  path: readonly string[],
   query: readonly QueryValue[],
 ): QueryValue {
   switch (field.source) {
     case "path":
-      return contextOf(request).values[field.place];
+      return path[field.index];
     case "query": {
-      const value = query[field.place];
+      const value = query[field.index];
       return field.isList && typeof value === "string" ? [value] : value;
     }
     case "header": {
@@ -327,21 +224,15 @@ function read(
   }
 }
 
-/** The elements of a list header, RFC 9110 section 5.6.1. */
+/** The elements of a list header, RFC 9110, section 5.6.1. */
 function splitList(value: string): string[] {
   return value.split(",").map((element) => element.trim()).filter((element) => element !== "");
 }
 
 function put(field: Field, value: unknown, args: readonly Args[]): void {
   const own = args[field.owner]!;
-  if (field.bag === undefined) own[field.name] = value;
-  else (own[field.bag] as Args)[field.name] = value;
-}
-
-/** Tells what is wrong with a value that the check refused. */
-function refuse(field: Field, value: QueryValue, issues: Issue[]): void {
-  if (isRepeated(field, value)) issues.push(repeated(field));
-  else report(field, (field.validator!.validate(value) as Dataset).issues ?? [], issues);
+  if (field.group === undefined) own[field.name] = value;
+  else (own[field.group] as Args)[field.name] = value;
 }
 
 function report(field: Field, found: readonly SchemaIssue[], issues: Issue[]): void {
@@ -352,7 +243,7 @@ function isRepeated(field: Field, value: QueryValue): boolean {
   return !field.isList && typeof value === "object";
 }
 
-function repeated({ source, name }: Field): Issue {
+function repeatedIssue({ source, name }: Field): Issue {
   return {
     in: source,
     path: [name],

@@ -232,8 +232,7 @@ function handlerEndpoint(
   { toErrorReply, stopping }: DispatcherParts,
   finalize: ReplyStep | undefined,
 ): Endpoint {
-  const { guard, isAsync, bind, resolver } = binder;
-  const rest = resolver && !resolver.rest.isEmpty ? resolver.rest : undefined;
+  const { guard, isAsync, bind, resolve, supply } = binder;
   const { response: model, status } = options;
   const reduceOne = model && reducer(toValidator(withStandardChecks(nodeOf(model))).validate, name);
   const reduce = reduceOne && isAsyncGeneratorFunction(handler) ? eachOf(reduceOne) : reduceOne;
@@ -242,11 +241,11 @@ function handlerEndpoint(
     const context = contextOf(request);
     let response: Response;
     try {
-      let made = guard && await guard(request);
+      let values = guard && await guard(request);
       const bound = isAsync ? await bind(request) : bind(request);
       const args = bound[0]!;
-      if (rest) made = await rest.make(request, bound, 1, made);
-      if (resolver) resolver.supply(args, made);
+      if (resolve) values = await resolve(request, bound, values);
+      if (supply) supply(args, values);
       let result = await handler(request, args as never);
       if (reduce && !(result instanceof Response)) {
         const reduced = reduce(result);

@@ -108,12 +108,12 @@ export function webSocketEndpoint(route: WebSocketRoute, parts: WebSocketParts):
     const context = contextOf(request);
     try {
       const protocol = checkRequest(request, route, parts);
-      const { guard, bind, resolver } = route.binder;
-      let made = guard && await guard(request);
+      const { guard, bind, resolve, supply } = route.binder;
+      let values = guard && await guard(request);
       const bound = await bind(request);
       const args = bound[0]!;
-      if (resolver && !resolver.rest.isEmpty) made = await resolver.rest.make(request, bound, 1, made);
-      if (resolver) resolver.supply(args, made);
+      if (resolve) values = await resolve(request, bound, values);
+      supply?.(args, values);
       accepted.set(context, { protocol, args, route });
       // A placeholder. Once the platform's reply exists, the server must send it: with another
       // one it shuts down.

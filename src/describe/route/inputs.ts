@@ -3,7 +3,7 @@
  * form.
  */
 import type { InputOptions } from "../../binding/binder.ts";
-import { type PreparedDependency, type TextInputs, toDependency } from "../../binding/dependency.ts";
+import { type PreparedDependency, type TextOptions, toDependencies } from "../../binding/dependency.ts";
 import { Resolver } from "../../binding/resolver.ts";
 import { isStream } from "../../binding/stream_body.ts";
 import type { InputSource } from "../../errors.ts";
@@ -58,16 +58,16 @@ export interface BodyInput {
 /**
  * The inputs of a registered route.
  *
- * @param declared The options of the route.
+ * @param options The options of the route.
  * @param pathNames The names in its full path, in order.
  */
-export function inputsOf(declared: InputOptions, pathNames: readonly string[]): RouteInputs {
+export function inputsOf(options: InputOptions, pathNames: readonly string[]): RouteInputs {
   const collected = new ParameterCollector(pathNames);
-  collected.add(declared);
-  const dependencies = declared.deps ? dependenciesOf(declared.deps) : [];
-  for (const { inputs } of dependencies) collected.add(inputs);
+  collected.add(options);
+  const { dependencies } = new Resolver(toDependencies(options.deps));
+  for (const dependency of dependencies) collected.add(dependency.options);
   const parameters = collected.list();
-  const body = bodyOf(declared);
+  const body = bodyOf(options);
   const canBeInvalid = parameters.some(canBeRefused) || (body !== undefined && canBodyBeRefused(body));
   return { parameters, body, canBeInvalid, dependencies };
 }
@@ -86,11 +86,6 @@ function bodyOf({ body, form }: InputOptions): BodyInput | undefined {
   return { name: "body", mediaType: "application/json", schema: body, isRequired: isRequired(body) };
 }
 
-function dependenciesOf(deps: Readonly<Record<string, unknown>>): readonly PreparedDependency[] {
-  const prepared = Object.entries(deps).map(([name, given]) => [name, toDependency(given, name)] as const);
-  return new Resolver(new Map(prepared)).nodes;
-}
-
 type CollectedParameter = Pick<ParameterInput, "in" | "name"> & { readonly schemas: Schema[] };
 
 /** Collects parameters by source and name. Equal ones of several declarations become one. */
@@ -104,7 +99,7 @@ class ParameterCollector {
   }
 
   /** Adds one declaration. A query parameter with a name of the path reads the path. */
-  add({ params, query, headers, cookies }: TextInputs): void {
+  add({ params, query, headers, cookies }: TextOptions): void {
     this.#addAll("path", params);
     this.#addAll("query", query);
     this.#addAll("header", headers);
@@ -121,7 +116,7 @@ class ParameterCollector {
     }));
   }
 
-  #addAll(source: ParameterInput["in"], declared: TextInputs[keyof TextInputs]): void {
+  #addAll(source: ParameterInput["in"], declared: TextOptions[keyof TextOptions]): void {
     if (!declared) return;
     for (const [name, schema] of Object.entries(declared)) {
       const isInPath = source === "query" && this.#pathNames.includes(name);

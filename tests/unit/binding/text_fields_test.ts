@@ -13,7 +13,7 @@ const FIELDS = new TextFields([
   {
     isHandler: true,
     name: "the handler",
-    inputs: {
+    options: {
       params: { id: integer },
       query: {
         q: v.optional(v.string(), "all"),
@@ -24,13 +24,13 @@ const FIELDS = new TextFields([
       headers: { "X-Token": v.optional(v.nullable(v.picklist(["a", "b"]))), "x-list": v.optional(v.array(v.number())) },
       cookies: { sid: v.optional(v.bigint()) },
     },
-    taken: new Map(),
+    reserved: new Map(),
   },
   {
     isHandler: false,
     name: "a dependency",
-    inputs: { query: { limit: v.optional(v.string()) }, headers: {} },
-    taken: new Map(),
+    options: { query: { limit: v.optional(v.string()) }, headers: {} },
+    reserved: new Map(),
   },
 ], { all: ["shop", "id"], own: new Set(["shop", "id"]) });
 
@@ -68,17 +68,17 @@ function requestOf(random: Random): HttpRequest {
   return new HttpRequest(new RequestContext(raw, app, matched, ["s", random.pick(TEXTS)], end, undefined), {});
 }
 
-Deno.test("the generated binder gives what the fields give one after another", async () => {
+Deno.test("Binding at once and binding with promises give the same arguments and issues", async () => {
   const random = new Random(20261121);
   let valid = 0;
   for (let round = 0; round < 3000; round++) {
     const request = requestOf(random);
-    const [fast, slow]: [Issue[], Issue[]] = [[], []];
-    const args = FIELDS.bind(request, fast);
-    const expected = await FIELDS.bindAsync(request, slow);
+    const [sync, async]: [Issue[], Issue[]] = [[], []];
+    const args = FIELDS.bind(request, sync);
+    const expected = await FIELDS.bindAsync(request, async);
     assertEquals(args, expected);
-    assertEquals(fast.toSorted(byText), slow.toSorted(byText));
-    if (fast.length === 0) valid++;
+    assertEquals(sync.toSorted(byText), async.toSorted(byText));
+    if (sync.length === 0) valid++;
   }
   assert(valid > 50, `Only ${valid} of 3000 are valid`);
 });
