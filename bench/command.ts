@@ -1,11 +1,11 @@
-// What the two measuring programs share as commands: reading arguments, and how they end.
+// How the measuring programs read their arguments and end.
 
 /** An argument that cannot be understood. */
 export class UsageError extends Error {
   override name = "UsageError";
 }
 
-/** Refuses an argument that no option stands for; in the form that `parseArgs` takes. */
+/** Refuses an unknown option. It is the option `unknown` of `parseArgs`. */
 export function refuseUnknown(argument: string): never {
   throw new UsageError(`Cannot read the arguments: unknown "${argument}"`);
 }

@@ -1,15 +1,15 @@
-// What a measurement found, in a form that the table of all of them can hold. Each of them prints
-// what it finds; where the table has started it, it notes the same figures in a file, too.
+// A figure of a measurement. Each measurement prints its figures. If it was started for the table
+// of all measurements, it also writes them to a file.
 
 import type { Spread } from "./http/statistics.ts";
 
-/** A figure of a contestant, beside that of its reference. */
+/** A figure of a contestant, and its ratio to the reference. */
 export interface Figure {
-  /** What was measured. */
+  /** The name of the measurement. */
   measure: string;
   /** Whose figure it is. */
   contestant: string;
-  /** Whose figure it is divided by; nothing where it stands alone. */
+  /** The contestant that the ratio refers to; absent if there is no ratio. */
   reference?: string;
   /** The figure: a median. */
   value: number;
@@ -23,7 +23,7 @@ export interface Figure {
 /** The variable of the environment that names the file. */
 export const FIGURES_FILE = "WEBFW_FIGURES";
 
-/** Notes a figure for the table, if there is to be one. */
+/** Writes a figure to the file for the table, if there is one. */
 export function note(figure: Figure): void {
   const file = Deno.env.get(FIGURES_FILE);
   if (file) Deno.writeTextFileSync(file, JSON.stringify(figure) + "\n", { append: true });

@@ -1,10 +1,10 @@
-// `deno task bench http`: one measurement, by its name. `deno task bench`: all of them, and one
-// table of what they found.
+// `deno task bench http` runs one measurement by its name. `deno task bench` runs all, and prints
+// one table.
 
 import { runCommand } from "./command.ts";
 import { BENCHES } from "./table/benches.ts";
 
-/** What every measurement exports: gives the exit code. */
+/** The export of each measurement. It returns the exit code. */
 type Main = (args: string[], signal: AbortSignal) => Promise<number>;
 
 await runCommand(async (args, signal) => {

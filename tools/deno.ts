@@ -1,7 +1,6 @@
-// Runs any Deno command with the resolution that fits this machine: `@std/*`
-// from JSR, or from npm through the stand-ins in offline/ where JSR cannot be
-// reached. `WEBFW_OFFLINE` (1 or 0) decides in place of a look. Imports no
-// package, because it runs before anything resolves.
+// Runs any Deno command with the right resolution for this machine: `@std/*` comes from JSR, or
+// from npm through the replacements in offline/ if JSR cannot be reached. `WEBFW_OFFLINE` (1 or 0)
+// decides instead of a probe. Imports no package, because it runs before anything can be resolved.
 
 import { join, relative, resolve, sep } from "node:path";
 import { canReachJsr } from "./jsr_reach.ts";
@@ -10,7 +9,7 @@ import { stageWorkspace } from "./staged_workspace.ts";
 
 const ROOT = join(import.meta.dirname!, "..");
 
-/** The commands that resolve modules by the file given with `--config`. */
+/** The commands that take `--config` to resolve modules. */
 const TAKES_CONFIG = new Set([
   "bench",
   "bundle",
@@ -42,7 +41,7 @@ const LOADS_TESTS = new Set(["bench", "check", "test"]);
 /** The folders whose programs may need those packages. */
 const TEST_FOLDERS = ["bench", "faults", "tests"].map((name) => join(ROOT, name) + sep);
 
-/** A Deno command, and what has to be removed once it has ended. */
+/** A Deno command, and the temporary files to remove after it. */
 export interface PreparedCommand extends AsyncDisposable {
   command: Deno.Command;
 }
@@ -90,7 +89,7 @@ function withConfig(args: string[], config: string): string[] {
   const [name, ...rest] = args;
   if (name === undefined || namesConfig(rest)) return args;
   if (TAKES_CONFIG.has(name)) return [name, "--config", config, ...rest];
-  // It looks for the members of a workspace on JSR, an import map aside.
+  // `deno doc` looks for the members of a workspace on JSR unless it has an import map.
   if (name === "doc") return [name, "--import-map", config, ...rest];
   return args;
 }
@@ -100,7 +99,7 @@ function namesConfig(args: string[]): boolean {
   return optionsOf(args).some((option) => /^(?:-c|--(?:no-)?config|--import-map)(?:=|$)/.test(option));
 }
 
-/** Whether a command may load what is in the lock file of the tests, and names no other. */
+/** Whether a command may load the packages of tests, and names no lock file. */
 function loadsTests([name = "", ...args]: string[], cwd: string): boolean {
   if (namesConfig(args) || optionsOf(args).some((option) => /^--(?:no-)?lock(?:=|$)/.test(option))) return false;
   if (LOADS_TESTS.has(name)) return true;
@@ -138,9 +137,8 @@ async function main(): Promise<number> {
     stdout: "inherit",
     stderr: "inherit",
   });
-  // Listened for before there is a child: a signal right after its start would end this process,
-  // and leave the child. A terminal sends Ctrl-C to the child as well: this process only has to
-  // outlive it.
+  // Listen before the child starts: a signal right after the start would end this process and leave
+  // the child. A terminal sends Ctrl-C to the child as well, so this process only has to wait.
   const passOn = (signal: Deno.Signal) => () => child.kill(signal);
   const onInterrupt = Deno.stdin.isTerminal() ? () => {} : passOn("SIGINT");
   Deno.addSignalListener("SIGINT", onInterrupt);

@@ -1,5 +1,4 @@
-// Finds out whether JSR can be used from here. Owns the probe and what is
-// remembered of it; knows no Deno command.
+// Finds out whether JSR can be used from here, by a probe whose failure is remembered.
 
 import { join } from "node:path";
 
@@ -7,7 +6,7 @@ const PROBE_TIMEOUT_MS = 2_000;
 /** How long a failed probe is believed before the next one. */
 const FAILURE_KEPT_MS = 10 * 60_000;
 
-/** Where to look, and where to remember what was seen. */
+/** Where to look, and where to remember a failure. */
 export interface JsrReachOptions {
   /** Names of packages that are needed, such as `@std/assert`. */
   packages: string[];

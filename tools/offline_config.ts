@@ -1,18 +1,17 @@
-// Writes deno.offline.json: deno.json with `@std/*` taken from the stand-ins in
-// offline/. It is generated, so that the two cannot drift apart, and it lies
-// beside deno.json, because the members of a workspace lie below its
-// configuration.
+// Writes deno.offline.json: deno.json with `@std/*` taken from the replacements in offline/. It is
+// generated, so the two files cannot differ. It is in the same folder as deno.json, because the
+// members of a workspace must be below its configuration.
 
 import { join } from "node:path";
 
-/** What is read of a package's deno.json. */
+/** The fields of a package's deno.json that are read. */
 interface PackageConfig {
   name: string;
   exports: string | Record<string, string>;
   imports: Record<string, string>;
 }
 
-/** What is read of, and changed in, the repository's deno.json. */
+/** The fields of the repository's deno.json that are read or changed. */
 interface RootConfig extends PackageConfig {
   workspace: string[];
   exclude: string[];
@@ -40,8 +39,8 @@ export async function offlineConfig(root: string): Promise<string> {
     const standIn = await readJson<PackageConfig>(
       join(root, folder, "deno.json"),
     );
-    // A member serves `jsr:` specifiers too, and is to `deno publish` a package
-    // of its own; its paths serve `deno doc`, which looks for members on JSR
+    // A workspace member also resolves `jsr:` specifiers, and `deno publish` takes it for a
+    // separate package. The paths in `imports` are for `deno doc`, which looks for members on JSR
     // and takes this file as an import map.
     workspace.push(`./${folder}`);
     delete imports[standIn.name];

@@ -7,7 +7,7 @@ import { readRootConfig } from "./offline_config.ts";
 
 const ROOT = join(import.meta.dirname!, "..");
 
-/** Projects of their own, so that their packages are not those of the framework. */
+/** Separate projects, whose packages are not those of the framework. */
 const PROJECTS = ["bench/peers", "tests/agents/clients", "tests/describe/consumers"];
 
 /** A Deno command, and the folder it runs in. */

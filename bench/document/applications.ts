@@ -10,7 +10,7 @@ export interface Application {
   make(routes: number): App;
 }
 
-/** What a route takes, and what it gives. */
+/** The models of one route. */
 interface Models {
   body: v.GenericSchema<unknown, unknown>;
   response: v.GenericSchema<unknown, unknown>;
@@ -50,10 +50,7 @@ function small(routes: number): App {
   return app;
 }
 
-/**
- * Routes that say what most do: parameters, a body, a response, a dependency, and in words what
- * they are for.
- */
+/** Routes like most routes: parameters, a body, a response, a dependency, and descriptions. */
 function large(routes: number, modelsOf: (route: number) => Models): App {
   const app = new App({ title: "Measured" });
   for (let index = 0; index < routes; index++) {
@@ -67,7 +64,7 @@ function large(routes: number, modelsOf: (route: number) => Models): App {
   return app;
 }
 
-/** Nested models, none of which another route has. */
+/** Nested models that no other route uses. */
 function ownModels(index: number): Models {
   const maker = v.object({ [`name${index}`]: Text, country: v.optional(v.string()) });
   const entries = { title: Text, price: v.pipe(v.number(), v.minValue(0)), tags: v.array(v.string()), maker };
@@ -77,10 +74,7 @@ function ownModels(index: number): Models {
   };
 }
 
-/**
- * Models that hold themselves, on their own and through one another; what is accepted differs from
- * what is sent.
- */
+/** Models that contain themselves, directly or through one another. Input and output differ. */
 function recursiveModels(index: number): Models {
   const Folder: v.GenericSchema<unknown, unknown> = v.pipe(
     v.object({

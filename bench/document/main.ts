@@ -1,6 +1,7 @@
-// `deno task bench document`: what the first document of an application costs, right after its
-// registration, beside writing it as JSON. Each sample is a process of its own: what is cold
-// counts. Only with `--limit` the figures decide the exit code.
+// `deno task bench document`: the cost of the first document of an application right after its
+// registration, compared with writing it as JSON. Each sample is a new process, since the first
+// document is made before V8 has compiled the code. The figures decide the exit code only with
+// `--limit`.
 
 import { join } from "node:path";
 import { select } from "../command.ts";
@@ -44,8 +45,7 @@ applications of ${options.routes} routes; ${options.rounds} interleaved processe
 }
 
 /**
- * Takes a sample of each application, then the next: what slows the machine down for a while slows
- * all.
+ * Takes one sample of each application in turn, so that a slow phase of the machine affects all.
  */
 async function measure(applications: Application[], options: Options, signal: AbortSignal): Promise<Measured[]> {
   const measured = applications.map(({ name }): Measured => ({ application: name, samples: [] }));

@@ -1,10 +1,10 @@
-// A process that makes one document, cold, and writes what it took as a line of JSON.
+// A process that makes one document, and writes the figures as a line of JSON.
 
 import { select } from "../command.ts";
 import { median } from "../http/statistics.ts";
 import { APPLICATIONS } from "./applications.ts";
 
-/** What one process measured; times in milliseconds. */
+/** The times of one process, in milliseconds. */
 export interface Sample {
   /** Of the registration of all routes. */
   registration: number;

@@ -3,7 +3,7 @@
 import { parseArgs } from "@std/cli/parse-args";
 import { readCount, readNames, refuseUnknown } from "../command.ts";
 
-/** What a run measures, and what it demands. */
+/** What is measured, and the limit. */
 export interface Options {
   /** Processes for each application. */
   rounds: number;
@@ -11,7 +11,7 @@ export interface Options {
   routes: number;
   /** Names of the applications; empty means all. */
   applications: string[];
-  /** How often the document may take what writing it takes, or nothing to demand. */
+  /** The greatest allowed ratio of making the document to writing it; undefined without a limit. */
   limit: number | undefined;
   /** Where the figures are written as JSON. */
   json: string | undefined;

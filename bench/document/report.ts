@@ -1,15 +1,15 @@
-// The table of what documents cost.
+// The table of the costs of documents.
 
 import { median, ratios } from "../http/statistics.ts";
 import type { Sample } from "./one_document.ts";
 
-/** What was measured of one application. */
+/** The samples of one application. */
 export interface Measured {
   application: string;
   samples: Sample[];
 }
 
-/** How often a document takes what writing it takes, by process. */
+/** For each process, the ratio of making the document to writing it. */
 export function ratiosOf({ samples }: Measured): ReturnType<typeof ratios> {
   return ratios(samples.map(({ document }) => document), samples.map(({ writing }) => writing));
 }
@@ -39,7 +39,7 @@ export function table(rows: Measured[]): string {
   return cells.map(lineOf).join("\n");
 }
 
-/** What is too much, a sentence each. */
+/** One sentence for each ratio above the limit. */
 export function excesses(rows: Measured[], limit: number): string[] {
   return rows.flatMap((row) => {
     const { median: middle } = ratiosOf(row);

@@ -1,6 +1,6 @@
-// `deno task bench durable`: durable topics on a real denokv beside bare commits of Deno KV, over
-// TLS beside plain HTTP, and how soon another node has a message. Figures never decide the exit
-// code; a message that is missing does.
+// `deno task bench durable`: durable topics on a real denokv compared with bare commits of Deno KV,
+// TLS compared with plain HTTP, and the delay until another node gets a message. Figures never
+// decide the exit code; a missing message does.
 
 import { parseArgs } from "@std/cli/parse-args";
 import { App, type Topic } from "../../mod.ts";
@@ -24,12 +24,12 @@ const BYTES = new TextEncoder().encode(JSON.stringify(DATA));
 const NOTHING = new Uint8Array();
 const BASELINE = "bare commits, one after another";
 /**
- * How many messages of one publisher are one turn: short, so that what slows the machine down for a
- * while slows all.
+ * The messages of one publisher in one turn. Turns are short, so that a slow phase of the machine
+ * affects all contestants.
  */
 const TURN = 20;
 
-/** Something to do a number of times, by so many at once. */
+/** A publisher that is measured. */
 interface Contestant {
   readonly name: string;
   readonly publishers: number;
@@ -157,7 +157,7 @@ function turnsOf(contestant: Contestant, messages: number): { contestant: Contes
   );
 }
 
-/** How long it takes to publish so many messages, in milliseconds. */
+/** The time to publish this many messages, in milliseconds. */
 async function timeOf({ publishers, publish }: Contestant, count: number): Promise<number> {
   let begun = 0;
   const begin = performance.now();

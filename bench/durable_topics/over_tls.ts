@@ -10,7 +10,7 @@ import { median, ratios } from "../http/statistics.ts";
 import { ownProgram } from "../own_program.ts";
 import type { TlsTimes } from "./tls_publisher.ts";
 
-/** Compares both ways, and prints what it finds. */
+/** Compares HTTP and TLS, and prints the result. */
 export async function measureOverTls(
   server: Denokv,
   rounds: number,

@@ -3,7 +3,7 @@
 
 import { App } from "../../mod.ts";
 
-/** What it does. */
+/** The plan of the process. */
 interface Plan {
   readonly http: string;
   readonly https: string;
@@ -11,19 +11,16 @@ interface Plan {
   readonly messages: number;
 }
 
-/** How long a publish of so many bytes took in each round, in milliseconds. */
+/** The times of one publish of a message of this size, one per round, in milliseconds. */
 export interface TlsTimes {
   readonly bytes: number;
   readonly http: number[];
   readonly https: number[];
 }
 
-/** From about 1 KB on, HTTP/2 of Deno's fetch sends a body in a part of its own. */
+/** Above about 1 KB, HTTP/2 of Deno's fetch sends the body in a separate frame. */
 const SIZES = [200, 4_000, 40_000];
-/**
- * How many messages are one turn: short, so that what slows the machine down for a while slows
- * both.
- */
+/** The messages in one turn. Turns are short, so that a slow phase of the machine affects both. */
 const TURN = 10;
 
 const { rounds, messages, ...urls } = JSON.parse(Deno.args[0]!) as Plan;

@@ -13,7 +13,7 @@ const UNREMARKABLE = new Set([
 /**
  * Sends every request of a workload to a server.
  *
- * @returns what the server did wrong, a line each
+ * @returns One line for each fault of the server.
  */
 export async function check(workload: Workload, port: number): Promise<string[]> {
   const faults: string[] = [];
@@ -29,7 +29,7 @@ export async function check(workload: Workload, port: number): Promise<string[]>
   return faults;
 }
 
-/** The headers that a server adds to the measured reply by itself. */
+/** The headers that a server adds to the measured reply without being asked. */
 export async function remarkableHeaders(
   { measured: { request, reply } }: Workload,
   port: number,

@@ -1,4 +1,4 @@
-// What the samples of one server say beside those of another.
+// Compares the samples of one server with those of another.
 
 import type { Contestant } from "./measurement.ts";
 import { median, ratios, type Spread } from "./statistics.ts";
@@ -30,7 +30,7 @@ export interface Comparison {
  */
 const BUSY = 0.9;
 
-/** With fewer rounds than that there is no median to speak of. */
+/** Fewer rounds give no useful median. */
 const MIN_ROUNDS = 3;
 
 /**

@@ -6,7 +6,7 @@ import { isInstalled } from "./programs.ts";
 export interface Cores {
   server: string[];
   client: string[];
-  /** What was done, for the report. */
+  /** A description for the report. */
   description: string;
 }
 

@@ -1,5 +1,5 @@
-// What every server answers: the values, without a framework. The servers differ only in what
-// brings a request here.
+// The values that all servers reply with, without a framework. The servers differ only in how a
+// request gets here.
 
 /** A user as the replies carry it. */
 export interface User {
@@ -14,7 +14,7 @@ export interface Order {
   items: { sku: string; quantity: number; price: number }[];
 }
 
-/** What an accepted order is answered with. */
+/** The reply to an accepted order. */
 export interface Receipt {
   id: number;
   customer: string;

@@ -14,7 +14,7 @@ export interface LoadTarget {
   signal: AbortSignal;
 }
 
-/** What was answered. */
+/** The replies that were counted. */
 export interface LoadResult {
   requests: number;
   seconds: number;
@@ -143,7 +143,7 @@ async function execute(
     stderr: "piped",
     signal,
   }).spawn();
-  // wrk counts whole seconds only; interrupted, it reports what it has.
+  // wrk takes whole seconds only. When it is interrupted, it reports what it has.
   const timeout = duration === undefined || duration % 1000 === 0
     ? undefined
     : setTimeout(() => child.kill("SIGINT"), duration);
@@ -151,7 +151,7 @@ async function execute(
   clearTimeout(timeout);
   const decoder = new TextDecoder();
   if (success) return decoder.decode(stdout);
-  // On a busy machine it was interrupted before it knew what to do then: it gets more time.
+  // On a busy machine, wrk was interrupted before it had set up its handler: give it more time.
   if (killedBy === "SIGINT" && duration !== undefined && !signal.aborted) {
     return await execute([program, ...args], 2 * duration + 1, signal);
   }

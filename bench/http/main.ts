@@ -1,6 +1,6 @@
-// `deno task bench http`: webfw beside a handler written by hand and other frameworks, on the same
-// workloads. Every server is checked before it is measured. Figures never decide the exit code; a
-// server that fails its checks does.
+// `deno task bench http`: webfw, a handler by hand and other frameworks on the same workloads.
+// Every server is checked before it is measured. Figures never decide the exit code; a server that
+// fails its checks does.
 
 import { select } from "../command.ts";
 import { chooseCores } from "./cores.ts";

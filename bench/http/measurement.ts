@@ -10,7 +10,7 @@ import type { Workload } from "./workloads.ts";
 export interface Sample {
   /** Replies per second. */
   rate: number;
-  /** CPU time of the server per request in microseconds, where the system tells it. */
+  /** The server's CPU time per request in microseconds, if the system reports it. */
   cpu: number | undefined;
   /**
    * The share of the time in which the server was busy: far below 1, something else was the

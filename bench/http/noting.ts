@@ -1,5 +1,5 @@
-// What of a workload goes into the table of all measurements: replies a second, beside the handler
-// written by hand.
+// Writes the figures of a workload to the table of all measurements: replies per second, compared
+// with the handler by hand.
 
 import { note } from "../figure.ts";
 import { compare } from "./comparison.ts";

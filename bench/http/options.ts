@@ -3,13 +3,13 @@
 import { parseArgs } from "@std/cli/parse-args";
 import { readCount, readNames, refuseUnknown, UsageError } from "../command.ts";
 
-/** What a run measures, and for how long. */
+/** What is measured, and for how long. */
 export interface Options {
   /** Interleaved rounds in which each server is loaded once. */
   rounds: number;
   /** How long a server is loaded in a round, in milliseconds. */
   duration: number;
-  /** Keep-alive connections held open by the load generator. */
+  /** Keep-alive connections of the load generator. */
   connections: number;
   /** Names of the workloads; empty means all. */
   workloads: string[];

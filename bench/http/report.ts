@@ -1,5 +1,4 @@
-// The tables: each server beside the handler written by hand, and each beside itself with more
-// routes.
+// The tables: each server compared with the handler by hand, and with itself with more routes.
 
 import { compare, type Comparison } from "./comparison.ts";
 import type { Contestant } from "./measurement.ts";
@@ -79,7 +78,10 @@ function doubts(contestants: Contestant[]): string[] {
   ];
 }
 
-/** What was left out and why, and what the replies carry besides what the workload asks for. */
+/**
+ * Which contestants were left out and why, and which headers replies have that the workload does
+ * not ask for.
+ */
 function remarks(contestants: Contestant[]): string[] {
   const lines = contestants.map(({ server, headers, faults }) => {
     if (faults.length > 0) return `  ${server} left out: ${faults.join("; ")}`;

@@ -17,9 +17,9 @@ export class ServerProcess implements AsyncDisposable {
   }
 
   /**
-   * Starts a command and waits until it says on which port it listens.
+   * Starts a command and waits until it prints its port.
    *
-   * @throws {Error} if it ends or stays silent, with what it wrote to stderr
+   * @throws {Error} If it ends or prints nothing, with its stderr.
    */
   static async start(
     [program = "", ...args]: string[],
@@ -43,22 +43,18 @@ export class ServerProcess implements AsyncDisposable {
   }
 
   /**
-   * The CPU time of the process so far, user and system, in microseconds, where the system tells
-   * it.
+   * The CPU time of the process so far, user and system, in microseconds, if the system reports it.
    */
   cpuTime(): number | undefined {
     if (Deno.build.os !== "linux") return undefined;
     const stat = Deno.readTextFileSync(`/proc/${this.#child.pid}/stat`);
-    // The second field is the program's name in parentheses, which may hold spaces; utime and stime
-    // are 14 and 15.
+    // The second field is the program's name in parentheses, and may contain spaces. Fields 14 and
+    // 15 are utime and stime.
     const fields = stat.slice(stat.lastIndexOf(")") + 2).split(" ");
     return (Number(fields[11]) + Number(fields[12])) * MICROSECONDS_PER_TICK;
   }
 
-  /**
-   * The resident memory of the process, now and at most so far, in bytes, where the system tells
-   * it.
-   */
+  /** The resident memory of the process in bytes, now and its maximum, if the system reports it. */
   memory(): { now: number; peak: number } | undefined {
     if (Deno.build.os !== "linux") return undefined;
     const status = Deno.readTextFileSync(`/proc/${this.#child.pid}/status`);
@@ -96,7 +92,7 @@ async function readPort(
   }
 }
 
-/** Reads on to the end, because a process stops when nobody takes its output. */
+/** Reads to the end, because a process blocks when nobody reads its output. */
 async function drain(reader: ReadableStreamDefaultReader): Promise<void> {
   while (!(await reader.read()).done);
 }

@@ -72,8 +72,8 @@ function server(name: string, command: string[]): Server {
 }
 
 /**
- * The same server with sync functions for handlers, which webfw takes none of: what they save is
- * part of the picture.
+ * The same server with handlers that are not async. webfw refuses these, and the figures show what
+ * they would save.
  */
 function withSyncHandlers({ name, command }: Server): Server {
   return {
@@ -96,8 +96,8 @@ function peerPath(name: string): string {
 }
 
 /**
- * The peers have a configuration and a lock file of their own, so that the package knows nothing of
- * them.
+ * The other frameworks have their own configuration and lock file, so that the package does not
+ * depend on them.
  */
 function peerArguments(): string[] {
   return ["--config", join(PEERS, "deno.json"), "--frozen"];

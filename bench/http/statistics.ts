@@ -16,8 +16,8 @@ export function median(values: number[]): number {
 }
 
 /**
- * Each value divided by the one of the same round. What slows the machine down for a while slows
- * both, so the ratios vary less than the values.
+ * Divides each value by the one of the same round. A slow phase of the machine affects both, so
+ * ratios vary less than values.
  */
 export function ratios(values: number[], baseline: number[]): Spread {
   const each = values.map((value, round) => value / (baseline[round] ?? NaN));

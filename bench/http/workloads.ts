@@ -1,5 +1,5 @@
-// The workloads: the request each sends under load, the reply every server has to give, and what it
-// has to refuse.
+// The workloads: the request under load, the reply that every server must give, and the requests
+// that it must refuse.
 
 import { listBooks, MAX_OFFSET, type SortKey } from "./domain.ts";
 
@@ -31,9 +31,9 @@ export interface Exchange {
 /** One thing to measure. */
 export interface Workload {
   name: string;
-  /** What it is, for the report. */
+  /** A title for the report. */
   title: string;
-  /** What is sent under load. */
+  /** The request under load, and its reply. */
   measured: Exchange;
   /** Further requests that have to be answered, only checked. */
   accepted: Exchange[];

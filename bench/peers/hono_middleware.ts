@@ -5,7 +5,7 @@ import { authenticate, Timing, type User } from "../http/domain.ts";
 
 const timing = new Timing();
 
-/** Takes the time of what runs inside. */
+/** Measures the time of the inner handlers. */
 export const time: MiddlewareHandler = async (_c, next) => {
   const start = performance.now();
   await next();

@@ -1,4 +1,4 @@
-// Clients of WebSockets: one that does not read, and many that send and count what comes back.
+// WebSocket clients: one that does not read, and many that send messages and count the replies.
 
 const KEY = "Sec-WebSocket-Version: 13\r\nSec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ==\r\n";
 /** Connections that are made at a time: the queue of a listening socket is not endless. */
@@ -27,8 +27,8 @@ export class Sockets implements AsyncDisposable {
   }
 
   /**
-   * Has each send messages, so many at a time, and waits until all have come back. Gives messages a
-   * second.
+   * Each client sends the messages, this many at a time, and waits for the replies. Returns
+   * messages per second.
    */
   async echo(message: string, count: number, atATime: number): Promise<number> {
     const begin = performance.now();

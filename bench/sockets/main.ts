@@ -1,6 +1,6 @@
-// `deno task bench sockets`: what a client that does not read costs, what an idle one does, and how
-// fast messages are echoed, beside a server written by hand. Only the memory of a client that does
-// not read decides the exit code.
+// `deno task bench sockets`: the memory for a client that does not read and for an idle client, and
+// the speed of echoes, compared with a server by hand. Only the memory for a client that does not
+// read decides the exit code.
 
 import { parseArgs } from "@std/cli/parse-args";
 import { readCount, refuseUnknown } from "../command.ts";
@@ -20,12 +20,11 @@ Options:
   --quick         one round, 10000 events, 200 sockets
   --help          print this text`;
 
-/** What one client that does not read may cost. */
+/** The most memory that one client that does not read may cost. */
 const MAX_STALLED = 20 * 1024 * 1024;
 
 /**
- * A young generation that may grow does so by tens of MiB, whatever is done, which would hide what
- * a client costs.
+ * V8's young generation grows by tens of MiB if it may, which would hide the memory of a client.
  */
 const V8_FLAGS = "--expose-gc,--max-semi-space-size=1";
 
@@ -53,7 +52,7 @@ export async function main(args: string[], signal: AbortSignal): Promise<number>
   return costs.every((cost) => cost < MAX_STALLED) ? 0 : 1;
 }
 
-/** Gives what webfw's cost, in bytes. */
+/** Returns the memory of webfw's servers, in bytes. */
 async function stalledClients(events: number, signal: AbortSignal): Promise<number[]> {
   console.log(
     `One client that reads none of ${figure(events)} events, resident memory of the server, MiB more, medians of 3:`,
@@ -86,7 +85,7 @@ async function stalledClient(
   signal: AbortSignal,
 ): Promise<number> {
   await using process = await start(server, signal);
-  // What events bring about for good, without any client, is not the client's cost.
+  // The memory that events need once, even without clients, is not a cost of the client.
   for (let warming = 0; warming < 2; warming++) await ask(process.port, `/publish?count=${events}`);
   const before = await ask(process.port, "/memory");
   using _stalled = path === null ? undefined : await openStalled(process.port, path);

@@ -1,13 +1,12 @@
-// A server of WebSockets, by hand or by webfw: started as a process of its own, which tells its
-// port on stdout.
+// A WebSocket server, by hand or by webfw, in its own process. It prints its port on stdout.
 
 import * as v from "valibot";
 import { App } from "../../mod.ts";
 
-/** What is sent to a client that does not read. */
+/** The message for a client that does not read. */
 const EVENT = JSON.stringify({ symbol: "WEBFW", price: 12.5, note: "x".repeat(60) });
 
-/** The resident memory, after what is garbage has gone, in bytes. */
+/** The resident memory after garbage collection, in bytes. */
 async function residentMemory(): Promise<number> {
   for (let turn = 0; turn < 10; turn++) {
     (globalThis as { gc?: () => void }).gc?.();

@@ -1,25 +1,24 @@
-// What is compared, each a server in a process of its own: events of a topic, and a loop written by
-// hand.
+// The contestants, each a server in its own process: events of a topic, and a loop by hand.
 
 import { fileURLToPath } from "node:url";
 import type { Cores } from "../http/cores.ts";
 import { ServerProcess } from "../http/server_process.ts";
 
-/** The name of what the other is compared with. */
+/** The name of the reference. */
 export const BASELINE = "loop";
 
-/** All that are compared, the baseline first. */
+/** All contestants, the reference first. */
 export const CONTESTANTS = [BASELINE, "topic"] as const;
 
 /** The name of a contestant. */
 export type Contestant = (typeof CONTESTANTS)[number];
 
 /**
- * A young generation that may grow does so by tens of MiB, which would hide what a client costs.
+ * V8's young generation grows by tens of MiB if it may, which would hide the memory of a client.
  */
 const MEMORY_FLAGS = "--v8-flags=--expose-gc,--max-semi-space-size=1";
 
-/** What is published: about 100 bytes of JSON. */
+/** The published message: about 100 bytes of JSON. */
 const EVENT = JSON.stringify({ item: "Darjeeling, second flush", price: 12.5, note: "Sold by the weight, from 50 g" });
 
 /** Starts a server for speed, as users start it. */

@@ -6,7 +6,7 @@ import { median, ratios, type Spread } from "../http/statistics.ts";
 import { BASELINE, type Contestant, CONTESTANTS, publish, startForSpeed } from "./contestants.ts";
 import { Subscribers } from "./subscribers.ts";
 
-/** Rounds that do not count, until what is called often is compiled. */
+/** Rounds that do not count, until V8 has compiled the frequent functions. */
 const WARM_ROUNDS = 4;
 
 /** How fast a contestant was. */
@@ -15,7 +15,7 @@ export interface Speed {
   /** Events that have reached a client, a second: the median. */
   rate: number;
   /**
-   * CPU time of the server for each of them in microseconds, where the system tells it: the median.
+   * The median CPU time of the server for each of them in microseconds, if the system reports it.
    */
   cpu: number | undefined;
   /** The rate, as often as that of the baseline. */
@@ -26,7 +26,7 @@ export interface Speed {
 
 /** What is measured, and how often. */
 export interface FanOut {
-  /** Each waits until what it has published is taken, not until it has been delivered. */
+  /** Each publisher waits until its message is accepted, not until it is delivered. */
   publishers: number;
   events: number;
   subscribers: number;
@@ -36,7 +36,7 @@ export interface FanOut {
   signal: AbortSignal;
 }
 
-/** What one process took, over all rounds. */
+/** The figures of one process, over all rounds. */
 interface Sample {
   seconds: number;
   cpu: number;

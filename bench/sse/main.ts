@@ -1,7 +1,7 @@
-// `deno task bench sse`: events of a topic beside a loop that enqueues each event to each stream,
-// over sockets: how fast they reach many clients, and what clients cost. Speed decides nothing; the
-// exit code tells whether a client that does not read stays within bounds, and a run fails where a
-// client misses an event.
+// `deno task bench sse`: events of a topic compared with a loop that enqueues each event to each
+// stream, over sockets: how fast they reach many clients, and the memory of clients. Speed never
+// decides the exit code. A client that does not read and costs too much memory does, and so does a
+// client that misses an event.
 
 import { note } from "../figure.ts";
 import { chooseCores } from "../http/cores.ts";
@@ -14,7 +14,7 @@ import { type Options, readOptions, USAGE } from "./options.ts";
 const KIB = 1024;
 const MIB = 1024 * KIB;
 
-/** What a client that does not read may cost. */
+/** The most memory that a client that does not read may cost. */
 const MAX_STALLED = 20 * MIB;
 
 /** Memory varies less than speed, and takes longer to measure. */

@@ -1,10 +1,10 @@
-// What clients cost in memory: many that wait for events, and one that does not read.
+// The memory of clients: many that wait for events, and one that does not read.
 
 import { median, ratios, type Spread } from "../http/statistics.ts";
 import { BASELINE, type Contestant, CONTESTANTS, publish, residentMemory, startForMemory } from "./contestants.ts";
 import { openStalled, Subscribers } from "./subscribers.ts";
 
-/** What a contestant takes. */
+/** The memory of a contestant. */
 export interface Memory {
   name: Contestant;
   /** Bytes: the median. */
@@ -13,10 +13,10 @@ export interface Memory {
   ratio: Spread;
 }
 
-/** The memory for each of so many clients that are connected and have got an event. */
+/** The memory per client for this many connected clients that have received an event. */
 export function measureSubscribers(subscribers: number, rounds: number, signal: AbortSignal): Promise<Memory[]> {
   return measure(rounds, signal, async (port) => {
-    // What the first connection brings about for good is not its cost.
+    // The memory that the first connection needs once is not a cost of clients.
     using _first = await Subscribers.connect(port, 1);
     const before = await residentMemory(port);
     using clients = await Subscribers.connect(port, subscribers);
@@ -27,10 +27,10 @@ export function measureSubscribers(subscribers: number, rounds: number, signal: 
   });
 }
 
-/** The memory that so many events take when the only client does not read. */
+/** The memory for this many events if the only client does not read. */
 export function measureStalled(events: number, rounds: number, signal: AbortSignal): Promise<Memory[]> {
   return measure(rounds, signal, async (port) => {
-    // What events bring about for good, without any client, is not the client's cost.
+    // The memory that events need once, even without clients, is not a cost of the client.
     for (let warming = 0; warming < 2; warming++) await publish(port, events);
     const before = await residentMemory(port);
     using _stalled = await openStalled(port);

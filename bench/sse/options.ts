@@ -3,7 +3,7 @@
 import { parseArgs } from "@std/cli/parse-args";
 import { readCount, refuseUnknown } from "../command.ts";
 
-/** What a run measures. */
+/** What is measured. */
 export interface Options {
   /** How often each contestant is started for its speed. */
   processes: number;

@@ -1,15 +1,12 @@
-// Many clients of a stream of events, each on a connection of its own. They count events, and do
-// not read what is in them.
+// Many clients of an event stream, each on its own connection. They count events and ignore the
+// content.
 
 const REQUEST = new TextEncoder().encode("GET /events HTTP/1.1\r\nHost: localhost\r\n\r\n");
 const LINE_FEED = 10;
 /** Connections that are made at a time: the queue of a listening socket is not endless. */
 const CONNECTING = 100;
 
-/**
- * Opens a stream of events, and reads nothing of it but what comes first. The caller closes the
- * connection.
- */
+/** Opens an event stream and reads only its first bytes. The caller closes the connection. */
 export async function openStalled(port: number): Promise<Deno.TcpConn> {
   const connection = await Deno.connect({ hostname: "127.0.0.1", port });
   await connection.write(REQUEST);
@@ -22,8 +19,8 @@ export class Subscribers implements Disposable {
   readonly #clients: Client[] = [];
 
   /**
-   * Connects clients, and waits until each has got its first event: that which tells where the
-   * stream begins.
+   * Connects clients, and waits until each has received its first event, which gives the start of
+   * the stream.
    */
   static async connect(port: number, count: number): Promise<Subscribers> {
     const subscribers = new Subscribers();
@@ -34,7 +31,7 @@ export class Subscribers implements Disposable {
     return subscribers;
   }
 
-  /** Waits until each has got so many more events than when this was called. */
+  /** Waits until each client has received this many more events. */
   async receive(events: number): Promise<void> {
     await Promise.all(this.#clients.map((client) => client.receive(events)));
   }

@@ -6,17 +6,17 @@ import { ownProgram } from "../own_program.ts";
 /** A program that is started over and over. */
 export interface Contestant {
   name: string;
-  /** What it is. */
+  /** A description for the report. */
   description: string;
   /** The name of the contestant that it is compared with. */
   reference: string;
   /** The file of the program, and its arguments. */
   program: string[];
-  /** Whether the file of a database stands before its arguments. */
+  /** Whether the path of a database is its first argument. */
   hasDatabase?: boolean;
   /**
-   * How many times the first reply of the reference its own may take, and how many bytes it may
-   * hold beyond; if it is bound.
+   * The greatest time of the first reply, as a ratio to the reference, and the most additional
+   * bytes of memory; absent without limits.
    */
   bounds?: { time: number; memory?: number };
 }

@@ -1,14 +1,14 @@
-// One start of a program: from the spawn of its process to the first reply, and what it holds by
+// One start of a program: the time from the spawn of its process to the first reply, and its memory
 // then.
 
 import { ServerProcess } from "../http/server_process.ts";
 import { GREETING } from "./greeting.ts";
 
-/** What one process took. */
+/** The figures of one process. */
 export interface Sample {
   /** From the spawn to the end of the first reply, in milliseconds. */
   time: number;
-  /** The resident memory after it in bytes, where the system tells it. */
+  /** The resident memory after the reply in bytes, if the system reports it. */
   memory: number | undefined;
 }
 

@@ -1,4 +1,4 @@
-// What every measured server replies to `GET /greeting`.
+// The reply of every measured server to `GET /greeting`.
 
 /** The text of the reply. */
 export const GREETING = "Hello, World!";

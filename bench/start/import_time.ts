@@ -3,7 +3,7 @@
 import { join } from "node:path";
 import { ownProgram } from "../own_program.ts";
 
-/** The time of one import in a process of its own, in milliseconds. */
+/** The time of one import in a new process, in milliseconds. */
 export async function importTime(flags: string[], signal: AbortSignal): Promise<number> {
   const [program = "", ...args] = ownProgram(join(import.meta.dirname!, "servers", "import.ts"), ...flags);
   const { success, stdout } = await new Deno.Command(program, { args, stdin: "null", stderr: "inherit", signal })

@@ -1,6 +1,6 @@
-// `deno task bench start`: from the start of a process to its first reply, and what it holds then,
-// beside a bare server. Each sample is a process of its own. Only with `--limit` the figures decide
-// the exit code.
+// `deno task bench start`: the time from the start of a process to its first reply, and its memory
+// then, compared with a bare server. Each sample is a new process. The figures decide the exit code
+// only with `--limit`.
 
 import { select } from "../command.ts";
 import { note } from "../figure.ts";
@@ -35,7 +35,7 @@ export async function main(args: string[], signal: AbortSignal): Promise<number>
   return found.length > 0 ? 1 : 0;
 }
 
-/** Contestants and all that they are compared with, also at second hand. */
+/** The contestants with their references, and the references of those. */
 function withReferences(chosen: Contestant[]): Contestant[] {
   const needed = new Set(chosen);
   for (const { reference } of needed) {
@@ -45,7 +45,7 @@ function withReferences(chosen: Contestant[]): Contestant[] {
   return CONTESTANTS.filter((contestant) => needed.has(contestant));
 }
 
-/** What was measured of the contestants, and the times of imports. */
+/** The samples of the contestants, and the times of imports. */
 interface Measurements {
   measured: Measured[];
   imports: number[];

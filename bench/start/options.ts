@@ -3,7 +3,7 @@
 import { parseArgs } from "@std/cli/parse-args";
 import { readCount, readNames, refuseUnknown } from "../command.ts";
 
-/** What a run measures, and what it demands. */
+/** What is measured, and the limits. */
 export interface Options {
   /** Interleaved processes of each contestant. */
   rounds: number;
@@ -11,7 +11,7 @@ export interface Options {
   contestants: string[];
   /** Flags that Deno is started with. */
   flags: string[];
-  /** Whether the exit code tells of what is out of bounds. */
+  /** Whether a figure above its limit decides the exit code. */
   hasLimits: boolean;
   /** Where the samples are written as JSON. */
   json: string | undefined;

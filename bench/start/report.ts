@@ -1,4 +1,4 @@
-// The table of what starts cost.
+// The table of the costs of starts.
 
 import { median, ratios, type Spread } from "../http/statistics.ts";
 import type { Contestant } from "./contestants.ts";
@@ -12,13 +12,13 @@ export interface Measured {
   samples: Sample[];
 }
 
-/** A contestant beside its reference. */
+/** A contestant compared with its reference. */
 export interface Comparison {
   /** Its first replies divided by those of the reference, process by process. */
   time: Spread;
   /**
-   * What it holds beyond the reference in bytes, by the medians; NaN where the system does not tell
-   * it.
+   * Its memory beyond that of the reference in bytes, by the medians; NaN if the system does not
+   * report it.
    */
   memory: number;
 }
@@ -62,7 +62,7 @@ export function table(all: Measured[]): string {
   ).join("\n");
 }
 
-/** What is out of bounds, a sentence each. */
+/** One sentence for each figure above its limit. */
 export function excesses(all: Measured[]): string[] {
   return all.flatMap((measured) => {
     const { name, reference, bounds } = measured.contestant;

@@ -4,13 +4,13 @@
 export interface Bench {
   /** Its name: `deno task bench http`. */
   name: string;
-  /** What its part of the table is called. */
+  /** The title of its part of the table. */
   title: string;
   /** Its program, from the folder of all measurements. */
   program: string;
-  /** What makes it short. */
+  /** Arguments for a short measurement. */
   args: string[];
-  /** What makes it as quick as it can be. */
+  /** Arguments for the shortest measurement. */
   quick: string[];
   /** Whether it needs denokv, which not every machine has. */
   needsDenokv?: boolean;

@@ -1,5 +1,5 @@
-// `deno task bench`: all measurements, one after another, and one table of what they found. A
-// measurement that fails its own checks decides the exit code; figures do not.
+// `deno task bench`: all measurements, one after another, and one table of the figures. A
+// measurement that fails its own checks decides the exit code. Figures do not.
 
 import { join } from "node:path";
 import { findDenokv } from "../../tests/denokv/denokv.ts";
@@ -10,7 +10,7 @@ import { type Bench, BENCHES } from "./benches.ts";
 import { readOptions, USAGE } from "./options.ts";
 import { section } from "./table.ts";
 
-/** What became of a measurement. */
+/** The outcome of a measurement. */
 interface Outcome {
   title: string;
   figures: Figure[];
@@ -37,7 +37,7 @@ export async function main(args: string[], signal: AbortSignal): Promise<number>
   return outcomes.some(({ hasFailed }) => hasFailed) ? 1 : 0;
 }
 
-/** Runs a measurement in a process of its own; says so where it cannot run here. */
+/** Runs a measurement in a new process, or reports that it cannot run on this machine. */
 async function run(bench: Bench, isQuick: boolean, signal: AbortSignal): Promise<Outcome | undefined> {
   if (bench.needsDenokv && await findDenokv() === undefined) {
     console.log(`### ${bench.title}\n\nLeft out: denokv is not installed, see "deno task denokv:install"\n`);

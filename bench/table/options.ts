@@ -4,7 +4,7 @@ import { parseArgs } from "@std/cli/parse-args";
 import { readNames, refuseUnknown } from "../command.ts";
 import { BENCHES } from "./benches.ts";
 
-/** What a run measures. */
+/** What is measured. */
 export interface Options {
   /** Names of the measurements; empty means all. */
   benches: string[];

@@ -20,7 +20,7 @@ export function section(title: string, figures: Figure[]): string {
   return [`### ${title}`, "", head, rule, ...lines, ""].join("\n");
 }
 
-/** What is measured stands in the first of its lines only. */
+/** Only the first line of a measurement has its name. */
 function cellsOf(
   { measure, contestant, reference, value, unit, ratio, rounds }: Figure,
   above: Figure | undefined,

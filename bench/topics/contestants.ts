@@ -1,8 +1,8 @@
-// What is compared: a topic of webfw, and a loop written by hand over its readers.
+// The contestants: a topic of webfw, and a loop by hand over its readers.
 
 import { App, type TopicEntry } from "../../mod.ts";
 
-/** What a publisher sends: about 100 bytes of JSON. */
+/** A published message: about 100 bytes of JSON. */
 export interface Message {
   /** The number of the message. */
   number: number;
@@ -11,13 +11,13 @@ export interface Message {
   note: string;
 }
 
-/** Who reads, as much as there is at a time. */
+/** A reader. It takes all messages that are there. */
 export interface Reader {
   nextBatch(): Promise<readonly TopicEntry<Message>[] | undefined>;
   close(): void;
 }
 
-/** What is published to. */
+/** Where messages are published. */
 export interface Board {
   publish(message: Message): Promise<unknown>;
   subscribe(): Reader;
@@ -30,7 +30,7 @@ export interface Contestant {
   open(): Board;
 }
 
-/** The baseline: an array of readers, each with a queue of its own. */
+/** The reference: an array of readers, each with its own queue. */
 class HandWrittenBoard implements Board {
   readonly #readers = new Set<HandWrittenReader>();
 
@@ -91,10 +91,10 @@ function openTopic(): Board {
   };
 }
 
-/** The name of what others are compared with. */
+/** The name of the reference. */
 export const BASELINE = "loop";
 
-/** All that are compared, the baseline first. */
+/** All contestants, the reference first. */
 export const CONTESTANTS: readonly Contestant[] = [
   { name: BASELINE, open: () => new HandWrittenBoard() },
   { name: "topic", open: openTopic },

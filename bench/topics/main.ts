@@ -1,4 +1,4 @@
-// `deno task bench topics`: topics in memory beside a loop written by hand, without HTTP. Figures
+// `deno task bench topics`: topics in memory compared with a loop by hand, without HTTP. Figures
 // never decide the exit code; a reader that misses a message does.
 
 import { select } from "../command.ts";
@@ -8,7 +8,7 @@ import { BASELINE, CONTESTANTS } from "./contestants.ts";
 import { type Options, readOptions, USAGE } from "./options.ts";
 import { run, type Workload, WORKLOADS } from "./workloads.ts";
 
-/** Publishing alone is that much faster than fanning out. */
+/** Publishing without readers is faster than fan-out by about this factor. */
 const PUBLISH_FACTOR = 20;
 
 /** Measures; gives the exit code. */

@@ -3,7 +3,7 @@
 import { parseArgs } from "@std/cli/parse-args";
 import { readCount, readNames, refuseUnknown } from "../command.ts";
 
-/** What a run measures. */
+/** What is measured. */
 export interface Options {
   /** Interleaved rounds, each with every contestant once. */
   rounds: number;

@@ -1,4 +1,4 @@
-// What is measured. Every run checks that each reader got each message once and in order.
+// The workloads. Every run checks that each reader got each message once and in order.
 
 import type { Board, Message, Reader } from "./contestants.ts";
 
@@ -12,11 +12,11 @@ export interface Workload {
   isRead: boolean;
 }
 
-/** What a run has found. */
+/** The result of a run. */
 export interface Run {
   /** Messages a second, from the first publish to the last reader. */
   messagesPerSecond: number;
-  /** What went wrong, if anything. */
+  /** The fault that was found, if any. */
   fault: string | undefined;
 }
 
@@ -28,7 +28,7 @@ export const WORKLOADS: Workload[] = [
   { name: "fan-out-16", description: "16 publishers", publishers: 16, isRead: true },
 ];
 
-/** Publishes so many messages to so many readers. */
+/** Publishes this many messages to this many readers. */
 export async function run(workload: Workload, board: Board, messages: number, readers: number): Promise<Run> {
   const subscriptions = Array.from({ length: workload.isRead ? readers : 0 }, () => board.subscribe());
   const reading = subscriptions.map((reader) => readAll(reader, messages));

@@ -1,11 +1,11 @@
-// What routes cost beyond what an application costs without any.
+// The cost of routes, without the cost of an application that has none.
 
 import type { Cost } from "./type_check.ts";
 
-/** The numbers of routes at which an application is measured, besides none. */
+/** The numbers of routes that are measured, besides zero. */
 export const SIZES = [100, 400, 800] as const;
 
-/** How often 800 routes may cost what 400 cost; 2 is linear. */
+/** The greatest allowed ratio of the cost of 800 routes to that of 400; 2 is linear. */
 const FACTOR_LIMIT = 2.1;
 
 /** One kind of cost of one framework. */
@@ -36,8 +36,8 @@ export function growth(
 }
 
 /**
- * What is too much about a growth of instantiations, a sentence each. A figure that is missing is
- * too much, too.
+ * One sentence for each growth of instantiations above its limit. A missing figure counts as too
+ * much.
  */
 export function excesses(
   { framework, perRoute, factor }: Growth,

@@ -1,6 +1,6 @@
-// `deno task bench types`: what a route costs the type checker, on webfw and on other frameworks.
-// Check times only inform; with `--limit` the instantiations of webfw, which are the same on every
-// machine, decide the exit code.
+// `deno task bench types`: the cost of a route for the type checker, for webfw and other
+// frameworks. Check times are only shown. With `--limit`, the instantiations of webfw, which are
+// equal on all machines, decide the exit code.
 
 import { select } from "../command.ts";
 import { note } from "../figure.ts";
@@ -75,7 +75,7 @@ async function measure(
   return costs;
 }
 
-/** Prints what webfw costs too much, and returns the exit code. */
+/** Prints which costs of webfw are above the limit, and returns the exit code. */
 function demand(measured: Growth[], limit: number | undefined): number {
   if (limit === undefined) return 0;
   const ours = measured.find(({ framework }) => framework === webfw.name);

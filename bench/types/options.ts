@@ -3,7 +3,7 @@
 import { parseArgs } from "@std/cli/parse-args";
 import { readCount, readNames, refuseUnknown } from "../command.ts";
 
-/** What a run measures, and what it demands. */
+/** What is measured, and the limit. */
 export interface Options {
   /** Checks of each application, of which the fastest counts. */
   rounds: number;

@@ -6,7 +6,7 @@ import { offlineConfig } from "../../tools/offline_config.ts";
 const ROOT = join(import.meta.dirname!, "..", "..");
 const PEERS = join(ROOT, "bench", "peers");
 
-/** The options under which the repository itself is checked, and what resolution takes. */
+/** The compiler options of the repository, and those that module resolution needs. */
 const COMPILER_OPTIONS = {
   target: "esnext",
   module: "esnext",
@@ -21,7 +21,7 @@ const COMPILER_OPTIONS = {
   noEmit: true,
 };
 
-/** What `deno types` leaves out, and modules of which nothing has to be known. */
+/** Types that `deno types` lacks, and modules whose types do not matter. */
 const AMBIENT = `
 declare module "deno-std/*";
 declare module "node:*";
@@ -45,9 +45,10 @@ declare function clearInterval(id?: number): void;
 `;
 
 /**
- * Installs the compiler and the peers in a folder, at the versions that bench/peers pins, and what the framework itself imports.
+ * Installs the compiler and the other frameworks in a folder, at the versions that bench/peers pins,
+ * and the packages that webfw imports.
  *
- * @throws {Error} if a package cannot be had
+ * @throws {Error} If a package cannot be installed.
  */
 export async function createProject(directory: string): Promise<void> {
   const { imports } = JSON.parse(await offlineConfig(ROOT)) as { imports: Record<string, string> };

@@ -1,8 +1,8 @@
-// Checks an application with the TypeScript compiler and reads what it cost.
+// Checks an application with the TypeScript compiler and reads the cost.
 
 import { join } from "node:path";
 
-/** What a check took. */
+/** The cost of a check. */
 export interface Cost {
   /** Type instantiations: the same on every machine. */
   instantiations: number;

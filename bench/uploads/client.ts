@@ -14,13 +14,13 @@ export interface Upload {
   readonly path: string;
   /** The size of its file in bytes. */
   readonly size: number;
-  /** Whether its length is told before. */
+  /** Whether the client announces the length. */
   readonly isAnnounced: boolean;
-  /** Stops sending after so many bytes of the file, without an end. */
+  /** Stops sending after this many bytes of the file, and keeps the request open. */
   readonly stallsAt?: number;
 }
 
-/** What became of it. */
+/** The outcome of the upload. */
 export interface Outcome {
   readonly status: number;
   /** Bytes of the body of the reply. */
@@ -55,7 +55,7 @@ export async function send({ port, path, size, isAnnounced, stallsAt = Infinity 
     await write(connection, frame(encoder.encode(TAIL)));
     if (!isAnnounced) await write(connection, "0\r\n\r\n");
   };
-  // A server that has answered may close; what it says is in the reply.
+  // A server that has replied may close the connection. The reply matters, not the failed write.
   const sendingEnded = sending().catch(() => {});
   const { status, received } = await reply;
   await sendingEnded;

@@ -1,6 +1,5 @@
-// `deno task bench uploads`: uploads of a gibibyte through a real socket. The exit code tells
-// whether memory stayed flat, and whether what is refused was refused in time; speed decides
-// nothing.
+// `deno task bench uploads`: uploads of a gibibyte over a socket. The exit code says whether memory
+// stayed flat, and whether refusals came in time. Speed does not matter.
 
 import { fileURLToPath } from "node:url";
 import { note } from "../figure.ts";
@@ -14,15 +13,15 @@ const SERVER = fileURLToPath(new URL("server.ts", import.meta.url));
 const MEBIBYTE = 1024 * 1024;
 
 /**
- * What the sockets of both sides hold, and what leaves before the client looks for a reply: taken
- * by no application.
+ * The bytes in the socket buffers of both sides, and those that the client sends before it reads
+ * the reply.
  */
 const ON_THE_WAY = 64 * MEBIBYTE;
 
 /** The limit of the route for small uploads, in bytes. */
 const SMALL = 64 * MEBIBYTE;
 
-/** An upload, and what is to become of it. */
+/** An upload, and its expected outcome. */
 interface Case {
   readonly name: string;
   readonly upload: Omit<Upload, "port">;
@@ -82,7 +81,7 @@ export async function main(args: string[], signal: AbortSignal): Promise<number>
   return hasFaults ? 1 : 0;
 }
 
-/** Sends one upload to a server of its own, which a small one has warmed up. */
+/** Sends one upload to a new server, after a small upload has warmed it up. */
 async function measure(
   { name, upload, status, sentAtMost = Infinity }: Case,
   growth: number,

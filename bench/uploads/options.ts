@@ -3,7 +3,7 @@
 import { parseArgs } from "@std/cli/parse-args";
 import { readCount, refuseUnknown } from "../command.ts";
 
-/** What a run measures. */
+/** What is measured. */
 export interface Options {
   /** The size of the file that is uploaded, in MiB. */
   size: number;

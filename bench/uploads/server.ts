@@ -1,5 +1,4 @@
-// The application that takes uploads; run by `main.ts` in a process of its own, whose memory is
-// measured.
+// The application that takes uploads. `main.ts` runs it in its own process and measures its memory.
 
 import { App, Form, Stream, UploadFile } from "@webfw/core";
 import * as v from "valibot";

@@ -1,4 +1,4 @@
-/** Who sends a request, and what they may do. */
+/** Users, and their permissions. */
 import { dependency, HTTPError, type SecurityRequirement } from "@webfw/core";
 import * as v from "valibot";
 import { connection, state } from "./database.ts";
@@ -21,7 +21,7 @@ const security: SecurityRequirement = {
   },
 };
 
-/** The owner of the bearer token; 401 where there is none. */
+/** The owner of the bearer token, or a reply 401. */
 export const currentUser = dependency(
   {
     state,

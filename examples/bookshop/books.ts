@@ -90,7 +90,7 @@ books.delete("/{isbn}", {
   if (removed === 0) throw noSuchBook();
 });
 
-/** The row holds the cost as well; the response model sends only what it names. */
+/** The row also holds the cost. The reply does not, because the response model does not name it. */
 function findBook(db: Connection, shop: ShopRow, isbn: string): Book {
   const book = db.first<Book>`SELECT * FROM books WHERE shop_id = ${shop.id} AND isbn = ${isbn}`;
   if (book) return book;

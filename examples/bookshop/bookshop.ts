@@ -9,9 +9,9 @@ import { shops } from "./shops.ts";
 import { stock } from "./stock.ts";
 
 /**
- * Makes the application. Tests make their own, each over a file of its own.
+ * Makes the application. Each test makes one, with a new database.
  *
- * @param file The path of the database, which is created if it is not there.
+ * @param file The path of the database. It is created if it does not exist.
  */
 export function bookshop(file: string): App<State> {
   const app = new App({ title: "Bookshop", version: "1.0.0", description: "Shops, their books, and orders.", state });

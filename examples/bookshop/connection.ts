@@ -4,7 +4,7 @@ import { DatabaseSync, type SQLInputValue } from "node:sqlite";
 /**
  * A connection, for one request at a time.
  *
- * Statements are templates whose values are bound: nothing that a client sent becomes part of the SQL.
+ * Statements are templates whose values are bound, so no input of a client becomes part of the SQL.
  */
 export class Connection implements Disposable {
   readonly #sqlite: DatabaseSync;
@@ -22,7 +22,7 @@ export class Connection implements Disposable {
     return this.#sqlite.prepare(sql.join("?")).all(...values) as Row[];
   }
 
-  /** The first row, if there is one. */
+  /** The first row, or undefined. */
   first<Row>(sql: TemplateStringsArray, ...values: SQLInputValue[]): Row | undefined {
     return this.#sqlite.prepare(sql.join("?")).get(...values) as Row | undefined;
   }
@@ -32,16 +32,16 @@ export class Connection implements Disposable {
     return this.#sqlite.prepare(sql.join("?")).iterate(...values) as Iterable<Row>;
   }
 
-  /** Changes rows, and tells how many. */
+  /** Changes rows, and returns their number. */
   run(sql: TemplateStringsArray, ...values: SQLInputValue[]): number {
     return Number(this.#sqlite.prepare(sql.join("?")).run(...values).changes);
   }
 
   /**
-   * Does all of the work or, where it throws, none of it.
+   * Does all of the work or, if it throws, none of it.
    *
-   * The work is not async: while it would wait, another request could run into the lock that it holds, and SQLite would block the
-   * process that has to release it.
+   * The work is not async. Otherwise another request could run into its lock while it waits, and
+   * SQLite would block the process that has to release the lock.
    */
   transaction<Result>(work: () => Result extends Promise<unknown> ? never : Result): Result {
     this.#sqlite.exec("BEGIN IMMEDIATE");

@@ -29,7 +29,7 @@ export class Database {
   }
 }
 
-/** What the lifespan of the application yields, and requests find under `state`. */
+/** The value of the application's lifespan. Requests see it as `state`. */
 export interface State {
   readonly database: Database;
 }
@@ -37,10 +37,7 @@ export interface State {
 /** The same as a value, for declarations. */
 export const state = stateType<State>();
 
-/**
- * A connection for the time of a request: it is given back when the last byte of the reply has
- * gone.
- */
+/** A connection for one request. It is given back after the last byte of the reply. */
 export const connection = dependency({ state }, async function* (request) {
   using db = request.state.database.lend();
   yield db;

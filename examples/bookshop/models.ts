@@ -1,4 +1,4 @@
-/** What comes in and goes out, each described once. */
+/** The models of requests and replies. */
 import * as v from "valibot";
 
 const Text = v.pipe(v.string(), v.trim(), v.nonEmpty(), v.maxLength(200));
@@ -19,7 +19,7 @@ export const Book = v.pipe(
 );
 export type Book = v.InferOutput<typeof Book>;
 
-/** A book with what only clerks may see. */
+/** A book with the fields that only clerks may see. */
 export const StockedBook = v.pipe(v.object({ ...Book.entries, cost: Cents }), v.title("StockedBook"));
 export type StockedBook = v.InferOutput<typeof StockedBook>;
 

@@ -1,4 +1,4 @@
-/** Orders in a shop: whoever placed one can read it, and so can the shop's clerks. */
+/** Orders in a shop. The customer who placed an order can read it, and so can the shop's clerks. */
 import { HTTPError, type Issue, Router, ValidationError } from "@webfw/core";
 import { currentUser, type User } from "./auth.ts";
 import type { Connection } from "./connection.ts";
@@ -10,7 +10,7 @@ import { currentShop, type ShopRow } from "./shops.ts";
 /** Everything below the path of a shop's orders. */
 export const orders = new Router({ prefix: "/shops/{slug}/orders", state });
 
-/** What concerns one customer is not for shared caches. */
+/** Shared caches must not store what concerns one customer. */
 orders.middleware(async (request, next) => {
   const response = await next(request);
   response.headers.set("cache-control", "private, no-store");
@@ -45,8 +45,8 @@ orders.get("/{id}", {
 });
 
 /**
- * Takes the books off the shelf and writes the order. What it throws undoes all of it, by the
- * transaction around it.
+ * Takes the books from the stock and writes the order. If it throws, the transaction around it
+ * undoes everything.
  */
 function sell(db: Connection, shop: ShopRow, user: User, { lines, address }: OrderDraft): number {
   const { street, postcode, city } = address;
@@ -76,7 +76,7 @@ function sell(db: Connection, shop: ShopRow, user: User, { lines, address }: Ord
   return id;
 }
 
-/** Someone else's order is not there, rather than forbidden: its number should tell nothing. */
+/** An order of another customer gets 404 and not 403, so that numbers reveal nothing. */
 function findOrder(db: Connection, shop: ShopRow, user: User, id: number): Order {
   const row = db.first<{ placed_at: string; street: string; postcode: string; city: string }>`
     SELECT placed_at, street, postcode, city FROM orders

@@ -16,8 +16,8 @@ export function pageOf<const Item extends v.GenericSchema>(item: Item) {
 /**
  * Makes a page.
  *
- * @param request Asked for it; everything else in its query stays the same on the next page.
- * @param rows Those of the page and one more, if there is one.
+ * @param request The request for this page. The next page has the same query, but for the offset.
+ * @param rows The rows of the page, and one more if there is a next page.
  */
 export function toPage<Row>(
   request: HttpRequest,

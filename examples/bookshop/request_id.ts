@@ -7,7 +7,7 @@ import type { Middleware } from "@webfw/core";
 /** Adds `x-request-id` to every reply: the one that came with the request, or a new one. */
 export const requestId: Middleware = async (request, next) => {
   const given = request.headers.get("x-request-id");
-  // What a client sends ends up in logs: take nothing but a plain word.
+  // The client's value ends up in logs, so only a plain word is accepted.
   const id = given !== null && /^[\w-]{1,64}$/.test(given) ? given : crypto.randomUUID();
   const response = await next(request);
   response.headers.set("x-request-id", id);

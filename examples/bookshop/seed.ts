@@ -1,4 +1,4 @@
-/** What stands in a new database: two shops, a few books, two users. */
+/** The content of a new database: two shops, a few books, two users. */
 import type { Connection } from "./connection.ts";
 import { hashToken } from "./token.ts";
 

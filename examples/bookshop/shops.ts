@@ -5,7 +5,7 @@ import { connection, state } from "./database.ts";
 import { Shop, Slug } from "./models.ts";
 import { NoSuchShop } from "./problems.ts";
 
-/** The shop that the path names; 404 where there is none. */
+/** The shop that the path names, or a reply 404. */
 export const currentShop = dependency(
   { state, params: { slug: Slug }, deps: { db: connection } },
   async (_request, { slug, db }) => {

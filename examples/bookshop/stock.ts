@@ -12,7 +12,7 @@ import { currentShop } from "./shops.ts";
 /** Everything that a shop has. */
 export const stock = new Router({ prefix: "/shops/{slug}/stock", state });
 
-// The connection stays with the request until the last line has gone, or the client.
+// The request keeps the connection until the last line is sent or the client disconnects.
 stock.get("", {
   deps: { db: connection, shop: currentShop, clerk },
   response: StockedBook,

@@ -1,7 +1,7 @@
 /** The tables of the database. All amounts of money are in cents. */
 import type { Connection } from "./connection.ts";
 
-/** Creates the tables, unless they are there. Tells whether it did. */
+/** Creates the tables if they do not exist. Returns whether it did. */
 export function createTables(db: Connection): boolean {
   if (db.first`SELECT name FROM sqlite_schema WHERE name = 'shops'`) return false;
   db.run`

@@ -5,9 +5,9 @@ import { pictures } from "./pictures.ts";
 import { rooms } from "./rooms.ts";
 
 /**
- * Makes the application. Tests make their own, each over a folder of its own.
+ * Makes the application. Each test makes one, with a new folder.
  *
- * @param folder Where pictures are kept; it is made if it is not there.
+ * @param folder The folder of the pictures. It is created if it does not exist.
  */
 export function chat(folder: string): App {
   const app = new App({ title: "Chat", version: "1.0.0", description: "Rooms to talk in, live, with pictures." });

@@ -1,7 +1,7 @@
 /** The page: three files, sent as they are. */
 import { file, Router } from "@webfw/core";
 
-/** Nothing but what the page brings along, so that no message can smuggle in a script. */
+/** Only what the page itself contains may load, so that no message can run a script. */
 const POLICY = "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; connect-src 'self'; " +
   "form-action 'self'; base-uri 'none'; frame-ancestors 'none'";
 

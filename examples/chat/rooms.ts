@@ -1,6 +1,5 @@
 /**
- * Rooms: what is said in one comes and goes by WebSocket, what goes on in all of them by
- * server-sent events.
+ * Rooms: messages of one room over a WebSocket, the activity of all rooms as server-sent events.
  */
 import { type HttpRequest, Router, SSE, type Topic } from "@webfw/core";
 import * as v from "valibot";
@@ -39,9 +38,9 @@ rooms.get("/activity", async function streamActivity(request) {
 });
 
 /**
- * Says something in a room.
+ * Posts in a room.
  *
- * @param request The request of whoever says it.
+ * @param request The request of the user.
  */
 export async function post(request: HttpRequest, room: string, what: v.InferOutput<typeof Post>): Promise<void> {
   await postsOf(request, room).publish(what);

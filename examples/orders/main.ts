@@ -14,7 +14,7 @@ const nodes = (Deno.env.get("ORDERS_NODES") ?? "one=http://127.0.0.1:8000").spli
 const own = nodes.find(({ name }) => name === (Deno.env.get("ORDERS_NODE") ?? "one"));
 if (own === undefined) throw new Error("Cannot start: ORDERS_NODE names none of ORDERS_NODES");
 
-/** Where this node is to be reached. */
+/** The address of this node. */
 export const url = own.url;
 export const app = orders({ node: own.name, nodes });
 

@@ -1,19 +1,20 @@
-/** What is ordered, and where. */
+/** The models of orders. */
 import * as v from "valibot";
 
-/** What a client orders. The id is the client's own: the same order sent again is no second one. */
+/**
+ * An order as the client sends it. The client chooses the id, so the same order sent twice counts
+ * once.
+ */
 export const Order = v.object({
   id: v.pipe(v.string(), v.uuid()),
   item: v.pipe(v.string(), v.trim(), v.nonEmpty(), v.maxLength(100)),
   quantity: v.pipe(v.number(), v.integer(), v.minValue(1), v.maxValue(1_000)),
 });
 
-/** An order as it is kept and shown: with the node that has taken it. */
+/** An order as it is kept and shown, with the node that took it. */
 export const TakenOrder = v.object({ ...Order.entries, node: v.string() });
 
-/**
- * What a client is told of its order: its place among all orders, and whether it was there already.
- */
+/** The reply to an order: its place among all orders, and whether it was there before. */
 export const Receipt = v.object({ place: v.string(), duplicate: v.boolean() });
 
 /** A node of the shop, as pages know it. */

@@ -1,9 +1,10 @@
 /**
- * Two nodes of the shop and the store that they share: `deno task orders`, then open what it prints. It also prints the process of
- * each node, to kill it with `kill -9`; a node that has ended comes back after some seconds.
+ * Starts two nodes of the shop and the store that they share: `deno task orders`. Open the address
+ * that it prints. It also prints the process id of each node, for `kill -9`. A node that has ended
+ * restarts after some seconds.
  *
- * The store is what WEBFW_TOPICS names, such as the URL of a denokv, or else a file in a temporary folder. ORDERS_PORTS has the
- * ports of the nodes, unless they are to be 8001 and 8002.
+ * WEBFW_TOPICS names the store, such as the URL of a denokv. By default it is a file in a temporary
+ * folder. ORDERS_PORTS has the ports of the nodes, 8001 and 8002 by default.
  */
 import { fileURLToPath } from "node:url";
 import { join } from "node:path";
@@ -15,7 +16,7 @@ const REST = 3_000;
 
 const ports = (Deno.env.get("ORDERS_PORTS") ?? "8001,8002").split(",");
 const nodes = NAMES.map((name, index) => `${name}=http://127.0.0.1:${ports[index]}`);
-// What the nodes import is found as it was for this program.
+// The nodes use the configuration that this program was started with.
 const config = Deno.env.get("WEBFW_CONFIG");
 const stopping = new AbortController();
 const running = new Set<Deno.ChildProcess>();
@@ -52,7 +53,7 @@ async function keepUp(name: string, node: string, store: string): Promise<void> 
   }
 }
 
-/** Waits until a node may come back, or all are told to stop. */
+/** Waits until a node may restart, or all must stop. */
 async function rest(): Promise<void> {
   await new Promise<void>((resolve) => {
     const timer = setTimeout(resolve, REST);

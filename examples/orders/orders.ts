@@ -5,13 +5,13 @@ import { type Node, TakenOrder } from "./models.ts";
 import { page } from "./page.ts";
 import { shop } from "./shop.ts";
 
-/** What a node is told. */
+/** The options of a node. */
 export interface OrdersOptions {
   /** The name of this node. */
   readonly node: string;
   /** All nodes, this one too. */
   readonly nodes: readonly Node[];
-  /** Where orders are kept: the same for all nodes. As `WEBFW_TOPICS` says, unless given. */
+  /** Where orders are kept, equal for all nodes. `WEBFW_TOPICS` by default. */
   readonly topics?: TopicsLocation;
 }
 

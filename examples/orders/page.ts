@@ -5,7 +5,7 @@ import type { Node } from "./models.ts";
 /**
  * The routes of the page.
  *
- * @param nodes Where the page may connect to, beside the node that sends it.
+ * @param nodes The nodes that the page may connect to, besides the one that sends it.
  */
 export function page(nodes: readonly Node[]): Router {
   const policy = "default-src 'none'; script-src 'self'; style-src 'self'; img-src data:; " +

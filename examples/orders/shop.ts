@@ -3,7 +3,7 @@ import { HTTPError, Problem, PublishOutcomeUnknown, Router, SSE, type Topic } fr
 import * as v from "valibot";
 import { Node, Order, Receipt, type TakenOrder } from "./models.ts";
 
-/** How long a client waits for the store before it is told to try again, in milliseconds. */
+/** How long a client waits for the store before it gets 503, in milliseconds. */
 const PATIENCE = 5_000;
 
 const SendAgain = v.pipe(Problem, v.description("The order may be taken or not: send it again with the same id."));
@@ -34,7 +34,7 @@ export function shop({ node, nodes, topic }: ShopOptions): Router {
       const { id: place, duplicate } = await topic.publish({ ...body, node }, { id: body.id, signal });
       return { place, duplicate };
     } catch (error) {
-      // What does not fit the topic does not fit it later either.
+      // An order that does not fit the topic never will.
       if (error instanceof TypeError || error instanceof RangeError) throw error;
       const isUnknown = error instanceof PublishOutcomeUnknown;
       const detail = `The order ${isUnknown ? "may be taken or not" : "is not taken"}: send it again`;

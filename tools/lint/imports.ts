@@ -1,10 +1,10 @@
-// Finds the imports of a module in its syntax tree: the one list of what counts as an import.
+// Finds the imports of a module in its syntax tree. The only list of what counts as an import.
 
-/** What is imported, or `null` where the program computes it. */
+/** An import. Its specifier is `null` if the program computes it. */
 export interface Import {
-  /** The specifier as it is written. */
+  /** The specifier as in the source. */
   specifier: string | null;
-  /** Where it stands. */
+  /** The node to report. */
   node: Deno.lint.Node;
 }
 

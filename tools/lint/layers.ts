@@ -7,10 +7,9 @@ import { importVisitor } from "./imports.ts";
 const ROOT = join(import.meta.dirname!, "..", "..");
 
 /**
- * Two towers of layers, each from low to high. A name that ends in "/" is a
- * folder. A module sees its own folder and the layers below it; modules side
- * by side in one layer, and the two towers, do not see one another. All see
- * what is {@linkcode COMMON}.
+ * Two towers of layers, each from low to high. A name that ends in "/" is a folder. A module may
+ * import from its own folder and from the layers below it. Modules in one layer, and the two
+ * towers, may not import from each other. All may import {@linkcode COMMON}.
  */
 const TOWERS: readonly (readonly (readonly string[])[])[] = [
   [
@@ -38,10 +37,10 @@ const TOWERS: readonly (readonly (readonly string[])[])[] = [
   ],
 ];
 
-/** What both towers stand on: the version, and the check of options. */
+/** What both towers may import: the version, and the check of options. */
 const COMMON: ReadonlySet<string> = new Set(["deno.json", "src/options.ts"]);
 
-/** The modules that `deno.json` exports, beside those of `src`. */
+/** The modules that `deno.json` exports, without those of `src`. */
 const ENTRY_POINTS: ReadonlySet<string> = new Set(["mod.ts", "store.ts", "openapi.ts", "types.ts", "cli.ts"]);
 
 /** Where each package may be imported. */

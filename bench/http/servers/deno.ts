@@ -1,5 +1,5 @@
-// The workloads written by hand on Deno.serve: what all others are compared with. Routes by a slice
-// of the URL and a map, validates with conditions. An async function, as handlers of webfw are.
+// The workloads by hand on Deno.serve, the reference of all ratios. It routes by a slice of the URL
+// and a map, and validates by conditions. The handler is async, as in webfw.
 
 import {
   authenticate,

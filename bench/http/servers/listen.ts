@@ -3,7 +3,7 @@
 
 import process from "node:process";
 
-/** The number of routes to register beside the measured ones. */
+/** The number of routes to register besides the measured ones. */
 export const fillerRoutes: number = Number(process.argv[2] ?? 0);
 
 /** Whether handlers that wait for nothing are sync functions, which those of webfw cannot be. */
@@ -12,7 +12,7 @@ export const isSync: boolean = process.argv[3] === "sync";
 /** Whether bodies are bounded in size and time, as webfw bounds them all. */
 export const isBounded: boolean = process.argv[3] === "bounded";
 
-/** Tells the process that started this one where it listens. */
+/** Prints the port for the parent process. */
 export function announce(port: number): void {
   console.log(`port ${port}`);
 }

@@ -1,4 +1,4 @@
-// The least that Deno can start with: what every other start is compared with.
+// The smallest server of Deno: the reference of all starts.
 
 import { GREETING } from "../greeting.ts";
 

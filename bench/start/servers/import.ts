@@ -1,4 +1,4 @@
-// Imports the framework in a process of its own, and writes the time that took in milliseconds.
+// Imports the framework in a new process, and prints the time in milliseconds.
 
 const start = performance.now();
 await import("../../../mod.ts");

@@ -1,6 +1,6 @@
-// An application with so many routes, all of them tools if the second argument says so. Documents,
-// the page and the endpoint for agents are where they are by default. The first route is the one
-// that is asked for.
+// An application with this many routes. All are tools if the second argument says so. The document,
+// the page and the endpoint for agents are at their default paths. The first route gets the
+// request.
 
 import * as v from "valibot";
 import { App, text } from "../../../mod.ts";

@@ -1,13 +1,13 @@
-// What every generator of an application offers.
+// The interface of all generators of applications.
 
 /** Writes the source text of an application whose type check is measured. */
 export interface GeneratedApp {
   name: string;
   /**
-   * The source with this many routes, each a statement of its own with a path parameter, three
-   * query parameters, a body model and a response model; every third takes a dependency; five
-   * routes share their models. A mistake that the framework's types have to find is always among
-   * it, marked as expected.
+   * The source with this many routes. Each route is a statement with a path parameter, three query
+   * parameters, a body model and a response model. Every third route has a dependency. Five routes
+   * share their models. The source always contains one mistake, marked as expected, that the
+   * framework's types must find.
    */
   source(routes: number): string;
 }

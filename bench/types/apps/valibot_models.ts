@@ -2,9 +2,7 @@
 
 import { modelOf, repeat } from "./generated_app.ts";
 
-/**
- * The schemas and the store that all routes share, and two models for every five of so many routes.
- */
+/** The schemas and the store that all routes share, and two models for every five routes. */
 export function valibotModels(routes: number): string {
   return `
 const Id = v.pipe(v.number(), v.integer(), v.minValue(1));
