@@ -21,9 +21,7 @@ export interface BuiltInUrls {
   readonly mcpUrl: string | null;
 }
 
-/** What the endpoints serve. */
 export interface BuiltInParts extends McpParts {
-  /** The document of the application. */
   readonly document: () => OpenAPIDocument;
 }
 
@@ -49,12 +47,7 @@ export function checkUrls({ openapiUrl, docsUrl, mcpUrl }: BuiltInUrls): BuiltIn
   return { openapiUrl, docsUrl: openapiUrl === null ? null : docsUrl, mcpUrl };
 }
 
-/**
- * Makes the endpoints.
- *
- * @param urls The checked paths.
- * @param parts What they serve.
- */
+/** Makes the endpoints at checked paths. */
 export function builtIns({ openapiUrl, docsUrl, mcpUrl }: BuiltInUrls, parts: BuiltInParts): readonly BuiltIn[] {
   const endpoints: BuiltIn[] = [];
   if (openapiUrl !== null) {

@@ -10,8 +10,6 @@ import { checkJson, faultOf } from "./json_schema/models.ts";
 import { checkTool, isTool, toolError } from "./mcp/tool_check.ts";
 
 /**
- * Checks a route.
- *
  * @throws {TypeError} When JSON cannot carry the values of a model, or a tool option is wrong.
  * @throws {RouteError} With code `tool`, when the route cannot be a tool.
  */

@@ -63,7 +63,6 @@ const ORIGIN = /^[a-z][a-z\d+.-]*:\/\/[^\s/?#]+$/;
  */
 const FORWARDING = ["forwarded", "x-forwarded-for", "x-forwarded-host"];
 
-/** The request headers of MCP clients, besides those that browsers always allow. */
 const CLIENT_HEADERS = [
   "authorization",
   "content-type",
@@ -73,12 +72,11 @@ const CLIENT_HEADERS = [
   "mcp-protocol-version",
   "mcp-session-id",
 ];
-/** The reply headers that scripts need to read. */
 const EXPOSED_HEADERS = "mcp-protocol-version, mcp-session-id, retry-after, www-authenticate";
 /** RFC 9110 section 5.1. */
 const HEADER_NAME = /^[\w!#$%&'*+.^`|~-]+$/;
-/** How long a browser may cache the reply to a preflight, in seconds. */
-const MAX_AGE = "7200";
+/** In seconds. */
+const PREFLIGHT_MAX_AGE = "7200";
 
 /** The hosts and origins that are accepted. */
 export class OriginPolicy {
@@ -185,7 +183,7 @@ function preflightReply({ headers }: HttpRequest): Response {
     headers: {
       "access-control-allow-methods": "POST",
       "access-control-allow-headers": [...new Set([...CLIENT_HEADERS, ...names])].join(", "),
-      "access-control-max-age": MAX_AGE,
+      "access-control-max-age": PREFLIGHT_MAX_AGE,
     },
   });
 }

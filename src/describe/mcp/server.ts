@@ -44,13 +44,12 @@ const BATCH_CONCURRENCY = 4;
 /** How long a client may cache the list of tools, in milliseconds. Only a deployment changes it. */
 const LIST_TTL = 60_000;
 
-/** Serves the tools of an application. */
 export class McpServer {
   readonly #sdk: Sdk;
   readonly #app: McpApplication;
   readonly #tools: ReadonlyMap<string, Tool>;
   readonly #list: ListToolsResult;
-  /** About how many bytes the list has. */
+  /** In bytes, about. */
   readonly #listSize: number;
   readonly #options: ServerOptions;
 
@@ -58,8 +57,7 @@ export class McpServer {
     this.#sdk = sdk;
     this.#app = app;
     this.#tools = toolsOf(app);
-    // The SDK wants JSON values, and the type JsonSchema leaves the values of further keywords
-    // open.
+    // The SDK's type wants JSON values, and JsonSchema leaves those of other keywords open.
     this.#list = { tools: [...this.#tools.values()].map(({ definition }) => definition) } as ListToolsResult;
     this.#listSize = JSON.stringify(this.#list).length;
     this.#options = {
@@ -70,17 +68,11 @@ export class McpServer {
     };
   }
 
-  /** Loads the SDK and makes the server. */
   static async load(app: McpApplication): Promise<McpServer> {
     return new McpServer(await import("@modelcontextprotocol/server"), app);
   }
 
-  /**
-   * Answers a message or a batch.
-   *
-   * @param text The body of the request.
-   * @param caller The request.
-   */
+  /** Answers the text of a message or a batch, which `caller` has brought. */
   async answer(text: string, caller: HttpRequest): Promise<Response> {
     const { PARSE_ERROR, INVALID_REQUEST, isLegacyRequest } = this.#sdk;
     let message: unknown;

@@ -32,7 +32,6 @@ export interface CheckedArgument extends ToolArgument {
   readonly check: (value: unknown) => Issue[];
 }
 
-/** A route as an agent sees and calls it. */
 export interface Tool {
   readonly route: Route;
   readonly definition: ToolDefinition;
@@ -50,12 +49,7 @@ const IDEMPOTENT = new Set([...SAFE, "PUT", "DELETE"]);
 /** For a name in the path without a schema. */
 const TEXT: readonly Schema[] = [v.string()];
 
-/**
- * Names the tools of an application. A declared name stays; a derived name gets a number if it is
- * taken.
- *
- * @param routes The routes that are tools, in order. Their operations have names.
- */
+/** Names the tools of routes: a declared name stays, a derived one gets a number if it is taken. */
 export function assignToolNames(routes: readonly Route[]): Map<Route, string> {
   const taken = new Set(routes.map((route) => toolOptionsOf(route).name));
   const names = new Map<Route, string>();
@@ -67,13 +61,7 @@ export function assignToolNames(routes: readonly Route[]): Map<Route, string> {
   return names;
 }
 
-/**
- * Makes the tool of a route that `checkTool` has checked.
- *
- * @param route The route.
- * @param name The name of the tool, unique in the application.
- * @param limits The limits of the application.
- */
+/** Makes the tool of a route that `checkTool` has checked, with the limits of the application. */
 export function toTool(route: Route, name: string, limits: ResolvedLimits): Tool {
   const { summary, description } = documentationOf(route);
   const { annotations, ...options } = toolOptionsOf(route);

@@ -35,7 +35,6 @@ export interface CallTarget {
   readonly refuse: (request: Request, refusal: Refusal, info?: ConnectionInfo) => Promise<Response>;
 }
 
-/** Arguments by name, as an agent sent them. */
 export type CallArguments = Readonly<Record<string, unknown>>;
 
 interface CallRequest {
@@ -69,12 +68,6 @@ const MAX_UNKNOWN_ARGUMENTS = 10;
 /**
  * Calls a tool, with the headers and the address of the caller: middleware, guards, validation,
  * dependencies, handler and response model all run. A failure is a result, never a rejection.
- *
- * @param tool The tool.
- * @param args What the agent sent.
- * @param caller The request that brought the call.
- * @param app The application.
- * @param budget Bounds the reply. Nothing is called when it is spent.
  */
 export async function callTool(
   tool: Tool,

@@ -10,13 +10,12 @@ import type { Route } from "../../routing/route.ts";
 import { holdsBinary, isBinary } from "../json_schema/non_json.ts";
 import { type BodyInput, inputsOf, type ParameterInput } from "../route/inputs.ts";
 
-/** One argument of a tool: a parameter of the path or query, or the body or form. */
+/** A parameter of the path or query, or the body or form. */
 export interface ToolArgument {
   readonly name: string;
   readonly input: ParameterInput | BodyInput;
 }
 
-/** The type of each option. */
 const OPTIONS: Record<keyof ToolOptions, string> = { name: "string", description: "string", annotations: "object" };
 const ANNOTATIONS: Record<keyof ToolAnnotations, string> = {
   title: "string",
@@ -29,7 +28,6 @@ const ANNOTATIONS: Record<keyof ToolAnnotations, string> = {
 /** The names that all agents accept. The specification allows more. */
 const NAME = /^[A-Za-z0-9_-]{1,64}$/;
 
-/** Whether a route is exposed to agents. */
 export function isTool({ options: { tool } }: Pick<Route, "options">): boolean {
   return tool !== undefined && tool !== false;
 }
@@ -92,7 +90,6 @@ export function checkTool(route: Route): void {
   if (deps && (body || form)) argumentsOf(route);
 }
 
-/** The error for a route that cannot be a tool. */
 export function toolError(route: Route, reason: string): RouteError {
   return new RouteError("tool", `Cannot expose ${route.name} as a tool: ${reason}`);
 }

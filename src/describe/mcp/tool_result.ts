@@ -25,16 +25,10 @@ export class ReplyBudget {
   readonly #isBatch: boolean;
   #left = MAX_REPLIES;
 
-  /**
-   * Creates a full budget.
-   *
-   * @param isBatch Whether several calls share it.
-   */
   constructor(isBatch: boolean) {
     this.#isBatch = isBatch;
   }
 
-  /** Whether nothing is left. */
   get isSpent(): boolean {
     return this.#left <= 0;
   }
@@ -50,7 +44,6 @@ export class ReplyBudget {
     return !this.#isBatch || this.take(bytes);
   }
 
-  /** The message for an agent whose reply is too large. */
   get refusal(): string {
     return this.#isBatch
       ? `The replies of the batch are larger than ${MAX_REPLIES} bytes together, ask for less at once`

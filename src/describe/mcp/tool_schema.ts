@@ -11,12 +11,10 @@ import { parameterOf } from "../openapi/parameters.ts";
 import type { ToolArgument } from "./tool_check.ts";
 import type { OutputForm } from "./tool_result.ts";
 
-/** A schema whose values are objects. */
 export interface ObjectSchema extends JsonSchema {
   type: "object";
 }
 
-/** What a tool declares of its results. */
 export interface ToolOutput {
   readonly form: OutputForm;
   readonly schema?: ObjectSchema;
@@ -25,7 +23,6 @@ export interface ToolOutput {
 /** Schemas by the names at the end of references. */
 type Definitions = Readonly<Record<string, JsonSchema>>;
 
-/** The prefix of references. */
 const DEFINITIONS = "#/$defs/";
 const ALL_TYPES: ReadonlySet<JsonType> = new Set<JsonType>(["array", "boolean", "null", "number", "object", "string"]);
 
@@ -59,7 +56,6 @@ export function inputSchemaOf(args: readonly ToolArgument[]): ObjectSchema {
   return withDefinitions(root, definitions);
 }
 
-/** The names of the arguments that may be null. */
 export function nullableArguments({ properties = {}, $defs = {} }: ObjectSchema): ReadonlySet<string> {
   const nullable = Object.entries(properties).filter(([, schema]) => possibleTypes(schema, $defs).has("null"));
   return new Set(nullable.map(([name]) => name));
@@ -68,7 +64,6 @@ export function nullableArguments({ properties = {}, $defs = {} }: ObjectSchema)
 /**
  * What a tool declares of its results: the response as it is sent, wrapped if it may be no object.
  *
- * @param response The model of a success, if there is one.
  * @throws {TypeError} When JSON Schema cannot describe it.
  */
 export function outputOf(response: Schema | undefined): ToolOutput {

@@ -15,7 +15,6 @@ import { isDescribedElsewhere, Parameters, requestBodyOf } from "./parameters.ts
 import { type DocumentedErrors, ErrorReplies, repliesOf } from "./replies.ts";
 import { isCredential, SecuritySchemes } from "./security.ts";
 
-/** The content of a document. */
 export interface DocumentParts {
   readonly title: string;
   readonly version: string;
@@ -26,7 +25,6 @@ export interface DocumentParts {
   readonly errors?: DocumentedErrors | undefined;
 }
 
-/** The properties of a route that the document needs. */
 export type DescribedRoute = Pick<Route, "name" | "method" | "template" | "operationId" | "options" | "handler">;
 
 const METHODS: ReadonlySet<string> = new Set<OpenAPIMethod>(

@@ -33,11 +33,6 @@ export class Parameters {
   readonly #models: Models;
   readonly #known = new Map<Schema | undefined, Map<string, OpenAPIParameter>>();
 
-  /**
-   * Starts without parameters.
-   *
-   * @param models Collects the models of parameters.
-   */
   constructor(models: Models) {
     this.#models = models;
   }
@@ -55,13 +50,7 @@ export class Parameters {
   }
 }
 
-/**
- * Describes an input as a parameter.
- *
- * @param input The input.
- * @param name The name of the parameter.
- * @param models Collects its models.
- */
+/** Describes an input as a parameter. `models` collects its models. */
 export function parameterOf(input: ParameterInput, name: string, models: Models): OpenAPIParameter {
   const { in: source, isRequired, isRepeated } = input;
   return {
@@ -99,13 +88,7 @@ function liftAnnotations(whole: JsonSchema): Pick<OpenAPIParameter, "description
   return { ...(description !== undefined && { description }), ...(deprecated && { deprecated }), schema };
 }
 
-/**
- * The request body of an operation.
- *
- * @param input The body of the route.
- * @param operationId Names a model without title.
- * @param models Collects the models of the body.
- */
+/** The request body of an operation. The `operationId` names a model without title. */
 export function requestBodyOf(input: BodyInput, operationId: string, models: Models): OpenAPIRequestBody {
   const { mediaType, schema, isRequired: required } = input;
   if (mediaType === "application/octet-stream") return { required, content: { [mediaType]: { schema: BYTES } } };
@@ -134,7 +117,6 @@ export function requestBodyOf(input: BodyInput, operationId: string, models: Mod
   };
 }
 
-/** How the fields of a form are sent. */
 interface FormFields {
   /** By name. Fields without an entry are sent as text or bytes, the default. */
   readonly encoding: Readonly<Record<string, OpenAPIEncoding>>;

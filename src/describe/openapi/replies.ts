@@ -16,16 +16,12 @@ type Reply = OpenAPIResponse | OpenAPIReference;
 type Content = Record<string, OpenAPIMediaType>;
 type Replies = readonly (readonly [status: number, reply: OpenAPIResponse])[];
 
-/** The properties of a route that its replies depend on. */
 type AnsweringRoute = Pick<Route, "handler" | "operationId" | "options">;
 
 /**
- * The replies of a route, by status.
+ * The replies of a route, by status. `models` and `errors` collect what they refer to.
  *
- * @param route The route.
- * @param canBeInvalid Whether its input can be refused with 422.
- * @param models Collects the models of the replies.
- * @param errors Collects the shared error replies.
+ * @param canBeInvalid Whether the input of the route can be refused with 422.
  */
 export function repliesOf(
   route: AnsweringRoute,
@@ -46,7 +42,6 @@ export function repliesOf(
   return byStatus(replies);
 }
 
-/** A key far above any status. */
 const FAR = 1_000_000;
 
 /**
@@ -142,11 +137,7 @@ export type DocumentedErrors = "default" | "undocumented" | ErrorShape;
 
 const SHAPE_OPTIONS: OptionNames<ErrorShape> = { schema: true, contentType: true };
 
-/**
- * Checks the shape of error replies.
- *
- * @throws {TypeError} When it is no shape, or JSON cannot carry its schema.
- */
+/** @throws {TypeError} When the value is no shape, or JSON cannot carry its schema. */
 export function checkErrorShape(shape: ErrorShape): void {
   checkOptions(shape, SHAPE_OPTIONS, "set the error handler");
   const { schema, contentType } = shape;
@@ -266,7 +257,7 @@ const REFERENCES: Readonly<Record<ErrorReplyName, OpenAPIReference>> = {
 };
 
 const PROBLEM_JSON = "application/problem+json";
-/** OpenAPI prefers a more specific type beside it. */
+/** OpenAPI prefers any more specific type. */
 const ANY_TYPE = "*/*";
 
 /** The error replies of a document. All operations share them. */
@@ -274,11 +265,6 @@ export class ErrorReplies {
   readonly #documented: DocumentedErrors;
   readonly #used = new Set<ErrorReplyName>();
 
-  /**
-   * Starts without replies.
-   *
-   * @param documented What the document says of error replies.
-   */
   constructor(documented: DocumentedErrors) {
     this.#documented = documented;
   }

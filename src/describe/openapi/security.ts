@@ -18,9 +18,9 @@ const WHOLE_HEADER: SecurityScheme = {
   description: "The whole value of the header, with its scheme: `Bearer …`, `Basic …`.",
 };
 
-/** A scheme, and the first route that uses it. */
 interface Entry {
   readonly scheme: SecurityScheme;
+  /** The first route that uses the scheme. */
   readonly route: string;
 }
 
@@ -30,10 +30,8 @@ export class SecuritySchemes {
 
   /**
    * The security requirements of an operation: those of all its dependencies together. Undefined if
-   * there are none.
+   * there are none. The name of the route is for messages.
    *
-   * @param route The name of the route, for messages.
-   * @param inputs The inputs of the route.
    * @throws {RouteError} With code `conflict`, when another scheme has the same name.
    */
   of(route: string, { parameters, dependencies }: RouteInputs): OpenAPIOperation["security"] {

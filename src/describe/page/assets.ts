@@ -2,7 +2,6 @@
 import { cachedReply, contentHash } from "../../http/files/conditional.ts";
 import type { HttpRequest } from "../../http/request.ts";
 
-/** A file that the page loads. */
 export interface Asset {
   readonly contentType: string;
   /** Names the version. It is a part of the URL, so that browsers keep a file until it changes. */
@@ -10,12 +9,9 @@ export interface Asset {
   read(): Promise<string>;
 }
 
-/** The names of the files. */
 export type AssetName = "swagger-ui.css" | "page.css" | "swagger-ui.js" | "page.js";
 
-/** The content type of style sheets. */
 export const CSS = "text/css; charset=utf-8";
-/** The content type of scripts. */
 export const JAVASCRIPT = "text/javascript; charset=utf-8";
 
 /**
@@ -209,7 +205,6 @@ export const ASSETS: Readonly<Record<AssetName, Asset>> = {
   "page.js": { contentType: JAVASCRIPT, tag: () => contentHash(SCRIPT), read: async () => SCRIPT },
 };
 
-/** Replies with a file. */
 export async function answerAsset({ headers, query }: HttpRequest<unknown>, name: AssetName): Promise<Response> {
   const asset = ASSETS[name];
   const tag = await asset.tag();

@@ -5,11 +5,8 @@ import { type AssetName, ASSETS, CSS, JAVASCRIPT } from "./assets.ts";
 
 /** What the page shows, and the paths of its parts. */
 export interface DocsPageOptions {
-  /** The title of the application. */
   readonly title: string;
-  /** The path of the page. */
   readonly docsUrl: string;
-  /** The path of the document. */
   readonly openapiUrl: string;
   /** The path below which the assets are; ends with a slash. */
   readonly assetFolder: string;
@@ -37,7 +34,6 @@ const CONTENT_SECURITY_POLICY = [
 const ICON = "<svg xmlns='http://www.w3.org/2000/svg' viewBox='0 0 16 16'>" +
   "<path fill='#1b1b1b' d='M3 0h7l4 4v12H3z'/><path stroke='#fff' d='M5 6.5h6M5 9.5h6M5 12.5h4'/></svg>";
 
-/** Replies with the page. */
 export async function answerPage({ headers }: HttpRequest<unknown>, options: DocsPageOptions): Promise<Response> {
   const html = await pageMarkup(options);
   const content: CachedText = { contentType: HTML, tag: await contentHash(html), read: async () => html };

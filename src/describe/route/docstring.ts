@@ -5,7 +5,6 @@
  */
 import type { Route } from "../../routing/route.ts";
 
-/** The documentation text of a route. */
 export interface Documentation {
   /** What the route does, in one line. */
   readonly summary?: string;

@@ -35,13 +35,10 @@ export interface ParameterInput {
   readonly schemas: readonly Schema[];
   /** Whether it is a list in the query, of which each element repeats the name. */
   readonly isRepeated: boolean;
-  /** Whether it has to be sent. */
   readonly isRequired: boolean;
 }
 
-/** The body of a request. */
 export interface BodyInput {
-  /** The name of the handler's argument. */
   readonly name: "body" | "form";
   /** A form without files is urlencoded here, although it may be multipart, too. */
   readonly mediaType:
@@ -51,16 +48,10 @@ export interface BodyInput {
     | "multipart/form-data";
   /** The schema of the value; meaningless for a stream of bytes. */
   readonly schema: Schema;
-  /** Whether a body has to be sent. */
   readonly isRequired: boolean;
 }
 
-/**
- * The inputs of a registered route.
- *
- * @param options The options of the route.
- * @param pathNames The names in its full path, in order.
- */
+/** The inputs of a registered route. `pathNames` are the names in its full path, in order. */
 export function inputsOf(options: InputOptions, pathNames: readonly string[]): RouteInputs {
   const collected = new ParameterCollector(pathNames);
   collected.add(options);
