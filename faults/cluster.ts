@@ -1,4 +1,4 @@
-// The nodes of a run, and what they have written down.
+// The nodes of a run, and their logs.
 
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
@@ -12,13 +12,16 @@ import { readStored } from "./workload.ts";
 const PATIENCE = 60_000;
 /** How often the logs are looked at. */
 const LOOK_MS = 50;
-/** How often it is looked whether what is too much was removed. */
+/** The time between two checks whether enough messages were removed. */
 const TRIM_LOOK_MS = 1_000;
 
-/** What all nodes of a run have in common. */
+/** The part of the plan that is equal for all nodes of a run. */
 export type ClusterPlan = Omit<NodePlan, "name" | "generation" | "log">;
 
-/** What starts a node: nothing, or a program that runs the one whose command line follows. */
+/**
+ * A prefix of the command that starts a node: empty, or a program that runs the rest of its command
+ * line.
+ */
 export type Launcher = (node: string) => readonly string[];
 
 /** Some nodes. Disposing of them kills them. */
@@ -70,7 +73,7 @@ export class Cluster implements AsyncDisposable {
     this.#nodes.set(name, node);
   }
 
-  /** Kills a node in the middle of what it does. */
+  /** Kills a node without a warning. */
   async killNode(name: string): Promise<void> {
     const node = this.#nodes.get(name)!;
     this.#nodes.delete(name);
@@ -78,7 +81,7 @@ export class Cluster implements AsyncDisposable {
     await node.status;
   }
 
-  /** Waits until so many publishes have been acknowledged. */
+  /** Waits until this many publishes have been acknowledged. */
   async progress(count: number): Promise<void> {
     await this.#until(`${count} publishes are acknowledged`, () => {
       let acknowledged = 0;
@@ -89,7 +92,7 @@ export class Cluster implements AsyncDisposable {
     });
   }
 
-  /** Waits until all is published and read, ends the nodes, and gives what they saw. */
+  /** Waits until all is published and read, ends the nodes, and returns their logs. */
   async finish(location: NodePlan["topics"]): Promise<History> {
     await this.#until("all is published", () => {
       return this.#presentLogs().every((log) => log.some(({ kind }) => kind === "published"));
@@ -100,7 +103,7 @@ export class Cluster implements AsyncDisposable {
     await this.#until("all is read", () => {
       return this.#presentLogs().every((log) => readersOf(log).every((last) => last === head));
     }).catch(() => {
-      // Told as a fault of those readers.
+      // Reported later as a fault of these readers.
     });
     const keeps = plan.options.retention?.count ?? Infinity;
     const most = mostKept(keeps, plan.publishers);
@@ -116,9 +119,7 @@ export class Cluster implements AsyncDisposable {
     return { logs, stored, keeps, most };
   }
 
-  /**
-   * What each node has written down since it was started last; nothing, where it has not begun yet.
-   */
+  /** The log entries of each node since its last start; empty before its first entry. */
   #presentLogs(): (readonly LogEntry[])[] {
     return [...this.#logs].map(([name, { entries }]) => {
       const begin = entries.findLastIndex((entry) =>
@@ -134,7 +135,7 @@ export class Cluster implements AsyncDisposable {
     await Deno.remove(this.#folder, { recursive: true });
   }
 
-  /** Waits for something that the logs tell; as long as they grow. */
+  /** Waits for something that the logs show, as long as they grow. */
   async #until(what: string, isSo: () => boolean): Promise<void> {
     let grownAt = performance.now();
     for (let isNew = true;; isNew = this.#look()) {
@@ -145,10 +146,7 @@ export class Cluster implements AsyncDisposable {
     }
   }
 
-  /**
-   * Reads what the nodes have written down since the last look, and tells whether there is
-   * something.
-   */
+  /** Reads the new log entries of the nodes, and returns whether there are any. */
   #look(): boolean {
     return [...this.#logs.values()].map((log) => log.look()).includes(true);
   }

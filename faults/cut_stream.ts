@@ -58,7 +58,9 @@ class Client {
     log.push({ kind: "subscribe", reader, after: null });
   }
 
-  /** Reads so many bytes at most, and as many messages in all; gives how many bytes it read. */
+  /**
+   * Reads at most this many bytes, and this many messages in total. Returns how many bytes it read.
+   */
   async read(bytes: number, messages: number): Promise<number> {
     if (this.#seen >= messages) return 0;
     const headers = this.#lastId === "" ? {} : { "last-event-id": this.#lastId };

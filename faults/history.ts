@@ -1,4 +1,4 @@
-// Holds what all nodes have seen against what topics promise.
+// Checks the logs of all nodes against the promises of topics.
 
 import { confirmedPublishesOf, type LogEntry, type Payload } from "./node_log.ts";
 
@@ -13,23 +13,23 @@ type Gap = Extract<LogEntry, { kind: "gap" }>;
 /** Sorts after all ids. */
 const AFTER_ALL = "~";
 
-/** What happened in a run. */
+/** The record of a run. */
 export interface History {
   /** The logs of the nodes, by their names. */
   readonly logs: ReadonlyMap<string, readonly LogEntry[]>;
-  /** What the store held at the end, in its order. */
+  /** The messages in the store at the end, in its order. */
   readonly stored: readonly Stored[];
-  /** How many of the newest messages the store keeps at least; none where they become too old. */
+  /** The number of newest messages that the store keeps at least; 0 if they expire by age. */
   readonly keeps: number;
-  /** How many it holds at most in the end, where that was waited for. */
+  /** The most messages that it may hold at the end, if the run waited for that. */
   readonly most?: number;
   /** Whether the store was lost then, so that readers need not have come to its end. */
   readonly isLost?: boolean;
 }
 
-/** What was found. */
+/** The result of a check. */
 export interface Findings {
-  /** What topics promise, and did not keep. */
+  /** The promises that were broken. */
   readonly faults: readonly string[];
   /** How much was looked at. */
   readonly acknowledged: number;
@@ -39,20 +39,20 @@ export interface Findings {
 }
 
 /**
- * How many messages a log holds at most when it was trimmed, since it is trimmed by a sixty-fourth
- * of what it keeps, or by whole writes.
+ * The most messages in a log after trimming: it is trimmed with a precision of 1/64 of what it keeps,
+ * or of one write.
  *
- * @param keeps How many it keeps at least.
- * @param publishers How many there are on each node. A write has not more than two messages of
- * each: one may have been given up.
+ * @param keeps The number of messages that it keeps at least.
+ * @param publishers The number of publishers on each node. A write has at most two messages of
+ * each, since one may have been abandoned.
  */
 export function mostKept(keeps: number, publishers: number): number {
   return keeps + Math.max(Math.ceil(keeps / 64), 2 * publishers);
 }
 
 /**
- * Looks for acknowledged messages that are lost, messages that are there twice, disorder, and holes
- * that nobody was told of.
+ * Looks for lost acknowledged messages, duplicates, wrong order, and missing messages without a
+ * gap.
  */
 export function check(history: History): Findings {
   const entries = [...history.logs.values()].flat();
@@ -74,7 +74,10 @@ export function check(history: History): Findings {
   };
 }
 
-/** All messages that anybody knows of, by their ids; the order of the ids is that of the topic. */
+/**
+ * All messages that any node or the store knows, by their ids. The order of the ids is that of the
+ * topic.
+ */
 function orderOf({ logs, stored }: History, faults: string[]): Stored[] {
   const byId = new Map<string, string>();
   const byPayload = new Map<string, string>();
@@ -114,7 +117,10 @@ function checkStored({ stored, keeps, most = Infinity }: History, order: readonl
   }
 }
 
-/** Who waits for each has them in their order, whoever reads or repeats them. */
+/**
+ * The messages of a publisher that waits for each are in their order, whoever reads or republishes
+ * them.
+ */
 function checkPublishers(order: readonly Stored[], faults: string[]): void {
   const last = new Map<string, number>();
   for (const { payload } of order) {
@@ -126,8 +132,7 @@ function checkPublishers(order: readonly Stored[], faults: string[]): void {
 }
 
 /**
- * What a node has published is in the order of its calls, also of those that were under way at
- * once.
+ * The messages of a node are in the order of its calls, also if several were in progress at once.
  */
 function checkCalls(node: string, log: readonly LogEntry[], faults: string[]): void {
   const [first, ...others] = confirmedPublishesOf(log);
@@ -149,12 +154,9 @@ function checkReaders(
 ): void {
   const isTrimmed = keeps < Infinity;
   const indexOf = new Map(order.map(({ id }, index) => [id, index]));
-  /**
-   * The index of the message that each reader must get next; undefined where it was told that it
-   * misses some.
-   */
+  /** The index of the message that each reader must get next; undefined after a gap. */
   const next = new Map<string, number | undefined>();
-  /** The places ahead of all messages that readers go on at, until they are told so. */
+  /** The positions ahead of all messages at which readers continue, until they get a gap. */
   const ahead = new Map<string, string>();
   const first = isTrimmed ? undefined : 0;
   for (const entry of log) {
@@ -184,7 +186,7 @@ function checkReaders(
   }
   for (const [reader, index] of isLost ? [] : next) {
     if (ahead.has(reader)) faults.push(`${node}, reader ${reader}: it was not told that it is ahead`);
-    // Who was told that nothing is kept has come to the end, too.
+    // A reader whose gap says that nothing is kept has reached the end, too.
     const isAtEnd = index === undefined ? keeps === 0 || order.length === 0 : index === order.length;
     if (!isAtEnd) {
       faults.push(`${node}, reader ${reader}: it came to ${index ?? 0} of ${order.length}`);
@@ -193,8 +195,8 @@ function checkReaders(
 }
 
 /**
- * What is wrong in a gap, if something is: one that tells that a place is ahead must be told where
- * one is, and nowhere else.
+ * Returns what is wrong in a gap. The reason "ahead" must be given for a position that is ahead,
+ * and for no other.
  */
 function wrongIn({ reason, from }: Gap, ahead: string | undefined, isTrimmed: boolean): string | undefined {
   if (ahead === undefined && !isTrimmed) return "of a gap where nothing is removed";

@@ -1,5 +1,5 @@
-// `deno task fault`: durable topics on three nodes while things go wrong, and a checker that holds
-// what all nodes saw against what topics promise. It needs denokv.
+// `deno task fault`: durable topics on three nodes, faults, and a checker that compares the logs of
+// all nodes with the promises of topics. It needs denokv.
 
 import { parseArgs } from "@std/cli/parse-args";
 import { readCount, readNames, refuseUnknown, runCommand, select } from "../bench/command.ts";
@@ -66,7 +66,9 @@ interface Task {
   readonly seed: number;
 }
 
-/** Runs a scenario; where the system does not allow it, or it cannot be ended, that is said. */
+/**
+ * Runs a scenario. Reports it if the system does not allow the scenario, or if it cannot be ended.
+ */
 async function outcomeOf(scenario: Scenario, seed: number): Promise<Outcome> {
   try {
     return await hasFaults(scenario, seed) ? "faulty" : "clean";
@@ -82,8 +84,8 @@ async function outcomeOf(scenario: Scenario, seed: number): Promise<Outcome> {
 }
 
 /**
- * Runs a scenario; checks its history, and that the checker finds what is wrong in histories made
- * of it.
+ * Runs a scenario and checks its history. Then changes the history in wrong ways, and checks that
+ * the checker finds each.
  */
 async function hasFaults(scenario: Scenario, seed: number): Promise<boolean> {
   const random = new Random(seed);

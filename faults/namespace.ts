@@ -1,4 +1,4 @@
-// Runs a program in network namespaces of its own, where the system allows it.
+// Runs a program in new network namespaces, if the system allows it.
 
 import { fileURLToPath } from "node:url";
 import type { Random } from "../tests/unit/support/random.ts";
@@ -7,8 +7,8 @@ import type { LogEntry } from "./node_log.ts";
 import { NotAllowedError } from "./not_allowed_error.ts";
 
 /**
- * What the program prints: what happened, where the logs are pairs of the node and its entries. All
- * that is published is kept.
+ * The output of the program: the history, with logs as pairs of a node and its entries. All
+ * published messages are kept.
  */
 export interface PartitionReport extends Pick<History, "stored"> {
   readonly injected: readonly string[];
@@ -19,10 +19,10 @@ export interface PartitionReport extends Pick<History, "stored"> {
 const UNSHARE = ["--user", "--map-root-user", "--net", "--mount"];
 
 /**
- * Takes nodes off the network of their store, and back.
+ * Disconnects nodes from the network of their store, and reconnects them.
  *
- * @throws {NotAllowedError} Where nobody but the system's administrator may make networks, or it
- * has no tools for that.
+ * @throws {NotAllowedError} If only an administrator may create networks, or the tools for it are
+ * missing.
  */
 export async function runPartition(random: Random, tell: (injected: string) => void): Promise<History> {
   if (!await isAllowed()) throw new NotAllowedError("This system does not let a program have network namespaces");

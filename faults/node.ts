@@ -1,5 +1,5 @@
-// One node of a run, in a process of its own: it publishes, reads, and writes down what it sees.
-// Its argument is a plan as JSON.
+// One node of a run, in its own process: it publishes, reads, and logs what it sees. Its argument
+// is a plan as JSON.
 
 import { App, type TopicOptions, type TopicsLocation } from "../mod.ts";
 import { NetworkClient } from "../src/topics/kv/network_client.ts";
@@ -8,7 +8,7 @@ import { KvStore } from "../src/topics/kv/kv_store.ts";
 import { type LogEntry, parseLog, type Payload } from "./node_log.ts";
 import { runWorkload, type WorkloadPlan } from "./workload.ts";
 
-/** What a node does, and where. */
+/** The work of a node, and its store. */
 export interface NodePlan extends WorkloadPlan {
   readonly topics: string | { readonly url: string; readonly token: string };
   /** The file of its log. Earlier generations may have written to it. */

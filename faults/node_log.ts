@@ -1,6 +1,6 @@
-// What a node writes down, one line of JSON for each step, before it goes on.
+// The log of a node: one line of JSON for each step, written before the next step.
 
-/** A message as it is told of: its publisher, and its number there. */
+/** The data of a message: its publisher, and its number there. */
 export interface Payload {
   readonly publisher: string;
   readonly number: number;
@@ -28,7 +28,7 @@ export type LogEntry =
   | { readonly kind: "subscribe"; readonly reader: string; readonly after: string | null; readonly isAhead?: true }
   /** A reader got a message. */
   | { readonly kind: "read"; readonly reader: string; readonly id: string; readonly payload: Payload }
-  /** A reader was told that it misses some. */
+  /** A reader got a gap. */
   | {
     readonly kind: "gap";
     readonly reader: string;
@@ -42,7 +42,7 @@ export function parseLog(text: string): LogEntry[] {
   return text.split("\n").slice(0, -1).map((line) => JSON.parse(line) as LogEntry);
 }
 
-// A node's log, of which each look reads only what is new.
+// A node's log. Each call reads only the new lines.
 
 const NEWLINE = 10;
 
@@ -63,8 +63,8 @@ export class LogFile {
   }
 
   /**
-   * Reads the whole lines that are new, and tells whether there are some. Synchronous: many runs
-   * look at many logs all the time.
+   * Reads the new whole lines, and returns whether there are any. Synchronous, because many runs
+   * read many logs all the time.
    */
   look(): boolean {
     const bytes = this.#readNew();
@@ -87,9 +87,12 @@ export class LogFile {
   }
 }
 
-// What nodes have come to, by what they have written down.
+// The progress of nodes, by their logs.
 
-/** What each reader has come to: what it has read last, or where it goes on. */
+/**
+ * The progress of each reader: the last message that it read, or the position at which it
+ * continues.
+ */
 export function readersOf(log: readonly LogEntry[]): (string | undefined)[] {
   const last = new Map<string, string | undefined>();
   for (const entry of log) {
@@ -99,7 +102,7 @@ export function readersOf(log: readonly LogEntry[]): (string | undefined)[] {
   return [...last.values()];
 }
 
-// In which order a node has published what it has stored itself.
+// The order in which a node has published the messages that it stored itself.
 
 /** A message of which it is known by which call it was stored. */
 export interface ConfirmedPublish {
@@ -108,7 +111,7 @@ export interface ConfirmedPublish {
 }
 
 interface Call {
-  /** The index in the log of what was noted right before the call. */
+  /** The index of the last log entry before the call. */
   readonly at: number;
   /** Whether no call before it may have stored the message. */
   readonly isFirst: boolean;

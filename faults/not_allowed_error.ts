@@ -1,6 +1,6 @@
-// What a run throws that cannot be made here.
+// The error of a run that is impossible on this machine.
 
-/** The system does not allow what a run needs, or does not have it. */
+/** The system lacks something that a run needs, or does not allow it. */
 export class NotAllowedError extends Error {
   override name = "NotAllowedError";
 }

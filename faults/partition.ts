@@ -1,5 +1,5 @@
-// A run in which each node has a network of its own, that is joined to the store's by a cable that
-// can be pulled. It needs to be started in namespaces of its own; its argument is a seed.
+// A run in which each node has its own network, joined to the store's network by a virtual cable
+// that can be pulled. Start it in new namespaces, with a seed as its argument.
 
 import { Denokv } from "../tests/denokv/denokv.ts";
 import { Random } from "../tests/unit/support/random.ts";

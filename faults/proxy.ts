@@ -2,7 +2,7 @@
 
 import type { Certificate } from "../tests/support/certificate.ts";
 
-/** What happens to what is sent. */
+/** How bytes on the way are treated. */
 export type WireState =
   /** It arrives. */
   | "whole"
@@ -13,11 +13,11 @@ export type WireState =
 
 /** Passes connections on to a port. */
 export class Proxy implements Disposable {
-  /** What happens at present. */
+  /** How bytes are treated now. */
   state: WireState = "whole";
   /** How many replies were lost. */
   lost = 0;
-  /** What each client over TLS chose to speak, in the order in which they connected. */
+  /** The protocol that each client over TLS chose, in the order of connections. */
   readonly protocols: (string | null)[] = [];
   readonly #listener: Deno.TcpListener | Deno.TlsListener;
   readonly #target: number;
@@ -89,7 +89,7 @@ export class Proxy implements Disposable {
         for (let sent = 0; sent < count;) sent += await to.write(buffer.subarray(sent, count));
       }
     } catch {
-      // The other end is gone.
+      // The other end has closed.
     }
     for (const connection of [from, to]) {
       this.#connections.delete(connection);

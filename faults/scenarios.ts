@@ -1,4 +1,4 @@
-// What goes wrong in a run.
+// The scenarios: what goes wrong in a run.
 
 import { join } from "node:path";
 import { Denokv } from "../tests/denokv/denokv.ts";
@@ -13,7 +13,7 @@ import { TlsFront } from "./tls_front.ts";
 /** A kind of run. */
 export interface Scenario {
   readonly name: string;
-  /** Runs it; tells what was injected. */
+  /** Runs the scenario, and reports each injected fault. */
   run(random: Random, tell: (injected: string) => void): Promise<History>;
 }
 
@@ -25,22 +25,21 @@ const MESSAGES = 40;
 export const TOTAL: number = NODES.length * PUBLISHERS * MESSAGES;
 
 /**
- * So many publishers that a node writes more messages with ids at once than a write can check ids
- * one by one.
+ * So many publishers that a node writes more messages with ids at once than one write can check one
+ * by one.
  */
 const CROWD = { publishers: 40, messages: 12 } as const;
 
 /** More messages than a slow reader has read before the first are removed. */
 const TRIMMED_MESSAGES = 800;
 /**
- * Of a small log a few are kept, of a large one so many that whoever trims does not know the size
- * of each write.
+ * Small logs keep few messages. Large logs keep so many that the node that removes messages does
+ * not know the size of each write.
  */
 const KEPT = { ofSmall: 50, ofLarge: 700 } as const;
 
 /**
- * Ids are remembered for longer than any run takes: whoever was killed publishes all of its
- * messages again.
+ * Ids are remembered for longer than any run takes: a killed node publishes all its messages again.
  */
 const DURABLE = { durable: true, dedupe: "12h" } as const;
 
@@ -146,12 +145,11 @@ export const SCENARIOS: readonly Scenario[] = [
 ];
 
 /**
- * A run in which writes check nothing: what is written twice is there twice, and the checker has to
- * say so.
+ * A run in which writes check nothing. Then duplicates are stored, and the checker must find them.
  */
 export const NEGATIVE_CONTROL: Scenario = onDatabase("control", { isBlind: true }, loseReplies);
 
-/** What nodes do where nothing else is said. */
+/** The default plan of nodes. */
 export const PLAN: Omit<ClusterPlan, "topics"> = {
   options: DURABLE,
   publishers: PUBLISHERS,
@@ -169,7 +167,7 @@ function crowded(random: Random): Partial<ClusterPlan> {
   return { ...CROWD, isShared: !random.oneIn(3) };
 }
 
-/** One publisher alone writes each of its messages by itself, so that the log is large. */
+/** One publisher writes each of its messages separately, so that the log is large. */
 function trimmed(random: Random): Partial<ClusterPlan> {
   const isLarge = random.oneIn(4);
   const publishers = isLarge ? 1 : PUBLISHERS;

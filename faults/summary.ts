@@ -5,7 +5,7 @@ import type { Scenario } from "./scenarios.ts";
 /** The outcome of a run. */
 export type Outcome = "clean" | "faulty" | "skipped";
 
-/** Progress is printed after so many runs. */
+/** Progress is printed after this many runs. */
 const PRINT_EACH = 100;
 
 /** The outcomes of all runs. */

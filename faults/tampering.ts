@@ -5,7 +5,8 @@ import { confirmedPublishesOf, type LogEntry, type Payload } from "./node_log.ts
 import type { History, Stored } from "./history.ts";
 
 /**
- * Ways to make a history wrong. Each changes one thing; undefined where there is nothing to change.
+ * Ways to falsify a history. Each changes one thing, or returns undefined if there is nothing to
+ * change.
  */
 export const TAMPERINGS: Readonly<Record<string, (history: History, random: Random) => History | undefined>> = {
   "an acknowledged message is lost": (history, random) => {

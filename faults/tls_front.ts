@@ -1,10 +1,10 @@
-// Speaks TLS for a server that does not, as what stands in front of databases does; clients may
-// choose HTTP/2.
+// Speaks TLS for a server that does not, like a proxy in front of a database. Clients may choose
+// HTTP/2.
 
 import { type Certificate, makeCertificate } from "../tests/support/certificate.ts";
 import { NotAllowedError } from "./not_allowed_error.ts";
 
-/** What a request or a reply says of its connection, or of its body as it was sent. */
+/** The headers that describe a connection, or the transfer of a body. */
 const OWN_HEADERS = ["connection", "content-length", "host", "keep-alive", "transfer-encoding"];
 
 /** A server in front of another one. */

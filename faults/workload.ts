@@ -4,20 +4,20 @@ import { PublishOutcomeUnknown, type SubscribeOptions, type Topic, type TopicEnt
 import type { LogEntry, Payload } from "./node_log.ts";
 import type { Stored } from "./history.ts";
 
-// Reads what a topic holds.
+// Reads the content of a topic.
 
 /**
- * All messages that are kept, up to the newest one now.
+ * Reads all stored messages, up to the present newest one.
  *
  * @param topic The topic.
- * @param signal Ends the waiting for a message where none may be kept.
+ * @param signal Ends the wait for a message if the store may be empty.
  */
 export async function readStored(topic: Topic<Payload>, signal?: AbortSignal): Promise<Stored[]> {
   const head = await topic.head();
   const stored: Stored[] = [];
   for await (const entry of topic.subscribe({ from: "earliest", ...signal && { signal } })) {
     if ("gap" in entry) {
-      // It was removed while it was read, and what came before it has been removed, too.
+      // The message was removed while it was read, and so were the ones before it.
       stored.length = 0;
       continue;
     }
@@ -61,13 +61,13 @@ export interface UsedTopic extends Pick<Topic<Payload>, "publish"> {
   placeAhead?(id: string): string | undefined;
 }
 
-/** What a workload needs. */
+/** The environment of a workload. */
 export interface WorkloadContext {
   readonly plan: WorkloadPlan;
   readonly topic: UsedTopic;
   /** The log of its earlier generations. */
   readonly before: readonly LogEntry[];
-  /** Logs what it sees. */
+  /** Writes a log entry. */
   readonly note: (entry: LogEntry) => void;
   /** Takes the error for which a reader begins again. */
   readonly warn: (error: unknown) => void;

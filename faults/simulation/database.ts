@@ -8,7 +8,7 @@ interface Stored extends KvEntry {
   readonly expiresAt: number;
 }
 
-/** What a database held at a time. */
+/** The content of a database at some time. */
 export interface Backup {
   readonly entries: ReadonlyMap<string, Stored>;
   readonly version: number;
@@ -24,7 +24,7 @@ const MAX_WRITE_BYTES = 819_200;
 const MAX_KEYS_BYTES = 81_920;
 const MAX_ENTRIES_PER_READ = 500;
 
-/** Holds entries. All that it does is done at once. */
+/** A database in memory. Each operation completes at once. */
 export class SimulatedDatabase {
   readonly #random: Random;
   #entries = new Map<string, Stored>();
@@ -36,9 +36,9 @@ export class SimulatedDatabase {
   #setBacks = 0;
 
   /**
-   * Holds nothing yet.
+   * Makes an empty database.
    *
-   * @param random How much later than it might an entry expires, and how far apart versions are.
+   * @param random Chooses how late entries expire, and the distances of versions.
    */
   constructor(random: Random) {
     this.#random = random;
@@ -54,7 +54,7 @@ export class SimulatedDatabase {
     return this.#losses;
   }
 
-  /** How often of these it was made anew from a backup. */
+  /** How many of these times it was restored from a backup. */
   get setBacks(): number {
     return this.#setBacks;
   }
@@ -79,7 +79,7 @@ export class SimulatedDatabase {
     return found;
   }
 
-  /** Writes, if all checks hold. */
+  /** Writes if all checks hold. */
   write(write: KvWrite): string | undefined {
     checkLimits(write);
     const { checks = [], sets = [], deletes = [], append } = write;
@@ -101,14 +101,14 @@ export class SimulatedDatabase {
     return () => this.#watchers.delete(wake);
   }
 
-  /** What it holds now, to be put back later. */
+  /** The present content, for a later restore. */
   backUp(): Backup {
     return { entries: new Map(this.#entries), version: this.#version };
   }
 
   /**
-   * Is lost, and made anew from a backup, or empty: it counts from there. Gives the database that
-   * was.
+   * Loses the database. The new one has the content of a backup, or none, and counts versions from
+   * there. Returns the lost database.
    */
   lose(backup?: Backup): SimulatedDatabase {
     const { entries, version } = backup ?? EMPTY;
@@ -149,7 +149,7 @@ export class SimulatedDatabase {
     return low;
   }
 
-  /** An entry is there until its time, and for up to a minute longer. */
+  /** An entry exists until its time, and for up to a minute longer. */
   #endOf(expireIn: number | undefined): number {
     if (expireIn === undefined) return Infinity;
     return Date.now() + expireIn + (this.#random.oneIn(2) ? 0 : this.#random.below(60_000));

@@ -1,12 +1,12 @@
-// Checks runs in which a database was lost or set back: each of its incarnations by itself, and
-// that no reader comes from one to the next without a gap.
+// Checks runs in which a database was lost or restored: each incarnation alone, and that no reader
+// passes from one to the next without a gap.
 
 import { check, type Findings, type History, type Stored } from "../history.ts";
 import type { LogEntry, Payload } from "../node_log.ts";
 
-/** What a database held in one incarnation. */
+/** The content of a database in one incarnation. */
 export interface StoredIncarnation {
-  /** What the ids of its messages begin with. */
+  /** The prefix of the ids of its messages. */
   readonly id: string;
   /** Its messages in order, when it ended. */
   readonly stored: readonly Stored[];
@@ -16,11 +16,11 @@ export interface StoredIncarnation {
 const LOSSES = ["epoch", "ahead"];
 
 /**
- * Finds what was wrong in each incarnation, and between them.
+ * Finds the faults in each incarnation, and between them.
  *
  * @param logs The logs of the nodes, by their names.
  * @param incarnations The incarnations, the current one last.
- * @param keeps How many of the newest messages the store keeps at least.
+ * @param keeps The number of newest messages that the store keeps at least.
  */
 export function checkIncarnations(
   logs: History["logs"],

@@ -14,7 +14,7 @@ Options:
   --verbose        tell of each run
   --help           print this text`;
 
-/** How often progress is told, in runs. */
+/** Progress is printed after this many runs. */
 const TELL_EACH = 200;
 /** How many runs without the checks of writes are tried, until one is found to be wrong. */
 const CONTROLS = 20;
@@ -87,7 +87,10 @@ function toText({ acknowledged, unknown, reads, gaps, time }: Counts): string {
   return `${acknowledged} acknowledged, ${unknown} unknown, ${reads} read, ${gaps} gaps, ${minutes} virtual minutes`;
 }
 
-/** Runs without the checks of writes. In some there is nothing that could go wrong. */
+/**
+ * Runs without the checks of writes, of which at least one must show faults. Some runs contain
+ * nothing that could go wrong.
+ */
 async function controlIsFound(first: number): Promise<boolean> {
   for (let seed = first; seed < first + CONTROLS; seed++) {
     const { faults } = await simulate(new Random(seed), { isBlind: true });

@@ -1,24 +1,24 @@
-// What lies between nodes and the database, and what it does to what is asked and to the answers.
+// The network between nodes and the database, with its failures.
 
 import type { KvEngine } from "../../src/topics/kv/engine.ts";
 import type { Random } from "../../tests/unit/support/random.ts";
 import type { SimulatedDatabase } from "./database.ts";
 
-/** What becomes of something that is asked. */
+/** The fate of a request. */
 type Fate =
   /** It is carried out and answered. */
   | "well"
   /** It fails at once. */
   | "refused"
-  /** It is never carried out, and nobody hears of it. */
+  /** The request is lost. */
   | "lost"
   /** It is carried out, and the answer is an error. */
   | "failed afterwards"
-  /** It is carried out, and there is no answer. */
+  /** The request is carried out, and the reply is lost. */
   | "not answered"
   /** It fails, and is carried out long afterwards. */
   | "failed and late"
-  /** There is no answer, and it is carried out long afterwards. */
+  /** The reply is lost, and the request is carried out long afterwards. */
   | "late"
   /**
    * It is carried out and answered, and long afterwards it is carried out again, unless the
@@ -40,12 +40,9 @@ const TROUBLES = [
 export interface NetworkOptions {
   readonly database: SimulatedDatabase;
   readonly random: Random;
-  /** Of so many things that are asked one comes into trouble; `Infinity` where none does. */
+  /** One in this many requests fails; `Infinity` for none. */
   readonly oneInTrouble: number;
-  /**
-   * How much later what was asked may be carried out, in milliseconds. What is remembered of
-   * messages must outlast it.
-   */
+  /** The greatest delay of a request, in milliseconds. Dedup entries must live longer. */
   readonly maxLate: number;
   /** How long a way takes at most, in milliseconds. */
   readonly maxDelay: number;
@@ -55,9 +52,7 @@ export interface NetworkOptions {
 
 /** A node, as the network sees it. */
 export interface Client {
-  /**
-   * Whether it was killed: what is on the way to the database is lost, and what is on the way back.
-   */
+  /** Whether the node was killed. Its requests and replies on the way are then lost. */
   readonly isDead: boolean;
 }
 
@@ -76,7 +71,7 @@ export class Network {
     this.#options = options;
   }
 
-  /** How often what happened. */
+  /** How often each fate occurred. */
   get counts(): ReadonlyMap<string, number> {
     return this.#counts;
   }
@@ -91,10 +86,7 @@ export class Network {
     return this.#late > 0;
   }
 
-  /**
-   * Takes a node out of reach of the database, or all: what is asked is neither carried out nor
-   * answered.
-   */
+  /** Cuts off one node or all: requests are neither carried out nor answered. */
   takeAway(client: Client | "all"): void {
     this.#away = client;
   }
@@ -104,13 +96,13 @@ export class Network {
     this.#away = undefined;
   }
 
-  /** From now on there is no trouble. */
+  /** Ends all failures. */
   calm(): void {
     this.#isCalm = true;
     this.#away = undefined;
   }
 
-  /** Connects a node, until the signal says that nobody wants it any more. */
+  /** Connects a node, until the signal is aborted. */
   async connect(client: Client, signal: AbortSignal): Promise<KvEngine> {
     const { database, isBlind } = this.#options;
     const closing = new AbortController();
@@ -126,9 +118,9 @@ export class Network {
   }
 
   /**
-   * Carries out what is asked, or not, and answers, or not. Nobody waits for an answer when the
-   * connection has been closed. What is on the way to a database while it is set back gets lost: it
-   * would be done again where it is as if it had never been done.
+   * Carries out a request, or not, and replies, or not. Nothing waits for a reply after the
+   * connection is closed. Requests on the way to a database while it is restored are lost: they
+   * would run again on a database that has forgotten them.
    */
   async #ask<Result>(client: Client, carryOut: () => Result, closing: AbortSignal): Promise<Result> {
     const { database } = this.#options;
@@ -136,8 +128,8 @@ export class Network {
     const fate = this.#fateOf();
     this.#counts.set(fate, (this.#counts.get(fate) ?? 0) + 1);
     await this.#travel();
-    // Whoever goes on with the work of a dead node cannot know what is on the way: it may come
-    // after what that one does.
+    // The node that continues the work of a dead node cannot know which requests are on the way:
+    // they may arrive after its own.
     if (this.#away === "all" || this.#away === client || client.isDead) return await noAnswer(closing);
     if (database.setBacks !== setBacks) return await noAnswer(closing);
     if (fate === "refused") throw new Error("The network is in trouble");
@@ -162,7 +154,7 @@ export class Network {
 
   async #travel(): Promise<void> {
     const { random, maxDelay } = this.#options;
-    // One in a while is held up.
+    // One request in a while is delayed much longer.
     const longest = !this.#isCalm && random.oneIn(200) ? maxDelay * 500 : maxDelay;
     await new Promise((resolve) => setTimeout(resolve, random.below(longest)));
   }
@@ -173,7 +165,7 @@ export class Network {
     this.#late++;
     setTimeout(() => {
       this.#late--;
-      // What was on the way is lost if the database was set back. An empty database could not tell
+      // A request on the way is lost if the database was restored. An empty database could not tell
       // a late first write of an ended incarnation from a new one.
       if (!client.isDead && database.setBacks === setBacks && !(isAgain && database.losses > losses)) carryOut();
     }, random.below(random.oneIn(2) ? 1_000 : maxLate));
@@ -181,8 +173,7 @@ export class Network {
 }
 
 /**
- * Gives what there is now, and again when it may have changed; what it was in between may be left
- * out.
+ * Yields the present entries, and again when they may have changed. It may skip states in between.
  */
 async function* watch<Entries>(
   database: SimulatedDatabase,

@@ -1,4 +1,4 @@
-// Knows the ages of messages, so that none is removed too early unnoticed.
+// Knows the ages of messages, to find any that are removed too early.
 
 import { toPosition } from "../../src/topics/message.ts";
 import type { Cursor } from "../../src/topics/store.ts";

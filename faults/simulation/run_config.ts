@@ -22,9 +22,9 @@ export interface RunConfig {
   readonly work: Omit<WorkloadPlan, "name" | "generation">;
   /** Draws how long a publisher rests, in milliseconds. */
   readonly pause: () => number;
-  /** One in so many publishes is aborted at once or soon, whatever the others of its batch do. */
+  /** One in this many publishes is aborted at once or soon, whatever the others of its batch do. */
   readonly oneInHurry: number;
-  /** One in so many times, a reader goes on at a position ahead of the topic. */
+  /** One in this many times, a reader continues at a position ahead of the topic. */
   readonly oneInAhead: number;
   /** Draws the clock skew of a node, in milliseconds. */
   readonly skew: () => number;
@@ -42,10 +42,10 @@ export interface RunConfig {
 }
 
 /**
- * Draws a configuration. In some runs dedup entries expire after two minutes, and publishers rest
- * for longer: then nobody republishes later than that, and no late request comes after it. In the
- * others they last for the whole run. If the database is lost, nobody republishes what was
- * acknowledged before.
+ * Draws a configuration. In some runs, dedup entries expire after two minutes, and publishers then
+ * pause for longer: nothing is republished after that time, and no late request arrives after it.
+ * In other runs, the entries last for the whole run. If the database is lost, messages that were
+ * acknowledged before are not republished.
  */
 export function drawConfig(random: Random): RunConfig {
   const isForgetful = random.oneIn(3);
@@ -103,7 +103,7 @@ export function keptBy(
   return { keeps: age === undefined ? count : 0, most };
 }
 
-/** A retention of so many messages, by count or by bytes. */
+/** A retention of this many messages, by count or by bytes. */
 function boundOf(messages: number, random: Random): { readonly count: number } | { readonly bytes: number } {
   return random.oneIn(2) ? { count: messages } : { bytes: messages * MAX_BYTES };
 }

@@ -16,17 +16,17 @@ const INTERVAL = 1_000;
 /** The name of the topic that is checked. */
 export const TOPIC = "orders";
 
-/** What is kept of the other topics. */
+/** The retention of the other topics. */
 const ELSEWHERE = { durable: true, retention: { count: 5 } } as const;
 
 /** One generation of a node: from a start to its end or death. */
 export class SimulatedNode implements Client {
   isDead = false;
-  /** What it has written down. */
+  /** Its log. */
   readonly entries: LogEntry[] = [];
   readonly topic: Topic<Payload>;
   readonly #app: App;
-  /** The others, and what was read of each last. */
+  /** The other topics, with the last message that was read of each. */
   readonly #others: readonly { readonly topic: Topic<number>; newest: string }[];
   readonly #plan: WorkloadPlan;
   readonly #ending = new AbortController();
@@ -114,7 +114,7 @@ export class SimulatedNode implements Client {
     await this.#app.stop();
   }
 
-  /** Ends it in the middle of what it does. */
+  /** Ends the node without a warning. */
   kill(): void {
     this.isDead = true;
     this.#ending.abort();

@@ -21,8 +21,8 @@ const NAMES = ["a", "b", "c"] as const;
 /** After how many milliseconds at most a publisher in a hurry gives up. */
 const MAX_HURRY = 50;
 /**
- * How many versions a database is set back at least. Nobody notices a loss that new writes make up
- * for at once.
+ * The least number of versions by which a database is set back. A loss that new writes make up for
+ * at once cannot be noticed.
  */
 const MIN_SET_BACK = 600;
 /** How long nodes may take to notice that a database was set back, in milliseconds. */
@@ -39,9 +39,7 @@ const MAX_ASKED_IN_QUIET = 400;
 /** How many more for each of the other topics, which is trimmed once or twice. */
 const MAX_ASKED_FOR_OTHER = 10;
 
-/**
- * How many zeros all cursors begin with: versions have 16 digits, and no run has so many writes.
- */
+/** The leading zeros of all cursors: versions have 16 digits, and no run has that many writes. */
 const ZEROS = 8;
 
 /** How a run is made. */
@@ -50,17 +48,17 @@ export interface SimulationOptions {
   readonly isBlind?: boolean;
 }
 
-/** What a run was. */
+/** The result of a run. */
 export interface SimulatedRun extends Findings {
   /** The logs of the nodes, by their names. */
   readonly logs: History["logs"];
-  /** What went wrong, and how often. */
+  /** The injected faults, and their numbers. */
   readonly injected: ReadonlyMap<string, number>;
   /** How long it took, in virtual milliseconds. */
   readonly time: number;
 }
 
-/** Makes a run, and looks what was wrong. Nothing else must go on in this process. */
+/** Runs and checks a simulation. Nothing else may run in this process. */
 export function simulate(random: Random, { isBlind = false }: SimulationOptions = {}): Promise<SimulatedRun> {
   return inVirtualTime(random, async () => {
     const begin = Date.now();
@@ -130,7 +128,7 @@ class Simulation {
     const incarnations = [present];
     for (const database of this.#lost.toReversed()) {
       const stored = await this.#readAll(this.#networkOf(database));
-      // If nobody has noticed a set-back, nothing that anybody knew of may be lost.
+      // If no node noticed that the database was set back, no message that a node knew may be lost.
       if (stored.id !== incarnations[0]!.id) incarnations.unshift(stored);
     }
     return incarnations.length > 1
@@ -206,7 +204,7 @@ class Simulation {
       if (losses === "set back" && random.oneIn(4)) this.#backups.push(this.#database.backUp());
       if (losses !== "none" && random.oneIn(4)) {
         this.#lose();
-        // The nodes that know what was lost need time to notice.
+        // The nodes that know the lost messages need time to notice.
         if (losses === "set back") await rest(NOTICING);
       }
       if (random.oneIn(3)) await this.#takeAway(random.below(random.pick(outages)));
@@ -227,7 +225,7 @@ class Simulation {
     if (this.#lost.length > 3 || isSetBack && backups.length === 0) return;
     const entry = this.#database.get([INCARNATION_KEY])[0];
     const id = entry && new TextDecoder().decode(entry.value);
-    // Nobody would know of an incarnation that is lost before anybody has noticed it.
+    // No node would know of an incarnation that is lost before a node has seen it.
     if (id !== undefined && this.#ended.has(id)) return;
     if (id !== undefined) this.#ended.add(id);
     this.#note(isSetBack ? "set back database" : "lost database");
@@ -293,7 +291,7 @@ class Simulation {
     return toId(incarnation, `${cursor.slice(0, digit)}f${cursor.slice(digit + 1)}`);
   }
 
-  /** What a database holds, and its incarnation. */
+  /** Reads the content of a database, and its incarnation. */
   async #readAll(network: Network): Promise<StoredIncarnation> {
     network.calm();
     const node = new SimulatedNode("checker", 1, this.#config, network);

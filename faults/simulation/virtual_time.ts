@@ -1,10 +1,10 @@
-// Time that passes as soon as there is nothing to do, and chance that comes of a seed: so a run is
-// the same each time, and an hour of it takes less than a second.
+// Virtual time and seeded randomness. Time passes as soon as there is nothing to do. So each run
+// can be repeated exactly, and an hour of it takes less than a second.
 
 import { install } from "npm:@sinonjs/fake-timers@^15.0.0";
 import type { Random } from "../../tests/unit/support/random.ts";
 
-/** After how many virtual milliseconds a run is given up. */
+/** A run is abandoned after this many virtual milliseconds. */
 const LIMIT = 24 * 60 * 60 * 1000;
 /** How many things may happen at one moment. */
 const MAX_AT_ONCE = 100_000;

@@ -2,10 +2,10 @@
 
 import { assert, assertEquals } from "@std/assert";
 
-/** What answers it. */
+/** The handler of its requests. */
 export type Fetch = (request: Request) => Promise<Response>;
 
-/** A message, which may be none. */
+/** A message, valid or not. */
 export type Message = Readonly<Record<string, unknown>> | readonly unknown[];
 
 /** The JSON of a reply: an answer of the protocol, or a problem. */
@@ -19,7 +19,7 @@ export interface Answer {
 export interface AgentReply {
   readonly status: number;
   readonly headers: Headers;
-  /** Its JSON; undefined where there is no body. */
+  /** Its JSON; undefined without a body. */
   readonly body: Answer | undefined;
 }
 
@@ -49,14 +49,14 @@ export class Agent {
   readonly #url: string;
   readonly #headers: Readonly<Record<string, string>>;
 
-  /** Makes an agent whose requests have the headers given. */
+  /** Makes an agent whose requests have these headers. */
   constructor(answers: Fetch | { readonly fetch: Fetch }, url = "http://localhost/mcp", headers = {}) {
     this.#fetch = typeof answers === "function" ? answers : answers.fetch;
     this.#url = url;
     this.#headers = headers;
   }
 
-  /** Sends a body as it is. */
+  /** Sends a body unchanged. */
   async send(body: string, headers: HeadersInit = {}): Promise<AgentReply> {
     const sent = new Headers({ "content-type": "application/json", ...this.#headers });
     for (const [name, value] of new Headers(headers)) sent.set(name, value);
@@ -70,7 +70,7 @@ export class Agent {
     return this.send(JSON.stringify(message), headers);
   }
 
-  /** Asks for something that has to be given. */
+  /** Sends a request, and returns its result, which must exist. */
   async ask(
     method: string,
     params: Readonly<Record<string, unknown>> = {},

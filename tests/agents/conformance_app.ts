@@ -26,7 +26,7 @@ export function conformanceApp(): App {
   app.get("/error", { tool: true }, async function test_error_handling() {
     throw new HTTPError(500, "This tool intentionally returns an error for testing");
   });
-  // What the suite wants to see left out: a route writes no log to its caller, and asks it for nothing.
+  // Features that webfw leaves out: a route writes no log to its caller, and asks it for nothing.
   app.get("/log", { tool: true }, async function test_logging_tool() {});
   app.get("/stream", { tool: true }, async function test_streaming_elicitation() {});
   app.post("/schema", {

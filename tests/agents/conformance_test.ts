@@ -1,4 +1,5 @@
-// The official conformance suites, all of their scenarios: what a server of tools can pass passes, and the rest is named here.
+// The official conformance suites, with all their scenarios. The checks that a server of tools
+// cannot pass are named here.
 
 import { assert, assertEquals } from "@std/assert";
 import { join } from "node:path";
@@ -14,7 +15,7 @@ const ignore = !await hasPrograms();
 interface Suite {
   readonly program: string;
   readonly revision: string;
-  /** How many checks pass: a suite that comes to run none is noticed. */
+  /** The number of checks that pass, to notice a suite that runs none. */
   readonly passed: number;
 }
 

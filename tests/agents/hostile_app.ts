@@ -1,9 +1,10 @@
-// An application whose tools are hard to tell of: each holds something over which some client would give up the whole list.
+// An application with tools that are hard to describe: each has something that made some client
+// refuse the whole list.
 
 import { App, dependency, html, HTTPError, text } from "@webfw/core";
 import * as v from "valibot";
 
-/** A call of a tool, and what a client gets of it. */
+/** A call of a tool, and the result that a client gets. */
 export interface ExpectedCall {
   readonly name: string;
   readonly arguments?: Readonly<Record<string, unknown>>;
@@ -89,7 +90,7 @@ export function hostileApp(): App {
     return { amount: body.amount + 1n, pattern: "a-b.C" };
   });
 
-  // No model: the reply is what it is.
+  // No model: the reply has no schema.
   app.get("/open/object", { tool: true }, async function openObject() {
     return { a: 1 };
   });

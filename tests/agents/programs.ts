@@ -1,5 +1,6 @@
-// Runs the programs of others that speak to an agent endpoint. They are a project of their own, with its own packages and lock
-// file, in clients/, and run as child processes: nothing of it is loaded by the tests.
+// Runs the programs of others that connect to an agent endpoint. They are in clients/, a separate
+// project with its own packages and lock file, and run as child processes: the tests load nothing
+// of it.
 
 import { fileURLToPath } from "node:url";
 
@@ -22,7 +23,7 @@ const PROGRAMS = [
   CONFORMANCE.second,
 ];
 
-/** What a program printed, and how it ended. */
+/** The output of a program, and how it ended. */
 export interface Ended {
   readonly code: number;
   readonly stdout: string;
@@ -52,7 +53,7 @@ export async function inFolder(work: (folder: string) => Promise<void>): Promise
   }
 }
 
-/** The inspector would keep its notes in the home of whoever runs it. */
+/** The inspector would write its notes into the user's home folder. */
 async function deno(args: readonly string[], cwd: string): Promise<Ended> {
   const env = { NO_COLOR: "1", MCP_STORAGE_DIR: cwd };
   const command = new Deno.Command(Deno.execPath(), { args: [...args], cwd, env, stdin: "null" });

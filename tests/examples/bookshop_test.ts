@@ -1,4 +1,4 @@
-/** The bookshop as a whole: its database file, its connections, what surrounds all requests. */
+/** The bookshop as a whole: its database file, its connections, and its middleware. */
 import { assert, assertEquals, assertMatch, assertNotEquals } from "@std/assert";
 import { TestClient } from "@webfw/core/testing";
 import { join } from "node:path";

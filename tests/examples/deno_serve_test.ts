@@ -1,5 +1,4 @@
-// Section 12 of the contract: "Works under `deno run`, `deno serve`, `deno compile`". Each program
-// that is shown, as it is.
+// The programs that the documents show, served by `deno serve`.
 
 import { assertEquals, assertRejects } from "@std/assert";
 import { join } from "node:path";

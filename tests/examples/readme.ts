@@ -1,4 +1,4 @@
-/** The fenced blocks of the README, for the tests that hold them to the truth. */
+/** The fenced blocks of the README, for tests. */
 import { assert, assertEquals } from "@std/assert";
 import { join } from "node:path";
 import { prepareDeno } from "../../tools/deno.ts";
@@ -15,7 +15,7 @@ export function blocks(language: string, heading?: string): string[] {
   return [...section.matchAll(new RegExp(`^\`\`\`${language}\n(.*?)^\`\`\`$`, "gms"))].map((match) => match[1]!);
 }
 
-/** The programs below a heading by their file names, which their first lines tell. */
+/** The programs below a heading, by the file names in their first lines. */
 export function programs(heading: string): Map<string, string> {
   return new Map(
     blocks("ts", heading).map((text) => {

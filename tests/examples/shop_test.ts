@@ -1,4 +1,4 @@
-/** What clients of the shop whose nodes share a store are told while that is away. */
+/** The shop whose nodes share a store: the replies to clients while the store is away. */
 import { assertEquals, assertStringIncludes } from "@std/assert";
 import { App } from "@webfw/core";
 import { TestClient } from "@webfw/core/testing";
@@ -26,7 +26,7 @@ class Shop implements AsyncDisposable {
     this.#client = new TestClient(app);
   }
 
-  /** What the node has logged. */
+  /** The log of the node. */
   get log(): string {
     return this.#log.text;
   }
@@ -44,7 +44,7 @@ class Shop implements AsyncDisposable {
   }
 }
 
-/** Stands in for time: signals are aborted, and 30 seconds pass, when the test says so. */
+/** Replaces time: signals are aborted, and 30 seconds pass, when the test says so. */
 class Time implements Disposable {
   readonly #controllers: AbortController[] = [];
   readonly #timeout = AbortSignal.timeout;
@@ -58,7 +58,7 @@ class Time implements Disposable {
     };
   }
 
-  /** Waits until so many have begun to wait for the store. */
+  /** Waits until this many have begun to wait for the store. */
   async begun(count: number): Promise<void> {
     while (this.#controllers.length < count) await ticks(1);
   }

@@ -1,4 +1,4 @@
-/** The bookshop over a database of its own, for tests. */
+/** The bookshop with a new database, for tests. */
 import { TestClient } from "@webfw/core/testing";
 import { join } from "node:path";
 import { bookshop } from "../../examples/bookshop/bookshop.ts";

@@ -1,5 +1,5 @@
-// The checker of fault runs over histories that are made up: it finds what is wrong in each, and
-// nothing in what is right.
+// The checker of fault runs, with made-up histories: it finds each fault, and none in a correct
+// history.
 
 import { assertEquals } from "@std/assert";
 import { confirmedPublishesOf, type LogEntry, readersOf } from "../../faults/node_log.ts";
@@ -20,7 +20,7 @@ function read(...numbers: number[]): LogEntry[] {
   return numbers.map((number) => ({ kind: "read", reader: READER, ...message(number) }));
 }
 
-/** A publish, and what it is answered. */
+/** A publish, and its outcomes. */
 function publish(number: number, ...answers: LogEntry["kind"][]): LogEntry[] {
   const { payload } = message(number);
   return (["invoke", ...answers] as const).map((kind) => kind === "ok" ? ok(number) : { kind, payload } as LogEntry);
@@ -132,7 +132,7 @@ Deno.test("By which call a message was stored is known of the first one that was
   assertEquals(numbersOf(...again, { kind: "begin", generation: 2 }, ...again), [0]);
   // Another node has stored it.
   assertEquals(numbersOf(invoke!, { kind: "ok", duplicate: true, ...message(0) }, ...publish(1, "ok")), [1]);
-  // What was not sent is called later than it was at first.
+  // A message that was not sent is published again later.
   const [, unsent, , answered] = publish(0, "unsent", "unknown", "ok");
   assertEquals(numbersOf(invoke!, ...publish(1), unsent!, ok(1), answered!), [1, 0]);
 });

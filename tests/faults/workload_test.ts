@@ -1,4 +1,5 @@
-// What the nodes of fault runs publish: who waits for each, and what nodes have in common.
+// The messages that the nodes of fault runs publish: by publishers that wait for each, and under
+// shared names.
 
 import { assert, assertEquals } from "@std/assert";
 import type { LogEntry, Payload } from "../../faults/node_log.ts";
@@ -17,8 +18,8 @@ const PLAN: WorkloadPlan = {
 };
 
 /**
- * What a node publishes, in the order of the calls, and how much each publisher had under way at
- * once.
+ * The messages of a node in the order of the calls, and the most that each publisher had in
+ * progress at once.
  */
 async function publishedBy(plan: WorkloadPlan, before: readonly LogEntry[] = []) {
   const calls: Payload[] = [];

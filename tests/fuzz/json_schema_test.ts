@@ -1,4 +1,4 @@
-// What JSON Schema says of random schemas, beside what the server does with random values.
+// JSON Schema of random schemas, compared with the behaviour of the server for random values.
 
 import { assert, assertEquals } from "@std/assert";
 import { isAlwaysSent, isRequired } from "../../src/describe/json_schema/optionality.ts";
@@ -14,7 +14,7 @@ import { changed } from "../unit/describe/json_schema/support/changed_value.ts";
 import { outline } from "../unit/describe/json_schema/support/outline.ts";
 import { type Origin, RandomSchemas } from "../unit/describe/json_schema/support/random_schema.ts";
 
-/** Formats are hints, and OpenAPI's keywords none of JSON Schema. */
+/** Formats are annotations, and the keywords of OpenAPI are not those of JSON Schema. */
 const ajv = new Ajv2020({ strict: false, validateFormats: false, ownProperties: true });
 
 const BASES = ["#/$defs/", "#/components/schemas/"] as const;
@@ -114,7 +114,7 @@ Deno.test("What JSON Schema says of a parameter is what its text is accepted by,
       const told = () => `${JSON.stringify(sent)}\n${described}\n${outline(schema)}`;
       const isMeant = isDescribed || readingsOf(sent).map(trimmed).some(fits);
       assert(isMeant || !isAccepted, `accepted, but not described: ${told()}`);
-      // Where a schema has a null at all, its text is that, although it is a text as well.
+      // If a schema has null, the text "null" means null, although it is also a text.
       const isClear = isExact && !hasNull;
       assert(isAccepted || !isDescribed || !isClear, `described, but not accepted: ${told()}`);
     }
@@ -139,7 +139,7 @@ Deno.test("isRequired and isAlwaysSent agree with what becomes of undefined, for
   assert([...seen.values()].every((count) => count > 10) && seen.size === 3, Deno.inspect(seen));
 });
 
-/** What is trimmed is described as if it had no blanks around it. */
+/** The schema describes a trimmed text as if the text had no blanks around it. */
 function trimmed(value: unknown): unknown {
   return JSON.parse(JSON.stringify(value), (_key, part) => typeof part === "string" ? part.trim() : part);
 }
@@ -158,8 +158,7 @@ function textOf(value: unknown): string {
 }
 
 /**
- * Everything that a text may stand for: itself, a number, a boolean, null; and so each text of a
- * list.
+ * The readings of a text: itself, a number, a boolean, null. For a list, the readings of each text.
  */
 function readingsOf(sent: string | readonly string[]): unknown[] {
   if (typeof sent !== "string") {

@@ -1,5 +1,5 @@
-// `deno task fuzz`: compiled checks beside valibot, for many random schemas and values. `deno task
-// test` has a short form of it.
+// `deno task fuzz`: compares compiled checks with valibot for many random schemas and values. `deno
+// task test` has a short form.
 
 import { parseArgs } from "@std/cli/parse-args";
 import { readCount, refuseUnknown, runCommand } from "../../bench/command.ts";
@@ -12,7 +12,7 @@ Options:
   --seed <n>       what the choices are made of (default 1)
   --help           print this text`;
 
-/** After so many, Ctrl-C is heard. */
+/** Ctrl-C is handled after this many values. */
 const PART = 10_000;
 
 async function main(args: string[], signal: AbortSignal): Promise<number> {

@@ -1,5 +1,5 @@
 /**
- * A package registry on 127.0.0.1, for tests. It takes what `deno publish` sends, checks nothing,
+ * A package registry on 127.0.0.1, for tests. It accepts what `deno publish` sends without checks,
  * and serves it in the format of JSR (https://jsr.io/docs/api).
  */
 
@@ -19,10 +19,10 @@ const CONTENT_TYPES: Readonly<Record<string, string>> = {
   ".json": JSON_TYPE,
   ".md": "text/markdown",
 };
-/** When all versions were published: long ago, since Deno may hold back new ones. */
+/** The time of all publications: long ago, since Deno can be configured to refuse new versions. */
 const CREATED_AT = "2026-01-01T00:00:00Z";
 
-/** A running registry. Disposing of it stops it and removes what was published. */
+/** A running registry. Disposing of it stops it and removes its packages. */
 export class Registry implements AsyncDisposable {
   readonly #folder: string;
   readonly #server: Deno.HttpServer<Deno.NetAddr>;
@@ -38,7 +38,7 @@ export class Registry implements AsyncDisposable {
     return new Registry(await Deno.makeTempDir({ prefix: "webfw_registry_" }));
   }
 
-  /** What the environment variable `JSR_URL` has to be. */
+  /** The value for the environment variable `JSR_URL`. */
   get url(): string {
     return `http://127.0.0.1:${this.#server.addr.port}/`;
   }

@@ -7,7 +7,7 @@ import type { Registry } from "./registry.ts";
 
 const ROOT = fileURLToPath(new URL("../../", import.meta.url));
 
-/** The environment of Deno for a registry, with caches of its own. */
+/** The environment for Deno with a registry and new caches. */
 export function environmentFor(registry: Registry, denoDir: string): Record<string, string> {
   return { JSR_URL: registry.url, DENO_DIR: denoDir, DENO_NO_UPDATE_CHECK: "1", NO_COLOR: "1" };
 }
@@ -27,7 +27,7 @@ export async function publishPackages(env: Record<string, string>): Promise<void
 }
 
 /**
- * Publishes what stands in for `@std/*` where JSR cannot be reached: the registry has to have all
+ * Publishes the replacements for `@std/*` that are used without JSR: the registry must have all
  * dependencies.
  */
 export async function publishStandIns(env: Record<string, string>): Promise<void> {

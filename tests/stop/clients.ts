@@ -1,4 +1,4 @@
-// What clients of the service have under way, and what they see of its end.
+// The requests and connections of clients while the service stops, and how they end.
 
 import { assertEquals } from "@std/assert";
 
@@ -25,8 +25,8 @@ export class Clients {
   }
 
   /**
-   * Waits for the end of all of them: the reply is whole, the streams end as whole ones, the socket
-   * is told that the server goes.
+   * Waits for the end of all: the reply is complete, the streams end cleanly, and the socket gets
+   * the close code of a stop.
    */
   async seeEnd(): Promise<void> {
     assertEquals(await (await this.#slow).text(), '"slow but whole"');

@@ -1,11 +1,11 @@
-// A service that has something of everything under way when it is told to stop, and tells on stdout
-// what becomes of it.
+// A service that has work of every kind in progress when it stops, and prints on stdout how the
+// work ends.
 
 import { App, dependency, SSE } from "@webfw/core";
 
 const tell = (line: string): void => console.log(line);
 
-/** Settles when streams are ended: what waits for it is under way while the service stops. */
+/** Settles when streams end. Work that waits for it is in progress while the service stops. */
 const stopping = Promise.withResolvers<void>();
 
 export const app = new App();

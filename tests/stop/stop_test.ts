@@ -1,4 +1,4 @@
-// A graceful stop of a service that has everything under way at once, in each way to tell it.
+// A graceful stop of a service that has work of every kind in progress, by each way to stop it.
 // `WEBFW_ROUNDS=50 deno task deno test -A tests/stop` repeats it.
 
 import { assertEquals } from "@std/assert";
@@ -10,7 +10,7 @@ import { Clients } from "./clients.ts";
 
 const ROUNDS = Number(Deno.env.get("WEBFW_ROUNDS") ?? 1);
 
-/** What the service tells, once it has been told to stop. */
+/** The last output of the service after the stop. */
 const LAST_LINES = ["second lifespan ended", "first lifespan ended"];
 const LINES = ["dependency ended", "events ended", "lines ended", "socket ended", "task done"];
 
@@ -28,7 +28,7 @@ async function begin(origin: string, stdout: Lines): Promise<Clients> {
   return clients;
 }
 
-/** Everything was ended, and only then what it may have used. */
+/** All work was ended before the lifespans that it may have used. */
 function assertEnded(stdout: Lines, last: readonly string[]): void {
   const lines = stdout.text.split("\n").filter((line) => line !== "slow begun");
   assertEquals(lines.slice(LINES.length), last);

@@ -6,10 +6,7 @@ export interface Certificate {
   readonly key: string;
 }
 
-/**
- * Makes a certificate of localhost and 127.0.0.1 that signs itself; undefined where there is no
- * openssl to make it.
- */
+/** Makes a self-signed certificate for localhost and 127.0.0.1; undefined if openssl is missing. */
 export async function makeCertificate(): Promise<Certificate | undefined> {
   const folder = await Deno.makeTempDir();
   try {

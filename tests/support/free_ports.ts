@@ -1,14 +1,11 @@
-/** Ports for programs that are told which one to listen at. */
+/** Free ports for programs that need the number in advance. */
 
 /** Systems take the ports of outgoing connections from here on, at any moment. */
 const FIRST_OUTGOING = 32_768;
 /** Services of the system are below. */
 const FIRST = 10_000;
 
-/**
- * Ports that nobody listens at now. Each is bound again soon, by a program that cannot tell which
- * one it was given.
- */
+/** Ports that are free now. A program that cannot report its port binds each of them soon. */
 export function freePorts(count: number): number[] {
   const listeners = Array.from({ length: count }, listen);
   const ports = listeners.map(({ addr }) => addr.port);

@@ -1,4 +1,4 @@
-// The runner as a process: what it passes on to the command that it starts.
+// The runner as a process: the options and signals that it passes on to its command.
 
 import { assertEquals, assertStringIncludes } from "@std/assert";
 import { join } from "node:path";

@@ -1,4 +1,5 @@
-// What a newcomer waits for: the first command downloads what the bookshop needs, and nothing else.
+// What a newcomer waits for: the first command downloads the packages of the bookshop, and no
+// others.
 
 import { assert, assertEquals } from "@std/assert";
 import { join } from "node:path";

@@ -1,4 +1,4 @@
-// What users import: each name has one place, and the first place has few enough to read.
+// The exports: each name has one entry point, and the main one is small enough to read.
 
 import { assert, assertEquals } from "@std/assert";
 import { join } from "node:path";

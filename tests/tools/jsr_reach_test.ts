@@ -6,7 +6,7 @@ import { canReachJsr } from "../../tools/jsr_reach.ts";
 
 const PACKAGES = ["@std/assert", "@std/http"];
 
-/** A registry on the loopback that counts what it is asked. */
+/** A local registry that counts its requests. */
 async function withRegistry(
   answer: (path: string) => Response,
   test: (registry: string, asked: string[], folder: string) => Promise<void>,

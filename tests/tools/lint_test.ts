@@ -1,4 +1,4 @@
-// The lint plugin: what it reports, and what it leaves alone.
+// The lint plugin: what it reports, and what it accepts.
 
 import { assertEquals } from "@std/assert";
 import { join } from "node:path";
@@ -6,7 +6,7 @@ import plugin from "../../tools/lint/plugin.ts";
 
 const ROOT = join(import.meta.dirname!, "..", "..");
 
-/** The ids and messages of what the plugin reports, in the order of the text. */
+/** The ids and messages of the reports, in the order of the text. */
 function lint(file: string, source: string): string[] {
   return Deno.lint.runPlugin(plugin, join(ROOT, file), source)
     .toSorted((a, b) => a.range[0] - b.range[0])

@@ -7,10 +7,10 @@ import { importVisitor } from "../../tools/lint/imports.ts";
 const ROOT = join(import.meta.dirname!, "..", "..");
 const MAX_LINES = 700;
 
-/** What each module imports, by paths from the root of the repository. */
+/** The imports of each module, as paths from the root of the repository. */
 type Graph = Map<string, string[]>;
 
-/** The TypeScript files of the repository, what is ignored aside. */
+/** The TypeScript files of the repository, without ignored ones. */
 async function sourceFiles(folder = ROOT): Promise<string[]> {
   const files: string[] = [];
   for await (const { name, isDirectory } of Deno.readDir(folder)) {
@@ -48,7 +48,7 @@ async function moduleGraph(files: string[]): Promise<Graph> {
   return graph;
 }
 
-/** The modules of one cycle, from a module back to itself, if there is one. */
+/** The modules of one cycle, from a module back to itself; null without a cycle. */
 function findCycle(graph: Graph): string[] | null {
   const done = new Set<string>();
   function visit(module: string, path: string[]): string[] | null {

@@ -1,4 +1,4 @@
-// Deno without JSR: what the tools prepare, and what a command then sees.
+// Deno without JSR: the configuration that the tools prepare, and its effect on a command.
 
 import { assert, assertEquals, assertMatch } from "@std/assert";
 import { join } from "node:path";
@@ -15,7 +15,7 @@ async function readJson<T>(...path: string[]): Promise<T> {
   return JSON.parse(await Deno.readTextFile(join(ROOT, ...path)));
 }
 
-/** Runs a program by way of the tools, and gives what it printed as JSON. */
+/** Runs a program with the tools, and returns its output as JSON. */
 async function run(program: string, offline: "0" | "1"): Promise<unknown> {
   const tool = ["run", "-A", "--no-lock", join(ROOT, "tools", "deno.ts")];
   const module = `data:application/typescript,${encodeURIComponent(program)}`;

@@ -1,5 +1,6 @@
-// What every application loads when it starts. What only some of them use is loaded on first use:
-// each module, and each of Node.js above all, makes every start slower and every process larger.
+// The modules that every application loads when it starts. A module that only some applications use
+// is loaded on first use, because each module makes every start slower and every process larger,
+// most of all those of Node.js.
 
 import { assert, assertEquals } from "@std/assert";
 import { dirname, join, relative } from "node:path";
@@ -9,7 +10,7 @@ const ROOT = join(import.meta.dirname!, "..", "..");
 /** The packages of every application. */
 const PACKAGES = ["@std/http/cookie", "@std/http/status", "@valibot/to-json-schema", "valibot"];
 
-/** Modules that wait for their first use, and what that is. */
+/** Modules that are loaded on first use, and that use. */
 const FIRST_USE: readonly (readonly [use: string, modules: RegExp])[] = [
   ["an agent asks", /^src\/describe\/mcp\/(?:server|tool|tool_call|tool_result|tool_schema)\.ts$/],
   ["the documentation page is shown", /^src\/describe\/page\//],

@@ -24,7 +24,7 @@ Deno.test("each folder of tests is run by one of the two tasks", async () => {
   const folders: string[] = [];
   for await (const { name, isDirectory } of Deno.readDir(join(ROOT, "tests"))) {
     if (isDirectory && await hasTests(join(ROOT, "tests", name))) folders.push(name);
-    // A test beside the folders would be run by neither.
+    // Neither task would run a test outside of the folders.
     else if (/_test\.tsx?$/.test(name)) folders.push(name);
   }
   assertEquals(run.toSorted(), folders.toSorted());

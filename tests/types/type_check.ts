@@ -13,7 +13,10 @@ export interface Fault {
   code: string;
   /** What is underlined, or the word where it starts. */
   at: string;
-  /** The first line of the message. */
+  /**
+   * Speaks TLS for a server that does not, like a proxy in front of a database. Clients may choose
+   * HTTP/2.
+   */
   message: string;
 }
 

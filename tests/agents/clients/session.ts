@@ -1,4 +1,4 @@
-// What a client does, whichever generation it is of: lists the tools and calls them, and prints what it saw as JSON.
+// A client of any revision: lists the tools, calls them, and prints the results as JSON.
 
 /** A call to make. */
 export interface Call {
@@ -6,7 +6,7 @@ export interface Call {
   arguments: Record<string, unknown>;
 }
 
-/** What a client offers. */
+/** The methods of a client. */
 export interface Connection {
   /** The revision that was agreed on. */
   readonly version: string | undefined;
@@ -15,13 +15,13 @@ export interface Connection {
   close(): Promise<void>;
 }
 
-/** Makes all calls, which stand as a JSON list in the last argument of the program. */
+/** Makes all calls. They are a JSON list in the last argument of the program. */
 export async function converse({ version, listTools, callTool, close }: Connection): Promise<void> {
   const calls: Call[] = JSON.parse(Deno.args.at(-1) ?? "[]");
   const { tools } = await listTools();
   const results: unknown[] = [];
   for (const call of calls) {
-    // What a client itself refuses is seen like a result: it must be told which call it was.
+    // If the client itself refuses a call, the refusal counts as its result.
     results.push(await callTool(call).catch((error) => ({ refused: String(error) })));
   }
   await close();
