@@ -56,10 +56,10 @@ export interface AppOptions<State = Record<string, unknown>> {
    */
   origins?: WebSocketOrigins;
   /**
-   * The store of durable topics: the path of a file; the URL of a denokv server, which any number
-   * of nodes can share; or a store of your own, which the application closes when it stops. A
-   * string without `https://` or `http://` is a path. A URL with a user or password is refused,
-   * because denokv uses a token.
+   * The store of durable topics: the path of a file; the URL of a denokv server, or its `{ url,
+   * token }`, which any number of nodes can share; or a store of your own, which the application
+   * closes when it stops. A string without `https://` or `http://` is a path. A URL with a user or
+   * password is refused, because denokv uses a token.
    *
    * The default is the environment variable `WEBFW_TOPICS`; if that is not set, on Deno Deploy the
    * database of the application, and elsewhere the file `.webfw/topics.sqlite` beside the program.
