@@ -56,8 +56,8 @@ export interface AppOptions<State = Record<string, unknown>> {
    */
   origins?: WebSocketOrigins;
   /**
-   * The store of durable topics: the path of a file; the URL of a denokv server, or its `{ url,
-   * token }`, which any number of nodes can share; or a store of your own, which the application
+   * The store of durable topics: the path of a file; the URL of a denokv server, also with its
+   * token, which any number of nodes can share; or a store of your own, which the application
    * closes when it stops. A string without `https://` or `http://` is a path. A URL with a user or
    * password is refused, because denokv uses a token.
    *
