@@ -68,7 +68,7 @@ async function openAll(page: Page): Promise<void> {
   }
 }
 
-/** What axe finds against accessibility, with all of its rules. */
+/** The accessibility faults that axe finds with all its rules. */
 async function violations(page: Page): Promise<string[]> {
   interface Violation {
     id: string;

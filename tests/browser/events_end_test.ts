@@ -7,8 +7,8 @@ import { Serving } from "../spec/support/serving.ts";
 import { browserTest } from "./support/browser.ts";
 
 /**
- * What a page saw: the name of an event, its data as it was sent, and its id; or that the stream
- * was opened.
+ * An event that a page saw: its name, its data as it was sent, and its id; or that the stream was
+ * opened.
  */
 type Seen = readonly [name: string, data?: string, id?: string];
 
@@ -20,7 +20,7 @@ class Service {
   readonly news = this.app.topic<string>("news");
   /** The subscription of the latest stream of news. */
   latest: Subscription<string> | undefined;
-  /** Settles when a stream of news has ended and all that is left of it is done. */
+  /** Settles when a stream of news has ended and its cleanup is done. */
   readonly gone = Promise.withResolvers<void>();
 
   constructor() {
@@ -32,7 +32,7 @@ class Service {
   }
 }
 
-/** Opens a page with an EventSource that notes what it sees. */
+/** Opens a page with an EventSource that records its events. */
 async function watch(browser: Browser, origin: string, path: string, names: string[]): Promise<Page> {
   const page = await (await browser.newContext()).newPage();
   await page.goto(origin);

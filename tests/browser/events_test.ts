@@ -8,7 +8,7 @@ import { ChildProgram, CORE } from "../spec/support/child_program.ts";
 import { Serving } from "../spec/support/serving.ts";
 import { browserTest } from "./support/browser.ts";
 
-/** A page that lists what it gets. */
+/** A page that lists its events. */
 const PAGE = `<!DOCTYPE html><title>Events</title><link rel="icon" href="data:,"><ol></ol><script type="module">
   const source = new EventSource("/events");
   const add = ({ type, data }) => {
@@ -58,7 +58,7 @@ browserTest(
     await page.waitForFunction('document.title === "open"');
     await topic.publish(1);
     assertEquals(await lines(page, 1), ["message 1"]);
-    // The server stops, which forgets what is in memory: a gap is told, and then comes what is new.
+    // The server stops and forgets its memory: the page gets a gap, and then new messages.
     await first.stop();
     await page.waitForFunction('document.title === "error"');
     await using _second = await Serving.start(app, { port: first.port });

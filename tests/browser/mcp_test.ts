@@ -14,7 +14,7 @@ const CALL = {
   params: { name: "add", arguments: { a: 2, b: 3 } },
 };
 
-/** What a script gets of a call of a tool. */
+/** The result that a script gets from calling a tool. */
 async function callFrom(browser: Browser, page: string, endpoint: string, headers: Record<string, string>) {
   const context = await browser.newContext();
   const tab = await context.newPage();

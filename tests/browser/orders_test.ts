@@ -71,7 +71,7 @@ class Shop implements AsyncDisposable {
   }
 }
 
-/** Orders one after the other, each until a node has taken it, at whichever node answers. */
+/** Sends orders one after the other, each until some node has taken it. */
 class Client {
   /** The items that were taken, in their order. */
   readonly taken: string[] = [];
@@ -84,7 +84,7 @@ class Client {
     this.#urls = urls;
   }
 
-  /** Orders until told to stop. */
+  /** Sends orders until the signal. */
   async run(signal: AbortSignal): Promise<void> {
     while (!signal.aborted) await this.#order(`Item ${this.taken.length + 1}`);
   }
@@ -176,11 +176,11 @@ browserTest("A page orders at another node when its own has gone, and the order 
 });
 
 /**
- * A node whose stream of orders is what a test says: a list for each connection, of which the last
- * is left open.
+ * A node with a scripted stream of orders: a list for each connection. The last connection stays
+ * open.
  */
 class ScriptedNode implements AsyncDisposable {
-  /** What connections asked to go on after. */
+  /** The id after which each connection asked for messages. */
   readonly asked: (string | undefined)[] = [];
   readonly #streams: ServerSentEvent[][];
   readonly #closing = Promise.withResolvers<void>();
@@ -241,7 +241,7 @@ for (const [reason, shown] of Object.entries(SHOWN)) {
     await page.getByText("Bread", { exact: true }).waitFor();
     assertEquals(await shownItems(page), shown);
     assertEquals(await page.locator("#count").textContent(), `${shown.length - 1}`);
-    // It has been told of the gap once.
+    // It got the gap only once.
     assertEquals(node.asked, [undefined, "3"]);
   });
 }

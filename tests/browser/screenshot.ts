@@ -1,4 +1,4 @@
-// Takes the picture of a documentation page that the README shows:
+// Takes the picture of the documentation page in the README:
 //   deno task dev
 //   deno task deno run -A tests/browser/screenshot.ts http://127.0.0.1:8000/docs docs/swagger_ui.png
 

@@ -164,7 +164,7 @@ browserTest("A player seeks in a file by ranges", async (browser) => {
   await page.close();
 });
 
-/** So many seconds of a wave file without a sound. */
+/** A silent wave file of this many seconds. */
 function silence(seconds: number): Uint8Array {
   const rate = 44_100;
   const size = seconds * rate * 2;

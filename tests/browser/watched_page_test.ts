@@ -1,4 +1,5 @@
-// What goes wrong on a page has to be seen, or the tests that see nothing mean nothing.
+// A watched page records what goes wrong. Otherwise the tests that find nothing would prove
+// nothing.
 
 import { assertEquals } from "@std/assert";
 import { browserTest } from "./support/browser.ts";

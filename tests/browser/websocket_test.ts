@@ -7,7 +7,7 @@ import * as v from "valibot";
 import { Serving } from "../spec/support/serving.ts";
 import { browserTest } from "./support/browser.ts";
 
-/** What a page saw of a socket: its messages, and its end. */
+/** What a page saw of a socket: its messages and its close event. */
 interface Seen {
   readonly messages: readonly unknown[];
   readonly code: number;
@@ -54,8 +54,8 @@ async function openPage(browser: Browser, url: string): Promise<Page> {
 }
 
 /**
- * Opens a socket on a page, sends messages, and waits for its end; closes it after so many messages
- * have come.
+ * Opens a socket on a page, sends messages, and waits for its end. Closes it after this many
+ * messages.
  */
 function see(
   page: Page,

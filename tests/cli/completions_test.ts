@@ -2,7 +2,7 @@ import { assertEquals } from "@std/assert";
 import { Project } from "./project.ts";
 import { Webfw } from "./webfw.ts";
 
-/** Runs a program of which a machine may have none; `null` says so. */
+/** Runs a program that may not be installed; then returns `null`. */
 async function output(program: string, args: readonly string[], cwd: string): Promise<string | null> {
   try {
     const { stdout, stderr } = await new Deno.Command(program, {

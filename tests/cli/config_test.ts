@@ -5,7 +5,7 @@ import { Webfw, type WebfwOptions } from "./webfw.ts";
 
 const APP = `import { word } from "word"; export const app = { fetch: () => new Response(word) };`;
 
-/** What the application of a target replies. */
+/** The reply of the application of a target. */
 async function replyOf(args: readonly string[], options: WebfwOptions): Promise<string> {
   await using webfw = await Webfw.start(["run", "--port", "0", ...args], options);
   return await (await fetch(await webfw.origin())).text();

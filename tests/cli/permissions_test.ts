@@ -8,7 +8,7 @@ const names = ["read", "write", "net", "env", "sys", "run", "ffi"] as const;
 const granted = names.filter((name) => Deno.permissions.querySync({ name }).state === "granted");
 export const app = { fetch: () => Response.json(granted) };`;
 
-/** What the application may do when it is run with these flags. */
+/** The permissions of the application with these flags. */
 async function granted(project: Project, flags: readonly string[]): Promise<string[]> {
   await using webfw = await Webfw.start(["run", "--port", "0", ...flags], {
     cwd: project.path,

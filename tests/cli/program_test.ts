@@ -117,7 +117,7 @@ Deno.test("Without a command the help is shown, and the exit code is 2", async (
   assertMatch(stderr, /^Usage: webfw <command>/m);
 });
 
-/** The command line as it is run by a Deno of another version. */
+/** The command line under another version of Deno. */
 async function runWith(version: string, args: readonly string[], env: Record<string, string> = {}) {
   await using project = await Project.create({
     "main.ts": `export const app = { [Symbol.for("webfw.app")]: 1, routes: [] };`,

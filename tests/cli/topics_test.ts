@@ -1,4 +1,4 @@
-// `webfw topics`: what operators see of durable topics.
+// `webfw topics`, which shows operators the durable topics.
 
 import { assert, assertEquals, assertMatch } from "@std/assert";
 import { App } from "@webfw/core";
@@ -20,7 +20,7 @@ app.topic("chat");
 async function projectWithTopics(): Promise<{ project: Project; ids: string[] }> {
   const imports = await frameworkImports();
   const project = await Project.create({ "site/main.ts": MAIN, "site/deno.json": { imports } });
-  // Where the program keeps them, started by itself.
+  // The store of the program when it is started directly.
   const app = new App({ topics: join(project.path, "site/.webfw/topics.sqlite") });
   const orders = app.topic<object>("orders", { durable: true, retention: { age: "2d", count: 500 } });
   const ids: string[] = [];

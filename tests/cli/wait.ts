@@ -7,7 +7,7 @@ const INTERVAL_MS = 20;
 /**
  * Waits for a promise.
  *
- * @param explain Names what the promise stands for.
+ * @param explain Returns the text of the error.
  * @throws {Error} When the promise does not settle in time.
  */
 export async function inTime<T>(promise: Promise<T>, explain: () => string): Promise<T> {

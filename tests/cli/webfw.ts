@@ -64,7 +64,7 @@ export class Webfw implements AsyncDisposable {
     return (await this.stderr.next(/^Listening on (http:\S+)$/))[1]!;
   }
 
-  /** Sends a signal to the command line, and to none of its child processes. */
+  /** Sends a signal to the command line, not to its child processes. */
   signal(signal: Deno.Signal): void {
     this.#child.kill(signal);
   }

@@ -32,14 +32,14 @@ function project(): Promise<Project> {
   return frameworkImports().then((imports) => Project.create({ "deno.json": { imports }, "main.ts": MAIN }));
 }
 
-/** Sends a request over a connection of its own: the system spreads connections, not requests. */
+/** Sends a request on a new connection: the system distributes connections, not requests. */
 async function send(url: string, init: RequestInit = {}): Promise<string> {
   using client = Deno.createHttpClient({ poolMaxIdlePerHost: 0 });
   const response = await fetch(url, { ...init, client });
   return await response.text();
 }
 
-/** A stream of events, over a connection of its own. */
+/** An event stream on a new connection. */
 class EventReader implements AsyncDisposable {
   readonly #client: Deno.HttpClient;
   readonly #reader: ReadableStreamDefaultReader<string>;

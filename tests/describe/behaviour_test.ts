@@ -1,6 +1,8 @@
-// The document equals the behaviour: what it says is valid is taken, what it says is not is refused, and each reply is as it says.
+// Applications behave as their documents say: valid input is accepted, invalid input is refused, and
+// the replies fit the document.
 //
-// Longer: `WEBFW_SEEDS=100 WEBFW_ROUNDS=30 deno task deno test -A tests/describe/behaviour_test.ts`; one again: `WEBFW_SEED=7`.
+// A longer run: `WEBFW_SEEDS=100 WEBFW_ROUNDS=30 deno task deno test -A tests/describe/behaviour_test.ts`.
+// One seed again: `WEBFW_SEED=7`.
 
 import { assert, assertEquals } from "@std/assert";
 import { join } from "node:path";
@@ -28,7 +30,7 @@ function setting(name: string, usual: number): number {
   return Number(Deno.env.get(`WEBFW_${name}`) ?? usual);
 }
 
-/** Checks over all seeds, and tells the first faults. */
+/** Checks all seeds, and reports the first faults. */
 async function holds(check: (seed: number) => Promise<Findings>): Promise<void> {
   using _log = new CapturedLog();
   for (const seed of SEEDS) {

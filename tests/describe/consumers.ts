@@ -1,5 +1,5 @@
-// Runs the programs of consumers/: tools of others that read OpenAPI documents. They are a project
-// of their own, with its own packages and lock file, and run as child processes.
+// Runs the programs of consumers/: tools of others that read OpenAPI documents. They are a separate
+// project with its own packages and lock file, and run as child processes.
 
 import { fileURLToPath } from "node:url";
 
@@ -20,13 +20,13 @@ export async function hasConsumers(): Promise<boolean> {
   }
 }
 
-/** Runs a program; gives what it prints. */
+/** Runs a program, and returns its output. */
 export function consume(program: string, args: readonly string[], cwd: string): Promise<string> {
   return deno(["run", "--no-check", "-A", ...OPTIONS, `${FOLDER}${program}`, ...args], cwd);
 }
 
 /**
- * Runs a program from a folder with what was generated there, all of it checked first.
+ * Runs a program from a folder with generated code, after checking types of both.
  *
  * @throws {Error} When the check finds a fault, or the program fails.
  */
@@ -36,7 +36,7 @@ export async function checkAndRun(program: string, args: readonly string[], fold
 }
 
 /**
- * Checks modules.
+ * Checks the types of modules.
  *
  * @throws {Error} When there is a fault.
  */

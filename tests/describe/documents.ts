@@ -8,7 +8,7 @@ import { museumApp } from "./museum_app.ts";
 
 /** Documents as files, in a folder that is removed when this is disposed of. */
 export class Documents implements AsyncDisposable {
-  /** Holds a folder for each application, with its `document.json`. */
+  /** Has a folder for each application, with its `document.json`. */
   readonly folder: string;
   readonly bookshop: ReturnType<typeof bookshop>;
   readonly hostile: App;

@@ -46,7 +46,7 @@ const provider: OpenIdConnectSecurityScheme = {
   type: "openIdConnect",
   openIdConnectUrl: "https://example.org/.well-known/openid-configuration",
 };
-/** Every kind of credentials, of which nobody is asked for any. */
+/** Every kind of credentials; none is required. */
 const guest = dependency(
   {
     headers: { "x-key": v.optional(v.string()) },
@@ -93,7 +93,7 @@ function models(): Router {
   return router;
 }
 
-/** Gives back what it got as text. */
+/** Returns its input as text. */
 function parameters(): Router {
   const router = new Router({ prefix: "/parameters" });
   const Args = v.record(v.string(), v.unknown());
@@ -132,7 +132,7 @@ function parameters(): Router {
   return router;
 }
 
-/** Below prefixes that hold names. */
+/** Below prefixes with parameters. */
 function shops(): Router {
   const books = new Router({ prefix: "/{shop}/books" });
   books.get("", { query: { limit: v.optional(int, 10) }, deps: { page } }, async function list(_request, { page }) {

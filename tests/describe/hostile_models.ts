@@ -1,11 +1,9 @@
-// Models that are hard to describe: each is taken as a body and given back by a route of the
-// hostile application.
+// Models that are hard to describe. For each, a route of the hostile application takes a body and
+// returns it.
 
 import * as v from "valibot";
 
-/**
- * What a route takes, and what it gives back: the same, unless the value is another one by then.
- */
+/** The input and the output of a route. They are equal, unless validation changes the value. */
 export interface Exchanged {
   readonly takes: v.GenericSchema;
   readonly gives?: v.GenericSchema;
@@ -84,7 +82,7 @@ export const hostileModels: Readonly<Record<string, Exchanged>> = {
     takes: v.pipe(v.object({ at: Instant, until: v.nullable(Instant) }), v.title("Event")),
     gives: v.pipe(v.object({ at: v.date(), until: v.nullable(v.date()) }), v.title("Event")),
   },
-  // What stands in for nothing
+  // Missing values
   "optional": { takes: v.object({ a: v.optional(v.string()), b: v.nullish(int), c: v.exactOptional(v.boolean()) }) },
   "defaulted": {
     takes: v.pipe(v.object({ a: v.optional(v.string(), "x"), b: v.nullish(int, 7) }), v.title("Defaulted")),

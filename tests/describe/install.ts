@@ -6,7 +6,7 @@
 import { join } from "node:path";
 import { GO_FOLDER, PYTHON_FOLDER, run, Toolbox } from "./toolbox.ts";
 
-/** Makes an environment of its own, with what requirements.txt names. */
+/** Makes a virtual environment with the packages of requirements.txt. */
 async function installPython({ folder, bin }: Toolbox): Promise<void> {
   const packages = ["install", "--quiet", "--disable-pip-version-check", "-r", "requirements.txt"];
   const python = join(bin, "python");
@@ -25,7 +25,7 @@ async function hasEnsurepip(): Promise<boolean> {
   return (await command.output()).success;
 }
 
-/** Builds the tool that go.mod names, and what the code of clients imports. */
+/** Builds the tool of go.mod, and the packages that generated clients import. */
 async function installGo({ bin }: Toolbox): Promise<void> {
   await run("go", ["install", "tool"], GO_FOLDER, { GOBIN: bin });
   await run("go", ["build", "github.com/oapi-codegen/runtime", "github.com/oapi-codegen/runtime/types"], GO_FOLDER);

@@ -14,7 +14,7 @@ export function operationAt(document: OpenAPIDocument, method: OpenAPIMethod, pa
   return operation;
 }
 
-/** What a reference points to, and anything else as it is. */
+/** The target of a reference, or any other value unchanged. */
 export function resolve<T>(document: OpenAPIDocument, value: T | OpenAPIReference): T {
   if (typeof value !== "object" || value === null || !("$ref" in value)) return value as T;
   const steps = value.$ref.replace(/^#\//, "").split("/");

@@ -1,9 +1,9 @@
-// The routes of the museum that ask for credentials, in all ways that documents can tell.
+// The routes of the museum that require credentials, of all kinds that documents can express.
 
 import { anySecurity, dependency, HTTPError, Problem, Router, type SecurityScheme } from "@webfw/core";
 import * as v from "valibot";
 
-/** What `Authorization` has to hold, and every other place of a key: the same word. */
+/** The credentials in `Authorization` and in every other place. */
 export const TOKEN = "ada";
 
 const NotSignedIn = v.pipe(Problem, v.description("The token is missing, or unknown."));

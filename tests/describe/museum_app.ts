@@ -1,5 +1,4 @@
-// An application that uses all that applications usually do: documents for generators of clients
-// are made of it.
+// An application with the usual features. Its documents are input for client generators.
 
 import { App, Form, html, HTTPError, Problem, redirect, Router, SSE, Stream, text } from "@webfw/core";
 import * as v from "valibot";
@@ -105,7 +104,7 @@ function exhibits(): Router {
   return router;
 }
 
-/** Gives back what it gets. */
+/** Returns its input. */
 function models(): Router {
   const router = new Router({ prefix: "/models" });
   const tags = ["models"];
@@ -287,7 +286,7 @@ function forms(): Router {
   return router;
 }
 
-/** Takes and gives what is no JSON of a model. */
+/** Inputs and outputs that are not JSON of a model. */
 function streams(): Router {
   const router = new Router({ prefix: "/streams" });
   const tags = ["streams"];

@@ -1,4 +1,4 @@
-// Models of the museum: what applications usually take and give, each in more than one place.
+// Models of the museum: the usual inputs and outputs, each used in several places.
 
 import { UploadFile } from "@webfw/core";
 import * as v from "valibot";
@@ -43,7 +43,7 @@ export const NewExhibit = v.pipe(
   v.title("NewExhibit"),
 );
 
-/** The same as it is sent. */
+/** The output of the same model. */
 export const Exhibit = v.pipe(
   v.object({ ...NewExhibit.entries, id: Id, acquired: v.date(), checked: v.nullable(v.date()) }),
   v.title("Exhibit"),

@@ -51,7 +51,8 @@ Deno.test(
       assertEquals(await clientOperations(join(folder, name, "api")), expected);
     }
     await Deno.copyFile(join(PYTHON_FOLDER, "calls.py"), join(folder, "calls.py"));
-    // What the generator writes beside the models is its own affair: mypy finds faults in it.
+    // The generator also writes files that are not models. mypy finds faults in them, which do not
+    // matter here.
     const cache = join(toolbox.folder, "mypy_cache");
     await toolbox.run("mypy", ["--follow-imports", "silent", "--cache-dir", cache, "calls.py"], folder);
     await using bookshop = await Serving.start(documents.bookshop);

@@ -1,12 +1,12 @@
-// What clients that are generated have to have of a document.
+// What every generated client must have.
 
 import type { OpenAPIDocument } from "../../src/describe/openapi/document.ts";
 
 const METHODS: ReadonlySet<string> = new Set(["get", "put", "post", "delete", "options", "head", "patch", "trace"]);
 
 /**
- * The names of all operations as letters and digits in lower case: the generators write them in
- * ways of their own.
+ * The names of all operations as lower-case letters and digits, since generators write them
+ * differently.
  */
 export function operationNames(document: OpenAPIDocument): string[] {
   const names = Object.values(document.paths).flatMap((item) =>
@@ -15,7 +15,7 @@ export function operationNames(document: OpenAPIDocument): string[] {
   return names.map(plainName).sort();
 }
 
-/** A name without what differs between languages. */
+/** A name without the differences between languages. */
 export function plainName(name: string): string {
   return name.toLowerCase().replaceAll(/[^a-z0-9]/g, "");
 }

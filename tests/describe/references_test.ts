@@ -1,11 +1,11 @@
-// All that points somewhere in a document points at something.
+// All references in a document have a target.
 
 import { assert, assertEquals } from "@std/assert";
 import { resolve } from "./look_up.ts";
 import { Documents } from "./documents.ts";
 import { hostileApp } from "./hostile_app.ts";
 
-/** Where references stand, and where they point. Keys of `properties` are names, not keywords. */
+/** The places and targets of references. Keys of `properties` are names, not keywords. */
 function* referencesIn(value: unknown, place = ""): Generator<[place: string, target: string]> {
   if (typeof value !== "object" || value === null) return;
   for (const [key, part] of Object.entries(value)) {

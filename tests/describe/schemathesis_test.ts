@@ -1,6 +1,8 @@
-// schemathesis makes requests of the documents, valid ones and others, and looks at what comes back.
+// schemathesis sends valid and invalid requests that it makes from the documents, and checks the
+// replies.
 //
-// Longer: `WEBFW_EXAMPLES=300 deno task deno test -A tests/describe/schemathesis_test.ts`; another run: `WEBFW_SEED=7`.
+// A longer run: `WEBFW_EXAMPLES=300 deno task deno test -A tests/describe/schemathesis_test.ts`.
+// Another run: `WEBFW_SEED=7`.
 
 import { assertRejects } from "@std/assert";
 import { App } from "@webfw/core";
@@ -15,8 +17,8 @@ import { isMissing, PYTHON_FOLDER, Toolbox } from "./toolbox.ts";
 const toolbox = await Toolbox.python();
 const ignore = await isMissing(toolbox);
 /**
- * How many requests are made up for each operation, beside those that walk through what its schemas
- * say.
+ * The number of random requests for each operation, besides those that systematically cover its
+ * schemas.
  */
 const EXAMPLES = Deno.env.get("WEBFW_EXAMPLES") ?? "5";
 const SEED = Deno.env.get("WEBFW_SEED") ?? "1";

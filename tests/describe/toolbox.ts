@@ -1,13 +1,13 @@
-// Programs of Python and Go that read OpenAPI documents. `deno task describe:install` puts them
-// into a cache outside of the repository. Tests that need them stand back where they are not
-// installed, but fail under WEBFW_REQUIRE_ALL=1.
+// Python and Go programs that read OpenAPI documents. `deno task describe:install` installs them in
+// a cache outside of the repository. Tests that need them are ignored if they are missing, and fail
+// under WEBFW_REQUIRE_ALL=1.
 
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 
-/** Holds requirements.txt, and the programs and settings that tests use. */
+/** Contains requirements.txt, and the programs and settings that tests use. */
 export const PYTHON_FOLDER: string = fileURLToPath(new URL("./consumers/python/", import.meta.url));
-/** Holds go.mod, and the program that tests compile with the clients. */
+/** Contains go.mod, and the program that tests compile with the clients. */
 export const GO_FOLDER: string = fileURLToPath(new URL("./consumers/go/", import.meta.url));
 
 const IS_WINDOWS = Deno.build.os === "windows";
@@ -55,9 +55,9 @@ export class Toolbox {
   }
 
   /**
-   * Runs one of its programs, which finds the others, too.
+   * Runs one of its programs, with the others in its PATH.
    *
-   * @returns What it prints.
+   * @returns Its output.
    */
   async run(program: string, args: readonly string[], cwd: string, env: Record<string, string> = {}): Promise<string> {
     if (!await this.isComplete()) {
@@ -78,7 +78,7 @@ export async function isMissing(toolbox: Toolbox): Promise<boolean> {
 /**
  * Runs a program.
  *
- * @returns What it prints, to stdout and then to stderr.
+ * @returns Its output, first stdout and then stderr.
  * @throws {Error} When it fails.
  */
 export async function run(

@@ -10,7 +10,7 @@ import { hostileApp } from "./hostile_app.ts";
 const ignore = !await hasConsumers();
 const VALIDATORS = ["redocly", "spectral", "hyperjump", "seriousme"] as const;
 
-/** What each validator finds, in each of the documents. */
+/** The findings of each validator, for each document. */
 async function validate(names: readonly string[], folder: string): Promise<Record<string, string[]>[]> {
   return JSON.parse(await consume("validate.ts", names.map((name) => `${name}/document.json`), folder));
 }

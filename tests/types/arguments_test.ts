@@ -1,4 +1,4 @@
-// What handlers get: the type of each argument, and that the values are of it.
+// The arguments of handlers: their types, and that the values have these types.
 
 import { App, type Schema } from "@webfw/core";
 import { TestClient } from "@webfw/core/testing";

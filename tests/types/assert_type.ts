@@ -5,7 +5,7 @@ export type IsExact<Actual, Expected> = (<Given>() => Given extends Actual ? 1 :
   (<Given>() => Given extends Expected ? 1 : 2) ? true : false;
 
 /**
- * States that a condition on types is what it is expected to be: `assertType<IsExact<typeof id,
+ * Asserts that a condition on types has the expected value: `assertType<IsExact<typeof id,
  * number>>(true)`.
  */
 export function assertType<Condition extends boolean>(_expected: Condition): void {}

@@ -1,4 +1,4 @@
-// Dependencies: the types of what they get and of what they supply, through several levels.
+// Dependencies: the types of their inputs and outputs, through several levels.
 
 import { App, type Dependency, dependency, type HttpRequest, stateType } from "@webfw/core";
 import { TestClient } from "@webfw/core/testing";

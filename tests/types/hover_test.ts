@@ -1,5 +1,5 @@
-// What an editor shows over the arguments of handlers and dependencies: plain types, not how they
-// are computed.
+// The types that an editor shows for the arguments of handlers and dependencies: plain, not how
+// they are computed.
 
 import { assertEquals } from "@std/assert";
 import { LanguageServer } from "./language_server.ts";
@@ -81,7 +81,7 @@ Deno.test("an editor shows plain types over the arguments of handlers and depend
   );
 });
 
-/** The compiler orders the members of a type by what else there is in the program. */
+/** The order of the members of a type depends on the rest of the program. */
 function inAnyOrder(shown: string): string[] {
   return shown.split("\n").toSorted();
 }

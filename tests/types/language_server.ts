@@ -5,7 +5,7 @@ import { join } from "node:path";
 
 const ROOT = fileURLToPath(new URL("../../", import.meta.url));
 
-/** What is read of a message: the answer to a request, or a request of the server's own. */
+/** The fields of a message that are read: the answer to a request, or a request of the server. */
 interface Message {
   id?: number;
   method?: string;
@@ -41,8 +41,7 @@ export class LanguageServer implements AsyncDisposable {
   }
 
   /**
-   * What an editor shows over the words in a module that follow a mark, without what is documented
-   * of them.
+   * The text that an editor shows for the words after each mark in a module, without documentation.
    */
   async hover(module: string, mark: string): Promise<string[]> {
     const uri = pathToFileURL(join(ROOT, "tests", "types", "hovered.ts")).href;
@@ -69,7 +68,7 @@ export class LanguageServer implements AsyncDisposable {
     await this.#process.status;
   }
 
-  /** Sends a request and waits for its answer. What the server asks in between is granted. */
+  /** Sends a request and waits for its answer. Requests of the server in between are granted. */
   async #request(method: string, params: unknown): Promise<Message> {
     const id = ++this.#lastId;
     await this.#send({ id, method, params });

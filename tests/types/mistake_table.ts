@@ -1,4 +1,5 @@
-// Tables of mistakes: Markdown files that show the code of each, and what the compiler says to it.
+// Tables of mistakes: Markdown files that show the code of each mistake, and the compiler's
+// message.
 
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
@@ -8,11 +9,11 @@ const FOLDER = fileURLToPath(new URL("./mistakes/", import.meta.url));
 
 /** A mistake that a user can make. */
 export interface Mistake {
-  /** What is wrong. */
+  /** A title for the mistake. */
   title: string;
   /** The code that makes it. */
   code: string;
-  /** What the compiler says; nothing in a table to which it was added just now. */
+  /** The compiler's message; undefined for a new entry of a table. */
   fault: Fault | undefined;
 }
 
@@ -20,7 +21,7 @@ export interface Mistake {
 export interface MistakeTable {
   /** Its name without the extension. */
   name: string;
-  /** What stands before the first mistake. */
+  /** The text before the first mistake. */
   intro: string;
   mistakes: Mistake[];
 }

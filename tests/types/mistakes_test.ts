@@ -1,15 +1,15 @@
-// The mistakes that users can make, and how the compiler puts them.
+// The mistakes that users can make, and the compiler's messages.
 //
-// After a change of the types, `deno task deno test -A tests/types -- --update` writes the new messages into the
-// tables: read the difference as a user would.
+// After a change of the types, `deno task deno test -A tests/types -- --update` writes the new
+// messages into the tables. Read the difference as a user would.
 
 import { assert, assertEquals } from "@std/assert";
 import { type Mistake, readTables, writeTable } from "./mistake_table.ts";
 import { type Fault, typeCheck } from "./type_check.ts";
 
 /**
- * The compiler whose words the tables hold. Another one has to find the same faults, in words of
- * its own.
+ * The compiler whose messages the tables contain. Another version must find the same faults, in its
+ * own words.
  */
 const TYPESCRIPT = "6.0.";
 

@@ -1,5 +1,4 @@
-// What handlers may return: everything that fits the model, in any form that TypeScript can see to
-// fit.
+// The results that handlers may return: all that TypeScript accepts for the model.
 
 import { App, HTTPError, text } from "@webfw/core";
 import { TestClient } from "@webfw/core/testing";

@@ -1,4 +1,4 @@
-// Handlers that are declared apart from their route: what they have to say of their types.
+// Handlers that are declared apart from their routes, and the types that they must declare.
 
 import { App, type HttpRequest } from "@webfw/core";
 import { TestClient } from "@webfw/core/testing";

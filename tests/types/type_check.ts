@@ -1,5 +1,4 @@
-// Runs Deno's type checker over modules in a folder of their own, and reads the faults that it
-// reports.
+// Runs Deno's type checker over modules in a new folder, and reads the reported faults.
 
 import { join } from "node:path";
 import { fileURLToPath, pathToFileURL } from "node:url";
@@ -11,7 +10,7 @@ const ROOT = fileURLToPath(new URL("../../", import.meta.url));
 export interface Fault {
   /** The compiler's number of the fault, such as `TS2322`. */
   code: string;
-  /** What is underlined, or the word where it starts. */
+  /** The underlined text, or the word where it starts. */
   at: string;
   /**
    * Speaks TLS for a server that does not, like a proxy in front of a database. Clients may choose
@@ -21,7 +20,7 @@ export interface Fault {
 }
 
 /**
- * One report, from its number to its place in the module. What is related to it follows, further
+ * One report, from its number to its place in the module. Related information follows, further
  * indented.
  */
 const REPORT = /^(TS\d+) \[ERROR\]: (\S.*)\n(?:.*\n)*?(.*)\n( *)(~+|\^)\n {4}at (\S+):\d+:\d+$/gm;
@@ -51,7 +50,7 @@ export async function typeCheck(modules: readonly string[]): Promise<Fault[][]> 
   }
 }
 
-/** What `deno check` reports; nothing where it finds no fault. */
+/** The report of `deno check`; empty without faults. */
 async function check(files: string[]): Promise<string> {
   await using prepared = await prepareDeno(["check", "--quiet", ...files], {
     cwd: ROOT,

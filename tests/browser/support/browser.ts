@@ -12,9 +12,9 @@ const NAMES = ["chromium", "chromium-browser", "google-chrome-stable", "google-c
 const LOOPBACK_ONLY = "--host-resolver-rules=MAP * 127.0.0.1";
 
 /**
- * A test that is given a browser, which is closed after it.
+ * A test with a browser, which is closed after it.
  *
- * On a machine without one it says so and stands back, or fails under `WEBFW_REQUIRE_ALL=1`.
+ * Without a browser, the test is ignored, or fails under `WEBFW_REQUIRE_ALL=1`.
  */
 export function browserTest(title: string, run: (browser: Browser, t: Deno.TestContext) => Promise<void>): void {
   Deno.test(title, async (t) => {
@@ -33,14 +33,14 @@ export function browserTest(title: string, run: (browser: Browser, t: Deno.TestC
 /**
  * Starts a browser. The caller closes it.
  *
- * @throws {Error} There is none.
+ * @throws {Error} When no browser is installed.
  */
 export async function launchChromium(): Promise<Browser> {
   const executablePath = findChromium();
   if (executablePath === undefined) {
     throw new Error('Cannot start a browser: put "chromium" on the PATH, or its path into CHROME_PATH');
   }
-  // A container has no namespaces for the sandbox, and all that is opened are our own pages.
+  // A container has no namespaces for the sandbox, and the tests only open their own pages.
   return await chromium.launch({ executablePath, chromiumSandbox: false, args: [LOOPBACK_ONLY] });
 }
 

@@ -1,5 +1,5 @@
-// An application for tests of its documentation page: all kinds of inputs, and every method that
-// has a colour of its own.
+// An application for tests of its documentation page: all kinds of inputs, and every method with a
+// special colour.
 
 import { App, Form, HTTPError, Stream, UploadFile } from "@webfw/core";
 import * as v from "valibot";

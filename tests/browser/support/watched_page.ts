@@ -1,14 +1,14 @@
-// A page in a browser that keeps what goes wrong on it.
+// A page in a browser that records everything that goes wrong.
 
 import type { Browser, BrowserContextOptions, Page } from "npm:playwright-core@^1.65.1";
 
-/** A page of its own, with no cookies and an empty cache. Disposing of it closes it. */
+/** A new page, without cookies and with an empty cache. Disposing of it closes it. */
 export class WatchedPage implements AsyncDisposable {
   /** The page. */
   readonly page: Page;
   /**
-   * All that went wrong: warnings and errors in the console, those of a policy too, errors that
-   * nothing caught, dialogs, requests that failed or were refused, and requests to another origin.
+   * Everything that went wrong: warnings and errors in the console, violations of a policy,
+   * uncaught errors, dialogs, failed or refused requests, and requests to another origin.
    */
   readonly complaints: string[] = [];
 

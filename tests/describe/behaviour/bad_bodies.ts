@@ -1,6 +1,6 @@
 // Bodies that are no JSON, or JSON that few programs survive.
 
-/** Content types of which none is that of JSON in UTF-8; a body may also come without any. */
+/** Content types that are not JSON in UTF-8. A body may also come without one. */
 export const OTHER_TYPES: readonly (string | undefined)[] = [
   undefined,
   "",
@@ -14,7 +14,7 @@ export const OTHER_TYPES: readonly (string | undefined)[] = [
   "application/javascript",
 ];
 
-/** More than a stack holds. */
+/** Deeper than the call stack allows. */
 const DEPTH = 20_000;
 
 const BROKEN: readonly string[] = [

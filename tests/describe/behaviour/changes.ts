@@ -1,4 +1,4 @@
-// One thing changed in a value, near the edges of what a schema takes.
+// Changes one thing in a value, near the bounds of its schema.
 
 import type { JsonSchema } from "../../../src/describe/json_schema/json_schema.ts";
 import type { Random } from "../../unit/support/random.ts";
@@ -8,11 +8,11 @@ import type { Schema, Schemas } from "./schemas.ts";
 /** A changed value. */
 export interface Change {
   readonly value: unknown;
-  /** The part that holds all faults that this can bring about. */
+  /** The part of the value to which all resulting faults belong. */
   readonly place: Path;
 }
 
-/** Stands in what is sent, and must not come back. */
+/** Part of some requests. No reply may contain it. */
 export const SECRET = "do-not-repeat-me";
 
 /** Values that schemas rarely take. */
@@ -23,17 +23,17 @@ const ODD: readonly unknown[] = [
 ];
 const ODD_KEYS: readonly string[] = ["odd", "__proto__", "constructor", "prototype", "toString", "", "0", "length"];
 
-/** What a schema says of edges, wherever it says it. */
+/** The bounds in a schema and its parts. */
 export interface Edges {
-  /** Bounds of numbers, and those beside them. */
+  /** The bounds of numbers, and their neighbours. */
   readonly numbers: readonly number[];
-  /** Lengths of texts and lists, and those beside them. */
+  /** The bounds of the lengths of texts and lists, and their neighbours. */
   readonly lengths: readonly number[];
   /** Values that some part has to be. */
   readonly constants: readonly unknown[];
 }
 
-/** Collects the edges of a schema and of all that it refers to. */
+/** Collects the bounds in a schema and in all schemas that it refers to. */
 export function edgesOf(schema: Schema, schemas: Schemas): Edges {
   const bounds = new Set<number>();
   const lengths = new Set<number>();
@@ -74,7 +74,7 @@ export class Changes {
     const path = this.#random.pick(pathsOf(value));
     const holder = path.slice(0, -1);
     if (path.length > 0 && this.#random.oneIn(4)) {
-      // Without an item, the others stand elsewhere.
+      // Without an item, the other items move.
       return { value: withoutPart(value, path), place: typeof path.at(-1) === "number" ? holder : path };
     }
     const part = this.#replacement(partAt(value, path));

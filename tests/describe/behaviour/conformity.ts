@@ -1,4 +1,4 @@
-// Holds an application against its document, to the last of its operations.
+// Compares all operations of an application with its document.
 
 import { Random } from "../../unit/support/random.ts";
 import { Exchange } from "./exchange.ts";
@@ -12,11 +12,12 @@ import { ValidRequests } from "./valid_requests.ts";
 import { Values } from "./values.ts";
 
 /**
- * Holds an application against its document.
+ * Checks an application against its document.
  *
  * @param subject The application.
- * @param seed Of all that is sent.
- * @param rounds How often each operation gets a valid request, and others that differ from it in one thing.
+ * @param seed The seed of all requests.
+ * @param rounds The number of valid requests for each operation. Other requests differ from them in
+ * one thing.
  */
 export async function findFaults(subject: Subject, seed: number, rounds: number): Promise<Findings> {
   const { tokens = ["token"], isPure = false } = subject;
@@ -31,7 +32,7 @@ export async function findFaults(subject: Subject, seed: number, rounds: number)
     new ValidRequests(operation, schemas, values, random, tokens)
   );
   const checks = requests.map((valid) => new OperationCheck(valid, bench));
-  // In turn, so that what one operation gives can be sent to another.
+  // The operations take turns, so that the result of one can be sent to another.
   for (let round = 0; round < rounds; round++) {
     for (const check of checks) await check.round();
   }

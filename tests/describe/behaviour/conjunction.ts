@@ -1,5 +1,5 @@
-// One schema for what several say together, as far as it is needed to make values: a validator has
-// the last word.
+// Merges several schemas that all apply into one, as far as it is needed to make values. A
+// validator checks the values.
 
 import type { JsonSchema } from "../../../src/describe/json_schema/json_schema.ts";
 import type { Schema } from "./schemas.ts";
@@ -25,7 +25,7 @@ export interface Conjunction extends JsonSchema {
   patterns?: string[];
 }
 
-/** What fits both schemas. */
+/** A schema for values that fit both schemas. */
 export function conjunctionOf(one: Conjunction, other: Conjunction): Conjunction {
   const merged: Conjunction = { ...one };
   for (const [keyword, value] of Object.entries(other)) {

@@ -1,10 +1,10 @@
-// What the document says stands in for what is left out.
+// The defaults that the document declares for missing values.
 
 import type { Schema, Schemas } from "./schemas.ts";
 
 /**
- * The value with all defaults given that the schema tells of it and of its parts, as far as no
- * choice is in between.
+ * The value with all defaults that the schema declares for it and its parts, unless a choice of
+ * schemas is in between.
  */
 export function withDefaults(value: unknown, schema: Schema, schemas: Schemas): unknown {
   const settled = settle(schema, schemas);
@@ -21,13 +21,13 @@ export function withDefaults(value: unknown, schema: Schema, schemas: Schemas): 
   return Object.fromEntries(filled);
 }
 
-/** What stands in for a value; undefined where nothing does. */
+/** The default of a value; undefined if there is none. */
 export function defaultOf(schema: Schema, schemas: Schemas): unknown {
   const settled = typeof schema === "object" && schema.default === undefined ? settle(schema, schemas) : schema;
   return typeof settled === "boolean" ? undefined : settled.default;
 }
 
-/** The schema behind references, where nothing else is said beside them. */
+/** The target of a reference that has no other keywords. */
 function settle(schema: Schema, schemas: Schemas): Schema {
   if (typeof schema === "boolean") return schema;
   const { $ref, allOf } = schema;

@@ -4,14 +4,13 @@ import { pathsOf, withoutPart } from "./parts.ts";
 import type { Schema, Schemas, Verdict } from "./schemas.ts";
 
 /**
- * valibot keeps these out of objects that hold whatever keys a client chose, so that none reaches a
- * prototype. It does not look at their values, which JSON Schema cannot tell.
+ * valibot drops these keys from objects with arbitrary keys, so that none reaches a prototype. It
+ * does not look at their values, which JSON Schema cannot express.
  */
 const DROPPED: ReadonlySet<unknown> = new Set(["__proto__", "prototype", "constructor"]);
 
 /**
- * What the document says of a value. It leaves open what one of those keys holds, where the value
- * is valid without the key.
+ * The document's verdict on a value. It is open if the value is valid without one of these keys.
  */
 export function verdictWithout(value: unknown, schema: Schema, schemas: Schemas): Verdict {
   const verdict = schemas.verdict(schema, value);

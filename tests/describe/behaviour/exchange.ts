@@ -1,4 +1,4 @@
-// Sends requests, and holds the replies against the document.
+// Sends requests, and checks the replies against the document.
 
 import type { Random } from "../../unit/support/random.ts";
 import { type Expectation, faultsOf } from "./expectation.ts";
@@ -8,7 +8,7 @@ import type { Schemas } from "./schemas.ts";
 import { type Sent, shortened, toCommand, toRequest, urlOf } from "./sent.ts";
 import type { Findings, Subject } from "./subject.ts";
 
-/** Sends what is sent to one application. */
+/** Sends requests to one application. */
 export class Exchange {
   readonly #subject: Subject;
   readonly #schemas: Schemas;
@@ -58,7 +58,7 @@ export class Exchange {
     return { status: response.status, headers: response.headers, text: await response.text() };
   }
 
-  /** Takes up a fault, with what shows it. */
+  /** Records a fault, with the request and the reply. */
   report(sent: Sent, { status, text }: Received, fault: string, url: string = urlOf(sent)): void {
     this.#findings.add(sent.operation.name, fault, `${toCommand(sent, url)}\n  ${status} ${shortened(text)}`);
   }
@@ -73,7 +73,7 @@ export class Exchange {
 
 /** All texts that were sent but for those that are keys of the body, which a refusal may name. */
 function valuesOf(texts: readonly string[], json: string): string[] {
-  // What is so long is nested deeply, and takes long to read.
+  // Such long texts are deeply nested, and slow to read.
   if (json.length > 10_000) return [...texts];
   const values = new Set(texts);
   const keys = new Set<string>();

@@ -1,4 +1,4 @@
-// What is expected of a reply, by what the document says of the request.
+// The expected reply, by what the document says about the request.
 
 import type { Issue } from "../../../src/errors.ts";
 import type { Operation } from "./operations.ts";
@@ -6,7 +6,7 @@ import { type Fault, faultsOfRefusal, issuesOf } from "./refusals.ts";
 import { isUnmodelled, type Received } from "./replies.ts";
 import type { Subject } from "./subject.ts";
 
-/** What the document says of a request. */
+/** The document's verdict on a request. */
 export type Expectation =
   | { readonly verdict: "valid" }
   | { readonly verdict: "open" }
@@ -14,14 +14,14 @@ export type Expectation =
     readonly verdict: "invalid";
     /** The status of the refusal. */
     readonly status: number;
-    /** The one place that is wrong, where the refusal is to tell it. */
+    /** The one wrong place, if the refusal must name it. */
     readonly fault?: Fault;
   };
 
-/** The statuses that tell of invalid input. */
+/** The statuses for invalid input. */
 const REFUSALS: readonly number[] = [400, 413, 415, 422];
 
-/** What is not as expected. */
+/** Compares a reply with the expectation, and returns the differences. */
 export function faultsOf(
   received: Received,
   expectation: Expectation,
@@ -42,13 +42,13 @@ export function faultsOf(
   if (REFUSALS.includes(status)) {
     return issues.length > 0 && issues.length === reasoned.length ? [] : [`valid input got ${status}`];
   }
-  // A range says that something may happen, not that it is to be expected.
+  // A range of statuses says that a reply is possible, not that it is expected.
   return status in operation.replies || isUnmodelled(operation)
     ? []
     : [`valid input got ${status}, which is not documented by itself`];
 }
 
-/** The statuses by which guards refuse: nobody, not that one, and not where there is nothing. */
+/** The statuses of refusals by guards: no user, wrong user, no such thing. */
 const GUARDED: readonly number[] = [401, 403, 404];
 
 /**
@@ -59,7 +59,7 @@ function isOfGuard(status: number, { security, replies }: Operation): boolean {
   return security.length > 0 && GUARDED.includes(status) && status in replies;
 }
 
-/** Whether an issue is one that no document can tell of. */
+/** Whether no document can express the reason of an issue. */
 function isChoice({ in: source, path }: Issue, places: Readonly<Record<string, string>>): boolean {
   const way = [source, ...path].map(String);
   return Object.keys(places).map((place) => place.split(".")).some((place) =>

@@ -58,13 +58,13 @@ function isObject(value: unknown): boolean {
   return typeof value === "object" && value !== null && !Array.isArray(value);
 }
 
-/** What the document says of the fields. */
+/** The document's schemas of the fields. */
 export function propertiesOf({ schema }: RequestBody, schemas: Schemas): Readonly<Record<string, Schema>> {
   const settled = schemas.settle(schema);
   return typeof settled === "boolean" ? {} : settled.properties ?? {};
 }
 
-/** The media type of a field that holds files. */
+/** The media type of a field with files. */
 export function fileType(schema: Schema | undefined, encoding?: OpenAPIEncoding): string | undefined {
   if (typeof schema !== "object") return undefined;
   const type = schema.contentMediaType ?? fileType(schema.items);

@@ -19,7 +19,7 @@ const KNOWN = { isPure: true, failing: ["GET /failure"] };
 type Json = any;
 type Fetch = (request: Request) => Promise<Response>;
 
-/** What a document says wrongly of the operation that takes something of everything. */
+/** Wrong changes of the document of one operation that has all kinds of input. */
 const LIES: Readonly<Record<string, (operation: Json, document: Json) => void>> = {
   "a status that is not there": ({ responses }) => delete responses[404],
   "a status that never comes": ({ responses }) => {
@@ -78,7 +78,7 @@ const LIES: Readonly<Record<string, (operation: Json, document: Json) => void>> 
   },
 };
 
-/** What an application does wrongly. */
+/** Wrong replies of an application. */
 const MISTAKES: Readonly<Record<string, (request: Request, fetch: Fetch) => Promise<Response>>> = {
   "no Allow": async (request, fetch) => {
     const response = await fetch(request);
@@ -108,7 +108,7 @@ const MISTAKES: Readonly<Record<string, (request: Request, fetch: Fetch) => Prom
   },
 };
 
-/** What agents are told wrongly of the tool. */
+/** Wrong changes of the description of a tool. */
 const TOLD: Readonly<Record<string, (tool: Json) => void>> = {
   "an argument of another type": ({ inputSchema }) => inputSchema.properties.id = { type: "boolean" },
   "an argument that may be left out": ({ inputSchema }) => inputSchema.required.push("level"),

@@ -1,4 +1,4 @@
-// Holds one operation against what the document says of it.
+// Checks one operation against the document.
 
 import type { JsonSchema } from "../../../src/describe/json_schema/json_schema.ts";
 import type { OpenAPIParameter } from "../../../src/describe/openapi/document.ts";
@@ -22,7 +22,7 @@ import type { ValidRequests } from "./valid_requests.ts";
 
 const JSON_TYPE = "application/json";
 
-/** What the checks of one document share. */
+/** What all checks of one document share. */
 export interface Bench {
   readonly schemas: Schemas;
   readonly paths: Paths;
@@ -84,7 +84,7 @@ export class OperationCheck {
     if (received.text !== "" || !isSame) exchange.report(head, received, "HEAD is not GET without its body");
   }
 
-  /** What is left out is what the document says stands in for it. */
+  /** Leaves values out. The result must be that of sending the document's defaults. */
   async #tryDefaults(sent: Sent, value: unknown, before: Received): Promise<void> {
     const { schemas, random, exchange } = this.#bench;
     const texts = new Map(sent.texts);

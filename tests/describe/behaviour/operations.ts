@@ -1,4 +1,4 @@
-// The operations of a document: what it tells of requests and replies.
+// The operations of a document: their requests and replies.
 
 import type {
   OpenAPIDocument,
@@ -35,11 +35,11 @@ export interface RequestBody {
   readonly encoding: Readonly<Record<string, OpenAPIEncoding>>;
 }
 
-/** Where credentials of some kind stand. */
+/** The place of credentials of one kind. */
 export interface Credential {
   readonly in: "header" | "query" | "cookie";
   readonly name: string;
-  /** What stands before them. */
+  /** The text before them. */
   readonly prefix: string;
 }
 
@@ -90,7 +90,7 @@ function toOperation(method: string, path: string, operation: OpenAPIOperation, 
   };
 }
 
-/** None where no part of a request carries them. */
+/** Empty if no part of a request carries them. */
 function credentialOf(name: string, schemas: Schemas): Credential[] {
   const scheme = (schemas.document as OpenAPIDocument).components.securitySchemes![name]!;
   if (scheme.type === "apiKey") return [{ in: scheme.in, name: scheme.name, prefix: "" }];
@@ -99,7 +99,7 @@ function credentialOf(name: string, schemas: Schemas): Credential[] {
   return [{ in: "header", name: "authorization", prefix: `${prefix} ` }];
 }
 
-/** What the document says of a status: of itself, else of its range. */
+/** The document's reply for a status, or for its range. */
 export function replyOf({ replies }: Operation, status: number): OpenAPIResponse | undefined {
   return replies[status] ?? replies[`${Math.floor(status / 100)}XX`] ?? replies.default;
 }

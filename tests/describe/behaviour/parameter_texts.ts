@@ -1,4 +1,4 @@
-// Parameters as text: how the document has a value written, and what it says of a text.
+// Parameters as text: how the document serializes a value, and its verdict on a text.
 
 import type { OpenAPIParameter } from "../../../src/describe/openapi/document.ts";
 import type { Random } from "../../unit/support/random.ts";
@@ -9,12 +9,12 @@ import type { Schema, Schemas, Verdict } from "./schemas.ts";
 const NUMBER = /^-?(?:0|[1-9]\d*)(?:\.\d+)?(?:[eE][+-]?\d+)?$/;
 
 /**
- * What a header can carry: visible characters of Latin-1, and blanks between them (RFC 9110 section
- * 5.5).
+ * Texts that a header can carry: visible characters of Latin-1, and blanks between them (RFC 9110
+ * section 5.5).
  */
 const HEADER = /^(?:[\x21-\x7e\xa1-\xff](?:[\x20-\x7e\xa1-\xff]*[\x21-\x7e\xa1-\xff])?)?$/;
 const HEADER_ELEMENT = /^[\x21-\x2b\x2d-\x7e\xa1-\xff]+$/;
-/** What a cookie carries without any encoding, on which clients do not agree. */
+/** Texts that a cookie carries without any encoding. Clients do not agree on encodings. */
 const COOKIE = /^[\w.~-]*$/;
 
 /** Texts that are often taken for something that they are not. */
@@ -72,7 +72,7 @@ function textOf(value: unknown, random: Random): string {
   ]);
 }
 
-/** Whether a text arrives as it is sent. */
+/** Whether a text arrives unchanged. */
 function canCarry(text: string, place: OpenAPIParameter["in"], isElement: boolean): boolean {
   switch (place) {
     case "path":
@@ -87,9 +87,7 @@ function canCarry(text: string, place: OpenAPIParameter["in"], isElement: boolea
   }
 }
 
-/**
- * Texts of which the document says anything: odd ones, and those near the edges of what it takes.
- */
+/** Texts for which the document has a verdict: unusual ones, and ones near its bounds. */
 export function oddTexts(parameter: OpenAPIParameter, edges: Edges, random: Random): string[] | undefined {
   const near = [...edges.numbers, ...edges.constants].map(String);
   const sized = edges.lengths.map((length) => "x".repeat(length));
@@ -97,10 +95,7 @@ export function oddTexts(parameter: OpenAPIParameter, edges: Edges, random: Rand
   return canCarry(text, parameter.in, false) ? [text] : undefined;
 }
 
-/**
- * What the document says of texts, for all that they can stand for: text is read by what the schema
- * asks for.
- */
+/** The document's verdict on texts, for all readings that their schema allows. */
 export function verdictOf(texts: readonly string[], parameter: OpenAPIParameter, schemas: Schemas): Verdict {
   const meanings = isList(parameter, schemas)
     ? listsOf(texts, parameter)
@@ -121,7 +116,7 @@ function meaningsOf(text: string): unknown[] {
 }
 
 function listsOf(texts: readonly string[], { in: place }: OpenAPIParameter): unknown[][] {
-  // One header holds a list, with commas between its elements (RFC 9110 section 5.6.1).
+  // One header can carry a list, with commas between its elements (RFC 9110 section 5.6.1).
   const elements = place === "header"
     ? texts.flatMap((text) => text.split(",").map((element) => element.trim()).filter((element) => element !== ""))
     : texts;

@@ -1,5 +1,4 @@
-// Holds paths against the document: methods that a path does not serve, and paths that nothing
-// serves.
+// Checks paths against the document: methods that a path does not serve, and unknown paths.
 
 import type { OpenAPIDocument } from "../../../src/describe/openapi/document.ts";
 import type { Bench } from "./operation_check.ts";
@@ -30,7 +29,7 @@ export async function checkMethods(sent: Sent, bench: Bench): Promise<void> {
   }
 }
 
-/** Asks for paths that the document does not have, and for some that are none. */
+/** Requests paths that the document does not have, and some that are invalid. */
 export async function checkUnknownPaths(bench: Bench): Promise<void> {
   const ask = async (path: string, status: number) => {
     const sent: Sent = { operation: undocumented("GET", path, bench), texts: new Map() };
@@ -40,7 +39,7 @@ export async function checkUnknownPaths(bench: Bench): Promise<void> {
   for (const path of MALFORMED) await ask(path, 400);
 }
 
-/** Of what the document does not have, it says only what all errors are like. */
+/** An operation that the document does not have. Only the format of all errors is known. */
 function undocumented(method: string, path: string, { schemas }: Bench): Operation {
   const { responses = {} } = (schemas.document as OpenAPIDocument).components;
   const replies = { "4XX": responses.Problem ?? { description: "", content: { "*/*": {} } } };

@@ -1,4 +1,4 @@
-// The paths of a document: which of them serves what.
+// The paths of a document, and which of them matches a request.
 
 import type { Operation } from "./operations.ts";
 
@@ -46,7 +46,7 @@ function isName(segment: string): boolean {
   return segment.startsWith("{");
 }
 
-/** The order of what matches the same path. */
+/** A sort key for templates that match the same path. */
 function rank({ segments }: Item): string {
   return segments.map((segment) => isName(segment) ? "1" : "0").join("");
 }

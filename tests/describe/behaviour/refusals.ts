@@ -1,4 +1,4 @@
-// Holds refusals of invalid input against what the one fault of the input is.
+// Checks refusals of invalid input against the one fault of the input.
 
 import type { Issue } from "../../../src/errors.ts";
 import { SECRET } from "./changes.ts";
@@ -22,8 +22,7 @@ export function issuesOf({ text }: Received): readonly Issue[] {
 }
 
 /**
- * What is wrong with a refusal of one fault, beside which there may be others that no document
- * tells of.
+ * The faults of a refusal. Besides the one fault, it may name others that no document can express.
  */
 export function faultsOfRefusal(issues: readonly Issue[], fault: Fault, others: readonly Issue[]): string[] {
   const at = `${fault.in} ${fault.path.join(".")}`;
@@ -32,7 +31,7 @@ export function faultsOfRefusal(issues: readonly Issue[], fault: Fault, others: 
   return stray ? [`the refusal tells of ${stray.in} ${stray.path.join(".")}, where ${at} alone is wrong`] : [];
 }
 
-/** Whether an issue is about the place of the fault, about what holds it, or about a part of it. */
+/** Whether an issue names the place of the fault, its container, or a part of it. */
 function isAt(issue: Issue, fault: Fault): boolean {
   if (issue.in !== fault.in) return false;
   const isAlike = (key: string | number, index: number) => {
@@ -44,8 +43,8 @@ function isAt(issue: Issue, fault: Fault): boolean {
 }
 
 /**
- * Whether a reply repeats what was sent. Short texts may stand in it by chance, and the document's
- * own in any case.
+ * Whether a reply repeats the input. Short texts may be in it by chance, and those of the document
+ * always.
  */
 export function repeats({ text }: Received, values: readonly unknown[], document: string): boolean {
   if (text.includes(SECRET)) return true;

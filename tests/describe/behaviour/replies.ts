@@ -1,4 +1,4 @@
-// Holds replies against what the document says of them.
+// Checks replies against the document.
 
 import { type Operation, replyOf } from "./operations.ts";
 import type { Schema, Schemas } from "./schemas.ts";
@@ -10,7 +10,7 @@ export interface Received {
   readonly text: string;
 }
 
-/** What is not as the document says. */
+/** The differences between a reply and the document. */
 export function faultsOfReply(received: Received, operation: Operation, schemas: Schemas): string[] {
   const { status, headers, text } = received;
   if (status < 300 && isUnmodelled(operation)) return [];
@@ -27,7 +27,8 @@ export function faultsOfReply(received: Received, operation: Operation, schemas:
 }
 
 /**
- * Whether a route declares no model. Its handler may send anything; the document says what most do.
+ * Whether a route declares no model. Then its handler may send anything, and the document only
+ * gives the usual type.
  */
 export function isUnmodelled({ replies }: Operation): boolean {
   return Object.entries(replies).some(([status, { content = {} }]) => {

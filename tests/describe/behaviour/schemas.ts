@@ -4,13 +4,13 @@ import { Ajv2020, type ValidateFunction } from "npm:ajv@^8.20.0/dist/2020.js";
 import { fullFormats } from "npm:ajv-formats@^3.0.1/dist/formats.js";
 import type { JsonSchema } from "../../../src/describe/json_schema/json_schema.ts";
 
-/** A schema as it stands in a document. */
+/** A schema in a document. */
 export type Schema = JsonSchema | boolean;
 
 /**
- * What a document says of a value. It leaves open what only a format speaks against, since a format
- * is a hint (JSON Schema, section 7), and what only blanks around texts speak against, since a text
- * that is trimmed is described without them.
+ * The document's verdict on a value. It is open if only a format fails, since formats are
+ * annotations (JSON Schema, section 7), or if only blanks around texts fail, since trimmed texts
+ * are described without them.
  */
 export type Verdict = "valid" | "invalid" | "open";
 
@@ -50,7 +50,7 @@ export class Schemas {
       type: "object",
       validate: (names: readonly string[], value: object) => names.every((name) => Object.hasOwn(value, name)),
     });
-    // Its own remembers what it found in another list.
+    // The validator's own keyword keeps results of another list.
     this.#ajv.removeKeyword("contains").addKeyword({
       keyword: "contains",
       type: "array",
@@ -66,7 +66,7 @@ export class Schemas {
     this.#ajv.addSchema(this.document as JsonSchema, BASE);
   }
 
-  /** What a schema of the document says of a value. */
+  /** The verdict of a schema of the document on a value. */
   verdict(schema: Schema, value: unknown): Verdict {
     if (typeof schema === "boolean") return schema ? "valid" : "invalid";
     let validate = this.#validators.get(schema);
@@ -76,7 +76,7 @@ export class Schemas {
     return this.#isDoubtful ? "open" : "valid";
   }
 
-  /** What a reference of the document points to (RFC 6901 section 6). */
+  /** The target of a reference in the document (RFC 6901 section 6). */
   resolve(reference: string): unknown {
     return reference.replace(`${BASE}#`, "").split("/").slice(1).reduce<unknown>((target, token) => {
       const name = decodeURIComponent(token).replaceAll("~1", "/").replaceAll("~0", "~");
@@ -84,7 +84,7 @@ export class Schemas {
     }, this.document);
   }
 
-  /** A part of the document, and what it refers to where it is a reference. */
+  /** A part of the document, or the target if it is a reference. */
   settle<Part>(part: Part | { readonly $ref: string }): Part {
     const { $ref } = part as { readonly $ref?: unknown };
     return typeof $ref === "string" ? this.settle(this.resolve($ref) as Part) : part as Part;
@@ -99,8 +99,8 @@ function trimmed(value: unknown): unknown {
 }
 
 /**
- * Stricter than the validator's own: "T" stands between, the offset has minutes (RFC 3339 section
- * 5.6), and the time is one that JavaScript reads, which a leap second is not.
+ * Stricter than the validator: "T" separates date and time, the offset has minutes (RFC 3339
+ * section 5.6), and JavaScript can read the time, which excludes leap seconds.
  */
 const DATE_TIME = /^[\d-]+t[\d:.]+(?:z|[+-]\d\d:\d\d)$/i;
 

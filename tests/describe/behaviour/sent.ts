@@ -1,4 +1,4 @@
-// What is sent to an operation, as a request and as a command line.
+// A request to an operation, also as a command line.
 
 import type { OpenAPIParameter } from "../../../src/describe/openapi/document.ts";
 import type { Random } from "../../unit/support/random.ts";
@@ -32,7 +32,7 @@ export function urlOf({ operation, texts }: Sent, random?: Random): string {
       query.push(`${escape(name)}=${text}`);
     }
   }
-  // What nobody declared is nobody's business.
+  // Undeclared parameters are ignored.
   if (random?.oneIn(10)) query.push(random.pick(["other=1", "__proto__=1", "constructor", "=", "&", "%zz=1"]));
   return `${ORIGIN}${path}${query.length > 0 ? `?${query.join("&")}` : ""}`;
 }
@@ -44,7 +44,7 @@ function escapeAll(text: string): string {
 /** The request. */
 export function toRequest(sent: Sent, url: string): Request {
   const { operation: { method }, body } = sent;
-  // As bytes, a body brings no content type of its own.
+  // A body of bytes sets no content type.
   const bytes = body && body.text !== "" ? new TextEncoder().encode(body.text) : null;
   return new Request(url, { method, headers: headersOf(sent), body: bytes });
 }
@@ -75,7 +75,7 @@ function quote(text: string): string {
   return `'${text.replaceAll("'", `'\\''`)}'`;
 }
 
-/** A text that somebody reads. */
+/** A short text for people to read. */
 export function shortened(text: string): string {
   return text.length <= 2000 ? text : `${text.slice(0, 2000)}… (${text.length} characters)`;
 }

@@ -1,4 +1,4 @@
-// Models of the stations: what comes in and what goes out differ in most of them.
+// Models of the stations. Most of them have different inputs and outputs.
 
 import * as v from "valibot";
 
@@ -31,7 +31,7 @@ export const NewStation = v.pipe(
   v.title("Station"),
 );
 
-/** The same as it is sent, under the same title. */
+/** The output, under the same title. */
 export const Station = v.pipe(
   v.object({
     ...NewStation.entries,
@@ -77,7 +77,7 @@ export const Region: v.GenericSchema<Region> = v.pipe(
   v.title("Region"),
 );
 
-/** All that keywords of objects, lists and texts can say. */
+/** All keywords for objects, lists and texts. */
 export const Settings = v.strictObject({
   mode: v.optional(v.union([v.literal("auto"), v.pipe(int, v.minValue(1), v.notValue(13))]), "auto"),
   loose: v.exactOptional(v.looseObject({ a: v.boolean() })),

@@ -1,5 +1,4 @@
-// An application whose routes give back what they got, in all ways in which a route can take and
-// give something.
+// An application whose routes return their input, with all kinds of input and output.
 
 import { App, dependency, html, HTTPError, Problem, Router } from "@webfw/core";
 import * as v from "valibot";
@@ -24,7 +23,7 @@ const trace = dependency(
   { headers: { "X-Trace": v.optional(v.pipe(v.string(), v.hexadecimal())) } },
   async (_request, { headers }) => headers["X-Trace"] ?? "none",
 );
-/** Has inputs of its own, and one that handlers declare as well. */
+/** Has its own inputs, and one that handlers declare, too. */
 const page = dependency({
   deps: { trace },
   query: { offset: v.optional(v.pipe(int, v.minValue(0)), 0), limit: v.optional(v.pipe(int, v.minValue(1)), 2) },
@@ -33,7 +32,7 @@ const page = dependency({
 }, async (_request, { trace, offset, limit, headers, cookies }) => {
   return { trace, offset, limit, columns: headers["x-columns"], theme: cookies.theme };
 });
-/** Refuses for what comes before the handler. */
+/** A guard that refuses before the handler runs. */
 const staff = dependency(
   { headers: { "x-role": v.optional(v.picklist(["guest", "staff"]), "staff") } },
   async (_request, { headers }) => {
@@ -61,7 +60,7 @@ export function stationsApp(): App {
   return app;
 }
 
-/** Below a prefix that holds the network. */
+/** The prefix contains the network. */
 function stationRoutes(): Router {
   const router = new Router({ prefix: "/stations" });
   const one = { params: { code: Code }, query: { network: Network } };

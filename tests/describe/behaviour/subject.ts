@@ -1,13 +1,13 @@
-// What is held against its document, and what is found.
+// The subject of the checks, and their findings.
 
-/** An application, and what is known of it beside its document. */
+/** An application, and facts about it that its document cannot express. */
 export interface Subject {
   readonly fetch: (request: Request) => Promise<Response>;
   /** The document, as its clients have it. */
   readonly document: unknown;
   /**
-   * What operations refuse although JSON Schema cannot tell why: by operation, the places with the
-   * reasons. A place is written like `body.lines.*.isbn`.
+   * Inputs that operations refuse for reasons that JSON Schema cannot express: for each operation,
+   * the places with the reasons. A place is written like `body.lines.*.isbn`.
    */
   readonly choosy?: Readonly<Record<string, Readonly<Record<string, string>>>>;
   /** Operations, or tools, that are meant to fail. */
@@ -18,20 +18,20 @@ export interface Subject {
   readonly isPure?: boolean;
 }
 
-/** What was found, and how much was looked at. */
+/** The faults that were found, and the number of checks. */
 export class Findings {
-  /** The requests, by what the document says of them. */
+  /** The numbers of requests, by the document's verdict. */
   readonly sent: Record<"valid" | "invalid" | "open", number> = { valid: 0, invalid: 0, open: 0 };
   readonly #seed: number;
   readonly #faults: string[] = [];
   readonly #statuses = new Map<string, Set<number>>();
 
-  /** Begins with nothing, for the seed of all that is sent. */
+  /** Makes empty findings for a seed. */
   constructor(seed: number) {
     this.#seed = seed;
   }
 
-  /** What is not as the document says, each with what shows it. */
+  /** The differences from the document, each with its request and reply. */
   get faults(): readonly string[] {
     return this.#faults;
   }

@@ -26,7 +26,7 @@ const FORMATS: Readonly<Record<string, readonly string[]>> = {
   ipv6: ["2001:db8::1", "::"],
 };
 
-/** Texts that mean something to somebody on their way. */
+/** Texts that have a meaning for some program on the way. */
 const WORDS: readonly string[] = [
   ...["", "a", "Ada", "two words", "x-1", "x_1", "B", "0", "-1", "1.5", "007", "true", "null", "[1]", '{"a":1}'],
   ...["Grüße", "日本", "e\u0301", "%2F", "%zz", "a/b", "a\\b", "a+b", "a&b=c", "c#d?e", "a;b", "a,b", "<b>", "'\"`"],
@@ -63,7 +63,7 @@ function anyText(format: string | undefined, least: number, most: number, random
   return random.pick(WORDS).padEnd(least, "x").slice(0, most);
 }
 
-/** A text that a pattern matches, as far as can be told: one that looks ahead may not match it. */
+/** A text that probably matches a pattern. Patterns with lookaheads may not match it. */
 function matching(pattern: string, most: number, random: Random): string {
   const expression = new RandExp(new RegExp(pattern));
   expression.max = random.oneIn(2) ? most : Math.min(most, 3);

@@ -1,4 +1,4 @@
-// Holds the tools of an application against what agents are told of them.
+// Checks the tools of an application against their descriptions.
 
 import { Agent, type CallResult, type ListedTool } from "../../agents/agent.ts";
 import type { JsonSchema } from "../../../src/describe/json_schema/json_schema.ts";
@@ -16,20 +16,21 @@ type Arguments = Readonly<Record<string, unknown>>;
 /** An application with tools. */
 export interface ToolSubject extends Pick<Subject, "fetch" | "tokens" | "failing"> {
   /**
-   * What tools refuse although JSON Schema cannot tell why: by tool, the arguments with the
-   * reasons.
+   * Arguments that tools refuse for reasons that JSON Schema cannot express: by tool, the arguments
+   * with the reasons.
    */
   readonly choosy?: Readonly<Record<string, Readonly<Record<string, string>>>>;
-  /** What the agent is told; asked for where it is not given. */
+  /** The list of tools; by default, the agent asks for it. */
   readonly tools?: readonly ListedTool[];
 }
 
 /**
- * Holds the tools of an application against what agents are told of them.
+ * Checks the tools of an application against their descriptions.
  *
  * @param subject The application.
- * @param seed Of all that is sent.
- * @param rounds How often each tool is called with valid arguments, and with others that differ from them in one thing.
+ * @param seed The seed of all calls.
+ * @param rounds The number of calls of each tool with valid arguments. Other calls differ from them in
+ * one thing.
  */
 export async function findToolFaults(subject: ToolSubject, seed: number, rounds: number): Promise<Findings> {
   const findings = new Findings(seed);
@@ -123,7 +124,7 @@ class ToolCheck {
   }
 }
 
-/** What is wrong with how invalid arguments were met. */
+/** The faults in the result of a call with invalid arguments. */
 function faultsOfRefusal({ isError }: CallResult, told: string, [name]: readonly string[]): string[] {
   if (!isError) return ["invalid arguments are taken"];
   const faults: string[] = [];
@@ -134,8 +135,7 @@ function faultsOfRefusal({ isError }: CallResult, told: string, [name]: readonly
 }
 
 /**
- * Many agents write null for what they leave out. It is taken for that where the schema does not
- * take it for anything else.
+ * Many agents send null for missing values. It counts as missing if the schema does not take null.
  */
 function withoutNull(args: Arguments, schemas: Schemas, { properties = {} }: JsonSchema): Arguments {
   const isMeant = (name: string) =>

@@ -25,7 +25,7 @@ export class ValidRequests {
     this.#tokens = tokens;
   }
 
-  /** A request with a body, if there is one. */
+  /** A request with this body, if there is one. */
   make(body: unknown): Sent {
     const texts = new Map<OpenAPIParameter, readonly string[]>();
     for (const parameter of this.operation.parameters) {
@@ -34,7 +34,7 @@ export class ValidRequests {
     return { operation: this.operation, texts, body: this.written(body), headers: this.#credentials() };
   }
 
-  /** A value for the body; undefined where there is none. */
+  /** A value for the body; undefined if there is no body. */
   body(): unknown {
     const { body } = this.operation;
     return body && this.#values.valid(body.schema, "", isForm(body) ? isWritable : undefined);

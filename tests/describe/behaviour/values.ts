@@ -11,7 +11,7 @@ export type Known = (name: string) => readonly unknown[];
 
 /** From here on, whatever can be left out is. */
 const DEEP = 3;
-/** Whatever is further down is cut off; the validator tells whether that will do. */
+/** Deeper parts are cut off. The validator checks the result. */
 const TOO_DEEP = 16;
 const ATTEMPTS = 400;
 const ANYTHING: readonly unknown[] = [null, true, 0, -1.5, "", "any", [], [1, ["x"]], {}, { any: { thing: [null] } }];
@@ -30,9 +30,9 @@ export class Values {
   }
 
   /**
-   * A value that a schema takes, and a further test.
+   * A value that a schema and a further test accept.
    *
-   * @throws {Error} When none was found.
+   * @throws {Error} When no such value was found.
    */
   valid(schema: Schema, name = "", isFit: (value: unknown) => boolean = () => true): unknown {
     for (let attempt = 0; attempt < ATTEMPTS; attempt++) {
@@ -73,7 +73,7 @@ export class Values {
     }
   }
 
-  /** The schema with all that it refers to, and one of each choice. */
+  /** The schema with the targets of its references, and one of each choice. */
   #settle(schema: Schema, depth: number): Conjunction {
     if (typeof schema === "boolean") return {};
     const { $ref, allOf = [], anyOf, oneOf, discriminator, ...own } = schema;
@@ -84,14 +84,14 @@ export class Values {
     return parts.map((part) => this.#settle(part, depth)).reduce(conjunctionOf, own);
   }
 
-  /** What a discriminator says of one value of its key. */
+  /** The schema that a discriminator chooses for one value of its key. */
   #discriminated({ propertyName, mapping }: NonNullable<JsonSchema["discriminator"]>): Schema {
     const [value, reference] = this.#random.pick(Object.entries(mapping));
     const tagged = { properties: { [propertyName]: { const: value } }, required: [propertyName] };
     return { allOf: [this.#schemas.resolve(reference) as JsonSchema, tagged] };
   }
 
-  /** Deep down one that has no parts, to come to an end. */
+  /** The document's verdict on texts, for all readings that their schema allows. */
   #option(options: readonly Schema[], depth: number): Schema {
     if (depth < DEEP) return this.#random.pick(options);
     const plain = options.filter((option) => typeof option === "boolean" || isPlain(option));

@@ -1,13 +1,12 @@
-// Generates clients: `generate.ts <folder>…` makes them of the `document.json` in each folder,
-// beside it.
+// Generates clients: `generate.ts <folder>…` makes one in each folder, from its `document.json`.
 
 import { createClient } from "@hey-api/openapi-ts";
 import openapiTS, { astToString } from "openapi-typescript";
 
 for (const folder of Deno.args) {
   const document = JSON.parse(await Deno.readTextFile(`${folder}/document.json`));
-  // A key that has a default may be left out by who sends it; the generator would have it unless
-  // told.
+  // A sender may leave out a key that has a default. Without this option, the generated type
+  // requires it.
   const types = astToString(await openapiTS(document, { defaultNonNullable: false }));
   await Deno.writeTextFile(`${folder}/openapi_typescript.ts`, types);
   await createClient({

@@ -1,5 +1,5 @@
 // Calls the example and the hostile application by generated clients: `round_trip.ts <URL of the
-// example> <URL of the other>`. The types are generated beside it, where it is copied to.
+// example> <URL of the other>`. It is copied into the folder of the generated types.
 
 import createClient from "openapi-fetch";
 import type { paths as Bookshop } from "./bookshop/openapi_typescript.ts";
@@ -50,7 +50,7 @@ assert(cat.data?.kind === "cat" && cat.data.lives === 9, `No cat: ${JSON.stringi
 const wolf = await hostile.POST("/models/pet", { body: { kind: "wolf", name: "Ada" } });
 assert(wolf.data?.kind === "wolf" && wolf.data.name === "Ada", `No wolf: ${JSON.stringify(wolf)}`);
 
-// What is taken and what is given differ.
+// The input and the output differ.
 const event = await hostile.POST("/models/event", { body: { at: "2026-11-21T04:00:00Z", until: null } });
 const at: string | undefined = event.data?.at;
 assert(at === "2026-11-21T04:00:00.000Z", `No event: ${JSON.stringify(event)}`);

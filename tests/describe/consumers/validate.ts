@@ -1,5 +1,5 @@
-// Validates OpenAPI documents: `validate.ts <file>…` prints what each validator finds in each file,
-// as JSON.
+// Validates OpenAPI documents: `validate.ts <file>…` prints the findings of each validator for each
+// file, as JSON.
 
 import { validate as validateBySchema } from "@hyperjump/json-schema/openapi-3-1";
 import { createConfig, lintFromString } from "@redocly/openapi-core";
@@ -7,15 +7,15 @@ import { Validator } from "@seriousme/openapi-schema-validator";
 import spectralCore, { type RulesetDefinition } from "@stoplight/spectral-core";
 import { oas } from "@stoplight/spectral-rulesets";
 
-/** What the validators find wrong, by their names. */
+/** The faults, by validator. */
 type Findings = Record<string, string[]>;
 
 /**
- * Rules on style, and on what only the author of an application can say: all others have to pass,
- * warnings too.
+ * Rules on style, or on texts that only the author of an application knows. All other rules must
+ * pass, without warnings.
  */
 const REDOCLY_RULES = {
-  // The document holds wherever it is served.
+  // The document is valid at any address.
   "no-empty-servers": "off",
   // An application need not have these.
   "info-license": "off",
@@ -26,7 +26,7 @@ const REDOCLY_RULES = {
   "operation-2xx-response": "off",
   // A trailing slash is significant, and some want one.
   "no-path-trailing-slash": "off",
-  // A schema that falls back takes anything, and tells what it would rather have.
+  // A schema with a fallback accepts anything, and describes its preferred values.
   "no-illogical-composition-keywords": "off",
   // It does not look into extensions; Spectral has the same rule, and does.
   "no-unused-components": "off",

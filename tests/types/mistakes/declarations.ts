@@ -1,10 +1,10 @@
-// What the mistakes of the tables are made with.
+// The declarations that the mistakes of the tables use.
 
 import { App, dependency } from "@webfw/core";
 import { TestClient } from "@webfw/core/testing";
 import * as v from "valibot";
 
-/** What the application's lifespans yield. */
+/** The value of the application's lifespans. */
 export interface State {
   store: { title(id: number): Promise<string> };
 }
