@@ -18,13 +18,7 @@ import { checkOptions, quote } from "./options.ts";
 import { type Includable, type IncludeOptions, includeRouter } from "./router.ts";
 import { Dispatcher } from "./routing/dispatch.ts";
 import { errorBoundary, type ErrorHandler, type Middleware } from "./routing/middleware.ts";
-import {
-  type MethodsOption,
-  registersMethod,
-  registersMethods,
-  registersWebSocket,
-  Registry,
-} from "./routing/registry.ts";
+import { type MethodsOption, Registry } from "./routing/registry.ts";
 import type { ExtraKeys, RegisterDeclared, RegisterRoute } from "./routing/route_options.ts";
 import type { RegisterWebSocket } from "./routing/websocket_options.ts";
 import type { Mistake } from "./schema/schema.ts";
@@ -165,7 +159,7 @@ export class App<State = Record<string, unknown>> implements AppHandle {
    * assertEquals(await response.json(), { id: "7" });
    * ```
    */
-  readonly get: RegisterRoute<State, ""> = registersMethod(this.#registry, "GET");
+  readonly get: RegisterRoute<State, ""> = this.#registry.registerMethod("GET");
 
   /**
    * Registers a route for POST.
@@ -190,7 +184,7 @@ export class App<State = Record<string, unknown>> implements AppHandle {
    * assertEquals(await response.json(), { title: "Emma" });
    * ```
    */
-  readonly post: RegisterRoute<State, ""> = registersMethod(this.#registry, "POST");
+  readonly post: RegisterRoute<State, ""> = this.#registry.registerMethod("POST");
 
   /**
    * Registers a route for PUT.
@@ -206,7 +200,7 @@ export class App<State = Record<string, unknown>> implements AppHandle {
    * assertEquals(response.status, 204);
    * ```
    */
-  readonly put: RegisterRoute<State, ""> = registersMethod(this.#registry, "PUT");
+  readonly put: RegisterRoute<State, ""> = this.#registry.registerMethod("PUT");
 
   /**
    * Registers a route for PATCH.
@@ -222,7 +216,7 @@ export class App<State = Record<string, unknown>> implements AppHandle {
    * assertEquals(response.status, 204);
    * ```
    */
-  readonly patch: RegisterRoute<State, ""> = registersMethod(this.#registry, "PATCH");
+  readonly patch: RegisterRoute<State, ""> = this.#registry.registerMethod("PATCH");
 
   /**
    * Registers a route for DELETE.
@@ -238,7 +232,7 @@ export class App<State = Record<string, unknown>> implements AppHandle {
    * assertEquals(response.status, 204);
    * ```
    */
-  readonly delete: RegisterRoute<State, ""> = registersMethod(this.#registry, "DELETE");
+  readonly delete: RegisterRoute<State, ""> = this.#registry.registerMethod("DELETE");
 
   /**
    * Registers a route for several methods, or for a method that has no function here. A route for
@@ -255,7 +249,7 @@ export class App<State = Record<string, unknown>> implements AppHandle {
    * assertEquals(await response.json(), "PATCH");
    * ```
    */
-  readonly route: RegisterDeclared<State, "", MethodsOption> = registersMethods(this.#registry);
+  readonly route: RegisterDeclared<State, "", MethodsOption> = this.#registry.registerMethods();
 
   /**
    * Registers a WebSocket route. A GET route may have the same path: it answers requests that do not
@@ -275,7 +269,7 @@ export class App<State = Record<string, unknown>> implements AppHandle {
    * await response.body?.cancel();
    * ```
    */
-  readonly websocket: RegisterWebSocket<State, ""> = registersWebSocket(this.#registry);
+  readonly websocket: RegisterWebSocket<State, ""> = this.#registry.registerWebSocket();
 
   /**
    * Adds the routes of a router. The router cannot change from then on; it can be included elsewhere,

@@ -3,13 +3,7 @@ import type { RequiredState, StateType } from "./binding/dependency.ts";
 import { checkRoute } from "./describe/route_check.ts";
 import { checkOptions, type OptionNames } from "./options.ts";
 import type { Middleware } from "./routing/middleware.ts";
-import {
-  type MethodsOption,
-  registersMethod,
-  registersMethods,
-  registersWebSocket,
-  Registry,
-} from "./routing/registry.ts";
+import { type MethodsOption, Registry } from "./routing/registry.ts";
 import type { Mistake } from "./schema/schema.ts";
 import type { PathText, RegisterDeclared, RegisterRoute } from "./routing/route_options.ts";
 import type { RegisterWebSocket } from "./routing/websocket_options.ts";
@@ -105,13 +99,13 @@ export class Router<
   constructor(options: RouterOptions<State, Prefix> = {}) {
     checkOptions(options, ROUTER_OPTIONS, "make a router");
     this.#registry = new Registry(options.prefix ?? "", false, checkRoute);
-    this.get = registersMethod(this.#registry, "GET");
-    this.post = registersMethod(this.#registry, "POST");
-    this.put = registersMethod(this.#registry, "PUT");
-    this.patch = registersMethod(this.#registry, "PATCH");
-    this.delete = registersMethod(this.#registry, "DELETE");
-    this.route = registersMethods(this.#registry);
-    this.websocket = registersWebSocket(this.#registry);
+    this.get = this.#registry.registerMethod("GET");
+    this.post = this.#registry.registerMethod("POST");
+    this.put = this.#registry.registerMethod("PUT");
+    this.patch = this.#registry.registerMethod("PATCH");
+    this.delete = this.#registry.registerMethod("DELETE");
+    this.route = this.#registry.registerMethods();
+    this.websocket = this.#registry.registerWebSocket();
   }
 
   /**

@@ -9,24 +9,23 @@ export type Segment =
 
 /** A parsed template. */
 export interface PathTemplate {
-  /** As it was written. */
+  /** As it is written. */
   readonly text: string;
-  /** What stands between the slashes. */
   readonly segments: readonly Segment[];
-  /** The names of the parameters, in their order. */
+  /** The names of the parameters in their order. */
   readonly names: readonly string[];
-  /** What two templates have in common that match the same paths: the text with its names left out. */
+  /** The text without the names, `/books/{}`. Templates with the same shape match the same paths. */
   readonly shape: string;
 }
 
-/** What stands in a message, of a segment that is a parameter elsewhere. */
+/** A segment that is a parameter in another framework. */
 interface ForeignParameter {
   readonly name: string;
-  /** Whether it takes more than one segment there. */
+  /** Whether it matches several segments. */
   readonly isRest: boolean;
 }
 
-/** Segments that are, or begin with, a parameter of other frameworks. */
+/** The parameters of other frameworks. */
 const FOREIGN: readonly RegExp[] = [
   /^:(?<name>NAME)(?<rest>[*+]|\(\.[*+]\))?/u,
   /^(?<rest>\*{1,2}):?(?<name>NAME)?/u,
@@ -42,19 +41,19 @@ const PARAMETER = /^\{([\p{ID_Start}_$][\p{ID_Continue}$]*)(\.\.\.)?\}$/u;
 /**
  * Parses a template.
  *
- * A segment that would be a parameter in another framework, such as `:id`, `*`, `[id]` or `<id>`,
- * is refused: as a literal, it would be served under a path that nobody asks for. Behind other
- * text, as in `books:batch`, the same characters are literal.
+ * A segment that starts like a parameter of another framework, such as `:id`, `*`, `[id]` or `<id>`, is
+ * refused: as a literal, it would match a path that no client requests. After other text, as in
+ * `books:batch`, the same characters are literal.
  *
  * @param text The template: empty, or starting with a slash.
- * @param action What is being done, for messages.
- * @throws {RouteError} With code `path`, when it cannot be read.
+ * @param action The action, for messages.
+ * @throws {RouteError} With code `path`, if it is malformed.
  */
 export function parsePath(text: string, action: string): PathTemplate {
   return parse(text, action, (name) => `write "{${name}...}"`);
 }
 
-/** Parses a template or a prefix, which differ in what may stand in place of a foreign rest. */
+/** Parses a template or a prefix. They differ in the cure for a foreign rest parameter. */
 function parse(text: string, action: string, cureOfRest: (name: string) => string): PathTemplate {
   const fail = (reason: string): never => {
     throw new RouteError("path", `Cannot ${action} at "${text}": ${reason}`);
@@ -90,8 +89,8 @@ function parse(text: string, action: string, cureOfRest: (name: string) => strin
  * Checks a prefix and parses it.
  *
  * @param prefix Empty, or starting with a slash and not ending with one.
- * @param action What is being done, for messages.
- * @throws {RouteError} With code `path`, when it cannot be read.
+ * @param action The action, for messages.
+ * @throws {RouteError} With code `path`, if it is malformed.
  */
 export function parsePrefix(prefix: string, action: string): PathTemplate {
   const template = parse(prefix, action, () => "leave it out: a prefix takes what follows by itself");

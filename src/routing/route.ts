@@ -1,116 +1,50 @@
+/** Routes: their checks, their compiled records, and the names of their operations. */
+import { type Binder, compileBinder } from "../binding/binder.ts";
 import { isAsyncFunction, isAsyncGeneratorFunction } from "../binding/dependency.ts";
+import { DEFAULT_LIMITS, type ResolvedLimits, resolveLimits } from "../http/limits.ts";
 import { WITHOUT_BODY } from "../http/reply.ts";
 import type { HttpRequest } from "../http/request.ts";
 import type { RouteDeclaration, RouteInfo } from "../http/route_info.ts";
 import { type OptionNames, quote } from "../options.ts";
 import { isForm } from "../schema/form.ts";
 import { isSchema, schemaFault } from "../schema/schema.ts";
-import { parsePath, type PathTemplate } from "./path.ts";
-import { type Binder, compileBinder } from "../binding/binder.ts";
-import { DEFAULT_LIMITS, type ResolvedLimits, resolveLimits } from "../http/limits.ts";
 import type { Middleware } from "./middleware.ts";
+import { parsePath, type PathTemplate } from "./path.ts";
 
-/** Names operations: each name stands once in an application, in letters that validators and code generators take. */
-
-/** What is read of a route, and the name that it is given. */
-export interface NamedOperation {
-  readonly options: { readonly operationId?: string };
-  /** Its name where nothing else has it. */
-  readonly derivedId: string;
-  operationId: string;
-}
-
-/**
- * Gives each route a name of its own: those that were declared stay, one that was derived gets the lowest number that is free
- * where it is taken.
- *
- * @param routes The routes of an application, in their order.
- * @returns The same routes.
- */
-export function assignOperationIds<Operation extends NamedOperation>(
-  routes: readonly Operation[],
-): readonly Operation[] {
-  const taken = new Set(routes.map((route) => route.options.operationId));
-  // Names are only ever added, so a number that was taken once need not be tried again.
-  const numbers = new Map<string, number>();
-  for (const route of routes) {
-    if (route.options.operationId !== undefined) continue;
-    const { derivedId } = route;
-    let number = numbers.get(derivedId) ?? 1;
-    let id = number === 1 ? derivedId : `${derivedId}${number}`;
-    while (taken.has(id)) id = `${derivedId}${++number}`;
-    numbers.set(derivedId, number);
-    taken.add(id);
-    route.operationId = id;
-  }
-  return routes;
-}
-
-/**
- * A name for an operation: the handler's, else one made of method and path, such as `getBooksId`.
- *
- * It is ASCII, whatever alphabet the names are written in: accents are dropped, and what is left of other alphabets stands for
- * nothing. `übersicht` becomes `ubersicht`, and a path that has no word in ASCII is called `Path`.
- *
- * @param handlerName The name of the handler; empty where it has none.
- * @param method The method, in upper case.
- * @param template The full path.
- */
-export function derivedIdOf(handlerName: string, method: string, { segments }: PathTemplate): string {
-  const name = withoutAccents(handlerName).replace(/[^A-Za-z0-9_$]+/g, "_");
-  if (/[A-Za-z0-9$]/.test(name)) return name;
-  const texts = segments.map((segment) => segment.kind === "literal" ? segment.text : segment.name);
-  const words = texts.flatMap(wordsOf);
-  if (words.length === 0) words.push(texts.every((text) => text === "") ? "root" : "path");
-  const [first = "", ...others] = [...wordsOf(method.toLowerCase()), ...words];
-  return first + others.map((word) => word[0]!.toUpperCase() + word.slice(1)).join("");
-}
-
-function wordsOf(text: string): string[] {
-  return withoutAccents(text).match(/[A-Za-z0-9]+/g) ?? [];
-}
-
-function withoutAccents(text: string): string {
-  return text.normalize("NFKD").replace(/\p{M}/gu, "");
-}
-
-/** What the records of all routes have in common: a place, who surrounds them, and how their arguments are made. */
-
-/** Who holds middlewares that a route runs through; its list may grow until the scope is frozen. */
+/** The application or router that holds middlewares. Its list can grow until it is frozen. */
 export interface MiddlewareScope {
   readonly middlewares: readonly Middleware[];
 }
 
-/** What a record is made of. */
-export interface RecordParts {
+/** The parts of a route, which its copies under other paths share in part. */
+export interface RouteParts {
   readonly method: string;
   readonly template: PathTemplate;
   readonly options: RouteInfo["options"];
+  /** Empty if the handler has no name. */
   readonly handlerName: string;
-  /** Who surrounds it, the outermost first. */
+  /** The application and routers around it, the outermost first. */
   readonly scopes: readonly MiddlewareScope[];
   /** Makes the handler's arguments. */
   readonly binder: Binder;
-  /** The names in the path of its own declaration. */
+  /** The names in the path as the route declares it. Includes add others. */
   readonly ownNames: ReadonlySet<string>;
 }
 
-/** A route, checked against its path. Copies under other paths share all but the path. */
+/** The common part of routes for requests and for WebSockets. */
 export abstract class RouteRecord implements RouteInfo {
   readonly method: string;
   readonly template: PathTemplate;
   readonly options: RouteInfo["options"];
-  /** Who surrounds it, the outermost first. */
   readonly scopes: readonly MiddlewareScope[];
-  /** Makes the handler's arguments. */
   readonly binder: Binder;
-  /** A name for the operation, by handler, method and path. */
+  /** The default name of the operation, derived from handler, method and path. */
   readonly derivedId: string;
-  /** The name of the operation; unique once the application has named all of its routes. */
+  /** The name of the operation. It is unique after {@linkcode assignOperationIds}. */
   operationId: string;
-  readonly #parts: RecordParts;
+  readonly #parts: RouteParts;
 
-  protected constructor(parts: RecordParts) {
+  protected constructor(parts: RouteParts) {
     this.method = parts.method;
     this.template = parts.template;
     this.options = parts.options;
@@ -121,30 +55,29 @@ export abstract class RouteRecord implements RouteInfo {
     this.#parts = parts;
   }
 
-  /** The full path. */
   get path(): string {
     return this.template.text;
   }
 
-  /** The route as messages call it. */
+  /** Its name in messages. */
   get name(): string {
     return `${this.method} ${this.path}`;
   }
 
   /**
-   * A light copy below a prefix and a further scope. What was compiled is shared, unless the prefix brings names to bind.
+   * A copy below a prefix and in an outer scope. It shares the binder, unless the prefix has parameters.
    *
-   * @throws {RouteError} When the full path cannot be read, or a name is bound twice.
+   * @throws {RouteError} If the full path is malformed, or a name is bound twice.
    */
   abstract under(prefix: PathTemplate, scope: MiddlewareScope): RouteRecord;
 
-  /** The bounds that hold for it in an application. */
+  /** Its limits in an application. */
   limitsOver(base: ResolvedLimits): ResolvedLimits {
     return resolveLimits(this.options.limits, base, this.name);
   }
 
-  /** The parts of a copy. */
-  protected partsUnder(prefix: PathTemplate, scope: MiddlewareScope): RecordParts {
+  /** The parts of such a copy. */
+  protected partsUnder(prefix: PathTemplate, scope: MiddlewareScope): RouteParts {
     const parts = this.#parts;
     const scopes = [scope, ...this.scopes];
     if (prefix.text === "") return { ...parts, scopes };
@@ -158,23 +91,23 @@ export abstract class RouteRecord implements RouteInfo {
 }
 
 /**
- * Reads the parts off a declaration.
+ * Compiles the parts of a route.
  *
- * @param method The method, in upper case.
- * @param path The path, with the prefix of its router.
- * @param options What was declared.
- * @param handlerName The name of the handler; empty where it has none.
- * @param scope Where it was declared.
- * @throws {TypeError} When an option is wrong.
- * @throws {RouteError} When the path cannot be read, or a name is bound twice.
+ * @param method The method in upper case.
+ * @param path The path with the prefix of its router.
+ * @param options Its options.
+ * @param handlerName The name of the handler; empty if it has none.
+ * @param scope The application or router that declares it.
+ * @throws {TypeError} If an option is wrong.
+ * @throws {RouteError} If the path is malformed, or a name is bound twice.
  */
-export function declaredParts(
+export function routeParts(
   method: string,
   path: string,
   options: RouteInfo["options"],
   handlerName: string,
   scope: MiddlewareScope,
-): RecordParts {
+): RouteParts {
   const template = parsePath(path, `register ${method}`);
   const ownNames = new Set(template.names);
   const binder = compile(options, template, ownNames, `${method} ${path}`);
@@ -187,19 +120,17 @@ function compile(
   own: ReadonlySet<string>,
   name: string,
 ): Binder {
+  // Only checks the limits. Those of the application are not known yet.
   resolveLimits(options.limits, DEFAULT_LIMITS, name);
   return compileBinder(options, { all: path.names, own }, name);
 }
 
-/** The record of a route that answers requests: what the router, the document and tools are read off. */
-
-/** Answers a request with its arguments. */
+/** The handler of any route. */
 export type AnyHandler = (
   request: HttpRequest,
   args: never,
 ) => Promise<unknown> | AsyncGenerator<unknown>;
 
-/** The options of a route. */
 export const ROUTE_OPTIONS: OptionNames<RouteDeclaration> = {
   params: true,
   query: true,
@@ -225,21 +156,21 @@ export const ROUTE_OPTIONS: OptionNames<RouteDeclaration> = {
 export class Route extends RouteRecord {
   readonly handler: AnyHandler;
 
-  private constructor(parts: RecordParts, handler: AnyHandler) {
+  private constructor(parts: RouteParts, handler: AnyHandler) {
     super(parts);
     this.handler = handler;
   }
 
   /**
-   * Checks a declaration and makes its record.
+   * Checks and compiles a route.
    *
-   * @param method The method, in upper case.
-   * @param path The path, with the prefix of its router.
-   * @param options What was declared.
-   * @param handler What answers.
-   * @param scope Where it was declared.
-   * @throws {TypeError} When the handler is not async, or an option is wrong.
-   * @throws {RouteError} When the path cannot be read, or a name is bound twice.
+   * @param method The method in upper case.
+   * @param path The path with the prefix of its router.
+   * @param options Its options.
+   * @param handler Its handler.
+   * @param scope The application or router that declares it.
+   * @throws {TypeError} If the handler is not async, or an option is wrong.
+   * @throws {RouteError} If the path is malformed, or a name is bound twice.
    */
   static declare(
     method: string,
@@ -250,9 +181,10 @@ export class Route extends RouteRecord {
   ): Route {
     const name = `${method} ${path}`;
     checkHandler(handler, name);
-    checkDeclaration(options, name);
+    checkOptions(options, name);
+    checkBody(options, name);
     checkStatus(options, handler, name);
-    return new Route(declaredParts(method, path, options, handler.name, scope), handler);
+    return new Route(routeParts(method, path, options, handler.name, scope), handler);
   }
 
   override under(prefix: PathTemplate, scope: MiddlewareScope): Route {
@@ -271,25 +203,15 @@ function checkHandler(
   );
 }
 
-function checkDeclaration(options: RouteDeclaration, name: string): void {
-  const { response, body, tags } = options;
+function checkOptions({ response, body, tags, responses }: RouteDeclaration, name: string): void {
   if (tags !== undefined && !Array.isArray(tags)) {
     throw new TypeError(`Cannot register ${name}: "tags" must be a list of texts, write tags: ["books"]`);
   }
-  for (
-    const [key, schema] of Object.entries({
-      response,
-      body,
-      ...options.responses,
-    })
-  ) {
+  for (const [key, schema] of Object.entries({ response, body, ...responses })) {
     if (schema !== undefined && !isSchema(schema)) {
-      throw new TypeError(
-        `Cannot register ${name}: "${key}" ${schemaFault(schema)}`,
-      );
+      throw new TypeError(`Cannot register ${name}: "${key}" ${schemaFault(schema)}`);
     }
   }
-  checkBody(options, name);
 }
 
 function checkBody({ body, form }: RouteDeclaration, name: string): void {
@@ -323,4 +245,67 @@ function checkStatus({ status, response }: RouteDeclaration, handler: AnyHandler
   if (response && response.type !== "void" && response.type !== "undefined") {
     throw new TypeError(`${refusal}, leave out the response model or the status`);
   }
+}
+
+/** An operation as {@linkcode assignOperationIds} sees it. */
+export interface NamedOperation {
+  readonly options: { readonly operationId?: string };
+  /** Its default name. */
+  readonly derivedId: string;
+  operationId: string;
+}
+
+/**
+ * Gives each operation a unique name. Declared names stay. A default name that is taken gets the lowest
+ * free number, as in `getBook2`.
+ *
+ * @param routes The routes of an application in their order.
+ * @returns The same routes.
+ */
+export function assignOperationIds<Operation extends NamedOperation>(
+  routes: readonly Operation[],
+): readonly Operation[] {
+  const taken = new Set(routes.map((route) => route.options.operationId));
+  // The last number of each name, so that taken numbers are not tried again.
+  const numbers = new Map<string, number>();
+  for (const route of routes) {
+    if (route.options.operationId !== undefined) continue;
+    const { derivedId } = route;
+    let number = numbers.get(derivedId) ?? 1;
+    let id = number === 1 ? derivedId : `${derivedId}${number}`;
+    while (taken.has(id)) id = `${derivedId}${++number}`;
+    numbers.set(derivedId, number);
+    taken.add(id);
+    route.operationId = id;
+  }
+  return routes;
+}
+
+/**
+ * The default name of an operation: the name of the handler, or else one of method and path, such as
+ * `getBooksId`.
+ *
+ * It is ASCII, because validators and code generators need that. Accents are dropped (`übersicht`
+ * becomes `ubersicht`), and so are letters of other alphabets. A path without an ASCII word is `Path`.
+ *
+ * @param handlerName The name of the handler; empty if it has none.
+ * @param method The method in upper case.
+ * @param template The full path.
+ */
+export function derivedIdOf(handlerName: string, method: string, { segments }: PathTemplate): string {
+  const name = withoutAccents(handlerName).replace(/[^A-Za-z0-9_$]+/g, "_");
+  if (/[A-Za-z0-9$]/.test(name)) return name;
+  const texts = segments.map((segment) => segment.kind === "literal" ? segment.text : segment.name);
+  const words = texts.flatMap(wordsOf);
+  if (words.length === 0) words.push(texts.every((text) => text === "") ? "root" : "path");
+  const [first = "", ...others] = [...wordsOf(method.toLowerCase()), ...words];
+  return first + others.map((word) => word[0]!.toUpperCase() + word.slice(1)).join("");
+}
+
+function wordsOf(text: string): string[] {
+  return withoutAccents(text).match(/[A-Za-z0-9]+/g) ?? [];
+}
+
+function withoutAccents(text: string): string {
+  return text.normalize("NFKD").replace(/\p{M}/gu, "");
 }

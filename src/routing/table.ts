@@ -1,55 +1,21 @@
+/** The table of routes: a list that refuses conflicts, and a tree of segments that finds a route. */
 import { HTTPError, RouteError } from "../errors.ts";
 import type { Segment } from "./path.ts";
 import type { RouteRecord } from "./route.ts";
 
-/** Looks up the literal segments at one place of the tree. */
-
-/** Above this many, a look-up by hash is cheaper than a comparison with each. */
-const FEW = 8;
-
-/** Values by segment. */
-export class Literals<Value> {
-  readonly #values = new Map<string, Value>();
-  #few: { readonly text: string; readonly value: Value }[] = [];
-
-  /** The value of a segment, made where there is none. */
-  open(text: string, make: () => Value): Value {
-    let value = this.#values.get(text);
-    if (value === undefined) {
-      value = make();
-      this.#values.set(text, value);
-      this.#few = this.#values.size > FEW ? [] : Array.from(this.#values, ([text, value]) => ({ text, value }));
-    }
-    return value;
-  }
-
-  /** The value of the segment that stands in a path from `start` to `end`. Cut out only where there are many to compare with. */
-  at(path: string, start: number, end: number): Value | undefined {
-    const few = this.#few;
-    for (let index = 0; index < few.length; index++) {
-      const { text, value } = few[index]!;
-      if (text.length === end - start && path.startsWith(text, start)) return value;
-    }
-    return this.#values.size > FEW ? this.#values.get(path.slice(start, end)) : undefined;
-  }
-}
-
-/** The flat table of routes: adds with a check for conflicts, finds by a tree of segments. */
-
-/** A route that serves a path. */
+/** An entry that matches a path. */
 export interface Match<Entry> {
   readonly entry: Entry;
-  /** The values of the path's parameters, decoded, in their order. */
+  /** The decoded values of the path's parameters in their order. */
   readonly values: string[];
 }
 
-/** Routes in the order of their registration, one for each method and shape. */
+/** Routes in the order of their registration, one for each method and shape of path. */
 export class RouteList<Route extends RouteRecord> {
   readonly #routes = new Map<string, Route>();
-  /** The routes that declare a name which stands once in an application, by what is named and the name. */
+  /** The routes by the unique names that they declare. */
   readonly #names = new Map<string, Route>();
 
-  /** The routes in their order. */
   get all(): readonly Route[] {
     return [...this.#routes.values()];
   }
@@ -57,9 +23,9 @@ export class RouteList<Route extends RouteRecord> {
   /**
    * Adds routes, all or none.
    *
-   * @param routes What to add.
-   * @param action What is being done, for the message.
-   * @throws {RouteError} With code `conflict`, when a method and shape is taken, or a name that a route declares.
+   * @param routes The routes.
+   * @param action The action, for the message.
+   * @throws {RouteError} With code `conflict`, if a method and shape, or a declared name, is taken.
    */
   add(routes: readonly Route[], action: string): void {
     const names = new Map<string, Route>();
@@ -94,64 +60,99 @@ function declaredNames({ options: { operationId, tool } }: RouteRecord): string[
   return names;
 }
 
-/** Stands for the methods that nothing else serves at a path. */
+/** All methods that no other entry of a path has. */
 export const ANY_METHOD = "*";
 
-/** Stands for GET with an upgrade to a WebSocket. No client can send it as a method: it has a space. */
+/** GET with an upgrade to a WebSocket. No client can send this as a method, because it has a space. */
 export const UPGRADE = "GET WebSocket";
 
-interface Node<Entry> {
-  readonly literals: Literals<Node<Entry>>;
-  name: Node<Entry> | undefined;
+/** With more literals than this, hashing is cheaper than comparing each. */
+const MAX_COMPARED = 8;
+
+/** The values of literal segments. */
+class Literals<Value> {
+  readonly #values = new Map<string, Value>();
+  #few: { readonly text: string; readonly value: Value }[] = [];
+
+  /** The value of a segment; made if there is none. */
+  open(text: string, make: () => Value): Value {
+    let value = this.#values.get(text);
+    if (value === undefined) {
+      value = make();
+      this.#values.set(text, value);
+      this.#few = this.#values.size > MAX_COMPARED
+        ? []
+        : Array.from(this.#values, ([text, value]) => ({ text, value }));
+    }
+    return value;
+  }
+
+  /** The value of the segment from `start` to `end` of a path, cut out only if there are many literals. */
+  at(path: string, start: number, end: number): Value | undefined {
+    const few = this.#few;
+    for (let index = 0; index < few.length; index++) {
+      const { text, value } = few[index]!;
+      if (text.length === end - start && path.startsWith(text, start)) return value;
+    }
+    return this.#values.size > MAX_COMPARED ? this.#values.get(path.slice(start, end)) : undefined;
+  }
+}
+
+interface Branch<Entry> {
+  readonly literals: Literals<Branch<Entry>>;
+  name: Branch<Entry> | undefined;
   rest: Methods<Entry>;
   entries: Methods<Entry>;
 }
 
-/** What serves each method. They are compared: the method of a request is a string of its own, and hashing it costs more. */
+/** An array, because comparing a few methods is quicker than hashing the method of each request. */
 type Methods<Entry> = readonly { readonly method: string; readonly entry: Entry }[];
 
 /**
- * Finds what serves a method and path.
+ * Finds the entry for a method and path.
  *
- * A literal segment beats a parameter at the same place, and a parameter the rest. The cost follows the length of the path, not
- * the number of routes: each node of the tree is visited at most once.
+ * A literal segment precedes a parameter at the same place, and a parameter precedes the rest. The cost
+ * depends on the length of the path, not on the number of routes: each branch is visited at most once.
  */
 export class RouteTree<Entry> {
-  readonly #root: Node<Entry> = emptyNode();
+  readonly #root: Branch<Entry> = emptyBranch();
 
-  /** Adds an entry for a method, or for {@linkcode ANY_METHOD}, under a path's segments. */
+  /** Adds an entry for a path and a method, or {@linkcode ANY_METHOD}. */
   add(method: string, segments: readonly Segment[], entry: Entry): void {
-    let node = this.#root;
+    let branch = this.#root;
     for (const segment of segments) {
       if (segment.kind === "rest") {
-        node.rest = [...node.rest, { method, entry }];
+        branch.rest = [...branch.rest, { method, entry }];
         return;
       }
-      node = segment.kind === "name" ? node.name ??= emptyNode() : node.literals.open(segment.text, emptyNode);
+      branch = segment.kind === "name"
+        ? branch.name ??= emptyBranch()
+        : branch.literals.open(segment.text, emptyBranch);
     }
-    node.entries = [...node.entries, { method, entry }];
+    branch.entries = [...branch.entries, { method, entry }];
   }
 
   /**
-   * Finds the entry of the most specific shape that has the method; HEAD is served by GET, and an upgrade that nothing takes, too.
+   * Finds the most specific entry that has the method. GET also serves HEAD, and an upgrade at a path
+   * without WebSocket.
    *
-   * The path is not cut out of the URL: a slice and its scans cost as much as the search itself.
+   * The path is not cut out of the URL, because that costs as much as the search itself.
    *
    * @param method The method, or {@linkcode UPGRADE}.
-   * @param url The text that holds the path as it was sent.
+   * @param url The text that contains the path as it was sent.
    * @param start The index of the path's first slash.
-   * @param end The index behind the path.
-   * @throws {HTTPError} With 400 when the path is malformed, 404 when nothing matches it, 405 when nothing has the method, 426 when
-   * only WebSockets are served.
+   * @param end The index after the path.
+   * @throws {HTTPError} With 400 if the path is malformed, 404 if nothing matches it, 405 if nothing has
+   * the method, 426 if only a WebSocket matches.
    */
   find(method: string, url: string, start = 0, end: number = url.length): Match<Entry> {
-    if (stands("%", url, start, end)) {
+    if (contains("%", url, start, end)) {
       const path = decodePath(url.slice(start, end));
       refuseDotSegments(path);
       const { entry, values } = this.#search(method, path, 0, path.length);
       return { entry, values: values.map(withSlashes) };
     }
-    if (stands("/.", url, start, end)) refuseDotSegments(url.slice(start, end));
+    if (contains("/.", url, start, end)) refuseDotSegments(url.slice(start, end));
     return this.#search(method, url, start, end);
   }
 
@@ -179,7 +180,7 @@ export class RouteTree<Entry> {
   }
 }
 
-function emptyNode<Entry>(): Node<Entry> {
+function emptyBranch<Entry>(): Branch<Entry> {
   return { literals: new Literals(), name: undefined, rest: [], entries: [] };
 }
 
@@ -197,35 +198,37 @@ function entryOf<Entry>(methods: Methods<Entry>, method: string): Entry | undefi
 }
 
 /**
- * Visits matching shapes, the most specific first, until one of them has the method.
+ * Visits the matching shapes, the most specific first, until one has the method.
  *
- * @param text The text that holds the path.
- * @param start The index of the segment; above `end` where there is none left.
- * @param end The index behind the path.
- * @param names The number of parameters before the segment.
+ * @param branch The branch of the tree.
+ * @param text The text that contains the path.
+ * @param start The index of the next segment; above `end` if there is none.
+ * @param end The index after the path.
+ * @param names The number of parameters so far.
+ * @param method The method.
  */
 function search<Entry>(
-  node: Node<Entry>,
+  branch: Branch<Entry>,
   text: string,
   start: number,
   end: number,
   names: number,
   method: string,
 ): Match<Entry> | undefined {
-  if (start > end) return matchOf(node.entries, method, names);
+  if (start > end) return matchOf(branch.entries, method, names);
   const stop = segmentEnd(text, start, end);
-  const literal = node.literals.at(text, start, stop);
+  const literal = branch.literals.at(text, start, stop);
   const found = literal && search(literal, text, stop + 1, end, names, method);
   if (found !== undefined) return found;
-  if (node.name && stop > start) {
-    const named = search(node.name, text, stop + 1, end, names + 1, method);
+  if (branch.name && stop > start) {
+    const named = search(branch.name, text, stop + 1, end, names + 1, method);
     if (named !== undefined) return withValue(named, names, text.slice(start, stop));
   }
-  const rest = start < end ? matchOf(node.rest, method, names + 1) : undefined;
+  const rest = start < end ? matchOf(branch.rest, method, names + 1) : undefined;
   return rest && withValue(rest, names, text.slice(start, end));
 }
 
-/** A match whose values are filled in on the way back to the root, when there is no doubt any more. */
+/** A match without values. They are filled in on the way back, when the match is certain. */
 function matchOf<Entry>(
   methods: Methods<Entry>,
   method: string,
@@ -240,15 +243,15 @@ function withValue<Entry>(match: Match<Entry>, index: number, value: string): Ma
   return match;
 }
 
-/** Visits all matching shapes. */
-function collectMethods<Entry>(node: Node<Entry>, path: string, start: number, methods: Set<string>): void {
+/** Collects the methods of all matching shapes. */
+function collectMethods<Entry>(branch: Branch<Entry>, path: string, start: number, methods: Set<string>): void {
   const add = (entries: Methods<Entry>) => entries.forEach(({ method }) => methods.add(method));
-  if (start > path.length) return add(node.entries);
+  if (start > path.length) return add(branch.entries);
   const end = segmentEnd(path, start, path.length);
-  const literal = node.literals.at(path, start, end);
+  const literal = branch.literals.at(path, start, end);
   if (literal) collectMethods(literal, path, end + 1, methods);
-  if (node.name && end > start) collectMethods(node.name, path, end + 1, methods);
-  if (start < path.length) add(node.rest);
+  if (branch.name && end > start) collectMethods(branch.name, path, end + 1, methods);
+  if (start < path.length) add(branch.rest);
 }
 
 function segmentEnd(text: string, start: number, end: number): number {
@@ -256,19 +259,19 @@ function segmentEnd(text: string, start: number, end: number): number {
   return slash < 0 || slash > end ? end : slash;
 }
 
-/** Whether a part of a text has these characters. */
-function stands(characters: string, text: string, start: number, end: number): boolean {
+/** Whether a range of a text contains some characters. */
+function contains(characters: string, text: string, start: number, end: number): boolean {
   const index = text.indexOf(characters, start);
   return index >= 0 && index < end;
 }
 
-/** Stands for an escaped slash, which does not separate. No decoded text can hold it: it is half a character. */
+/** Replaces an escaped slash, which is not a separator. No decoded text has this lone surrogate. */
 const SLASH = "\ud800";
 
 /**
  * Decodes each segment of a path once.
  *
- * @throws {HTTPError} With 400, when an escape is broken.
+ * @throws {HTTPError} With 400, if an escape is broken.
  */
 function decodePath(path: string): string {
   try {
@@ -283,10 +286,10 @@ function withSlashes(value: string): string {
 }
 
 /**
- * Refuses segments that would lead out of their place. A client resolves them before it sends; one that arrives, or hides in an
- * escaped slash, is there to deceive.
+ * Refuses dot segments. Honest clients resolve them before sending; one that arrives, even behind an
+ * escaped slash, is an attack.
  *
- * @throws {HTTPError} With 400, when there is one.
+ * @throws {HTTPError} With 400, if there is one.
  */
 function refuseDotSegments(path: string): void {
   if (withSlashes(path).split("/").some((part) => part === "." || part === "..")) {

@@ -10,7 +10,7 @@ import type { OptionNames } from "../options.ts";
 import { isSchema, schemaFault } from "../schema/schema.ts";
 import { compose, type Endpoint, ensureMutable, type ErrorBoundary, type ReplyStep } from "./middleware.ts";
 import type { PathTemplate } from "./path.ts";
-import { declaredParts, type MiddlewareScope, type RecordParts, RouteRecord } from "./route.ts";
+import { type MiddlewareScope, type RouteParts, routeParts, RouteRecord } from "./route.ts";
 import type { AcceptedHandshake, UpgradeParts, WebSocketHandler, WebSocketService } from "./websocket_upgrade.ts";
 
 /** Stands for the method of such routes in messages and in the route table. */
@@ -50,7 +50,7 @@ export interface WebSocketPlan extends WebSocketService {
 export class WebSocketRoute extends RouteRecord {
   readonly plan: WebSocketPlan;
 
-  private constructor(parts: RecordParts, plan: WebSocketPlan) {
+  private constructor(parts: RouteParts, plan: WebSocketPlan) {
     super(parts);
     this.plan = plan;
   }
@@ -80,7 +80,7 @@ export class WebSocketRoute extends RouteRecord {
       protocols,
       idleTimeout: toMilliseconds(idleTimeout, `the idleTimeout of ${name}`),
     };
-    return new WebSocketRoute(declaredParts(METHOD, path, options, handler.name, scope), plan);
+    return new WebSocketRoute(routeParts(METHOD, path, options, handler.name, scope), plan);
   }
 
   override under(prefix: PathTemplate, scope: MiddlewareScope): WebSocketRoute {
