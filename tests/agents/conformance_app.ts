@@ -1,4 +1,5 @@
-// An application with the tools that the official conformance suite calls, as far as a route can be one of them.
+// An application with the tools that the official conformance suite calls, as far as a route can be
+// one of them.
 
 import { App, HTTPError, text } from "@webfw/core";
 import * as v from "valibot";

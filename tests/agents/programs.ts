@@ -30,7 +30,10 @@ export interface Ended {
   readonly stderr: string;
 }
 
-/** Whether the packages are there, or can be had. A machine may be cut off; under WEBFW_REQUIRE_ALL that is a failure. */
+/**
+ * Whether the packages are there, or can be had. A machine may be cut off; under WEBFW_REQUIRE_ALL
+ * that is a failure.
+ */
 export async function hasPrograms(): Promise<boolean> {
   const { code, stderr } = await deno(["cache", ...OPTIONS, ...PROGRAMS], FOLDER);
   if (code !== 0 && Deno.env.get("WEBFW_REQUIRE_ALL") === "1") throw new Error(stderr);

@@ -1,4 +1,5 @@
-// Checks of the conformance suites that a webfw application cannot pass, each with its reason. One that passes has to go.
+// Checks of the conformance suites that a webfw application cannot pass, each with its reason. One
+// that passes has to go.
 
 /** Checks that fail for one reason, each as its scenario and its name. */
 export interface UnmetChecks {

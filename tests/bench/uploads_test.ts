@@ -1,5 +1,5 @@
-// "A 1 GiB upload to disk passes with resident memory flat, and one above the limit is refused with 413 before it has been
-// read": the short form of `deno task bench uploads`.
+// "A 1 GiB upload to disk passes with resident memory flat, and one above the limit is refused with
+// 413 before it has been read": the short form of `deno task bench uploads`.
 
 import { assertEquals } from "@std/assert";
 import { fileURLToPath } from "node:url";

@@ -25,7 +25,9 @@ export interface StoreKind {
 
 /** Storage that is removed when it is disposed of. */
 export interface StoreFixture extends AsyncDisposable {
-  /** Opens a store over the data, like another process. It is closed with the fixture, or before. */
+  /**
+   * Opens a store over the data, like another process. It is closed with the fixture, or before.
+   */
   open(): TopicStore;
 }
 

@@ -1,4 +1,5 @@
-// What topics promise over any store: `testTopics` is called with each kind of store. Two nodes share the data.
+// What topics promise over any store: `testTopics` is called with each kind of store. Two nodes
+// share the data.
 
 import { assert, assertEquals, assertNotStrictEquals, assertRejects, assertStrictEquals } from "@std/assert";
 import type { TopicEntry } from "../../src/topics/message.ts";
@@ -8,7 +9,10 @@ import { take, takeData } from "./reading.ts";
 import type { StoreKind } from "./store_fixture.ts";
 import { topicTest } from "./topic_nodes.ts";
 
-/** Registers the tests of topics over a kind of store: their order, and where reading begins and ends. */
+/**
+ * Registers the tests of topics over a kind of store: their order, and where reading begins and
+ * ends.
+ */
 export function testTopics(kind: StoreKind): void {
   const test = topicTest(kind);
 

@@ -1,4 +1,5 @@
-// The clock of a node decides nothing about messages: the database's does, whatever becomes of the node's.
+// The clock of a node decides nothing about messages: the database's does, whatever becomes of the
+// node's.
 
 import { assertEquals } from "@std/assert";
 import { App } from "@webfw/core";
@@ -8,7 +9,9 @@ import { Denokv, hasDenokv } from "./denokv.ts";
 const HOUR = 3_600_000;
 const KEPT = { durable: true, retention: { age: "30m" } } as const;
 
-/** The clock of this node, which a test has jump. It has to be there before the application is made. */
+/**
+ * The clock of this node, which a test has jump. It has to be there before the application is made.
+ */
 class NodeClock implements Disposable {
   #ahead = 0;
   readonly #now = Date.now;
@@ -55,7 +58,7 @@ for (const hours of [1, -1]) {
       const topic = app.topic<number>("orders", KEPT);
       const { id } = await topic.publish(0);
       for (const number of [1, 2, 3]) await topic.publish(number);
-      // Whichever of them it is that reads the messages.
+      // Any of the workers may read the messages.
       for (const request of [1, 2, 3, 4]) {
         await using subscription = topic.subscribe({ after: id });
         clock.jump(hours * HOUR, request);

@@ -1,4 +1,4 @@
-// What every store must do, over the real denokv.
+// The suite for stores, over the real denokv.
 
 import { testPublishFaults } from "../contract/publish_faults.ts";
 import { testReadFaults } from "../contract/read_faults.ts";

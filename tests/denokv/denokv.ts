@@ -1,4 +1,7 @@
-/** A denokv: the server that nodes share a database by. It is the real one, in a process of its own. */
+/**
+ * A denokv, the server through which nodes share a database. It is the real one, in its own
+ * process.
+ */
 import { join } from "node:path";
 import { freePorts } from "../support/free_ports.ts";
 
@@ -10,7 +13,10 @@ const PATIENCE_MS = 30_000;
 /** How long the server is left alone between two looks whether it listens, in milliseconds. */
 const LOOK_MS = 10;
 
-/** Finds the program: the environment's `DENOKV`, the one on the path, or the one that was installed. */
+/**
+ * Finds the program: the environment's `DENOKV`, the one on the path, or the one that was
+ * installed.
+ */
 export async function findDenokv(): Promise<string | undefined> {
   const named = Deno.env.get("DENOKV");
   if (named) return named;
@@ -22,9 +28,11 @@ export async function findDenokv(): Promise<string | undefined> {
   return undefined;
 }
 
-/** A database, and the server in front of it. Disposing of it kills the server and removes the data. */
+/**
+ * A database, and the server in front of it. Disposing of it kills the server and removes the data.
+ */
 export class Denokv implements AsyncDisposable {
-  /** What the server lets in: nobody who knew another one that had its port before. */
+  /** The server's token. A random one keeps out clients of an earlier server on the same port. */
   readonly token: string = crypto.randomUUID();
   readonly #program: string;
   readonly #folder: string;
@@ -38,7 +46,10 @@ export class Denokv implements AsyncDisposable {
     this.#hostname = hostname;
   }
 
-  /** Starts a server with an empty database. Where it listens at more than 127.0.0.1, the hostname says so. */
+  /**
+   * Starts a server with an empty database. Where it listens at more than 127.0.0.1, the hostname
+   * says so.
+   */
   static async start(hostname = "127.0.0.1"): Promise<Denokv> {
     const program = await findDenokv();
     if (program === undefined) throw new Error('Cannot find denokv: run "deno task denokv:install", or set DENOKV');
@@ -71,7 +82,10 @@ export class Denokv implements AsyncDisposable {
     await process?.status;
   }
 
-  /** Starts the server that was killed, over the same data. It waits for its port where another server has been given that meanwhile. */
+  /**
+   * Restarts the server that was killed, with the same data. It waits for its port if another
+   * server has it meanwhile.
+   */
   async startAgain(): Promise<void> {
     await this.#start(() => this.#port);
   }
@@ -126,7 +140,7 @@ export class Denokv implements AsyncDisposable {
     await Deno.mkdir(this.#folder);
   }
 
-  /** Copies the data of the server that was killed. Gives what sets them back to what they were. */
+  /** Copies the data of the server that was killed. Returns a function that restores them. */
   async backUp(): Promise<() => Promise<void>> {
     const files = await Array.fromAsync(Deno.readDir(this.#folder), async ({ name }) => {
       return { path: join(this.#folder, name), bytes: await Deno.readFile(join(this.#folder, name)) };
@@ -137,7 +151,7 @@ export class Denokv implements AsyncDisposable {
     };
   }
 
-  /** Stops the server in the middle of what it does, until it is thawed. */
+  /** Suspends the server, until it is thawed. */
   freeze(): void {
     this.#process?.kill("SIGSTOP");
   }
@@ -154,7 +168,8 @@ export class Denokv implements AsyncDisposable {
 }
 
 /**
- * Registers a test that needs denokv. On a machine without it says so and stands back, or fails under `WEBFW_REQUIRE_ALL=1`.
+ * Registers a test that needs denokv. Without denokv, the test is ignored, or fails under
+ * `WEBFW_REQUIRE_ALL=1`.
  */
 export const hasDenokv: boolean = await findDenokv() !== undefined || Deno.env.get("WEBFW_REQUIRE_ALL") === "1";
 

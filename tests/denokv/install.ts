@@ -1,4 +1,5 @@
-// `deno task denokv:install`: builds denokv from source, with cargo; some minutes. It is kept for other checkouts, too.
+// `deno task denokv:install`: builds denokv from source, with cargo; some minutes. It is kept for
+// other checkouts, too.
 
 import { join } from "node:path";
 import { findDenokv, INSTALL_FOLDER } from "./denokv.ts";

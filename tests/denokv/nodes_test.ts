@@ -1,4 +1,5 @@
-// Three nodes that share a database: what the contract promises of them, with the application's own options.
+// Three nodes that share a database: the promises of topics, through the options of the
+// application.
 
 import { assert, assertEquals, assertRejects } from "@std/assert";
 import { App, type GapReason, type Subscription } from "@webfw/core";
@@ -141,7 +142,7 @@ for (const publishes of ["a node that had come further", "a node that comes then
       // Who did not know gave an id of the incarnation that ended then.
       if (isKnowing) assertEquals(ids.at(-1), id);
     }
-    // However far it comes now, who comes back is told, too.
+    // However many messages follow, a reader that comes back gets the gap, too.
     for (let number = 0; number < 20; number++) await late!.publish(`more ${number}`);
     const [entry] = await take(other!.subscribe({ after }), 1);
     assert("gap" in entry!);

@@ -1,11 +1,11 @@
-// A program that has stopped its application ends by itself, whatever has become of its database.
+// A program that has stopped its application exits by itself, whatever state its database is in.
 
 import { assert, assertEquals } from "@std/assert";
 import { Proxy } from "../../faults/proxy.ts";
 import { ChildProgram, CORE } from "../spec/support/child_program.ts";
 import { Denokv, hasDenokv } from "./denokv.ts";
 
-/** What a program logs of a database that does not answer. */
+/** The log of a program whose database does not answer. */
 const AWAY = ".*it is tried again.*";
 
 const PROGRAM = `

@@ -1,11 +1,11 @@
-// Section 2 of the contract: what an App is made of, and what it is without a socket.
+// Section 2 of the contract: the members of an App, and what it does without a socket.
 
 import { assert, assertEquals, assertFalse, assertStrictEquals, assertThrows } from "@std/assert";
 import { App, RouteError, Router } from "@webfw/core";
 import { TestClient } from "@webfw/core/testing";
 import * as v from "valibot";
 
-/** A declaration whose mistake TypeScript would find: what JavaScript, or a cast, can still do. */
+/** A declaration with a mistake that TypeScript finds. JavaScript, or a cast, can still make it. */
 // deno-lint-ignore no-explicit-any
 type Untyped = any;
 

@@ -1,4 +1,4 @@
-// Section 2 of the contract: run() serves until it is told to stop. That the file descriptors run out does not end it.
+// Section 2 of the contract: run() serves until it is stopped, even if file descriptors run out.
 
 import { assert, assertEquals } from "@std/assert";
 import { ChildProgram, CORE } from "./support/child_program.ts";
@@ -41,7 +41,7 @@ async function flood(open: () => Promise<Deno.Conn>, whileFull: () => Promise<vo
   }
 }
 
-/** Tries until it succeeds: where nobody listens, connections are refused. */
+/** Retries until it succeeds. Connections are refused while nothing listens. */
 async function eventually<T>(attempt: () => Promise<T>): Promise<T> {
   for (;;) {
     try {

@@ -25,7 +25,7 @@ function noting(notes: string[]): App {
   return app;
 }
 
-/** Waits until nobody listens at a port any more. */
+/** Waits until nothing listens on a port any more. */
 async function refused(port: number): Promise<void> {
   for (;;) {
     try {

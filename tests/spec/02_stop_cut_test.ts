@@ -1,5 +1,6 @@
-// Section 2 of the contract: "waits for requests in flight up to a grace period". Clients that do not send what they announced, or
-// do not take what they asked for, hold no stop up for the whole of it, and the exit code is 0.
+// Section 2 of the contract: "waits for requests in flight up to a grace period". Clients that do
+// not send what they announced, or do not read what they requested, do not delay a stop for the
+// whole period, and the exit code is 0.
 
 import { assert, assertEquals } from "@std/assert";
 import { ChildProgram, CORE } from "./support/child_program.ts";
@@ -191,7 +192,7 @@ Deno.test("Files of a process that was killed are removed at the next start, and
   await using killed = await ChildProgram.start(program(), { env });
   using _first = await upload(killed);
   const [left] = names();
-  // A start beside a living process.
+  // A start while the other process runs.
   await using next = await ChildProgram.start(program(), { env });
   await next.port();
   next.signal("SIGTERM");

@@ -6,7 +6,9 @@ import { RawConnection } from "./support/raw_connection.ts";
 import { RawSocket } from "./support/raw_socket.ts";
 import { SocketClient } from "./support/socket_client.ts";
 
-/** A program that tells what it does, and keeps a request waiting until some time after it was told to stop. */
+/**
+ * A program that prints what it does, and keeps a request waiting until some time after the stop.
+ */
 const PROGRAM = `
 import { App } from "${CORE}";
 const app = new App();
@@ -116,7 +118,7 @@ Deno.test("A WebSocket whose client went without a close frame holds no stop up"
   assert(stdout.endsWith("lifespan ends\nrun resolved\n"), stdout);
 });
 
-/** A program that publishes to a store that never answers: by itself, and as it ends. */
+/** A program that publishes to a store that never answers, before and during its stop. */
 const PUBLISHING = `
 import { App } from "${CORE}";
 const store = {

@@ -1,5 +1,5 @@
-// Section 2 of the contract: run() "stops accepting, ends streams, waits for requests in flight up to a grace period": also for those
-// whose bodies are still coming.
+// Section 2 of the contract: run() "stops accepting, ends streams, waits for requests in flight up
+// to a grace period": also for those whose bodies are still coming.
 
 import { App, Form, Stream, UploadFile } from "@webfw/core";
 import { assertEquals } from "@std/assert";
@@ -9,7 +9,7 @@ import { Serving } from "./support/serving.ts";
 
 const SIZE = 300_000;
 
-/** Ways to read a body of a size, each telling that it has begun. */
+/** Ways to read a body of this size. Each reports its begin. */
 const READERS: Readonly<Record<string, { type: string; head: string; tail: string; declare: (app: App) => void }>> = {
   "a stream": {
     type: "application/octet-stream",

@@ -1,4 +1,4 @@
-// Section 3 and 4 of the contract: names that stand in the prefixes of routers and includes.
+// Sections 3 and 4 of the contract: parameters in the prefixes of routers and includes.
 
 import { assertEquals, assertThrows } from "@std/assert";
 import { App, RouteError, Router } from "@webfw/core";

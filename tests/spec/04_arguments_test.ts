@@ -1,4 +1,5 @@
-// Section 4 and 13 of the contract: what arrives under the names of a route's inputs, and what is answered where it does not fit.
+// Sections 4 and 13 of the contract: the arguments from a route's inputs, and the replies to
+// invalid inputs.
 
 import { assert, assertEquals } from "@std/assert";
 import { App } from "@webfw/core";

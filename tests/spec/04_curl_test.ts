@@ -6,7 +6,7 @@ import * as v from "valibot";
 import { Serving } from "./support/serving.ts";
 import { TemporaryFolder } from "./support/temporary_folder.ts";
 
-/** Runs curl; gives what it printed, or undefined on a machine without it. */
+/** Runs curl, and returns its output, or undefined if it is not installed. */
 async function curl(...args: string[]): Promise<string | undefined> {
   try {
     const { code, stdout, stderr } = await new Deno.Command("curl", { args: ["-sS", ...args] }).output();

@@ -7,7 +7,7 @@ import { TestClient } from "@webfw/core/testing";
 import * as v from "valibot";
 import { CapturedLog } from "./support/captured_log.ts";
 
-/** What each way into an application makes of a text: whether it is accepted. */
+/** Whether each way into an application accepts a text. */
 async function accepts(schema: v.GenericSchema, text: string): Promise<boolean> {
   const app = new App();
   const given = dependency(

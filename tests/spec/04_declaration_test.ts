@@ -1,4 +1,5 @@
-// Section 4 of the contract: what a route may declare, and the mistakes that are found at registration.
+// Section 4 of the contract: the options of a route, and the mistakes that are found at
+// registration.
 
 import { assertEquals, assertThrows } from "@std/assert";
 import { App, dependency, RouteError } from "@webfw/core";

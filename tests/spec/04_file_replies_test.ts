@@ -1,4 +1,5 @@
-// Section 4 of the contract: a Blob streams; with issue "Streams": "Blob and file replies with Range and conditional requests".
+// Section 4 of the contract: a Blob streams; with issue "Streams": "Blob and file replies with
+// Range and conditional requests".
 
 import { assert, assertEquals, assertRejects, assertStringIncludes } from "@std/assert";
 import { App, dependency, file, type FileOptions, Form, UploadFile } from "@webfw/core";
@@ -13,7 +14,7 @@ const DIGITS = "0123456789";
 const YEAR_2000 = new Date("2000-01-01T00:00:00.500Z");
 const LAST_MODIFIED = "Sat, 01 Jan 2000 00:00:00 GMT";
 
-/** Asks for what a handler gives. */
+/** Requests the result of a handler. */
 async function ask(
   give: () => Promise<unknown>,
   headers: HeadersInit = {},

@@ -1,4 +1,4 @@
-// Section 4 of the contract: files whose names a client chooses are files of one folder, and none besides.
+// Section 4 of the contract: a file whose name a client chooses is a file of one folder.
 
 import { assert, assertEquals, assertStringIncludes } from "@std/assert";
 import { App, file } from "@webfw/core";
@@ -7,7 +7,7 @@ import { exchange } from "./support/raw_connection.ts";
 import { Serving } from "./support/serving.ts";
 import { TemporaryFolder } from "./support/temporary_folder.ts";
 
-/** Asks for what a handler gives. */
+/** Requests the result of a handler. */
 async function ask(give: () => Promise<unknown>): Promise<{ status: number; body: string }> {
   const app = new App();
   app.get("/", async () => await give());
@@ -100,7 +100,7 @@ Deno.test("A client names files of a folder and none outside of it, whatever it 
     const { status, body } = await get(path);
     assert(status === 404 || status === 400, `${path} ${status}`);
     assert(!body.includes("secret") && !body.includes("hidden"), path);
-    // The router refuses some of them by itself, and other text than a path's can name a file, too.
+    // The router itself refuses some of these paths. File names may also come from elsewhere.
     for (const name of [path, decoded(path)]) assertEquals((await ask(() => file(name, { root }))).status, 404, name);
   }
   assertEquals(log.text, "");

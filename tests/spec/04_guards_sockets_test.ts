@@ -1,5 +1,5 @@
 // Section 4 of the contract over real sockets: "401 and 403 come before 422 and no upload is taken
-// from strangers". Section 7: what refuses a WebSocket runs before the upgrade.
+// from strangers". Section 7: refusals of a WebSocket come before the upgrade.
 
 import { assert, assertEquals } from "@std/assert";
 import { App, dependency, Form, HTTPError, type SecurityRequirement, UploadFile } from "@webfw/core";

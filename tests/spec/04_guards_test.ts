@@ -10,7 +10,7 @@ import * as v from "valibot";
 const bearer: SecurityRequirement = { bearer: { type: "http", scheme: "bearer" } };
 const anyText = v.optional(v.string());
 
-/** Lets in whoever says so. */
+/** A guard that trusts a header. */
 const signedIn = dependency(
   { headers: { authorization: anyText }, security: bearer },
   async (_request, { headers }) => {

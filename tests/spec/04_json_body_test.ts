@@ -1,4 +1,4 @@
-// Section 4 of the contract: the JSON body, and what is answered where there is none.
+// Section 4 of the contract: the JSON body, and the replies to other bodies.
 
 import { assert, assertEquals, assertFalse } from "@std/assert";
 import { App } from "@webfw/core";

@@ -1,10 +1,11 @@
-// Section 4 of the contract: mistakes in the options of a route are errors at registration, which name the route and the cure.
+// Section 4 of the contract: mistakes in the options of a route are errors at registration, which
+// name the route and the cure.
 
 import { assertEquals, assertThrows } from "@std/assert";
 import { App, dependency, Form, Router } from "@webfw/core";
 import * as v from "valibot";
 
-/** A declaration whose mistake TypeScript would find: what JavaScript, or a cast, can still do. */
+/** A declaration with a mistake that TypeScript finds. JavaScript, or a cast, can still make it. */
 // deno-lint-ignore no-explicit-any
 type Untyped = any;
 

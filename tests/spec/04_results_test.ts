@@ -1,4 +1,4 @@
-// Section 4 of the contract: what becomes of a handler's result.
+// Section 4 of the contract: how the result of a handler becomes a reply.
 
 import {
   assert,

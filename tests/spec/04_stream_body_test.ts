@@ -1,4 +1,5 @@
-// Section 4 of the contract: "body: Stream()" is "the raw ReadableStream<Uint8Array>"; section 9: "a stream no limit unless set".
+// Section 4 of the contract: "body: Stream()" is "the raw ReadableStream<Uint8Array>"; section 9:
+// "a stream no limit unless set".
 
 import { assert, assertEquals, assertInstanceOf, assertThrows } from "@std/assert";
 import { App, HTTPError, type Limits, Stream } from "@webfw/core";
@@ -32,7 +33,7 @@ function headOf(length: number | "chunked", path = "/"): string {
   return `POST ${path} HTTP/1.1\r\nHost: x\r\n${framing}\r\n\r\n`;
 }
 
-/** Writes pieces until it is told to stop; tells how much was taken. */
+/** Writes pieces until it is stopped, and reports how much was accepted. */
 class Pouring {
   sent = 0;
   readonly ended: Promise<void>;

@@ -1,5 +1,6 @@
-// Sections 4 and 13 of the contract: "SSE(...), an async iterable, a ReadableStream and Blob stream"; "bytes are sent raw
-// (application/octet-stream), any other value as one line of JSON (application/jsonl)"; "all stopped when the client goes".
+// Sections 4 and 13 of the contract: "SSE(...), an async iterable, a ReadableStream and Blob
+// stream"; "bytes are sent raw (application/octet-stream), any other value as one line of JSON
+// (application/jsonl)"; "all stopped when the client goes".
 
 import { assert, assertEquals, assertFalse, assertRejects, assertStringIncludes } from "@std/assert";
 import { App, dependency } from "@webfw/core";
@@ -15,7 +16,7 @@ const GET = "GET / HTTP/1.1\r\nHost: x\r\n\r\n";
 /** How long a reply waits for its first value. */
 const PATIENCE = 5_000;
 
-/** An iterable that gives values when it is told to, and nothing else. */
+/** An iterable that yields a value only when the test says so. */
 class Tap<Value> implements AsyncIterableIterator<Value> {
   readonly closed: Promise<void>;
   readonly #close: () => void;
@@ -249,7 +250,7 @@ Deno.test("A stream that is being read already is a server error", async () => {
   assertEquals(log.lines.length, 1);
 });
 
-/** A stream whose source, dependency and task tell when they end. */
+/** A stream whose source, dependency and task record when they end. */
 function telling(order: string[], end: () => void): App {
   const app = new App();
   const db = dependency(async function* () {

@@ -1,4 +1,5 @@
-// Section 4 and 13 of the contract: text of a path, query, header or cookie is converted by the schema's own kind.
+// Section 4 and 13 of the contract: text of a path, query, header or cookie is converted by the
+// schema's own kind.
 
 import { assertEquals } from "@std/assert";
 import { App } from "@webfw/core";

@@ -1,4 +1,5 @@
-// Sections 4 and 13 of the contract: "name type size stream() bytes() text() arrayBuffer() save(path), usable where a File is".
+// Sections 4 and 13 of the contract: "name type size stream() bytes() text() arrayBuffer()
+// save(path), usable where a File is".
 
 import { assert, assertEquals, assertInstanceOf, assertRejects } from "@std/assert";
 import { App, Form, type HttpRequest, UploadFile } from "@webfw/core";
@@ -21,13 +22,13 @@ function bytesOf(size: number): Uint8Array<ArrayBuffer> {
   return content;
 }
 
-/** Compares without telling the differences of millions of bytes. */
+/** Compares without printing millions of bytes. */
 function assertBytes(actual: Uint8Array, expected: Uint8Array): void {
   assertEquals(actual.length, expected.length);
   assert(Buffer.from(actual).equals(expected), "the bytes differ");
 }
 
-/** A form of one file, and what a handler makes of it. */
+/** A form with one file, and a handler for it. */
 function taking(handle: (file: UploadFile, request: HttpRequest) => Promise<unknown>): App {
   const app = new App();
   app.post(
@@ -180,7 +181,8 @@ Deno.test("Names of files are harmless: without folders, control characters and 
     );
     const headers = { "content-type": `multipart/form-data; boundary=${BOUNDARY}` };
     const response = await app.fetch(new Request("http://localhost/", { method: "POST", body, headers }));
-    // An unnamed file of a byte is a file: only what browsers send for none is none.
+    // An unnamed file of one byte is a file. Only the empty one that browsers send counts as no
+    // file.
     assertEquals([response.status, await response.json()], [200, name], disposition);
   }
 });

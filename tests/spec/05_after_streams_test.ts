@@ -1,4 +1,5 @@
-// Section 5 of the contract over real sockets: "after(task) (runs after the last byte has gone)", for replies of every kind.
+// Section 5 of the contract over real sockets: "after(task) (runs after the last byte has gone)",
+// for replies of every kind.
 
 import { assert, assertEquals } from "@std/assert";
 import { App, dependency, file, Form, type HttpRequest, UploadFile } from "@webfw/core";
@@ -8,10 +9,10 @@ import { Serving } from "./support/serving.ts";
 import { TemporaryFolder } from "./support/temporary_folder.ts";
 import { ticks } from "./support/ticks.ts";
 
-/** More than the sockets of both sides hold. */
+/** More than the socket buffers of both sides. */
 const SIZE = 64 * 1024 * 1024;
 
-/** Gives zeros in parts, and tells when all of them were taken. */
+/** Returns zeros in parts, and records when all were read. */
 function parts(order: string[]): () => Uint8Array<ArrayBuffer> | undefined {
   let left = SIZE;
   return () => {
@@ -24,7 +25,7 @@ function parts(order: string[]): () => Uint8Array<ArrayBuffer> | undefined {
   };
 }
 
-/** Replies of so many bytes. */
+/** Replies of this many bytes. */
 const REPLIES: Record<
   string,
   (order: string[], folder: TemporaryFolder) => (request: HttpRequest) => Promise<unknown>

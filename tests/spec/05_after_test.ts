@@ -1,4 +1,4 @@
-// Section 5 of the contract: request.after() runs tasks when the last byte of the reply has gone.
+// Section 5 of the contract: request.after() runs tasks after the last byte of the reply.
 
 import { assert, assertEquals } from "@std/assert";
 import { App, dependency } from "@webfw/core";

@@ -1,4 +1,5 @@
-// Section 5 of the contract over a real socket: what is left to do is done after the last byte, and when the client has gone.
+// Section 5 of the contract over a real socket: tasks and cleanups run after the last byte, and
+// after the client has disconnected.
 
 import { assert, assertEquals } from "@std/assert";
 import { App, dependency } from "@webfw/core";

@@ -1,4 +1,5 @@
-// Section 6 and 9 of the contract over a real socket: bodies that are too large, too slow, cut short or wrongly framed.
+// Section 6 and 9 of the contract over a real socket: bodies that are too large, too slow, cut
+// short or wrongly framed.
 
 import { assert, assertEquals } from "@std/assert";
 import { App, Form, type Limits } from "@webfw/core";
@@ -81,7 +82,7 @@ Deno.test("A compressed body is a wrong content, and the client is told to send 
       assertEquals(await (await send(path!, type!, text!, coding)).json(), { a: 1 }, `${path} ${coding}`);
     }
   }
-  // Where the handler takes bytes, they are what was sent.
+  // A handler that takes bytes gets them unchanged.
   const bytes = await send("/bytes", "application/octet-stream", "a".repeat(1000), "gzip");
   assert(Number(await bytes.text()) < 100);
 });

@@ -1,4 +1,5 @@
-// Section 6 of the contract over a real socket: requests that fetch would put in order, or could not send.
+// Section 6 of the contract over a real socket: requests that fetch would put in order, or could
+// not send.
 
 import { assert, assertEquals } from "@std/assert";
 import { App } from "@webfw/core";
@@ -9,7 +10,7 @@ import { Serving } from "./support/serving.ts";
 
 const END = "Host: localhost\r\nConnection: close\r\n\r\n";
 
-/** An app that tells which of its routes served, and what the request says of itself. */
+/** An app whose replies name the route and parts of the request. */
 function telling(): App {
   const app = new App();
   const tell = (route: string) => async (request: { path: string; url: URL }, args: Record<string, unknown>) => ({

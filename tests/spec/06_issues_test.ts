@@ -1,4 +1,4 @@
-// Section 6 of the contract: what a 422 says of each fault.
+// Section 6 of the contract: the issues of a 422.
 
 import { assertEquals, assertStringIncludes } from "@std/assert";
 import { App, Form } from "@webfw/core";

@@ -1,5 +1,6 @@
-// Section 7 of the contract as npm's `eventsource` sees it: "Last-Event-ID resumes a subscription by itself … The subscription is
-// closed when the client goes", and section 8: "a subscriber that resumes gets each event once and in order, or is told of the gap".
+// Section 7 of the contract with npm's `eventsource`: "Last-Event-ID resumes a subscription by
+// itself … The subscription is closed when the client goes", and section 8: "a subscriber that
+// resumes gets each event once and in order, or is told of the gap".
 
 import { App, SSE, type Subscription } from "@webfw/core";
 import { assertEquals } from "@std/assert";
@@ -21,7 +22,7 @@ function service() {
   return { app, news, streams };
 }
 
-/** A client that notes what it sees. */
+/** A client that records its events. */
 class Watcher implements Disposable {
   readonly seen: unknown[] = [];
   readonly source: EventSource;

@@ -1,9 +1,11 @@
-// Section 7 of the contract: "return SSE(source, { retry, heartbeat = 15 s }), source = a topic subscription, or any async iterable of
-// data or { data, id, event, retry }. Pull-driven with a bounded buffer. Last-Event-ID (or ?lastEventId=) resumes a subscription by
-// itself. Heartbeat comments; X-Accel-Buffering: no, Cache-Control: no-store. The subscription is closed when the client goes."
-// Section 13: "garbage in Last-Event-ID: 400 before the stream; an id of another epoch is a gap; the header wins over the query,
-// either wins over from"; "SSE data: JSON, strings too; SSE(source, { encode: "text" }) sends strings as they are; a message's type is
-// the event name".
+// Section 7 of the contract: "return SSE(source, { retry, heartbeat = 15 s }), source = a topic
+// subscription, or any async iterable of data or { data, id, event, retry }. Pull-driven with a
+// bounded buffer. Last-Event-ID (or ?lastEventId=) resumes a subscription by itself. Heartbeat
+// comments; X-Accel-Buffering: no, Cache-Control: no-store. The subscription is closed when the
+// client goes." Section 13: "garbage in Last-Event-ID: 400 before the stream; an id of another
+// epoch is a gap; the header wins over the query, either wins over from"; "SSE data: JSON, strings
+// too; SSE(source, { encode: "text" }) sends strings as they are; a message's type is the event
+// name".
 
 import { App, SSE, type SSEOptions, type Subscription } from "@webfw/core";
 import { assert, assertEquals, assertStringIncludes, assertThrows } from "@std/assert";

@@ -1,4 +1,5 @@
-// Section 7 of the contract, for streams of several topics: each is resumed by itself, and what happens to one leaves the others alone.
+// Section 7 of the contract, for streams of several topics: each resumes separately, and a fault of
+// one does not affect the others.
 
 import { App, SSE, type SSEOptions } from "@webfw/core";
 import { assert, assertEquals, assertStringIncludes } from "@std/assert";

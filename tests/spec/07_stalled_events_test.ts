@@ -1,4 +1,5 @@
-// Section 7 of the contract: "Pull-driven with a bounded buffer". Section 9: whatever a client does, what it costs is bounded.
+// Section 7 of the contract: "Pull-driven with a bounded buffer". Section 9: the cost of each
+// client is bounded.
 
 import { App, SSE } from "@webfw/core";
 import { assert, assertEquals } from "@std/assert";
@@ -9,10 +10,13 @@ const EVENTS = 100_000;
 /** How many are published in a turn of the event loop: fewer than a topic keeps. */
 const TOGETHER = 500;
 
-/** The bytes of what a topic may hold ready; a chunk of events is some more than its data. */
+/**
+ * The most data that a topic holds ready, in bytes; a chunk of events is slightly larger than its
+ * data.
+ */
 const MAX_CHUNK = 2 * 1024 * 1024;
 
-/** Opens a stream that nobody reads after its first chunk, and publishes. */
+/** Opens a stream that is not read after its first chunk, and publishes. */
 async function stall(path: string): Promise<{ app: App; reader: ReadableStreamDefaultReader<Uint8Array> }> {
   const app = new App();
   const [topic, other] = [app.topic<number>("numbers"), app.topic("other")];

@@ -1,5 +1,5 @@
-// Section 7 of the contract: how a WebSocket ends. A message that fails its schema closes with 1007, shutdown 1001, handler failure
-// 1011; a handler that returns, 1000.
+// Section 7 of the contract: how a WebSocket ends. A message that fails its schema closes with
+// 1007, shutdown 1001, handler failure 1011; a handler that returns, 1000.
 
 import { App, WebSocketClosedError } from "@webfw/core";
 import { assert, assertEquals, assertThrows } from "@std/assert";

@@ -1,4 +1,4 @@
-// Sections 7 and 3 of the contract: how a WebSocket route is declared, and where it is told of.
+// Sections 7 and 3 of the contract: the declaration of a WebSocket route, and where it is listed.
 
 import { App, RouteError, Router } from "@webfw/core";
 import { assertEquals, assertThrows } from "@std/assert";

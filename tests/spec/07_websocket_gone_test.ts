@@ -29,7 +29,7 @@ async function goAfter(port: number, request: string, isReset: boolean): Promise
   socket.close();
 }
 
-/** Makes the coming close a reset: bytes that nobody has read are left in the socket. */
+/** Makes the next close a reset: unread bytes are left in the socket. */
 async function reset(socket: Deno.Conn): Promise<void> {
   await socket.read(new Uint8Array(1));
 }

@@ -1,5 +1,5 @@
-// Sections 7 and 9 of the contract: a message that is too large closes with 1009, and memory is bounded whatever the other side
-// does: `send` waits while the client is slow.
+// Sections 7 and 9 of the contract: a message that is too large closes with 1009, and memory is
+// bounded whatever the other side does: `send` waits while the client is slow.
 
 import { App, type WebSocketClosedError } from "@webfw/core";
 import { assert, assertEquals, assertRejects } from "@std/assert";

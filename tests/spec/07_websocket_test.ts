@@ -1,5 +1,6 @@
-// Section 7 of the contract: `app.websocket(path, { params, query, receive, send }, handler)`. `socket.request` is the HttpRequest;
-// a message that fails its schema closes with 1007, shutdown 1001, handler failure 1011.
+// Section 7 of the contract: `app.websocket(path, { params, query, receive, send }, handler)`.
+// `socket.request` is the HttpRequest; a message that fails its schema closes with 1007, shutdown
+// 1001, handler failure 1011.
 
 import { App, dependency } from "@webfw/core";
 import { assert, assertEquals, assertRejects } from "@std/assert";

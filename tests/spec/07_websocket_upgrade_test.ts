@@ -1,6 +1,7 @@
-// Section 7 of the contract: middleware, dependencies and validation run before the upgrade; a refusal is an ordinary HTTP reply.
-// Browsers of another origin are refused unless allowed. Section 13: a plain GET is 426 with `Upgrade`. Section 6: middleware may
-// change reply headers, except those of a 101.
+// Section 7 of the contract: middleware, dependencies and validation run before the upgrade; a
+// refusal is an ordinary HTTP reply. Browsers of another origin are refused unless allowed. Section
+// 13: a plain GET is 426 with `Upgrade`. Section 6: middleware may change reply headers, except
+// those of a 101.
 
 import { App, dependency, HTTPError, RouteError, Router } from "@webfw/core";
 import { assert, assertEquals, assertThrows } from "@std/assert";

@@ -1,4 +1,5 @@
-// Section 7 of the contract, as npm's `ws` sees it, the client of most programs that are no browsers.
+// Section 7 of the contract, as npm's `ws` sees it, the client of most programs that are no
+// browsers.
 
 import { App, dependency, HTTPError } from "@webfw/core";
 import { assert, assertEquals } from "@std/assert";

@@ -16,7 +16,7 @@ const PROGRAM = `
   await app.run({ port: 0, onListen: ({ port }) => console.log("port " + port) });
 `;
 
-/** What a program may do that serves. */
+/** The permissions of a program that serves. */
 const SERVES = ["--no-prompt", "--allow-net=127.0.0.1:0"];
 const DENIED = "permissions are missing, start Deno with ";
 

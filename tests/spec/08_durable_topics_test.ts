@@ -1,4 +1,5 @@
-// Section 8 of the contract: durable topics on a file of one machine; and what section 13 says of them.
+// Section 8 of the contract: durable topics in a file on one machine; and the parts of section 13
+// about them.
 
 import { assert, assertEquals, assertNotEquals, assertRejects, assertStringIncludes, assertThrows } from "@std/assert";
 import { App, PublishOutcomeUnknown, type Subscription } from "@webfw/core";

@@ -1,4 +1,4 @@
-// Section 8 of the contract: topics in memory; and what section 13 says of them.
+// Section 8 of the contract: topics in memory; and the parts of section 13 about them.
 
 import { assert, assertEquals, assertMatch, assertRejects, assertStrictEquals, assertThrows } from "@std/assert";
 import { App, InvalidMessageError, type Subscription, type TopicEntry } from "@webfw/core";

@@ -1,5 +1,5 @@
-// Section 9 of the contract: what an invalid body or message may cost.
-// "Invalid input is answered 422 ... with every issue found", while that is cheap.
+// Section 9 of the contract: the most that an invalid body or message may cost. "Invalid input is
+// answered 422 ... with every issue found", while that is cheap.
 
 import { assert, assertEquals } from "@std/assert";
 import { App, Form } from "@webfw/core";
@@ -38,7 +38,7 @@ function asyncCommentSchema(message: () => string): v.GenericSchemaAsync<Comment
   return comment;
 }
 
-/** Comments one within the other, the innermost with so many wrong replies. */
+/** Nested comments. The innermost has this many wrong replies. */
 function commentsOf(depth: number, wrong: number): string {
   return `${'{"text":"","replies":['.repeat(depth)}${Array(wrong).fill("1").join(",")}${"]}".repeat(depth)}`;
 }
@@ -132,7 +132,7 @@ Deno.test("A number that is too large, deep in a body, is told with its path", a
   assertEquals(errors.map(({ path }) => path), [[...Array(499).fill(0), 100_000]]);
 });
 
-/** Expressions whose operator is known only when what stands before it has been read. */
+/** Expressions whose operator is known only after the left operand was read. */
 function expressionSchema(leaf: v.GenericSchema): v.GenericSchema {
   const expression: v.GenericSchema = v.union([
     leaf,

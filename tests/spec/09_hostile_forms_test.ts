@@ -1,5 +1,5 @@
-// Section 9 of the contract, as a hostile client tries it: whatever a form says, it costs a constant, reaches no prototype, and
-// is no error of the server's.
+// Section 9 of the contract, as a hostile client tries it: whatever a form says, it costs a
+// constant, reaches no prototype, and is no error of the server's.
 
 import { assert, assertEquals } from "@std/assert";
 import { App, Form, UploadFile } from "@webfw/core";
@@ -32,7 +32,7 @@ const Everything = v.object({
   tree: v.optional(Tree),
 });
 
-/** An app that takes everything, and what it took. */
+/** An app that accepts everything, and what it received. */
 class Target implements AsyncDisposable {
   readonly client: TestClient;
   taken: v.InferOutput<typeof Everything> | undefined;

@@ -1,4 +1,5 @@
-// Section 9 of the contract, safety: what an earlier process left behind is removed at a start, and nothing else ever.
+// Section 9 of the contract, safety: a start removes the files that an earlier process left, and no
+// others.
 
 import { assertEquals } from "@std/assert";
 import { join } from "node:path";

@@ -22,7 +22,7 @@ function reading(limits?: Limits): App {
   return app;
 }
 
-/** A JSON string of so many bytes. */
+/** A JSON string of this many bytes. */
 function jsonOf(bytes: number): string {
   return `"${"a".repeat(bytes - 2)}"`;
 }

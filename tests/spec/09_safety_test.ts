@@ -1,4 +1,4 @@
-// Section 9 of the contract: what is on by default to keep a service safe; and what no reply or log may give away.
+// Section 9 of the contract: the safe defaults of a service, and what no reply or log may reveal.
 
 import { assert, assertEquals, assertFalse } from "@std/assert";
 import { App, dependency, file, html, HTTPError, redirect, text } from "@webfw/core";
@@ -65,7 +65,7 @@ Deno.test("A reply of JSON or text has no header but its content type", async ()
 
 const MARKER = "MARKER7f3a";
 
-/** Values that hold the marker, of every shape that a client can send. */
+/** Values that contain the marker, of every shape that a client can send. */
 const MARKED: readonly unknown[] = [
   MARKER,
   `${MARKER}@`,
@@ -78,7 +78,7 @@ const MARKED: readonly unknown[] = [
   { a: 1, b: { title: [MARKER] } },
 ];
 
-/** Schemas of every kind, none of which takes a marked value as it is. */
+/** Schemas of every kind that refuse a marked value. */
 const SCHEMAS: Record<string, v.GenericSchema | v.GenericSchemaAsync> = {
   number: v.number(),
   integer: v.pipe(v.number(), v.integer(), v.minValue(1)),

@@ -1,4 +1,5 @@
-// Section 9 of the contract over real sockets: limits of uploads are enforced while they are read, and nothing is left on disk.
+// Section 9 of the contract over real sockets: limits of uploads are enforced while they are read,
+// and nothing is left on disk.
 
 import { assert, assertEquals } from "@std/assert";
 import { ChildProgram, CORE } from "./support/child_program.ts";
@@ -10,7 +11,7 @@ const MEBIBYTE = 1024 * 1024;
 const HEAD = "--B\r\nContent-Disposition: form-data; name=f; filename=a\r\n\r\n";
 const TAIL = "\r\n--B--\r\n";
 
-/** Answers uploads in all the ways that there are, and tells when nothing of a request is left to do. */
+/** Replies to uploads in all possible ways, and reports when a request is completely done. */
 const PROGRAM = `
 import { App, Form, UploadFile } from "${CORE}";
 import * as v from "npm:valibot@^1.5.0";
@@ -39,7 +40,7 @@ await app.run({ port: 0, onListen: ({ port }) => console.log("port " + port) });
 interface ServerOptions {
   /** The limits of the application. */
   readonly limits?: string;
-  /** Permission flags; all permissions unless given. */
+  /** Permission flags. Default: all permissions. */
   readonly permissions?: readonly string[];
 }
 
@@ -69,7 +70,7 @@ class UploadServer implements AsyncDisposable {
     return this.#child.printed(line);
   }
 
-  /** What lies in its folder: the temporary files of requests, in folders of their own. */
+  /** The entries of its folder: the temporary folders of requests. */
   async files(): Promise<string[]> {
     const files: string[] = [];
     for await (const { name } of Deno.readDir(this.#folder.path)) {
@@ -90,7 +91,7 @@ class UploadServer implements AsyncDisposable {
     while ((await Array.fromAsync(Deno.readDir(this.#folder.path))).length > 0) await ticks(1);
   }
 
-  /** Ends it; gives what it wrote to stderr. */
+  /** Ends it, and returns its stderr. */
   async end(): Promise<string> {
     this.#child.signal("SIGTERM");
     return (await this.#child.end()).stderr;
@@ -163,7 +164,7 @@ Deno.test("Temporary files are gone when the client leaves while the handler wor
   }
 });
 
-/** Sends without end, until there is a reply; gives it, and how many bytes were sent before. */
+/** Sends without end until a reply comes. Returns it, and the number of bytes sent before. */
 async function pour(connection: RawConnection, path: string, length: number | "chunked"): Promise<[RawReply, number]> {
   const replied = connection.reply();
   const isReplied = replied.then(() => true);
@@ -179,7 +180,7 @@ async function pour(connection: RawConnection, path: string, length: number | "c
   return [await replied, sent];
 }
 
-/** What sockets hold on both sides, and more. */
+/** More than the socket buffers of both sides. */
 const ON_THE_WAY = 16 * MEBIBYTE;
 
 Deno.test("A file or form over its limit is 413 while it comes, and what was kept of it is gone", async () => {

@@ -1,4 +1,5 @@
-// Section 10 of the contract: the endpoints that an application serves besides its routes, and the options that move them.
+// Section 10 of the contract: the endpoints that an application serves besides its routes, and the
+// options that move them.
 
 import { assert, assertEquals, assertNotEquals, assertStringIncludes, assertThrows } from "@std/assert";
 import { App, HTTPError, RouteError, Router } from "@webfw/core";

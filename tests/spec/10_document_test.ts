@@ -1,4 +1,5 @@
-// Section 10 of the contract, and the document columns of section 4: what the OpenAPI document includes, and what it leaves out.
+// Section 10 of the contract, and the document columns of section 4: what the OpenAPI document
+// includes, and what it leaves out.
 
 import { assert, assertEquals, assertObjectMatch } from "@std/assert";
 import { App, dependency, HTTPError, redirect, Router } from "@webfw/core";

@@ -1,4 +1,4 @@
-// Section 10 of the contract: what documents and agents are told of forms, files and streams.
+// Section 10 of the contract: how documents and tools describe forms, files and streams.
 
 import { assert, assertEquals, assertThrows } from "@std/assert";
 import { App, Form, RouteError, Stream, UploadFile } from "@webfw/core";
@@ -10,7 +10,7 @@ import { operationAt } from "../describe/look_up.ts";
 const int = v.pipe(v.number(), v.integer());
 const answer = async () => null;
 
-/** The form that a document tells of, its schema settled. */
+/** The form in a document, with its schema resolved. */
 function formOf(schema: v.GenericSchema): OpenAPIRequestBody {
   const app = new App();
   app.post("/", { form: Form(schema) }, async function send() {});

@@ -1,4 +1,4 @@
-// Sections 10 and 13 of the contract: what generators of clients need of the document.
+// Sections 10 and 13 of the contract: what client generators need from the document.
 
 import { assert, assertEquals, assertMatch } from "@std/assert";
 import { App, Form, Stream, UploadFile } from "@webfw/core";
@@ -14,7 +14,7 @@ import { TemporaryFolder } from "./support/temporary_folder.ts";
 const int = v.pipe(v.number(), v.integer());
 const answer = async () => null as never;
 
-/** Keywords whose values hold schemas by names that anyone chose, and those whose values are data. */
+/** Keywords whose values are schemas by arbitrary names, and those whose values are data. */
 const NAMED = new Set(["properties", "patternProperties", "schemas"]);
 const DATA = new Set(["const", "default", "enum", "examples"]);
 
@@ -244,7 +244,7 @@ Deno.test("No pattern stands beside a format that says it, and patterns are plai
     // JSON Schema has no flags.
     word: { type: "string" },
     mask: { type: "string" },
-    // A rule beside the format stays.
+    // A pattern next to the format stays.
     company: { type: "string", format: "email", pattern: "@example\\.org$" },
   });
   for (const document of await documents()) {
@@ -277,7 +277,7 @@ Deno.test("A model is not split in two for a bound that only trimming, or rewrit
     currency: { type: "string" },
     born: { type: "string", format: "date-time" },
   });
-  // What is sent without blanks is taken, and what has them is trimmed first.
+  // Text without blanks is accepted, and text with blanks is trimmed first.
   const body = {
     name: `  ${"x".repeat(200)} `,
     mail: " ADA@example.org",

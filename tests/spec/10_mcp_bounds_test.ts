@@ -1,5 +1,5 @@
-// Sections 10 and 13 of the contract, bounds of /mcp: "the replies of a batch at most 4 MiB together, a failed call's at most
-// 1 MiB, first fault only where a call is large".
+// Sections 10 and 13 of the contract, bounds of /mcp: "the replies of a batch at most 4 MiB
+// together, a failed call's at most 1 MiB, first fault only where a call is large".
 
 import { assert, assertEquals } from "@std/assert";
 import { App, Form, HTTPError, text } from "@webfw/core";
@@ -123,7 +123,7 @@ Deno.test("A large call with faults gets the first fault only", async () => {
   });
   const agent = new Agent(app);
   const numbers = Array(40_000).fill(1);
-  // The path is missing, so that the arguments are checked before there is a request.
+  // The path is missing, so the arguments are checked before there is a request.
   const lines = textOf(await agent.call("post", { body: numbers })).split("\n");
   assertEquals(lines.slice(1), ["- kind: Missing value", "- body.0: Wrong"]);
   assertEquals(textOf(await agent.call("get", { q: numbers })).split("\n").slice(1), ["- q.0: Wrong"]);

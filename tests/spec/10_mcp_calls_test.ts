@@ -1,4 +1,4 @@
-// Section 10 of the contract, POST /mcp: a call runs what a request by HTTP would run.
+// Section 10 of the contract, POST /mcp: a call runs the same code as an HTTP request.
 
 import { assertEquals } from "@std/assert";
 import { App, dependency, html, HTTPError, redirect, Router, text } from "@webfw/core";

@@ -1,4 +1,4 @@
-// Sections 4 and 10 of the contract: a call of a tool runs what a request by HTTP would run, in the
+// Sections 4 and 10 of the contract: a call of a tool runs the same code as an HTTP request, in the
 // same order: middlewares, guards, the validation of all arguments, the other dependencies, the
 // handler.
 
@@ -17,7 +17,7 @@ const user = dependency(
 );
 const URL = "http://localhost/mcp";
 
-/** Asks as a stranger, and as one who is known. */
+/** An agent without a token, and one with it. */
 function agents(app: App): { stranger: Agent; known: Agent } {
   return { stranger: new Agent(app), known: new Agent(app, URL, { authorization: "ada" }) };
 }

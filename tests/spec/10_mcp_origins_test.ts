@@ -1,4 +1,5 @@
-// Section 10 of the contract, POST /mcp: which hosts and pages are accepted, and what a handler knows of the caller.
+// Section 10 of the contract, POST /mcp: the accepted hosts and origins, and what a handler knows
+// about the caller.
 
 import { assert, assertEquals, assertThrows } from "@std/assert";
 import { App } from "@webfw/core";

@@ -1,4 +1,4 @@
-// Issue 4 and section 10 of the contract: the document tells of the credentials that dependencies read, where they declare them.
+// Section 10 of the contract: the document lists the credentials that dependencies declare.
 
 import { assertEquals, assertThrows } from "@std/assert";
 import { anySecurity, App, dependency, RouteError, Router, type SecurityRequirement } from "@webfw/core";
@@ -13,7 +13,7 @@ const bearer: SecurityRequirement = { bearer: scheme };
 const key: SecurityRequirement = { key: { type: "apiKey", in: "header", name: "X-Key" } };
 const session: SecurityRequirement = { session: { type: "apiKey", in: "cookie", name: "sid" } };
 
-/** What a route asks for whose dependencies declare these. */
+/** The security of a route whose dependencies declare these. */
 function securityOf(...declared: SecurityRequirement[]): unknown {
   const app = new App();
   const deps = declared.map((security, index) => [`d${index}`, dependency({ security }, async () => index)] as const);

@@ -1,11 +1,13 @@
-// Section 12 of the contract: the ways to start a program, each in a process of its own.
+// Section 12 of the contract: the ways to start a program, each in its own process.
 
 import { assertEquals, assertMatch, assertRejects, assertStringIncludes } from "@std/assert";
 import { ChildProgram, CORE } from "./support/child_program.ts";
 import { exchange } from "./support/raw_connection.ts";
 
 const CLOSE = "Host: x\r\nConnection: close\r\n\r\n";
-/** How long it may take to download the runtime and to compile, on a machine with much other work. */
+/**
+ * How long it may take to download the runtime and to compile, on a machine with much other work.
+ */
 const COMPILE_PATIENCE_MS = 600_000;
 
 /** An application, without the end of its file. */
@@ -21,12 +23,12 @@ app.get("/fails", async () => {
 });
 `;
 
-/** A program that serves by itself, at a free port. */
+/** A program that calls run() on a free port. */
 const RUNS = `${APP}
 await app.run({ port: 0, onListen: ({ port }) => console.log("port " + port) });
 `;
 
-/** A program that is there to be served. */
+/** A program that exports its application. */
 const EXPORTS = `${APP}
 export default app;
 `;
@@ -172,7 +174,7 @@ Deno.test("deno compile: a program as one executable", async () => {
       return console.log("left out: deno compile has to download its runtime, and cannot");
     }
     assertEquals(code, 0, stderr);
-    // An argument of its own, which must not be taken for the command of Deno.
+    // An argument of the program, which must not be taken for Deno's command.
     await using child = ChildProgram.run(output, ["serve"]);
     const { body } = await exchange(await child.port(), `GET /hello/Ada HTTP/1.1\r\n${CLOSE}`);
     assertEquals(JSON.parse(body), { hello: "Ada", from: "127.0.0.1" });

@@ -1,4 +1,4 @@
-// Section 13 of the contract: details that no other section's tests hold.
+// Section 13 of the contract: details that the tests of other sections do not cover.
 
 import { assert, assertEquals } from "@std/assert";
 import { App, dependency, Router } from "@webfw/core";

@@ -1,4 +1,5 @@
-// Section 13 of the contract: the path syntax of other frameworks "is `RouteError` code `path` whose cure is `{id}` or `{path...}`".
+// Section 13 of the contract: the path syntax of other frameworks "is `RouteError` code `path`
+// whose cure is `{id}` or `{path...}`".
 
 import { assertEquals, assertStringIncludes, assertThrows } from "@std/assert";
 import { App, RouteError, Router } from "@webfw/core";

@@ -1,4 +1,5 @@
-// Section 13 of the contract: "a Host that is not `host[:port]` | 400, over HTTP/2 in its `host` header, too".
+// Section 13 of the contract: "a Host that is not `host[:port]` | 400, over HTTP/2 in its `host`
+// header, too".
 
 import { App } from "@webfw/core";
 import { TestClient } from "@webfw/core/testing";
@@ -7,7 +8,7 @@ import { Http2Connection } from "./support/http2_connection.ts";
 import { exchange } from "./support/raw_connection.ts";
 import { Serving } from "./support/serving.ts";
 
-/** Each route tells its name, so that it can be seen which one served. */
+/** Each route replies with its name, to see which one served. */
 function telling(): App {
   const app = new App();
   for (const path of ["/", "/public", "/admin", "/users/{id}", "/files/{path...}"]) app.get(path, async () => path);

@@ -1,10 +1,11 @@
-// Section 13 of the contract: an unknown option is "a TypeError that names the nearest one, everywhere an options object is taken".
+// Section 13 of the contract: an unknown option is "a TypeError that names the nearest one,
+// everywhere an options object is taken".
 
 import { assert, assertEquals, assertMatch, assertRejects, assertThrows } from "@std/assert";
 import { anySecurity, App, dependency, file, html, HTTPError, Router, SSE, text } from "@webfw/core";
 import { TestClient } from "@webfw/core/testing";
 
-/** A declaration whose mistake TypeScript would find: what JavaScript, or a cast, can still do. */
+/** A declaration with a mistake that TypeScript finds. JavaScript, or a cast, can still make it. */
 // deno-lint-ignore no-explicit-any
 type Untyped = any;
 
@@ -59,7 +60,7 @@ const PLACES: readonly (readonly [
   ["send POST /a", "json", "jsn", (init) => new TestClient(new App()).post("/a", init)],
 ];
 
-/** What a call throws, or rejects with. */
+/** The error that a call throws, or rejects with. */
 async function faultOf(call: () => unknown): Promise<unknown> {
   try {
     await call();
@@ -97,7 +98,7 @@ Deno.test("A known option that is undefined is as good as absent", async (test) 
 
 Deno.test("What is no object is no options", async (test) => {
   for (const [place, , , call] of PLACES) {
-    // Those that add to the options cannot pass on what is no object.
+    // Calls that spread the options cannot pass a value that is not an object.
     if (/\.\.\./.test(call.toString())) continue;
     for (const value of ["/books", null, ["prefix"], 8000]) {
       await test.step(`${place}: ${JSON.stringify(value)}`, async () => {

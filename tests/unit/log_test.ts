@@ -68,7 +68,7 @@ Deno.test("Whatever is thrown is described, without throwing itself", () => {
   for (const thrown of hostile) assert(describeError(thrown).length > 0);
 });
 
-/** What is logged of an error on a terminal, without the time. */
+/** The log of an error on a terminal, without the time. */
 function onTerminal(error: unknown): string[] {
   using captured = new CapturedLog(true);
   log("error", "A request failed", { path: "/a", error: describeError(error) });

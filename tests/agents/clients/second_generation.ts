@@ -1,4 +1,5 @@
-// The official client of all revisions: `second_generation.ts <url> <legacy|auto|revision> <calls>`.
+// The official client of all revisions: `second_generation.ts <url> <legacy|auto|revision>
+// <calls>`.
 
 import { Client, StreamableHTTPClientTransport, type VersionNegotiationMode } from "@modelcontextprotocol/client";
 import { converse } from "./session.ts";

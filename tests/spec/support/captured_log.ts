@@ -1,4 +1,4 @@
-// Keeps what is logged from stderr, for a test to read.
+// Captures the log on stderr, for tests.
 
 /** Takes everything written to stderr until it is disposed of. */
 export class CapturedLog implements Disposable {
@@ -16,7 +16,7 @@ export class CapturedLog implements Disposable {
     };
   }
 
-  /** All that was written. */
+  /** The whole output. */
   get text(): string {
     return this.#chunks.join("");
   }

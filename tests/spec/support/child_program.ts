@@ -1,4 +1,4 @@
-// A program in a process of its own, for tests: signals and the ways to start a server need one.
+// A program in its own process, for tests of signals and of the ways to start a server.
 
 import { fileURLToPath } from "node:url";
 import { toText } from "./to_text.ts";
@@ -13,25 +13,28 @@ const PATIENCE_MS = 30_000;
 export interface ChildOptions {
   /** The subcommand of Deno, and its flags. */
   readonly command?: readonly string[];
-  /** Variables beside those of the test. */
+  /** Variables in addition to those of the test. */
   readonly env?: Readonly<Record<string, string>>;
-  /** Permission flags; all permissions unless given. */
+  /** Permission flags. Default: all permissions. */
   readonly permissions?: readonly string[];
-  /** Whether Deno is to say nothing of its own. */
+  /** Whether Deno prints no messages. */
   readonly isQuiet?: boolean;
   /** How many file descriptors it may have. */
   readonly descriptors?: number;
 }
 
-/** A running program that prints `port <number>` on stdout when it listens. Disposing of it kills it. */
+/**
+ * A running program that prints `port <number>` on stdout when it listens. Disposing of it kills
+ * it.
+ */
 export class ChildProgram implements AsyncDisposable {
   readonly #child: Deno.ChildProcess;
   readonly #file: string | undefined;
   readonly #stdout: Promise<string>;
   readonly #stderr: Promise<string>;
-  /** What both outputs have shown so far. */
+  /** The output so far, of both streams. */
   #seen = "";
-  /** Settles when there is more of it, and fails at its end. */
+  /** Settles when there is more output, and rejects at its end. */
   #more = Promise.withResolvers<void>();
 
   private constructor(child: Deno.ChildProcess, file?: string) {
@@ -45,7 +48,7 @@ export class ChildProgram implements AsyncDisposable {
     });
   }
 
-  /** Starts a program, given as its source. */
+  /** Starts a program from its source. */
   static async start(source: string, options: ChildOptions = {}): Promise<ChildProgram> {
     const { command = ["run"], env = {}, permissions = ["-A"], isQuiet = true, descriptors } = options;
     const file = await Deno.makeTempFile({ prefix: "webfw_spec_", suffix: ".ts" });
@@ -72,7 +75,10 @@ export class ChildProgram implements AsyncDisposable {
     return new ChildProgram(spawn(executable, args, {}));
   }
 
-  /** Waits until it listens, and gives the port: that of `port 8000` on a line, or of Deno's own message. */
+  /**
+   * Waits until it listens, and gives the port: that of `port 8000` on a line, or of Deno's own
+   * message.
+   */
   async port(): Promise<number> {
     const output = await this.#until(/^port (\d+)\n|Listening on http:\/\/[^:]+:(\d+)/m);
     return Number(output[1] ?? output[2]);

@@ -1,4 +1,5 @@
-// A client of server-sent events, which reads a stream as the HTML Living Standard says (section 9.2.6).
+// A client of server-sent events, which reads a stream as the HTML Living Standard says (section
+// 9.2.6).
 
 /** An event as a page gets it. */
 export interface ReceivedEvent {
@@ -13,7 +14,7 @@ export class EventReader implements AsyncDisposable {
   readonly #reader: ReadableStreamDefaultReader<string>;
   #buffer = "";
   #hasBegun = false;
-  /** What the client would send as `Last-Event-ID`. */
+  /** The id that the client would send as `Last-Event-ID`. */
   lastEventId = "";
   /** How long it would wait before it connects again, in milliseconds. */
   retry: number | undefined;
@@ -45,7 +46,7 @@ export class EventReader implements AsyncDisposable {
     return events;
   }
 
-  /** Reads one block, which may hold no event. */
+  /** Reads one block. It may have no event. */
   async block(): Promise<string | undefined> {
     const block = await this.#block();
     if (block !== undefined) this.#dispatch(block);

@@ -9,7 +9,10 @@ const [HEADERS, SETTINGS] = [1, 4];
 const WHOLE = 0x5;
 /** How long a reply may take. Long, since it only bounds a failing test. */
 const PATIENCE_MS = 20_000;
-/** What the first byte of a field block says of the status: an index into the static table of RFC 7541, appendix A. */
+/**
+ * The statuses by the first byte of a field block: an index into the static table of RFC 7541,
+ * appendix A.
+ */
 const STATUSES: Readonly<Record<number, number>> = { 0x88: 200, 0x89: 204, 0x8b: 304, 0x8c: 400, 0x8d: 404, 0x8e: 500 };
 
 /** One connection, which asks one thing after another. */

@@ -69,7 +69,7 @@ export class RawConnection implements Disposable {
     return this.#text(this.#buffer.length);
   }
 
-  /** Takes what comes until the server ends the connection, and keeps none of it. */
+  /** Reads and discards until the server ends the connection. */
   async drain(): Promise<void> {
     while (await this.#fill()) this.#buffer = new Uint8Array();
   }
@@ -132,7 +132,7 @@ export class RawConnection implements Disposable {
   }
 }
 
-/** Sends one request on a connection of its own and reads its reply. */
+/** Sends one request on a new connection and reads the reply. */
 export async function exchange(port: number, request: string | Uint8Array): Promise<RawReply> {
   using connection = await RawConnection.open(port);
   await connection.write(request);

@@ -1,4 +1,5 @@
-// WebSocket frames by hand, RFC 6455, section 5: sends what a well-behaved client would not, and reads nothing unless told to.
+// WebSocket frames by hand (RFC 6455, section 5): sends what a correct client would not, and reads
+// only on request.
 
 /** How long a frame may take. Long, since it only bounds a failing test. */
 const PATIENCE_MS = 20_000;
@@ -78,7 +79,10 @@ export class RawSocket implements Disposable {
     return { opcode: head[0]! & 0x0f, payload: await this.#bytes(length) };
   }
 
-  /** The code of the close that comes, past whatever comes before it; undefined when the connection just ends. */
+  /**
+   * The code of the close that comes, past whatever comes before it; undefined when the connection
+   * just ends.
+   */
   async closeCode(): Promise<number | undefined> {
     for (;;) {
       const frame = await this.frame();

@@ -38,13 +38,13 @@ export class Serving implements AsyncDisposable {
     return `http://127.0.0.1:${this.port}`;
   }
 
-  /** Tells it to stop, and waits until it has. */
+  /** Stops it, and waits until it has stopped. */
   async stop(): Promise<void> {
     this.tellToStop();
     await this.stopped;
   }
 
-  /** Tells it to stop. */
+  /** Starts its stop. */
   tellToStop(): void {
     this.#stop.abort();
   }

@@ -1,6 +1,6 @@
 // Lets time pass that a test cannot wait for.
 
-/** While it is there, timers of one length fire at once. */
+/** Until it is disposed of, timers of one length fire at once. */
 export class SkippedTimeout implements Disposable {
   readonly #original = globalThis.setTimeout;
 

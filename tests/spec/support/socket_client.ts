@@ -9,7 +9,7 @@ export class SocketClient implements AsyncDisposable {
   readonly closed: Promise<Closing>;
   readonly #socket: WebSocket;
   readonly #messages: unknown[] = [];
-  /** Settles when there is another message, and fails when there will be none. */
+  /** Settles when there is another message, and rejects when there will be none. */
   #more = Promise.withResolvers<void>();
 
   private constructor(socket: WebSocket) {

@@ -2,7 +2,7 @@
 
 import { join } from "node:path";
 
-/** A folder that is gone with its test. */
+/** A folder that is removed after its test. */
 export class TemporaryFolder implements AsyncDisposable {
   /** Where it is, with links resolved. */
   readonly path: string;

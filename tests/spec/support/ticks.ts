@@ -1,6 +1,6 @@
 // Lets everything that is ready run.
 
-/** Gives the event loop so many turns. */
+/** Lets the event loop run this many turns. */
 export async function ticks(count: number): Promise<void> {
   for (let turn = 0; turn < count; turn++) await new Promise((resolve) => setTimeout(resolve, 0));
 }

@@ -7,7 +7,7 @@ const oauth = {
   flows: { password: { tokenUrl: "/token", scopes: { read: "Read all", write: "Change all" } } },
 };
 
-/** What a declaration of one scheme is answered with. */
+/** The result of a declaration of one scheme. */
 function refusal(scheme: unknown, name = "it"): string {
   const { message } = assertThrows(() => readSecurity({ [name]: scheme }, "currentUser"), TypeError);
   return message.replace("Cannot declare currentUser: ", "");

@@ -5,7 +5,7 @@ import * as v from "valibot";
 
 const answer = async () => null as never;
 
-/** What the registration of a route is answered with. */
+/** The result of registering a route. */
 function refusal(options: RouteDeclaration): string {
   const app = new App();
   const { message } = assertThrows(() => app.post("/books", options as never, answer), TypeError);

@@ -26,7 +26,7 @@ class TestStorage extends UploadStorage {
   }
 }
 
-/** Reads a body in chunks; gives its parts, or the status of what it was refused with. */
+/** Reads a body in chunks. Returns its parts, or the status of the refusal. */
 async function read(
   chunks: readonly Uint8Array<ArrayBuffer>[],
   limits: ResolvedLimits = UNLIMITED,
@@ -52,7 +52,7 @@ function readText(body: string): Promise<Part[] | number> {
   return read([latin1(body)]);
 }
 
-/** Contents that look like what stands between parts. */
+/** Contents that resemble boundaries. */
 const TRICKY: readonly Part[] = [
   ["a", undefined, "x"],
   ["dashes", undefined, "--"],

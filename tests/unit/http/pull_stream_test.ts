@@ -23,9 +23,9 @@ function toChunk(text: string): Chunk {
   return new TextEncoder().encode(text);
 }
 
-/** A source that writes what the test says, and counts how often it is pulled. */
+/** A source that writes what the test says, and counts its pulls. */
 class ManualSource implements PullSource {
-  /** When it enqueued a chunk by itself. */
+  /** The time of the last chunk without a pull. */
   lastBroadcastAt: number | undefined;
   pulls = 0;
   closed = 0;
@@ -36,7 +36,7 @@ class ManualSource implements PullSource {
     this.pulls++;
   }
 
-  /** Enqueues a chunk by itself, without an answer to the pull. */
+  /** Enqueues a chunk that does not answer a pull. */
   broadcast(text: string): void {
     this.lastBroadcastAt = performance.now();
     this.#sink!.controller!.enqueue(toChunk(text));
@@ -71,13 +71,13 @@ class Connection implements Disposable {
   readonly reader = this.stream.toReadable().getReader();
   readonly #interval = new StoppedInterval();
 
-  /** What the client reads; undefined at the end. */
+  /** The next chunk that the client reads; undefined at the end. */
   async read(): Promise<string | undefined> {
     const { value } = await this.reader.read();
     return value && new TextDecoder().decode(value);
   }
 
-  /** What the client reads, when it reads before something happens. */
+  /** The next chunk if the client starts to read before an event. */
   async readDuring(event: () => void): Promise<string | undefined> {
     const read = this.read();
     await ticks(1);

@@ -11,7 +11,7 @@ function listOf(text: string, key: string): string[] {
   return value === undefined ? [] : typeof value === "string" ? [value] : value;
 }
 
-/** Whether the value of a declared key has an escape that is none. */
+/** Whether the value of a declared key has an invalid escape. */
 function hasBrokenValue(text: string): boolean {
   return text.split("&").some((pair) => {
     const [key = "", ...rest] = pair.split("=");

@@ -38,7 +38,7 @@ Deno.test("Small files stay in memory, up to one mebibyte together", async () =>
   const content = bytes(400 * 1024);
   const blobs = [await keep(storage, content), await keep(storage, content), await keep(storage, content)];
   assertEquals(blobs.map((blob) => pathOf(blob) !== undefined), [false, false, true]);
-  // What the third had taken before it went to disk is free again.
+  // The memory of the third file, before it went to disk, is free again.
   assertEquals(pathOf(await keep(storage, bytes(200 * 1024))), undefined);
   for (const blob of blobs) assertEquals(await new Blob([blob]).bytes(), content);
   await storage.remove();
@@ -67,7 +67,7 @@ Deno.test("A file on disk has the bytes that were sent, as a whole and in parts"
     assertEquals(await file.slice(-5).bytes(), content.slice(-5));
     assertEquals(await file.slice(100).slice(50, 60).bytes(), content.slice(150, 160));
     assertEquals((await file.slice(5, 5).bytes()).length, 0);
-    // As the platform has it of a file of its own.
+    // The platform's behaviour for its own files.
     const plain = new File([content.subarray(0, 300)], "a");
     const short = new UploadedFile(new Blob([content.subarray(0, 300)]), "a", "");
     for (const [start, end] of [[-10], [290, -2], [1.7, 3.2], [5, 2], [NaN, 4], [-999, 999], [400], [0, Infinity]]) {

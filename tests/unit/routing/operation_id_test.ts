@@ -17,7 +17,7 @@ function idsOf(routes: readonly Named[]): string[] {
   return assignOperationIds(routes).map(({ operationId }) => operationId);
 }
 
-/** What the rule says: the lowest number that is free, for one route after another. */
+/** The rule by hand: the lowest free number, for one route after the other. */
 function expected(routes: readonly Named[]): string[] {
   const taken = new Set(routes.map(({ options }) => options.operationId));
   return routes.map(({ options, derivedId }) => {

@@ -30,7 +30,7 @@ function found(tree: RouteTree<string>, method: string, path: string): Outcome {
   }
 }
 
-/** What the rules say, asked of every route one after another. */
+/** The rules by hand, applied to each route in turn. */
 function expected(routes: readonly Declared[], method: string, path: string): Outcome {
   let segments: string[];
   try {

@@ -9,13 +9,16 @@ import * as v from "valibot";
 const NO_FILE = new File([], "", { type: "application/octet-stream" });
 const CAT = new File(["cat"], "cat.png", { type: "image/png" });
 
-/** The fields of a query string, for short; `?` stands for a file, `!` for none. */
+/**
+ * The fields of a query string, for short; `?` is a file, and `!` the empty file of an unused
+ * field.
+ */
 function entriesOf(text: string): FormEntry[] {
   const values: Record<string, File> = { "?": CAT, "!": NO_FILE };
   return [...new URLSearchParams(text)].map(([name, value]) => [name, values[value] ?? value]);
 }
 
-/** What a schema makes of fields: its output, or the places of its faults. */
+/** The output of a schema for fields, or the places of its faults. */
 async function read(schema: Schema, text: string): Promise<unknown> {
   const form = coerceForm(schema, "it");
   const tree = FormTree.of(entriesOf(text));

@@ -39,7 +39,7 @@ Deno.test("A schema that JSON can satisfy as it is keeps its meaning, for random
   assert(valid > 3_000, String(valid));
 });
 
-/** Whether a fault tells of an array that was put in the place of an object. */
+/** Whether a fault names an array that was sent instead of an object. */
 function hasArrayForObject(value: unknown, got: unknown): boolean {
   return JSON.stringify(value).includes("[") && JSON.stringify(got).includes('received \\"array\\"');
 }

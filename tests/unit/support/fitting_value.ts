@@ -1,4 +1,4 @@
-// Random values that fit a schema, but for what its pipes ask beyond their kinds.
+// Random values that fit a schema, except for some actions of its pipes.
 
 import type { SchemaNode } from "../../../src/schema/schema.ts";
 import type { Random } from "./random.ts";

@@ -1,4 +1,7 @@
-/** Messages in Protocol Buffers, as a database sends and gets them: https://protobuf.dev/programming-guides/encoding/ */
+/**
+ * Messages in Protocol Buffers, as a database sends and gets them:
+ * https://protobuf.dev/programming-guides/encoding/
+ */
 
 /** A field: its number, and a number or bytes. */
 export type Field = readonly [number: number, value: number | Uint8Array];

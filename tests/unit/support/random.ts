@@ -27,7 +27,7 @@ export class Random {
     return Array.from({ length: this.below(bound + 1) }, make);
   }
 
-  /** True once in so many times. */
+  /** True once in this many calls. */
   oneIn(times: number): boolean {
     return this.below(times) === 0;
   }

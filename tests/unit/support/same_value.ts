@@ -1,6 +1,6 @@
-// An equality that leaves nothing open: signs of zero, the order of keys, prototypes, keys that hold undefined.
+// A strict equality: signs of zero, the order of keys, prototypes, and keys with undefined count.
 
-/** Whether nobody can tell two values apart, but by what is shared with others. */
+/** Whether two values are equal in all respects but shared references. */
 export function isSame(one: unknown, other: unknown): boolean {
   if (Object.is(one, other)) return true;
   if (typeof one !== "object" || typeof other !== "object" || one === null || other === null) return false;

@@ -3,9 +3,12 @@
 import * as v from "valibot";
 import type { Random } from "./random.ts";
 
-/** Which kinds a schema may hold. */
+/** The kinds that a schema may contain. */
 export interface SchemaOptions {
-  /** Whether kinds may be used that read JSON differently: bigints, and objects that an array could pass for. */
+  /**
+   * Whether kinds may be used that read JSON differently: bigints, and objects that an array could
+   * pass for.
+   */
   readonly isPlain: boolean;
 }
 
@@ -120,7 +123,7 @@ function entry(random: Random, part: () => v.GenericSchema): v.GenericSchema {
   return random.pick(wraps)();
 }
 
-/** A random value: what JSON can carry, and where it need not be plain anything else. */
+/** A random value: JSON, and any other value where that is allowed. */
 export function randomValue(random: Random, depth: number, options: SchemaOptions): unknown {
   const part = () => randomValue(random, depth - 1, options);
   const leaves: unknown[] = ["", "a", "b", "abc", "abcd", " a ", "1", "z", 0, 1, -1, 1.5, 5, 6, true, false, null];

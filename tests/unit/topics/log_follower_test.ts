@@ -12,7 +12,7 @@ function messageOf(number: number): TopicMessage<number> {
   return { id: idOf(number), type: undefined, data: number, time: new Date(number * 1000) };
 }
 
-/** Messages of the numbers, each of `size` bytes, from a log that keeps what follows `low`. */
+/** Messages with these numbers, each of `size` bytes, from a log that keeps those after `low`. */
 function sliceOf(numbers: readonly number[], { size = 1, low = 0 } = {}): LogSlice<number> {
   return {
     lowWatermark: idOf(low),

@@ -118,7 +118,10 @@ function pass(ms: number): Promise<void> {
   return new Promise((resolve) => setTimeout(resolve, ms));
 }
 
-/** How a publish ended, and when: `stored`, or the name and the message of the error and the message of its cause. */
+/**
+ * How a publish ended, and when: `stored`, or the name and the message of the error and the message
+ * of its cause.
+ */
 async function endOf(publishing: Promise<unknown>): Promise<{ at: number; end: string }> {
   const begin = performance.now();
   const end = await publishing.then(

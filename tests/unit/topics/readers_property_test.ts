@@ -1,5 +1,5 @@
-// Many readers, publishers, trims and closings in a random order, compared with a list of what was
-// published. A seed decides the order.
+// Many readers, publishers, trims and closings in a random order, compared with a list of published
+// messages. A seed decides the order.
 
 import { assert, assertEquals } from "@std/assert";
 import { MemoryStore } from "../../../src/topics/memory_store.ts";
@@ -17,7 +17,7 @@ function tick(): Promise<void> {
   return new Promise((resolve) => setTimeout(resolve, 0));
 }
 
-/** A topic, and what was published to it. */
+/** A topic, and the messages published to it. */
 class World {
   readonly random: Random;
   readonly topics: Topics;
@@ -166,7 +166,7 @@ class Follower {
     this.#begin(number);
   }
 
-  /** The start position must be before what was published after it subscribed. */
+  /** The start position must be before the messages that were published after the subscription. */
   #begin(position: number): void {
     if (this.#last !== undefined || this.#sawGap) return;
     assert(position <= this.#before, `it begins after ${position}, and not after ${this.#before}`);

@@ -1,4 +1,4 @@
-// The database of the simulation beside that of Deno, so that it does not promise more.
+// The database of the simulation, compared with that of Deno, so that it does not promise more.
 
 import { assertEquals } from "@std/assert";
 import { SimulatedDatabase } from "../../../faults/simulation/database.ts";
@@ -7,7 +7,7 @@ import { Random } from "../support/random.ts";
 
 const NAMES = ["log", "log ", "a", "a b", "0000", "ff", "series"];
 
-/** What is asked of both, and the versions that each has given for it, by which the same write is known. */
+/** Both databases, and the versions that each returned, by which a write is recognized. */
 interface Pair {
   readonly own: string[];
   readonly simulated: string[];
@@ -23,7 +23,7 @@ Deno.test("The simulated database gives what that of Deno does, for random write
   let refused = 0;
   for (let step = 0; step < 2_000; step++) {
     const check = random.below(3) > 0 ? undefined : keyOf();
-    // One that holds, or that of another write, or none.
+    // A check that holds, one of another write, or none.
     const checked = check &&
       random.pick([(await engine.get([check]))[0]?.version ?? null, versions.own.at(-1) ?? null, null]);
     const base: KvWrite = {

@@ -103,7 +103,7 @@ test("The cursor is the position after the last read, entry by entry or batch by
   assertEquals(await subscription.cursor(), ids[0]);
   await subscription.next();
   assertEquals(await subscription.cursor(), ids[1]);
-  // The rest of what was read at once.
+  // The rest of one read.
   assertEquals((await subscription.nextBatch())?.map((entry) => "data" in entry && entry.data), [3]);
   assertEquals(await subscription.cursor(), ids[2]);
   const { id } = await topic.publish(4);

@@ -48,7 +48,7 @@ Deno.test("The clock of the store decides which messages are too old, not that o
   const clock = new Clock();
   const store = Object.assign(new MemoryStore({ now: clock.now }), { now: clock.now });
   const start = clock.now();
-  // The clock of the process stands still.
+  // The clock of the process is stopped.
   const topics = topicsOf({ openStore: () => store, now: () => start });
   const topic = topics.topic<number>("a", { retention: { age: "1h" } });
   const follower = topic.subscribe();
@@ -122,7 +122,7 @@ Deno.test("Closing ends subscriptions, waits for publishes in progress, and drop
   const publishing = topic.publish(2);
   await gate.reached;
   const closing = topics.close();
-  // A subscription in the meantime would hold up the end.
+  // A subscription now would delay the end.
   assertEquals(await topic.subscribe().nextBatch(), undefined);
   gate.open();
   await Promise.all([closing, publishing]);

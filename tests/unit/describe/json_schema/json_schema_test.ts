@@ -7,7 +7,7 @@ import { type Described, number, object, text } from "./support/described.ts";
 import { KINDS } from "./support/kind_table.ts";
 import * as v from "valibot";
 
-/** What valibot exports that says nothing of a schema: ways to run one, to look into one, and to word its faults. */
+/** The exports of valibot that are not schemas: functions that run, inspect or word schemas. */
 const OTHERS = new Set([
   "assert",
   "deleteGlobalConfig",
@@ -167,7 +167,7 @@ Deno.test("A regular expression is a pattern where it means the same without fla
     [/^x$/g, "^x$"],
     [/^(?<year>\d{4})-\k<year>$/, "^(?<year>\\d{4})-\\k<year>$"],
     [/^[\w\-.]+$/, "^[\\w\\-.]+$"],
-    // Flags that change what matches.
+    // Flags that change the matches.
     [/^mask$/i, undefined],
     [/^mask$/iu, undefined],
     [/^x$/m, undefined],

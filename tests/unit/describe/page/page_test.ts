@@ -1,4 +1,5 @@
-// The documentation page without a browser: its files, its headers, and the escaping of texts of the application.
+// The documentation page without a browser: its files, its headers, and the escaping of texts of
+// the application.
 
 import { assert, assertEquals, assertMatch } from "@std/assert";
 import { App, type AppOptions } from "@webfw/core";
@@ -24,12 +25,15 @@ async function markupOf(options: AppOptions): Promise<string> {
   return await (await get(new App(options), encodeURI(options.docsUrl ?? "/docs"))).text();
 }
 
-/** The URLs that a page loads, as they stand in it. */
+/** The URLs in a page that it loads. */
 function loadedUrls(markup: string): string[] {
   return [...markup.matchAll(/<(?:link rel="stylesheet" href|script src)="([^"]*)"/g)].map(([, url]) => url!);
 }
 
-/** The tags of a page and the names of their attributes. It fails where an attribute's value is not in double quotes. */
+/**
+ * The tags of a page and the names of their attributes. It fails where an attribute's value is not
+ * in double quotes.
+ */
 function structureOf(markup: string): string[] {
   return [...markup.matchAll(/<[^>]*>/g)].map(([tag]) => {
     const bare = tag.replaceAll(/="[^"<>]*"/g, "");

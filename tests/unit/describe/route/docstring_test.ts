@@ -8,7 +8,7 @@ function textOf(handler: unknown, options: RouteDeclaration = {}) {
   return documentationOf({ options, handler: handler as AnyHandler });
 }
 
-/** The documentation text of a handler whose source stays as it is. Deno would reformat it. */
+/** The docstring of a handler whose source must stay unformatted. */
 function textOfSource(source: string) {
   const handler: unknown = new Function(`return ${source}`)();
   return textOf(handler);

@@ -5,7 +5,7 @@ import { Buffer } from "node:buffer";
 /** The boundary of all of them. */
 export const BOUNDARY = "boundary";
 
-/** One character for each byte: what is no ASCII goes through as it is. */
+/** One character for each byte, so that non-ASCII bytes pass unchanged. */
 export function latin1(text: string): Uint8Array<ArrayBuffer> {
   return new Uint8Array(Buffer.from(text, "latin1"));
 }
@@ -25,7 +25,7 @@ export function bodyOf(...parts: readonly string[]): string {
   return parts.map((part) => `--${BOUNDARY}\r\n${part}\r\n`).join("") + `--${BOUNDARY}--\r\n`;
 }
 
-/** A part that holds text. */
+/** A part with text. */
 export function field(name: string, value: string): string {
   return `Content-Disposition: form-data; name="${name}"\r\n\r\n${value}`;
 }
@@ -35,7 +35,7 @@ export function file(name: string, fileName: string, content: string, type = "te
   return `Content-Disposition: form-data; name="${name}"; filename="${fileName}"\r\nContent-Type: ${type}\r\n\r\n${content}`;
 }
 
-/** A stream of bytes in the chunks that are given. */
+/** A stream of bytes in these chunks. */
 export function streamOf(chunks: readonly Uint8Array<ArrayBuffer>[]): ReadableStream<Uint8Array<ArrayBuffer>> {
   return ReadableStream.from(chunks.filter((chunk) => chunk.length > 0));
 }

@@ -1,6 +1,6 @@
 // Lets intervals pass when a test says so.
 
-/** While it is there, intervals stand still. */
+/** Until it is disposed of, intervals do not run. */
 export class StoppedInterval implements Disposable {
   readonly #original = globalThis.setInterval;
   readonly #originalClear = globalThis.clearInterval;
@@ -20,7 +20,7 @@ export class StoppedInterval implements Disposable {
     return this.#callbacks.size;
   }
 
-  /** Lets each come round so many times. */
+  /** Runs each interval this many times. */
   pass(times: number): void {
     for (; times > 0; times--) for (const run of [...this.#callbacks.values()]) run();
   }

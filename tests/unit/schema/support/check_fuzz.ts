@@ -1,4 +1,5 @@
-// Compares compiled checks with valibot, for random schemas and values, and proves that it would notice a difference.
+// Compares compiled checks with valibot, for random schemas and values, and proves that it would
+// notice a difference.
 
 import { type Check, INVALID, toValidator, type Validator } from "../../../../src/schema/check.ts";
 import { coerceJson } from "../../../../src/schema/coerce_json.ts";
@@ -17,7 +18,7 @@ import { FAULTS, tamperedCheck } from "./tampering.ts";
 const VALUES_PER_SCHEMA = 12;
 const ANY = { isPlain: false };
 
-/** What becomes of a value, in a form that can be compared. */
+/** The result of a validation, in a form that can be compared. */
 export function outcome(run: () => Dataset | Promise<Dataset>): unknown {
   try {
     const { value, issues } = run() as Dataset;
@@ -28,7 +29,7 @@ export function outcome(run: () => Dataset | Promise<Dataset>): unknown {
   }
 }
 
-/** What valibot makes of a value: it is asked for all faults where there is one. */
+/** The result of valibot for a value, with all faults if it is invalid. */
 export function byValibot(schema: Schema, value: unknown): Dataset {
   const dataset = runSchema(schema, value, true) as Dataset;
   return dataset.issues ? runSchema(schema, value) as Dataset : dataset;
@@ -41,7 +42,7 @@ export class CheckFuzz {
   schemas = 0;
   /** How many values were valid, and how many were not. */
   readonly counts: { valid: number; invalid: number } = { valid: 0, invalid: 0 };
-  /** For each fault that checks were given, how many have it, and how many of those were noticed. */
+  /** For each fault, the number of checks that had it, and of those that were noticed. */
   readonly faults: ReadonlyMap<string, { given: number; noticed: number }>;
 
   constructor(seed: number) {
@@ -103,7 +104,7 @@ function toText(value: unknown): unknown {
   return value === undefined || typeof value === "object" ? value : String(value);
 }
 
-/** Most values fit at first sight: others are refused before there is much to compare. */
+/** Most values fit roughly, since others are refused before there is much to compare. */
 function someValue(random: Random, schema: Schema): unknown {
   if (random.oneIn(4)) return randomValue(random, 3, ANY);
   const value = fittingValue(random, nodeOf(schema));

@@ -1,10 +1,10 @@
-// Ways to spoil the source of a check: whoever compares checks with valibot has to notice each.
+// Ways to break the source of a check. A comparison of checks with valibot must notice each.
 
 import { type Check, CheckSource, makeCheck } from "../../../../src/schema/check.ts";
 import type { SchemaNode } from "../../../../src/schema/schema.ts";
 import type { Random } from "../../support/random.ts";
 
-/** What is wrong when such a line is not there. */
+/** The fault of a check without such a line. */
 const LINES: readonly (readonly [fault: string, line: RegExp])[] = [
   ["a kind is not looked at", /^if \(!\((?:typeof|Array\.isArray|\w+ === null).* return INVALID;$/],
   ["a value of a list is not looked at", /^if \(!\(values\[\d+\]\.has.* return INVALID;$/],
@@ -18,12 +18,12 @@ const LINES: readonly (readonly [fault: string, line: RegExp])[] = [
   ["a default is not given", /^if \(.*\) \w+ = values\[\d+\](?:\(\))?;$/],
 ];
 
-/** The faults that a check can be given. */
+/** The faults that can be put into a check. */
 export const FAULTS: readonly string[] = LINES.map(([fault]) => fault);
 
 /**
- * The check of a schema without one of its lines; undefined where it has none that matters. One that only refuses more than it should
- * is not among them: valibot has the last word on what a check refuses.
+ * The check of a schema without one of its lines; undefined if no line matters. A check that only
+ * refuses too much is not a fault: valibot decides about what a check refuses.
  */
 export function tamperedCheck(random: Random, node: SchemaNode): { fault: string; check: Check } | undefined {
   const { body, values } = CheckSource.of(node);

@@ -1,4 +1,4 @@
-// What becomes of batches when others write at the same time, and when replies are lost.
+// Batches while others write at the same time, and while replies are lost.
 
 import { assert, assertEquals, assertNotEquals, assertNotStrictEquals, assertStrictEquals } from "@std/assert";
 import { LOG_START, toGeneratedId, type TopicStore } from "../../../../src/topics/store.ts";
@@ -19,7 +19,7 @@ interface Setting {
   readonly other: TopicStore;
   /** The data. */
   readonly kv: Deno.Kv;
-  /** What the meddled store has written, or tried to. */
+  /** The attempted writes of the store under test. */
   readonly writes: KvWrite[];
   /** How often it has read. */
   reads: number;
@@ -200,7 +200,7 @@ test("a number that no message of a session has yet hides none that it will have
   assertEquals(outcomes.map(({ duplicate }) => duplicate), [false, false]);
   const { outcomes: [again] } = await append(other, LOG, [messageOf("again", toGeneratedId(session, 1))]);
   assertEquals(again, { cursor: outcomes[1]!.cursor, duplicate: true });
-  // Whoever makes ids up keeps no message of others from being stored.
+  // An invented id does not keep other messages from being stored.
   const { outcomes: [own] } = await meddled.append(LOG, [messageOf(2)], { session, sequence: 2 });
   assertEquals(own!.duplicate, false);
   assertEquals(dataOf((await other.read(LOG, LOG_START, ALL)).messages), [0, 1, "early", 2]);
@@ -231,7 +231,7 @@ test("messages of sessions that are published again are looked for together", as
     session: stored,
     sequence: 0,
   });
-  // The incarnation of the database is known before: of a log without messages nothing else tells it.
+  // Learn the incarnation of the database first: a log without messages does not reveal it.
   await meddled.bounds(logOf("empty"));
   const [reads, before] = [setting.reads, writes.length];
   const again = [stored, lost].flatMap((session) =>

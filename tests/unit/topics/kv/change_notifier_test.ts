@@ -1,4 +1,4 @@
-// Who is told that a log has grown.
+// The logs whose growth is notified.
 
 import { assert, assertEquals, assertRejects } from "@std/assert";
 import { SimulatedDatabase } from "../../../../faults/simulation/database.ts";

@@ -1,4 +1,4 @@
-// Requests that hang or fail, and what the caller and the log learn of it.
+// Requests that hang or fail: the errors of the caller and the log entries.
 
 import { assertEquals, assertRejects } from "@std/assert";
 import { inVirtualTime } from "../../../../faults/simulation/virtual_time.ts";

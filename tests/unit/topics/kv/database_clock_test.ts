@@ -28,7 +28,7 @@ class Machine implements Disposable {
     this.setWall(ms);
   }
 
-  /** Somebody sets the wall clock of the machine. */
+  /** Sets the wall clock of the machine. */
   setWall(ms: number): void {
     this.#wall += ms;
   }
@@ -85,7 +85,7 @@ Deno.test("After a sleep the time of a database is not certain, until an answer 
   assertEquals(clock.isUncertain, true);
   machine.answer(clock, 100);
   assertEquals(clock.isUncertain, false);
-  // Of what is told in whole seconds, a second or two may be missing.
+  // Times in whole seconds may be wrong by a second or two.
   assertEquals(Math.abs(machine.errorOf(clock)) <= 2_000, true);
 });
 

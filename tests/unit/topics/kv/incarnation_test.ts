@@ -1,4 +1,4 @@
-// Who waits for what is known of a database.
+// Callers that wait for the incarnation of a database.
 
 import { assertEquals, assertRejects } from "@std/assert";
 import type { KvEngine } from "../../../../src/topics/kv/engine.ts";

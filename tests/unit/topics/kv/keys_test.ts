@@ -1,4 +1,4 @@
-// What a write of a log holds, as bytes.
+// The bytes of a write to a log.
 
 import { assertEquals, assertThrows } from "@std/assert";
 import { countBytes } from "../../../../src/topics/message.ts";

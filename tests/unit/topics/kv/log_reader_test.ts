@@ -1,4 +1,4 @@
-// What is read of logs of which something is in the way.
+// Reads of logs with obstacles.
 
 import { assert, assertEquals } from "@std/assert";
 import { SimulatedDatabase } from "../../../../faults/simulation/database.ts";
@@ -76,8 +76,8 @@ Deno.test("Messages have the time of the database, and are too old by it, whatev
 });
 
 /**
- * A store over a database by a line, and what comes by it. What is on its way is let go of with the
- * connection; the clock of the database is ahead by as many milliseconds.
+ * A store that reaches a database over a line, and the bytes on that line. Closing the connection
+ * drops what is on its way. The clock of the database is ahead by this many milliseconds.
  */
 function storeBy(database: SimulatedDatabase, line: (bytes: number) => Promise<void>, letGo = () => {}, ahead = 0) {
   const readings: { records: number; bytes: number }[] = [];
@@ -99,7 +99,7 @@ function storeBy(database: SimulatedDatabase, line: (bytes: number) => Promise<v
   return { store: new KvStore({ ...options, open: () => Promise.resolve(engine) }), readings };
 }
 
-/** A line that carries so many bytes a millisecond, for all together. */
+/** A line with this total rate, in bytes per millisecond. */
 function slowLine(rate: number) {
   let free = 0;
   const carry = async (bytes: number) => {
@@ -266,7 +266,7 @@ for (const [rate, readers] of [[2_000, 300], [250, 60]] as const) {
       const { store } = storeBy(new SimulatedDatabase(random), carry, letGo);
       const log = logOf("orders", { bytes: Infinity });
       const { outcomes: [first] } = await append(store, log, [messageOf("first")]);
-      // Somebody was at the end here once.
+      // Some reader was at the end once.
       await store.read(log, first!.cursor, AT_END);
       for (let number = 0; number < 400; number++) {
         await append(store, log, [messageOf("x".repeat(10_000 + random.below(20_000)))]);

@@ -19,8 +19,8 @@ export interface Losable {
 }
 
 /**
- * A store whose database is lost when it is told so, and another one over the database that is made
- * anew, which counts as the first.
+ * A store whose database can be lost, and another store over the new database, which counts from
+ * the beginning.
  */
 export function losableStore(beforeWrite: (write: KvWrite) => Promise<void> = () => Promise.resolve()): Losable {
   const [lost, anew] = [newEngine(), newEngine()];

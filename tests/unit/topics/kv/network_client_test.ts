@@ -1,4 +1,5 @@
-// How the client deals with servers that move, refuse, or send parts; tests/denokv has it with the real one.
+// How the client deals with servers that move, refuse, or send parts; tests/denokv has it with the
+// real one.
 
 import { assertEquals, assertMatch, assertRejects } from "@std/assert";
 import { Proxy } from "../../../../faults/proxy.ts";
@@ -12,11 +13,11 @@ import { decodeMessage, encodeMessage, type Field } from "../../support/protobuf
 const VERSION = "00000000000000000100";
 const HOUR = 3_600_000;
 
-/** What a server does. */
+/** The behaviour of a server. */
 interface Behaviour {
   /** How long an access lasts, in milliseconds. */
   readonly lifetime?: number;
-  /** Answers in place of an access that would be given. */
+  /** Replaces the reply of the exchange. */
   readonly exchange?: (access: Response) => Response | undefined;
   readonly answer: (action: string, request: Request) => Response | Promise<Response>;
 }
@@ -50,7 +51,9 @@ interface Opened {
   readonly accesses: { readonly count: number };
 }
 
-/** How far the clock of the server is ahead, in milliseconds; `NaN` for a server that sends no date. */
+/**
+ * How far the clock of the server is ahead, in milliseconds; `NaN` for a server that sends no date.
+ */
 let ahead = 0;
 
 /** How far the clock of the server is ahead in the eyes of the client. */
@@ -254,7 +257,7 @@ Deno.test("A client of a database does not repeat a token that no header takes",
   );
 });
 
-/** What the server gives for its description in place of the right one. */
+/** The server's description, if it is not the right one. */
 let maintenance: string | undefined;
 
 test(
@@ -326,7 +329,8 @@ Deno.test("A client of a database says that a server speaks TLS, and what to giv
   const opening = assertRejects(() => NetworkClient.open(url, "token"), CannotOpenError);
   using connection = await listener.accept();
   await connection.read(new Uint8Array(1024));
-  // The alert by which TLS refuses what is none: record type, version, length, fatal, decode error.
+  // The alert of a TLS server for bytes that are not TLS: record type, version, length, fatal,
+  // decode error.
   await connection.write(new Uint8Array([21, 3, 3, 0, 2, 2, 50]));
   const { message } = await opening;
   const place = `http://127.0.0.1:${listener.addr.port}/db`;
@@ -399,7 +403,7 @@ test(
   },
 );
 
-/** What the client has asked for in its last request. */
+/** The last request of the client. */
 let asked: Field[] = [];
 
 test(
@@ -432,7 +436,7 @@ test(
   },
 );
 
-/** A client behind TLS. It trusts the certificates that its process trusts, so it runs in one of its own. */
+/** A client behind TLS. It trusts the certificates of its process, so it has its own process. */
 const CLIENT = new URL("../../../../src/topics/kv/network_client.ts", import.meta.url).href;
 const ENTRY = { key: ["a"], value: "new Uint8Array(8 * 1024)" };
 const WRITES = 10;
@@ -450,7 +454,7 @@ const certificate = await makeCertificate();
 
 Deno.test({
   name: "A client of a database behind TLS speaks HTTP/1.1, over one connection for what it asks one after another",
-  // A test that needs what a machine may lack stands back, but not where all is required.
+  // The test is ignored on a machine without openssl, unless all tests are required.
   ignore: certificate === undefined && Deno.env.get("WEBFW_REQUIRE_ALL") !== "1",
   fn: async () => {
     let writes = 0;

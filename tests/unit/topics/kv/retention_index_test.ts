@@ -23,10 +23,7 @@ function cursorOf(index: number): string {
   return index.toString(16).padStart(20, "0") + "ff";
 }
 
-/**
- * Adds records, and trims after each few of them, once there are as many. Gives what is kept each
- * time.
- */
+/** Adds records, and trims after every few once there are enough. Yields what is kept each time. */
 function* trim(records: Iterable<Recorded>, policy: LogPolicy, from: number): Generator<readonly Recorded[]> {
   const retention = new RetentionIndex("incarnation", policy);
   const all: Recorded[] = [];

@@ -1,4 +1,4 @@
-// How much trimming asks of a database, and that nothing holds it up.
+// The requests of trimming, and that nothing blocks it.
 
 import { assert, assertEquals } from "@std/assert";
 import { SimulatedDatabase } from "../../../../faults/simulation/database.ts";
@@ -38,7 +38,7 @@ Deno.test("A round of trimming ends when it is closed, also where the database d
   clearInterval(keeping);
 });
 
-/** A worker of an empty database, and what is asked of the database. */
+/** A worker for an empty database, and the requests to the database. */
 async function workerOf(
   onAsked: (action: "get" | "list" | "write", argument: readonly KvKey[] | KvKey | KvWrite) => void,
 ): Promise<{ store: KvStore; engine: KvEngine; worker: RetentionWorker; close: () => Promise<void> }> {
@@ -156,7 +156,7 @@ Deno.test("What another node removes meanwhile holds up no removal", async () =>
 
 Deno.test("A removal that comes after one that went further does not have the log begin earlier, where nothing is any more", async () => {
   const { lost, store } = losableStore(async ({ deletes }) => {
-    // What is asked last is done first.
+    // The last request runs first.
     if (deletes?.length === 2) await ahead.trim({ ...log, policy: { ...log.policy, count: 1 } });
   });
   const ahead = new KvStore({ name: "ahead", interval: 50, open: () => Promise.resolve(lost) });
@@ -208,7 +208,7 @@ for (const [what, logs, records] of [["all logs", 60, 1], ["one log", 1, 20_000]
         }
       }
       await publishing.close();
-      // More than another node waits for whoever holds the lease.
+      // Longer than another node waits for the holder of the lease.
       const countReadings = async (nodes: number) => {
         let read = 0;
         const stores = Array.from(
@@ -241,7 +241,7 @@ Deno.test("A log that grows faster than it is read is trimmed, and so are the ot
     const unwatch = trimming.watch(quiet, () => {});
     const publishing = storeOf(database);
     for (let number = 0; number < 100; number++) await append(publishing, quiet, [messageOf(number)]);
-    // It holds the lease by then.
+    // The worker holds the lease then.
     await new Promise((resolve) => setTimeout(resolve, 6_000));
     isBusy = true;
     await grow();
@@ -298,7 +298,7 @@ Deno.test("Of a log of many small writes as many messages are kept as are to be"
   await store.close();
 });
 
-/** What is done when a log is read. */
+/** Called when a log is read. */
 interface OnRead {
   /** Is called for each part of a log. */
   readonly read?: () => void | Promise<void>;

@@ -1,4 +1,4 @@
-// What becomes of messages whose database is set back by a backup under running nodes.
+// Messages in a database that is restored from a backup while nodes run.
 
 import { assert, assertEquals, assertNotEquals } from "@std/assert";
 import { SimulatedDatabase } from "../../../../faults/simulation/database.ts";
@@ -11,7 +11,7 @@ import { ALL, append, dataOf, logOf, messageOf } from "../../../contract/store_f
 import { Random } from "../../support/random.ts";
 
 const LOG = logOf("orders");
-/** So many that the database does not come as far again before anybody looks. */
+/** So many that the database is not as far again before a node looks. */
 const LOST = Array.from({ length: 30 }, (_, index) => `lost ${index}`);
 
 type Write = (write: KvWrite) => Promise<string | undefined>;
@@ -126,7 +126,7 @@ for (const [what, lost] of [["what was before", LOST], ["its begin alone", []]] 
     const { incarnation, outcomes } = await append(store, LOG, LONG.map((id, index) => messageOf(index, id)));
     assert(parts > LAST_PART);
     assertNotEquals(incarnation, before);
-    // What was written first is in the database no more, and comes after the rest.
+    // The first message was lost with the database, and is stored after the rest.
     const { data, incarnation: present } = await read(store);
     assertEquals([present, new Set(data), data.length], [incarnation, new Set(["a", ...LONG.keys()]), 1 + LONG.length]);
     assertEquals(outcomes.filter(({ duplicate }) => duplicate), []);
@@ -176,7 +176,7 @@ Deno.test("Set back: a message that is found in the incarnation that began becau
   const found = append(store, LOG, [messageOf("e")]);
   await renewed.promise;
   isHeld = false;
-  // The store learns of the incarnation, and of what comes later in it, before it looks for that message.
+  // The store learns about the new incarnation and its messages before it looks for that message.
   const elsewhere = new KvStore({ name: "other", interval: 50, open: () => Promise.resolve(engine) });
   await publish(elsewhere, "f");
   await store.bounds(LOG);
@@ -215,7 +215,8 @@ Deno.test("Set back: what is answered late takes no node to an incarnation that 
 });
 
 /**
- * A store that has published "a" in a session, and another one that has begun another incarnation with "b".
+ * A store that has published "a" in a session, and another one that has begun another incarnation
+ * with "b".
  */
 async function renewElsewhere({ database, open }: ReturnType<typeof prepare>) {
   const [store, elsewhere] = [open(), open()];
@@ -291,8 +292,8 @@ Deno.test("Set back: messages without an id of a batch of several writes are the
   const { write } = engine;
   engine.write = async (each) => {
     engine.write = write;
-    // Somebody publishes a message of the batch again, before it is stored, and so it is stored one
-    // by one.
+    // Another publisher republishes a message of the batch before it is stored, so the batch is
+    // stored one by one.
     await append(elsewhere, LOG, [messageOf("one", toGeneratedId(session, 1))]);
     const version = await write(each);
     isEnded = true;
@@ -315,7 +316,7 @@ Deno.test("Set back: messages that are found by their ids as another incarnation
   engine.get = async (keys) => {
     const entries = await get(keys);
     if (keys.some((key) => key.includes("series"))) {
-      // What comes next is to look for the ids.
+      // The next request looks for the ids.
       engine.get = get;
       database.lose(backup);
       await publish(elsewhere, "b");

@@ -1,9 +1,12 @@
-// What is expected of a schema's description.
+// The expected descriptions of schemas.
 
 import type { JsonSchema } from "../../../../../src/describe/json_schema/json_schema.ts";
 import type { Schema } from "../../../../../src/schema/schema.ts";
 
-/** A schema, what it accepts, and what is sent by it, where that differs; in place of a schema the reason of a refusal. */
+/**
+ * A schema, its input description, and its output description if that differs; or the reason of a
+ * refusal.
+ */
 export type Described = readonly [schema: Schema, accepted: JsonSchema | string, sent?: JsonSchema | string];
 
 export const text: JsonSchema = { type: "string" };

@@ -1,4 +1,4 @@
-// Random schemas together with values that mostly fit them, to compare what is described with what is done.
+// Random schemas with values that mostly fit them, to compare descriptions with behaviour.
 
 import * as v from "valibot";
 import type { Random } from "../../../support/random.ts";
@@ -11,7 +11,7 @@ export type Origin = "client" | "handler";
 /** A random schema. */
 export interface Case {
   readonly schema: v.GenericSchema;
-  /** Whether JSON Schema can say all that the schema says. */
+  /** Whether JSON Schema can express everything that the schema checks. */
   readonly isExact: boolean;
   /** Makes a value that mostly fits, nested at most so deep; `undefined` for a key to leave out. */
   readonly make: (depth: number) => unknown;
@@ -187,7 +187,7 @@ export class RandomSchemas {
       const isSet = !this.#isClient && random.oneIn(2);
       return Object.fromEntries([...made, ...extra].filter(([, value]) => isSet || value !== undefined));
     };
-    // Keys are counted after those that nothing is said of are gone.
+    // Keys are counted after undeclared ones were removed.
     const isExact = chosen < 5 && (chosen !== 4 || rest.isExact) &&
       [...parts.values()].every((entry) => entry.isExact);
     Object.assign(holder, { schema, make });
@@ -229,7 +229,7 @@ export class RandomSchemas {
     return { schema: random.pick(wraps)(), isExact, make };
   }
 
-  /** Some input of the schema; none where none was found. */
+  /** Some input of the schema; undefined if none was found. */
   #default(schema: v.GenericSchema): unknown {
     const given = this.#random.pick<unknown>(["a", 5, null, true, {}]);
     return v.is(schema, given) ? given : undefined;
@@ -331,7 +331,10 @@ export class RandomSchemas {
     };
   }
 
-  /** Parts that say different things of one key are merged, deep down, to what no schema tells of. */
+  /**
+   * valibot merges the outputs of the two parts for one key deeply, to values that no schema
+   * describes.
+   */
   #intersect(depth: number): Case {
     const keys = this.#isClient ? KEYS : ["d", "e"];
     const [one, other] = [this.#object(depth, "open"), this.#object(depth, "open", keys)];
