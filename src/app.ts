@@ -1,4 +1,4 @@
-/** The application: wires the routes, lifespans and the dispatcher together, and is what a server serves. */
+/** The application: connects routes, lifespans, topics and the dispatcher. */
 import type { RequiredState } from "./binding/dependency.ts";
 import { checkRoute } from "./describe/route_check.ts";
 import { type AppOptions, resolveAppOptions } from "./app_options.ts";
@@ -30,20 +30,20 @@ import type { TopicOptions } from "./topics/topic_options.ts";
 import type { TopicReport } from "./topics/topic_report.ts";
 import { Topics } from "./topics/topics.ts";
 
-/** The number of the protocol between an application and the command line, which may be of another version. */
+/** The version of the protocol with the command line, which may come from another release. */
 const PROTOCOL = 1;
 const WEBFW_APP: unique symbol = Symbol.for("webfw.app");
 const WEBFW_CHECK_TOPIC: unique symbol = Symbol.for("webfw.checkTopic");
 
 /**
- * An application: routes, what surrounds them, and what they need.
+ * An application: routes, middleware, lifespans and topics.
  *
- * Its `fetch` is all that a server needs: `export default app` is for `deno serve`, another file that
- * calls `app.run()` is for `deno run`, and tests call `app.fetch(request)` without a socket.
+ * Export it as default for `deno serve`, or call `app.run()` in another file for `deno run`. Tests call
+ * `app.fetch(request)` without a socket.
  *
- * `State` is what the lifespans yield.
+ * `State` is the type of `request.state`, which the lifespans yield.
  *
- * @example A route with a typed parameter and a model
+ * @example A route with a typed parameter and a response model
  * ```ts
  * import { App, HTTPError } from "@webfw/core";
  * import { assertEquals } from "@std/assert";
@@ -70,17 +70,17 @@ export class App<State = Record<string, unknown>> implements AppHandle {
   readonly title: string;
   /** The version of the application. */
   readonly version: string;
-  /** What the application is for. */
+  /** The description of the application. */
   readonly description: string | undefined;
-  /** The path of the OpenAPI document; null where it is not served. */
+  /** The path of the OpenAPI document; null if it is not served. */
   readonly openapiUrl: string | null;
-  /** The path of the documentation page; null where it is not served. */
+  /** The path of the documentation page; null if it is not served. */
   readonly docsUrl: string | null;
-  /** The path of the endpoint for agents; null where it is not served. */
+  /** The path of the endpoint for agents; null if it is not served. */
   readonly mcpUrl: string | null;
-  /** Tells the command line that this is an application, whichever copy of the package made it. */
+  /** Identifies an application for the command line, even if another copy of the package made it. */
   readonly [WEBFW_APP]: number = PROTOCOL;
-  /** Has the command line know whether there is a durable topic of a name before it makes one. */
+  /** Lets the command line check a durable topic before it opens it. */
   readonly [WEBFW_CHECK_TOPIC] = (name: string): Promise<void> => this.#topics.check(name);
 
   readonly #registry = new Registry("", true, checkRoute);
@@ -95,17 +95,18 @@ export class App<State = Record<string, unknown>> implements AppHandle {
   #dispatcher: Dispatcher | undefined;
   #starting: Promise<void> | undefined;
   #state: Readonly<State> | undefined;
-  /** The same, but for an application that stops: it takes no more requests. */
+  /** The state for new requests; undefined while the application stops, so that it refuses them. */
   #openState: Readonly<State> | undefined;
   #stopping = new AbortController();
 
   /**
    * Makes an application without routes.
    *
-   * @param options Its name and bounds.
-   * @throws {TypeError} When an option is unknown, a path of an endpoint has a parameter, or origins are none.
-   * @throws {RouteError} When the path of an endpoint cannot be read, or is that of another.
-   * @throws {RangeError} When a bound is not a positive number.
+   * @param options Its description, limits and endpoints.
+   * @throws {TypeError} If an option is unknown, the path of an endpoint has a parameter, or an origin
+   * is wrong.
+   * @throws {RouteError} If the path of an endpoint is malformed, or two endpoints have the same.
+   * @throws {RangeError} If a limit is not a positive number.
    */
   constructor(options: AppOptions<State> = {}) {
     const { title, version, description, urls, limits, origins, topics, originPolicy } = resolveAppOptions(options);
@@ -123,10 +124,11 @@ export class App<State = Record<string, unknown>> implements AppHandle {
   }
 
   /**
-   * Answers a request. It needs no socket; the first call starts the lifespans. An own property, as `deno serve` asks for.
+   * Answers a request, without a socket. The first call starts the lifespans. It is an own property,
+   * because `deno serve` requires that.
    *
    * @param request The request.
-   * @param info What the server tells of the connection.
+   * @param info The connection, if a server calls it.
    */
   readonly fetch = (request: Request, info?: ConnectionInfo): Promise<Response> => {
     const dispatcher = this.#dispatcher ??= this.#createDispatcher();
@@ -146,9 +148,9 @@ export class App<State = Record<string, unknown>> implements AppHandle {
   };
 
   /**
-   * Registers a route for GET, which answers HEAD, too.
+   * Registers a route for GET, which also answers HEAD.
    *
-   * @example A parameter of the path
+   * @example A path parameter
    * ```ts
    * import { App } from "@webfw/core";
    * import { assertEquals } from "@std/assert";
@@ -164,7 +166,7 @@ export class App<State = Record<string, unknown>> implements AppHandle {
   /**
    * Registers a route for POST.
    *
-   * @example A JSON body that is checked
+   * @example A validated JSON body
    * ```ts
    * import { App } from "@webfw/core";
    * import { assertEquals } from "@std/assert";
@@ -205,7 +207,7 @@ export class App<State = Record<string, unknown>> implements AppHandle {
   /**
    * Registers a route for PATCH.
    *
-   * @example A route that changes a part
+   * @example A partial update
    * ```ts
    * import { App } from "@webfw/core";
    * import { assertEquals } from "@std/assert";
@@ -221,7 +223,7 @@ export class App<State = Record<string, unknown>> implements AppHandle {
   /**
    * Registers a route for DELETE.
    *
-   * @example A route that removes something
+   * @example A deletion
    * ```ts
    * import { App } from "@webfw/core";
    * import { assertEquals } from "@std/assert";
@@ -235,8 +237,8 @@ export class App<State = Record<string, unknown>> implements AppHandle {
   readonly delete: RegisterRoute<State, ""> = this.#registry.registerMethod("DELETE");
 
   /**
-   * Registers a route for several methods, or for a method that has no function here. A route for
-   * HEAD or OPTIONS goes before the answer that the application makes by itself.
+   * Registers a route for several methods, or for a method without its own function. A route for HEAD
+   * or OPTIONS replaces the automatic reply.
    *
    * @example Two methods
    * ```ts
@@ -252,8 +254,8 @@ export class App<State = Record<string, unknown>> implements AppHandle {
   readonly route: RegisterDeclared<State, "", MethodsOption> = this.#registry.registerMethods();
 
   /**
-   * Registers a WebSocket route. A GET route may have the same path: it answers requests that do not
-   * ask for an upgrade.
+   * Registers a WebSocket route. A GET route can have the same path; it answers requests without an
+   * upgrade.
    *
    * @example An echo
    * ```ts
@@ -272,15 +274,15 @@ export class App<State = Record<string, unknown>> implements AppHandle {
   readonly websocket: RegisterWebSocket<State, ""> = this.#registry.registerWebSocket();
 
   /**
-   * Adds the routes of a router. The router cannot change from then on; it can be included elsewhere,
+   * Adds the routes of a router. After that, the router cannot change, but it can be included elsewhere
    * too.
    *
    * @param router The router.
    * @param options The prefix of its routes.
-   * @throws {TypeError} When it is no router, or an option is unknown.
-   * @throws {RouteError} With code `conflict` when a method and shape is taken: nothing is added then,
-   * and the router stays open. With code `path` when the prefix or a full path cannot be read. With
-   * code `frozen` when it is too late.
+   * @throws {TypeError} If it is not a router, or an option is unknown.
+   * @throws {RouteError} With code `conflict` if a method and shape of path is taken; then nothing is
+   * added, and the router stays open. With code `path` if the prefix or a full path is malformed. With
+   * code `frozen` after the first request or include.
    *
    * @example Routes below a prefix
    * ```ts
@@ -304,14 +306,14 @@ export class App<State = Record<string, unknown>> implements AppHandle {
   }
 
   /**
-   * Wraps a function around every request, those that no route answers too. The first one added is the
+   * Adds a middleware around all requests, also those without a route. The first middleware is the
    * outermost.
    *
-   * @param middleware An async function that returns `await next(request)`, or a reply of its own.
-   * @throws {TypeError} When it is not an async function.
-   * @throws {RouteError} With code `frozen` when it is too late.
+   * @param middleware An async function that returns `await next(request)`, or its own reply.
+   * @throws {TypeError} If it is not an async function.
+   * @throws {RouteError} With code `frozen` after the first request or include.
    *
-   * @example A header of every reply
+   * @example A header for each reply
    * ```ts
    * import { App } from "@webfw/core";
    * import { assertEquals } from "@std/assert";
@@ -332,7 +334,7 @@ export class App<State = Record<string, unknown>> implements AppHandle {
     this.#registry.addMiddleware(middleware);
   }
 
-  /** All routes, those of included routers too, in the order of their registration: read your own tools off it. */
+  /** All routes, also those of included routers, in the order of their registration. */
   get routes(): readonly RouteInfo[] {
     const registry = this.#registry;
     registry.nameOperations();
@@ -340,14 +342,14 @@ export class App<State = Record<string, unknown>> implements AppHandle {
   }
 
   /**
-   * Adds what is opened before the first request and closed after the last. Lifespans start in order and unwind in reverse, also
-   * when a later one fails to start.
+   * Adds a lifespan: code that runs before the first request, and cleanup after the last. Lifespans
+   * start in order and end in reverse order, even if a later one fails to start.
    *
    * @param lifespan An `async function*` that yields a part of the state, or nothing.
-   * @throws {TypeError} When it is not an async generator function.
-   * @throws {RouteError} With code `frozen`, when the application has started.
+   * @throws {TypeError} If it is not an async generator function.
+   * @throws {RouteError} With code `frozen`, if the application has started.
    *
-   * @example Opening and closing
+   * @example Start and cleanup
    * ```ts
    * import { App } from "@webfw/core";
    * import { TestClient } from "@webfw/core/testing";
@@ -386,27 +388,30 @@ export class App<State = Record<string, unknown>> implements AppHandle {
   }
 
   /**
-   * The topic of a name: the same one every time, here and by `request.app.topic(name)`.
+   * Returns the topic with a name. It is the same object for each call, also of
+   * `request.app.topic(name)`.
    *
-   * @param name The name, 1 to 256 characters. Beyond 10,000, topics that were made while the application serves, without anyone
-   * using them, are forgotten with their options: give those each time.
-   * @param options What messages hold, and how long they are kept. Where they are given again, they must agree.
-   * @throws {TypeError} When the name or an option cannot be used, or an option is not what it was before.
-   * @throws {RangeError} When a bound cannot be kept.
+   * Pass the options in each call if a program makes more than 10,000 topics while it serves: an unused
+   * topic beyond that number is forgotten, with its options.
+   *
+   * @param name The name, 1 to 256 characters.
+   * @param options The schema of messages, and how long they are kept. They must be equal in each call
+   * that has them.
+   * @throws {TypeError} If the name or an option is wrong, or an option differs from an earlier call.
+   * @throws {RangeError} If a limit is out of range.
    */
   topic<Data = unknown, Input = Data>(name: string, options?: TopicOptions<Data, Input>): Topic<Data, Input> {
     return this.#topics.topic(name, options);
   }
 
   /**
-   * What the store of durable topics holds, of applications that share it too: for operators, and
-   * for `webfw topics`. It reads all that is kept.
+   * Reports on all durable topics in the store, also those of other applications that share it. It is
+   * for operators and for `webfw topics`, and reads all messages.
    *
-   * @param options The id that a reader has come to: the topic that it belongs to tells how far
-   * behind the reader is.
-   * @throws {SyntaxError} When the id is none.
-   * @throws {TypeError} When the store is one of the application's own that cannot list its logs,
-   * or an option is unknown.
+   * @param options In `after`, the id of the last message that a reader has seen. The report of its
+   * topic then says how far behind the reader is.
+   * @throws {SyntaxError} If the id is malformed.
+   * @throws {TypeError} If a custom store cannot list its logs, or an option is unknown.
    */
   async reportTopics(options: { after?: string } = {}): Promise<TopicReport[]> {
     checkOptions(options, { after: true }, "report the topics");
@@ -414,11 +419,12 @@ export class App<State = Record<string, unknown>> implements AppHandle {
   }
 
   /**
-   * The OpenAPI document, made of the routes. Nothing is started for it. Do not change it: it is the one that is served.
+   * Returns the OpenAPI document of the routes, without starting anything. Do not change it, because the
+   * application serves the same object.
    *
-   * @throws {TypeError} When a schema cannot be told in JSON Schema.
+   * @throws {TypeError} If JSON Schema cannot express a schema.
    *
-   * @example What is documented of a route
+   * @example The document of a route
    * ```ts
    * import { App } from "@webfw/core";
    * import { assertEquals } from "@std/assert";
@@ -435,7 +441,7 @@ export class App<State = Record<string, unknown>> implements AppHandle {
    */
   openapi(): OpenAPIDocument {
     const { httpRoutes: routes } = this.#registry;
-    // Routes are only ever added, so their number tells whether the document is still the latest.
+    // Routes are never removed, so their number shows whether the document is up to date.
     if (this.#document?.routes !== routes.length) {
       this.#registry.nameOperations();
       const { title, version, description } = this;
@@ -446,14 +452,14 @@ export class App<State = Record<string, unknown>> implements AppHandle {
   }
 
   /**
-   * Shapes all error replies in one place, and what the document says of them.
+   * Sets the handler that makes all error replies, and their description in the document.
    *
-   * @param handler Gets every error reply as an `HTTPError`, and gives the reply, or nothing for
-   * the default one.
-   * @param shape The schema of the replies' body, for the document, and their content type.
-   * @throws {TypeError} When the handler is no function; when the shape has no schema, or more than
-   * a schema and a content type.
-   * @throws {RouteError} With code `conflict`, when there is one already; `frozen`, when the
+   * @param handler Gets each error as an `HTTPError`. Returns the reply, or nothing for the default
+   * reply.
+   * @param shape The schema of the body and the content type, for the document.
+   * @throws {TypeError} If the handler is not a function; if the shape has no schema, or has unknown
+   * members.
+   * @throws {RouteError} With code `conflict`, if there is a handler already; with code `frozen`, if the
    * application serves.
    */
   onError(handler: ErrorHandler<State>, shape?: ErrorShape): void {
@@ -473,16 +479,15 @@ export class App<State = Record<string, unknown>> implements AppHandle {
   }
 
   /**
-   * Serves until SIGINT, SIGTERM or the signal. Then it takes no more connections, ends streams,
-   * waits for requests in flight, unwinds the lifespans, and resolves. What is still being
-   * published at the end of the grace period is given up.
+   * Serves until SIGINT, SIGTERM or the signal. Then it stops accepting connections, ends streams, waits
+   * for requests in flight, ends the lifespans, and resolves. Messages that are still being published
+   * at the end of the grace period are abandoned.
    *
-   * @param options Where to listen, and how to stop.
-   * @throws {TypeError} When an option is unknown.
-   * @throws {Deno.errors.AddrInUse} When the port is taken, in one line that names it.
-   * @throws {Error} When the process is `deno serve`, which serves a default export itself: call
-   * this in another file. Seen on Linux by programs that may do everything (`-A`). Also when `webfw`
-   * loads the module that calls this: it serves the App that a module exports.
+   * @param options The address, and how to stop.
+   * @throws {TypeError} If an option is unknown.
+   * @throws {Deno.errors.AddrInUse} If the port is taken. The message is one line that names it.
+   * @throws {Error} If the process is `deno serve` or `webfw`, which serve an exported App themselves:
+   * call this in another file. `deno serve` is only detected on Linux, with all permissions (`-A`).
    */
   async run(options: RunOptions = {}): Promise<void> {
     checkRunOptions(options);
@@ -499,11 +504,11 @@ export class App<State = Record<string, unknown>> implements AppHandle {
   }
 
   /**
-   * Makes sure that durable topics can work, and starts the lifespans, once. {@linkcode App.run}
-   * and the first request do it.
+   * Checks the store of durable topics and starts the lifespans, once. {@linkcode App.run} and the first
+   * request call it.
    *
-   * @throws {Error} When durable topics cannot work as they are configured. A store that is away
-   * for a while is no error.
+   * @throws {Error} If the configuration of durable topics cannot work. A temporary outage of their
+   * store is not an error.
    */
   start(): Promise<void> {
     return this.#starting ??= this.#lifespans.start(this, () => this.#topics.open()).then((state) => {
@@ -515,8 +520,9 @@ export class App<State = Record<string, unknown>> implements AppHandle {
   }
 
   /**
-   * Ends streams, WebSockets and subscriptions, waits for what replies have left to do, unwinds the lifespans, waits for what is
-   * being published, for 30 seconds at most, and forgets what topics hold. A later request starts the lifespans again.
+   * Ends streams, WebSockets and subscriptions, waits for background tasks of replies, ends the
+   * lifespans, waits at most 30 seconds for messages that are being published, and clears the topics. A
+   * later request starts the lifespans again.
    */
   async stop(): Promise<void> {
     await this.#endStreams();
@@ -554,7 +560,7 @@ export class App<State = Record<string, unknown>> implements AppHandle {
         return registry.httpRoutes;
       },
       document: () => this.openapi(),
-      // A call of an agent is a part of the request that makes it, which is answered while the application stops.
+      // An agent's call is part of a request in flight, which is answered even while the application stops.
       fetch: (request, info) => {
         const state = this.#state;
         return state === undefined ? this.fetch(request, info) : this.#dispatcher!.dispatch(request, state, info);
@@ -589,7 +595,7 @@ export class App<State = Record<string, unknown>> implements AppHandle {
       return problemReply(new HTTPError(503, "The server stops", { headers: { connection: "close" } }));
     }
     try {
-      // A stop that came in between has closed what the start opened.
+      // A stop in between may have ended the lifespans again.
       while (this.#state === undefined) await this.start();
     } catch (error) {
       log("error", "The application failed to start", { error: describeError(error) });

@@ -1,4 +1,4 @@
-/** Routers: groups of routes, which applications and other routers include. */
+/** Routers: groups of routes that applications and other routers include. */
 import type { RequiredState, StateType } from "./binding/dependency.ts";
 import { checkRoute } from "./describe/route_check.ts";
 import { checkOptions, type OptionNames } from "./options.ts";
@@ -8,10 +8,11 @@ import type { Mistake } from "./schema/schema.ts";
 import type { PathText, RegisterDeclared, RegisterRoute } from "./routing/route_options.ts";
 import type { RegisterWebSocket } from "./routing/websocket_options.ts";
 
-/** Where an include puts the routes. */
+/** The options of an include. */
 export interface IncludeOptions<Prefix extends string = string> {
   /**
-   * Stands before the router's own prefix. Empty, or starting with a slash and not ending with one; may hold `{name}`.
+   * A prefix before that of the router. It is empty, or starts with a slash and does not end with one.
+   * It may contain `{name}`.
    *
    * @default {""}
    */
@@ -20,7 +21,7 @@ export interface IncludeOptions<Prefix extends string = string> {
 
 /** A router that can be included where the state is `State`. */
 export interface Includable<State> {
-  /** Carries the type; never there at run time. A router that says nothing of the state can go everywhere. */
+  /** Carries the type; absent at run time. A router without a type of state can be included everywhere. */
   readonly "~state"?: ((state: RequiredState<State>) => void) | undefined;
 }
 
@@ -29,7 +30,7 @@ const INCLUDE_OPTIONS: OptionNames<IncludeOptions> = { prefix: true };
 /**
  * Adds the routes of a router to a registry, and freezes the router.
  *
- * @throws {TypeError} When it is no router, or an option is unknown.
+ * @throws {TypeError} If it is not a router, or an option is unknown.
  */
 export function includeRouter(registry: Registry, router: unknown, options: IncludeOptions): void {
   if (!(router instanceof Router)) throw new TypeError("Cannot include: the argument must be a Router");
@@ -42,24 +43,24 @@ let registryOf: (router: object) => Registry;
 /** Options of a {@linkcode Router}. */
 export interface RouterOptions<State, Prefix extends string> {
   /**
-   * Stands before all of its paths. Empty, or starting with a slash and not ending with one; may hold `{name}`, which the
-   * handlers get like any other parameter.
+   * The prefix of all paths. It is empty, or starts with a slash and does not end with one. It may
+   * contain `{name}`, a parameter that the handlers get like any other.
    *
    * @default {""}
    */
   prefix?: PathText<Prefix>;
-  /** The type of `request.state`, by `stateType()`. */
+  /** The type of `request.state`, made by `stateType()`. */
   state?: StateType<State>;
 }
 
 const ROUTER_OPTIONS: OptionNames<RouterOptions<unknown, string>> = { prefix: true, state: true };
 
 /**
- * A group of routes, to be included in an application or another router.
+ * A group of routes for an application or another router.
  *
- * Declare everything on it first: once it is included, it cannot change.
+ * Declare all routes first: an included router cannot change.
  *
- * @example Routes below a prefix that holds a parameter
+ * @example A prefix with a parameter
  * ```ts
  * import { App, Router } from "@webfw/core";
  * import { assertEquals } from "@std/assert";
@@ -80,7 +81,7 @@ export class Router<
   State = Record<string, unknown>,
   const Prefix extends string = string,
 > implements Includable<State> {
-  /** Carries the type of the state; it is never there at run time. */
+  /** Carries the type of the state; absent at run time. */
   declare readonly "~state"?: ((state: RequiredState<State>) => void) | undefined;
 
   readonly #registry: Registry;
@@ -93,8 +94,8 @@ export class Router<
    * Makes an empty router.
    *
    * @param options Its prefix and the type of the state.
-   * @throws {TypeError} When an option is unknown.
-   * @throws {RouteError} With code `path`, when the prefix cannot be read.
+   * @throws {TypeError} If an option is unknown.
+   * @throws {RouteError} With code `path`, if the prefix is malformed.
    */
   constructor(options: RouterOptions<State, Prefix> = {}) {
     checkOptions(options, ROUTER_OPTIONS, "make a router");
@@ -109,9 +110,9 @@ export class Router<
   }
 
   /**
-   * Registers a route for GET, which answers HEAD, too.
+   * Registers a route for GET, which also answers HEAD.
    *
-   * @example A parameter of the path
+   * @example A path parameter
    * ```ts
    * import { App, Router } from "@webfw/core";
    * import { assertEquals } from "@std/assert";
@@ -129,7 +130,7 @@ export class Router<
   /**
    * Registers a route for POST.
    *
-   * @example A JSON body that is checked
+   * @example A validated JSON body
    * ```ts
    * import { App, Router } from "@webfw/core";
    * import { assertEquals } from "@std/assert";
@@ -174,7 +175,7 @@ export class Router<
   /**
    * Registers a route for PATCH.
    *
-   * @example A route that changes a part
+   * @example A partial update
    * ```ts
    * import { App, Router } from "@webfw/core";
    * import { assertEquals } from "@std/assert";
@@ -192,7 +193,7 @@ export class Router<
   /**
    * Registers a route for DELETE.
    *
-   * @example A route that removes something
+   * @example A deletion
    * ```ts
    * import { App, Router } from "@webfw/core";
    * import { assertEquals } from "@std/assert";
@@ -208,8 +209,8 @@ export class Router<
   readonly delete: RegisterRoute<State, Prefix>;
 
   /**
-   * Registers a route for several methods, or for a method that has no function here. A route for
-   * HEAD or OPTIONS goes before the answer that the application makes by itself.
+   * Registers a route for several methods, or for a method without its own function. A route for HEAD
+   * or OPTIONS replaces the automatic reply.
    *
    * @example Two methods
    * ```ts
@@ -227,8 +228,8 @@ export class Router<
   readonly route: RegisterDeclared<State, Prefix, MethodsOption>;
 
   /**
-   * Registers a WebSocket route. A GET route may have the same path: it answers requests that do not
-   * ask for an upgrade.
+   * Registers a WebSocket route. A GET route can have the same path; it answers requests without an
+   * upgrade.
    *
    * @example An echo
    * ```ts
@@ -247,16 +248,17 @@ export class Router<
    * ```
    */
   readonly websocket: RegisterWebSocket<State, Prefix>;
+
   /**
-   * Adds the routes of a router. The router cannot change from then on; it can be included elsewhere,
+   * Adds the routes of a router. After that, the router cannot change, but it can be included elsewhere
    * too.
    *
    * @param router The router.
    * @param options The prefix of its routes.
-   * @throws {TypeError} When it is no router, or an option is unknown.
-   * @throws {RouteError} With code `conflict` when a method and shape is taken: nothing is added then,
-   * and the router stays open. With code `path` when the prefix or a full path cannot be read. With
-   * code `frozen` when it is too late.
+   * @throws {TypeError} If it is not a router, or an option is unknown.
+   * @throws {RouteError} With code `conflict` if a method and shape of path is taken; then nothing is
+   * added, and the router stays open. With code `path` if the prefix or a full path is malformed. With
+   * code `frozen` after the first request or include.
    *
    * @example Routes below a prefix
    * ```ts
@@ -282,14 +284,14 @@ export class Router<
   }
 
   /**
-   * Wraps a function around the requests of its routes, and of the routers that it includes. The first
-   * one added is the outermost.
+   * Adds a middleware around the requests of its routes and of the routers that it includes. The first
+   * middleware is the outermost.
    *
-   * @param middleware An async function that returns `await next(request)`, or a reply of its own.
-   * @throws {TypeError} When it is not an async function.
-   * @throws {RouteError} With code `frozen` when it is too late.
+   * @param middleware An async function that returns `await next(request)`, or its own reply.
+   * @throws {TypeError} If it is not an async function.
+   * @throws {RouteError} With code `frozen` after the first request or include.
    *
-   * @example A header of every reply
+   * @example A header for each reply
    * ```ts
    * import { App, Router } from "@webfw/core";
    * import { assertEquals } from "@std/assert";

@@ -1,4 +1,4 @@
-/** What a route declares, and the types that TypeScript reads off it. */
+/** The options of a route, and the types of its registration. */
 import type { DependencyLike, None } from "../binding/dependency.ts";
 import type { RouteDescription } from "../http/route_info.ts";
 import type { HttpRequest } from "../http/request.ts";
@@ -10,30 +10,29 @@ export type PathNames<Path extends string> = Path extends `${string}{${infer Nam
   ? (Name extends `${infer Base}...` ? Base : Name) | PathNames<Rest>
   : never;
 
-/** Whether the whole text of a path is known to the compiler: a path that is computed may hold any names. */
+/** Whether the compiler knows the whole text of a path. A computed path can contain any names. */
 export type IsKnown<Path extends string> = Record<never, never> extends Record<Path, 1> ? false : true;
 
 /**
- * Paths that may hold what is a parameter in another framework. Each path is held against it, so it
- * is quick to check rather than exact: what it takes is looked at by {@linkcode ForeignSegment}.
+ * A quick test for paths that may contain a parameter of another framework. It runs for each path;
+ * {@linkcode ForeignSegment} then decides.
  */
 export type SuspiciousPath =
   | `${string}/${":" | "*" | "[" | "<" | "(." | "{*" | "{+" | "{." | "{{"}${string}`
   | `${string}{${string}${":" | "?" | "*" | "+" | "="}${string}`
   | `${string}}${"." | "-" | ":" | "{"}${string}`;
 
-/** A character at which a name begins, as far as the compiler looks. */
+/** The first character of a name; the types only know ASCII. */
 export type NameStart = Letter | Uppercase<Letter> | "_" | "$";
 
-/** A small letter of ASCII. */
+/** A lower-case ASCII letter. */
 // deno-fmt-ignore
 export type Letter =
   | "a" | "b" | "c" | "d" | "e" | "f" | "g" | "h" | "i" | "j" | "k" | "l" | "m"
   | "n" | "o" | "p" | "q" | "r" | "s" | "t" | "u" | "v" | "w" | "x" | "y" | "z";
 
 /**
- * The segments of a path that would be parameters in another framework; never where all of them can
- * be read.
+ * The segments of a path that are parameters in another framework; never if there are none.
  */
 export type ForeignSegment<Path extends string> = Path extends `${infer Segment}/${infer Rest}`
   ? ForeignSegment<Segment> | ForeignSegment<Rest>
@@ -48,18 +47,18 @@ export type ForeignSegment<Path extends string> = Path extends `${infer Segment}
     | `{${string}}${string}` ? Path
   : never;
 
-/** A path that is known to the compiler, unless it is written as another framework has it. */
+/** A path, or a mistake if it contains a parameter of another framework. */
 export type PathText<Path extends string> = Path extends SuspiciousPath ? ForeignSegment<Path> extends never ? Path
   : Mistake<`Write '{name}' or '{path...}' in place of '${ForeignSegment<Path>}'`>
   : Path;
 
 /**
- * The first argument of the types of options: the compiler's message shows it where a handler
- * stands in their place.
+ * The first type argument of options. The compiler's message shows it if a handler is in the place of
+ * the options.
  */
 export type ArgumentOrder = "the options come before the handler";
 
-/** The options of a route. Everything a handler gets is declared here, by name. */
+/** The options of a route. They declare each argument of the handler by its name. */
 export interface RouteOptions<
   Order extends ArgumentOrder,
   State,
@@ -75,45 +74,45 @@ export interface RouteOptions<
   Dependencies,
   Model,
 > extends RouteDescription {
-  // Schemas are inferred as they stand, and their values are computed for the handler alone: inferring the values at once
-  // costs the compiler three times as much for each parameter.
+  // The type parameters are the schemas, and only the handler computes their values. Inferring the
+  // values directly costs the compiler three times as much for each parameter.
 
-  /** Schemas of the path's parameters. One without a schema is a string. */
+  /** Schemas of the path's parameters. A parameter without a schema is a string. */
   params?: PathSchemas extends Schemas ? keyof PathSchemas extends Names ? PathSchemas
     : IsKnown<`${Prefix}${Path}`> extends false ? PathSchemas
     : Mistake<`The path has no parameter '${Exclude<keyof PathSchemas, Names> & string}'`>
     : NotSchemas<PathSchemas>;
-  /** Schemas of the query's parameters. An array takes a key as often as it is sent. */
+  /** Schemas of the query's parameters. An array collects all values of a repeated key. */
   query?: QuerySchemas extends Schemas & { readonly [Name in NoInfer<Names>]?: never } ? QuerySchemas
     : Names & keyof QuerySchemas extends never ? NotSchemas<QuerySchemas>
     : Mistake<`The path binds '${Names & keyof QuerySchemas}' already`>;
-  /** Schemas of headers, by names in any case; the handler finds them under `headers`. */
+  /** Schemas of headers, by names in any case. The handler gets them as `headers`. */
   headers?: HeaderSchemas extends Schemas ? HeaderSchemas : NotSchemas<HeaderSchemas>;
-  /** Schemas of cookies; the handler finds them under `cookies`. */
+  /** Schemas of cookies. The handler gets them as `cookies`. */
   cookies?: CookieSchemas extends Schemas ? CookieSchemas : NotSchemas<CookieSchemas>;
-  /** The schema of the JSON body, or `Stream()`; the handler finds it under `body`. */
+  /** The schema of the JSON body, or `Stream()`. The handler gets it as `body`. */
   body?: GivenSchema<unknown, Body> | Mistake<"Give one valibot schema, such as v.object({ … })">;
-  /** The form that is the body, made by `Form()`; the handler finds its value under `form`. */
+  /** The form, made by `Form()`. The handler gets its value as `form`. */
   form?: FormSchema<FormValue> | Mistake<"Write form: Form(schema)">;
-  /** Values that the server supplies. */
+  /** Values that the server makes, by the names of their arguments. */
   deps?: {
     readonly [Name in keyof Dependencies]: Name extends Names | keyof QuerySchemas
       ? Mistake<"The path or the query binds this name already">
       : DependencyLike<Dependencies[Name], State>;
   };
   /**
-   * The model of a success: the result is validated and reduced to it, so that nothing else can leak. Of a handler that streams it
-   * is the model of each value.
+   * The schema of a successful result. The result is validated and reduced to it, so that no other data
+   * leaks. For an `async function*` it is the schema of each value.
    */
   response?: GivenSchema<Model, unknown> | Mistake<"Give one valibot schema, such as v.object({ … })">;
 }
 
-/** A value of a model as handlers may return it: read-only parts are as good as others. */
+/** The values that a handler can return for a model. Their parts can be read-only. */
 export type Returned<Model> = unknown extends Model ? unknown
   : Model extends Atom ? Model
   : { readonly [Key in keyof Model]: Returned<Model[Key]> };
 
-/** A value without parts. */
+/** A value whose parts are not checked. */
 export type Atom =
   | string
   | number
@@ -126,35 +125,35 @@ export type Atom =
   | Blob
   | ((...args: never[]) => unknown);
 
-/** The result, unless it holds what the model does not, be it through a variable. */
+/** The result, or a mistake if it has keys that the model does not have, also through a variable. */
 export type Exact<Result, Model> = ExtraKeys<Result, Model> extends never ? Result
   : Mistake<
     `The response model has no '${ExtraKeys<Result, Model>}': leave it out, or declare the result as the model's type`
   >;
 
-/** The keys of a result, or of the items of a list, that the model does not have. */
+/** The keys of a result, or of the items of a list, that are not in the model. */
 export type ExtraKeys<Result, Model> = unknown extends Model ? never
   : Result extends readonly (infer Item)[] ? Model extends readonly (infer Wanted)[] ? ExtraKeys<Item, Wanted> : never
   : keyof Result extends KeysOf<Model> ? never
   : Result extends Response | Atom | void ? never
   : Exclude<keyof Result, KeysOf<Model>> & string;
 
-/** The keys of every member of a union. */
+/** The keys of all members of a union. */
 export type KeysOf<Model> = Model extends unknown ? keyof Model : never;
 
 /**
- * Registers a route: `app.get(path, options, handler)`, or `app.get(path, handler)` where nothing is declared.
+ * Registers a route: `app.get(path, options, handler)`, or `app.get(path, handler)` without options.
  *
- * The handler must be an `async` function. It gets the request, and every declared argument by its name.
+ * The handler must be an `async` function. It gets the request and all declared arguments by name.
  */
 export interface RegisterRoute<State, Prefix extends string> extends RegisterDeclared<State, Prefix, unknown> {
   /**
-   * Registers a route that declares nothing but its path.
+   * Registers a route without options.
    *
-   * @param path The path, which may hold `{name}` and end in `{name...}`.
+   * @param path The path. It may contain `{name}` and end in `{name...}`.
    * @param handler Answers a request.
-   * @throws {TypeError} When the handler is not async.
-   * @throws {RouteError} When the path cannot be read or is taken, or it is too late to add a route.
+   * @throws {TypeError} If the handler is not async.
+   * @throws {RouteError} If the path is malformed or taken, or after the first request or include.
    */
   <const Path extends string>(
     path: PathText<Path>,
@@ -165,16 +164,17 @@ export interface RegisterRoute<State, Prefix extends string> extends RegisterDec
   ): void;
 }
 
-/** Registers a route with options, which `Extra` adds to. */
+/** Registers a route with options, to which `Extra` adds. */
 export interface RegisterDeclared<State, Prefix extends string, Extra> {
   /**
    * Registers a route.
    *
-   * @param path The path, which may hold `{name}` and end in `{name...}`.
-   * @param options What the route takes and gives.
+   * @param path The path. It may contain `{name}` and end in `{name...}`.
+   * @param options Its input, output and description.
    * @param handler Answers a request.
-   * @throws {TypeError} When the handler is not async, or an option is wrong.
-   * @throws {RouteError} When the path cannot be read or is taken, a name is bound twice, or it is too late to add a route.
+   * @throws {TypeError} If the handler is not async, or an option is wrong.
+   * @throws {RouteError} If the path is malformed or taken, or a name is bound twice; also after the
+   * first request or include.
    */
   <
     const Path extends string,
@@ -211,8 +211,8 @@ export interface RegisterDeclared<State, Prefix extends string, Extra> {
       & Extra,
     handler: (
       request: HttpRequest<State>,
-      // Written out here, since the compiler would name an alias, with all its arguments, in every message. Nothing is
-      // inferred from the names: a mistake in the result would be reported at the options.
+      // Not an alias, because the compiler would show it with all its type arguments in each message.
+      // NoInfer, because a mistake in the result would otherwise be reported at the options.
       args: {
         readonly [
           Name in NoInfer<
