@@ -4,7 +4,7 @@
 import { assertEquals } from "@std/assert";
 import { fileURLToPath } from "node:url";
 
-Deno.test("Uploads take no more memory than reading does, and what is refused is refused in time", async () => {
+Deno.test("Uploads take no more memory than reading, and refusals come in time", async () => {
   const config = Deno.env.get("WEBFW_CONFIG");
   const main = fileURLToPath(new URL("../../bench/main.ts", import.meta.url));
   const { code, stdout, stderr } = await new Deno.Command(Deno.execPath(), {

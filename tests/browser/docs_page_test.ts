@@ -116,7 +116,7 @@ browserTest("The documentation page", async (browser, t) => {
   });
 
   await t.step(
-    "sends a form with a file, its lists and its objects as they are told, without what was not chosen",
+    "sends a form with a file, lists and objects as documented, without fields that were not chosen",
     async () => {
       await using watched = await openDocs(browser, server);
       const { page } = watched;
@@ -175,7 +175,7 @@ browserTest("The documentation page", async (browser, t) => {
     assertEquals(watched.complaints, []);
   });
 
-  await t.step("sends the credentials that it is given", async () => {
+  await t.step("sends the credentials that the user enters", async () => {
     await using watched = await openDocs(browser, server);
     const { page } = watched;
     await page.getByRole("button", { name: "Authorize" }).click();
@@ -266,7 +266,7 @@ browserTest("The documentation page", async (browser, t) => {
     await context.close();
   });
 
-  await t.step("is not loaded again, what it loads not even asked for, when it is opened again", async () => {
+  await t.step("is cached with all its parts when it is opened again", async () => {
     const asked: string[] = [];
     const app = documentedApp();
     await using server = serve(async (request) => {
@@ -308,7 +308,7 @@ browserTest("The documentation page", async (browser, t) => {
       "[x](javascript:alert(1)) ${alert(1)} {{constructor.constructor('alert(1)')()}} <svg onload=alert(1)>",
     ]
   ) {
-    await t.step(`shows a title as it is: ${title}`, async () => {
+    await t.step(`shows a title unchanged: ${title}`, async () => {
       await using server = serve(documentedApp(title).fetch);
       await using watched = await openDocs(browser, server);
       const { page } = watched;

@@ -54,7 +54,7 @@ for (const flags of [[], ["--reload"]]) {
   }
 }
 
-Deno.test("An edit unwinds the lifespans of an App before it starts anew", async () => {
+Deno.test("An edit unwinds the lifespans of an App before it restarts", async () => {
   await using project = await createProject(await frameworkImports());
   await using webfw = await Webfw.start(["run", "main.ts", "--port", "0", "--reload"], { cwd: project.path });
   assertEquals(await json(`${await webfw.origin()}/word`), "one");
@@ -97,7 +97,7 @@ Deno.test("The framework is the one of the application, whatever the command bri
   assertEquals(await json(`${origin}/framework`), `file://${project.path}/copy/mod.ts`);
 });
 
-Deno.test("A module that runs its App by itself is refused by every command, with what to do", async () => {
+Deno.test("Every command refuses a module that calls run(), and says what to do", async () => {
   await using project = await createProject(await frameworkImports());
   await project.write("serve.ts", `import { app } from "./main.ts";\nawait app.run({ port: 0 });\nexport { app };`);
   await project.write(

@@ -55,7 +55,7 @@ Deno.test("Permission flags and what follows -- are Deno's", () => {
   ]);
 });
 
-Deno.test("All permissions are given, unless a flag says something of them", () => {
+Deno.test("All permissions are granted, unless a flag names permissions", () => {
   for (
     const flag of [
       "-A",
@@ -86,13 +86,13 @@ Deno.test("A command that starts no program takes no flags for Deno", () => {
   }
 });
 
-Deno.test("Help is asked for with --help and -h, whatever else is given", () => {
+Deno.test("--help and -h print help, whatever the other arguments are", () => {
   for (const args of [["--help"], ["-h"], ["main.ts", "more", "-h"]]) {
     assertEquals(parseInvocation(COMMAND, args), null);
   }
 });
 
-Deno.test("What does not fit the declaration is an error of one line, with a hint", () => {
+Deno.test("Invalid arguments are an error of one line, with a hint", () => {
   const cases: [args: string[], message: string][] = [
     [["--relaod", "main.ts"], `Unknown option "--relaod": did you mean "--reload"?`],
     [["--prt=1", "main.ts"], `Unknown option "--prt": did you mean "--port"?`],

@@ -17,7 +17,7 @@ async function granted(project: Project, flags: readonly string[]): Promise<stri
   return await (await fetch(await webfw.origin())).json();
 }
 
-Deno.test("The application may do everything, unless permission flags say what it may", async () => {
+Deno.test("The application has all permissions, unless permission flags restrict it", async () => {
   await using project = await Project.create({
     "deno.json": { permissions: { default: { net: true, env: true } } },
     "main.ts": MAIN,

@@ -158,6 +158,6 @@ Deno.test("The oldest Deno and newer ones serve, and any Deno prints help and ve
   }
 });
 
-Deno.test("Deno Deploy, which has versions of its own, is not refused", async () => {
+Deno.test("Deno Deploy, which has its own version numbers, is not refused", async () => {
   assertEquals((await runWith("2.8.3", ROUTES, { DENO_DEPLOY: "true" })).code, 0);
 });

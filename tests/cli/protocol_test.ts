@@ -24,7 +24,7 @@ const APP = `export const app = {
 
 const ARGS = ["run", "main.js:app", "--host", "127.0.0.1", "--port", "0"];
 
-Deno.test("An App is run by itself, with the address and the access log, and stops by itself", async () => {
+Deno.test("An App runs with its address and the access log, and stops", async () => {
   await using project = await Project.create({ "main.js": APP });
   await using webfw = await Webfw.start(ARGS, { cwd: project.path });
   assertEquals(await webfw.origin(), "http://127.0.0.1:4321");
@@ -53,7 +53,7 @@ Deno.test("The documentation is announced where it is served", async () => {
   }
 });
 
-Deno.test("What the application throws when it starts or stops is shown with its stack, and exit code 1", async () => {
+Deno.test("An error of the application at its start or stop is shown with its stack, and the exit code is 1", async () => {
   for (const place of ["options.onListen", 'console.log("unwound")']) {
     await using project = await Project.create({
       "main.js": APP.replace(place, `throw new Error("no database"); ${place}`),

@@ -129,7 +129,7 @@ Deno.test("A missing module is served as soon as it exists", async () => {
   assertEquals(await reply(await webfw.origin()), "back");
 });
 
-Deno.test("A program that leaves a timer behind starts anew and stops", async () => {
+Deno.test("A program that leaves a timer behind restarts and stops", async () => {
   const main = (text: string) =>
     `setInterval(() => {}, 1_000); export const app = { fetch: () => new Response("${text}") };`;
   await using project = await Project.create({ "main.ts": main("one") });
@@ -177,7 +177,7 @@ Deno.test("Deno's own --watch works like --reload", async () => {
   assertEquals(await webfw.end(), 0);
 });
 
-Deno.test("A program that ends by itself is started by the next edit", async () => {
+Deno.test("A program that has ended is started by the next edit", async () => {
   const main = (line: string) => `${line} export const app = { fetch: () => new Response("serves") };`;
   await using project = await Project.create({
     "main.ts": main("Deno.exit(3);"),

@@ -58,7 +58,7 @@ Deno.test("webfw run writes a line for each request", async () => {
   await webfw.stderr.next(/from the handler/);
 });
 
-Deno.test("The attribute is app, then default, unless it is given", async () => {
+Deno.test("The attribute is app, then default, unless the target names one", async () => {
   const reply = (text: string) => `{ fetch: () => new Response("${text}") }`;
   await using project = await Project.create({
     "both.ts": `export const app = ${reply("app")}; export default ${reply("default")}; export const api = ${
@@ -107,7 +107,7 @@ Deno.test("A module from a server is run", async () => {
   assertEquals(await textOf(await webfw.origin()), "hello");
 });
 
-Deno.test("What cannot be run is an error of one line, with a non-zero exit code", async (t) => {
+Deno.test("A target that cannot be run is an error of one line, with a non-zero exit code", async (t) => {
   await using project = await Project.create({
     "app.ts": REPLIES,
     "empty.ts": "",
@@ -215,7 +215,7 @@ Deno.test("A port in use is an error of one line, also in a watcher", async () =
   }
 });
 
-Deno.test("What the module throws is shown with its own stack", async () => {
+Deno.test("An error of the module is shown with its stack", async () => {
   await using project = await Project.create({
     "main.ts": `function open() { throw new RangeError("no such table", { cause: "a cause" }); }\nopen();`,
   });
@@ -272,7 +272,7 @@ Deno.test("Requests that do not end are cut off after a while, with exit code 1"
   await reader.read().catch(() => "cut off");
 });
 
-Deno.test("webfw run gives the program Deno KV, also where the flag is given again", async () => {
+Deno.test("webfw run enables Deno KV, also if the flag is repeated", async () => {
   await using project = await Project.create({
     "main.ts": `export default { fetch: () => Promise.resolve(new Response(typeof Deno.openKv)) };`,
   });

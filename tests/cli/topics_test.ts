@@ -30,7 +30,7 @@ async function projectWithTopics(): Promise<{ project: Project; ids: string[] }>
   return { project, ids };
 }
 
-Deno.test("webfw topics lists what the store next to the module keeps, from any folder", async () => {
+Deno.test("webfw topics lists the store next to the module, from any folder", async () => {
   const { project, ids } = await projectWithTopics();
   await using _project = project;
   const cwd = project.path;
@@ -46,7 +46,7 @@ Deno.test("webfw topics lists what the store next to the module keeps, from any 
   assertEquals(behind.stdout.split("\n").map((line) => line.split(/ {2,}/).at(-1)), ["BEHIND", "2", "-"]);
 });
 
-Deno.test("webfw topics makes no store where there is none, and says so", async () => {
+Deno.test("webfw topics does not create a missing store, and says so", async () => {
   const imports = await frameworkImports();
   await using project = await Project.create({ "main.ts": MAIN, "notes": "text", "deno.json": { imports } });
   const cwd = project.path;
@@ -112,7 +112,7 @@ Deno.test("webfw topics shows a store without topics as a table without rows", a
   assertEquals([code, stdout], [0, "TOPIC  MESSAGES  SIZE  OLDEST  NEWEST  RETENTION"]);
 });
 
-Deno.test("webfw topics shows names and data of clients without what a terminal obeys", async () => {
+Deno.test("webfw topics shows names and data of clients without control characters of terminals", async () => {
   const { project } = await projectWithTopics();
   await using _project = project;
   const cwd = project.path;
@@ -153,7 +153,7 @@ Deno.test("webfw topics --tail prints messages of other processes as they come, 
   }
 });
 
-Deno.test("webfw topics --tail of a name that there is not is an error that names the nearest one", async () => {
+Deno.test("webfw topics --tail of an unknown name is an error that names the nearest one", async () => {
   const { project } = await projectWithTopics();
   await using _project = project;
   const cwd = project.path;
@@ -185,7 +185,7 @@ Deno.test("webfw topics --tail waits for messages of an empty topic that the app
   assertEquals(await webfw.end(), 0);
 });
 
-Deno.test("What webfw topics cannot show is an error of one line", async () => {
+Deno.test("A topic that webfw topics cannot show is an error of one line", async () => {
   await using project = await Project.create({
     "main.ts": MAIN,
     "other.ts": "export const app = { fetch() {} };",

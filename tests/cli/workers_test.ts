@@ -116,7 +116,7 @@ Deno.test("Topics in memory reach all workers, in one order", { ignore }, async 
   assertEquals(lines.filter((line) => line === "lifespan ended").length, 2);
 });
 
-Deno.test("What nothing catches in a worker ends the program with exit code 1", { ignore }, async () => {
+Deno.test("An uncaught error in a worker ends the program with exit code 1", { ignore }, async () => {
   await using folder = await project();
   await using webfw = await Webfw.start(["run", "main.ts", "--port", "0", "--workers", "2"], { cwd: folder.path });
   const origin = await webfw.origin();

@@ -53,7 +53,7 @@ function test(title: string, body: (app: App, clock: NodeClock, server: Denokv) 
 for (const hours of [1, -1]) {
   const direction = hours > 0 ? "ahead" : "back";
   test(
-    `a reader gets what there is, and is told of no gap, when it jumps ${direction} in a reading`,
+    `a reader gets all messages and no gap when it jumps ${direction} during a read`,
     async (app, clock) => {
       const topic = app.topic<number>("orders", KEPT);
       const { id } = await topic.publish(0);
@@ -68,7 +68,7 @@ for (const hours of [1, -1]) {
   );
 
   test(
-    `what is published when it has jumped ${direction} is kept and remembered as long as all else`,
+    `messages that are published after it jumped ${direction} are kept and remembered as long as others`,
     async (app, clock, server) => {
       const topic = app.topic<number>("orders", KEPT);
       const { id } = await topic.publish(0);

@@ -102,7 +102,7 @@ async function readOn(reader: Subscription<string>, count: number): Promise<{ re
   return { reasons, ids };
 }
 
-test("where the database is lost and made anew, the readers of all nodes are told, and go on", async (server) => {
+test("when the database is lost and recreated, the readers of all nodes get a gap and continue", async (server) => {
   const apps = [1, 2].map(() => new App({ topics: { url: server.url, token: server.token } }));
   const nodes = apps.map((app) => app.topic<string>("orders", DURABLE));
   const readers = nodes.map((node) => node.subscribe({ from: "earliest" }));
@@ -120,7 +120,7 @@ test("where the database is lost and made anew, the readers of all nodes are tol
 });
 
 for (const publishes of ["a node that had come further", "a node that comes then"]) {
-  test(`where the database is set back by a backup, and ${publishes} publishes, readers are told`, async (server) => {
+  test(`when a backup is restored, and ${publishes} publishes, readers get a gap`, async (server) => {
     const apps = [1, 2, 3].map(() => new App({ topics: { url: server.url, token: server.token } }));
     const [node, other, late] = apps.map((app) => app.topic<string>("orders", DURABLE));
     const readers = [node!, other!].map((topic) => topic.subscribe({ from: "earliest" }));

@@ -54,7 +54,7 @@ async function holdsTools(app: Pick<Subject, "fetch">, known: Omit<ToolSubject, 
   await holds((seed) => findToolFaults({ fetch: app.fetch, ...known }, seed, ROUNDS));
 }
 
-Deno.test("An application that is hard to describe does what its document says", async () => {
+Deno.test("An application that is hard to describe behaves as its document says", async () => {
   await holdsDocument(hostileApp(), {
     isPure: true,
     failing: ["GET /replies/failure"],
@@ -72,22 +72,22 @@ Deno.test("An application that is hard to describe does what its document says",
   });
 });
 
-Deno.test("An application that gives back what it takes does what its document says", async () => {
+Deno.test("An application that returns its input behaves as its document says", async () => {
   await holdsDocument(stationsApp(), {
     isPure: true,
     choosy: { "GET /search/{count}/{share}/{big}/{flag}/{kind}/{rest}": { "query.word": TRIMMED } },
   });
 });
 
-Deno.test("An application that shapes its error replies does what its document says", async () => {
+Deno.test("An application with its own error replies behaves as its document says", async () => {
   await holdsDocument(shapedApp(), { isPure: true, failing: ["GET /failure"] });
 });
 
-Deno.test("An application that says nothing of its error replies does what its document says", async () => {
+Deno.test("An application with undocumented error replies behaves as its document says", async () => {
   await holdsDocument(undocumentedApp(), { isPure: true, failing: ["GET /failure"] });
 });
 
-Deno.test("The bookshop does what its document says, and its tools what agents are told", async () => {
+Deno.test("The bookshop behaves as its document says, and its tools as they are described", async () => {
   const folder = await Deno.makeTempDir({ prefix: "bookshop_" });
   const app = bookshop(join(folder, "shop.sqlite"));
   const tokens = ["ada", "grace"];
@@ -118,7 +118,7 @@ Deno.test("The bookshop does what its document says, and its tools what agents a
   await Deno.remove(folder, { recursive: true });
 });
 
-Deno.test("Tools take and give what agents are told of them", async () => {
+Deno.test("Tools behave as they are described", async () => {
   await holdsTools(stationsApp(), {
     choosy: {
       searchAll: { word: TRIMMED },
@@ -128,6 +128,6 @@ Deno.test("Tools take and give what agents are told of them", async () => {
   });
 });
 
-Deno.test("Tools that are hard to tell of take and give what agents are told of them", async () => {
+Deno.test("Tools that are hard to describe behave as they are described", async () => {
   await holdsTools(hostileTools(), { tokens: ["ada"], failing: ["fail"] });
 });

@@ -48,7 +48,7 @@ Deno.test("a search is text, whatever it looks like", async () => {
   }
 });
 
-Deno.test("every fault of a query is told at once", async () => {
+Deno.test("one reply names every fault of a query", async () => {
   await using shop = await TemporaryBookshop.open();
   const { errors } = await shop.get(`${BOOKS}?limit=0&offset=x&sort=stock`).problem(422);
   assertEquals(errors.map(({ in: source, path }) => [source, ...path]), [
@@ -58,7 +58,7 @@ Deno.test("every fault of a query is told at once", async () => {
   ]);
 });
 
-Deno.test("what is not there is a 404 that says what", async () => {
+Deno.test("a missing thing is a 404 that names it", async () => {
   await using shop = await TemporaryBookshop.open();
   assertEquals((await shop.get("/shops/nowhere/books").problem(404)).detail, "No such shop");
   assertEquals((await shop.get(`${BOOKS}/${MOBY_DICK}`).problem(404)).detail, "The shop has no such book");
@@ -81,7 +81,7 @@ Deno.test("a new book is at the location that the reply names, and only once", a
   assertEquals(again.detail, "The shop has this book already");
 });
 
-Deno.test("a book with faults is not added, and all of them are told", async () => {
+Deno.test("a book with faults is not added, and the reply names all faults", async () => {
   await using shop = await TemporaryBookshop.open();
   const json = { ...WAR_AND_PEACE, title: "  ", price: 9.5, stock: undefined };
   const { errors } = await shop.post(BOOKS, { json, headers: GRACE }).problem(422);
@@ -93,7 +93,7 @@ Deno.test("a book with faults is not added, and all of them are told", async () 
   await shop.get(`${BOOKS}/${WAR_AND_PEACE.isbn}`).problem(404);
 });
 
-Deno.test("what a change does not name stays as it is", async () => {
+Deno.test("a change leaves other fields as they were", async () => {
   await using shop = await TemporaryBookshop.open();
   const path = `${BOOKS}/${MIDDLEMARCH}`;
   const before: Book = await shop.get(path).json();
@@ -105,7 +105,7 @@ Deno.test("what a change does not name stays as it is", async () => {
   });
 });
 
-Deno.test("a book that was removed is gone", async () => {
+Deno.test("a removed book is not found", async () => {
   await using shop = await TemporaryBookshop.open();
   const path = `${BOOKS}/${MIDDLEMARCH}`;
   const removed = await shop.delete(path, { headers: GRACE });

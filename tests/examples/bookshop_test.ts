@@ -9,7 +9,7 @@ async function filesIn(folder: string): Promise<string[]> {
   return (await Array.fromAsync(Deno.readDir(folder))).map(({ name }) => name);
 }
 
-Deno.test("a new database has something to sell, and one that is there keeps what it has", async () => {
+Deno.test("a new database has books, and an existing one keeps its content", async () => {
   await using shop = await TemporaryBookshop.open();
   const path = `/shops/corner/books/${MIDDLEMARCH}`;
   assertEquals((await shop.delete(path, { headers: GRACE })).status, 204);
@@ -79,7 +79,7 @@ Deno.test("the root lists all routes", async () => {
   assertEquals(routes.length, 11);
 });
 
-Deno.test("the document beside the bookshop is the one that it has: run deno task spec", async () => {
+Deno.test("openapi.json of the bookshop is up to date: run deno task spec", async () => {
   const held = await Deno.readTextFile(new URL("../../examples/bookshop/openapi.json", import.meta.url));
   assertEquals(JSON.parse(held), bookshop("unused.sqlite").openapi());
 });

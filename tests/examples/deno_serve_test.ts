@@ -23,7 +23,7 @@ async function serveAndStop(path: string, cwd: string, env: Record<string, strin
 }
 
 for (const [heading, path] of [["A first program", "/books/1"], ["Forms, files and streams", "/docs"]] as const) {
-  Deno.test(`deno serve takes main.ts of the README's "${heading}" to the port that it is given, and SIGTERM ends it`, () =>
+  Deno.test(`deno serve serves main.ts of the README's "${heading}" on the given port, and SIGTERM ends it`, () =>
     inFolder(async (folder) => {
       await writeFiles(folder, programs(heading));
       await serveAndStop(path, folder);
@@ -33,7 +33,7 @@ for (const [heading, path] of [["A first program", "/books/1"], ["Forms, files a
 for (
   const [example, path] of [["bookshop", "/shops/corner/books"], ["chat", "/"], ["orders", "/orders/events"]] as const
 ) {
-  Deno.test(`deno serve takes main.ts of the example ${example} to the port that it is given, and SIGTERM ends it`, () =>
+  Deno.test(`deno serve serves main.ts of the example ${example} on the given port, and SIGTERM ends it`, () =>
     inFolder((folder) =>
       serveAndStop(path, join(EXAMPLES, example), {
         BOOKSHOP_DATABASE: join(folder, "bookshop.sqlite"),

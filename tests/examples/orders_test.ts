@@ -59,7 +59,7 @@ Deno.test("an order of books that the shop does not have names each of them, and
   await shop.get(`${ORDERS}/1`, { headers: ADA }).problem(404);
 });
 
-Deno.test("an order of more than there is changes nothing", async () => {
+Deno.test("an order of more books than in stock changes nothing", async () => {
   await using shop = await TemporaryBookshop.open();
   const json = order([MIDDLEMARCH, 1], [DRACULA, 1]);
   const refused = await shop.post(ORDERS, { json, headers: ADA }).problem(409);
@@ -91,7 +91,7 @@ Deno.test("the parts of an order are checked down to the last", async () => {
   assertEquals(fault, { in: "body", path: ["lines"], code: "invalid", message: "A book stands in it twice" });
 });
 
-Deno.test("whoever placed an order can read it, and a clerk of the shop, nobody else", async () => {
+Deno.test("the customer and clerks of the shop can read an order, nobody else", async () => {
   await using shop = await TemporaryBookshop.open();
   const json = order([MIDDLEMARCH, 1]);
   const ofGrace = (await shop.post(ORDERS, { json, headers: GRACE })).headers.get("location")!;

@@ -77,7 +77,7 @@ Deno.test("the program with forms in the README takes a picture and sends it, in
     assertEquals(await (await fetch(`${origin}${url}`)).text(), "a picture");
   }));
 
-Deno.test("the first program in the README answers as it is shown", () =>
+Deno.test("the first program in the README replies as shown", () =>
   inFolder(async (folder) => {
     const file = join(folder, "main.ts");
     await Deno.writeTextFile(file, programs("A first program").get("main.ts")!);
@@ -85,7 +85,7 @@ Deno.test("the first program in the README answers as it is shown", () =>
     assertEquals(await replay("A first program", app.fetch), 3);
   }));
 
-Deno.test("the bookshop answers as the README shows", () =>
+Deno.test("the bookshop replies as the README shows", () =>
   inFolder(async (folder) => {
     const app = bookshop(join(folder, "shop.sqlite"));
     assertEquals(await replay("A larger example", app.fetch), 5);

@@ -81,7 +81,7 @@ class Time implements Disposable {
   }
 }
 
-Deno.test("an order that the store does not take in time is to be sent again, whether it was sent to the store or not", async () => {
+Deno.test("a client must repeat an order that the store does not take in time, whether it was sent to the store or not", async () => {
   using time = new Time();
   await using node = new Shop();
   const gate = new Gate();
@@ -102,7 +102,7 @@ Deno.test("an order that the store does not take in time is to be sent again, wh
   assertEquals(await node.order(second), { status: 201, duplicate: false });
 });
 
-Deno.test("an order that waits behind others which the store does not take is to be sent again", async () => {
+Deno.test("a client must repeat an order that waits behind others while the store takes none", async () => {
   using time = new Time();
   await using node = new Shop();
   const gate = new Gate();

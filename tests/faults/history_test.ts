@@ -69,7 +69,7 @@ Deno.test("An acknowledged message that is not stored is lost, and one that was 
   assertEquals(faultsOf({ published: [], stored: [message(0), message(1)] }), [lost(2)]);
 });
 
-Deno.test("A message that is stored twice is found, also where only the ids that were told show it", () => {
+Deno.test("A message that is stored twice is found, also if only the reported ids show it", () => {
   assertEquals(faultsOf({ stored: [message(0), message(1), message(2), message(1, "id3")] }).slice(0, 1), [
     "store: message 1 of a.0 is there twice, as id3 and as id1",
   ]);
@@ -108,7 +108,7 @@ Deno.test("Publishers that do not wait for each have their messages in the order
   ]);
 });
 
-Deno.test("The messages of one node are in the order of its calls, whoever publishes them", () => {
+Deno.test("The messages of one node are in the order of its calls, for all publishers", () => {
   const other = (number: number, id: string): Stored => ({ id, payload: { publisher: "a.1", number } });
   const stored = [message(0), other(0, "id1")];
   const called = (...messages: Stored[]): LogEntry[] => [
@@ -121,7 +121,7 @@ Deno.test("The messages of one node are in the order of its calls, whoever publi
   ]);
 });
 
-Deno.test("By which call a message was stored is known of the first one that was sent, and of none that another has repeated", () => {
+Deno.test("The call that stored a message is known for the first one that was sent, not if another repeated it", () => {
   const numbersOf = (...log: LogEntry[]) => confirmedPublishesOf(log).map(({ payload }) => payload.number);
   const [again, repeated, [invoke]] = [publish(0, "ok"), publish(0, "unknown", "ok"), publish(0)];
   assertEquals(numbersOf(...again, ...publish(1, "ok")), [0, 1]);
@@ -154,13 +154,13 @@ Deno.test("A reader that does not come to the end is found", () => {
   assertEquals(faultsOf({ reads: [subscribe()] }), ["b, reader b.0: it came to 0 of 3"]);
 });
 
-Deno.test("Where nothing is removed no reader is told of a gap", () => {
+Deno.test("A reader gets no gap if nothing is removed", () => {
   assertEquals(faultsOf({ reads: [subscribe(), ...read(0), gap(1), ...read(1, 2)] }), [
     "b, reader b.0: it was told of a gap where nothing is removed",
   ]);
 });
 
-Deno.test("A reader that goes on ahead of all messages is told so, and begins anew", () => {
+Deno.test("A reader that continues ahead of all messages gets a gap, and begins again", () => {
   const begun = [subscribe(), ...read(0), AHEAD];
   const ahead = "b, reader b.0: it was not told that it is ahead";
   assertEquals(faultsOf({ reads: [...begun, gapAhead(0), ...read(0, 1, 2)] }), []);
@@ -176,7 +176,7 @@ Deno.test("A reader that goes on ahead of all messages is told so, and begins an
   ]);
 });
 
-Deno.test("Of being ahead nobody is told who is not, or with another gap", () => {
+Deno.test('Only readers that are ahead get the gap "ahead"', () => {
   const reads = (...entries: LogEntry[]) => [subscribe(), ...read(0), ...entries, ...read(0, 1, 2)];
   assertEquals(faultsOf({ reads: reads(AHEAD, gapAhead(0, "id0")) }), [
     "b, reader b.0: it was told of a gap from id0, and went on after id9",
@@ -193,14 +193,14 @@ Deno.test("Of being ahead nobody is told who is not, or with another gap", () =>
   assertEquals(faultsOf({ keeps: 3, reads: reads(AHEAD, gapAhead(0)) }), []);
 });
 
-Deno.test("A reader has come to where it goes on, or to what it has read last", () => {
+Deno.test("The progress of a reader is where it continues, or its last message", () => {
   assertEquals(readersOf([subscribe(), ...read(0, 1)]), ["id1"]);
   assertEquals(readersOf([subscribe(), ...read(0, 1), subscribe(1)]), ["id1"]);
   assertEquals(readersOf([subscribe(), ...read(0, 1), AHEAD]), ["id9"]);
   assertEquals(readersOf([subscribe(), ...read(0, 1), subscribe()]), [undefined]);
 });
 
-Deno.test("Of a log that is trimmed the newest messages are kept, and a reader is told of what it misses", () => {
+Deno.test("A trimmed log keeps its newest messages, and a reader gets a gap for those that it missed", () => {
   const trimmed = { stored: [message(1), message(2)], keeps: 2 };
   assertEquals(faultsOf({ ...trimmed, reads: [subscribe(), ...read(0), gap(1), ...read(1, 2)] }), []);
   assertEquals(faultsOf({ ...trimmed, reads: [subscribe(), ...read(1, 2)] }), []);
@@ -213,7 +213,7 @@ Deno.test("Of a log that is trimmed the newest messages are kept, and a reader i
   ]);
 });
 
-Deno.test("Of a log that was trimmed no more is there than may be", () => {
+Deno.test("A trimmed log does not keep too much", () => {
   assertEquals(faultsOf({ keeps: 1, most: 3 }), []);
   assertEquals(faultsOf({ keeps: 1, most: 2 }), ["store: it has 3 messages, and should have 2 at most"]);
   assertEquals(mostKept(Infinity, 4), Infinity);

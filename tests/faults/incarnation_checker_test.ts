@@ -37,12 +37,12 @@ function faultsOf(reads: LogEntry[], published: readonly LogEntry[] = PUBLISHED)
   return [...checkIncarnations(logs, LIVES, Infinity).faults];
 }
 
-Deno.test("A reader that is told of another incarnation, and begins there, is right", () => {
+Deno.test("A reader that gets a gap for a new incarnation and begins there is correct", () => {
   assertEquals(faultsOf([read("x1", 1), read("x2", 2), GAP, read("y1", 1), read("y2", 4)]), []);
   assertEquals(faultsOf([read("y1", 1), read("y2", 4)]), []);
 });
 
-Deno.test("Nobody comes to another incarnation silently, or back to one that has ended", () => {
+Deno.test("No reader passes to another incarnation without a gap, or back to an ended one", () => {
   assertArrayIncludes(faultsOf([read("x1", 1), read("y1", 1), read("y2", 4)]), [
     "b, reader b.0: came to ids of another incarnation, silently",
   ]);
@@ -60,7 +60,7 @@ Deno.test("Within an incarnation nothing is missed, also where another one follo
   ]);
 });
 
-Deno.test("Who goes on ahead in an incarnation is told so there, or that another one has begun", () => {
+Deno.test("A reader ahead in an incarnation gets a gap there, or one for a new incarnation", () => {
   const [ahead, told] = [{ ...BEGIN, after: "x9", isAhead: true }, {
     ...GAP,
     reason: "ahead",
@@ -89,7 +89,7 @@ Deno.test("All come to the end of the last incarnation", () => {
   assertEquals(faultsOf([read("x1", 1), GAP, read("y1", 1)]), ["incarnation 2, b, reader b.0: it came to 1 of 2"]);
 });
 
-Deno.test("What is acknowledged is there in the incarnation of its id, or of a later one in its place", () => {
+Deno.test("An acknowledged message is in the incarnation of its id, or in a later one that replaces it", () => {
   assertEquals(faultsOf([read("y1", 1), read("y2", 4)], [...PUBLISHED, ok("x2", 4)]), []);
   assertEquals(faultsOf([read("y1", 1), read("y2", 4)], [...PUBLISHED, ok("y3", 5)]), [
     "incarnation 2, store: message 5 of a.0, which was acknowledged or read as y3, is lost",

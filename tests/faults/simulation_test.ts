@@ -4,7 +4,7 @@ import { assert, assertEquals } from "@std/assert";
 import { simulate } from "../../faults/simulation/simulation.ts";
 import { Random } from "../unit/support/random.ts";
 
-Deno.test("Simulated nodes lose nothing, store nothing twice, and keep the order, whatever becomes of what they ask", async () => {
+Deno.test("Simulated nodes lose nothing, store nothing twice, and keep the order, whatever happens to their requests", async () => {
   for (let seed = 1; seed <= 20; seed++) {
     const { faults, acknowledged } = await simulate(new Random(seed));
     assertEquals(faults, [], `seed ${seed}`);

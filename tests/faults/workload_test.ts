@@ -66,14 +66,14 @@ Deno.test("Some publishers wait for each publish, and others have several under 
   }
 });
 
-Deno.test("What an earlier generation has published is published again where it has ids, and only there", async () => {
+Deno.test("Messages of an earlier generation are published again if they have ids, and only then", async () => {
   const before = ["a.2", "a.3"].map((publisher): LogEntry => ({ kind: "invoke", payload: { publisher, number: 0 } }));
   const { calls } = await publishedBy({ ...PLAN, publishers: 4 }, before);
   const countOf = (name: string) => calls.filter(({ publisher }) => publisher === name).length;
   assertEquals(["a.0", "a.1", "a.2", "a.3"].map(countOf), [6, 6, 6, 5]);
 });
 
-Deno.test("Where nodes share ids each has some of its own, and no two publish in one order", async () => {
+Deno.test("Nodes that share ids also have their own, and no two publish in the same order", async () => {
   const plan = { ...PLAN, publishers: 40, isShared: true };
   const [one, other] = [await publishedBy(plan), await publishedBy({ ...plan, name: "b" })];
   const namesOf = ({ calls }: typeof one) => calls.map(({ publisher, number }) => `${publisher}-${number}`);

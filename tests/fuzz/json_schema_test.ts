@@ -55,7 +55,7 @@ function fuzz(
   }
 }
 
-Deno.test("What JSON Schema says of a body is what the server accepts, for random schemas and bodies", () => {
+Deno.test("The server accepts the bodies that JSON Schema describes, for random schemas and bodies", () => {
   const counts = { accepted: 0, refused: 0, exact: 0 };
   fuzz(41, "client", 1_200, ({ schema, isExact }, values, base) => {
     const form = coerceJson(schema, "the body");
@@ -79,7 +79,7 @@ Deno.test("What JSON Schema says of a body is what the server accepts, for rando
   assert(counts.accepted > 3_000 && counts.refused > 2_000 && counts.exact > 3_000, JSON.stringify(counts));
 });
 
-Deno.test("What is sent fits what JSON Schema says of a response, for random schemas and results", () => {
+Deno.test("Replies fit the JSON Schema of the response, for random schemas and results", () => {
   let sent = 0;
   fuzz(42, "handler", 1_200, ({ schema }, values, base) => {
     const [fits, described] = judge(base, (models) => models.jsonOutput(schema, "getBookResponse"));
@@ -94,7 +94,7 @@ Deno.test("What is sent fits what JSON Schema says of a response, for random sch
   assert(sent > 4_000, `${sent} sent`);
 });
 
-Deno.test("What JSON Schema says of a parameter is what its text is accepted by, for random schemas and texts", () => {
+Deno.test("The server accepts the parameter texts that JSON Schema describes, for random schemas and texts", () => {
   const random = new Random(43);
   const texts = ["true", "false", "0", "1", "null", "5", "-7", "5.0", "1e3", "05", " 1", "NaN", "1e999", "0x10", ""];
   const counts = { accepted: 0, refused: 0 };
@@ -122,7 +122,7 @@ Deno.test("What JSON Schema says of a parameter is what its text is accepted by,
   assert(counts.accepted > 2_000 && counts.refused > 2_000, JSON.stringify(counts));
 });
 
-Deno.test("isRequired and isAlwaysSent agree with what becomes of undefined, for random schemas", () => {
+Deno.test("isRequired and isAlwaysSent agree with the result for undefined, for random schemas", () => {
   const seen = new Map<string, number>();
   const random = new Random(44);
   for (const origin of ["client", "handler"] as const) {

@@ -89,7 +89,7 @@ Deno.test("The published packages", async (t) => {
 
   await publishPackages(env);
 
-  await t.step("hold what users need, and nothing else", async () => {
+  await t.step("contain the files that users need, and no others", async () => {
     const files = await registry.files("@webfw/core", config.version);
     for (
       const file of [

@@ -9,12 +9,12 @@ import * as v from "valibot";
 // deno-lint-ignore no-explicit-any
 type Untyped = any;
 
-Deno.test("The title is webfw, the version 0.1.0 and the description none unless given", () => {
+Deno.test("By default, the title is webfw, the version 0.1.0, and there is no description", () => {
   const { title, version, description } = new App();
   assertEquals({ title, version, description }, { title: "webfw", version: "0.1.0", description: undefined });
 });
 
-Deno.test("The title, version and description are those that were given", () => {
+Deno.test("The title, version and description can be set", () => {
   const given = { title: "Books", version: "2.1.0", description: "Sells books." };
   const { title, version, description } = new App(given);
   assertEquals({ title, version, description }, given);
@@ -178,7 +178,7 @@ Deno.test("Derived operationIds get a number where they are taken, also by one t
   for (const id of ids) assert(/^read\d*$/.test(id), id);
 });
 
-Deno.test("An operationId of a route with several methods names the first of them; the others get names of their own", () => {
+Deno.test("An operationId of a route with several methods is that of the first one; the others get other names", () => {
   const app = new App();
   app.route("/a", { methods: ["GET", "PUT", "PURGE"], operationId: "handleA" }, async () => {});
   const ids = app.routes.map(({ operationId }) => operationId);
@@ -197,7 +197,7 @@ Deno.test("The same explicit operationId twice is a RouteError with code conflic
   assertEquals(app.routes.length, 1);
 });
 
-Deno.test("Once the app serves, its table is frozen: nothing can be declared, and what was tried is not served", async () => {
+Deno.test("Once the app serves, its routes are frozen: a declaration throws, and is not served", async () => {
   const app = new App();
   app.get("/x", async () => 1);
   await using client = new TestClient(app);

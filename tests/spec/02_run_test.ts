@@ -38,7 +38,7 @@ async function refused(port: number): Promise<void> {
   }
 }
 
-Deno.test("run() listens at 127.0.0.1 and tells onListen the hostname and port", async () => {
+Deno.test("run() listens on 127.0.0.1 and passes the hostname and port to onListen", async () => {
   const app = new App();
   app.get("/", async () => "served");
   const addresses: unknown[] = [];
@@ -47,7 +47,7 @@ Deno.test("run() listens at 127.0.0.1 and tells onListen the hostname and port",
   assertEquals(await (await fetch(serving.origin)).json(), "served");
 });
 
-Deno.test("The port is 8000 and the hostname 127.0.0.1 unless given", async () => {
+Deno.test("The default port is 8000, the default hostname 127.0.0.1", async () => {
   const { serve } = Deno;
   const given: Deno.ServeTcpOptions[] = [];
   // The port itself may be taken on the machine that runs this.
@@ -64,7 +64,7 @@ Deno.test("The port is 8000 and the hostname 127.0.0.1 unless given", async () =
   assertEquals(given.length, 1);
 });
 
-Deno.test("Without onListen it tells on stderr where it listens", async () => {
+Deno.test("Without onListen, it prints its address to stderr", async () => {
   const app = new App();
   const stop = new AbortController();
   using log = new CapturedLog();
@@ -103,7 +103,7 @@ Deno.test("A port in use rejects with AddrInUse, and the lifespans unwind", asyn
   assertEquals(notes, ["a starts", "b starts", "b ends", "a ends"]);
 });
 
-Deno.test("A port in use is told in one line that names it, without the framework's own calls", async () => {
+Deno.test("A port in use is an error of one line that names it, without calls of the framework", async () => {
   await using serving = await Serving.start(new App());
   const error = await assertRejects(() => new App().run({ port: serving.port, onListen: () => {} }), Error);
   const message =
@@ -151,7 +151,7 @@ Deno.test("When it stops it accepts no more connections, and waits for requests 
   assertEquals(notes, ["a starts", "b starts", "handled", "b ends", "a ends"]);
 });
 
-Deno.test("Idle connections do not hold it up", async () => {
+Deno.test("Idle connections do not delay it", async () => {
   const app = new App();
   app.get("/", async () => 1);
   const serving = await Serving.start(app);

@@ -66,7 +66,7 @@ const BODIES: readonly (readonly [path: string, type: string, start: string])[] 
   ["/form", "multipart/form-data; boundary=x", PART + "x".repeat(500 * KIBIBYTE)],
 ];
 
-Deno.test("Bodies that do not come hold no stop up, and are answered 503", async () => {
+Deno.test("Bodies that do not arrive do not delay a stop, and get 503", async () => {
   await using temporary = await TemporaryFolder.make();
   await using child = await ChildProgram.start(program(), { env: { TMPDIR: temporary.path } });
   using connections = new DisposableStack();
@@ -92,7 +92,7 @@ Deno.test("Bodies that do not come hold no stop up, and are answered 503", async
   assertEquals(namesIn(temporary), []);
 });
 
-Deno.test("A client that sends nothing and does not close its connection holds no stop up either", async () => {
+Deno.test("A client that sends nothing and does not close its connection does not delay a stop either", async () => {
   await using temporary = await TemporaryFolder.make();
   await using child = await ChildProgram.start(program({ gracePeriod: 4_000 }), { env: { TMPDIR: temporary.path } });
   using connection = await RawConnection.open(await child.port());
@@ -107,7 +107,7 @@ Deno.test("A client that sends nothing and does not close its connection holds n
   assertEquals(namesIn(temporary), []);
 });
 
-Deno.test("Large replies that their clients do not take hold no stop up, and their cleanups run", async () => {
+Deno.test("Large replies that clients do not read do not delay a stop, and their cleanups run", async () => {
   await using child = await ChildProgram.start(program({ gracePeriod: 4_000 }));
   using connections = new DisposableStack();
   const paths = ["/text", "/response", "/blob", "/own"];
@@ -164,7 +164,7 @@ Deno.test("A preflight that was answered is no request in flight", async () => {
   assertEquals(code, 0, stderr);
 });
 
-Deno.test("Files of a form are gone when the process ends, also where the grace period has passed", async () => {
+Deno.test("Files of a form are removed when the process ends, also after the grace period", async () => {
   await using temporary = await TemporaryFolder.make();
   await using child = await ChildProgram.start(program({ gracePeriod: 100 }), { env: { TMPDIR: temporary.path } });
   using connection = await RawConnection.open(await child.port());

@@ -80,7 +80,7 @@ Deno.test("SIGTERM waits for a request in flight, which gets its reply", async (
   assert(stdout.endsWith("lifespan ends\nrun resolved\n"), stdout);
 });
 
-Deno.test("A request that does not end in the grace period is cut off: lifespans unwind, and the exit code tells", async () => {
+Deno.test("A request that exceeds the grace period is cut off: lifespans unwind, and the exit code is not 0", async () => {
   await using child = await ChildProgram.start(program({ gracePeriod: 100, opens: false }));
   using waiting = await RawConnection.open(await child.port());
   await waiting.write("GET /wait HTTP/1.1\r\nHost: x\r\n\r\n");
@@ -92,7 +92,7 @@ Deno.test("A request that does not end in the grace period is cut off: lifespans
   assertEquals(stderr.trimEnd().split("\n").length, 1, stderr);
 });
 
-Deno.test("WebSockets are told, and those whose clients read nothing or do not answer keep the process no longer than the grace period", async () => {
+Deno.test("WebSockets are closed, and clients that do not read or answer delay the process at most for the grace period", async () => {
   await using child = await ChildProgram.start(program({ gracePeriod: 2000 }));
   const port = await child.port();
   await using client = await SocketClient.open(`http://127.0.0.1:${port}`, "/flood");
@@ -106,7 +106,7 @@ Deno.test("WebSockets are told, and those whose clients read nothing or do not a
   assert(stdout.includes("lifespan ends\nrun resolved\n"), stdout);
 });
 
-Deno.test("A WebSocket whose client went without a close frame holds no stop up", async () => {
+Deno.test("A WebSocket whose client left without a close frame does not delay a stop", async () => {
   // Longer than the test waits for the program to end.
   await using child = await ChildProgram.start(program({ gracePeriod: 120_000 }));
   const socket = await RawSocket.open(await child.port(), "/silent");
@@ -141,7 +141,7 @@ await app.run({ port: 0, gracePeriod: 200, onListen: ({ port }) => console.log("
 console.log("run resolved");
 `;
 
-Deno.test("Who publishes to a store that is away is told at the end of the grace period, and keeps the process no longer", async () => {
+Deno.test("A publish to a store that is away fails at the end of the grace period, and delays the process no longer", async () => {
   await using child = await ChildProgram.start(PUBLISHING.replaceAll("STARTS", "false"));
   await child.port();
   child.signal("SIGTERM");
@@ -150,7 +150,7 @@ Deno.test("Who publishes to a store that is away is told at the end of the grace
   assertEquals([code, stdout.split("\n").slice(2)], [0, told]);
 });
 
-Deno.test("A lifespan that publishes to a store that is away as it starts does not keep a process that is told to stop", async () => {
+Deno.test("A lifespan that publishes to a store that is away does not delay the stop of a process", async () => {
   await using child = await ChildProgram.start(PUBLISHING.replaceAll("STARTS", "true"));
   await child.printed("starting");
   child.signal("SIGTERM");

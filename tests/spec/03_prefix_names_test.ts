@@ -29,7 +29,7 @@ Deno.test("The names of an include's prefix are bound as strings", async () => {
   assertEquals(await client.get("/1/2/3").json<unknown>(), { a: "1", b: "2", c: "3" });
 });
 
-Deno.test("A name declared under query is rebound to the path of an include that holds it", async () => {
+Deno.test("A name declared under query is rebound to the path of an include that contains it", async () => {
   const router = new Router();
   router.get(
     "/books",
@@ -51,7 +51,7 @@ Deno.test("A name of the route's own path cannot be declared under query", () =>
   assertThrows(() => app.get("/{id}", { query: { id: v.string() } } as Untyped, async () => {}), RouteError, "id");
 });
 
-Deno.test("params that name what the path does not hold are an error at registration", () => {
+Deno.test("params with a name that the path lacks are an error at registration", () => {
   for (const { get } of [new App(), new Router({ prefix: "/{shop}" })] as Untyped[]) {
     assertThrows(() => get("/x/{id}", { params: { isbn: v.string() } }, async () => {}), RouteError, "isbn");
   }

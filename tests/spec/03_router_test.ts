@@ -100,7 +100,7 @@ Deno.test("A trailing slash is significant everywhere, also below an include's p
   );
 });
 
-Deno.test("There is no normalisation of what is declared: doubled slashes stay", async () => {
+Deno.test("Declared paths are not normalised: double slashes stay", async () => {
   const app = new App();
   app.get("/a//b", async () => 1);
   assertEquals(await pathsServed(app, ["/a//b", "/a/b", "/a///b"]), ["/a//b"]);
@@ -170,7 +170,7 @@ Deno.test("A handler that is not an async function is a TypeError at once, and t
   assertEquals(app.routes.length, 1);
 });
 
-Deno.test("A handler is checked again against the full path at include: a name that stands twice is a RouteError", () => {
+Deno.test("An include checks the handler against the full path: a name that occurs twice is a RouteError", () => {
   const router = new Router({ prefix: "/{id}" });
   router.get("/x", async () => {});
   const app = new App();
@@ -379,7 +379,7 @@ Deno.test("A copy of a route behaves as the original: status, model, limits and 
   assertEquals((await client.post("/t/x", { json: { a: "x".repeat(20) } })).status, 413);
 });
 
-Deno.test("Thousands of routes are told apart", async () => {
+Deno.test("Thousands of routes are distinguished", async () => {
   const app = new App();
   for (let index = 0; index < 2_000; index++) {
     app.get(`/r${index}/{id}/x${index % 7}`, async ({ route }, { id }) => [route?.path, id]);

@@ -22,7 +22,7 @@ Deno.test("An optional value that is not sent is left out, or its default", asyn
   assertEquals(await client.get("/").json<unknown>(), { b: 5, c: "c", e: [1], g: 9 });
 });
 
-Deno.test("A required value that is not sent is 422, with the place and what was expected", async () => {
+Deno.test("A missing required value is 422, with its place and the expected type", async () => {
   const app = new App();
   app.get("/{p}", {
     query: { a: v.number(), b: v.boolean(), list: v.array(v.string()) },
@@ -69,7 +69,7 @@ Deno.test("Tuples, bounded, nullable and optional arrays take repeated keys, too
   assertEquals(await client.get("/nullable?t=1&t=null").json<unknown>(), [1, null]);
 });
 
-Deno.test("A header that holds a list is split at its commas", async () => {
+Deno.test("A header with a list is split at its commas", async () => {
   const app = new App();
   app.get("/", { headers: { "x-ids": v.array(v.number()) } }, async (_request, { headers }) => headers["x-ids"]);
   await using client = new TestClient(app);

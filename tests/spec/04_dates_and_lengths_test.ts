@@ -80,12 +80,12 @@ const TIMES: readonly [text: string, isTime: boolean][] = [
   ["6055-04-31T09:17:48Z", false],
 ];
 
-Deno.test("A date is a day that there is, as the format date says", async () => {
+Deno.test("A date is an existing day, as the format date says", async () => {
   const date = v.pipe(v.string(), v.isoDate());
   for (const [text, isDate] of DATES) assertEquals(await accepts(date, text), isDate, text);
 });
 
-Deno.test("A timestamp is that of RFC 3339, as the format date-time says, and a Date can be made of it", async () => {
+Deno.test("A timestamp is that of RFC 3339, as the format date-time says, and can be converted to a Date", async () => {
   const time = v.pipe(v.string(), v.isoTimestamp());
   for (const [text, isTime] of TIMES) assertEquals(await accepts(time, text), isTime, text);
   const app = new App();
@@ -111,7 +111,7 @@ Deno.test("Lengths of texts are counted in characters, as minLength and maxLengt
   }
 });
 
-Deno.test("A fault says what the schema's author or valibot says of it, and lists are counted in items", async () => {
+Deno.test("A fault has the message of the schema's author or of valibot, and lengths of lists count items", async () => {
   const app = new App();
   const seen: unknown[] = [];
   const name = v.pipe(
@@ -142,7 +142,7 @@ Deno.test("A fault says what the schema's author or valibot says of it, and list
   assertEquals(seen.slice(0, 3), ["😀😀", 3, "2"]);
 });
 
-Deno.test("A check that only looks like one of valibot's own runs as it is", async () => {
+Deno.test("A check that only resembles one of valibot runs unchanged", async () => {
   const odd = { ...v.isoDate(), "~run": (dataset: unknown) => dataset } as unknown as ReturnType<
     typeof v.isoDate<string>
   >;

@@ -11,7 +11,7 @@ type Untyped = any;
 
 const text = v.string();
 
-Deno.test("args holds every declared argument by its name", async () => {
+Deno.test("args has every declared argument by its name", async () => {
   const app = new App();
   app.post(
     "/books/{id}/{part}",
@@ -42,7 +42,7 @@ Deno.test("args holds every declared argument by its name", async () => {
   });
 });
 
-Deno.test("What was not declared is not in args: no headers, cookies or body appear by themselves", async () => {
+Deno.test("args has only declared inputs: no headers, cookies or body by default", async () => {
   const app = new App();
   app.post("/", async (_request, args) => Object.keys(args));
   await using client = new TestClient(app);
@@ -56,7 +56,7 @@ Deno.test("An undeclared path parameter is a string", async () => {
   assertEquals(await client.get("/007").json(), ["string", "007"]);
 });
 
-Deno.test("Headers are case-insensitive, whichever way they are declared and sent", async () => {
+Deno.test("Headers are case-insensitive, in declarations and in requests", async () => {
   const app = new App();
   app.get("/", { headers: { "X-Request-ID": text } }, async (_request, { headers }) => headers["X-Request-ID"]);
   await using client = new TestClient(app);
@@ -145,7 +145,7 @@ Deno.test("Unknown options are an error", () => {
   assertThrows(() => dependency({ querry: {} } as Untyped, async () => 1), TypeError, '"querry"');
 });
 
-Deno.test("What is declared has to be a schema or a dependency", () => {
+Deno.test("An input must be a schema or a dependency", () => {
   const table: Untyped[] = [
     { query: { q: String } },
     { query: { q: "string" } },
@@ -175,7 +175,7 @@ Deno.test("A name that no header can have is an error at registration", () => {
   }
 });
 
-Deno.test("The status is that of a success", () => {
+Deno.test("The status must be that of a success", () => {
   for (const status of [100, 199, 400, 404, 500, 200.5, NaN, "201"]) {
     const declare = () => new App().get("/", { status } as Untyped, async () => {});
     assertThrows(declare, Error, undefined, String(status));
@@ -224,7 +224,7 @@ Deno.test("A schema that no text can satisfy is an error where text is bound", (
   }
 });
 
-Deno.test("A path parameter or a cookie holds one value: a list is an error at registration", () => {
+Deno.test("A path parameter or a cookie has one value: a list is an error at registration", () => {
   const list = v.array(text);
   assertThrows(() => new App().get("/{x}", { params: { x: list } }, async () => {}), TypeError, "x");
   assertThrows(() => new App().get("/", { cookies: { x: list } }, async () => {}), TypeError, "x");

@@ -56,7 +56,7 @@ Deno.test("A file and a blob are sent whole, with their length, their type and t
   }
 });
 
-Deno.test("A single range is 206, one beyond the end 416, what cannot be read is left alone", async () => {
+Deno.test("A single range is 206, one beyond the end 416, and an invalid one is ignored", async () => {
   await using folder = await TemporaryFolder.make();
   const table: [range: string, status: number, body: string, contentRange: string | null][] = [
     ["bytes=0-0", 206, "0", "bytes 0-0/10"],
@@ -207,7 +207,7 @@ Deno.test("A header that would take a pattern seconds takes none", async () => {
   assert(performance.now() - start < 3_000);
 });
 
-Deno.test("The type of a file is that of its extension, unless told", async () => {
+Deno.test("The type of a file is that of its extension, unless it is set", async () => {
   await using folder = await TemporaryFolder.make();
   const table: [name: string, options: FileOptions, type: string][] = [
     ["a.html", {}, "text/html; charset=utf-8"],
@@ -227,7 +227,7 @@ Deno.test("The type of a file is that of its extension, unless told", async () =
   assertEquals((await ask(() => file(url))).headers.get("content-type"), "image/png");
 });
 
-Deno.test("A file is saved under the name that is given, whatever its characters", async () => {
+Deno.test("A file is saved under the given name, whatever its characters", async () => {
   await using folder = await TemporaryFolder.make();
   const path = await folder.write("a.txt", "x");
   const table: [filename: string, header: string][] = [
@@ -275,7 +275,7 @@ Deno.test("Over a socket a file has its length, a HEAD the same headers, and a r
   assertEquals((await send("HEAD", `If-None-Match: ${etag}\r\n`)).status, 304);
 });
 
-Deno.test("When the client goes a file is closed, and what was left to do is done", async () => {
+Deno.test("When the client disconnects, a file is closed, and tasks and cleanups run", async () => {
   await using folder = await TemporaryFolder.make();
   const path = folder.within("large");
   await Deno.writeFile(path, new Uint8Array(0));

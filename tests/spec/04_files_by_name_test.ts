@@ -23,7 +23,7 @@ function decoded(path: string): string {
   }
 }
 
-Deno.test("What is no file is 404: nothing, a folder, and what is no path", async () => {
+Deno.test("What is not a file is 404: nothing, a folder, an invalid path", async () => {
   await using folder = await TemporaryFolder.make();
   await Deno.mkdir(folder.within("folder.txt"));
   await folder.write("a.txt", "x");
@@ -44,7 +44,7 @@ Deno.test("A folder that is not there has no files: 404, and a line in the log n
   assertEquals((await ask(() => file("a.png", { root }))).status, 200);
 });
 
-Deno.test("A client names files of a folder and none outside of it, whatever it writes", async () => {
+Deno.test("A client can name files of a folder and none outside of it", async () => {
   await using outer = await TemporaryFolder.make();
   const root = outer.within("root");
   await Deno.mkdir(`${root}/deep`, { recursive: true });
@@ -130,7 +130,7 @@ Deno.test(
   },
 );
 
-Deno.test("What is neither file nor folder is not opened", { ignore: Deno.build.os === "windows" }, async () => {
+Deno.test("Special files are not opened", { ignore: Deno.build.os === "windows" }, async () => {
   await using folder = await TemporaryFolder.make();
   await new Deno.Command("mkfifo", { args: [folder.within("pipe")] }).output();
   assertEquals((await ask(() => file("pipe", { root: folder.path }))).status, 404);

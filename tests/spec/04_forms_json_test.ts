@@ -78,7 +78,7 @@ Deno.test("An object and a list of objects are taken as JSON text, however clien
   }
 });
 
-Deno.test("JSON stands within names in brackets, and for options, variants and records", async () => {
+Deno.test("JSON works below names in brackets, and for options, variants and records", async () => {
   const Pet = v.variant("kind", [
     v.object({ kind: v.literal("cat"), lives: v.number() }),
     v.object({ kind: v.literal("dog"), name: v.string() }),
@@ -161,7 +161,7 @@ Deno.test("Keys in JSON text never reach a prototype", async () => {
   assertEquals((await reply.json()).slice(1), [false, false]);
 });
 
-Deno.test("A file of JSON stays a file where a file is declared, and an object that holds files is sent in brackets", async () => {
+Deno.test("A file of JSON stays a file if a file is declared, and an object with files is sent in brackets", async () => {
   const app = new App();
   const meta = v.object({ title: v.string() });
   const page = v.object({ title: v.string(), file: v.optional(UploadFile) });
@@ -187,7 +187,7 @@ Deno.test("A file of JSON stays a file where a file is declared, and an object t
   assertEquals(errors.map(({ path }) => path), [["page"]]);
 });
 
-Deno.test("JSON in a form has the bounds of JSON bodies: its size, its nesting, and how many faults are told", async () => {
+Deno.test("JSON in a form has the bounds of JSON bodies: its size, its nesting, and the number of reported faults", async () => {
   interface Comment {
     text: string;
     replies: Comment[];

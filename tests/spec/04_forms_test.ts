@@ -52,7 +52,7 @@ Deno.test("A form is bound from urlencoded and from multipart alike, nested by b
   }
 });
 
-Deno.test("Every fault of a form is told in one 422, without the values that were sent, beside those of other input", async () => {
+Deno.test("One 422 names every fault of a form and of other input, without the values", async () => {
   const app = new App();
   let hasRun = false;
   app.post("/", { query: { page: v.number() }, form: Form(Order) }, async () => {
@@ -134,7 +134,7 @@ Deno.test("A form that cannot be read is 400", async () => {
   }
 });
 
-Deno.test("What browsers send of an untouched form counts as not sent, where the schema can do without it", async () => {
+Deno.test("The empty values of an untouched form count as missing if the schema allows it", async () => {
   await using client = echoing(v.object({
     name: v.string(),
     age: v.optional(v.number()),
@@ -175,7 +175,7 @@ Deno.test("An async schema is waited for", async () => {
   }
 });
 
-Deno.test("A form reaches the handler beside its other arguments", async () => {
+Deno.test("A form reaches the handler with its other arguments", async () => {
   const app = new App();
   const router = new Router({ prefix: "/shops/{shop}" });
   router.put("/books/{id}", {

@@ -73,7 +73,7 @@ Deno.test("A guard refuses before anything else is validated, and before the bod
   ]);
 });
 
-Deno.test("What a guard needs is made with it, at any depth, and all other dependencies when all input is valid", async () => {
+Deno.test("The dependencies of a guard are made with it, at any depth, and all others when all input is valid", async () => {
   const order: string[] = [];
   const noting = (name: string, value: unknown = name) => {
     order.push(name);

@@ -18,7 +18,7 @@ function send(client: TestClient, body: BodyInit, headers: HeadersInit = JSON_TY
   return client.post("/", { body, headers });
 }
 
-Deno.test("The body is validated as JSON, and what the schema does not name is left out", async () => {
+Deno.test("The body is validated as JSON, and undeclared keys are left out", async () => {
   await using client = echoing(v.object({ title: v.string(), author: v.object({ name: v.string() }) }));
   const sent = { title: "Emma", extra: 1, author: { name: "Jane", admin: true } };
   assertEquals(await client.post("/", { json: sent }).json<unknown>(), {
@@ -114,7 +114,7 @@ Deno.test("Unparsable JSON is 400", async () => {
   for (const text of texts) assertEquals((await send(client, text)).status, 400, JSON.stringify(text));
 });
 
-Deno.test("The reply to unparsable JSON does not repeat what was sent", async () => {
+Deno.test("The reply to unparsable JSON does not repeat the body", async () => {
   await using client = echoing(v.any());
   for (const text of ["MARKER", '{"a": MARKER}', '"MARKER', "[MARKER]"]) {
     const problem = await send(client, text).problem(400);
@@ -274,7 +274,7 @@ Deno.test("Text conversions do not leak into JSON: numbers and booleans have to 
   }
 });
 
-Deno.test("A number that no double can hold is 422, wherever it stands", async () => {
+Deno.test("A number that does not fit a double is 422, anywhere in the body", async () => {
   await using client = echoing(v.union([v.number(), v.array(v.any()), v.object({})]));
   const bodies: [text: string, path: (string | number)[]][] = [
     ["1e999", []],
@@ -343,7 +343,7 @@ Deno.test("Keys named as members of objects never reach a prototype", async () =
   assertEquals(({} as Record<string, unknown>).polluted, undefined);
 });
 
-Deno.test("A key of a schema is not found on the prototype of what was sent", async () => {
+Deno.test("A key of a schema is not read from the prototype of the body", async () => {
   await using client = echoing(v.object({
     constructor: v.optional(v.string()),
     toString: v.optional(v.string(), "default"),
@@ -362,7 +362,7 @@ Deno.test("A byte order mark in front of JSON does no harm", async () => {
   assertEquals((await send(client, new Uint8Array([0xef, 0xbb, 0xbf, 0x31]))).status, 200);
 });
 
-Deno.test("Escapes of lone surrogates are taken, and given back as escapes", async () => {
+Deno.test("Escapes of lone surrogates are accepted, and sent back as escapes", async () => {
   await using client = echoing(v.string());
   const response = await send(client, '"a\\ud800b"');
   assertEquals([response.status, await response.text()], [200, '{"body":"a\\ud800b"}']);

@@ -44,7 +44,7 @@ Deno.test("A form that is not made by Form() is an error that says so", () => {
   );
 });
 
-Deno.test("Entries in place of a schema are an error that says how to wrap them", () => {
+Deno.test("Entries instead of a schema are an error that says how to wrap them", () => {
   const entries: Untyped = { title: v.string() };
   const wrap = "must be one valibot schema, write v.object({ … }) around the entries";
   const table: [declare: () => unknown, message: string][] = [
@@ -57,7 +57,7 @@ Deno.test("Entries in place of a schema are an error that says how to wrap them"
   for (const [declare, message] of table) assertEquals(refusalOf(declare), message);
 });
 
-Deno.test("A list of schemas in place of one is an error that names v.array()", () => {
+Deno.test("A list of schemas instead of one is an error that names v.array()", () => {
   const list: Untyped = [v.object({ title: v.string() })];
   const cure = "must be one valibot schema, write v.array(…) for a list";
   assertEquals(
@@ -106,7 +106,7 @@ Deno.test("A schema of another library is an error that says which library it is
   for (const [declare, message] of table) assertEquals(refusalOf(declare), message);
 });
 
-Deno.test("One schema in place of schemas by their names is an error that says so", () => {
+Deno.test("One schema instead of schemas by their names is an error that says so", () => {
   const query: Untyped = v.object({ q: v.string() });
   const cure = "give each schema by its name, as in query: { name: schema }";
   assertEquals(refusalOf(() => new App().get("/a", { query }, handler)), `Cannot declare GET /a: ${cure}`);

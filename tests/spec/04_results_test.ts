@@ -20,7 +20,7 @@ function returning(result: unknown): TestClient {
   return new TestClient(app);
 }
 
-Deno.test("A Response is sent as it is", async () => {
+Deno.test("A Response is sent unchanged", async () => {
   const given = new Response("teapot", { status: 418, headers: { "content-type": "text/x", "x-a": "1" } });
   const app = new App();
   app.get("/", { response: v.object({ a: v.string() }), status: 201 }, async () => given);
@@ -243,7 +243,7 @@ Deno.test("A ReadableStream and a Blob are streamed", async () => {
   assertEquals([other.headers.get("content-type"), await other.text()], ["text/csv", "a,b"]);
 });
 
-Deno.test("What fails before its first value is an ordinary error reply", async () => {
+Deno.test("A stream that fails before its first value is an ordinary error reply", async () => {
   const app = new App();
   app.get("/", async function* () {
     throw new Error("early");
@@ -256,7 +256,7 @@ Deno.test("What fails before its first value is an ordinary error reply", async 
   assertStringIncludes(log.text, "early");
 });
 
-Deno.test("What fails after its first value breaks off, and is logged: it cannot be taken for whole", async () => {
+Deno.test("A stream that fails after its first value breaks off, and is logged: it does not look complete", async () => {
   const app = new App();
   app.get("/", async function* () {
     yield 1;
@@ -270,7 +270,7 @@ Deno.test("What fails after its first value breaks off, and is logged: it cannot
   assertStringIncludes(log.text, "late");
 });
 
-Deno.test("A stream is pulled by its reader, and told when the reader goes", async () => {
+Deno.test("A stream is pulled by its reader, and cancelled when the reader leaves", async () => {
   let produced = 0;
   const ended = Promise.withResolvers<void>();
   const app = new App();
@@ -309,7 +309,7 @@ Deno.test("HEAD ends a stream at once", async () => {
   await ended.promise;
 });
 
-Deno.test("text() and html() make replies of text, with the status and headers given", async () => {
+Deno.test("text() and html() make replies of text, with the given status and headers", async () => {
   for (const [helper, type] of [[text, "text/plain"], [html, "text/html"]] as const) {
     const plain = helper("é");
     assertEquals([plain.status, plain.headers.get("content-type")], [200, `${type};charset=UTF-8`]);

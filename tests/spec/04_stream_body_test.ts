@@ -79,7 +79,7 @@ Deno.test("A sender waits while the handler does not read, and goes on when it d
   await pouring.ended;
 });
 
-Deno.test("The handler runs before the body is there, and gets it in the chunks that come", async () => {
+Deno.test("The handler runs before the body has arrived, and gets it in chunks", async () => {
   const app = new App();
   const [first, second] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()];
   app.post("/", { body: Stream() }, async (_request, { body }) => {
@@ -177,7 +177,7 @@ Deno.test("A time that the route sets is for each chunk: one that does not come 
   assertEquals((await slow.reply()).body, "30");
 });
 
-Deno.test("What a handler leaves unread holds up neither its reply nor the connection", async () => {
+Deno.test("An unread body delays neither the reply nor the connection", async () => {
   const app = new App();
   app.post("/none", { body: Stream() }, async () => "none");
   app.post("/some", { body: Stream() }, async (_request, { body }) => {

@@ -89,7 +89,7 @@ Deno.test("A subscription to a quiet topic is closed when its client leaves", as
   }
 });
 
-Deno.test("A stop ends an iterable that has given nothing yet at once, with a 503", async () => {
+Deno.test("A stop ends an iterable without a first value at once, with a 503", async () => {
   const [tap, arrived] = [new Tap(), Promise.withResolvers<void>()];
   const serving = await Serving.start(giving(() => {
     arrived.resolve();
@@ -107,7 +107,7 @@ Deno.test("A stop ends an iterable that has given nothing yet at once, with a 50
   assertEquals(log.text, "");
 });
 
-Deno.test("What comes after the reply has begun in silence is sent, and what fails then breaks it off", async () => {
+Deno.test("Values after a reply that began in silence are sent, and an error then breaks it off", async () => {
   using _skipped = new SkippedTimeout(PATIENCE);
   const [given, failing] = [new Tap(), new Tap()];
   const response = await giving(() => given).fetch(new Request("http://localhost/"));
@@ -128,7 +128,7 @@ Deno.test("What comes after the reply has begun in silence is sent, and what fai
   assertStringIncludes(log.text, "too late");
 });
 
-Deno.test("Bytes after the reply has begun in silence are sent as they are, and the log says what to do", async () => {
+Deno.test("Bytes after a reply that began in silence are sent unchanged, and the log says what to do", async () => {
   using _skipped = new SkippedTimeout(PATIENCE);
   for (
     const [accept, type, warnings] of [["*/*", "application/jsonl", 1], [
@@ -150,7 +150,7 @@ Deno.test("Bytes after the reply has begun in silence are sent as they are, and 
   }
 });
 
-Deno.test("An empty array of bytes tells that bytes will come, and empty ones in between send nothing", async () => {
+Deno.test("An empty array of bytes announces bytes, and empty ones in between send nothing", async () => {
   await using serving = await Serving.start(giving(async function* () {
     yield new Uint8Array();
     yield new Uint8Array([65]);
@@ -295,7 +295,7 @@ Deno.test("A source ends also where a middleware sends another reply", async () 
   assertEquals(order, ["after", "source", "dependency"]);
 });
 
-Deno.test("A source that never goes on does not hold up the cleanup", async () => {
+Deno.test("A source that hangs does not delay the cleanup", async () => {
   const cleaned = Promise.withResolvers<void>();
   const app = new App();
   const db = dependency(async function* () {

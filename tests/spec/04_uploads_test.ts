@@ -106,7 +106,7 @@ Deno.test("It can be used where a File can: passed on in a form, as a body, slic
   }
 });
 
-Deno.test("Files are optional, in lists and nested, beside texts, and checked by valibot's own checks", async () => {
+Deno.test("Files may be optional, in lists, nested and among texts, and valibot's checks apply", async () => {
   const app = new App();
   const Picture = v.pipe(UploadFile, v.mimeType(["image/png"]), v.maxSize(5));
   const form = Form(v.object({
@@ -158,7 +158,7 @@ Deno.test("A form with files that comes urlencoded lacks the files, which is a 4
   assertEquals(errors.map(({ path }) => path), [["f"]]);
 });
 
-Deno.test("Names of files are harmless: without folders, control characters and what turns text around", async () => {
+Deno.test("Names of files are harmless: without folders, control characters and characters that reverse text", async () => {
   const app = taking(async (file) => file.name);
   const table: [disposition: string, name: string][] = [
     ['filename="../../etc/passwd"', "passwd"],

@@ -96,7 +96,7 @@ for (const [name, make] of Object.entries(REPLIES)) {
   }
 }
 
-Deno.test("An uploaded file is there for the tasks, and for the cleanups of dependencies", async () => {
+Deno.test("Tasks and cleanups can read an uploaded file", async () => {
   const sizes: number[] = [];
   const ended = Promise.withResolvers<void>();
   const app = new App();

@@ -6,7 +6,7 @@ import { TestClient } from "@webfw/core/testing";
 import * as v from "valibot";
 import { CapturedLog } from "./support/captured_log.ts";
 
-Deno.test("after() runs tasks in their order when the reply has gone, before dependencies are cleaned up", async () => {
+Deno.test("after() runs tasks in their order after the reply, before dependencies are cleaned up", async () => {
   const order: string[] = [];
   const app = new App();
   const dep = dependency(async function* () {
@@ -80,7 +80,7 @@ Deno.test("after() runs also when the handler fails, when input is invalid and w
   assertEquals(ran, ["/fails", "/invalid", "/missing"]);
 });
 
-Deno.test("after() runs when the last byte of a stream has gone, not before", async () => {
+Deno.test("after() runs after the last byte of a stream, not before", async () => {
   const order: string[] = [];
   const done = Promise.withResolvers<void>();
   const app = new App();

@@ -27,7 +27,7 @@ async function ask(app: App, path = "/", init: RequestInit = {}): Promise<Respon
   return response;
 }
 
-Deno.test("A dependency supplies an argument, with inputs and dependencies of its own", async () => {
+Deno.test("A dependency supplies an argument, and has its own inputs and dependencies", async () => {
   const connection = dependency(async (request) => `to ${request.method}`);
   const user = dependency(
     {
@@ -97,7 +97,7 @@ Deno.test("The inputs of a dependency are validated with those of the handler, b
   assertEquals(ran, 0);
 });
 
-Deno.test("A dependency is resolved at most once a request, however many ask for it, and anew for the next", async () => {
+Deno.test("A dependency is resolved at most once per request, and again for the next request", async () => {
   let made = 0;
   const shared = dependency(async () => ++made);
   const plain = async () => ++made * 100;
@@ -113,7 +113,7 @@ Deno.test("A dependency is resolved at most once a request, however many ask for
   }
 });
 
-Deno.test("The only dependency of a route is its argument under each name, whatever its value, beside text or a body", async () => {
+Deno.test("The only dependency of a route is its argument under each name, whatever its value, with text or a body", async () => {
   let made = 0;
   const pair = async () => ["a", ++made];
   const app = new App();
@@ -324,7 +324,7 @@ Deno.test("HEAD resolves dependencies and cleans them up, as GET does", async ()
   assertEquals(notes, ["a opens", "a closes"]);
 });
 
-Deno.test("A dependency that ends without a value, or yields twice, is a mistake that is told", async () => {
+Deno.test("A dependency that ends without a value, or yields twice, is an error", async () => {
   const none = dependency(
     async function* () {
     } as Untyped,
@@ -343,7 +343,7 @@ Deno.test("A dependency that ends without a value, or yields twice, is a mistake
   }
 });
 
-Deno.test("A dependency's path parameter has to be held by every route that uses it", async () => {
+Deno.test("Every route that uses a dependency must have its path parameter", async () => {
   const shop = dependency({ params: { shop: v.number() } }, async (_request, { shop }) => shop * 10);
   const app = new App();
   assertThrows(() => app.get("/books", { deps: { shop } }, async () => {}), Error, "shop");
@@ -355,7 +355,7 @@ Deno.test("A dependency's path parameter has to be held by every route that uses
   assertEquals((await client.get("/shops/x").problem(422)).errors[0]!.in, "path");
 });
 
-Deno.test("A name under a dependency's query is rebound to a path that holds it", async () => {
+Deno.test("A name under a dependency's query is rebound to a path that contains it", async () => {
   const shop = dependency({ query: { shop: v.number() } }, async (_request, { shop }) => shop * 10);
   const router = new Router();
   router.get("/x", { deps: { tenfold: shop } }, async (_request, { tenfold }) => tenfold);

@@ -39,7 +39,7 @@ class Notes {
   }
 }
 
-Deno.test("Tasks and cleanups run when the last byte of a reply has gone", async () => {
+Deno.test("Tasks and cleanups run after the last byte of a reply", async () => {
   const notes = new Notes();
   const app = new App();
   app.get("/", { deps: notes.deps }, async (request) => {
@@ -109,7 +109,7 @@ const STREAMS: Record<string, (app: App, notes: Notes, told: () => void) => void
 };
 
 for (const [name, declare] of Object.entries(STREAMS)) {
-  Deno.test(`When the client goes, a stream is told, and cleanup runs: ${name}`, async () => {
+  Deno.test(`When the client disconnects, a stream is cancelled, and cleanup runs: ${name}`, async () => {
     const notes = new Notes();
     const told = Promise.withResolvers<void>();
     const app = new App();
@@ -128,7 +128,7 @@ for (const [name, declare] of Object.entries(STREAMS)) {
 }
 
 for (const [name, declare] of Object.entries(STREAMS)) {
-  Deno.test(`HEAD sends no byte of a stream, tells it to end, and cleans up: ${name}`, async () => {
+  Deno.test(`HEAD sends no byte of a stream, cancels it, and cleans up: ${name}`, async () => {
     const notes = new Notes();
     const told = Promise.withResolvers<void>();
     const app = new App();
@@ -142,7 +142,7 @@ for (const [name, declare] of Object.entries(STREAMS)) {
   });
 }
 
-Deno.test("When the client goes while the handler works, the signal tells, and cleanup runs after the handler", async () => {
+Deno.test("When the client disconnects while the handler runs, the signal is aborted, and cleanup runs after the handler", async () => {
   const notes = new Notes();
   const [arrived, aborted] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()];
   const app = new App();
@@ -164,7 +164,7 @@ Deno.test("When the client goes while the handler works, the signal tells, and c
   assertEquals(notes.lines, ["handled", "after", "inner closes", "outer closes"]);
 });
 
-Deno.test("When the client goes while a body is read, cleanup of what was made runs, and nothing is logged", async () => {
+Deno.test("When the client disconnects while a body is read, dependencies are cleaned up, and nothing is logged", async () => {
   const notes = new Notes();
   const arrived = Promise.withResolvers<void>();
   const app = new App();
@@ -183,7 +183,7 @@ Deno.test("When the client goes while a body is read, cleanup of what was made r
   assertEquals(log.text, "");
 });
 
-Deno.test("A slow reader is waited for: a stream makes no more than the connection holds", async () => {
+Deno.test("A stream waits for a slow reader, and makes no more than the connection buffers", async () => {
   const app = new App();
   let made = 0;
   const ended = Promise.withResolvers<void>();

@@ -127,7 +127,7 @@ Deno.test("A lifespan that fails to end is logged, and the others still unwind",
   assertEquals(log.lines.length, 1);
 });
 
-Deno.test("A lifespan that ends without a yield, or yields twice, is a mistake that is told", async () => {
+Deno.test("A lifespan that ends without a yield, or yields twice, is an error", async () => {
   const none = new App();
   none.lifespan(
     async function* () {
@@ -182,7 +182,7 @@ Deno.test("A lifespan cannot be added once the app has started", async () => {
   await app.stop();
 });
 
-Deno.test("An app that was stopped starts anew with its next request", async () => {
+Deno.test("A stopped app starts again with its next request", async () => {
   const { app, notes } = noting(["a"]);
   for (let turn = 0; turn < 2; turn++) {
     await using client = new TestClient(app);
@@ -200,7 +200,7 @@ Deno.test("Stopping twice, or without a start, unwinds nothing twice", async () 
   assertEquals(notes, ["a starts", "a ends"]);
 });
 
-Deno.test("Lifespans unwind after the tasks and cleanups of requests have ended: these may use what they close", async () => {
+Deno.test("Lifespans unwind after the tasks and cleanups of requests, which may use what they close", async () => {
   const order: string[] = [];
   const app = new App();
   app.lifespan(async function* () {

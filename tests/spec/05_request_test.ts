@@ -28,7 +28,7 @@ Deno.test("Handlers, dependencies and middleware get the same request, which wra
   }
 });
 
-Deno.test("A request tells its method, url, path, route, params, query, headers and cookies", async () => {
+Deno.test("A request has its method, url, path, route, params, query, headers and cookies", async () => {
   const app = new App();
   app.put("/books/{id}/{rest...}", { tags: ["t"] }, async function putBook(request) {
     return {
@@ -66,7 +66,7 @@ Deno.test("params are text, also where the handler's argument is converted", asy
   assertEquals(await client.get("/5.0").json<unknown>(), ["5.0", 5]);
 });
 
-Deno.test("route is null where none matches, and the matched one in a middleware", async () => {
+Deno.test("route is null if none matches, and the matched one in a middleware", async () => {
   const app = new App();
   const seen: unknown[] = [];
   app.middleware(async (request, next) => {
@@ -149,7 +149,7 @@ for (const [first, readFirst] of Object.entries(READERS)) {
   }
 }
 
-Deno.test("A body that was bound is readable again, and the object given is not shared", async () => {
+Deno.test("A bound body is readable again, and the argument is not shared", async () => {
   const app = new App();
   app.post("/", { body: v.any() }, async (request, { body }) => {
     body.changed = true;
@@ -242,7 +242,7 @@ Deno.test("formData() reads urlencoded and multipart bodies, also after text()",
   }
 });
 
-Deno.test("formData() of what is no form is 415, of a malformed one 400", async () => {
+Deno.test("formData() of another media type is 415, of a malformed form 400", async () => {
   const app = new App();
   app.post("/", async (request) => [...await request.formData()].length);
   await using client = new TestClient(app);
@@ -265,7 +265,7 @@ Deno.test("A request without a body reads as empty; its JSON is 400", async () =
   assertEquals((await client.post("/json")).status, 400);
 });
 
-Deno.test("json() of what is no JSON is 400, and not logged", async () => {
+Deno.test("json() of invalid JSON is 400, and not logged", async () => {
   const app = new App();
   app.post("/", async (request) => await request.json());
   await using client = new TestClient(app);
@@ -274,7 +274,7 @@ Deno.test("json() of what is no JSON is 400, and not logged", async () => {
   assertEquals(log.text, "");
 });
 
-Deno.test("state holds what the lifespans yielded, frozen and the same for all requests", async () => {
+Deno.test("state has the values of the lifespans, frozen and the same for all requests", async () => {
   const app = new App<{ a: object; b: number }>();
   const shared = {};
   app.lifespan(async function* () {

@@ -54,7 +54,7 @@ Deno.test("A content length over the limit is refused with 413 before a byte of 
   await assertAlive(serving.port);
 });
 
-Deno.test("A compressed body is a wrong content, and the client is told to send it as it is", async () => {
+Deno.test("A compressed body is refused, and the reply says to send it uncompressed", async () => {
   const app = new App();
   app.post("/json", { body: v.object({ a: v.number() }) }, async (_request, { body }) => body);
   app.post("/read", async (request) => await request.json());
@@ -87,7 +87,7 @@ Deno.test("A compressed body is a wrong content, and the client is told to send 
   assert(Number(await bytes.text()) < 100);
 });
 
-Deno.test("A content length that no number can hold is a client's fault", async () => {
+Deno.test("A content length that is too large for a number is a client's fault", async () => {
   const { app } = counting({});
   await using serving = await Serving.start(app);
   for (const length of ["99999999999999999999999", "-1", "1e3", "0x10", "abc", "1,2", ""]) {
@@ -98,7 +98,7 @@ Deno.test("A content length that no number can hold is a client's fault", async 
   await assertAlive(serving.port);
 });
 
-Deno.test("A required body that is missing is 422, however that is said", async () => {
+Deno.test("A missing required body is 422, in each way to send none", async () => {
   const app = new App();
   app.post("/", { body: v.object({}) }, async () => 1);
   app.post("/optional", { body: v.optional(v.object({})) }, async () => 1);
@@ -129,7 +129,7 @@ Deno.test("A chunked body over the limit is refused with 413, one within it is t
   }
 });
 
-Deno.test("A chunked body without an end is refused as soon as it is over the limit", async () => {
+Deno.test("An endless chunked body is refused as soon as it exceeds the limit", async () => {
   const { app } = counting({ body: 1_000 });
   await using serving = await Serving.start(app);
   using connection = await RawConnection.open(serving.port);
@@ -143,7 +143,7 @@ Deno.test("A chunked body without an end is refused as soon as it is over the li
   await assertAlive(serving.port);
 });
 
-Deno.test("What stands in a refused body is never taken for a request", async () => {
+Deno.test("The content of a refused body is never read as a request", async () => {
   const { app } = counting({ body: 100 });
   await using serving = await Serving.start(app);
   const smuggled = "GET /alive HTTP/1.1\r\nHost: x\r\n\r\n".repeat(1_000);
@@ -174,7 +174,7 @@ Deno.test("A body that does not arrive in time is 408, and announces the end of 
   await assertAlive(serving.port);
 });
 
-Deno.test("A body that drips is 408 as well: the time is that of the whole body", async () => {
+Deno.test("A slow body is 408, too: the time limit is for the whole body", async () => {
   const { app } = counting({ readTimeout: 100 });
   await using serving = await Serving.start(app);
   using connection = await RawConnection.open(serving.port);
@@ -191,7 +191,7 @@ Deno.test("A body that drips is 408 as well: the time is that of the whole body"
   await dripping;
 });
 
-Deno.test("The time to read a body is that of the body: a handler may take longer", async () => {
+Deno.test("The time limit is for the body: a handler may take longer", async () => {
   const gate = Promise.withResolvers<void>();
   const app = new App({ limits: { readTimeout: 300 } });
   app.post("/", { body: v.any() }, async () => {

@@ -155,7 +155,7 @@ Deno.test("Every error reply is application/problem+json with type, title, statu
   });
 });
 
-Deno.test("Without a detail the detail is there all the same, and a status without a name has a title", async () => {
+Deno.test("There is always a detail, and a status without a name has a title", async () => {
   for (const status of [402, 418, 499, 599]) {
     await using client = new TestClient(throwing(new HTTPError(status)));
     const { title, detail } = await client.get("/").problem(status);
@@ -192,7 +192,7 @@ Deno.test("instance is left out unless the application sets it", async () => {
   assertFalse("instance" in await client.get("/missing").problem(404));
 });
 
-Deno.test("The status of an HTTPError is that of an error", () => {
+Deno.test("The status of an HTTPError must be that of an error", () => {
   for (const status of [100, 200, 204, 301, 399, 600, 0, -1, 404.5, NaN, Infinity, "404"]) {
     assertThrows(() => new HTTPError(status as number), RangeError, undefined, String(status));
   }

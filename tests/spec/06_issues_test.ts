@@ -73,7 +73,7 @@ Deno.test("A schema's own message is used for a key that is missing, too", async
   assertEquals([title?.code, title?.message], ["missing", "Please give a title"]);
 });
 
-Deno.test("A result that lacks a key, or holds an empty text, is told in the log in plain words", async () => {
+Deno.test("A result that lacks a key, or has an empty text, is logged in plain words", async () => {
   const app = new App();
   const response = v.object({ title: v.pipe(v.string(), v.nonEmpty()), isbn: v.string() });
   app.get("/", { response }, async () => ({ title: "" }) as never);

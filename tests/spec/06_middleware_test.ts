@@ -18,7 +18,7 @@ function noting(notes: string[], name: string): Middleware {
   };
 }
 
-Deno.test("A middleware returns await next(request), or a reply of its own", async () => {
+Deno.test("A middleware returns await next(request), or another reply", async () => {
   const app = new App();
   let reached = 0;
   app.middleware(async (request, next) => request.path === "/own" ? text("own", { status: 202 }) : await next(request));
@@ -193,7 +193,7 @@ Deno.test("Any other error inside reaches outer middleware as a 500 whose cause 
   }
 });
 
-Deno.test("Middleware may change reply headers, whoever made the reply", async () => {
+Deno.test("Middleware may change the headers of any reply", async () => {
   const makers: Record<string, (app: App) => void> = {
     "a JSON result": (app) => app.get("/", async () => 1),
     "a Response": (app) => app.get("/", async () => new Response("x")),
@@ -310,7 +310,7 @@ Deno.test("A middleware has to be async, and is checked when it is added", () =>
   }
 });
 
-Deno.test("A middleware that returns no Response is a mistake that is told, as a 500", async () => {
+Deno.test("A middleware that returns no Response is an error, as a 500", async () => {
   for (const wrong of [undefined, null, "text", { status: 200 }]) {
     const app = new App();
     app.middleware(
@@ -325,7 +325,7 @@ Deno.test("A middleware that returns no Response is a mistake that is told, as a
   }
 });
 
-Deno.test("A second next() is a mistake that is told, and the handler runs once", async () => {
+Deno.test("A second next() is an error, and the handler runs once", async () => {
   let runs = 0;
   const app = new App();
   app.middleware(async (request, next) => {

@@ -68,7 +68,7 @@ Deno.test("onError sees the issues of a ValidationError", async () => {
   assertEquals([response.status, await response.json()], [422, [["a"], ["b"]]]);
 });
 
-Deno.test("A reply that onError shaped is what outer middleware sees", async () => {
+Deno.test("Outer middleware sees the reply of onError", async () => {
   const app = new App();
   const seen: number[] = [];
   app.onError((error) => new Response(null, { status: error.status + 1 }));
@@ -117,7 +117,7 @@ Deno.test("onError shapes HEAD replies without a body", async () => {
   assertEquals([response.status, await response.text()], [404, ""]);
 });
 
-Deno.test("What is described of error replies says RFC 9457 only of the framework's own", () => {
+Deno.test("Only the framework's error replies are documented with RFC 9457", () => {
   const describe = (shape: (app: App) => void): string[] => {
     const app = new App();
     app.get("/", { query: { a: v.number() } }, async () => 1);

@@ -130,7 +130,7 @@ Deno.test("An application that does one thing otherwise is found out", async () 
   });
 });
 
-Deno.test("An agent that is told one thing wrongly finds out", async () => {
+Deno.test("An agent with one wrong description finds the fault", async () => {
   const { fetch } = plainApp();
   await findsOut(TOLD, async (lie, rounds) => {
     const tools = await new Agent(fetch).list();
