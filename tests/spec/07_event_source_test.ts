@@ -119,7 +119,7 @@ Deno.test("A client that is cut off comes back, and gets each event once and in 
   assertEquals(await last?.subscription.nextBatch(), undefined, "closed by the client");
 });
 
-Deno.test("A client of a server that was started anew is told that what was in memory is gone", async () => {
+Deno.test("A client of a restarted server gets a gap for the messages that were in memory", async () => {
   const before = service();
   const first = await Serving.start(before.app);
   using watcher = new Watcher(`${first.origin}/news`);

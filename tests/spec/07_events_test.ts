@@ -34,7 +34,7 @@ async function textOf(app: App): Promise<string> {
   return await (await app.fetch(new Request("http://localhost/"))).text();
 }
 
-Deno.test("The reply is an event stream that nobody keeps and no proxy holds back", async () => {
+Deno.test("The reply is an event stream that is not cached and that no proxy buffers", async () => {
   const response = await sending(() => each()).fetch(new Request("http://localhost/"));
   const names = ["content-type", "cache-control", "x-accel-buffering"];
   assertEquals(names.map((name) => response.headers.get(name)), ["text/event-stream", "no-store", "no"]);
@@ -91,7 +91,7 @@ Deno.test("An item of data, event, id and retry is an event with all of them; an
   assertEquals(reader.retry, 2000);
 });
 
-Deno.test("An event without data tells the client its id, and the page nothing", async () => {
+Deno.test("An event without data gives the client its id, and the page nothing", async () => {
   await using reader = await open(sending(() => each({ data: undefined, id: "5" }, 1)));
   assertEquals(await reader.take(1), [{ event: "message", data: "1", id: "5" }]);
 });
@@ -100,7 +100,7 @@ const BREAKING = ["a\ndata: forged", "a\r\n\r\ndata: forged", "a\rid: 9", "\n"];
 
 /** An id with NUL would be no id for the client. */
 for (const [field, breaking] of [["id", [...BREAKING, "a\0b"]], ["event", BREAKING]] as const) {
-  Deno.test(`No ${field} that would end its line is ever sent: the stream ends, and the log tells why`, async () => {
+  Deno.test(`A ${field} with a line break is never sent: the stream ends, and the log says why`, async () => {
     for (const text of breaking) {
       using log = new CapturedLog();
       const sent = await textOf(sending(() => each("before", { data: 1, [field]: text }, "never")));
@@ -128,7 +128,7 @@ Deno.test("Data arrives as it was, whatever is in it", async () => {
   assertEquals((await asJson.take(texts.length)).map(({ data }) => JSON.parse(data)), texts);
 });
 
-Deno.test("retry is told first, once", async () => {
+Deno.test("retry is sent first, once", async () => {
   const app = sending(() => each(1, 2), { retry: 250 });
   assertEquals(await textOf(app), "retry: 250\n\ndata: 1\n\ndata: 2\n\n");
 });
@@ -168,7 +168,7 @@ Deno.test("A mistake in SSE() is an error where it is made", () => {
   twice.forEach((subscription) => subscription.close());
 });
 
-Deno.test("Events are sent to one client: what SSE() gave cannot be returned again", async () => {
+Deno.test("Events are sent to one client: a result of SSE() cannot be returned twice", async () => {
   const app = new App();
   const stream = SSE(each(1));
   app.get("/", async () => stream);
@@ -202,7 +202,7 @@ Deno.test("A subscription is sent with the ids of its messages, and their types 
   assertEquals(reader.retry, 10);
 });
 
-Deno.test("A client is told first where it begins, so that it misses nothing if it is cut off before an event", async () => {
+Deno.test("A client first gets its start position, so it misses nothing if it is cut off before an event", async () => {
   const { app, publish } = news();
   let place: string;
   {
@@ -229,7 +229,7 @@ Deno.test("Last-Event-ID and ?lastEventId= resume; the header wins over the quer
   assertEquals(await first({ "last-event-id": ids[0]! }, "/"), "2");
 });
 
-Deno.test("Resuming at any message gives exactly what followed it", async () => {
+Deno.test("Resuming at any message gives exactly the messages after it", async () => {
   const app = new App();
   const topic = app.topic<number>("numbers");
   app.get("/", async () => SSE(topic.subscribe()));
@@ -242,7 +242,7 @@ Deno.test("Resuming at any message gives exactly what followed it", async () => 
   }
 });
 
-Deno.test("What is no id any more is told as webfw.gap before the rest, and a client that comes back after it gets no gap again", async () => {
+Deno.test("An expired id is reported as webfw.gap first, and a client that resumes after it gets no second gap", async () => {
   const { app, publish } = news();
   const first = await publish(1);
   for (let data = 2; data <= 5; data++) await publish(data);
@@ -373,7 +373,7 @@ Deno.test("A source is read no further than the client takes", async () => {
   await reader.cancel();
 });
 
-Deno.test("A source that fails ends the stream, and the log tells why; the client learns nothing of it", async () => {
+Deno.test("A source that fails ends the stream, and the log says why; the client does not see the error", async () => {
   using log = new CapturedLog();
   const sent = await textOf(sending(async function* () {
     yield 1;

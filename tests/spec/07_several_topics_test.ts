@@ -19,7 +19,7 @@ function shop(options?: SSEOptions) {
   return { app, orders, notes, open };
 }
 
-Deno.test("What one topic has lost is told with its name, and the other one misses nothing", async () => {
+Deno.test("A gap names its topic, and the other topic misses nothing", async () => {
   const { orders, notes, open } = shop();
   await orders.publish(0);
   let place: string;
@@ -55,7 +55,7 @@ Deno.test("A client that comes back after any of the events gets exactly the oth
   }
 });
 
-Deno.test("A topic that the id does not name begins where it would, and one that the stream does not have is left aside", async () => {
+Deno.test("A topic that the id does not name begins as without an id, and an unknown topic in the id is ignored", async () => {
   const { app, orders, notes, open } = shop();
   const place = await orders.head();
   await orders.publish(1);
@@ -78,7 +78,7 @@ Deno.test('Names, encode: "text" and retry are as with one topic', async () => {
   assertEquals(events.toSorted(), [["memo", "two\nlines"], ["message", "1"]]);
 });
 
-Deno.test("A heartbeat tells again how far the client has come in each", async () => {
+Deno.test("A heartbeat repeats the client's position in each topic", async () => {
   const { app, orders, notes } = shop({ heartbeat: 20 });
   // Its connection keeps the program running: timers of heartbeats do not.
   await using serving = await Serving.start(app);

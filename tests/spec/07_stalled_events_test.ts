@@ -34,7 +34,7 @@ async function stall(path: string): Promise<{ app: App; reader: ReadableStreamDe
 }
 
 for (const path of ["/one", "/several"]) {
-  Deno.test(`A client of ${path} that reads none of ${EVENTS} events holds a chunk or two, and is told what it has missed`, async () => {
+  Deno.test(`A client of ${path} that reads none of ${EVENTS} events costs a chunk or two, and gets a gap`, async () => {
     const { app, reader } = await stall(path);
     const decoder = new TextDecoder();
     const held: Uint8Array[] = [];

@@ -11,7 +11,7 @@ import { SocketClient } from "./support/socket_client.ts";
 
 const Said = v.object({ text: v.string() });
 
-Deno.test("a handler that returns closes with 1000, after all that it has sent", async () => {
+Deno.test("a handler that returns closes with 1000, after all its messages", async () => {
   const app = new App();
   app.websocket("/", async (socket) => {
     for (let number = 0; number < 500; number++) void socket.send(String(number));
@@ -22,7 +22,7 @@ Deno.test("a handler that returns closes with 1000, after all that it has sent",
   assertEquals(await client.closed, [1000, ""]);
 });
 
-Deno.test("a handler that fails closes with 1011: the cause is logged, and not told", async () => {
+Deno.test("a handler that fails closes with 1011: the cause is logged, and not sent", async () => {
   const app = new App();
   app.websocket("/rooms/{id}", async () => {
     throw new Error("The password is secret");
@@ -114,7 +114,7 @@ Deno.test("a connection that breaks off is closed with 1006", async () => {
   assertEquals(await seen.promise, 1006);
 });
 
-Deno.test("send() to a client that has gone throws, which ends a handler as if it had returned", async () => {
+Deno.test("send() to a disconnected client throws, which ends a handler as if it had returned", async () => {
   const app = new App();
   const thrown = Promise.withResolvers<unknown>();
   app.websocket("/", async (socket) => {
@@ -138,7 +138,7 @@ Deno.test("send() to a client that has gone throws, which ends a handler as if i
   assertEquals(log.text, "");
 });
 
-Deno.test("a handler that only sends is told by the signal that the client has gone", async () => {
+Deno.test("the signal tells a handler that only sends that the client has disconnected", async () => {
   const app = new App();
   const ticks = app.topic<number>("ticks");
   const ended = Promise.withResolvers<void>();
@@ -156,7 +156,7 @@ Deno.test("a handler that only sends is told by the signal that the client has g
   await ended.promise;
 });
 
-Deno.test("close() tells the client why, drops what waits to be read, and can be called again", async () => {
+Deno.test("close() sends the reason, drops unread messages, and can be called again", async () => {
   const app = new App();
   app.websocket("/", async (socket) => {
     for await (const message of socket) {
@@ -176,7 +176,7 @@ Deno.test("close() tells the client why, drops what waits to be read, and can be
   assertEquals(log.text, "");
 });
 
-Deno.test("what a client sends before it can know of the close does not keep it from learning why", async () => {
+Deno.test("a client that still sends when the socket is closed gets the reason", async () => {
   const app = new App();
   const refused = Promise.withResolvers<void>();
   app.websocket("/", { receive: Said }, async (socket) => {
@@ -232,7 +232,7 @@ Deno.test("a stop closes all with 1001, waits for the handlers, and then unwinds
   assertEquals(order, [...Array(5).fill("handler 1001"), "lifespan"]);
 });
 
-Deno.test("app.stop() closes the sockets of a server of one's own", async () => {
+Deno.test("app.stop() closes the sockets of a custom server", async () => {
   const app = new App();
   app.websocket("/", async (socket) => {
     for await (const message of socket) await socket.send(message);

@@ -37,7 +37,7 @@ Deno.test("tool on a WebSocket is RouteError code tool, below a prefix too, and 
   assertEquals(app.routes, []);
 });
 
-Deno.test("what cannot be served throws where it is declared", () => {
+Deno.test("a socket that cannot be served throws at its declaration", () => {
   const app = new App();
   const handler = async (): Promise<void> => {};
   const declare = (options: unknown, given: unknown = handler) => () =>

@@ -37,7 +37,7 @@ Deno.test("a message above limits.message closes with 1009, counted in bytes; on
   assertEquals(await route10.closed, [1009, "A message may have 10 bytes"]);
 });
 
-Deno.test("1 MiB is the limit unless told otherwise, whether a message comes whole or in fragments", async () => {
+Deno.test("the default limit is 1 MiB, whether a message comes whole or in fragments", async () => {
   const app = new App();
   app.websocket("/", async (socket) => {
     for await (const message of socket) await socket.send(String(message.length));
@@ -137,7 +137,7 @@ Deno.test("a program that does not wait has no more than 8 MiB kept for a client
   assert(typeof kept === "number" && kept > 4000 && kept <= 8 * MIB / 1000, `${kept} messages were kept`);
 });
 
-Deno.test("a client that takes nothing for the idleTimeout is closed, and those who wait are told", async () => {
+Deno.test("a client that reads nothing for the idleTimeout is closed, and waiting send() calls throw", async () => {
   const app = new App();
   const result = Promise.withResolvers<unknown[]>();
   app.websocket("/", { idleTimeout: 200 }, async (socket) => {
@@ -187,7 +187,7 @@ Deno.test("frames that break the protocol end the connection, and the handler wi
   await serving.stop();
 });
 
-Deno.test("a client that does not answer a close does not hold up what comes after", async () => {
+Deno.test("a client that does not answer a close does not delay the cleanup", async () => {
   const app = new App();
   const opened = Promise.withResolvers<void>();
   const after = Promise.withResolvers<void>();
@@ -203,7 +203,7 @@ Deno.test("a client that does not answer a close does not hold up what comes aft
   await after.promise;
 });
 
-Deno.test("a client that has gone before the upgrade leaves nothing behind, and the handler is not called", async () => {
+Deno.test("a client that disconnects before the upgrade leaks nothing, and the handler is not called", async () => {
   const app = new App();
   const arrived = Promise.withResolvers<void>();
   const gone = Promise.withResolvers<void>();

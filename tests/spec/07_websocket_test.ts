@@ -67,7 +67,7 @@ Deno.test("socket.request is the request that was upgraded", async () => {
   assertEquals(await client.closed, [1000, ""]);
 });
 
-Deno.test("schemas may be async, and recursive ones end at what the stack holds", async () => {
+Deno.test("schemas may be async, and recursive ones are limited by the stack", async () => {
   const app = new App();
   const checked = v.pipeAsync(v.string(), v.checkAsync(async (text) => text !== "no", "Not allowed"));
   app.websocket("/async", { receive: checked, send: checked }, async (socket) => {
@@ -91,7 +91,7 @@ Deno.test("schemas may be async, and recursive ones end at what the stack holds"
   assertEquals(await deep.closed, [1007, "A message is nested too deeply"]);
 });
 
-Deno.test("send() of what does not fit throws a TypeError without the value, and the socket stays open", async () => {
+Deno.test("send() of an invalid value throws a TypeError without the value, and the socket stays open", async () => {
   const app = new App();
   app.websocket("/", { send: Heard }, async (socket) => {
     const wrong = { text: "secret", room: 7, times: "x" } as unknown as v.InferInput<typeof Heard>;

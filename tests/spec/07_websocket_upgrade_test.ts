@@ -170,7 +170,7 @@ Deno.test("validation, dependencies and middleware refuse before the upgrade, by
   assertEquals(log.text, "");
 });
 
-Deno.test("middleware may set headers on what it gets, and none reaches the 101", async () => {
+Deno.test("middleware may set headers of its reply, and none reaches the 101", async () => {
   const app = new App();
   app.middleware(async (request, next) => {
     const response = await next(request);
@@ -189,7 +189,7 @@ Deno.test("middleware may set headers on what it gets, and none reaches the 101"
   assertEquals(names, ["connection", "date", "sec-websocket-accept", "upgrade"]);
 });
 
-Deno.test("middleware may refuse after all, or fail: there is no upgrade then, and the server goes on", async () => {
+Deno.test("middleware may refuse late, or fail: then there is no upgrade, and the server continues", async () => {
   const app = new App();
   const order: string[] = [];
   const db = dependency(async function* () {
@@ -216,7 +216,7 @@ Deno.test("middleware may refuse after all, or fail: there is no upgrade then, a
   assertEquals(order, ["cleaned up", "cleaned up", "conversed", "cleaned up"]);
 });
 
-Deno.test("a request that is no whole handshake is refused, and another version is told the right one", async () => {
+Deno.test("an incomplete handshake is refused, and for another version the reply names the right one", async () => {
   const app = new App();
   app.websocket("/", async (socket) => await greet(socket));
   await using serving = await Serving.start(app);
@@ -254,7 +254,7 @@ Deno.test("pages of the same host may connect, and who says no origin; all other
   }
 });
 
-Deno.test("origins of the application allow others, and those of a route stand in their place", async () => {
+Deno.test("origins of the application allow others, and those of a route replace them", async () => {
   const app = new App({ origins: ["https://friend.example"] });
   app.websocket("/app", async (socket) => await greet(socket));
   app.websocket("/route", { origins: ["https://other.example", "chrome-extension://abc"] }, async (socket) => {
@@ -314,7 +314,7 @@ Deno.test("an upgrade that comes to its end while the server stops is refused wi
   await serving.stopped;
 });
 
-Deno.test("what no server has sent as it stands is answered with 501", async () => {
+Deno.test("a request from a server without upgrades gets 501", async () => {
   const app = new App();
   let cleanups = 0;
   const counted = dependency(async function* () {
@@ -343,7 +343,7 @@ Deno.test("what no server has sent as it stands is answered with 501", async () 
   assertEquals(cleanups, 2);
 });
 
-Deno.test("a server of one's own need not pass on what it tells of the connection", async () => {
+Deno.test("a custom server need not pass on information about the connection", async () => {
   const app = new App();
   app.websocket("/", async (socket) => await socket.send("welcome"));
   await using server = Deno.serve({ hostname: "127.0.0.1", port: 0, onListen() {} }, (request) => app.fetch(request));

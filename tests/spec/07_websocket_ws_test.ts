@@ -79,7 +79,7 @@ Deno.test("ws sees why it is closed, also while it goes on sending", async () =>
   }
 });
 
-Deno.test("ws is told by an ordinary reply that it is refused", async () => {
+Deno.test("ws is refused by an ordinary reply", async () => {
   const app = new App();
   const user = dependency({ headers: { authorization: v.optional(v.string()) } }, async (_request, { headers }) => {
     if (headers.authorization !== "Bearer secret") throw new HTTPError(401, "Who are you");
@@ -111,7 +111,7 @@ Deno.test("ws is told by an ordinary reply that it is refused", async () => {
   assertEquals(await closed, [1000, ""]);
 });
 
-Deno.test("ws, which names its subprotocols without spaces, is given one of them", async () => {
+Deno.test("ws, which names its subprotocols without spaces, gets one of them", async () => {
   const app = new App();
   app.websocket("/", { protocols: ["chat.v2", "chat.v1"] }, async (socket) => await socket.send(socket.protocol));
   await using serving = await Serving.start(app);
@@ -121,7 +121,7 @@ Deno.test("ws, which names its subprotocols without spaces, is given one of them
   await closed;
 });
 
-Deno.test("ws that is cut off, or sends a frame that nobody takes, leaves a server that goes on", async () => {
+Deno.test("the server continues after ws is cut off, or sends an invalid frame", async () => {
   const app = echo();
   const codes: (number | undefined)[] = [];
   app.websocket("/", { limits: { message: Infinity } }, async (socket) => {

@@ -151,7 +151,7 @@ test("A store that is away keeps no application from starting, and the log says 
   }
 });
 
-test("The first request fails where nobody has started the application, and the log tells why", async (folder) => {
+test("The first request fails if the application has not started, and the log says why", async (folder) => {
   using log = new CapturedLog();
   const topics = join(folder, "notes.txt");
   await Deno.writeTextFile(topics, "These are notes, and no database of any kind. ".repeat(10));
@@ -181,7 +181,7 @@ test("A topic that a lifespan declares is looked at, too, and the lifespans are 
   await app.stop();
 });
 
-test("The store is there when the application has started, and not before", async (folder) => {
+test("The store exists after the application has started, and not before", async (folder) => {
   const topics = join(folder, "nested", "topics.sqlite");
   const app = new App({ topics });
   app.topic("news", { durable: true });

@@ -54,7 +54,7 @@ test("A durable topic is in a file: another process resumes where one has ended"
   await other.stop();
 });
 
-test("Processes that share a file see one order, and hear of what the others publish", async (folder) => {
+test("Processes that share a file see one order, and get the messages of the others", async (folder) => {
   const apps = [1, 2, 3].map(() => new App({ topics: join(folder, "topics.sqlite") }));
   const topics = apps.map((app) => app.topic<string>("news", DURABLE));
   const readers = topics.map((topic) => topic.subscribe());
@@ -71,7 +71,7 @@ test("Processes that share a file see one order, and hear of what the others pub
   await Promise.all(apps.map((app) => app.stop()));
 });
 
-test("A topic that is not durable stays in memory beside those that are", async (folder) => {
+test("A topic that is not durable stays in memory, among durable ones", async (folder) => {
   const topics = join(folder, "topics.sqlite");
   const app = new App({ topics });
   const { id } = await app.topic("passing").publish(1);
@@ -93,7 +93,7 @@ test("After a stop a durable topic goes on where it was", async (folder) => {
   await app.stop();
 });
 
-test("WEBFW_TOPICS names the file; without it, it is .webfw/topics.sqlite beside the program", async (folder) => {
+test("WEBFW_TOPICS names the file; the default is .webfw/topics.sqlite next to the program", async (folder) => {
   const program = `
     import { App } from "${CORE}";
     const app = new App();
@@ -155,7 +155,7 @@ test("If Deno has no KV client, a file works with npm's", async (folder) => {
   await app.stop();
 });
 
-test("Where there is no KV client at all, that is one error with its three cures", async (folder) => {
+test("Without any KV client there is one error with three cures", async (folder) => {
   const topics = join(folder, "topics.sqlite");
   // Without the permission, the addon that npm's client has for files cannot be loaded.
   const options = { env: { WEBFW_TOPICS: topics }, permissions: ["-A", "--deny-ffi"] };
@@ -292,7 +292,7 @@ Deno.test("An address without a database is one error at once, and no outcome is
   await app.stop();
 });
 
-Deno.test("topics can be no URL with a user or a password, which would be sent in place of the token", () => {
+Deno.test("topics cannot be a URL with a user or a password, which would be sent instead of the token", () => {
   const cure = "their URL must have no user and no password, " +
     "give the token by DENO_KV_ACCESS_TOKEN or topics as { url, token }";
   const url = "https://me:secret@kv.example/";
@@ -303,7 +303,7 @@ Deno.test("topics can be no URL with a user or a password, which would be sent i
   }
 });
 
-test("A large message is a RangeError; a signal that is aborted tells the id to publish again", async (folder) => {
+test("A large message is a RangeError; the error of an aborted signal has the id to publish again", async (folder) => {
   const app = new App({ topics: join(folder, "topics.sqlite") });
   const topic = app.topic<string>("news", DURABLE);
   await topic.publish("x".repeat(60 * 1024 - 2));

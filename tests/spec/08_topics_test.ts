@@ -46,7 +46,7 @@ Deno.test("Applications do not share topics", async () => {
   assertEquals(await read(subscription, 1), [2]);
 });
 
-Deno.test("A topic is declared once: other options are an error where they are given", () => {
+Deno.test("A topic is declared once: different options are an error", () => {
   const app = new App();
   app.topic("prices", { schema: Price, retention: { age: "7d", count: 100_000 } });
   app.topic("prices", { retention: { age: 604_800_000, count: 100_000 } });
@@ -81,7 +81,7 @@ Deno.test("subscribe() yields { id, type, data, time }, and is closed with retur
   assertEquals(await waiting, { done: true, value: undefined });
 });
 
-Deno.test("Ids are opaque texts of one width, greater for what came later", async () => {
+Deno.test("Ids are opaque texts of one width, greater for later messages", async () => {
   const topic = new App().topic("numbers");
   const ids: string[] = [await topic.head()];
   for (let number = 0; number < 300; number++) ids.push((await topic.publish(number)).id);
@@ -218,7 +218,7 @@ Deno.test("A server that is stopped ends its readers", async () => {
   assertEquals((await reader.read()).done, true);
 });
 
-Deno.test("A topic does not keep a program alive, whatever it holds and whatever waits", async () => {
+Deno.test("A topic does not keep a program alive, whatever its messages and readers", async () => {
   await using program = await ChildProgram.start(`
     import { App } from "${CORE}";
     const topic = new App().topic("numbers", { retention: { age: "1h" } });

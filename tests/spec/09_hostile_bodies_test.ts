@@ -57,14 +57,14 @@ async function refuse(schema: v.GenericSchema | v.GenericSchemaAsync, body: stri
 const KINDS = [["sync", commentSchema, 2], ["async", asyncCommentSchema, 1_000]] as const;
 
 for (const [kind, schemaOf, most] of KINDS) {
-  Deno.test(`A recursive body that is nested deeply is told its first fault, and no other is looked for: ${kind}`, async () => {
+  Deno.test(`For a deeply nested recursive body, the reply has the first fault, and no other is searched: ${kind}`, async () => {
     const counter = new FaultCounter();
     const { errors } = await refuse(schemaOf(counter.message), commentsOf(100, 1_000));
     assertEquals(errors.map(({ path }) => path.length), [200]);
     assert(counter.found <= most, `${counter.found} faults were found`);
   });
 
-  Deno.test(`A recursive body that is small is told all of its faults: ${kind}`, async () => {
+  Deno.test(`For a small recursive body, the reply has all faults: ${kind}`, async () => {
     const { errors } = await refuse(schemaOf(() => "Wrong"), commentsOf(10, 300));
     assertEquals(errors.length, 300);
     assertEquals(errors.at(-1)!.path, [...Array(9).fill(["replies", 0]).flat(), "replies", 299]);
@@ -103,7 +103,7 @@ Deno.test("Kinds that a check hands over to valibot are asked for their first fa
   }
 });
 
-Deno.test("A recursive WebSocket message is told its first fault, and no other is looked for", async () => {
+Deno.test("For a recursive WebSocket message, the first fault is sent, and no other is searched", async () => {
   const counter = new FaultCounter();
   const app = new App();
   app.websocket("/", { receive: commentSchema(counter.message) }, async (socket) => {
@@ -126,7 +126,7 @@ Deno.test("A long key within the paths of many faults does not make a long reply
   assert(errors.length >= 10 && length < 1_200_000, `${errors.length} faults in ${length} characters`);
 });
 
-Deno.test("A number that is too large, deep in a body, is told with its path", async () => {
+Deno.test("A number that is too large, deep in a body, is reported with its path", async () => {
   const body = `${"[".repeat(500)}${"0,".repeat(100_000)}1e999,1e999${"]".repeat(500)}`;
   const { errors } = await refuse(v.any(), body);
   assertEquals(errors.map(({ path }) => path), [[...Array(499).fill(0), 100_000]]);

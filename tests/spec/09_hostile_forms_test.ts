@@ -156,7 +156,7 @@ Deno.test("Names of members of prototypes are names like any other", async () =>
   }
 });
 
-Deno.test("Names that are written wrongly are names as they stand, or 400", async () => {
+Deno.test("Malformed names are taken literally, or 400", async () => {
   await using target = new Target();
   const names = [
     "",
@@ -187,7 +187,7 @@ Deno.test("Names that are written wrongly are names as they stand, or 400", asyn
   assertEquals(await target.urlencoded(`${"x".repeat(1_000_000)}=x`), 200);
 });
 
-Deno.test("What is both a value and an object, or a text and a file, is a 422", async () => {
+Deno.test("A field that is both a value and an object, or a text and a file, is a 422", async () => {
   await using target = new Target();
   for (
     const body of ["n=1&n[x]=2", "n=1&n=2", "list=x", "list[0]=x", "file=x", "files=x", "tree=x", "tree[children]=x"]
@@ -235,7 +235,7 @@ Deno.test("A boundary of any kind is taken, or a 400", async () => {
   assertEquals(statuses, [200, 400, 400]);
 });
 
-Deno.test("Texts are UTF-8 whatever is said of them, and are not decoded otherwise", async () => {
+Deno.test("Texts are UTF-8 whatever charset a part declares", async () => {
   await using target = new Target();
   const typed = (header: string, value: string) =>
     `Content-Disposition: form-data; name="a"\r\n${header}\r\n\r\n${value}`;

@@ -82,7 +82,7 @@ Deno.test("A query of 1000 keys is taken, one of more is refused", async () => {
   assertEquals((await client.get(`/?${"&".repeat(5_000)}`)).status, 200);
 });
 
-Deno.test("Each limit is settable on the app and on a route; what a route does not set is the app's", async () => {
+Deno.test("Each limit can be set on the app and on a route; the app's is the default of a route", async () => {
   const app = new App({ limits: { body: 100, query: 2 } });
   const options = { query: { a: v.optional(v.string()) }, body: v.string() };
   app.post("/app", options, async () => 1);
@@ -111,7 +111,7 @@ Deno.test("Each limit is settable on the app and on a route; what a route does n
   }
 });
 
-Deno.test("The limits of a route hold for its middleware, too", async () => {
+Deno.test("The limits of a route apply to its middleware, too", async () => {
   const app = new App({ limits: { body: 10 } });
   app.middleware(async (request, next) => {
     await request.text();
@@ -146,7 +146,7 @@ Deno.test("A body that does not arrive in time is 408", async () => {
   }
 });
 
-Deno.test("A body has 30 s to arrive, unless told otherwise", async () => {
+Deno.test("By default, a body must arrive within 30 s", async () => {
   const { setTimeout } = globalThis;
   const delays: unknown[] = [];
   globalThis.setTimeout = ((run: () => void, ms: number) => {
@@ -162,7 +162,7 @@ Deno.test("A body has 30 s to arrive, unless told otherwise", async () => {
   assertEquals(delays, [30_000]);
 });
 
-Deno.test("The reading of a body that was refused in time can be told of by the handler", async () => {
+Deno.test("The handler can catch the error of a body that exceeds a limit", async () => {
   const app = new App({ limits: { body: 5 } });
   app.post("/", async (request) => {
     try {

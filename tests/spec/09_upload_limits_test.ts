@@ -117,7 +117,7 @@ async function upload(port: number, path: string, size: number): Promise<RawRepl
   return await connection.reply();
 }
 
-Deno.test("Temporary files are gone after the reply, whatever it was", async () => {
+Deno.test("Temporary files are removed after any reply", async () => {
   await using server = await UploadServer.start();
   const table: [path: string, status: number][] = [
     ["/size", 200],
@@ -133,7 +133,7 @@ Deno.test("Temporary files are gone after the reply, whatever it was", async () 
   }
 });
 
-Deno.test("Temporary files are gone when the client breaks off in the middle of a file, and that is no error", async () => {
+Deno.test("Temporary files are removed when the client breaks off in a file, and that is not an error", async () => {
   await using server = await UploadServer.start();
   for (const path of ["/size", "/form-data"]) {
     for (const length of [100 * MEBIBYTE, "chunked"] as const) {
@@ -149,7 +149,7 @@ Deno.test("Temporary files are gone when the client breaks off in the middle of 
   assertEquals(await server.end(), "");
 });
 
-Deno.test("Temporary files are gone when the client leaves while the handler works, or the reply is on its way", async () => {
+Deno.test("Temporary files are removed when the client disconnects while the handler runs or the reply is sent", async () => {
   await using server = await UploadServer.start();
   for (const path of ["/waits", "/back", "/stream"]) {
     using connection = await RawConnection.open(server.port);
@@ -183,7 +183,7 @@ async function pour(connection: RawConnection, path: string, length: number | "c
 /** More than the socket buffers of both sides. */
 const ON_THE_WAY = 16 * MEBIBYTE;
 
-Deno.test("A file or form over its limit is 413 while it comes, and what was kept of it is gone", async () => {
+Deno.test("A file or form over its limit is 413 while it arrives, and its temporary files are removed", async () => {
   const table: [limits: string, bound: number][] = [
     [`{ multipart: 2 ** 30, file: ${4 * MEBIBYTE} }`, 4 * MEBIBYTE],
     [`{ multipart: ${4 * MEBIBYTE} }`, 4 * MEBIBYTE],
@@ -211,7 +211,7 @@ Deno.test("A form that is announced over its limit is 413 before anything of it 
   }
 });
 
-Deno.test("An upload that stalls is 408 when its time is up, and what was kept of it is gone", async () => {
+Deno.test("A stalled upload is 408 after its time limit, and its temporary files are removed", async () => {
   await using server = await UploadServer.start({ limits: "{ readTimeout: 300 }" });
   for (const path of ["/size", "/form-data"]) {
     using connection = await RawConnection.open(server.port);
@@ -233,7 +233,7 @@ Deno.test("A client that sends a byte now and then gains no time by it", async (
   assertEquals((await replied).status, 408);
 });
 
-Deno.test("Without the permission to write, uploads stay in memory: up to 32 MiB, beyond that the log says what to do", async () => {
+Deno.test("Without the permission to write, uploads stay in memory up to 32 MiB; beyond that, the log says what to do", async () => {
   await using server = await UploadServer.start({ permissions: ["--allow-net", "--allow-read", "--allow-env"] });
   const within = await upload(server.port, "/size", 30 * MEBIBYTE);
   assertEquals([within.status, within.body], [200, String(30 * MEBIBYTE)]);
@@ -243,7 +243,7 @@ Deno.test("Without the permission to write, uploads stay in memory: up to 32 MiB
   assert(log.includes("allow the program to read and write"), log);
 });
 
-Deno.test("With no permission but the network, uploads work and nobody is asked", async () => {
+Deno.test("With only the network permission, uploads work without a prompt", async () => {
   await using server = await UploadServer.start({ permissions: ["--allow-net", "--no-prompt"] });
   assertEquals((await upload(server.port, "/back", 5 * MEBIBYTE)).body.length, 5 * MEBIBYTE);
   assertEquals(await server.end(), "");

@@ -29,7 +29,7 @@ Deno.test("Without further configuration the application serves GET /openapi.jso
   assertEquals([app.openapiUrl, app.docsUrl, app.mcpUrl], ["/openapi.json", "/docs", "/mcp"]);
 });
 
-Deno.test("null turns an endpoint off; without the document there is no page", async () => {
+Deno.test("null turns an endpoint off; there is no page without the document", async () => {
   const none = new App({ openapiUrl: null, mcpUrl: null });
   assertEquals([none.openapiUrl, none.docsUrl, none.mcpUrl], [null, null, null]);
   const noPage = new App({ docsUrl: null });
@@ -72,7 +72,7 @@ Deno.test("The document has an ETag, and is not sent again to a client that has 
   assertNotEquals((await changed.get("/openapi.json")).headers.get("etag"), etag);
 });
 
-Deno.test("App middleware also sees the built-in endpoints, for which there is no route", async () => {
+Deno.test("App middleware also sees the built-in endpoints, which have no route", async () => {
   const app = new App();
   const seen: string[] = [];
   app.middleware(async (request, next) => {
@@ -138,7 +138,7 @@ Deno.test("openapi() returns the document without starting anything, and knows r
   assertEquals(hasStarted, false);
 });
 
-Deno.test("The schema given to onError documents all error replies", () => {
+Deno.test("The schema of onError documents all error replies", () => {
   const app = new App();
   const Failure = v.pipe(v.object({ code: v.number() }), v.title("Failure"));
   app.onError((error) => Response.json({ code: error.status }, { status: error.status }), { schema: Failure });
@@ -153,7 +153,7 @@ Deno.test("The schema given to onError documents all error replies", () => {
   assertThrows(() => new App().onError(() => {}, { schema: {} as never }), TypeError, "must be a valibot schema");
 });
 
-Deno.test("A schema that agents cannot be given is an error at registration, and the route is not served", () => {
+Deno.test("A schema that tools cannot use is an error at registration, and the route is not served", () => {
   const app = new App();
   const error = assertThrows(
     () =>

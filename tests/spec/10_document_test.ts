@@ -158,7 +158,7 @@ Deno.test("Included: routes of every included router, at their full paths", () =
   assertEquals(names, ["library", "floor", "shelf", "id"]);
 });
 
-Deno.test("A name that an include prefix holds is the path's, with the schema that the query declares", () => {
+Deno.test("A name in an include prefix belongs to the path, with the schema that the query declares", () => {
   const books = new Router();
   books.get("/books", { query: { shop: int, q: v.optional(v.string()) } }, answer);
   const app = new App();
@@ -347,7 +347,7 @@ Deno.test("Left out: dependency arguments; included: the inputs of dependencies,
   ]);
 });
 
-Deno.test("An Authorization header is told as a security scheme, which OpenAPI has in place of a parameter", () => {
+Deno.test("An Authorization header is documented as a security scheme, as OpenAPI requires", () => {
   const optional = dependency({ headers: { authorization: v.optional(v.string()) } }, async () => 1);
   const app = new App();
   app.get("/open", answer);
@@ -384,7 +384,7 @@ Deno.test("HEAD and OPTIONS are documented where they are registered, others in 
   assertEquals(Object.keys(paths["/all"]!["x-additionalOperations"]!), ["PURGE"]);
 });
 
-Deno.test("The document names no server, so that it holds wherever it is served", () => {
+Deno.test("The document names no server, so it is valid at any address", () => {
   const app = new App();
   app.get("/", answer);
   assert(!("servers" in app.openapi()));

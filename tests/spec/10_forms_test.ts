@@ -22,7 +22,7 @@ function formOf(schema: v.GenericSchema): OpenAPIRequestBody {
   return body;
 }
 
-Deno.test("A form without files is documented as urlencoded, its fields as what their texts stand for", () => {
+Deno.test("A form without files is documented as urlencoded, its fields as the values of their texts", () => {
   assertEquals(formOf(v.object({ title: v.string(), copies: v.optional(int, 1), gift: v.optional(v.boolean()) })), {
     required: true,
     content: {
@@ -84,7 +84,7 @@ Deno.test("A file is documented as a binary string, with the media types that it
   });
 });
 
-Deno.test("The encoding tells of lists by repeated names, of objects as JSON text, and in brackets where they hold files", () => {
+Deno.test("The encoding documents lists as repeated names, objects as JSON text, and in brackets if they contain files", () => {
   const Line = v.object({ isbn: v.string() });
   const fields = {
     tags: v.optional(v.array(v.string())),
@@ -110,7 +110,7 @@ Deno.test("The encoding tells of lists by repeated names, of objects as JSON tex
   assertEquals(formOf(v.object({ tags: fields.tags, page })).description, undefined);
 });
 
-Deno.test("Words tell of JSON text and of names in brackets, and fields are taken as they are told", async () => {
+Deno.test("The description explains JSON text and names in brackets, and such fields are accepted", async () => {
   const Line = v.object({ isbn: v.string(), copies: v.optional(int, 1) });
   const forms: Record<string, [schema: v.GenericSchema, text: string]> = {
     "line[isbn]": [v.object({ line: Line }), 'line={"isbn":"1"}'],

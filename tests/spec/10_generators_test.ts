@@ -195,7 +195,7 @@ Deno.test("Integers and numbers have int32, int64 or double as their format, int
   }
 });
 
-Deno.test("Files have format: binary beside contentMediaType, streams of bytes a schema", async () => {
+Deno.test("Files have format: binary and contentMediaType, streams of bytes a schema", async () => {
   const file = UploadFile as unknown as v.GenericSchema<File>;
   const app = new App();
   app.put("/", { body: Stream() }, answer);
@@ -214,7 +214,7 @@ Deno.test("Files have format: binary beside contentMediaType, streams of bytes a
   assertEquals(document.components.schemas!.SendForm!.properties, { one: field, all: { type: "array", items: field } });
 });
 
-Deno.test("No pattern stands beside a format that says it, and patterns are plain ASCII", async () => {
+Deno.test("A format has no pattern that says the same, and patterns are plain ASCII", async () => {
   const { properties } = schemasOf((app) => {
     const text = v.string();
     const body = v.object({
@@ -295,7 +295,7 @@ Deno.test("A model is not split in two for a bound that only trimming, or rewrit
   assertEquals((await response.json()).name, "x".repeat(200));
 });
 
-Deno.test("A model is split where a default makes what is taken and what is sent differ", () => {
+Deno.test("A model is split if a default makes its input and its output differ", () => {
   const Book = v.pipe(v.object({ copies: v.optional(int, 1) }), v.title("Book"));
   const schemas = schemasOf((app) => app.post("/", { body: Book, response: Book }, answer));
   assertEquals([schemas.Book!.required, schemas.BookInput!.required], [["copies"], undefined]);
@@ -330,7 +330,7 @@ Deno.test("A property of a response that ends in a transformation is required, a
   });
 });
 
-Deno.test("The length of a tuple that takes no more items is told as a length", () => {
+Deno.test("The length of a closed tuple is documented as a length", () => {
   const { AnswerBody } = schemasOf((app) =>
     app.post("/", { body: v.object({ at: v.strictTuple([int, int]) }) }, answer)
   );

@@ -23,7 +23,7 @@ function textOf({ content: [block] }: CallResult): string {
   return block?.text ?? "";
 }
 
-Deno.test("The replies of a batch have 4 MiB together, and what comes after is not called", async () => {
+Deno.test("The replies of a batch have 4 MiB together, and later calls are not made", async () => {
   let calls = 0;
   const app = new App();
   app.get("/large", { tool: true }, async function large() {
@@ -132,7 +132,7 @@ Deno.test("A large call with faults gets the first fault only", async () => {
   assertEquals(small.length, 202);
 });
 
-Deno.test("A long list of what a query cannot hold is one fault", async () => {
+Deno.test("A long list of values that a query cannot contain is one fault", async () => {
   const app = new App();
   app.get("/", { query: { q: v.optional(v.array(v.any())) }, tool: true }, async function get() {
     return 1;
@@ -178,7 +178,7 @@ Deno.test("Arguments that are nested too deeply are refused, and nothing is logg
   assertEquals(log.text, "");
 });
 
-Deno.test("A number that no double can hold is refused, and reaches no route as null", async () => {
+Deno.test("A number that does not fit a double is refused, and reaches no route as null", async () => {
   let calls = 0;
   const app = new App();
   app.post("/", { body: v.object({ n: v.nullable(v.number()) }), tool: true }, async function post() {

@@ -180,7 +180,7 @@ Deno.test("The text of a failure is the reply that onError makes", async () => {
   assertEquals(await new Agent(app).failure("fail"), 'Status 402: {"oops":"Pay first"}');
 });
 
-Deno.test("Results are structured where they are JSON, and otherwise what they are", async () => {
+Deno.test("Results are structured if they are JSON", async () => {
   const app = new App();
   app.get("/{what}", { tool: true }, async function get(_, { what }): Promise<unknown> {
     switch (what) {
@@ -223,7 +223,7 @@ Deno.test("Results are structured where they are JSON, and otherwise what they a
   }]);
 });
 
-Deno.test("A result that is not what the tool declares is a server error", async () => {
+Deno.test("A result that does not fit the tool's declaration is a server error", async () => {
   const app = new App();
   app.get("/{what}", { response: Book, tool: true }, async function get(_, { what }) {
     if (what === "none") return new Response(null, { status: 204 });

@@ -129,7 +129,7 @@ Deno.test("A handler sees the address of the caller of the tool", async () => {
   assertEquals(await agent.result("address"), { address: "127.0.0.1" });
 });
 
-Deno.test("A handler sees that the agent has gone, and its background tasks still run", async () => {
+Deno.test("A handler sees that the agent has disconnected, and its background tasks still run", async () => {
   const started = Promise.withResolvers<void>();
   const gone = Promise.withResolvers<boolean>();
   const left = Promise.withResolvers<void>();

@@ -23,7 +23,7 @@ Deno.test("Only POST is served, whatever else the application serves", async () 
   }
 });
 
-Deno.test("What HTTP refuses is a problem, and passes the application's middleware", async () => {
+Deno.test("A refusal by HTTP is a problem, and passes the application's middleware", async () => {
   const statuses: number[] = [];
   const app = new App({ limits: { body: 100 } });
   app.middleware(async (request, next) => {
@@ -43,7 +43,7 @@ Deno.test("What HTTP refuses is a problem, and passes the application's middlewa
   assertEquals(statuses, [415, 413, 403, 415]);
 });
 
-Deno.test("What the protocol refuses is answered in its own form", async () => {
+Deno.test("A refusal by the protocol has the protocol's format", async () => {
   const app = new App();
   app.get("/x", { tool: true }, async function x() {
     return 1;
@@ -66,7 +66,7 @@ Deno.test("What the protocol refuses is answered in its own form", async () => {
   ]);
 });
 
-Deno.test("A handshake agrees on a revision, and is remembered by nobody", async () => {
+Deno.test("A handshake agrees on a revision, and the server keeps no state of it", async () => {
   const app = new App({ title: "Books", version: "1.2.3", description: "Sells books." });
   const agent = new Agent(app);
   const shake = (protocolVersion: string) =>

@@ -46,7 +46,7 @@ Deno.test("A tool has the name and the texts of its route", async () => {
   });
 });
 
-Deno.test("Options of a tool win over what its route says", async () => {
+Deno.test("Options of a tool override those of its route", async () => {
   const app = new App();
   app.post("/find", {
     tool: { name: "find-books", description: "Searches.", annotations: { readOnlyHint: true, title: "Search" } },
@@ -99,7 +99,7 @@ Deno.test("Arguments are the path, the query and the body by name; headers, cook
   assertEquals(inputSchema.required, ["shop", "id", "q", "ids", "body"]);
 });
 
-Deno.test("What a method promises is what annotations say", async () => {
+Deno.test("Annotations say what the HTTP method promises", async () => {
   const app = new App();
   const methods = ["GET", "PUT", "DELETE", "POST", "PATCH", "PURGE"];
   app.route("/x", { methods, tool: true }, async () => ({}));

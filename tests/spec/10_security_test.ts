@@ -21,7 +21,7 @@ function securityOf(...declared: SecurityRequirement[]): unknown {
   return operationAt(app.openapi(), "get", "/").security;
 }
 
-Deno.test("An operation asks for the security schemes of its dependencies, which components hold", () => {
+Deno.test("An operation requires the security schemes of its dependencies, which are in components", () => {
   const user = dependency({ headers: { authorization: text }, security: bearer }, async () => "user");
   const app = new App();
   app.get("/open", answer);
@@ -74,7 +74,7 @@ Deno.test("Scopes of a scheme add up, and stay out of the scheme itself", () => 
   assertEquals(document.components.securitySchemes, { oauth });
 });
 
-Deno.test("What a scheme describes is no parameter as well: clients send it by themselves", () => {
+Deno.test("Credentials of a scheme are not parameters as well: clients send them by themselves", () => {
   const declared = { headers: { "x-key": text, "x-other": text }, cookies: { sid: text, other: text } };
   const both = dependency({ ...declared, security: anySecurity(key, session) }, async () => 1);
   const app = new App();
@@ -86,7 +86,7 @@ Deno.test("What a scheme describes is no parameter as well: clients send it by t
   assertEquals(names("/none"), ["x-key"]);
 });
 
-Deno.test("An Authorization header that no scheme describes is told by one of its own", () => {
+Deno.test("An Authorization header without a scheme gets one in the document", () => {
   const inQuery: SecurityRequirement = { query: { type: "apiKey", in: "query", name: "key" } };
   const whole: SecurityRequirement = { whole: { type: "apiKey", in: "header", name: "authorization" } };
   const headers = { authorization: v.optional(text) };

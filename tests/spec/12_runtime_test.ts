@@ -133,7 +133,7 @@ for (const format of ["text", "json"]) {
   });
 }
 
-Deno.test("A program needs no more permissions than what it does: to listen", async () => {
+Deno.test("A program only needs the permission to listen", async () => {
   const command = ["run", "--allow-net=127.0.0.1"];
   await using child = await ChildProgram.start(RUNS, { command, permissions: [] });
   const { status } = await exchange(await child.port(), `GET /hello/Ada HTTP/1.1\r\n${CLOSE}`);

@@ -44,7 +44,7 @@ Deno.test("A literal segment is compared decoded", async () => {
   assertEquals((await client.get("/CAFÉ/a%20b")).status, 404);
 });
 
-Deno.test("What only documents a route is taken at registration", () => {
+Deno.test("Options that only document a route are accepted at registration", () => {
   const app = new App();
   app.get("/", {
     summary: "Summary",
@@ -115,7 +115,7 @@ Deno.test("OPTIONS without a route is 405 with Allow, like any method", async ()
 
 for (const [env, expected] of [[{}, 10_000], [{ DENO_DEPLOYMENT_ID: "x" }, 4_000]] as const) {
   const where = "DENO_DEPLOYMENT_ID" in env ? "on Deno Deploy" : "elsewhere";
-  Deno.test(`The grace period is ${expected} ms ${where}, unless given`, async () => {
+  Deno.test(`The default grace period is ${expected} ms ${where}`, async () => {
     await using child = await ChildProgram.start(
       `
 import { App } from "${CORE}";

@@ -82,7 +82,7 @@ Deno.test("A Host that is not host[:port] is answered 400, whatever is asked for
   }
 });
 
-Deno.test("Any other Host is served, and so is none", async () => {
+Deno.test("Any other Host is served, and so is a request without one", async () => {
   await using serving = await Serving.start(telling());
   for (const [target, route] of ROUTED) {
     for (const header of [...GOOD.map((host) => `Host: ${host}\r\n`), "Host:\r\n", ""]) {
@@ -92,7 +92,7 @@ Deno.test("Any other Host is served, and so is none", async () => {
   }
 });
 
-Deno.test("A target with an authority of its own must have a good one, and decides in place of the Host", async () => {
+Deno.test("A target with an authority must have a valid one, which overrides the Host", async () => {
   await using serving = await Serving.start(telling());
   const statusOf = async (target: string, host: string) =>
     (await exchange(serving.port, `GET ${target} HTTP/1.1\r\nHost: ${host}\r\n${close}`)).status;
@@ -116,7 +116,7 @@ Deno.test("Over HTTP/2 it is 400 in the host header, too", async () => {
   assertEquals(await connection.status({ ...fields, ":authority": "x", host: "x/admin" }), 400);
 });
 
-Deno.test("Without a socket the same holds", async () => {
+Deno.test("The same applies without a socket", async () => {
   await using client = new TestClient(telling());
   assertEquals((await client.get("/users/1", { headers: { host: "x" } })).status, 200);
   assertEquals((await client.get("/users/1", { headers: { host: "x/admin" } })).status, 400);

@@ -96,7 +96,7 @@ Deno.test("A known option that is undefined is as good as absent", async (test) 
   }
 });
 
-Deno.test("What is no object is no options", async (test) => {
+Deno.test("Options must be an object", async (test) => {
   for (const [place, , , call] of PLACES) {
     // Calls that spread the options cannot pass a value that is not an object.
     if (/\.\.\./.test(call.toString())) continue;
@@ -131,14 +131,14 @@ Deno.test("Options may come from a class or a prototype, and unknown ones there 
   assertThrows(() => new Router({ toString: 1 } as Untyped), TypeError, '"toString"');
 });
 
-Deno.test("Limits of a prototype hold", async () => {
+Deno.test("Limits of a prototype apply", async () => {
   const app = new App({ limits: Object.create({ body: 2 }) });
   app.post("/", async (request) => await request.text());
   await using client = new TestClient(app);
   assertEquals((await client.post("/", { body: "abc" })).status, 413);
 });
 
-Deno.test("Symbols, and names that a library has given to all objects, are no options", () => {
+Deno.test("Symbols, and names that a library adds to all objects, are not options", () => {
   new Router({ prefix: "/a", [Symbol("tag")]: 1 } as Untyped);
   Object.defineProperty(Object.prototype, "isHelpful", { value: true, enumerable: true, configurable: true });
   try {

@@ -52,7 +52,7 @@ Deno.test("a configuration that the caller names is left in place", async () => 
   }
 });
 
-Deno.test("what Deno does not know is Deno's to report", async () => {
+Deno.test("Deno reports unknown arguments", async () => {
   const { success, stderr } = await command(["run", "--no-such-flag"]).output();
   assertEquals(success, false);
   assertStringIncludes(new TextDecoder().decode(stderr), "--no-such-flag");

@@ -29,7 +29,7 @@ Deno.test("a name is exported by one entry point", async () => {
   assertEquals(names.filter((name, index) => names.indexOf(name) !== index), []);
 });
 
-Deno.test(`what programs write has at most ${MAX_NAMES} names`, async () => {
+Deno.test(`the main entry point has at most ${MAX_NAMES} names`, async () => {
   const names = await exportsOf("mod.ts");
   assert(names.length <= MAX_NAMES, `there are ${names.length}`);
 });

@@ -117,7 +117,7 @@ function packageFile(path: string): Response {
   return new Response(null, { status: 404 });
 }
 
-Deno.test("what Deno has in its cache needs no probe, but all of it must be there", async () => {
+Deno.test("cached packages need no probe, if all of them are cached", async () => {
   let broken = false;
   const answer = (path: string) => broken ? new Response(null, { status: 503 }) : packageFile(path);
   await withRegistry(answer, async (registry, asked, folder) => {

@@ -51,7 +51,7 @@ Deno.test("an import of a higher layer is reported in each of its forms", () => 
   );
 });
 
-Deno.test("each layer sees the layers below it and none above", () => {
+Deno.test("each layer may import the layers below it and none above", () => {
   const layers = [
     "src/errors.ts",
     "src/schema/text.ts",
@@ -132,7 +132,7 @@ Deno.test("the command line and the framework do not see one another", () => {
   ]);
 });
 
-Deno.test("what has no layer is reported: a module, a target, a computed import, the own package", () => {
+Deno.test("imports without a layer are reported: a module, a target, a computed import, the own package", () => {
   reports("import-direction", [
     ["src/extras.ts", `export {};`, "src/extras.ts belongs to no layer"],
     [

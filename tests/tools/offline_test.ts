@@ -61,7 +61,7 @@ Deno.test("a command without JSR leaves the lock file of the project alone", asy
   assertEquals(await read(), before);
 });
 
-Deno.test("each package from JSR has a stand-in", async () => {
+Deno.test("each package from JSR has a replacement", async () => {
   const { imports } = await readJson<PackageConfig>("deno.json");
   const needed = Object.keys(imports)
     .filter((name) => imports[name]?.startsWith("jsr:"));
@@ -74,7 +74,7 @@ Deno.test("each package from JSR has a stand-in", async () => {
   assertEquals(present.toSorted(), needed.toSorted());
 });
 
-Deno.test("each value of a stand-in is in deno-std", async () => {
+Deno.test("each value of a replacement is in deno-std", async () => {
   const offline = await Array.fromAsync(Deno.readDir(join(ROOT, "offline")));
   const specifiers: string[] = [];
   for (const { name } of offline.filter((entry) => entry.isDirectory)) {

@@ -146,7 +146,7 @@ Deno.test("headers, cookies and the body come under their names, and only where 
   assertEquals(await client.post("/anything", { json: [1] }).json(), [1]);
 });
 
-Deno.test("a schema can be given by name, with types of its own", async () => {
+Deno.test("a schema can be passed by name, with its types", async () => {
   const page: Schema<unknown, number> = v.pipe(v.number(), v.minValue(1));
   const word: v.GenericSchema<string, number> = v.pipe(v.string(), v.transform((text) => text.length));
   interface Category {
@@ -168,7 +168,7 @@ Deno.test("a schema can be given by name, with types of its own", async () => {
   assertEquals(await client.post("/", { query: { page: 2, word: "four" }, json }).json(), { ...json, name: "a24" });
 });
 
-Deno.test("a path that is computed takes the parameters that it may hold", async () => {
+Deno.test("a computed path accepts the parameters that it may contain", async () => {
   const app = new App();
   for (const kind of ["authors", "books"]) {
     app.get(`/${kind}/{id}`, { query: { q: v.optional(v.string()) } }, async (_request, args) => {
@@ -186,7 +186,7 @@ Deno.test("a path that is computed takes the parameters that it may hold", async
   assertEquals(await client.get("/books/7/numbers/8").json(), 8);
 });
 
-Deno.test("a schema whose type a helper is given has that type in its handlers", async () => {
+Deno.test("a schema that a generic helper declares has its type in the handlers", async () => {
   const app = new App();
   function echo<Value>(path: string, schema: v.GenericSchema<unknown, Value>, show: (value: Value) => string): void {
     app.get(path, { query: { value: schema } }, async (_request, { value }) => show(value));

@@ -21,7 +21,7 @@ function bookshop(): App<State> {
   return app;
 }
 
-Deno.test("a dependency supplies what its function resolves to, or yields", async () => {
+Deno.test("a dependency supplies the result of its function, or the yielded value", async () => {
   const count = dependency(async () => 2);
   const open = dependency(async function* () {
     yield { title: (id: number) => `Book ${id}` };

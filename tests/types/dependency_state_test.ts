@@ -29,7 +29,7 @@ Deno.test("a dependency needs the state that its own dependencies need, without 
   stateless.get("/", { deps: { deeper } }, async (_request, { deeper }) => deeper);
 });
 
-Deno.test("a function beside a dependency's own is typed where it stands", async () => {
+Deno.test("a function next to a dependency's own is typed in place", async () => {
   const length = dependency(
     { deps: { method: async (request) => request.method } },
     async (_request, { method }) => method.length,

@@ -76,7 +76,7 @@ Deno.test("a result may come through variables, functions, classes and read-only
   ]);
 });
 
-Deno.test("a model is taken by what goes into it, where it transforms", async () => {
+Deno.test("a model that transforms accepts its input as a result", async () => {
   const Event = v.object({
     at: v.pipe(v.date(), v.transform((date) => date.toISOString())),
     kind: v.optional(v.string(), "talk"),
@@ -97,7 +97,7 @@ Deno.test("a model is taken by what goes into it, where it transforms", async ()
   ]);
 });
 
-Deno.test("a response of its own, a null that the model knows, and scalars are results", async () => {
+Deno.test("a custom Response, a null of the model, and scalars are results", async () => {
   const app = new App();
   app.get("/0", { response: Author }, async () => Response.json("mine"));
   app.get("/1", { response: Author }, async (request) => {

@@ -12,7 +12,7 @@ interface State {
   titles: string[];
 }
 
-Deno.test("a handler says what it uses of the arguments, and its result is held to the model", async () => {
+Deno.test("a handler declares the arguments that it uses, and its result must fit the model", async () => {
   async function getBook(
     request: HttpRequest<State>,
     { id }: { id: number },

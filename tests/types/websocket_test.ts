@@ -13,7 +13,7 @@ const Said = v.object({ text: v.string(), at: v.pipe(v.string(), v.isoTimestamp(
 const Heard = v.object({ text: v.string(), times: v.optional(int, 1) });
 const countBooks = dependency(async () => 12);
 
-Deno.test("messages have the types of their schemas: what receive gives, and what send takes", () => {
+Deno.test("messages have the types of their schemas: the output of receive, the input of send", () => {
   const app = new App();
   app.websocket("/chat", { receive: Said, send: Heard }, async (socket, args) => {
     assertType<IsExact<typeof args, Record<never, never>>>(true);

@@ -2,7 +2,7 @@ import { assert, assertEquals, assertFalse, assertThrows } from "@std/assert";
 import { App, redirect } from "@webfw/core";
 import { HTTPError, isHTTPError, RouteError, ValidationError } from "../../src/errors.ts";
 
-Deno.test("A problem has the standard members first, then the extensions, which replace none of them", () => {
+Deno.test("A problem has the standard members first, then the extensions, which cannot replace them", () => {
   const extensions = { type: "x", title: "x", status: 1, detail: "x", instance: "/1", more: [1] };
   const error = new HTTPError(409, "Taken", { extensions });
   assertEquals(Object.entries(error.toProblem()), [
@@ -22,12 +22,12 @@ Deno.test("Extensions never reach a prototype", () => {
   assertEquals(Object.getPrototypeOf(problem), Object.prototype);
 });
 
-Deno.test("A cause is kept where one is given, be it undefined, and is not there otherwise", () => {
+Deno.test("A given cause is kept, even undefined, and otherwise there is none", () => {
   assert("cause" in new HTTPError(500, "x", { cause: undefined }));
   assertFalse("cause" in new HTTPError(500, "x"));
 });
 
-Deno.test("An HTTPError of any copy of the package is told from other errors, whatever is thrown", () => {
+Deno.test("An HTTPError of any copy of the package is recognized", () => {
   const foreign = Object.assign(new Error("x"), { [Symbol.for("webfw.HTTPError")]: true });
   for (const error of [new HTTPError(400), new ValidationError([]), foreign]) assert(isHTTPError(error));
   const brand = { [Symbol.for("webfw.HTTPError")]: true };
@@ -35,7 +35,7 @@ Deno.test("An HTTPError of any copy of the package is told from other errors, wh
   for (const other of others) assertFalse(isHTTPError(other));
 });
 
-Deno.test("A message tells a number from a text that looks like one", () => {
+Deno.test("A message distinguishes a number from a text that looks like one", () => {
   const mistakes: [make: () => unknown, message: string][] = [
     [() => new HTTPError("404" as unknown as number), 'the status must be from 400 to 599, got "404"'],
     [() => new HTTPError(200), "the status must be from 400 to 599, got 200"],

@@ -21,7 +21,7 @@ Deno.test("A field cannot pass for another one, nor a message for another entry"
   assertStringIncludes(captured.text, 'empty=""');
 });
 
-Deno.test("No control character and no line separator is written as it is", () => {
+Deno.test("Control characters and line separators are escaped", () => {
   using captured = new CapturedLog();
   const codes = [...Array(32).keys(), ...Array.from({ length: 33 }, (_, index) => 127 + index), 0x2028, 0x2029];
   for (const code of codes) {
@@ -95,7 +95,7 @@ const PACKAGE = [
   "https://jsr.io/@std/csv/1.0.0/mod.ts:5:6",
 ];
 
-Deno.test("On a terminal an error stands below its line: the message, and the calls of the application's own files", () => {
+Deno.test("On a terminal, an error is below its line: the message, and the calls in the application's files", () => {
   const error = errorWith("broken", [
     ...PACKAGE,
     "getBook (file:///app/main.ts:1:2)",
@@ -111,7 +111,7 @@ Deno.test("On a terminal an error stands below its line: the message, and the ca
   ]);
 });
 
-Deno.test("Causes are told the same way, to the last one", () => {
+Deno.test("Causes are logged in the same way, to the last one", () => {
   const root = errorWith("root", ["open (file:///app/db.ts:1:1)", ...INTERNAL]);
   const middle = errorWith("middle", [FRAMEWORK, ...INTERNAL], root);
   assertEquals(onTerminal(errorWith("outer", ["get (file:///app/main.ts:1:2)", FRAMEWORK], middle)), [
@@ -132,7 +132,7 @@ Deno.test("Where no file of the application is in the stack, those of packages a
   assertEquals(below([...INTERNAL, FRAMEWORK]), []);
 });
 
-Deno.test("On a terminal no text of an error passes for another entry, and no control character is written as it is", () => {
+Deno.test("On a terminal, no text of an error looks like another entry, and control characters are escaped", () => {
   const lines = onTerminal(new Error("a\n2026-01-01T00:00:00.000Z ERROR forged\u001b[31m\r"));
   for (const line of lines.slice(1)) assert(line.startsWith("  "), line);
   assertStringIncludes(lines.join("\n"), "\n  2026-01-01T00:00:00.000Z ERROR forged\\u001b[31m\\u000d");
@@ -157,7 +157,7 @@ Deno.test("As JSON an entry is one object, on a terminal, too", async () => {
   assertEquals(entry, { level: "error", message: "A request failed", error: "Error: a\n    at b" });
 });
 
-Deno.test("Of the warnings of a program only the one that is to be kept back is, whatever else they are made of", () => {
+Deno.test("Only the one warning is suppressed, whatever other warnings a program prints", () => {
   const { warn } = console;
   const told: unknown[] = [];
   console.warn = (first) => told.push(first);

@@ -45,7 +45,7 @@ Deno.test("A query is added to that of the path: lists repeat their name, undefi
   assertEquals(search, "?z=0&a=1&b=true&b=x+y&d=null&e=5");
 });
 
-Deno.test("json sends a body with its content type, unless another one is given", async () => {
+Deno.test("json sends a body as application/json, unless another type is given", async () => {
   await using client = new TestClient(echoing());
   const sent = await client.post("/echo", { json: { a: [1] } }).json<Record<string, unknown>>();
   assertEquals([sent.type, sent.body], ["application/json", '{"a":[1]}']);
@@ -61,7 +61,7 @@ Deno.test("A body, headers and cookies are sent as they are", async () => {
   assertEquals([sent.body, sent.custom, sent.cookie], ["raw", "1", "a=1; b=2=3"]);
 });
 
-Deno.test("The helpers fail with what came instead of what was wanted", async () => {
+Deno.test("The errors of the helpers show the reply", async () => {
   await using client = new TestClient(echoing());
   assertEquals(await client.get("/text").text(), "text");
   assertEquals((await client.get("/missing").problem()).detail, "No such thing");
@@ -125,7 +125,7 @@ Deno.test("The body of a reply is whole when it is awaited, and can be read", as
   assert(response.headers.has("content-type"));
 });
 
-Deno.test("A reply without an end is given up by the signal of its request, and its source ends", async () => {
+Deno.test("The signal of a request ends an endless reply, and its source", async () => {
   const leaving = new AbortController();
   const { promise: ended, resolve: end } = Promise.withResolvers<void>();
   const app = new App();

@@ -36,7 +36,7 @@ Deno.test("Every kind of scheme of OpenAPI 3.1 can be declared", () => {
   assertEquals(Object.fromEntries([...way!].map(([name, { scheme }]) => [name, scheme])), schemes as unknown);
 });
 
-Deno.test("Scopes that are required stand beside the scheme, not in it", () => {
+Deno.test("Required scopes are next to the scheme, not in it", () => {
   const [way] = readSecurity({ oauth: { ...oauth, scopes: ["read"] } }, "currentUser");
   assertEquals(way!.get("oauth"), { scheme: oauth as never, scopes: ["read"] });
   const provider = { type: "openIdConnect", openIdConnectUrl: "/" };
@@ -49,7 +49,7 @@ Deno.test("A scheme comes out the same, however its members are ordered", () => 
   assertEquals(JSON.stringify(way!.get("a")), JSON.stringify(way!.get("b")));
 });
 
-Deno.test("There are several ways to be let in, one, or none that is told", () => {
+Deno.test("There are several alternatives, one, or none", () => {
   const bearer: SecurityRequirement = { bearer: { type: "http", scheme: "bearer" } };
   const key: SecurityRequirement = { key: { type: "apiKey", in: "header", name: "x-key" } };
   const namesOf = (given: unknown) => readSecurity(given, "it").map((way) => [...way.keys()]);
@@ -61,7 +61,7 @@ Deno.test("There are several ways to be let in, one, or none that is told", () =
   assertEquals([namesOf({}), namesOf(undefined)], [[[]], []]);
 });
 
-Deno.test("What is no security scheme is refused, with its place", () => {
+Deno.test("An invalid security scheme is refused, with its place", () => {
   const kinds = '("apiKey" | "http" | "mutualTLS" | "oauth2" | "openIdConnect")';
   assertEquals(refusal({ type: "bearer" }), `the security scheme "it" must have ${kinds} as "type"`);
   assertEquals(refusal({}), `the security scheme "it" must have ${kinds} as "type"`);
@@ -83,7 +83,7 @@ Deno.test("What is no security scheme is refused, with its place", () => {
   );
 });
 
-Deno.test("What holds no schemes by their names is refused", () => {
+Deno.test("A value that does not contain schemes by their names is refused", () => {
   for (const given of ["bearer", null, [], anySecurity({}, null as never)]) {
     assertThrows(() => readSecurity(given, "it"), TypeError, '"security" must hold security schemes by their names');
   }

@@ -20,7 +20,7 @@ function describe(options: RouteDeclaration): void {
   app.openapi();
 }
 
-Deno.test("A model that no JSON can carry is an error at registration, with its place and what to write instead", () => {
+Deno.test("A model that JSON cannot represent is an error at registration, with its place and an alternative", () => {
   assertEquals(
     refusal({ response: v.object({ tags: v.array(v.set(v.string())) }) }),
     'Cannot register POST /books: cannot describe "response.tags": the kind "set" cannot be written to JSON, ' +
@@ -53,7 +53,7 @@ Deno.test("The values of a stream are checked by their model", () => {
   );
 });
 
-Deno.test("What JSON carries in another form is no error", () => {
+Deno.test("A value that JSON represents in another form is not an error", () => {
   class Money {}
   const Sent = v.object({ at: v.date(), nan: v.nan(), price: v.instance(Money), big: v.bigint(), any: v.any() });
   describe({ response: Sent });

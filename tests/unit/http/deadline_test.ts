@@ -11,19 +11,19 @@ function awake(): Disposable {
 }
 
 for (const [name, wait] of Object.entries({ withDeadline, withOwnDeadline })) {
-  Deno.test(`${name}() gives what the promise gives in time`, async () => {
+  Deno.test(`${name}() resolves as the promise does in time`, async () => {
     assertEquals(await wait(Promise.resolve(5), 60_000, late, broken), 5);
     await assertRejects(() => wait(Promise.reject("x"), 60_000, late, broken), TypeError, "broken: x");
     releaseIdleTimer();
   });
 
-  Deno.test(`${name}() fails with the given error when time is up`, async () => {
+  Deno.test(`${name}() fails with the given error after the time limit`, async () => {
     using _awake = awake();
     await assertRejects(() => wait(new Promise(() => {}), 1, late, broken), RangeError, "late");
     releaseIdleTimer();
   });
 
-  Deno.test(`${name}() waits as long as it is told, also where that is longer than timers can wait`, async () => {
+  Deno.test(`${name}() waits for the given time, also if that is longer than timers can wait`, async () => {
     using _awake = awake();
     for (const ms of [Infinity, 2 ** 31, 30 * 86_400_000]) {
       const gate = Promise.withResolvers<string>();

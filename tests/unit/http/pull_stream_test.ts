@@ -112,7 +112,7 @@ Deno.test("a source is pulled when the client reads, and not before", async () =
   assertEquals([source.closed, connection.timers], [1, 0]);
 });
 
-Deno.test("a client that stops reading holds one chunk, and its source is not pulled again until it reads on", async () => {
+Deno.test("a client that stops reading costs one chunk, and its source is not pulled until it reads again", async () => {
   using connection = new Connection();
   const { source, reader } = connection;
   assertEquals(await connection.readDuring(() => source.write("a")), "a");
@@ -129,7 +129,7 @@ Deno.test("a client that stops reading holds one chunk, and its source is not pu
   await reader.cancel();
 });
 
-Deno.test("a heartbeat breaks each silence, and what comes after one that was not taken waits, once", async () => {
+Deno.test("a heartbeat breaks each silence, and only one unread heartbeat waits", async () => {
   using connection = new Connection();
   const { source, reader } = connection;
   for (let beat = 0; beat < 3; beat++) {
@@ -144,7 +144,7 @@ Deno.test("a heartbeat breaks each silence, and what comes after one that was no
   await reader.cancel();
 });
 
-Deno.test("what a source enqueues by itself is no silence, and does not count as an answer", async () => {
+Deno.test("a broadcast ends a silence, and does not answer a pull", async () => {
   using connection = new Connection();
   const { source, reader } = connection;
   assertEquals(await connection.readDuring(() => source.broadcast("a")), "a");
@@ -156,7 +156,7 @@ Deno.test("what a source enqueues by itself is no silence, and does not count as
   await reader.cancel();
 });
 
-Deno.test("a source that has enqueued what the client does not take is pulled again when it reads on", async () => {
+Deno.test("a source with an unread broadcast is pulled again when the client reads on", async () => {
   using connection = new Connection();
   const { source, reader } = connection;
   assertEquals(await connection.readDuring(() => source.broadcast("a")), "a");
@@ -263,7 +263,7 @@ Deno.test("the values of an iterator come after the opening, and a value without
   assertEquals(await new Response(stream.toReadable()).text(), "opening ab");
 });
 
-Deno.test("an iterator that is making a value is told to return, and not waited for", async () => {
+Deno.test("an iterator that is making a value is asked to return, without waiting for it", async () => {
   let returns = 0;
   const { stream } = streamOf({
     next: () => new Promise(() => {}),
@@ -281,7 +281,7 @@ Deno.test("an iterator that is making a value is told to return, and not waited 
   assertEquals(returns, 1);
 });
 
-Deno.test("an iterator that has ended, well or not, is not told to return", async () => {
+Deno.test("an iterator that has ended, well or not, is not asked to return", async () => {
   using log = new CapturedLog();
   const ends: [next: () => Promise<{ done: boolean }>, logged: boolean][] = [
     [() => Promise.resolve({ done: true }), false],

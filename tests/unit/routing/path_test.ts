@@ -66,7 +66,7 @@ Deno.test("A segment is a literal, or exactly a name that is an identifier; anyt
   }
 });
 
-Deno.test("Literals may hold what paths hold", () => {
+Deno.test("Literals may contain all characters of paths", () => {
   for (
     const text of [
       "/a.b",
@@ -157,7 +157,7 @@ Deno.test("A segment that begins as a parameter of another framework cannot be r
   }
 });
 
-Deno.test("What takes the rest elsewhere is one segment before others, and nothing at the end of a prefix", () => {
+Deno.test("The rest syntax of other frameworks is one segment before others, and nothing at the end of a prefix", () => {
   const { message } = assertThrows(() => parsePath("/*/a", "test"), RouteError);
   assertEquals(message, 'Cannot test at "/*/a": "*" is no parameter here, write "{path}"');
   for (const prefix of ["/api/*", "/api/{rest*}"]) {
@@ -167,12 +167,12 @@ Deno.test("What takes the rest elsewhere is one segment before others, and nothi
   }
 });
 
-Deno.test("The message tells the action, the template and the reason", () => {
+Deno.test("The message names the action, the template and the reason", () => {
   const { message } = assertThrows(() => parsePath("/{a}/{a}", "register GET"), RouteError);
   assertEquals(message.startsWith('Cannot register GET at "/{a}/{a}": '), true, message);
 });
 
-Deno.test("A prefix does not end with a slash and holds no rest", () => {
+Deno.test("A prefix does not end with a slash and contains no rest parameter", () => {
   assertEquals(parsePrefix("", "test").segments, []);
   assertEquals(parsePrefix("/a/{b}", "test").names, ["b"]);
   for (const text of ["/", "/a/", "/{a...}", "a", 5, null]) {

@@ -76,7 +76,7 @@ function rank({ segments }: PathTemplate): string {
   return segments.map(({ kind }) => ({ literal: "0", name: "1", rest: "2" })[kind]).join("");
 }
 
-Deno.test("The tree finds what a look at every route finds, on random tables and paths", () => {
+Deno.test("The tree finds the same as a search of all routes, on random tables and paths", () => {
   const random = new Random(20_261_121);
   const few = ["a", "b", "c", "", "é", "a b"];
   const many = [...few, "aa", "ab", "ba", "x", "y", "aaa", "d", "e"];
@@ -173,7 +173,7 @@ Deno.test("Names of objects' members are ordinary literals and methods", () => {
   assertEquals(assertThrows(() => tree.find("GET", "/valueOf"), HTTPError).status, 404);
 });
 
-Deno.test("Looking costs no more where many shapes share a start, even for a path that matches none", () => {
+Deno.test("A search costs no more if many shapes share a start, even for a path that matches none", () => {
   const tree = new RouteTree<string>();
   const names = "abcdefghijklmnop".split("");
   let entries = 0;

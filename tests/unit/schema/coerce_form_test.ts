@@ -246,7 +246,7 @@ const table: Record<string, [schema: Schema, cases: [text: string, result: unkno
 };
 
 for (const [name, [schema, cases]] of Object.entries(table)) {
-  Deno.test(`A form holds ${name}`, async () => {
+  Deno.test(`A form contains ${name}`, async () => {
     for (const [text, result] of cases) assertEquals(await read(schema, text), result, text);
   });
 }

@@ -19,7 +19,7 @@ async function accepts(schema: Schema, value: unknown): Promise<boolean> {
   return !(await runSchema(coerceJson(schema, "it"), value)).issues;
 }
 
-Deno.test("A schema that JSON can satisfy as it is keeps its meaning, for random schemas and values", async () => {
+Deno.test("A schema that plain JSON can satisfy keeps its meaning, for random schemas and values", async () => {
   const random = new Random(314);
   let valid = 0;
   for (let round = 0; round < 3_000; round++) {
@@ -160,7 +160,7 @@ Deno.test("A schema that no JSON can satisfy is a TypeError at any depth", () =>
   assertThrows(() => coerceJson(v.date(), "it"), TypeError, "isoTimestamp");
 });
 
-Deno.test("What comes after a transformation is not read from JSON, so it may be anything", async () => {
+Deno.test("Steps after a transformation do not read JSON, so they may be anything", async () => {
   const schema = v.pipe(v.string(), v.toDate(), v.date(), v.minValue(new Date(0)));
   assert(await accepts(schema, "2026-01-01"));
 });
@@ -174,7 +174,7 @@ Deno.test("Custom messages are kept when a schema is remade", async () => {
   assertEquals(await outcome(coerceJson(list, "it"), 5), [["not a list", undefined]]);
 });
 
-Deno.test("What a pipe checks after a fallback of its first step is not lost", () => {
+Deno.test("The checks of a pipe after a fallback of its first step are kept", () => {
   const schema = v.pipe(v.fallback(v.object({ a: v.bigint() }), { a: 1n }), v.check(({ a }) => a !== 2n));
   const coerced = coerceJson(schema, "x");
   assertEquals((runSchema(coerced, { a: "3" }) as Dataset).value, { a: 3n });
@@ -200,7 +200,7 @@ function pathsIn(text: string): unknown[] {
   return findOverflows(text, JSON.parse(text)).map(({ path }) => path.join("."));
 }
 
-Deno.test("A number that no double can hold is found in every notation", () => {
+Deno.test("A number that does not fit a double is found in every notation", () => {
   for (const number of ["1e309", "-1E+400", "1e0000000309", `1${"0".repeat(309)}`, `${"9".repeat(250)}.5e99`]) {
     assertEquals(pathsIn(number), [""]);
     assertEquals(pathsIn(`{"a":[0,${number},"b"],"c":${" ".repeat(190)}${number}}`), ["a.1", "c"]);

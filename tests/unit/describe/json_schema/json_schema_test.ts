@@ -68,7 +68,7 @@ function assertRow(name: string, [schema, input, output = input]: Described): vo
   assertDescribed(() => sent(schema), output, `${name} as sent`);
 }
 
-Deno.test("Every kind of schema is described, or refused with what to write instead", () => {
+Deno.test("Every kind of schema is described, or refused with an alternative", () => {
   for (const [name, row] of Object.entries(KINDS)) assertRow(name, row);
 });
 
@@ -76,7 +76,7 @@ Deno.test("Every action is described, and none breaks a description", () => {
   for (const [name, row] of Object.entries(ACTIONS)) assertRow(name, row);
 });
 
-Deno.test("All that valibot exports for making schemas is in these tables", () => {
+Deno.test("These tables contain all exports of valibot that make schemas", () => {
   const made = Object.entries(v).filter(([name, value]) => typeof value === "function" && !/^_|_$/.test(name));
   const missing = made.map(([name]) => name).filter((name) =>
     !OTHERS.has(name) && !(name in KINDS) && !(name in ACTIONS)
@@ -258,7 +258,7 @@ Deno.test("A key of any name is described", () => {
   assertEquals(required, ["__proto__", "constructor", "a b"]);
 });
 
-Deno.test("The description of a schema can be written as JSON, whatever constants it holds", () => {
+Deno.test("The description of a schema can be written as JSON, whatever constants it contains", () => {
   const constants = v.union([
     v.literal(NaN),
     v.literal(Infinity),

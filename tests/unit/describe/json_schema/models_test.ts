@@ -88,7 +88,7 @@ function ref(name: string): JsonSchema {
   return { $ref: BASE + name };
 }
 
-Deno.test("A titled model is described once, wherever its schema stands", () => {
+Deno.test("A titled model is described once, wherever its schema is used", () => {
   const Author = v.pipe(v.object({ name: v.string() }), v.title("Author"));
   const models = new Models(BASE);
   const list = models.jsonOutput(v.array(Author));

@@ -47,7 +47,7 @@ Deno.test("Malformed JSON is no result", async () => {
   await assertRejects(() => toResult(response, "open", new ReplyBudget(false), URL), SyntaxError);
 });
 
-Deno.test("The text of a result is that of the reply, digit by digit", async () => {
+Deno.test("The text of a result is exactly that of the reply", async () => {
   const text = '{"n":12345678901234567890.10}';
   const response = () => new Response(text, { headers: { "content-type": "application/json" } });
   const open = await toResult(response(), "open", new ReplyBudget(false), URL);

@@ -13,7 +13,7 @@ interface Tree {
 }
 const Tree: v.GenericSchema<Tree> = v.object({ children: v.array(v.lazy(() => Tree)) });
 
-Deno.test("A response that is always an object is described as it is", () => {
+Deno.test("A response that is always an object is described unchanged", () => {
   const always: Record<string, Schema> = {
     object: Cat,
     titled: v.pipe(Cat, v.title("Cat")),

@@ -56,7 +56,7 @@ Deno.test("Paths and tags come in the order of the routes, methods too", () => {
   assertEquals(app.openapi().tags, [{ name: "z" }, { name: "a" }, { name: "b" }]);
 });
 
-Deno.test("Components hold only what is referenced", () => {
+Deno.test("Components contain only referenced parts", () => {
   const app = new App();
   app.get("/", answer);
   const { responses = {}, schemas = {}, securitySchemes } = app.openapi().components;

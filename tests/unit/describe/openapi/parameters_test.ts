@@ -18,7 +18,7 @@ Deno.test("A parameter has the name that the document has for it", () => {
   assertEquals(describe({ in: "path", name: "a" }).name, "b");
 });
 
-Deno.test("What several routes take alike is described once, and only that", () => {
+Deno.test("A parameter that several routes share is described once", () => {
   const models = new Models("#/components/schemas/");
   const parameters = new Parameters(models);
   const input = (source: "path" | "query", schema = text): ParameterInput => {
@@ -54,14 +54,14 @@ Deno.test("Only a list in the query says how it is written: everything else is w
   assertEquals("style" in describe({ in: "header", schemas }), false);
 });
 
-Deno.test("The description of a schema, and that it is deprecated, are said of the parameter", () => {
+Deno.test("A parameter has the description and the deprecation of its schema", () => {
   const schema = v.pipe(text, v.description("Whom to greet"), v.metadata({ deprecated: true }), v.examples(["Ada"]));
   const { description, deprecated, schema: rest } = describe({ schemas: [schema] });
   assertEquals([description, deprecated], ["Whom to greet", true]);
   assertEquals(rest, { type: "string", examples: ["Ada"] });
 });
 
-Deno.test("What several schemas ask of a value is asked once each", () => {
+Deno.test("Equal conditions of several schemas are merged", () => {
   const long = v.pipe(text, v.minLength(3));
   assertEquals(describe({ schemas: [v.string(), v.string()] }).schema, { type: "string" });
   assertEquals(describe({ schemas: [text, long, v.string()] }).schema, { type: "string", minLength: 3 });

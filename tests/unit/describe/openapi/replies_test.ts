@@ -119,7 +119,7 @@ Deno.test("Files and streams are sent as they are, with whatever type they have"
   assertObjectMatch(bytes!, { content: { "application/octet-stream": BYTES } });
 });
 
-Deno.test("A documented 422 stands in for that of the framework", () => {
+Deno.test("A documented 422 replaces that of the framework", () => {
   const models = new Models("#/components/schemas/");
   const options = { responses: { 422: v.pipe(v.void(), v.description("Own")) } };
   const route = { handler: async () => {}, operationId: "act", options };
@@ -159,7 +159,7 @@ Deno.test("A shape of error replies that no JSON can carry is an error where it 
   assertThrows(() => new App().onError(() => {}, shape), TypeError, message);
 });
 
-Deno.test("The schema of a problem takes what HTTPError sends, and goes into the functions of valibot", () => {
+Deno.test("The schema of a problem accepts what HTTPError sends, and works in the functions of valibot", () => {
   const problem = new HTTPError(409, "Taken", { extensions: { by: "Ada" } }).toProblem();
   assertEquals(v.parse(Problem, problem), problem);
   const Taken = v.pipe(v.intersect([Problem, v.looseObject({ by: v.string() })]), v.title("Taken"));

@@ -47,7 +47,7 @@ Deno.test("A docstring of one line has no description, and a handler without doc
   );
 });
 
-Deno.test("summary and description win over doc, and doc over the docstring, each by itself", () => {
+Deno.test("summary and description each override doc, and doc overrides the docstring", () => {
   const handler = async () => {
     "Docstring.\n\nIts rest.";
   };
@@ -136,7 +136,7 @@ Deno.test("Braces and literals in parameters are not the body", () => {
   ]);
 });
 
-Deno.test("Comments and empty lines may stand before a docstring", () => {
+Deno.test("Comments and empty lines may come before a docstring", () => {
   assertSummaries([
     ["async () /* { */ => /* a */ { // 'No'\n\n /* 'No' */ 'Doc.' /* b */ ; }", "Doc."],
     ["async function /* ( */ f /* ( */ ( /* ) */ ) { 'Doc.' }", "Doc."],

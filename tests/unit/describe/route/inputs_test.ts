@@ -18,7 +18,7 @@ Deno.test("Inputs are those of the path, of the handler, and of each dependency 
   ]);
 });
 
-Deno.test("What several declare under one name is one input, with all that they ask of it", () => {
+Deno.test("Inputs of one name are one input, with the conditions of all", () => {
   const other = v.pipe(v.string(), v.minLength(3));
   const first = dependency({ query: { q: text }, headers: { "X-Token": text } }, async () => 1);
   const second = dependency({ query: { q: v.optional(other) }, headers: { "x-token": text } }, async () => 2);

@@ -17,7 +17,7 @@ Deno.test("messages are taken in their order, by those who asked first", async (
   assertEquals(await queue.take(), undefined);
 });
 
-Deno.test("it refuses what is more than it holds, and has room again when something was taken", async () => {
+Deno.test("it refuses messages beyond its limit, and has room again after a read", async () => {
   const queue = new ReceiveQueue(1000);
   assertEquals(queue.add(new Uint8Array(500)), true);
   assertEquals(queue.add(new Uint8Array(500)), false);
@@ -33,7 +33,7 @@ Deno.test("a single message may be larger than it; empty ones are not for nothin
   assertEquals(added, 3);
 });
 
-Deno.test("a message that somebody waits for takes no room", async () => {
+Deno.test("a message that a reader waits for takes no room", async () => {
   const queue = new ReceiveQueue(0);
   for (let count = 0; count < 10; count++) {
     const taken = queue.take();
@@ -42,7 +42,7 @@ Deno.test("a message that somebody waits for takes no room", async () => {
   }
 });
 
-Deno.test("after the end what waits can be read, unless it is cleared; what comes then is dropped", async () => {
+Deno.test("after the end, waiting messages can be read unless they are cleared; later ones are dropped", async () => {
   const ended = new ReceiveQueue(1000);
   ended.add("one");
   ended.end();
@@ -54,7 +54,7 @@ Deno.test("after the end what waits can be read, unless it is cleared; what come
   assertEquals(await drain(cleared), []);
 });
 
-Deno.test("the end tells those who wait", async () => {
+Deno.test("the end wakes waiting readers", async () => {
   const queue = new ReceiveQueue(1000);
   const waiting = [queue.take(), queue.take()];
   queue.end();

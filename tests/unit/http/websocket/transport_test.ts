@@ -81,7 +81,7 @@ Deno.test("all senders wait while more than 128 KiB are buffered, and go on when
   assertEquals(await isSettled(queue.send("x")), true);
 });
 
-Deno.test("small messages count with what the platform needs for each of them", async () => {
+Deno.test("small messages count with the platform's overhead for each", async () => {
   const { queue, socket } = sendQueue();
   let sent = 0;
   let last: Promise<void>;
