@@ -42,7 +42,7 @@ Deno.test("Recent messages are those that were read since the beginning", () => 
   ]);
 });
 
-Deno.test("The list after one position is the same until there is more", () => {
+Deno.test("The list after one position is the same until there are new messages", () => {
   const recent = new RecentMessages<number>(idOf(0), 10, 1000);
   recent.extend(sliceOf([1, 2]));
   const batch = recent.after(idOf(0));
@@ -83,7 +83,7 @@ Deno.test("There are no messages of another incarnation of the log", () => {
   assertEquals(recent.isContinuedBy({ ...sliceOf([]), highWatermark: other, lowWatermark: other }), false);
 });
 
-Deno.test("They are continued by what was read at the end, unless some of that is no longer kept", () => {
+Deno.test("Recent messages continue with those read at the end, unless some are no longer kept", () => {
   const recent = new RecentMessages<number>(idOf(2), 10, 1000);
   assertEquals(recent.isContinuedBy(sliceOf([3, 4], { low: 2 })), true);
   assertEquals(recent.isContinuedBy(sliceOf([4], { low: 3 })), false);
@@ -95,7 +95,7 @@ Deno.test("They cover the positions from the beginning to the end", () => {
   assertEquals([1, 2, 3, 4, 5].map((number) => recent.covers(idOf(number))), [false, true, true, true, false]);
 });
 
-Deno.test("What is published in one turn of the event loop comes to all readers as the same list", async () => {
+Deno.test("Messages of one turn of the event loop come to all readers as the same list", async () => {
   const app = new App();
   const topic = app.topic<number>("numbers");
   const subscriptions = Array.from({ length: 64 }, () => topic.subscribe());

@@ -19,7 +19,7 @@ Deno.test("A message has an id of incarnation and cursor, its type, its data and
   });
 });
 
-Deno.test("What JSON can carry comes back as it was", () => {
+Deno.test("JSON values come back unchanged", () => {
   const values = [null, true, "", "€\u2028\ud800", 0, -1.5, 1e300, [], [[1], [null]], {}, {
     a: { b: [1, { c: null }] },
   }];
@@ -34,7 +34,7 @@ Deno.test("A property that is undefined is left out", () => {
   assertEquals(roundTrip({ a: undefined, b: 1 }), { b: 1 });
 });
 
-Deno.test("What JSON would drop or change is refused, with its path", () => {
+Deno.test("A value that JSON would drop or change is refused, with its path", () => {
   class Price {
     value = 3;
   }
@@ -77,13 +77,13 @@ Deno.test("Data that refers to itself or is nested too deeply is refused", () =>
   }
 });
 
-Deno.test("What is nested as deeply as may be published can be read, where a part of the stack is in use", () => {
+Deno.test("Data with the deepest allowed nesting can be read, also on a used stack", () => {
   const data = nested(1_000);
   const readBelow = (frames: number): unknown => frames === 0 ? roundTrip(data) : readBelow(frames - 1);
   assertEquals(JSON.stringify(readBelow(1_000)), JSON.stringify(data));
 });
 
-Deno.test("What is accepted comes back the same, whatever it is", () => {
+Deno.test("Any accepted data comes back the same", () => {
   const random = new Random(2);
   const value = (depth: number): unknown => {
     const kind = random.below(depth === 0 ? 5 : 7);
@@ -99,7 +99,7 @@ Deno.test("What is accepted comes back the same, whatever it is", () => {
   }
 });
 
-Deno.test("The size of a text is that of its UTF-8", () => {
+Deno.test("The size of a text is its size in UTF-8", () => {
   const texts = ["", "a", "\u007f\u0080", "é€", "\u07ff\u0800", "\ud7ff\ue000\uffff", "😀a😀", "\ud800", "日本語"];
   const halves = ["\ud800", "a\udc00a", "\ud800\ud800\udc00", "\udc00\ud800", "\ud800a"];
   for (const text of [...texts.map((text) => JSON.stringify(text)), ...halves]) {
@@ -107,7 +107,7 @@ Deno.test("The size of a text is that of its UTF-8", () => {
   }
 });
 
-Deno.test("Readers cannot change what others read", () => {
+Deno.test("Readers cannot change the messages of others", () => {
   const data = roundTrip({ list: [{ a: 1 }] }) as { list: { a: number }[] };
   assertThrows(() => data.list.push({ a: 2 }), TypeError);
   assertThrows(() => data.list[0]!.a = 2, TypeError);

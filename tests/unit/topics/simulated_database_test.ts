@@ -13,7 +13,7 @@ interface Pair {
   readonly simulated: string[];
 }
 
-Deno.test("The simulated database gives what that of Deno does, for random writes, checks and readings", async () => {
+Deno.test("The simulated database behaves like that of Deno, for random writes, checks and reads", async () => {
   using kv = await Deno.openKv(":memory:");
   const engine = toEngine(kv);
   const random = new Random(1);

@@ -70,7 +70,7 @@ test("It cannot resume elsewhere once reading has begun", async (topic) => {
   assertEquals(await waiting, undefined);
 });
 
-test("What is not an id is refused, wherever it comes from", async (topic) => {
+test("An invalid id is refused, wherever it comes from", async (topic) => {
   const subscription = topic.subscribe();
   for (const id of GARBAGE) {
     assertThrows(() => subscription.resumeAfter(id as string), SyntaxError, "it is not the id of a message");

@@ -20,7 +20,7 @@ Deno.test("By default, a topic keeps its last 1,000 messages, a durable one thos
   });
 });
 
-Deno.test("Where a retention is given, only its bounds hold, besides that of the size", () => {
+Deno.test("A given retention has only its own bounds, and that of the size", () => {
   const policyOf = (options: TopicOptions) => resolveTopicOptions(options, "a").policy;
   assertEquals(policyOf({ retention: { age: "7d" }, dedupe: "1h" }), {
     age: 7 * 86_400_000,
@@ -74,7 +74,7 @@ Deno.test("A mistake in the options is an error that names the topic, the option
   }
 });
 
-Deno.test("Options that are given again must agree; options that are not given agree", () => {
+Deno.test("Repeated options must agree; missing options always agree", () => {
   const schema = v.string();
   const existing = resolveTopicOptions({ schema, retention: { age: "1h" }, buffer: 10 }, "a");
   const agreeing: TopicOptions[] = [

@@ -13,7 +13,7 @@ function log(name: string): LogRef {
   return { name, policy: { age: 60 * SECOND, count: Infinity, bytes: 1_000_000, dedupe: SECOND } };
 }
 
-Deno.test("A report counts what is kept, and how far behind a reader is", async () => {
+Deno.test("A report counts the kept messages, and how far behind a reader is", async () => {
   let time = 1_700_000_000_000;
   await using prepared = await FILE.prepare(() => time);
   const store = prepared.open();
@@ -89,7 +89,7 @@ Deno.test("More topics than are listed at once are listed", async () => {
   assertEquals((await reportTopics(store, undefined)).map(({ name }) => name), names);
 });
 
-Deno.test("A store that cannot list its logs, and an id that is none, are refused", async () => {
+Deno.test("A store that cannot list its logs, and an invalid id, are refused", async () => {
   const store = new MemoryStore();
   await assertRejects(() => reportTopics(store, undefined), TypeError, "Cannot list the topics: their store has no");
   await assertRejects(() => reportTopics(store, "x"), SyntaxError, 'Cannot resume after "x"');

@@ -11,7 +11,7 @@ function topicsOf(): Topics {
   return new Topics({ openStore: () => new MemoryStore() });
 }
 
-Deno.test("What the schema gives is published", async () => {
+Deno.test("The output of the schema is published", async () => {
   const schema = v.object({ price: v.pipe(v.string(), v.transform(Number)), unit: v.optional(v.string(), "EUR") });
   const topic = topicsOf().topic("prices", { schema });
   const subscription = topic.subscribe();
@@ -19,7 +19,7 @@ Deno.test("What the schema gives is published", async () => {
   assertEquals(await takeData(subscription, 1), [{ price: 3, unit: "EUR" }]);
 });
 
-Deno.test("What does not fit the schema is a TypeError with all issues, and without the data", async () => {
+Deno.test("Data that does not fit the schema is a TypeError with all issues, and without the data", async () => {
   const schema = v.object({ item: v.string(), lines: v.array(v.object({ count: v.pipe(v.number(), v.minValue(1)) })) });
   const topic = topicsOf().topic("orders", { schema });
   const data = { item: 5, lines: [{ count: 1 }, { count: -77 }] } as never;
@@ -56,7 +56,7 @@ Deno.test("A schema whose output JSON cannot carry is found out when it is publi
   await assertRejects(() => topic.publish({ at: new Date() }), TypeError, 'JSON cannot carry the Date at "at"');
 });
 
-Deno.test("What a publisher changes after the call is not published", async () => {
+Deno.test("Changes of the data after the call are not published", async () => {
   const topic = topicsOf().topic<{ price: number }>("prices");
   const subscription = topic.subscribe();
   const data = { price: 1 };
@@ -112,7 +112,7 @@ Deno.test("An option that is misspelt is an error, when publishing and when subs
   );
 });
 
-Deno.test("Concurrent publishes of one id are one message, whatever they hold", async () => {
+Deno.test("Concurrent publishes of one id are one message, whatever their data", async () => {
   const topic = topicsOf().topic("orders");
   const subscription = topic.subscribe();
   const results = await Promise.all([1, 2, 3].map((data) => topic.publish(data, { id: "same" })));
@@ -122,7 +122,7 @@ Deno.test("Concurrent publishes of one id are one message, whatever they hold", 
   assertEquals(await takeData(subscription, 2), [1, 4]);
 });
 
-Deno.test("Readers of two topics are strangers to one another", async () => {
+Deno.test("Readers of two topics do not affect each other", async () => {
   const topics = topicsOf();
   const [a, b] = [topics.topic<number>("a"), topics.topic<number>("b")];
   const [readsA, readsB] = [a.subscribe(), b.subscribe()];

@@ -37,7 +37,7 @@ Deno.test("A name must be a text of 1 to 256 characters", () => {
   assertEquals(topics.topic("x".repeat(256)).name.length, 256);
 });
 
-Deno.test("A topic that was used by its name alone cannot be given options later", () => {
+Deno.test("A topic that was used without options cannot get options later", () => {
   const topics = topicsOf();
   topics.topic("a");
   topics.topic("a", {});
@@ -238,7 +238,7 @@ Deno.test("A late read of an incarnation that has ended moves no reader of the n
 
 const NOT_SENT = 'Cannot publish to the topic "a": the store did not answer in time, nothing is stored';
 
-Deno.test("Abandoned publishes fail: what was sent may be stored, what was not sent is not", async () => {
+Deno.test("Abandoned publishes fail: sent messages may be stored, others are not", async () => {
   const store = new FaultyStore(new MemoryStore());
   const topics = topicsOf({ openStore: () => store });
   const topic = topics.topic<number>("a");

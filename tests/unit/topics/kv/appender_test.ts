@@ -153,7 +153,7 @@ test("a batch whose reply is lost is found, and nothing is written after it", as
   assertEquals(writes.filter(({ append }) => append).length, 4);
 });
 
-test("an attempt that is carried out when it was given up long ago has no effect any more", async (setting) => {
+test("an attempt that is carried out long after it was abandoned has no effect", async (setting) => {
   const { meddled, other } = setting;
   const late: (() => Promise<string | undefined>)[] = [];
   setting.meddle = (write, proceed) => {
@@ -185,7 +185,7 @@ test("a batch of a session is one write, and an earlier one has no effect any mo
   assertEquals(dataOf((await other.read(LOG, LOG_START, ALL)).messages), [0, 1, 2, 3, 4]);
 });
 
-test("a number that no message of a session has yet hides none that it will have, nor one whose reply is lost", async (setting) => {
+test("a number that no message of a session has yet hides no later message, and none whose reply is lost", async (setting) => {
   const { meddled, other } = setting;
   const session = crypto.randomUUID();
   let isLost = false;
@@ -215,7 +215,7 @@ test("a session that the database has forgotten goes on", async ({ meddled, kv }
   assertEquals(dataOf((await meddled.read(LOG, LOG_START, ALL)).messages), [0, 1, 2, 3, 4]);
 });
 
-test("of a session that another node has begun it is read first what has been, and written once", async (setting) => {
+test("a session that another node has begun is read first, and each message is written once", async (setting) => {
   const { meddled, other, writes } = setting;
   const session = crypto.randomUUID();
   await other.append(LOG, [messageOf(0)], { session, sequence: 0 });
@@ -269,7 +269,7 @@ for (const [what, character] of [["three bytes", "日"], ["a zero byte", "\0"]] 
   });
 }
 
-Deno.test("Appending: where the database was lost and made anew, what a log keeps is written again", async () => {
+Deno.test("Appending: when the database was lost and recreated, the policy of a log is written again", async () => {
   const { store, lose } = losableStore();
   const session = crypto.randomUUID();
   const before = await store.append(LOG, [messageOf("before")], { session, sequence: 0 });
@@ -281,7 +281,7 @@ Deno.test("Appending: where the database was lost and made anew, what a log keep
   await store.close();
 });
 
-Deno.test("Appending: what is stored in a database made anew is of its incarnation, whoever found out first", async () => {
+Deno.test("Appending: messages in a recreated database are of its incarnation, whichever node noticed first", async () => {
   const held = Promise.withResolvers<void>();
   let isHeld = false;
   const { store, lose } = losableStore(async ({ append }) => {
@@ -304,7 +304,7 @@ Deno.test("Appending: what is stored in a database made anew is of its incarnati
 
 for (const id of [undefined, "id"]) {
   const what = id === undefined ? "the first batch of a session" : "a message with an id";
-  Deno.test(`Appending: ${what} is of the incarnation of a database made anew`, async () => {
+  Deno.test(`Appending: ${what} is of the incarnation of a recreated database`, async () => {
     const { store, elsewhere, lose } = losableStore();
     await append(store, LOG, [messageOf("before", "before")]);
     const { incarnation } = await elsewhere.bounds(LOG);
@@ -315,7 +315,7 @@ for (const id of [undefined, "id"]) {
   });
 }
 
-Deno.test("Appending: what is read of a database made anew is of its incarnation, before anybody has found out", async () => {
+Deno.test("Appending: messages read from a recreated database are of its incarnation, before any node has noticed", async () => {
   const { store, elsewhere, lose } = losableStore();
   await append(store, LOG, [messageOf("before")]);
   const { incarnation } = await append(elsewhere, LOG, [messageOf("after")]);
@@ -326,7 +326,7 @@ Deno.test("Appending: what is read of a database made anew is of its incarnation
   await Promise.all([store.close(), elsewhere.close()]);
 });
 
-Deno.test("Appending: a log that is empty in a database made anew is of its incarnation, before anybody has found out", async () => {
+Deno.test("Appending: an empty log in a recreated database is of its incarnation, before any node has noticed", async () => {
   const { store, elsewhere, lose } = losableStore();
   await append(store, LOG, [messageOf("before")]);
   const { incarnation } = await elsewhere.bounds(LOG);
@@ -355,7 +355,7 @@ Deno.test("Appending: where the entry of the incarnation is not there, another i
   await Promise.all([store.close(), elsewhere.close()]);
 });
 
-Deno.test("Appending: a message that is found in a database made anew has its id of there", async () => {
+Deno.test("Appending: a message that is found in a recreated database has its new id", async () => {
   const { store, elsewhere, lose } = losableStore();
   await append(store, LOG, [messageOf("before")]);
   const session = crypto.randomUUID();
@@ -371,7 +371,7 @@ Deno.test("Appending: a message that is found in a database made anew has its id
 
 for (const isFoundOut of [false, true]) {
   const who = isFoundOut ? "another append finds out" : "nobody else finds out";
-  Deno.test(`Appending: a batch of several writes is whole in a database made anew between them, where ${who}`, async () => {
+  Deno.test(`Appending: a batch of several writes is whole in a database that is recreated between them, if ${who}`, async () => {
     let writes = 0;
     const { store, lose } = losableStore(async ({ append: appended }) => {
       if (appended?.prefix.at(-1) !== "long" || ++writes !== 2) return;
@@ -400,7 +400,7 @@ function incarnationOf(id: string): Incarnation {
   return { id, version: "00000000000000000001", newestVersion: "", confirmedAt: 0 };
 }
 
-Deno.test("Write cache: of many sessions it holds those used last", () => {
+Deno.test("Write cache: it keeps the sessions used last", () => {
   const cache = new WriteCache();
   cache.noteVersion("old", "1");
   cache.noteVersion("used again", "1");
@@ -417,7 +417,7 @@ Deno.test("Write cache: of many sessions it holds those used last", () => {
   assertEquals(cache.versionOf("newest"), undefined);
 });
 
-Deno.test("Write cache: of many logs it holds those used last", () => {
+Deno.test("Write cache: it keeps the logs used last", () => {
   const cache = new WriteCache();
   const incarnation = incarnationOf("incarnation");
   const old = cache.log("old", incarnation);

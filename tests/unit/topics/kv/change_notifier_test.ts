@@ -16,7 +16,7 @@ function isPoll(keys: readonly KvKey[]): boolean {
   return keys[1]?.join() === changedKey(0).join();
 }
 
-Deno.test("Who watches a log is told of what comes after its database was made anew, also where a publisher has found out", async () => {
+Deno.test("A watcher is notified after its database was recreated, also if a publisher has noticed", async () => {
   const { anew, store, elsewhere, lose } = losableStore();
   let isTold = false;
   const unwatch = store.watch(LOG, () => isTold = true);
@@ -40,7 +40,7 @@ Deno.test("Who watches a log is told of what comes after its database was made a
   await Promise.all([store.close(), elsewhere.close()]);
 });
 
-Deno.test("Who watches a log is told, also if the store went away after a change of another log of the same shard", async () => {
+Deno.test("A watcher is notified, also if the store went away after a change of another log of the same shard", async () => {
   const kv = await Deno.openKv(":memory:");
   const engine: KvEngine = { ...toEngine(kv), close: () => {} };
   let isAway = true;
@@ -70,7 +70,7 @@ Deno.test("Who watches a log is told, also if the store went away after a change
   kv.close();
 });
 
-Deno.test("A watch that tells nothing is given up, also where there is seldom anything to tell", async () => {
+Deno.test("A silent watch is abandoned, also if changes are rare", async () => {
   const kv = await Deno.openKv(":memory:");
   const engine: KvEngine = { ...toEngine(kv), close: () => {} };
   let looked = (): void => {};
@@ -103,7 +103,7 @@ Deno.test("A watch that tells nothing is given up, also where there is seldom an
   kv.close();
 });
 
-Deno.test("What others publish to logs that nobody watches here costs few readings, and who watches is told all the same", async () => {
+Deno.test("Messages in logs that this node does not watch cost few reads, and watchers are still notified", async () => {
   await inVirtualTime(new Random(1), async () => {
     const database = new SimulatedDatabase(new Random(1));
     let readings = 0;
@@ -140,7 +140,7 @@ Deno.test("What others publish to logs that nobody watches here costs few readin
   });
 });
 
-Deno.test("A comparison of heads that took long, as the database was away, keeps nobody waiting for long", async () => {
+Deno.test("A comparison of heads that took long, because the database was away, does not delay watchers for long", async () => {
   await inVirtualTime(new Random(1), async () => {
     const database = new SimulatedDatabase(new Random(1));
     let isAway = false;

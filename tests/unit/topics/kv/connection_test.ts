@@ -86,7 +86,7 @@ Deno.test("A connection is closed when its requests have ended, or after the tim
   await hung;
 });
 
-Deno.test("Only of a database that was never open it is said that nothing was asked of it", async () => {
+Deno.test("Only for a database that was never open, the error says that nothing was sent", async () => {
   const refused = new CannotOpenError("It refuses the token");
   const answers = [Promise.reject(refused), Promise.resolve(ENGINE), Promise.reject(refused)];
   for (const answer of answers) answer.catch(() => {});
@@ -116,7 +116,7 @@ Deno.test("A database that was open is asked again also where it refuses: it may
   await connection.close();
 });
 
-Deno.test("A database that gives what it has and takes nothing more is told of once, and once when it takes something", async () => {
+Deno.test("A database that can be read but not written is logged once, and once when it can be written again", async () => {
   using captured = new CapturedLog();
   const connection = new Connection({ name: "a file", open: () => Promise.resolve(ENGINE) });
   const full = new Error("database or disk is full");
@@ -135,7 +135,7 @@ Deno.test("A database that gives what it has and takes nothing more is told of o
   await connection.close();
 });
 
-Deno.test("A database that did not take something, which nobody has tried since, is told of when it answers, and when it goes away again", async () => {
+Deno.test("A database with a failed write and no later one is logged when it answers, and when it goes away again", async () => {
   using captured = new CapturedLog();
   await inVirtualTime(new Random(1), async () => {
     const connection = new Connection({ name: "a file", open: () => Promise.resolve(ENGINE) });
@@ -153,7 +153,7 @@ Deno.test("A database that did not take something, which nobody has tried since,
   assertEquals(levels, ["WARN", "INFO", "WARN", "INFO"]);
 });
 
-Deno.test("Who asked for as long as it is tried again learns in one line why there is no answer", async () => {
+Deno.test("A request that fails after all attempts has an error of one line that says why", async () => {
   const open = () => Promise.reject(new Error("disk I/O error\n\nStack backtrace:\n   0: <unknown>"));
   const connection = new Connection({ name: "a file", open, retryTimeout: -1, isLogged: false });
   const error = await assertRejects(() => connection.use(() => Promise.resolve()), Error);

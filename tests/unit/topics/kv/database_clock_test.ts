@@ -77,7 +77,7 @@ Deno.test("An answer that was long on its way does not set the time of a databas
   }
 });
 
-Deno.test("After a sleep the time of a database is not certain, until an answer has told it", () => {
+Deno.test("After a sleep, the time of a database is uncertain until an answer has it", () => {
   using machine = new Machine();
   const clock = new DatabaseClock();
   machine.answer(clock);
@@ -99,7 +99,7 @@ Deno.test("A machine whose clock is wrong knows the time of a database to a seco
   }
 });
 
-Deno.test("Where no answer tells the time, it is that of this machine", () => {
+Deno.test("If no answer has the time, it is that of this machine", () => {
   using machine = new Machine();
   const clock = new DatabaseClock();
   for (const date of [null, "none"]) {

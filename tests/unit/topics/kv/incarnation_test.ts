@@ -5,7 +5,7 @@ import type { KvEngine } from "../../../../src/topics/kv/engine.ts";
 import { KvStore } from "../../../../src/topics/kv/kv_store.ts";
 import { logOf, messageOf } from "../../../contract/store_fixture.ts";
 
-Deno.test("Who gives up an append is told at once, also before anything is known of the database", async () => {
+Deno.test("An abandoned append fails at once, also before the incarnation of the database is known", async () => {
   const asked = Promise.withResolvers<void>();
   const get = () => {
     asked.resolve();

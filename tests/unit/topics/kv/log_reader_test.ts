@@ -15,7 +15,7 @@ import { losableStore } from "./losable_store.ts";
 const LOG = logOf("orders");
 const AT_END: ReadLimits = { ...READ_LIMITS, isLive: true };
 
-Deno.test("However much lies before the beginning of a log and was not removed, what comes after it is read", async () => {
+Deno.test("Entries before the beginning of a log that were not removed do not hide its messages", async () => {
   const { lost, store, elsewhere } = losableStore();
   for (let number = 0; number < 200; number++) await append(store, LOG, [messageOf(number)]);
   const { messages } = await store.read(LOG, LOG_START, ALL);
@@ -45,7 +45,7 @@ Deno.test("Where a database is lost while messages that are too old are passed o
   await Promise.all([store.close(), elsewhere.close()]);
 });
 
-Deno.test("Where a database is lost between the two reads of a page, nothing of it is given for the one made anew", async () => {
+Deno.test("When a database is lost between the two reads of a page, the page has no message of the lost one", async () => {
   const { lost, store, elsewhere, lose } = losableStore();
   for (let number = 0; number < 200; number++) await append(store, LOG, [messageOf(number)]);
   await append(elsewhere, LOG, [messageOf("anew")]);
@@ -135,7 +135,7 @@ Deno.test("A reading brings about as much as a reader takes, of large messages a
   await store.close();
 });
 
-Deno.test("How much is read of one log does not depend on what another one has", async () => {
+Deno.test("The size of reads of one log does not depend on another log", async () => {
   const { store, readings } = storeBy(new SimulatedDatabase(new Random(1)), () => Promise.resolve());
   const [small, large] = [logOf("small"), logOf("large")];
   for (let number = 0; number < 400; number++) await append(store, small, [messageOf(number)]);
@@ -147,7 +147,7 @@ Deno.test("How much is read of one log does not depend on what another one has",
   await store.close();
 });
 
-Deno.test("However many readers are far behind, a bound of bytes is on its way, and nobody at the end waits for them", async () => {
+Deno.test("With any number of readers far behind, the bytes on their way are limited, and readers at the end do not wait", async () => {
   await inVirtualTime(new Random(1), async () => {
     let [onItsWay, most] = [0, 0];
     const { store } = storeBy(new SimulatedDatabase(new Random(1)), async (bytes) => {
@@ -171,7 +171,7 @@ Deno.test("However many readers are far behind, a bound of bytes is on its way, 
   });
 });
 
-Deno.test("Who reads on at the end waits for nobody, though others who are behind have seen what has come since", async () => {
+Deno.test("A reader at the end waits for no other reader, though others that are behind have seen new messages", async () => {
   await inVirtualTime(new Random(1), async () => {
     const { store } = storeBy(
       new SimulatedDatabase(new Random(1)),
@@ -201,7 +201,7 @@ Deno.test("Who reads on at the end waits for nobody, though others who are behin
   });
 });
 
-Deno.test("Where the database is away all who wait to read are told at about the same time", async () => {
+Deno.test("When the database is away, all waiting reads fail at about the same time", async () => {
   await inVirtualTime(new Random(1), async () => {
     let isAway = false;
     const line = () => isAway ? new Promise<never>(() => {}) : Promise.resolve();
@@ -217,7 +217,7 @@ Deno.test("Where the database is away all who wait to read are told at about the
   });
 });
 
-Deno.test("By a line that is too slow for what is asked, less is asked, until it comes in time", async () => {
+Deno.test("On a slow line, reads become smaller until they come in time", async () => {
   await inVirtualTime(new Random(1), async () => {
     const { carry, letGo } = slowLine(250);
     const { store } = storeBy(new SimulatedDatabase(new Random(1)), carry, letGo);
@@ -291,7 +291,7 @@ for (const [rate, readers] of [[2_000, 300], [250, 60]] as const) {
   });
 }
 
-Deno.test("Who waits for a turn when the store is closed is told, and asks for nothing more", async () => {
+Deno.test("A read that waits for its turn when the store is closed fails, and sends nothing more", async () => {
   await inVirtualTime(new Random(1), async () => {
     const line = () => new Promise<void>((resolve) => setTimeout(resolve, 2_000));
     const { store, readings } = storeBy(new SimulatedDatabase(new Random(1)), line);
@@ -307,7 +307,7 @@ Deno.test("Who waits for a turn when the store is closed is told, and asks for n
   });
 });
 
-Deno.test("Of a log that somebody reads on as it comes, as much is read to trim it as of any other", async () => {
+Deno.test("Trimming a log that has a reader costs as many reads as trimming any other", async () => {
   const { store, readings } = storeBy(new SimulatedDatabase(new Random(1)), () => Promise.resolve());
   const log = logOf("orders", { count: 100 });
   for (let number = 0; number < 3_000; number++) await append(store, log, [messageOf(number)]);

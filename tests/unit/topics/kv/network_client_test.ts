@@ -76,7 +76,7 @@ function written(status: number): Response {
 }
 
 test(
-  "asks where strong reads are answered, with the access that it was given",
+  "sends requests to the endpoint of strong reads, with its access token",
   () => ({
     answer: (action, request) => {
       const { headers } = request;
@@ -210,7 +210,7 @@ for (const status of [400, 401, 403]) {
 for (const status of [404, 405, 410, 501]) {
   const absent = () => new Response("secret", { status });
   test(
-    `cannot be opened where a server says with ${status} that it is none`,
+    `cannot be opened if a server replies ${status}`,
     () => ({ exchange: absent, answer: () => written(1) }),
     async ({ open }) => {
       const error = await assertRejects(
@@ -239,7 +239,7 @@ for (
   ] as const
 ) {
   test(
-    `does not repeat what a server says that gives ${what} for its description`,
+    `does not repeat the reply of a server whose description is ${what}`,
     () => ({ exchange: () => new Response(description), answer: () => written(1) }),
     async ({ open }) => {
       const error = await assertRejects(() => open(), CannotOpenError, "there is no KV Connect at this address");
@@ -277,7 +277,7 @@ test(
   },
 );
 
-Deno.test("A client of a database that is opened anew uses no connection of the one before, which may be dead", async () => {
+Deno.test("The client of a reopened database uses no old connection, which may be dead", async () => {
   const ports = new Set<number>();
   await using server = Deno.serve({ port: 0, hostname: "127.0.0.1", onListen: () => {} }, (_, { remoteAddr }) => {
     ports.add(remoteAddr.port);
@@ -288,7 +288,7 @@ Deno.test("A client of a database that is opened anew uses no connection of the 
   assertEquals(ports.size, 3);
 });
 
-Deno.test("A client of a database does without connections of its own where the platform gives none", async () => {
+Deno.test("A client uses shared connections if the platform allows no own ones", async () => {
   const original = Object.getOwnPropertyDescriptor(Deno, "createHttpClient")!;
   await using server = Deno.serve({ port: 0, hostname: "127.0.0.1", onListen: () => {} }, () => {
     return new Response(null, { status: 404 });
@@ -312,7 +312,7 @@ Deno.test("A client of a database says why no server answers, without the addres
   assertEquals(error.message.includes("secret"), false);
 });
 
-Deno.test("A client of a database says that a server does not speak TLS, and what to give", async () => {
+Deno.test("A client reports that a server does not speak TLS, and the right address", async () => {
   await using server = Deno.serve({ port: 0, hostname: "127.0.0.1", onListen: () => {} }, () => new Response());
   const url = new URL(`https://127.0.0.1:${server.addr.port}/db?secret`);
   const error = await assertRejects(() => NetworkClient.open(url, "token"), CannotOpenError);
@@ -323,7 +323,7 @@ Deno.test("A client of a database says that a server does not speak TLS, and wha
   );
 });
 
-Deno.test("A client of a database says that a server speaks TLS, and what to give", async () => {
+Deno.test("A client reports that a server speaks TLS, and the right address", async () => {
   using listener = Deno.listen({ hostname: "127.0.0.1", port: 0 });
   const url = new URL(`http://127.0.0.1:${listener.addr.port}/db?secret`);
   const opening = assertRejects(() => NetworkClient.open(url, "token"), CannotOpenError);
@@ -391,7 +391,7 @@ test(
 );
 
 test(
-  "does not repeat the page of a proxy that answers in place of the database",
+  "does not repeat the page of a proxy that answers instead of the database",
   () => ({ answer: () => new Response("secret", { headers: { "content-type": "text/html" } }) }),
   async ({ open }) => {
     const client = await open();

@@ -4,7 +4,7 @@ import { openStore } from "../../../../src/topics/kv/open_store.ts";
 import { ChildProgram } from "../../../spec/support/child_program.ts";
 import { logOf } from "../../../contract/store_fixture.ts";
 
-Deno.test("What is wrong with a file is told at once, also where its client opens it all the same", async () => {
+Deno.test("A fault of a file is reported at once, also if the client opens the file", async () => {
   let closed = 0;
   const kv = {
     getMany: () => Promise.reject(new Error("unable to open database file\n\nCaused by: ...")),

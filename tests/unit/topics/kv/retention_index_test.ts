@@ -62,7 +62,7 @@ for (
 ) {
   for (const from of [0, 25_000]) {
     const when = from === 0 ? "from the beginning" : "after a long time";
-    Deno.test(`Of messages that come ${title}, and are trimmed ${when}, as many are kept as are to be`, () => {
+    Deno.test(`Messages that come ${title} and are trimmed ${when} are kept up to the bound of count`, () => {
       const count = 5_000;
       let seen = 0;
       for (const kept of trim(recordsOf(), { ...UNBOUNDED, count }, from)) {
@@ -74,7 +74,7 @@ for (
       assert(seen > 100);
     });
 
-    Deno.test(`Of messages that come ${title}, and are trimmed ${when}, as many bytes are kept as are to be`, () => {
+    Deno.test(`Messages that come ${title} and are trimmed ${when} are kept up to the bound of bytes`, () => {
       const bytes = 1_000_000;
       let seen = 0;
       for (const kept of trim(recordsOf(), { ...UNBOUNDED, bytes }, from)) {
@@ -137,7 +137,7 @@ Deno.test("A clock that was behind for a while has nothing removed when it is ri
   assertEquals(retention.endOfExcess(now + 90_000), cursorOf(299));
 });
 
-Deno.test("What is known of a log takes little memory, of a small one, too", () => {
+Deno.test("The index of a log takes little memory, for a small log, too", () => {
   for (const policy of [{ count: 1_000 }, { bytes: 200_000 }, { age: 1_000 * SECOND }]) {
     const retention = new RetentionIndex("incarnation", { ...UNBOUNDED, ...policy });
     for (const [index, record] of steady(1_000, undefined).toArray().entries()) {

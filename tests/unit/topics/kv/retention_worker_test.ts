@@ -66,7 +66,7 @@ async function workerOf(
   return { store, engine, worker, close };
 }
 
-Deno.test("To find out that there is nothing to remove, the heads of ten logs are read at once", async () => {
+Deno.test("If there is nothing to remove, the heads of ten logs cost one read", async () => {
   const rounds: number[] = [];
   const third = Promise.withResolvers<void>();
   const { store, worker, close } = await workerOf((action, argument) => {
@@ -97,7 +97,7 @@ Deno.test("A log that cannot be read is left alone, and the others are trimmed",
   await close();
 });
 
-Deno.test("Of a database made anew nothing is removed by what was known of the one before", async () => {
+Deno.test("In a recreated database, nothing is removed by the index of the lost one", async () => {
   const { lost, anew, store, elsewhere, lose } = losableStore();
   const log = logOf("orders", { count: 3 });
   const pass = async (engine: KvEngine) => {
@@ -117,7 +117,7 @@ Deno.test("Of a database made anew nothing is removed by what was known of the o
   await Promise.all([store.close(), elsewhere.close()]);
 });
 
-Deno.test("What was to be removed when the database was lost is not removed from the one made anew", async () => {
+Deno.test("A removal that was planned when the database was lost does not happen in the new one", async () => {
   let lostAt: KvWrite | undefined;
   const { anew, store, elsewhere, lose } = losableStore(async (write) => {
     if (write.deletes === undefined || lostAt) return;
@@ -133,7 +133,7 @@ Deno.test("What was to be removed when the database was lost is not removed from
   await Promise.all([store.close(), elsewhere.close()]);
 });
 
-Deno.test("What another node removes meanwhile holds up no removal", async () => {
+Deno.test("A removal continues when another node removes the same messages", async () => {
   const database = new SimulatedDatabase(new Random(1));
   const log = logOf("orders", { count: 1 });
   let isMeddling = false;
@@ -169,7 +169,7 @@ Deno.test("A removal that comes after one that went further does not have the lo
   await Promise.all([store.close(), ahead.close()]);
 });
 
-Deno.test("A log that is trimmed twice at the same time keeps what it is to keep", async () => {
+Deno.test("A log that is trimmed twice at the same time keeps the right messages", async () => {
   const store = storeOf(new SimulatedDatabase(new Random(1)));
   const log = logOf("orders", { count: 10 });
   await append(store, log, [messageOf(0)]);
@@ -181,7 +181,7 @@ Deno.test("A log that is trimmed twice at the same time keeps what it is to keep
   await store.close();
 });
 
-Deno.test("What a program has published that has ended is trimmed by whoever reads", async () => {
+Deno.test("Messages of an ended program are trimmed by a program that reads", async () => {
   await inVirtualTime(new Random(1), async () => {
     const database = new SimulatedDatabase(new Random(1));
     const log = logOf("orders", { count: 1 });
@@ -198,7 +198,7 @@ Deno.test("What a program has published that has ended is trimmed by whoever rea
 });
 
 for (const [what, logs, records] of [["all logs", 60, 1], ["one log", 1, 20_000]] as const) {
-  Deno.test(`Where it takes long to measure ${what}, one node does it, once`, async () => {
+  Deno.test(`If it takes long to measure ${what}, one node does it, once`, async () => {
     await inVirtualTime(new Random(1), async () => {
       const database = new SimulatedDatabase(new Random(1));
       const publishing = storeOf(database);
@@ -269,7 +269,7 @@ for (const [from, to] of [[{ bytes: 6_400_000 }, { bytes: 64_000 }], [{ count: 6
   });
 }
 
-Deno.test("A log whose messages are gone, in a way that nobody has noted, holds up no trimming", async () => {
+Deno.test("A log whose messages disappeared unnoticed does not block trimming", async () => {
   const database = new SimulatedDatabase(new Random(1));
   const log = logOf("orders", { count: 1 });
   const store = storeOf(database, {
@@ -285,7 +285,7 @@ Deno.test("A log whose messages are gone, in a way that nobody has noted, holds 
   await store.close();
 });
 
-Deno.test("Of a log of many small writes as many messages are kept as are to be", async () => {
+Deno.test("A log of many small writes keeps the right number of messages", async () => {
   const store = storeOf(new SimulatedDatabase(new Random(1)));
   const log = logOf("orders", { count: 3_000 });
   for (let number = 0; number < 6_000; number++) {

@@ -79,7 +79,7 @@ Deno.test("Set back: a backup that is put back twice is noticed twice", async ()
 
 for (const isAhead of [false, true]) {
   const where = isAhead ? "another log has come further than that" : "nobody publishes";
-  Deno.test(`Set back: who watches a log notices, and is told of another incarnation, where ${where}`, async () => {
+  Deno.test(`Set back: a watcher notices, and gets a gap for the new incarnation, if ${where}`, async () => {
     const { database, open } = prepare();
     const [store, elsewhere] = [open(), open()];
     let woken = Promise.withResolvers<void>();
@@ -110,7 +110,7 @@ for (const isAhead of [false, true]) {
 const LONG = Array.from({ length: 200 }, (_, index) => "日".repeat(240) + index);
 const LAST_PART = 4;
 for (const [what, lost] of [["what was before", LOST], ["its begin alone", []]] as const) {
-  Deno.test(`Set back: a batch of several writes is whole where ${what} is lost between them`, async () => {
+  Deno.test(`Set back: a batch of several writes is whole if ${what} is lost between them`, async () => {
     let isCounted = false;
     let parts = 0;
     const { database, open } = prepare((write, carryOut) => {
@@ -134,7 +134,7 @@ for (const [what, lost] of [["what was before", LOST], ["its begin alone", []]] 
   });
 }
 
-Deno.test("Set back: a message whose reply gets lost as it happens is there once, and of another incarnation", async () => {
+Deno.test("Set back: a message whose reply is lost meanwhile is stored once, in the new incarnation", async () => {
   let isNext = false;
   const { database, open } = prepare(async (write, carryOut) => {
     const version = await carryOut(write);
@@ -187,7 +187,7 @@ Deno.test("Set back: a message that is found in the incarnation that began becau
   await Promise.all([store.close(), elsewhere.close()]);
 });
 
-Deno.test("Set back: what is answered late takes no node to an incarnation that has ended meanwhile, and that it never knew", async () => {
+Deno.test("Set back: a late answer moves no node to an ended incarnation that it never knew", async () => {
   const { database, engine, open } = prepare();
   const [store, elsewhere] = [open(), open()];
   await publish(store, "a");
@@ -230,7 +230,7 @@ async function renewElsewhere({ database, open }: ReturnType<typeof prepare>) {
   return { store, elsewhere, session, after };
 }
 
-Deno.test("Set back: who publishes only notices after a second that another incarnation has begun, whoever began it", async () => {
+Deno.test("Set back: a node that only publishes notices a new incarnation within a second", async () => {
   await inVirtualTime(new Random(1), async () => {
     const { store, elsewhere, session, after } = await renewElsewhere(prepare());
     await new Promise((resolve) => setTimeout(resolve, 1_100));
@@ -330,7 +330,7 @@ Deno.test("Set back: messages that are found by their ids as another incarnation
   await Promise.all([store.close(), elsewhere.close()]);
 });
 
-Deno.test("Set back: while an incarnation that has ended is being renewed, nobody asks again and again", async () => {
+Deno.test("Set back: while an ended incarnation is being renewed, no node asks repeatedly", async () => {
   await inVirtualTime(new Random(1), async () => {
     const rest = (ms: number) => new Promise((resolve) => setTimeout(resolve, ms));
     let isSlow = false;
