@@ -38,8 +38,8 @@ const WEBFW_CHECK_TOPIC: unique symbol = Symbol.for("webfw.checkTopic");
 /**
  * An application: routes, middleware, lifespans and topics.
  *
- * Export it as default for `deno serve`, or call `app.run()` in another file for `deno run`. Tests call
- * `app.fetch(request)` without a socket.
+ * Export it as default for `deno serve`, or call `app.run()` in another file for `deno run`. Tests
+ * call `app.fetch(request)` without a socket.
  *
  * `State` is the type of `request.state`, which the lifespans yield.
  *
@@ -78,7 +78,9 @@ export class App<State = Record<string, unknown>> implements AppHandle {
   readonly docsUrl: string | null;
   /** The path of the endpoint for agents; null if it is not served. */
   readonly mcpUrl: string | null;
-  /** Identifies an application for the command line, even if another copy of the package made it. */
+  /**
+   * Identifies an application for the command line, even if another copy of the package made it.
+   */
   readonly [WEBFW_APP]: number = PROTOCOL;
   /** Lets the command line check a durable topic before it opens it. */
   readonly [WEBFW_CHECK_TOPIC] = (name: string): Promise<void> => this.#topics.check(name);
@@ -103,8 +105,8 @@ export class App<State = Record<string, unknown>> implements AppHandle {
    * Makes an application without routes.
    *
    * @param options Its description, limits and endpoints.
-   * @throws {TypeError} If an option is unknown, the path of an endpoint has a parameter, or an origin
-   * is wrong.
+   * @throws {TypeError} If an option is unknown, the path of an endpoint has a parameter, or an
+   * origin is wrong.
    * @throws {RouteError} If the path of an endpoint is malformed, or two endpoints have the same.
    * @throws {RangeError} If a limit is not a positive number.
    */
@@ -124,8 +126,8 @@ export class App<State = Record<string, unknown>> implements AppHandle {
   }
 
   /**
-   * Answers a request, without a socket. The first call starts the lifespans. It is an own property,
-   * because `deno serve` requires that.
+   * Answers a request, without a socket. The first call starts the lifespans. It is an own
+   * property, because `deno serve` requires that.
    *
    * @param request The request.
    * @param info The connection, if a server calls it.
@@ -237,8 +239,8 @@ export class App<State = Record<string, unknown>> implements AppHandle {
   readonly delete: RegisterRoute<State, ""> = this.#registry.registerMethod("DELETE");
 
   /**
-   * Registers a route for several methods, or for a method without its own function. A route for HEAD
-   * or OPTIONS replaces the automatic reply.
+   * Registers a route for several methods, or for a method without its own function. A route for
+   * HEAD or OPTIONS replaces the automatic reply.
    *
    * @example Two methods
    * ```ts
@@ -274,15 +276,15 @@ export class App<State = Record<string, unknown>> implements AppHandle {
   readonly websocket: RegisterWebSocket<State, ""> = this.#registry.registerWebSocket();
 
   /**
-   * Adds the routes of a router. After that, the router cannot change, but it can be included elsewhere
-   * too.
+   * Adds the routes of a router. After that, the router cannot change, but it can be included
+   * elsewhere too.
    *
    * @param router The router.
    * @param options The prefix of its routes.
    * @throws {TypeError} If it is not a router, or an option is unknown.
-   * @throws {RouteError} With code `conflict` if a method and shape of path is taken; then nothing is
-   * added, and the router stays open. With code `path` if the prefix or a full path is malformed. With
-   * code `frozen` after the first request or include.
+   * @throws {RouteError} With code `conflict` if a method and shape of path is taken; then nothing
+   * is added, and the router stays open. With code `path` if the prefix or a full path is
+   * malformed. With code `frozen` after the first request or include.
    *
    * @example Routes below a prefix
    * ```ts
@@ -391,13 +393,14 @@ export class App<State = Record<string, unknown>> implements AppHandle {
    * Returns the topic with a name. It is the same object for each call, also of
    * `request.app.topic(name)`.
    *
-   * Pass the options in each call if a program makes more than 10,000 topics while it serves: an unused
-   * topic beyond that number is forgotten, with its options.
+   * Pass the options in each call if a program makes more than 10,000 topics while it serves: an
+   * unused topic beyond that number is forgotten, with its options.
    *
    * @param name The name, 1 to 256 characters.
-   * @param options The schema of messages, and how long they are kept. They must be equal in each call
-   * that has them.
-   * @throws {TypeError} If the name or an option is wrong, or an option differs from an earlier call.
+   * @param options The schema of messages, and how long they are kept. They must be equal in each
+   * call that has them.
+   * @throws {TypeError} If the name or an option is wrong, or an option differs from an earlier
+   * call.
    * @throws {RangeError} If a limit is out of range.
    */
   topic<Data = unknown, Input = Data>(name: string, options?: TopicOptions<Data, Input>): Topic<Data, Input> {
@@ -405,8 +408,8 @@ export class App<State = Record<string, unknown>> implements AppHandle {
   }
 
   /**
-   * Reports on all durable topics in the store, also those of other applications that share it. It is
-   * for operators and for `webfw topics`, and reads all messages.
+   * Reports on all durable topics in the store, also those of other applications that share it. It
+   * is for operators and for `webfw topics`, and reads all messages.
    *
    * @param options In `after`, the id of the last message that a reader has seen. The report of its
    * topic then says how far behind the reader is.
@@ -419,8 +422,8 @@ export class App<State = Record<string, unknown>> implements AppHandle {
   }
 
   /**
-   * Returns the OpenAPI document of the routes, without starting anything. Do not change it, because the
-   * application serves the same object.
+   * Returns the OpenAPI document of the routes, without starting anything. Do not change it,
+   * because the application serves the same object.
    *
    * @throws {TypeError} If JSON Schema cannot express a schema.
    *
@@ -457,10 +460,10 @@ export class App<State = Record<string, unknown>> implements AppHandle {
    * @param handler Gets each error as an `HTTPError`. Returns the reply, or nothing for the default
    * reply.
    * @param shape The schema of the body and the content type, for the document.
-   * @throws {TypeError} If the handler is not a function; if the shape has no schema, or has unknown
-   * members.
-   * @throws {RouteError} With code `conflict`, if there is a handler already; with code `frozen`, if the
-   * application serves.
+   * @throws {TypeError} If the handler is not a function; if the shape has no schema, or has
+   * unknown members.
+   * @throws {RouteError} With code `conflict`, if there is a handler already; with code `frozen`,
+   * if the application serves.
    */
   onError(handler: ErrorHandler<State>, shape?: ErrorShape): void {
     if (this.#dispatcher) {
@@ -479,15 +482,16 @@ export class App<State = Record<string, unknown>> implements AppHandle {
   }
 
   /**
-   * Serves until SIGINT, SIGTERM or the signal. Then it stops accepting connections, ends streams, waits
-   * for requests in flight, ends the lifespans, and resolves. Messages that are still being published
-   * at the end of the grace period are abandoned.
+   * Serves until SIGINT, SIGTERM or the signal. Then it stops accepting connections, ends streams,
+   * waits for requests in flight, ends the lifespans, and resolves. Messages that are still being
+   * published at the end of the grace period are abandoned.
    *
    * @param options The address, and how to stop.
    * @throws {TypeError} If an option is unknown.
    * @throws {Deno.errors.AddrInUse} If the port is taken. The message is one line that names it.
-   * @throws {Error} If the process is `deno serve` or `webfw`, which serve an exported App themselves:
-   * call this in another file. `deno serve` is only detected on Linux, with all permissions (`-A`).
+   * @throws {Error} If the process is `deno serve` or `webfw`, which serve an exported App
+   * themselves: call this in another file. `deno serve` is only detected on Linux, with all
+   * permissions (`-A`).
    */
   async run(options: RunOptions = {}): Promise<void> {
     checkRunOptions(options);
@@ -504,8 +508,8 @@ export class App<State = Record<string, unknown>> implements AppHandle {
   }
 
   /**
-   * Checks the store of durable topics and starts the lifespans, once. {@linkcode App.run} and the first
-   * request call it.
+   * Checks the store of durable topics and starts the lifespans, once. {@linkcode App.run} and the
+   * first request call it.
    *
    * @throws {Error} If the configuration of durable topics cannot work. A temporary outage of their
    * store is not an error.
@@ -521,8 +525,8 @@ export class App<State = Record<string, unknown>> implements AppHandle {
 
   /**
    * Ends streams, WebSockets and subscriptions, waits for background tasks of replies, ends the
-   * lifespans, waits at most 30 seconds for messages that are being published, and clears the topics. A
-   * later request starts the lifespans again.
+   * lifespans, waits at most 30 seconds for messages that are being published, and clears the
+   * topics. A later request starts the lifespans again.
    */
   async stop(): Promise<void> {
     await this.#endStreams();
@@ -560,7 +564,8 @@ export class App<State = Record<string, unknown>> implements AppHandle {
         return registry.httpRoutes;
       },
       document: () => this.openapi(),
-      // An agent's call is part of a request in flight, which is answered even while the application stops.
+      // An agent's call is part of a request in flight, which is answered even while the
+      // application stops.
       fetch: (request, info) => {
         const state = this.#state;
         return state === undefined ? this.fetch(request, info) : this.#dispatcher!.dispatch(request, state, info);

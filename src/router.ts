@@ -11,8 +11,8 @@ import type { RegisterWebSocket } from "./routing/websocket_options.ts";
 /** The options of an include. */
 export interface IncludeOptions<Prefix extends string = string> {
   /**
-   * A prefix before that of the router. It is empty, or starts with a slash and does not end with one.
-   * It may contain `{name}`.
+   * A prefix before that of the router. It is empty, or starts with a slash and does not end with
+   * one. It may contain `{name}`.
    *
    * @default {""}
    */
@@ -21,7 +21,10 @@ export interface IncludeOptions<Prefix extends string = string> {
 
 /** A router that can be included where the state is `State`. */
 export interface Includable<State> {
-  /** Carries the type; absent at run time. A router without a type of state can be included everywhere. */
+  /**
+   * Carries the type; absent at run time. A router without a type of state can be included
+   * everywhere.
+   */
   readonly "~state"?: ((state: RequiredState<State>) => void) | undefined;
 }
 
@@ -209,8 +212,8 @@ export class Router<
   readonly delete: RegisterRoute<State, Prefix>;
 
   /**
-   * Registers a route for several methods, or for a method without its own function. A route for HEAD
-   * or OPTIONS replaces the automatic reply.
+   * Registers a route for several methods, or for a method without its own function. A route for
+   * HEAD or OPTIONS replaces the automatic reply.
    *
    * @example Two methods
    * ```ts
@@ -250,15 +253,15 @@ export class Router<
   readonly websocket: RegisterWebSocket<State, Prefix>;
 
   /**
-   * Adds the routes of a router. After that, the router cannot change, but it can be included elsewhere
-   * too.
+   * Adds the routes of a router. After that, the router cannot change, but it can be included
+   * elsewhere too.
    *
    * @param router The router.
    * @param options The prefix of its routes.
    * @throws {TypeError} If it is not a router, or an option is unknown.
-   * @throws {RouteError} With code `conflict` if a method and shape of path is taken; then nothing is
-   * added, and the router stays open. With code `path` if the prefix or a full path is malformed. With
-   * code `frozen` after the first request or include.
+   * @throws {RouteError} With code `conflict` if a method and shape of path is taken; then nothing
+   * is added, and the router stays open. With code `path` if the prefix or a full path is
+   * malformed. With code `frozen` after the first request or include.
    *
    * @example Routes below a prefix
    * ```ts
@@ -284,8 +287,8 @@ export class Router<
   }
 
   /**
-   * Adds a middleware around the requests of its routes and of the routers that it includes. The first
-   * middleware is the outermost.
+   * Adds a middleware around the requests of its routes and of the routers that it includes. The
+   * first middleware is the outermost.
    *
    * @param middleware An async function that returns `await next(request)`, or its own reply.
    * @throws {TypeError} If it is not an async function.

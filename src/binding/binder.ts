@@ -13,7 +13,10 @@ import { type Args, type InputOwner, type PathNames, reserveName, TextFields } f
 /** The options of a route that declare input. */
 export type InputOptions = TextOptions & Pick<RouteDeclaration, "body" | "form" | "deps" | "limits">;
 
-/** Makes a handler's arguments. The members run in their order, those that are undefined have nothing to do. */
+/**
+ * Makes a handler's arguments. The members run in their order, those that are undefined have
+ * nothing to do.
+ */
 export type Binder = BinderOf<false, readonly Args[]> | BinderOf<true, Promise<readonly Args[]>>;
 
 interface BinderOf<IsAsync extends boolean, Bound> {
@@ -26,7 +29,8 @@ interface BinderOf<IsAsync extends boolean, Bound> {
   /** Whether {@linkcode BinderOf.bind} returns a promise. */
   readonly isAsync: IsAsync;
   /**
-   * Binds the input: the arguments of the handler, then those of each dependency that is not a guard.
+   * Binds the input: the arguments of the handler, then those of each dependency that is not a
+   * guard.
    *
    * @throws {ValidationError} With all issues.
    */

@@ -22,8 +22,8 @@ export interface StateType<State> {
 }
 
 /**
- * Gives the type of the application's state as a value, so that TypeScript infers all other types of a
- * declaration.
+ * Gives the type of the application's state as a value, so that TypeScript infers all other types
+ * of a declaration.
  *
  * @example One state for the application and its routers
  * ```ts
@@ -59,7 +59,9 @@ export interface DependencyOptions<
 > {
   /** The type of `request.state`, made by {@linkcode stateType}. */
   state?: StateType<State>;
-  /** Schemas of path parameters. The path of every route that uses the dependency must contain them. */
+  /**
+   * Schemas of path parameters. The path of every route that uses the dependency must contain them.
+   */
   params?: PathSchemas extends Schemas ? PathSchemas : NotSchemas<PathSchemas>;
   /** Schemas of query parameters. Every route that uses the dependency gets them. */
   query?: QuerySchemas extends Schemas ? QuerySchemas : NotSchemas<QuerySchemas>;
@@ -71,16 +73,20 @@ export interface DependencyOptions<
   deps?: Dependencies & Readonly<Record<string, AnyDependency>>;
   /**
    * How clients authenticate: security schemes by name, all of which are required, or the result of
-   * {@linkcode anySecurity}. They appear in the document. The function must read the credentials and
-   * refuse wrong ones.
+   * {@linkcode anySecurity}. They appear in the document. The function must read the credentials
+   * and refuse wrong ones.
    *
-   * This option makes the dependency a guard. Guards, and the dependencies that they need, run before
-   * any other input is validated and before the body is read. So a refused client learns nothing else.
+   * This option makes the dependency a guard. Guards, and the dependencies that they need, run
+   * before any other input is validated and before the body is read. So a refused client learns
+   * nothing else.
    */
   security?: SecurityRequirement;
 }
 
-/** Makes the value: an `async function`, or an `async function*` that yields it once and then cleans up. */
+/**
+ * Makes the value: an `async function`, or an `async function*` that yields it once and then cleans
+ * up.
+ */
 export type Resolve<Value, State, Args> = (
   request: HttpRequest<State>,
   args: Args,
@@ -128,7 +134,10 @@ export type TextOptions = {
   readonly [Option in "params" | "query" | "headers" | "cookies"]?: RouteDeclaration[Option] | undefined;
 };
 
-/** Any options. They are as narrow as those of a call, because the compiler also tries this signature. */
+/**
+ * Any options. They are as narrow as those of a call, because the compiler also tries this
+ * signature.
+ */
 interface AnyOptions extends TextOptions {
   readonly state?: StateType<unknown>;
   readonly deps?: Readonly<Record<string, AnyDependency>>;
@@ -163,16 +172,16 @@ const OPTIONS: OptionNames<AnyOptions> = {
 };
 
 /**
- * Declares a dependency: a value that is made for a request before the handler runs. It is made once
- * for each request, and independent dependencies are made in parallel.
+ * Declares a dependency: a value that is made for a request before the handler runs. It is made
+ * once for each request, and independent dependencies are made in parallel.
  *
  * A dependency that declares `security` is a guard, and so are the dependencies that it needs. The
- * guards of a route run before any other input is validated and before the body is read. Invalid input
- * of guards is a 422 that lists only their issues. Then all other input is validated together, and then
- * the other dependencies run.
+ * guards of a route run before any other input is validated and before the body is read. Invalid
+ * input of guards is a 422 that lists only their issues. Then all other input is validated
+ * together, and then the other dependencies run.
  *
- * An `async function*` yields the value, and cleans up after the last byte of the reply, even if the
- * request failed. Cleanups run in reverse order.
+ * An `async function*` yields the value, and cleans up after the last byte of the reply, even if
+ * the request failed. Cleanups run in reverse order.
  *
  * @param resolve Makes the value.
  * @throws {TypeError} If the function is not async.
@@ -219,7 +228,8 @@ export function dependency<Value, State = Record<string, unknown>>(
  *
  * @param options Its inputs and dependencies.
  * @param resolve Makes the value.
- * @throws {TypeError} If the function is not async, an option is unknown, or a security scheme is wrong.
+ * @throws {TypeError} If the function is not async, an option is unknown, or a security scheme is
+ * wrong.
  */
 export function dependency<
   Value,
@@ -350,7 +360,10 @@ export function checkTextOptions(options: TextOptions, owner: string): TextOptio
 const AsyncFunction = (async () => {}).constructor;
 const AsyncGeneratorFunction = (async function* () {}).constructor;
 
-/** Whether a value is an `async function` or an `async` arrow, not only a function that returns a promise. */
+/**
+ * Whether a value is an `async function` or an `async` arrow, not only a function that returns a
+ * promise.
+ */
 export function isAsyncFunction(
   value: unknown,
 ): value is (...args: never[]) => Promise<unknown> {

@@ -15,8 +15,8 @@ import { UploadedFile } from "../http/forms/uploaded_file.ts";
 export type UploadFile = UploadedFile;
 
 /**
- * The type of {@linkcode UploadFile}: a schema that the functions of valibot accept. It has only the
- * members that they need.
+ * The type of {@linkcode UploadFile}: a schema that the functions of valibot accept. It has only
+ * the members that they need.
  */
 export interface UploadFileSchema extends Schema<unknown, UploadFile> {
   /** The kind of the schema. */
@@ -43,8 +43,8 @@ const uploadFile: v.GenericSchema<File> = v.pipe(
 );
 
 /**
- * The schema of a file in a form. It can be optional, in a list, and in a pipe with valibot's checks
- * of files. The type of its value has the same name.
+ * The schema of a file in a form. It can be optional, in a list, and in a pipe with valibot's
+ * checks of files. The type of its value has the same name.
  *
  * @example A picture of at most a megabyte
  * ```ts
@@ -90,8 +90,8 @@ export class FormBody {
   /**
    * Reads and validates the form of a request. Adds an issue for each fault.
    *
-   * @throws {HTTPError} With 400 if it is malformed, 408 if it arrives too slowly, 413 if it exceeds
-   * a limit, 415 if the body has another type.
+   * @throws {HTTPError} With 400 if it is malformed, 408 if it arrives too slowly, 413 if it
+   * exceeds a limit, 415 if the body has another type.
    */
   async bind(request: HttpRequest, issues: Issue[]): Promise<unknown> {
     const { body } = contextOf(request);
@@ -113,7 +113,10 @@ export class FormBody {
   }
 }
 
-/** Reads the JSON files of a form, which stand for objects. Their limit is that of all texts of a form. */
+/**
+ * Reads the JSON files of a form, which stand for objects. Their limit is that of all texts of a
+ * form.
+ */
 async function readJson(entries: readonly FormEntry[], limit: number): Promise<void> {
   let size = 0;
   for (const [, value] of entries) {

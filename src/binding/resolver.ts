@@ -121,7 +121,9 @@ export class Stage {
   }
 }
 
-/** Gives each dependency an index after those that it needs, and lists the indices by argument name. */
+/**
+ * Gives each dependency an index after those that it needs, and lists the indices by argument name.
+ */
 function needsOf(deps: ReadonlyMap<string, PreparedDependency>, indices: Map<PreparedDependency, number>): Need[] {
   return [...deps].map(([name, dependency]) => {
     if (!indices.has(dependency)) {
@@ -143,7 +145,9 @@ function guardsAmong(dependencies: readonly PreparedDependency[]): ReadonlySet<P
   return guards;
 }
 
-/** Resolves a dependency after those that it needs. Values of the same stage may still be promises. */
+/**
+ * Resolves a dependency after those that it needs. Values of the same stage may still be promises.
+ */
 function resolveStep(step: Step, values: readonly unknown[], request: HttpRequest, args: Args): Promise<unknown> {
   const { needs } = step;
   for (let position = 0; position < needs.length; position++) {

@@ -4,8 +4,8 @@ import { nearest } from "../options.ts";
 import { nodeOf, type SchemaNode } from "../schema/schema.ts";
 
 /**
- * How a client authenticates: security schemes by name, all of which are required. The names are those
- * of the whole application. An empty object means that nothing is required.
+ * How a client authenticates: security schemes by name, all of which are required. The names are
+ * those of the whole application. An empty object means that nothing is required.
  *
  * @example A bearer token, which the documentation page asks for
  * ```ts

@@ -14,7 +14,9 @@ export interface PathTemplate {
   readonly segments: readonly Segment[];
   /** The names of the parameters in their order. */
   readonly names: readonly string[];
-  /** The text without the names, `/books/{}`. Templates with the same shape match the same paths. */
+  /**
+   * The text without the names, `/books/{}`. Templates with the same shape match the same paths.
+   */
   readonly shape: string;
 }
 
@@ -41,9 +43,9 @@ const PARAMETER = /^\{([\p{ID_Start}_$][\p{ID_Continue}$]*)(\.\.\.)?\}$/u;
 /**
  * Parses a template.
  *
- * A segment that starts like a parameter of another framework, such as `:id`, `*`, `[id]` or `<id>`, is
- * refused: as a literal, it would match a path that no client requests. After other text, as in
- * `books:batch`, the same characters are literal.
+ * A segment that starts like a parameter of another framework, such as `:id`, `*`, `[id]` or
+ * `<id>`, is refused: as a literal, it would match a path that no client requests. After other
+ * text, as in `books:batch`, the same characters are literal.
  *
  * @param text The template: empty, or starting with a slash.
  * @param action The action, for messages.

@@ -243,7 +243,10 @@ function checkOrder(options: unknown, action: string): void {
   throw new TypeError(`Cannot ${action}: the options come before the handler, write (path, options, handler)`);
 }
 
-/** The options for a further method of a route. Operations and tools have unique names, so it gets other ones. */
+/**
+ * The options for a further method of a route. Operations and tools have unique names, so it gets
+ * other ones.
+ */
 function withoutNames({ operationId: _, ...options }: RouteDeclaration): RouteDeclaration {
   if (typeof options.tool !== "object" || options.tool === null) return options;
   // A copy would lose inherited members.

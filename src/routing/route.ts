@@ -65,7 +65,8 @@ export abstract class RouteRecord implements RouteInfo {
   }
 
   /**
-   * A copy below a prefix and in an outer scope. It shares the binder, unless the prefix has parameters.
+   * A copy below a prefix and in an outer scope. It shares the binder, unless the prefix has
+   * parameters.
    *
    * @throws {RouteError} If the full path is malformed, or a name is bound twice.
    */
@@ -256,8 +257,8 @@ export interface NamedOperation {
 }
 
 /**
- * Gives each operation a unique name. Declared names stay. A default name that is taken gets the lowest
- * free number, as in `getBook2`.
+ * Gives each operation a unique name. Declared names stay. A default name that is taken gets the
+ * lowest free number, as in `getBook2`.
  *
  * @param routes The routes of an application in their order.
  * @returns The same routes.
@@ -282,11 +283,12 @@ export function assignOperationIds<Operation extends NamedOperation>(
 }
 
 /**
- * The default name of an operation: the name of the handler, or else one of method and path, such as
- * `getBooksId`.
+ * The default name of an operation: the name of the handler, or else one of method and path, such
+ * as `getBooksId`.
  *
  * It is ASCII, because validators and code generators need that. Accents are dropped (`übersicht`
- * becomes `ubersicht`), and so are letters of other alphabets. A path without an ASCII word is `Path`.
+ * becomes `ubersicht`), and so are letters of other alphabets. A path without an ASCII word is
+ * `Path`.
  *
  * @param handlerName The name of the handler; empty if it has none.
  * @param method The method in upper case.

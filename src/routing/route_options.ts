@@ -53,8 +53,8 @@ export type PathText<Path extends string> = Path extends SuspiciousPath ? Foreig
   : Path;
 
 /**
- * The first type argument of options. The compiler's message shows it if a handler is in the place of
- * the options.
+ * The first type argument of options. The compiler's message shows it if a handler is in the place
+ * of the options.
  */
 export type ArgumentOrder = "the options come before the handler";
 
@@ -101,8 +101,8 @@ export interface RouteOptions<
       : DependencyLike<Dependencies[Name], State>;
   };
   /**
-   * The schema of a successful result. The result is validated and reduced to it, so that no other data
-   * leaks. For an `async function*` it is the schema of each value.
+   * The schema of a successful result. The result is validated and reduced to it, so that no other
+   * data leaks. For an `async function*` it is the schema of each value.
    */
   response?: GivenSchema<Model, unknown> | Mistake<"Give one valibot schema, such as v.object({ … })">;
 }
@@ -125,7 +125,9 @@ export type Atom =
   | Blob
   | ((...args: never[]) => unknown);
 
-/** The result, or a mistake if it has keys that the model does not have, also through a variable. */
+/**
+ * The result, or a mistake if it has keys that the model does not have, also through a variable.
+ */
 export type Exact<Result, Model> = ExtraKeys<Result, Model> extends never ? Result
   : Mistake<
     `The response model has no '${ExtraKeys<Result, Model>}': leave it out, or declare the result as the model's type`
@@ -142,7 +144,8 @@ export type ExtraKeys<Result, Model> = unknown extends Model ? never
 export type KeysOf<Model> = Model extends unknown ? keyof Model : never;
 
 /**
- * Registers a route: `app.get(path, options, handler)`, or `app.get(path, handler)` without options.
+ * Registers a route: `app.get(path, options, handler)`, or `app.get(path, handler)` without
+ * options.
  *
  * The handler must be an `async` function. It gets the request and all declared arguments by name.
  */
@@ -173,8 +176,8 @@ export interface RegisterDeclared<State, Prefix extends string, Extra> {
    * @param options Its input, output and description.
    * @param handler Answers a request.
    * @throws {TypeError} If the handler is not async, or an option is wrong.
-   * @throws {RouteError} If the path is malformed or taken, or a name is bound twice; also after the
-   * first request or include.
+   * @throws {RouteError} If the path is malformed or taken, or a name is bound twice; also after
+   * the first request or include.
    */
   <
     const Path extends string,
@@ -211,8 +214,9 @@ export interface RegisterDeclared<State, Prefix extends string, Extra> {
       & Extra,
     handler: (
       request: HttpRequest<State>,
-      // Not an alias, because the compiler would show it with all its type arguments in each message.
-      // NoInfer, because a mistake in the result would otherwise be reported at the options.
+      // Not an alias, because the compiler would show it with all its type arguments in each
+      // message. NoInfer, because a mistake in the result would otherwise be reported at the
+      // options.
       args: {
         readonly [
           Name in NoInfer<

@@ -1,4 +1,6 @@
-/** The table of routes: a list that refuses conflicts, and a tree of segments that finds a route. */
+/**
+ * The table of routes: a list that refuses conflicts, and a tree of segments that finds a route.
+ */
 import { HTTPError, RouteError } from "../errors.ts";
 import type { Segment } from "./path.ts";
 import type { RouteRecord } from "./route.ts";
@@ -63,7 +65,9 @@ function declaredNames({ options: { operationId, tool } }: RouteRecord): string[
 /** All methods that no other entry of a path has. */
 export const ANY_METHOD = "*";
 
-/** GET with an upgrade to a WebSocket. No client can send this as a method, because it has a space. */
+/**
+ * GET with an upgrade to a WebSocket. No client can send this as a method, because it has a space.
+ */
 export const UPGRADE = "GET WebSocket";
 
 /** With more literals than this, hashing is cheaper than comparing each. */
@@ -87,7 +91,10 @@ class Literals<Value> {
     return value;
   }
 
-  /** The value of the segment from `start` to `end` of a path, cut out only if there are many literals. */
+  /**
+   * The value of the segment from `start` to `end` of a path, cut out only if there are many
+   * literals.
+   */
   at(path: string, start: number, end: number): Value | undefined {
     const few = this.#few;
     for (let index = 0; index < few.length; index++) {
@@ -111,8 +118,9 @@ type Methods<Entry> = readonly { readonly method: string; readonly entry: Entry 
 /**
  * Finds the entry for a method and path.
  *
- * A literal segment precedes a parameter at the same place, and a parameter precedes the rest. The cost
- * depends on the length of the path, not on the number of routes: each branch is visited at most once.
+ * A literal segment precedes a parameter at the same place, and a parameter precedes the rest. The
+ * cost depends on the length of the path, not on the number of routes: each branch is visited at
+ * most once.
  */
 export class RouteTree<Entry> {
   readonly #root: Branch<Entry> = emptyBranch();
@@ -133,8 +141,8 @@ export class RouteTree<Entry> {
   }
 
   /**
-   * Finds the most specific entry that has the method. GET also serves HEAD, and an upgrade at a path
-   * without WebSocket.
+   * Finds the most specific entry that has the method. GET also serves HEAD, and an upgrade at a
+   * path without WebSocket.
    *
    * The path is not cut out of the URL, because that costs as much as the search itself.
    *
@@ -142,8 +150,8 @@ export class RouteTree<Entry> {
    * @param url The text that contains the path as it was sent.
    * @param start The index of the path's first slash.
    * @param end The index after the path.
-   * @throws {HTTPError} With 400 if the path is malformed, 404 if nothing matches it, 405 if nothing has
-   * the method, 426 if only a WebSocket matches.
+   * @throws {HTTPError} With 400 if the path is malformed, 404 if nothing matches it, 405 if
+   * nothing has the method, 426 if only a WebSocket matches.
    */
   find(method: string, url: string, start = 0, end: number = url.length): Match<Entry> {
     if (contains("%", url, start, end)) {
@@ -286,8 +294,8 @@ function withSlashes(value: string): string {
 }
 
 /**
- * Refuses dot segments. Honest clients resolve them before sending; one that arrives, even behind an
- * escaped slash, is an attack.
+ * Refuses dot segments. Honest clients resolve them before sending; one that arrives, even behind
+ * an escaped slash, is an attack.
  *
  * @throws {HTTPError} With 400, if there is one.
  */

@@ -2,8 +2,8 @@
  * Checks compiled from schemas. A check returns valibot's output for a valid value, several times
  * faster; for an invalid value, valibot then lists the issues.
  *
- * Only the code of the valibot that webfw imports is compiled; valibot runs all other parts. It runs
- * everything if code generation is off (V8's `--disallow-code-generation-from-strings`).
+ * Only the code of the valibot that webfw imports is compiled; valibot runs all other parts. It
+ * runs everything if code generation is off (V8's `--disallow-code-generation-from-strings`).
  */
 import { preprocessingOf } from "./map_schema.ts";
 import { type Dataset, nodeOf, type PipeAction, runAction, runSchema, type Schema, type SchemaNode } from "./schema.ts";
@@ -18,7 +18,9 @@ export type Check = (value: unknown) => unknown;
 /** A schema that is ready to run. */
 export interface Validator {
   readonly isAsync: boolean;
-  /** Returns the output, or `INVALID`. An async schema has no check: this always returns `INVALID`. */
+  /**
+   * Returns the output, or `INVALID`. An async schema has no check: this always returns `INVALID`.
+   */
   readonly check: Check;
   /**
    * Validates a value and lists its issues; only the first if `abortEarly`. The result is a promise
@@ -198,7 +200,8 @@ export class CheckSource {
 
   #object(node: SchemaNode, input: string, depth: number): string {
     const entries = Object.entries(node.entries ?? {});
-    // A fallback replaces a missing entry without a check, and "__proto__" as a key would set the prototype.
+    // A fallback replaces a missing entry without a check, and "__proto__" as a key would set the
+    // prototype.
     if (entries.some(([key, entry]) => "fallback" in entry || key === "__proto__")) return this.#byValibot(node, input);
     if (depth >= MAX_DEPTH) return this.#call(node, input);
     this.#unless(`typeof ${input} === "object" && ${input} !== null`, input);
@@ -241,7 +244,10 @@ export class CheckSource {
     return this.#unless(`${output} !== INVALID`, output);
   }
 
-  /** A schema that accepts an absent value. valibot runs a computed default, which may read its arguments. */
+  /**
+   * A schema that accepts an absent value. valibot runs a computed default, which may read its
+   * arguments.
+   */
   #absent(node: SchemaNode, isAbsent: string, input: string, depth: number): string {
     const { default: value } = node;
     if (typeof value === "function") return this.#byValibot(node, input);

@@ -1,9 +1,9 @@
 /**
  * Coerces forms: makes a schema that takes a tree of named fields.
  *
- * Texts are converted as in a query. An empty field counts as not sent if the schema allows that and
- * refuses an empty text, because browsers send every field. An object, or a list of objects, may be
- * JSON text.
+ * Texts are converted as in a query. An empty field counts as not sent if the schema allows that
+ * and refuses an empty text, because browsers send every field. An object, or a list of objects,
+ * may be JSON text.
  */
 import * as v from "valibot";
 import type { Issue } from "../errors.ts";
@@ -60,8 +60,8 @@ function coerceField(node: SchemaNode, name: string): SchemaNode {
 }
 
 /**
- * Below `nonNullable` and `nonNullish`, the text "null" stays text. Otherwise a default inside would
- * replace it before the outer schema sees it.
+ * Below `nonNullable` and `nonNullish`, the text "null" stays text. Otherwise a default inside
+ * would replace it before the outer schema sees it.
  */
 function coerce(node: SchemaNode, name: string, takesNull = true): SchemaNode {
   const map = (part: SchemaNode): SchemaNode => coerceField(part, name);
@@ -146,7 +146,10 @@ function isEmptyFile({ isEmpty, single }: FormTree): boolean {
   return isEmpty && single instanceof File;
 }
 
-/** Removes empty optional fields from the input of an object schema. Options of a variant do it themselves. */
+/**
+ * Removes empty optional fields from the input of an object schema. Options of a variant do it
+ * themselves.
+ */
 function coerceFields(object: SchemaNode, name: string): SchemaNode {
   const optional = Object.entries(object.entries ?? {}).filter(([key, entry]) => {
     if (/[[\]]/.test(key)) {
@@ -172,7 +175,10 @@ function coerceFields(object: SchemaNode, name: string): SchemaNode {
   });
 }
 
-/** Whether a schema refuses a value. Of an async schema, only the sync steps before the first async one are run. */
+/**
+ * Whether a schema refuses a value. Of an async schema, only the sync steps before the first async
+ * one are run.
+ */
 function refuses(node: SchemaNode, value: unknown): boolean {
   if (!node.async) return (runSchema(node, value, true) as Dataset).issues !== undefined;
   if (!node.pipe) return node.wrapped !== undefined && refuses(node.wrapped, value);
@@ -260,7 +266,10 @@ function holdsObjects(node: SchemaNode, seen: Set<SchemaNode>): boolean {
   return target !== undefined && isIn(target);
 }
 
-/** Whether JSON can hold the values: without files, and without lazy schemas that depend on the value. */
+/**
+ * Whether JSON can hold the values: without files, and without lazy schemas that depend on the
+ * value.
+ */
 function isJson(node: SchemaNode, seen: Set<SchemaNode>): boolean {
   if (seen.has(node)) return true;
   seen.add(node);

@@ -1,4 +1,6 @@
-/** Coerces JSON: makes a schema that takes what JSON can hold, and finds the numbers that it cannot. */
+/**
+ * Coerces JSON: makes a schema that takes what JSON can hold, and finds the numbers that it cannot.
+ */
 import type { Issue } from "../errors.ts";
 import { coerceString, parseBigInt, parseOneOf } from "./coerce_text.ts";
 import { mapSchema, preprocess } from "./map_schema.ts";
@@ -72,8 +74,8 @@ const LARGE_EXPONENT = /[eE]\+?\d{3}/;
 const MANY_DIGITS = 200;
 
 /**
- * Finds numbers that no double can hold. `JSON.parse` makes infinities of them, which schemas accept
- * as numbers and replies would send as null.
+ * Finds numbers that no double can hold. `JSON.parse` makes infinities of them, which schemas
+ * accept as numbers and replies would send as null.
  *
  * @param text The JSON text.
  * @param value The parsed value.
@@ -81,7 +83,8 @@ const MANY_DIGITS = 200;
  * @throws {RangeError} If the value is nested more deeply than the stack allows.
  */
 export function findOverflows(text: string, value: unknown): Issue[] {
-  // Searching the text takes a fraction of the time of parsing it; visiting each value takes as long.
+  // Searching the text takes a fraction of the time of parsing it; visiting each value takes as
+  // long.
   if (!LARGE_EXPONENT.test(text) && !hasManyDigits(text)) return [];
   const issues: Issue[] = [];
   // One path for the whole walk, because a copy for each value would cost its depth.

@@ -2,7 +2,8 @@
  * Coerces text: makes a schema that takes what a path, query, header or cookie can hold.
  *
  * It accepts what the document describes: numbers in JSON's grammar, `true false 1 0` as booleans,
- * and `null` if the schema is nullable. All other text is passed on unchanged, for the schema to refuse.
+ * and `null` if the schema is nullable. All other text is passed on unchanged, for the schema to
+ * refuse.
  */
 import { mapSchema, preprocess } from "./map_schema.ts";
 import { LISTS, nodeOf, type Schema, type SchemaNode } from "./schema.ts";
@@ -38,8 +39,8 @@ export function coerceString(node: SchemaNode, parse: (text: string) => unknown)
 }
 
 /**
- * Below `nonNullable` and `nonNullish`, the text "null" stays text. Otherwise a default inside would
- * replace it before the outer schema sees it.
+ * Below `nonNullable` and `nonNullish`, the text "null" stays text. Otherwise a default inside
+ * would replace it before the outer schema sees it.
  */
 function coerceScalar(node: SchemaNode, name: string, takesNull = true): SchemaNode {
   const refusesNull = node.type === "non_nullable" || node.type === "non_nullish";

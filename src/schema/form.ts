@@ -90,7 +90,10 @@ export interface FormJson {
 /** The texts of JSON files, or the errors for those that were not read. */
 const fileTexts = new WeakMap<File, string | HTTPError>();
 
-/** Keeps the text of a JSON file, or the error for one that is too large. Validation does not wait for files. */
+/**
+ * Keeps the text of a JSON file, or the error for one that is too large. Validation does not wait
+ * for files.
+ */
 export function keepFileText(file: File, text: string | HTTPError): void {
   fileTexts.set(file, text);
 }
@@ -147,7 +150,9 @@ export class FormTree {
     return this.#json ?? undefined;
   }
 
-  /** The items of a list, sent by repeated names or indices; the tree itself if it is not a list. */
+  /**
+   * The items of a list, sent by repeated names or indices; the tree itself if it is not a list.
+   */
   get items(): readonly FormTree[] | this {
     const indexed = [...this.children];
     if (!indexed.every(([key]) => INDEX.test(key))) return this;

@@ -2,7 +2,10 @@
 import type { InputSource, Issue } from "../errors.ts";
 import type { Dataset, SchemaIssue, SchemaNode } from "./schema.ts";
 
-/** Bounds of a reply: its issues, and the characters in them. A long key is in the path of each issue below it. */
+/**
+ * Bounds of a reply: its issues, and the characters in them. A long key is in the path of each
+ * issue below it.
+ */
 const MAX_ISSUES = 1000;
 const MAX_LENGTH = 1024 * 1024;
 const MAX_LOGGED = 20;
@@ -131,7 +134,10 @@ function describeMissingKey(
   issue.message = typeof message === "function" ? message({ ...issue, type: entry.type }) : String(message);
 }
 
-/** A schema such as `nonOptional` only names what it refuses; the wrapped schema has the expectation. */
+/**
+ * A schema such as `nonOptional` only names what it refuses; the wrapped schema has the
+ * expectation.
+ */
 function expectsOf({ type, expects, wrapped }: SchemaNode): string | null {
   return wrapped && type !== "nullable" ? expectsOf(wrapped) : expects ?? null;
 }

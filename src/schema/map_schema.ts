@@ -63,7 +63,10 @@ export function withStandardChecks(node: SchemaNode): SchemaNode {
   return standard;
 }
 
-/** A schema after a transformation gets its result instead of input, so only its checks are replaced. */
+/**
+ * A schema after a transformation gets its result instead of input, so only its checks are
+ * replaced.
+ */
 function mapPipe(
   node: SchemaNode,
   pipe: readonly (SchemaNode | PipeAction)[],
@@ -205,8 +208,9 @@ function mapRecord(
   return changed ? mapped : parts;
 }
 
-// Results of lazy schemas are remembered within a long run. A union tries each of its options on the
-// same value, and so do the unions in them: the work would double with each level of a recursion.
+// Results of lazy schemas are remembered within a long run. A union tries each of its options on
+// the same value, and so do the unions in them: the work would double with each level of a
+// recursion.
 
 type Result = Dataset | Promise<Dataset>;
 

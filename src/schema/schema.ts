@@ -184,7 +184,10 @@ export function partsOf({ pipe, entries, rest, item, items, key, value, options,
   return parts.filter(isSchemaNode);
 }
 
-/** Whether a schema itself has a fallback. A pipe also has the `fallback` property of its first step. */
+/**
+ * Whether a schema itself has a fallback. A pipe also has the `fallback` property of its first
+ * step.
+ */
 export function fallsBack(node: SchemaNode): boolean {
   const first = node.pipe?.[0] as SchemaNode | undefined;
   return "fallback" in node && !(first && "fallback" in first && first.fallback === node.fallback);
@@ -230,7 +233,8 @@ export interface RunConfig {
  *
  * @param schema The schema.
  * @param value The value.
- * @param abortEarly Whether to stop at the first issue. Otherwise all issues are listed, within bounds.
+ * @param abortEarly Whether to stop at the first issue. Otherwise all issues are listed, within
+ * bounds.
  */
 export function runSchema(schema: Schema, value: unknown, abortEarly = false): Dataset | Promise<Dataset> {
   return nodeOf(schema)["~run"]({ value }, abortEarly ? abortingEarly() : listingIssues(value));
@@ -274,9 +278,14 @@ export function listingIssues(value: unknown): RunConfig {
   };
 }
 
-/** valibot moves each issue through all levels above it: the work grows with the square of the depth. */
+/**
+ * valibot moves each issue through all levels above it: the work grows with the square of the
+ * depth.
+ */
 const MAX_DEPTH = 32;
-/** In characters of JSON, roughly. An issue takes a hundred times the memory of the text behind it. */
+/**
+ * In characters of JSON, roughly. An issue takes a hundred times the memory of the text behind it.
+ */
 const MAX_SIZE = 64 * 1024;
 
 /** Whether a value is small enough to list all of its issues. */

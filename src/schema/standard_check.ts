@@ -1,9 +1,9 @@
 /**
  * Checks that replace those of valibot where JSON Schema gives them another meaning.
  *
- * The document describes dates by `format`, and lengths by `minLength` and `maxLength`. Requests and
- * replies must match it, but valibot accepts 31 April and `2026-01-01 09:17:48 +03`, and counts an
- * emoji as two characters.
+ * The document describes dates by `format`, and lengths by `minLength` and `maxLength`. Requests
+ * and replies must match it, but valibot accepts 31 April and `2026-01-01 09:17:48 +03`, and counts
+ * an emoji as two characters.
  */
 import * as v from "valibot";
 import { type Dataset, LISTS, type PipeAction, type RunConfig, type SchemaIssue, type SchemaNode } from "./schema.ts";
@@ -51,7 +51,10 @@ export function isStockValibot(part: SchemaNode | PipeAction): boolean {
 /** The inside of a standard check, for compiling it. */
 export interface CompiledTest {
   readonly test: (value: unknown) => boolean;
-  /** Writes a cheap condition on a variable. If it is true, the value passes; otherwise `test` decides. */
+  /**
+   * Writes a cheap condition on a variable. If it is true, the value passes; otherwise `test`
+   * decides.
+   */
   readonly shortcut?: (value: string) => string;
 }
 
