@@ -9,7 +9,7 @@ function statement(actual: string, expected: string): string {
   return `import { assertType, type IsExact } from ${HELPER};\nassertType<IsExact<${actual}, ${expected}>>(true);`;
 }
 
-Deno.test("a type that is not exactly the expected one does not compile", async () => {
+Deno.test("A type that is not exactly the expected one does not compile", async () => {
   const same = [["string", "string"], ["{ readonly a: 1 | 2 }", "{ readonly a: 2 | 1 }"], ["any", "any"]] as const;
   const others = [
     ["string", "number"],

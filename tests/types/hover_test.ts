@@ -39,7 +39,7 @@ shelves.post("/{id}/order", {
 });
 `;
 
-Deno.test("an editor shows plain types over the arguments of handlers and dependencies", async () => {
+Deno.test("An editor shows plain types for the arguments of handlers and dependencies", async () => {
   await using server = await LanguageServer.start();
   const shown = await server.hover(MODULE, "/*?*/");
   assertEquals(

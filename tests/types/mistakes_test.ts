@@ -24,7 +24,7 @@ import {
 } from ${JSON.stringify(new URL("./mistakes/declarations.ts", import.meta.url).href)};
 `;
 
-Deno.test("a mistake is one fault, reported where it was made", async (test) => {
+Deno.test("Each mistake is one compiler error at its place", async (test) => {
   const tables = await readTables();
   const mistakes = tables.flatMap((table) => table.mistakes);
   assert(mistakes.length >= 40, `There are only ${mistakes.length} mistakes`);

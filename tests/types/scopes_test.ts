@@ -28,7 +28,7 @@ function withLifespans(app: App<State>): App<State> {
   return app;
 }
 
-Deno.test("the state has its type in handlers and middleware, and is read-only", async () => {
+Deno.test("The state has its type in handlers and middleware, and is read-only", async () => {
   const app = withLifespans(new App<State>());
   app.middleware(async (request, next) => {
     assertType<IsExact<typeof request, HttpRequest<State>>>(true);
@@ -47,7 +47,7 @@ Deno.test("the state has its type in handlers and middleware, and is read-only",
   assertEquals(await client.get("/limit?by=2").json(), 6);
 });
 
-Deno.test("a state that is not declared is a record of unknown values", async () => {
+Deno.test("An undeclared state is a record of unknown values", async () => {
   const app = new App();
   app.lifespan(async function* () {
     yield { name: "Ada" };
@@ -61,7 +61,7 @@ Deno.test("a state that is not declared is a record of unknown values", async ()
   assertEquals(await client.get("/").json(), "Ada");
 });
 
-Deno.test("a router has the names of its prefix and the type of the state, both at once", async () => {
+Deno.test("A router has the names of its prefix and the type of the state", async () => {
   const shelves = new Router({ prefix: "/shelves/{shelf}", state });
   assertType<IsExact<typeof shelves, Router<State, "/shelves/{shelf}">>>(true);
   shelves.get("", async (request, args) => {
@@ -82,7 +82,7 @@ Deno.test("a router has the names of its prefix and the type of the state, both 
   assertEquals(await client.get("/v1/shelves/7/x").json(), { shelf: 7, id: "x" });
 });
 
-Deno.test("a router that needs nothing of the state, or a part of it, goes everywhere", async () => {
+Deno.test("A router that needs a part of the state can be included wherever the state has it", async () => {
   const anywhere = new Router({ prefix: "/anywhere" });
   anywhere.get("", async () => "here");
   const named = new Router({ prefix: "/named", state: stateType<Pick<State, "names">>() });
@@ -100,7 +100,7 @@ Deno.test("a router that needs nothing of the state, or a part of it, goes every
   assertEquals(await client.get("/anywhere").json(), "here");
 });
 
-Deno.test("a middleware that needs nothing of the state can be added everywhere", async () => {
+Deno.test("A middleware that does not use the state can be added everywhere", async () => {
   const signed: Middleware<unknown> = async (request, next) => {
     const response = await next(request);
     response.headers.set("server", "books");
@@ -116,7 +116,7 @@ Deno.test("a middleware that needs nothing of the state can be added everywhere"
   assertEquals((await client.get("/")).headers.get("server"), "books");
 });
 
-Deno.test("a route for any methods gets its arguments as every other", async () => {
+Deno.test("A route for several methods has typed arguments", async () => {
   const app = new App();
   app.route("/{id}", { methods: ["GET", "PURGE"], params: { id: int } }, async (request, args) => {
     assertType<IsExact<typeof args, { readonly id: number }>>(true);

@@ -33,7 +33,7 @@ function derived(handlerName: string, path = "/books/{id}", method = "GET"): str
   return derivedIdOf(handlerName, method, parsePath(path, "test"));
 }
 
-Deno.test("A derived name gets the lowest number that is free, on random names", () => {
+Deno.test("A default name that is taken gets the lowest free number, for random names", () => {
   const random = new Random(7);
   for (let round = 0; round < 200; round++) {
     const explicit = ["a", "a2", "a3", "b", "a22"].filter(() => random.oneIn(3));
@@ -45,13 +45,13 @@ Deno.test("A derived name gets the lowest number that is free, on random names",
   }
 });
 
-Deno.test("Naming again gives the same names", () => {
+Deno.test("Naming twice gives the same names", () => {
   const routes = ["a", "a", "a2", "a"].map((id) => route(id));
   assertEquals(idsOf(routes), ["a", "a2", "a22", "a3"]);
   assertEquals(idsOf(routes), ["a", "a2", "a22", "a3"]);
 });
 
-Deno.test("The cost of naming follows the number of routes, however many share a name", () => {
+Deno.test("The cost of naming is linear in the number of routes, also if they share a name", () => {
   let looks = 0;
   const routes = Array.from({ length: 500 }, () => ({
     options: {},
@@ -65,14 +65,14 @@ Deno.test("The cost of naming follows the number of routes, however many share a
   assertEquals(looks, 500);
 });
 
-Deno.test("A name is the handler's, else made from method and path", () => {
+Deno.test("A name is that of the handler, or else of method and path", () => {
   assertEquals(derived("getBook"), "getBook");
   assertEquals(derived(""), "getBooksId");
   assertEquals(derived("", "/", "DELETE"), "deleteRoot");
   assertEquals(derived("", "/books/{id}/author-names/{rest...}"), "getBooksIdAuthorNamesRest");
 });
 
-Deno.test("A derived name is ASCII, as code generators and validators ask for", () => {
+Deno.test("A default name is ASCII, which code generators and validators require", () => {
   assertEquals(derived("", "/über/wege"), "getUberWege");
   assertEquals(derived("", "/cafés/{größe}"), "getCafesGroE");
   assertEquals(derived("übersicht"), "ubersicht");
@@ -81,7 +81,7 @@ Deno.test("A derived name is ASCII, as code generators and validators ask for", 
   assertEquals(derived("bound list books"), "bound_list_books");
 });
 
-Deno.test("Where ASCII has nothing of a handler's name, method and path make the name", () => {
+Deno.test("A handler name without ASCII letters is replaced by method and path", () => {
   assertEquals(derived("図書"), "getBooksId");
   assertEquals(derived("", "/図書"), "getPath");
   assertEquals(derived("図書", "/図書/{id}"), "getId");
