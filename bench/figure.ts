@@ -7,7 +7,7 @@ import type { Spread } from "./http/statistics.ts";
 export interface Figure {
   /** The name of the measurement. */
   measure: string;
-  /** Whose figure it is. */
+  /** The name of the contestant. */
   contestant: string;
   /** The contestant that the ratio refers to; absent if there is no ratio. */
   reference?: string;

@@ -9,7 +9,7 @@ type Main = (args: string[], signal: AbortSignal) => Promise<number>;
 
 await runCommand(async (args, signal) => {
   const bench = BENCHES.find(({ name }) => name === args[0]);
-  // A URL: Deno would load every module whose path fits a template.
+  // Computed as a URL: for a template, Deno would load every module whose path fits it.
   const program = new URL(bench?.program ?? "table/main.ts", import.meta.url);
   const { main } = await import(program.href) as { main: Main };
   return await main(bench ? args.slice(1) : args, signal);

@@ -34,7 +34,7 @@ export class Cluster implements AsyncDisposable {
   /** The generation of each node. */
   readonly #generations = new Map<string, number>();
 
-  /** Starts nothing yet. */
+  /** Makes a cluster whose nodes have not started. */
   constructor(folder: string, plan: ClusterPlan, names: readonly string[], launcher: Launcher = () => []) {
     this.#folder = folder;
     this.#launcher = launcher;

@@ -43,7 +43,7 @@ export async function cutStream(random: Random, tell: (injected: string) => void
   }
 }
 
-/** Reads as an `EventSource` does: an id counts when its event has come as a whole. */
+/** Reads like an `EventSource`: an id counts when its event is complete. */
 class Client {
   readonly #url: string;
   readonly #reader: string;

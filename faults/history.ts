@@ -23,7 +23,7 @@ export interface History {
   readonly keeps: number;
   /** The most messages that it may hold at the end, if the run waited for that. */
   readonly most?: number;
-  /** Whether the store was lost then, so that readers need not have come to its end. */
+  /** Whether the store was lost then, so that readers need not reach its end. */
   readonly isLost?: boolean;
 }
 

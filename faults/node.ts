@@ -15,8 +15,8 @@ export interface NodePlan extends WorkloadPlan {
   readonly log: string;
   readonly options: TopicOptions<Payload>;
   /**
-   * For the negative control: whether writes check nothing, so that one that is made twice is
-   * stored twice.
+   * For the negative control: whether writes check nothing, so that a repeated write stores its
+   * messages twice.
    */
   readonly isBlind: boolean;
 }

@@ -4,7 +4,10 @@
 export interface Payload {
   readonly publisher: string;
   readonly number: number;
-  /** Whether its publisher does not wait for each: those that it repeats come after later ones. */
+  /**
+   * Whether its publisher does not wait for each message, so that repeated ones may come after
+   * later ones.
+   */
   readonly isHasty?: true;
 }
 
@@ -52,7 +55,7 @@ export class LogFile {
   readonly #entries: LogEntry[] = [];
   #offset = 0;
 
-  /** Reads nothing yet; the file need not be there. */
+  /** Makes a reader of a file, which need not exist yet. */
   constructor(path: string) {
     this.#path = path;
   }

@@ -36,7 +36,7 @@ async function main(seed: number): Promise<void> {
   console.log(JSON.stringify(report));
 }
 
-/** Gives a node its network. */
+/** Connects a node to its network. */
 async function join(node: string, network: string): Promise<void> {
   await ip(`netns add ${node}`);
   await ip(`link add to-${node} type veth peer name eth0 netns ${node}`);

@@ -8,7 +8,7 @@ export type WireState =
   | "whole"
   /** It vanishes, and the connections stay. */
   | "black hole"
-  /** Requests arrive, and the connection is cut when the reply comes. */
+  /** Requests arrive, and the connection is cut before the reply. */
   | "replies lost";
 
 /** Passes connections on to a port. */

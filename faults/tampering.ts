@@ -1,4 +1,4 @@
-// Histories that are wrong, made of one that is right: the checker has to find each.
+// Wrong histories, made from a correct one. The checker must find the fault in each.
 
 import type { Random } from "../tests/unit/support/random.ts";
 import { confirmedPublishesOf, type LogEntry, type Payload } from "./node_log.ts";

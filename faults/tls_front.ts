@@ -9,7 +9,7 @@ const OWN_HEADERS = ["connection", "content-length", "host", "keep-alive", "tran
 
 /** A server in front of another one. */
 export class TlsFront implements AsyncDisposable {
-  /** The file of its certificate, which clients have to trust. */
+  /** The file of its certificate, which clients must trust. */
   readonly certificate: string;
   readonly #server: Deno.HttpServer<Deno.NetAddr>;
   readonly #client = Deno.createHttpClient({});

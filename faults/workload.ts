@@ -32,7 +32,7 @@ export interface WorkloadPlan {
   readonly name: string;
   /** How often the node was started, this time included. */
   readonly generation: number;
-  /** How many publishers there are; every second one gives its messages ids. */
+  /** The number of publishers. Every second one publishes with ids. */
   readonly publishers: number;
   /** How many messages each publishes. */
   readonly messages: number;
@@ -57,7 +57,7 @@ export interface WorkloadPlan {
 /** The topic as a node uses it. */
 export interface UsedTopic extends Pick<Topic<Payload>, "publish"> {
   subscribe(options: SubscribeOptions): AsyncIterable<TopicEntry<Payload>>;
-  /** A position ahead of the topic at which a reader goes on, if it is to go on there. */
+  /** A position ahead of the topic at which a reader continues, if it should. */
   placeAhead?(id: string): string | undefined;
 }
 
@@ -69,7 +69,7 @@ export interface WorkloadContext {
   readonly before: readonly LogEntry[];
   /** Writes a log entry. */
   readonly note: (entry: LogEntry) => void;
-  /** Takes the error for which a reader begins again. */
+  /** Gets the error after which a reader begins again. */
   readonly warn: (error: unknown) => void;
   /** Ends its readers. */
   readonly signal: AbortSignal;

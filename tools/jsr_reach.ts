@@ -28,7 +28,7 @@ export async function canReachJsr(options: JsrReachOptions): Promise<boolean> {
   if (await all(addresses, (address) => isCached(address, remoteCache))) {
     return true;
   }
-  // The time of its last change says when the probe failed.
+  // The modification time of this file is the time of the last failure.
   const failure = join(memory, `unreachable_${hostOf(new URL(registry))}`);
   const failed = await changed(failure);
   if (failed !== null && Date.now() - failed < FAILURE_KEPT_MS) return false;

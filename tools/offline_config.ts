@@ -18,7 +18,7 @@ interface RootConfig extends PackageConfig {
   tasks: Record<string, string>;
 }
 
-/** Writes `deno.offline.json` where its content has changed; gives its path. */
+/** Writes `deno.offline.json` if its content has changed, and returns its path. */
 export async function writeOfflineConfig(root: string): Promise<string> {
   const file = join(root, "deno.offline.json");
   const content = await offlineConfig(root);

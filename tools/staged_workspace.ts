@@ -1,5 +1,4 @@
-// Copies the repository to a folder in which the offline configuration has the
-// usual name.
+// Copies the repository to a folder in which the offline configuration is named deno.json.
 
 import { dirname, join } from "node:path";
 import { offlineConfig } from "./offline_config.ts";

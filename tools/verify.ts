@@ -38,7 +38,7 @@ async function steps(): Promise<Step[]> {
   ];
 }
 
-/** A member without a name serves the repository alone. */
+/** A member without a name is not published. */
 async function isPublished(member: string): Promise<boolean> {
   const config = await Deno.readTextFile(join(member, "deno.json"));
   return "name" in JSON.parse(config);

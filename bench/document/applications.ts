@@ -1,4 +1,4 @@
-// The applications whose documents are measured: the same routes, over models of different kinds.
+// The applications of the measurement: the same routes, with models of different kinds.
 
 import * as v from "valibot";
 import { App, dependency } from "../../mod.ts";
@@ -6,7 +6,7 @@ import { App, dependency } from "../../mod.ts";
 /** An application that is measured. */
 export interface Application {
   name: string;
-  /** Makes it with this many routes. */
+  /** Makes an application with this many routes. */
   make(routes: number): App;
 }
 

@@ -13,7 +13,7 @@ import type { Sample } from "./one_document.ts";
 import { type Options, readOptions, USAGE } from "./options.ts";
 import { excesses, type Measured, ratiosOf, table } from "./report.ts";
 
-/** Measures; gives the exit code. */
+/** Measures, and returns the exit code. */
 export async function main(args: string[], signal: AbortSignal): Promise<number> {
   const options = readOptions(args);
   if (options.help) {

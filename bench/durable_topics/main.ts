@@ -36,7 +36,7 @@ interface Contestant {
   publish(): Promise<unknown>;
 }
 
-/** Measures; gives the exit code. */
+/** Measures, and returns the exit code. */
 export async function main(args: string[], signal: AbortSignal): Promise<number> {
   const parsed = parseArgs(args, {
     string: ["rounds", "messages"],
@@ -60,8 +60,8 @@ export async function main(args: string[], signal: AbortSignal): Promise<number>
 
   const all = contestants(kv, topic!);
   const isBaseline = ({ name }: Contestant) => name === BASELINE;
-  // Single publishers come first, not after the load of many; those are compared with bare commits
-  // between them.
+  // Single publishers come before the load of many. They are compared with the bare commits between
+  // them.
   for (const group of [all.filter(isSingle), all.filter((each) => isBaseline(each) || !isSingle(each))]) {
     const measure = group.every(isSingle) ? "publish" : "publish at once";
     const rates = await measureRates(group, rounds, messages, signal);
@@ -75,7 +75,7 @@ export async function main(args: string[], signal: AbortSignal): Promise<number>
     }
     console.log();
   }
-  // A tenth does: each takes as long as the disk, and there are six kinds of them.
+  // A tenth is enough: each publish takes as long as a write to the disk, and there are six kinds.
   await measureOverTls(server, rounds, Math.ceil(messages / 10), signal);
   console.log();
   const fault = await measureDelivery(topic!, elsewhere!, messages);
@@ -173,7 +173,7 @@ function shuffled<Item>(items: readonly Item[]): Item[] {
   return drawn.sort((a, b) => a.place - b.place).map(({ item }) => item);
 }
 
-/** How long it takes from the call of publish until another node has the message. */
+/** The time from the call of publish until another node has the message. */
 async function measureDelivery(
   topic: Topic<unknown>,
   elsewhere: Topic<unknown>,

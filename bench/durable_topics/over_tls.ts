@@ -1,5 +1,5 @@
-// Publishing to the same denokv over TLS and over plain HTTP, in turns: both ways pass a wire of
-// this process, so that they differ by TLS alone.
+// Publishing to the same denokv over TLS and over plain HTTP, in turns. Both pass a proxy in this
+// process, so only TLS differs.
 
 import { join } from "node:path";
 import type { Denokv } from "../../tests/denokv/denokv.ts";
@@ -34,7 +34,7 @@ export async function measureOverTls(
     const [program = "", ...args] = ownProgram(join(import.meta.dirname!, "tls_publisher.ts"));
     const { success, stdout } = await new Deno.Command(program, {
       args: [...args, JSON.stringify(plan)],
-      // Deno takes a certificate to trust when a process starts, and not later.
+      // Deno reads the certificates that it trusts only at its start.
       env: { DENO_CERT: file, DENO_KV_ACCESS_TOKEN: server.token },
       stdin: "null",
       stderr: "inherit",

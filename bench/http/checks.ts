@@ -2,7 +2,7 @@
 
 import type { ExpectedReply, Workload, WorkloadRequest } from "./workloads.ts";
 
-/** Reply headers that say nothing about a server. */
+/** Reply headers that every server may have. */
 const UNREMARKABLE = new Set([
   "content-length",
   "content-type",

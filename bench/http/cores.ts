@@ -1,4 +1,4 @@
-// Which core the servers and which the load generator run on.
+// The cores of the servers and of the load generator.
 
 import { isInstalled } from "./programs.ts";
 
@@ -11,7 +11,8 @@ export interface Cores {
 }
 
 /**
- * Gives the servers one core and the load generator another, where `taskset` and two cores exist.
+ * Pins the servers to one core and the load generator to another, if there are `taskset` and two
+ * cores.
  */
 export async function chooseCores(): Promise<Cores> {
   const [server, client] = await allowedCores();

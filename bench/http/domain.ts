@@ -100,9 +100,7 @@ const SESSIONS = new Map<string, User>([
   ["Bearer 8f14e45fceea167a", { id: 7, name: "Ada" }],
 ]);
 
-/**
- * Finds out whose `Authorization` header this is; asynchronous like the look-up in a real store.
- */
+/** Finds the user of an `Authorization` header. Asynchronous like a look-up in a real store. */
 export function authenticate(
   authorization: string,
 ): Promise<User | undefined> {
@@ -123,7 +121,7 @@ export class Timing {
   }
 }
 
-/** The first path segment of the route number `index` of those that only fill the table. */
+/** The first path segment of the filler route number `index`. */
 export function fillerSegment(index: number): string {
   return `resources${index}`;
 }

@@ -1,4 +1,4 @@
-// The load generators: wrk where it is installed, else autocannon from npm.
+// The load generators: wrk if it is installed, else autocannon from npm.
 
 import { join } from "node:path";
 import { isInstalled } from "./programs.ts";
@@ -18,7 +18,7 @@ export interface LoadTarget {
 export interface LoadResult {
   requests: number;
   seconds: number;
-  /** Replies outside of 2xx and broken connections; anything but 0 makes the figures void. */
+  /** Replies other than 2xx and broken connections. The figures count only if this is 0. */
   failures: number;
 }
 

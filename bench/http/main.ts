@@ -12,7 +12,7 @@ import { report } from "./report.ts";
 import { BASELINE, prepareServers } from "./servers.ts";
 import { WORKLOADS } from "./workloads.ts";
 
-/** Measures; gives the exit code. */
+/** Measures, and returns the exit code. */
 export async function main(args: string[], signal: AbortSignal): Promise<number> {
   const options = readOptions(args);
   if (options.help) {

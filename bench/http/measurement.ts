@@ -43,8 +43,8 @@ export interface Conditions {
 }
 
 /**
- * Measures servers on a workload in interleaved rounds, each starting with another server. Those
- * that fail the checks take no part.
+ * Measures servers on a workload in interleaved rounds. Each round starts with another server.
+ * Servers that fail the checks are left out.
  */
 export async function measure(
   workload: Workload,

@@ -1,4 +1,4 @@
-// A running server: where it listens, the CPU time it took, and its end.
+// A running server: its port, its CPU time, and its end.
 
 const START_TIMEOUT = 30_000;
 const STOP_TIMEOUT = 5_000;
@@ -75,7 +75,7 @@ export class ServerProcess implements AsyncDisposable {
   }
 }
 
-/** The port that the process announces, or nothing if its output ends before. */
+/** The port that the process prints, or undefined if its output ends before. */
 async function readPort(
   stdout: ReadableStream<Uint8Array<ArrayBuffer>>,
 ): Promise<number | undefined> {

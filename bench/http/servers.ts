@@ -25,10 +25,10 @@ export const BASELINE = "deno";
 const SYNC = "-sync";
 const BOUNDED = "-bounded";
 
-/** Those that are also measured with sync functions where nothing has to be waited for. */
+/** The servers that are also measured with handlers that are not async. */
 const CAN_BE_SYNC = [BASELINE, "hono"];
 
-/** The peers whose packages bench/peers pins. */
+/** The other frameworks, with the packages that bench/peers pins. */
 const PEER_NAMES = ["hono", "zod-openapi", "h3", "elysia", "fastify"];
 
 /**

@@ -18,11 +18,11 @@ export interface ExpectedReply {
   /** The media type without parameters. */
   type: string;
   body: string;
-  /** Other headers that have to be there. */
+  /** Other headers that the reply must have. */
   headers?: Record<string, string>;
 }
 
-/** A request with the reply it has to get. */
+/** A request and its required reply. */
 export interface Exchange {
   request: WorkloadRequest;
   reply: ExpectedReply;
@@ -35,9 +35,9 @@ export interface Workload {
   title: string;
   /** The request under load, and its reply. */
   measured: Exchange;
-  /** Further requests that have to be answered, only checked. */
+  /** Further requests that must be accepted. They are only checked, not measured. */
   accepted: Exchange[];
-  /** Requests that have to be answered with a 4xx status. */
+  /** Requests that must get a 4xx status. */
   refused: WorkloadRequest[];
   /**
    * How many other routes to register; more than one number compares the same server with itself.

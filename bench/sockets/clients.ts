@@ -4,7 +4,7 @@ const KEY = "Sec-WebSocket-Version: 13\r\nSec-WebSocket-Key: dGhlIHNhbXBsZSBub25
 /** Connections that are made at a time: the queue of a listening socket is not endless. */
 const CONNECTING = 100;
 
-/** Opens a WebSocket, and reads nothing of it but the head. The caller closes the connection. */
+/** Opens a WebSocket, and reads only the head of the reply. The caller closes the connection. */
 export async function openStalled(port: number, path: string): Promise<Deno.TcpConn> {
   const connection = await Deno.connect({ hostname: "127.0.0.1", port });
   const request = `GET ${path} HTTP/1.1\r\nHost: localhost\r\nConnection: Upgrade\r\nUpgrade: websocket\r\n${KEY}\r\n`;

@@ -33,7 +33,7 @@ const ECHOING = 32;
 const MESSAGES = 2000;
 const MESSAGE = JSON.stringify({ id: 7, text: "x".repeat(80) });
 
-/** Measures; gives the exit code. */
+/** Measures, and returns the exit code. */
 export async function main(args: string[], signal: AbortSignal): Promise<number> {
   const { help, quick, ...given } = parseArgs(args, {
     string: ["events", "sockets", "rounds"],

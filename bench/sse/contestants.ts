@@ -26,7 +26,7 @@ export function startForSpeed(name: Contestant, cores: Cores, signal: AbortSigna
   return start(name, [...cores.server], [], signal);
 }
 
-/** Starts a server whose memory can be asked for. */
+/** Starts a server that reports its memory. */
 export function startForMemory(name: Contestant, signal: AbortSignal): Promise<ServerProcess> {
   return start(name, [], [MEMORY_FLAGS], signal);
 }

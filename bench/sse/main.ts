@@ -20,7 +20,7 @@ const MAX_STALLED = 20 * MIB;
 /** Memory varies less than speed, and takes longer to measure. */
 const MEMORY_ROUNDS = 3;
 
-/** Measures; gives the exit code. */
+/** Measures, and returns the exit code. */
 export async function main(args: string[], signal: AbortSignal): Promise<number> {
   const options = readOptions(args);
   if (options.help) {

@@ -13,7 +13,7 @@ export interface Options {
   events: number;
   /** Clients that each event goes to. */
   subscribers: number;
-  /** Clients whose memory is measured. */
+  /** The number of idle clients. */
   idle: number;
   /** Events that go to a client that does not read. */
   stalled: number;

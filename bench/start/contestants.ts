@@ -1,4 +1,4 @@
-// The programs whose start is measured, and which of them is compared with which.
+// The programs whose start is measured, and their references.
 
 import { join } from "node:path";
 import { ownProgram } from "../own_program.ts";

@@ -1,4 +1,4 @@
-// How long the import of the framework takes, as the process itself sees it.
+// The time of importing the framework, measured in the process itself.
 
 import { join } from "node:path";
 import { ownProgram } from "../own_program.ts";

@@ -14,7 +14,7 @@ import { compare, excesses, type Measured, memoryOf, table } from "./report.ts";
 /** Starts that fill the caches of Deno, and are not measured. */
 const WARM_ROUNDS = 2;
 
-/** Measures; gives the exit code. */
+/** Measures, and returns the exit code. */
 export async function main(args: string[], signal: AbortSignal): Promise<number> {
   const options = readOptions(args);
   if (options.help) {

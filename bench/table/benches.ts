@@ -1,4 +1,4 @@
-// The measurements that make the table, in forms that are short, but long enough to be believed.
+// The measurements for the table, in short forms whose figures are still useful.
 
 /** One measurement. */
 export interface Bench {

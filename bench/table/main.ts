@@ -17,7 +17,7 @@ interface Outcome {
   hasFailed: boolean;
 }
 
-/** Measures; gives the exit code. */
+/** Measures, and returns the exit code. */
 export async function main(args: string[], signal: AbortSignal): Promise<number> {
   const options = readOptions(args);
   if (options.help) {

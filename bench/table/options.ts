@@ -8,7 +8,7 @@ import { BENCHES } from "./benches.ts";
 export interface Options {
   /** Names of the measurements; empty means all. */
   benches: string[];
-  /** Whether each takes its quickest form, whose figures mean nothing. */
+  /** Whether to run the shortest forms, whose figures mean nothing. */
   isQuick: boolean;
   /** Where the figures are written as JSON. */
   json: string | undefined;

@@ -1,4 +1,4 @@
-// The table of all measurements, in Markdown, so that a document can show it.
+// The table of all measurements, in Markdown for documents.
 
 import type { Figure } from "../figure.ts";
 

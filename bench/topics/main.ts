@@ -11,7 +11,7 @@ import { run, type Workload, WORKLOADS } from "./workloads.ts";
 /** Publishing without readers is faster than fan-out by about this factor. */
 const PUBLISH_FACTOR = 20;
 
-/** Measures; gives the exit code. */
+/** Measures, and returns the exit code. */
 export async function main(args: string[], signal: AbortSignal): Promise<number> {
   const options = readOptions(args);
   if (options.help) {

@@ -15,7 +15,7 @@ import { compilerVersion, createProject } from "./project.ts";
 import { table } from "./report.ts";
 import { type Cost, typeCheck } from "./type_check.ts";
 
-/** Measures; gives the exit code. */
+/** Measures, and returns the exit code. */
 export async function main(args: string[], signal: AbortSignal): Promise<number> {
   const options = readOptions(args);
   if (options.help) {

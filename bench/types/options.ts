@@ -9,7 +9,7 @@ export interface Options {
   rounds: number;
   /** Names of the frameworks; empty means all. */
   frameworks: string[];
-  /** Instantiations that a route of webfw may cost, or nothing to demand. */
+  /** The most instantiations that a route of webfw may cost; undefined without a limit. */
   limit: number | undefined;
   /** Where the figures are written as JSON. */
   json: string | undefined;

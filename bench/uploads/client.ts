@@ -1,4 +1,4 @@
-// Sends forms over a bare socket, so that every byte that is taken is counted.
+// Sends forms over a socket, and counts every byte that the server accepts.
 
 const BOUNDARY = "B";
 const HEAD = `--${BOUNDARY}\r\nContent-Disposition: form-data; name="file"; filename="zeros"\r\n\r\n`;

@@ -33,7 +33,7 @@ interface Case {
 function casesOf(size: number): Case[] {
   return [
     { name: "to disk", upload: { path: "/form", size, isAnnounced: true }, status: 200 },
-    // Deno itself takes chunked bodies ever more slowly, the further its reader falls behind.
+    // Deno becomes slower with chunked bodies the further its reader falls behind.
     {
       name: "to disk, an eighth, of unknown length",
       upload: { path: "/form", size: size / 8, isAnnounced: false },
@@ -61,7 +61,7 @@ function casesOf(size: number): Case[] {
   ];
 }
 
-/** Measures; gives the exit code. */
+/** Measures, and returns the exit code. */
 export async function main(args: string[], signal: AbortSignal): Promise<number> {
   const { size, growth, help } = readOptions(args);
   if (help) {

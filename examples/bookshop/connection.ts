@@ -17,7 +17,7 @@ export class Connection implements Disposable {
     this.#giveBack = giveBack;
   }
 
-  /** All rows. That they are of type `Row` is the statement's promise: nothing checks it. */
+  /** All rows. Nothing checks that they are of type `Row`. */
   all<Row>(sql: TemplateStringsArray, ...values: SQLInputValue[]): Row[] {
     return this.#sqlite.prepare(sql.join("?")).all(...values) as Row[];
   }
@@ -54,7 +54,7 @@ export class Connection implements Disposable {
     }
   }
 
-  /** Gives the connection back. */
+  /** Returns the connection to its owner. */
   [Symbol.dispose](): void {
     this.#giveBack(this);
   }

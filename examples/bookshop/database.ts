@@ -18,7 +18,7 @@ export class Database {
     });
   }
 
-  /** Lends a connection, which comes back when it is disposed of. */
+  /** Lends a connection. Disposing of it returns it. */
   lend(): Connection {
     return this.#idle.pop() ?? new Connection(this.#file, (returned) => this.#idle.push(returned));
   }

@@ -138,7 +138,7 @@ export class SimulatedDatabase {
     if (this.#entries.delete(text)) this.#order.splice(this.#indexOf(text), 1);
   }
 
-  /** The index of the first key that does not come before a text. */
+  /** The index of the first key that is not before a text. */
   #indexOf(text: string): number {
     let [low, high] = [0, this.#order.length];
     while (low < high) {

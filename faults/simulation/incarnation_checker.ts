@@ -55,7 +55,7 @@ interface Reading {
   readonly incarnation: number;
   /** Whether it got a gap since. */
   readonly isTold: boolean;
-  /** Whether it has read messages since whose ids are of an ended incarnation. */
+  /** Whether it has since read messages with ids of an ended incarnation. */
   readonly hasStrayed: boolean;
 }
 
@@ -132,7 +132,7 @@ function share(
       parts[next]!.push(entry);
     }
   }
-  // All readers must come to the last one.
+  // All readers must reach the last incarnation.
   const last = incarnations.length - 1;
   for (const [reader, { incarnation, hasStrayed }] of readers) {
     if (incarnation !== last || hasStrayed) begin(reader, last);

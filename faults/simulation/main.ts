@@ -28,7 +28,7 @@ interface Counts {
   time: number;
 }
 
-/** Makes the runs; gives the exit code. */
+/** Makes the runs, and returns the exit code. */
 export async function main(args: string[], signal: AbortSignal): Promise<number> {
   const parsed = parseArgs(args, {
     string: ["seeds", "from"],

@@ -44,7 +44,7 @@ export interface NetworkOptions {
   readonly oneInTrouble: number;
   /** The greatest delay of a request, in milliseconds. Dedup entries must live longer. */
   readonly maxLate: number;
-  /** How long a way takes at most, in milliseconds. */
+  /** The longest delay in one direction, in milliseconds. */
   readonly maxDelay: number;
   /** For a negative control: whether writes check nothing. */
   readonly isBlind: boolean;

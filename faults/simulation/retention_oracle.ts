@@ -11,7 +11,7 @@ export class RetentionOracle {
   /** The start of the publish of each stored message. */
   readonly #messages = new Map<Cursor, number>();
 
-  /** Takes note of an entry of a node's log. */
+  /** Records an entry of a node's log. */
   note(node: string, entry: LogEntry): void {
     if (!("payload" in entry) || entry.kind === "read") return;
     const { publisher, number } = entry.payload;

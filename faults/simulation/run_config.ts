@@ -32,7 +32,7 @@ export interface RunConfig {
   readonly others: number;
   /** Whether nodes are killed. */
   readonly kills: boolean;
-  /** Whether the database is lost, and comes back empty or as an older backup. */
+  /** Whether the database is lost, and is then empty or restored from an older backup. */
   readonly losses: "none" | "empty" | "set back";
   /** How long nodes are disconnected at most, in milliseconds. */
   readonly outages: readonly number[];

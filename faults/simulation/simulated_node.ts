@@ -1,5 +1,5 @@
 // A node in the process of the simulation: an application whose store is at the other end of the
-// network.
+// simulated network.
 
 import { App, type Topic } from "../../mod.ts";
 import { KvStore } from "../../src/topics/kv/kv_store.ts";
@@ -84,7 +84,7 @@ export class SimulatedNode implements Client {
     this.#others[index]!.topic.publish(index).catch(() => {});
   }
 
-  /** Whether it has come to the ends of the other topics. */
+  /** Whether it has reached the ends of the other topics. */
   async hasReadOthers(): Promise<boolean> {
     const read = await Promise.all(this.#others.map(async ({ topic, newest }) => {
       const head = await topic.head();

@@ -1,5 +1,5 @@
-// A run in which nodes, network, database and time are simulated: the same each time, and thousands
-// in the time of one that is not.
+// A run with simulated nodes, network, database and time. It can be repeated exactly, and is
+// thousands of times faster than a real one.
 
 import type { Random } from "../../tests/unit/support/random.ts";
 import { headKey, INCARNATION_KEY, lowWatermarkKey, recordKeyAfter } from "../../src/topics/kv/keys.ts";
@@ -18,18 +18,18 @@ import { inVirtualTime } from "./virtual_time.ts";
 
 const NAMES = ["a", "b", "c"] as const;
 
-/** After how many milliseconds at most a publisher in a hurry gives up. */
+/** The longest time after which a hurried publish is aborted, in milliseconds. */
 const MAX_HURRY = 50;
 /**
  * The least number of versions by which a database is set back. A loss that new writes make up for
  * at once cannot be noticed.
  */
 const MIN_SET_BACK = 600;
-/** How long nodes may take to notice that a database was set back, in milliseconds. */
+/** The longest time in which nodes must notice that a database was set back, in milliseconds. */
 const NOTICING = 2_000;
 /** How long the log is read at the end, in milliseconds. */
 const READING = 10_000;
-/** How long nothing happens at the end, in milliseconds. */
+/** The quiet time at the end, in milliseconds. */
 const QUIET = 60_000;
 /**
  * How much all nodes may ask meanwhile: each looks at the bells once a second, and asks for the
@@ -114,7 +114,7 @@ class Simulation {
     // The nodes need one such time to notice that the database was set back.
     do await rest(NOTICING); while (this.#network.isLate || !this.#isPublished);
     const present = await this.#readAll(this.#network);
-    // A reader that does not come to the end is reported as a fault.
+    // A reader that does not reach the end is reported as a fault.
     for (let waits = 0; waits < 600 && !this.#isRead(present.stored.at(-1)); waits++) await rest(1_000);
     await this.#checkOthers();
     await this.#checkQuiet();
@@ -148,7 +148,7 @@ class Simulation {
     return [...this.#nodes.values()].every(({ entries }) => readersOf(entries).every((last) => last === newest?.id));
   }
 
-  /** The readers of the other topics must come to their ends, too. */
+  /** The readers of the other topics must reach their ends, too. */
   async #checkOthers(): Promise<void> {
     for (const node of this.#nodes.values()) {
       for (let waits = 0; !await node.hasReadOthers(); waits++) {

@@ -10,8 +10,8 @@ const LIMIT = 24 * 60 * 60 * 1000;
 const MAX_AT_ONCE = 100_000;
 
 /**
- * Runs something in virtual time. Nothing else must go on in this process: time and chance are
- * those of all of it.
+ * Runs something in virtual time. Nothing else may run in this process, since time and randomness
+ * are replaced for all of it.
  */
 export async function inVirtualTime<Result>(random: Random, body: () => Promise<Result>): Promise<Result> {
   const { random: ownRandom } = Math;

@@ -119,7 +119,7 @@ export class Agent {
     return structuredContent;
   }
 
-  /** Calls a tool that has to fail; gives the reason. */
+  /** Calls a tool that has to fail, and returns the reason. */
   async failure(name: string, given: Readonly<Record<string, unknown>> = {}): Promise<string | undefined> {
     const { content, structuredContent, isError } = await this.call(name, given);
     assertEquals([isError, structuredContent, content.length], [true, undefined, 1]);

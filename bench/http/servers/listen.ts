@@ -1,12 +1,12 @@
-// How a measured server is started: the number of filler routes and its kind come as arguments, the
-// port goes out on stdout.
+// The start of a measured server: its arguments are the number of filler routes and the kind of
+// handlers. It prints its port.
 
 import process from "node:process";
 
 /** The number of routes to register besides the measured ones. */
 export const fillerRoutes: number = Number(process.argv[2] ?? 0);
 
-/** Whether handlers that wait for nothing are sync functions, which those of webfw cannot be. */
+/** Whether handlers that need not wait are sync functions. Handlers of webfw cannot be. */
 export const isSync: boolean = process.argv[3] === "sync";
 
 /** Whether bodies are bounded in size and time, as webfw bounds them all. */

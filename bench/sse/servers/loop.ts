@@ -1,5 +1,5 @@
-// Server-sent events by hand, which webfw is compared with: each event is encoded once and enqueued
-// to each stream.
+// Server-sent events by hand, the reference: each event is encoded once and enqueued to each
+// stream.
 
 import { announce } from "../../http/servers/listen.ts";
 import { residentMemory } from "./memory.ts";

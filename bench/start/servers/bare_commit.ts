@@ -1,5 +1,4 @@
-// The least that a server can start with whose first reply commits to Deno KV, in the file that the
-// argument names.
+// The smallest server whose first reply commits to Deno KV, in the file that the argument names.
 
 import { GREETING } from "../greeting.ts";
 

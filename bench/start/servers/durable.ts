@@ -1,5 +1,5 @@
 // An application with a durable topic in the file that the first argument names. The first reply
-// publishes to it if the second argument says so; otherwise nothing of the store is used.
+// publishes to it if the second argument says so. Otherwise the store is only opened.
 
 import { App, text } from "../../../mod.ts";
 import { GREETING } from "../greeting.ts";

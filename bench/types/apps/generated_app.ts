@@ -15,7 +15,7 @@ export interface GeneratedApp {
 /** How many routes use the same models. */
 export const ROUTES_PER_MODEL = 5;
 
-/** Whether a route takes the dependency. */
+/** Whether a route has the dependency. */
 export function takesDependency(route: number): boolean {
   return route % 3 === 0;
 }

@@ -20,7 +20,7 @@ export class TemporaryFolder implements AsyncDisposable {
     return join(this.path, name);
   }
 
-  /** Writes a file; gives its path. */
+  /** Writes a file, and returns its path. */
   async write(name: string, content: string): Promise<string> {
     const path = this.within(name);
     await Deno.writeTextFile(path, content);
