@@ -13,7 +13,7 @@ import { append, logOf, messageOf, type StoreKind } from "./store_fixture.ts";
 export function testReadFaults(kind: StoreKind): void {
   const test = faultyTopicTest(kind);
 
-  test("a subscription gets what is published after it, however slowly its position is found", async ({ topic, store }) => {
+  test("a subscription gets the messages published after it, however slowly its position is found", async ({ topic, store }) => {
     await topic.publish(0);
     const gate = new Gate();
     store.faults = { beforeBounds: gate.pass };
@@ -46,7 +46,7 @@ export function testReadFaults(kind: StoreKind): void {
     });
   }
 
-  test("a subscription begins after what another process has appended, also if nobody has read that", async (setting) => {
+  test("a subscription begins after the messages of another process, also if none was read", async (setting) => {
     const { topic, store } = setting;
     const idle = topic.subscribe();
     await idle.cursor();
@@ -196,7 +196,7 @@ export function testReadFaults(kind: StoreKind): void {
     assert(store.reads <= 11, `${store.reads} reads`);
   });
 
-  test("nothing is read while nobody waits", async ({ topic, store }) => {
+  test("nothing is read while no reader waits", async ({ topic, store }) => {
     const subscription = topic.subscribe();
     await subscription.cursor();
     for (let data = 0; data < 10; data++) await topic.publish(data);

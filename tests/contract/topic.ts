@@ -94,7 +94,7 @@ export function testTopics(kind: StoreKind): void {
     }
   });
 
-  test("there is no hole between what is replayed and what is live", { buffer: 3 }, async ({ one, other }) => {
+  test("no message is missing between replayed and live messages", { buffer: 3 }, async ({ one, other }) => {
     const first = await one.publish(0);
     const publishing = (async () => {
       for (let data = 1; data < 200; data++) await one.publish(data);
@@ -203,7 +203,7 @@ export function testTopics(kind: StoreKind): void {
     assertEquals(await subscription.next(), { done: true, value: undefined });
   });
 
-  test("of two reads at once the second is refused, and the first goes on", {}, async ({ one }) => {
+  test("of two concurrent reads, the second is refused, and the first continues", {}, async ({ one }) => {
     const subscription = one.subscribe();
     const waiting = subscription.nextBatch();
     await assertRejects(() => subscription.nextBatch(), TypeError, "another read is waiting");

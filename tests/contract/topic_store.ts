@@ -134,7 +134,7 @@ export function testTopicStore(kind: StoreKind): void {
       ["size, but for the newest", { bytes: 0.5 }, [5]],
     ] as const
   ) {
-    test(`what is beyond the ${bound} is removed, the oldest first`, async ({ one, other }) => {
+    test(`messages beyond the ${bound} are removed, the oldest first`, async ({ one, other }) => {
       const log = logOf("bounded", policy);
       const cursors: Cursor[] = [];
       // One by one: a store may remove a batch as a whole, when all of it is beyond the bound.
@@ -154,7 +154,7 @@ export function testTopicStore(kind: StoreKind): void {
     });
   }
 
-  test("what is too old is removed, whether anything is appended or not", async ({ one, other, clock }) => {
+  test("messages that are too old are removed, with and without appends", async ({ one, other, clock }) => {
     const log = logOf("age", { age: MINUTE });
     const { outcomes: [first] } = await append(one, log, [messageOf(1)]);
     clock.advance(MINUTE / 2);
@@ -168,7 +168,7 @@ export function testTopicStore(kind: StoreKind): void {
     assertEquals((await other.read(log, LOG_START, ALL)).messages, []);
   });
 
-  test("a log that has become empty goes on where it was", async ({ one, clock }) => {
+  test("a log that has become empty continues its positions", async ({ one, clock }) => {
     const log = logOf("emptied", { age: MINUTE });
     const { incarnation, outcomes: [first] } = await append(one, log, [messageOf(1)]);
     clock.advance(2 * MINUTE);

@@ -105,7 +105,7 @@ export function testIds(test: StoreTest): void {
     assertEquals(dataOf((await one.read(log, LOG_START, ALL)).messages), [0, 1, "id", 3, 4]);
   });
 
-  test("a session goes on after a message that was published again before it arrived", async ({ one, other }) => {
+  test("a session continues after a message that was published again before it arrived", async ({ one, other }) => {
     const log = logOf("overtaken session");
     const session = crypto.randomUUID();
     const { signal } = new AbortController();

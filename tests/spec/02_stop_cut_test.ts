@@ -124,7 +124,7 @@ Deno.test("Large replies that clients do not read do not delay a stop, and their
   assertEquals(stderr.match(/ WARN /g)?.length, 1, stderr);
 });
 
-Deno.test("A reply that its client goes on reading is not cut off at half of the grace period", async () => {
+Deno.test("A reply that its client keeps reading is not cut off at half of the grace period", async () => {
   await using folder = await TemporaryFolder.make();
   const path = folder.within("large");
   await Deno.writeFile(path, new Uint8Array(64 * MEBIBYTE));

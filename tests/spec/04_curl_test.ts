@@ -74,7 +74,7 @@ Deno.test("curl sends forms with -F and -d, files with -T, and stops when they a
   assertEquals(sent.split(" ")[0], "413");
 });
 
-Deno.test("curl goes on with a transfer that broke off, and asks whether a file has changed", async () => {
+Deno.test("curl resumes an interrupted transfer, and asks whether a file has changed", async () => {
   await using folder = await TemporaryFolder.make();
   await folder.write("a.txt", "0123456789");
   await using server = await Serving.start(serving(folder));

@@ -182,7 +182,7 @@ Deno.test("The status must be that of a success", () => {
   }
 });
 
-Deno.test("A status whose replies have no body goes with no model but that of nothing, and with no stream", () => {
+Deno.test("A status without a body allows no model except of nothing, and no stream", () => {
   const app = new App();
   const model = v.object({ id: v.number() });
   for (const status of [204, 205, 304]) {

@@ -157,7 +157,7 @@ Deno.test("Dates are compared where no tag is", async () => {
   }
 });
 
-Deno.test("A broken-off transfer goes on where the version is still the same", async () => {
+Deno.test("An interrupted transfer resumes if the version is still the same", async () => {
   await using folder = await TemporaryFolder.make();
   const path = await digits(folder);
   const etag = (await ask(() => file(path))).headers.get("etag")!;

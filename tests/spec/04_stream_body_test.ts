@@ -57,7 +57,7 @@ class Pouring {
   }
 }
 
-Deno.test("A sender waits while the handler does not read, and goes on when it does", async () => {
+Deno.test("A sender waits while the handler does not read, and continues when it does", async () => {
   const gate = Promise.withResolvers<void>();
   const size = 64 * MEBIBYTE;
   const app = new App();

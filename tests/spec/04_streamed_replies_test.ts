@@ -270,7 +270,7 @@ function telling(order: string[], end: () => void): App {
   return app;
 }
 
-Deno.test("When the client goes the source ends before the dependencies that it used are cleaned up", async () => {
+Deno.test("When the client disconnects, the source ends before the dependencies that it used are cleaned up", async () => {
   const [order, ended] = [[] as string[], Promise.withResolvers<void>()];
   await using serving = await Serving.start(telling(order, ended.resolve));
   using connection = await RawConnection.open(serving.port);
@@ -314,7 +314,7 @@ Deno.test("A source that hangs does not delay the cleanup", async () => {
   await cleaned.promise;
 });
 
-Deno.test("A source that fails to end is logged, and cleanup goes on", async () => {
+Deno.test("A source that fails to end is logged, and cleanup continues", async () => {
   const cleaned = Promise.withResolvers<void>();
   const app = new App();
   const db = dependency(async function* () {

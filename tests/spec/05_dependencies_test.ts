@@ -261,7 +261,7 @@ Deno.test("A cleanup that throws is logged; the others still run", async () => {
   assertEquals(log.lines.length, 1);
 });
 
-Deno.test("Cleanup runs after the last byte of a streamed reply, and when its reader goes", async () => {
+Deno.test("Cleanup runs after the last byte of a streamed reply, and when its reader leaves", async () => {
   for (const leaves of [false, true]) {
     const notes: string[] = [];
     const closed = Promise.withResolvers<void>();

@@ -320,7 +320,7 @@ Deno.test("Several topics come in one stream, and each is resumed where the clie
   );
 });
 
-Deno.test("The subscription is closed when the client goes, also where nothing is ever published", async () => {
+Deno.test("The subscription is closed when the client disconnects, also if nothing is ever published", async () => {
   const app = new App();
   const opened = Promise.withResolvers<Subscription>();
   app.get("/", async (request) => {
@@ -338,7 +338,7 @@ Deno.test("The subscription is closed when the client goes, also where nothing i
   while (await subscription.nextBatch().catch(() => "reading")) await ticks(1);
 });
 
-Deno.test("A generator is closed when the client goes, at its next value", async () => {
+Deno.test("A generator is closed at its next value after the client has disconnected", async () => {
   const { promise: closed, resolve } = Promise.withResolvers<void>();
   const app = sending(async function* () {
     try {

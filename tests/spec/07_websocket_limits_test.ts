@@ -97,7 +97,7 @@ Deno.test("messages that come in a burst wait for a handler that reads them", as
   await client.closed;
 });
 
-Deno.test("send() waits for a client that does not read, and goes on when it does", async () => {
+Deno.test("send() waits for a client that does not read, and continues when it does", async () => {
   const app = new App();
   let sent = 0;
   app.websocket("/", async (socket) => {

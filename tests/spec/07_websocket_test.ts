@@ -118,7 +118,7 @@ Deno.test("send() of an invalid value throws a TypeError without the value, and 
   }
 });
 
-Deno.test("leaving the loop keeps the socket open, and another loop goes on", async () => {
+Deno.test("leaving the loop keeps the socket open, and another loop continues", async () => {
   const app = new App();
   app.websocket("/", { receive: Said }, async (socket) => {
     for await (const { text } of socket) {

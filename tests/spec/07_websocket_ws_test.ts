@@ -58,7 +58,7 @@ Deno.test("ws talks to it: text, bytes, fragments, pings in between, and a close
   assertEquals(await closing(client), [4000, "enough"]);
 });
 
-Deno.test("ws sees why it is closed, also while it goes on sending", async () => {
+Deno.test("ws sees why it is closed, also while it keeps sending", async () => {
   const app = echo();
   app.websocket("/json", { receive: v.object({ id: v.number() }), limits: { message: 1000 } }, async (socket) => {
     for await (const _ of socket);

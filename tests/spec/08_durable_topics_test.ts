@@ -81,7 +81,7 @@ test("A topic that is not durable stays in memory, among durable ones", async (f
   await app.stop();
 });
 
-test("After a stop a durable topic goes on where it was", async (folder) => {
+test("After a stop, a durable topic continues where it was", async (folder) => {
   const app = new App({ topics: join(folder, "topics.sqlite") });
   const topic = app.topic<string>("news", DURABLE);
   const waiting = topic.subscribe().next();

@@ -193,7 +193,7 @@ Deno.test("A message that waits for a start position does not wait longer than o
   });
 });
 
-Deno.test("No session goes on after a minute, also where the wall clock was set back meanwhile", async () => {
+Deno.test("No session continues after a minute, also if the wall clock was set back meanwhile", async () => {
   const clock = new Clock();
   const store = new FaultyStore(new MemoryStore());
   const sessions = new Set<string>();

@@ -6,7 +6,7 @@ import { append, logOf, messageOf } from "../../contract/store_fixture.ts";
 
 const LOG = logOf("numbers");
 
-Deno.test("Concurrent reads at one position are one, and later ones see what was appended since", async () => {
+Deno.test("Concurrent reads at one position are merged, and later ones see new messages", async () => {
   const store = new FaultyStore(new MemoryStore());
   const reader = new TopicLog<number>(() => store, LOG);
   const { lowWatermark } = await reader.bounds();

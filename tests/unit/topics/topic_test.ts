@@ -132,7 +132,7 @@ Deno.test("Readers of two topics do not affect each other", async () => {
   assertEquals((await takeMessages(readsA, 1))[0]?.id, id);
 });
 
-Deno.test("A subscription from a time in the future gets what is published next", async () => {
+Deno.test("A subscription from a time in the future gets the next messages", async () => {
   const appended = Promise.withResolvers<void>();
   class LateStore extends MemoryStore {
     override async append(...asked: Parameters<MemoryStore["append"]>) {

@@ -56,9 +56,9 @@ export class CheckFuzz {
   }
 
   /**
-   * Compares about so many values more.
+   * Compares about this many further values.
    *
-   * @throws {Error} Where a check and valibot differ.
+   * @throws {Error} If a check and valibot differ.
    */
   run(values: number): void {
     for (const end = this.values + values; this.values < end;) this.#runSchema();

@@ -206,7 +206,7 @@ test("a number that no message of a session has yet hides no later message, and 
   assertEquals(dataOf((await other.read(LOG, LOG_START, ALL)).messages), [0, 1, "early", 2]);
 });
 
-test("a session that the database has forgotten goes on", async ({ meddled, kv }) => {
+test("a session that the database has forgotten continues", async ({ meddled, kv }) => {
   const session = crypto.randomUUID();
   for (const [sequence, numbers] of [[0, [0, 1]], [2, [2]], [3, [3, 4]]] as const) {
     await meddled.append(LOG, numbers.map((number) => messageOf(number)), { session, sequence });

@@ -49,7 +49,7 @@ class Machine implements Disposable {
   }
 }
 
-Deno.test("The time of a database goes on as time does, whatever becomes of this machine's wall clock", () => {
+Deno.test("The time of a database advances steadily, even if this machine's wall clock changes", () => {
   using machine = new Machine();
   const clock = new DatabaseClock();
   assertEquals([machine.errorOf(clock), clock.isDue, clock.isUncertain], [0, true, false]);
