@@ -1,38 +1,35 @@
 /**
  * A connection to a database of Deno KV on the network, by `npm:@deno/kv`. The package knows the
- * protocol. This module sends its requests, exchanges the token for access, and words the errors.
+ * protocol. This module sends its requests, and words the errors, which hold no token and no body.
  * Source: https://github.com/denoland/denokv/blob/main/proto/kv-connect.md
  */
 import type { CannotOpenError } from "../topic_errors.ts";
 import { cannotOpen } from "./cannot_open.ts";
 import { CLOCK_PRECISION, DatabaseClock } from "./database_clock.ts";
 import type { KvEngine, KvEntry, KvKey, KvWrite } from "./engine.ts";
-import { ClientMissingError, type NetworkReply, openNpmNetwork, toNpmEngine } from "./npm_client.ts";
+import { INCARNATION_KEY } from "./keys.ts";
+import { type NetworkReply, openNpmNetwork, toNpmEngine } from "./npm_client.ts";
 
-/** How long before its end an access is renewed, in milliseconds. */
-const RENEWAL = 5 * 60_000;
+/** The versions of the protocol that are used. */
+const VERSIONS: readonly number[] = [2, 3];
 /**
- * The end of each access in the eyes of the package. It would compare the real end with this
- * machine's clock, and renew the access before each request if that clock is ahead.
+ * The longest lifetime of an access, in milliseconds. The package knows no dates after the year
+ * 9999.
  */
-const NEVER = "9999-12-31T23:59:59Z";
+const MAX_LIFETIME = 24 * 3_600_000;
 
 /** Statuses by which a database refuses a token. */
 const REFUSALS: readonly number[] = [400, 401, 403];
 /** Statuses by which another server says that it has nothing at the address. */
 const ABSENCES: readonly number[] = [404, 405, 410, 501];
 
+/** What the package takes for the id of a database. */
+const DATABASE_ID = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/;
+
 const ABSENCE = "there is no KV Connect at this address, give that of a denokv";
 const NO_TLS = "the server does not speak TLS, give its address with http://";
 const ONLY_TLS = "the server does not speak HTTP without TLS, give its address with https://";
 const TOKEN_CURE = "give the one that it was started with";
-
-/** Permission to use a database for some time, given in exchange for the token. */
-interface Access {
-  readonly engine: KvEngine;
-  /** In milliseconds since 1970, by the clock of the database. */
-  readonly expiresAt: number;
-}
 
 /** A database's description of itself, as far as it is used. */
 interface Metadata {
@@ -50,9 +47,9 @@ export class NetworkClient implements KvEngine {
   readonly #closing = new AbortController();
   readonly #http: { readonly client?: Deno.HttpClient } = openHttp();
   readonly #clock = new DatabaseClock();
-  #access: Access | undefined;
-  #hasOpened = false;
-  #renewal: Promise<Access> | undefined;
+  #engine: Promise<KvEngine> | undefined;
+  /** Whether the database has described itself. */
+  #isKnown = false;
 
   private constructor(url: URL, token: string) {
     this.#url = url;
@@ -73,7 +70,7 @@ export class NetworkClient implements KvEngine {
     const client = new NetworkClient(url, token);
     signal?.addEventListener("abort", () => client.close(), { once: true });
     try {
-      await client.#renew();
+      await client.#use(() => undefined);
     } catch (error) {
       client.close();
       throw error;
@@ -88,7 +85,7 @@ export class NetworkClient implements KvEngine {
 
   /** Asks for the time if that has become uncertain: messages and ids expire by it. */
   refreshClock(): Promise<unknown> | undefined {
-    return this.#clock.isUncertain ? this.#renew() : undefined;
+    return this.#clock.isUncertain ? this.get([INCARNATION_KEY]) : undefined;
   }
 
   /** Reads entries at one moment. */
@@ -108,8 +105,7 @@ export class NetworkClient implements KvEngine {
 
   /** Yields the entries now and on each change. */
   async *watch(keys: readonly KvKey[]): AsyncGenerator<(KvEntry | undefined)[]> {
-    const { engine } = this.#valid() ?? await this.#renew();
-    yield* engine.watch(keys);
+    yield* await this.#use((engine) => engine.watch(keys));
   }
 
   /**
@@ -122,104 +118,89 @@ export class NetworkClient implements KvEngine {
     this.#http.client?.close();
   }
 
-  async #use<Result>(action: (engine: KvEngine) => Promise<Result>): Promise<Result> {
-    const { engine } = this.#valid() ?? await this.#renew();
+  async #use<Result>(action: (engine: KvEngine) => Result | Promise<Result>): Promise<Result> {
+    const opening = this.#engine ??= this.#open();
     try {
-      return await action(engine);
+      return await action(await opening);
     } catch (error) {
       // The access may have ended, or the database have moved: the next request exchanges the
       // token.
-      this.#access = undefined;
+      if (this.#engine === opening) this.#engine = undefined;
       throw error;
     }
   }
 
-  #valid(): Access | undefined {
-    const access = this.#access;
-    return access && access.expiresAt - this.now() > RENEWAL ? access : undefined;
-  }
-
-  /** Exchanges the token, once for all who wait for it. */
-  #renew(): Promise<Access> {
-    return this.#renewal ??= this.#exchange().then((access) => this.#access = access).finally(() => {
-      this.#renewal = undefined;
+  async #open(): Promise<KvEngine> {
+    const { href } = this.#url;
+    const kv = await openNpmNetwork(href, {
+      accessToken: this.#token,
+      supportedVersions: VERSIONS,
+      fetcher: (address, init) => address === href ? this.#exchange(init) : this.#send(address, init),
     });
+    return toNpmEngine(kv, () => this.now() + CLOCK_PRECISION);
   }
 
-  async #exchange(): Promise<Access> {
-    const begin = performance.now();
-    const response = await this.#fetch(this.#url.href, this.#exchangeInit());
-    // The caller may have wanted the time alone.
-    this.#clock.note(response.headers.get("date"), begin);
-    if (!response.ok) {
-      await response.body?.cancel();
-      if (REFUSALS.includes(response.status)) throw this.#cannotOpen(`it refuses the token, ${TOKEN_CURE}`);
-      if (ABSENCES.includes(response.status)) throw this.#cannotOpen(ABSENCE);
-      throw statusError(response);
+  /** Exchanges the token for an access: when the package opens the database, and before that ends. */
+  async #exchange(init: RequestInit): Promise<NetworkReply> {
+    try {
+      new Headers(init.headers);
+    } catch {
+      throw this.#cannotOpen(`the token cannot be sent, ${TOKEN_CURE}`);
     }
+    const begin = performance.now();
+    const response = await this.#fetch(this.#url.href, init);
+    this.#clock.note(response.headers.get("date"), begin);
+    if (REFUSALS.includes(response.status)) throw this.#cannotOpen(`it refuses the token, ${TOKEN_CURE}`);
+    if (ABSENCES.includes(response.status)) throw this.#cannotOpen(ABSENCE);
+    if (!response.ok) throw statusError(response);
     const text = await response.text();
     try {
-      const metadata: Metadata = JSON.parse(text);
-      const access = await this.#toAccess(metadata, response.url);
-      this.#hasOpened = true;
-      return access;
-    } catch (error) {
-      if (error instanceof ClientMissingError) throw error;
+      const metadata = this.#toMetadata(JSON.parse(text), response.url);
+      this.#isKnown = true;
+      return toReply("application/json", { url: response.url, json: () => Promise.resolve(metadata) });
+    } catch {
       // The error may hold an address or a token. The reply of a database that was open before may
       // be the page of a proxy.
-      throw this.#hasOpened
+      throw this.#isKnown
         ? new Error("The database does not describe itself in a way that can be used")
         : this.#cannotOpen(ABSENCE);
     }
   }
 
-  #exchangeInit(): RequestInit {
-    const body = JSON.stringify({ supportedVersions: [2, 3] });
-    try {
-      return { method: "POST", headers: toHeaders(this.#token, { "content-type": "application/json" }), body };
-    } catch {
-      throw this.#cannotOpen(`the token cannot be sent, ${TOKEN_CURE}`);
-    }
-  }
-
   /**
-   * Opens the database by its description.
+   * Checks a description: the package would repeat a wrong one, with its token, in an error.
    *
    * @param metadata The description.
    * @param base Where it came from: a redirect may have led to another address.
    */
-  async #toAccess({ version, databaseId, endpoints, token, expiresAt }: Metadata, base: string): Promise<Access> {
+  #toMetadata({ version, databaseId, endpoints, token, expiresAt }: Metadata, base: string): Metadata {
     const endpoint = endpoints.find(({ consistency }) => consistency === "strong")!;
-    const url = new URL(endpoint.url, base).href.replace(/\/$/, "");
-    // The package would find out at the first request that these cannot be sent.
-    new Request(url, { headers: toHeaders(token, { "x-denokv-database-id": databaseId }) });
-    const metadata = {
+    const { origin, pathname } = new URL(endpoint.url, base);
+    const url = origin + pathname.replace(/\/+$/, "");
+    new Headers({ authorization: `Bearer ${token}` });
+    const hasToken = typeof token === "string" && token !== "";
+    if (!hasToken || !VERSIONS.includes(version) || !DATABASE_ID.test(databaseId) || !/^https?:/.test(url)) {
+      throw new TypeError("The description is wrong");
+    }
+    // The package renews the access 5 minutes before its end by this machine's clock, which may be
+    // wrong.
+    const lifetime = Math.min(Date.parse(expiresAt) - this.now(), MAX_LIFETIME);
+    return {
       version,
       databaseId,
       endpoints: [{ url, consistency: "strong" }],
       token,
-      expiresAt: NEVER,
+      expiresAt: new Date(Date.now() + lifetime).toISOString(),
     };
-    const description = toReply("application/json", { url: base, json: () => Promise.resolve(metadata) });
-    const kv = await openNpmNetwork(this.#url.href, {
-      accessToken: this.#token,
-      fetcher: (address, init) => address === this.#url.href ? Promise.resolve(description) : this.#send(address, init),
-    });
-    return { engine: toNpmEngine(kv, () => this.now() + CLOCK_PRECISION), expiresAt: Date.parse(expiresAt) };
   }
 
-  /**
-   * Sends a request of the package, which must not see other statuses than 200: it would put the
-   * body of the response into the message of an error.
-   */
+  /** Sends a request for entries. */
   async #send(address: string, init: RequestInit): Promise<NetworkReply> {
     const begin = performance.now();
     const response = await this.#fetch(address, init);
     if (this.#clock.isDue) this.#clock.note(response.headers.get("date"), begin);
-    if (!response.ok) {
-      await response.body?.cancel();
-      throw statusError(response);
-    }
+    // The package would put the body into the message of an error.
+    if (!response.ok) throw statusError(response);
     if (!address.endsWith("/watch")) {
       return toReply("application/x-protobuf", { arrayBuffer: () => response.arrayBuffer() });
     }
@@ -228,9 +209,12 @@ export class NetworkClient implements KvEngine {
     return toReply("application/octet-stream", { body: response.body!.pipeThrough(failingAtEnd(), { signal }) });
   }
 
+  /** Sends a request. The response has a body only if its status is that of a success. */
   async #fetch(address: string, init: RequestInit): Promise<Response> {
     try {
-      return await fetch(address, { ...init, ...this.#http, signal: this.#closing.signal });
+      const response = await fetch(address, { ...init, ...this.#http, signal: this.#closing.signal });
+      if (!response.ok) await response.body?.cancel();
+      return response;
     } catch (error) {
       if (!isFetchFailure(error)) throw error;
       const { message } = error.cause;
@@ -261,10 +245,6 @@ function openHttp(): { client?: Deno.HttpClient } {
     // Some platforms have one client for all.
     return {};
   }
-}
-
-function toHeaders(token: string, others: Readonly<Record<string, string>>): Headers {
-  return new Headers({ authorization: `Bearer ${token}`, ...others });
 }
 
 /**

@@ -23,16 +23,18 @@ interface PackedEntry {
   readonly versionstamp: Uint8Array;
 }
 
-interface ReadMessage {
-  readonly ranges: readonly { readonly start: Uint8Array; readonly end: Uint8Array; readonly limit: number }[];
+interface ReadRange {
+  readonly start: Uint8Array;
+  readonly end: Uint8Array;
+  readonly limit: number;
 }
 
 interface Mutation {
   readonly key: Uint8Array;
   readonly mutationType: "M_SET" | "M_DELETE" | "M_SET_SUFFIX_VERSIONSTAMPED_KEY";
   readonly value: { readonly data: Uint8Array; readonly encoding: "VE_BYTES" } | undefined;
-  /** Undefined for an entry that stays. */
-  readonly expireAtMs: string | undefined;
+  /** In milliseconds since 1970; undefined for an entry that stays. */
+  readonly expireAtMs?: string | undefined;
 }
 
 interface WriteMessage {
@@ -43,28 +45,20 @@ interface WriteMessage {
 
 /** A database, as the package has it. */
 export interface NpmKv {
-  snapshotRead(
-    message: ReadMessage,
-  ): Promise<{ readonly ranges: readonly { readonly values: readonly PackedEntry[] }[] }>;
+  snapshotRead(message: { readonly ranges: readonly ReadRange[] }): Promise<{
+    readonly ranges: readonly { readonly values: readonly PackedEntry[] }[];
+  }>;
   atomicWrite(message: WriteMessage): Promise<{ readonly status: string; readonly versionstamp: Uint8Array }>;
   watch(keys: readonly KvKey[], options: { readonly raw: true }): ReadableStream<Deno.KvEntryMaybe<unknown>[]>;
   close(): void;
 }
-
-/** A database on the network, as the package has it. */
-interface NpmNetworkKv extends NpmKv {
-  readonly fetcher: Fetcher;
-}
-
-/** Sends a request of the package. */
-type Fetcher = (address: string, init: RequestInit) => Promise<NetworkReply>;
 
 /** What the package reads of a response. */
 export interface NetworkReply {
   readonly status: 200;
   readonly url: string;
   readonly headers: { get(name: string): string };
-  readonly body?: ReadableStream<Uint8Array> | null;
+  readonly body?: ReadableStream<Uint8Array>;
   json?(): Promise<unknown>;
   arrayBuffer?(): Promise<ArrayBuffer>;
 }
@@ -72,24 +66,18 @@ export interface NetworkReply {
 /** How the package opens a database on the network. */
 interface NetworkOptions {
   readonly accessToken: string;
-  readonly fetcher: Fetcher;
-}
-
-/** How the package translates values that are no bytes. */
-interface Codec {
-  readonly encodeV8: (value: unknown) => Uint8Array;
-  readonly decodeV8: (bytes: Uint8Array) => unknown;
-}
-
-/** The part of the package that is used. */
-interface NpmPackage {
-  makeNapiBasedService(options: Codec): { openKv(path: string): Promise<NpmKv> };
-  makeRemoteService(options: Codec & NetworkOptions): { openKv(address: string): Promise<NpmNetworkKv> };
+  readonly supportedVersions: readonly number[];
+  readonly fetcher: (address: string, init: RequestInit) => Promise<NetworkReply>;
 }
 
 /** The store only has bytes. Without a codec, the package would load a module of Node.js. */
-const NO_CODEC: Codec = { encodeV8: () => NO_BYTES, decodeV8: () => undefined };
-const NO_BYTES = new Uint8Array();
+const NO_CODEC = { encodeV8: () => new Uint8Array(), decodeV8: () => undefined };
+
+/** The part of the package that is used. */
+interface NpmPackage {
+  makeNapiBasedService(options: typeof NO_CODEC): { openKv(path: string): Promise<NpmKv> };
+  makeRemoteService(options: typeof NO_CODEC & NetworkOptions): { openKv(address: string): Promise<NpmKv> };
+}
 
 /** The package could not be loaded. */
 export class ClientMissingError extends Error {
@@ -124,7 +112,7 @@ export async function openNpmNetwork(address: string, options: NetworkOptions): 
   // Without `implementation`, the package's `openKv()` uses Deno's own client, which takes 40 ms
   // for a write above 1 KB.
   const { makeRemoteService } = await loadPackage();
-  return withFastEncoder(await makeRemoteService({ ...options, ...NO_CODEC }).openKv(address));
+  return await makeRemoteService({ ...options, ...NO_CODEC }).openKv(address);
 }
 
 async function loadPackage(): Promise<NpmPackage> {
@@ -143,14 +131,14 @@ async function loadPackage(): Promise<NpmPackage> {
  * @param now The time in milliseconds since 1970 by the clock that entries expire by.
  */
 export function toNpmEngine(kv: NpmKv, now: () => number = Date.now): KvEngine {
-  const read = async (message: ReadMessage): Promise<KvEntry[][]> => {
-    const { ranges } = await kv.snapshotRead(message);
-    return ranges.map(({ values }) => values.map(unpackEntry));
+  const read = async (ranges: readonly ReadRange[]): Promise<KvEntry[][]> => {
+    const reply = await kv.snapshotRead({ ranges });
+    return reply.ranges.map(({ values }) => values.map(unpackEntry));
   };
   return {
-    get: async (keys) => (await read({ ranges: keys.map(toRange) })).map(([entry]) => entry),
+    get: async (keys) => (await read(keys.map(toRange))).map(([entry]) => entry),
     list: async (from, to, limit) => {
-      const [entries] = await read({ ranges: [{ start: packKey(from), end: packKey(to), limit }] });
+      const [entries] = await read([{ start: packKey(from), end: packKey(to), limit }]);
       return entries ?? [];
     },
     write: async (write) => {
@@ -166,7 +154,7 @@ export function toNpmEngine(kv: NpmKv, now: () => number = Date.now): KvEngine {
 }
 
 /** The range of one key: the next possible key has a zero byte more. */
-function toRange(key: KvKey): ReadMessage["ranges"][number] {
+function toRange(key: KvKey): ReadRange {
   const start = packKey(key);
   const end = new Uint8Array(start.length + 1);
   end.set(start);
@@ -175,9 +163,12 @@ function toRange(key: KvKey): ReadMessage["ranges"][number] {
 
 function toWriteMessage({ checks = [], sets = [], deletes = [], append }: KvWrite, now: number): WriteMessage {
   const mutations = [
-    ...sets.map(({ key, value, expireIn }) =>
-      toMutation("M_SET", key, value, expireIn === undefined ? undefined : `${Math.ceil(now + expireIn)}`)
-    ),
+    ...sets.map(({ key, value, expireIn }): Mutation => {
+      return {
+        ...toMutation("M_SET", key, value),
+        expireAtMs: expireIn === undefined ? undefined : `${Math.ceil(now + expireIn)}`,
+      };
+    }),
     ...deletes.map((key) => toMutation("M_DELETE", key)),
   ];
   if (append) mutations.push(toMutation("M_SET_SUFFIX_VERSIONSTAMPED_KEY", append.prefix, append.value));
@@ -190,95 +181,14 @@ function toWriteMessage({ checks = [], sets = [], deletes = [], append }: KvWrit
   };
 }
 
-function toMutation(
-  mutationType: Mutation["mutationType"],
-  key: KvKey,
-  data?: Uint8Array,
-  expireAtMs?: string,
-): Mutation {
-  return { key: packKey(key), mutationType, value: data && { data, encoding: "VE_BYTES" }, expireAtMs };
+function toMutation(mutationType: Mutation["mutationType"], key: KvKey, data?: Uint8Array): Mutation {
+  return { mutationType, key: packKey(key), value: data && { data, encoding: "VE_BYTES" } };
 }
 
 function unpackEntry({ key: packed, value, encoding, versionstamp }: PackedEntry): KvEntry {
   const key = unpackKey(packed);
   if (!key || encoding !== "VE_BYTES") throw toForeignEntryError(key ?? [packed.toHex()]);
   return { key, value, version: versionstamp.toHex() };
-}
-
-// The package takes about 30 µs to encode an entry, and 40 µs for a time of expiry: publishing
-// messages with ids would take more than twice as long. Requests are therefore encoded here, in
-// Protocol Buffers: https://protobuf.dev/programming-guides/encoding/
-
-const NO_READ: ReadMessage = { ranges: [] };
-const NO_WRITE: WriteMessage = { checks: [], mutations: [], enqueues: [] };
-const MUTATION_TYPES = { M_SET: 1, M_DELETE: 2, M_SET_SUFFIX_VERSIONSTAMPED_KEY: 9 } as const;
-const VALUE_ENCODINGS = { VE_BYTES: 3 } as const;
-
-/** A field of a message. Without a value it is left out. */
-type Field = readonly [number: number, value: number | Uint8Array | readonly Field[] | undefined];
-
-/** Lets the package encode empty messages, and sends bodies of its own in their place. */
-function withFastEncoder(kv: NpmNetworkKv): NpmKv {
-  const sending = (body: Uint8Array<ArrayBuffer>): NpmKv => {
-    const fetcher: Fetcher = (address, init) => kv.fetcher(address, { ...init, body });
-    return Object.create(kv, { fetcher: { value: fetcher } });
-  };
-  return {
-    snapshotRead: (message) => sending(encodeRead(message)).snapshotRead(NO_READ),
-    atomicWrite: (message) => sending(encodeWrite(message)).atomicWrite(NO_WRITE),
-    watch: (keys, options) => kv.watch(keys, options),
-    close: () => kv.close(),
-  };
-}
-
-function encodeRead({ ranges }: ReadMessage): Uint8Array<ArrayBuffer> {
-  return encodeMessage(ranges.map(({ start, end, limit }) => [1, [[1, start], [2, end], [3, limit]]]));
-}
-
-function encodeWrite({ checks, mutations }: WriteMessage): Uint8Array<ArrayBuffer> {
-  return encodeMessage([
-    ...checks.map(({ key, versionstamp }): Field => [1, [[1, key], [2, versionstamp]]]),
-    ...mutations.map(({ key, value, mutationType, expireAtMs }): Field => [2, [
-      [1, key],
-      [2, value && [[1, value.data], [2, VALUE_ENCODINGS[value.encoding]]]],
-      [3, MUTATION_TYPES[mutationType]],
-      [4, expireAtMs === undefined ? undefined : Number(expireAtMs)],
-    ]]),
-  ]);
-}
-
-function encodeMessage(fields: readonly Field[]): Uint8Array<ArrayBuffer> {
-  const parts: (number | Uint8Array)[] = [];
-  let length = 0;
-  const pushVarint = (value: number): void => {
-    for (; value >= 0x80; value = Math.floor(value / 0x80), length++) parts.push(value % 0x80 | 0x80);
-    parts.push(value);
-    length++;
-  };
-  for (const [number, value] of fields) {
-    if (value === undefined) continue;
-    if (typeof value === "number") {
-      pushVarint(number << 3);
-      pushVarint(value);
-    } else {
-      const bytes = value instanceof Uint8Array ? value : encodeMessage(value);
-      pushVarint(number << 3 | 2);
-      pushVarint(bytes.length);
-      parts.push(bytes);
-      length += bytes.length;
-    }
-  }
-  const message = new Uint8Array(length);
-  let position = 0;
-  for (const part of parts) {
-    if (typeof part === "number") {
-      message[position++] = part;
-    } else {
-      message.set(part, position);
-      position += part.length;
-    }
-  }
-  return message;
 }
 
 // Keys are packed in the tuple layer's order: of each part a type mark, the text in UTF-8 with each

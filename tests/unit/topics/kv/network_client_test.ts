@@ -75,6 +75,29 @@ function written(status: number): Response {
   return reply(encodeMessage([[1, status], [2, Uint8Array.fromHex(VERSION)]]));
 }
 
+/** A description that a client can use. */
+const DESCRIPTION = {
+  version: 3,
+  databaseId: "00000000-0000-4000-8000-000000000000",
+  endpoints: [{ url: "/near/", consistency: "strong" }],
+  token: "secret",
+  expiresAt: "9999-12-31T23:59:59Z",
+};
+
+test(
+  "can use a description whose address ends with a slash, and whose access does not end",
+  () => ({
+    exchange: () => Response.json(DESCRIPTION),
+    answer: (action) => action === "/near/atomic_write" ? written(1) : new Response(null, { status: 500 }),
+  }),
+  async ({ open, accesses }) => {
+    const client = await open();
+    for (let round = 0; round < 3; round++) assertEquals(await client.write({}), VERSION);
+    assertEquals(accesses.count, 1);
+    client.close();
+  },
+);
+
 test(
   "sends requests to the endpoint of strong reads, with its access token",
   () => ({
@@ -234,7 +257,16 @@ for (
     ],
     [
       "a token that no header takes",
-      JSON.stringify({ endpoints: [{ url: "/", consistency: "strong" }], token: "secret\nsecret" }),
+      JSON.stringify({ ...DESCRIPTION, token: "secret\nsecret" }),
+    ],
+    ["a token that is no text", JSON.stringify({ ...DESCRIPTION, token: ["secret"] })],
+    ["an empty token", JSON.stringify({ ...DESCRIPTION, token: "" })],
+    ["a version that is not known", JSON.stringify({ ...DESCRIPTION, version: 4 })],
+    ["an id that is none", JSON.stringify({ ...DESCRIPTION, databaseId: "secret" })],
+    ["an end that is no time", JSON.stringify({ ...DESCRIPTION, expiresAt: "secret" })],
+    [
+      "an address that is not for HTTP",
+      JSON.stringify({ ...DESCRIPTION, endpoints: [{ url: "ftp://127.0.0.1/secret", consistency: "strong" }] }),
     ],
   ] as const
 ) {
