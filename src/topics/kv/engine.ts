@@ -1,19 +1,17 @@
 /**
- * The operations of a key-value database that the store needs, and Deno's own client for them. All
- * values are bytes, which each client stores unchanged.
+ * What the store needs of a key-value database, and how Deno's own client does it. All values are
+ * bytes.
  */
 
 /** How many keys one read may have. */
 export const KEYS_PER_READ = 10;
 
-/** A key: a list of texts, which entries are sorted by. */
+/** A key. Entries are sorted by its parts. */
 export type KvKey = readonly string[];
 
 /** An entry of the database. */
 export interface KvEntry {
-  /** Its key. */
   readonly key: KvKey;
-  /** Its value. */
   readonly value: Uint8Array;
   /**
    * The version of its write: 20 lower-case hexadecimal digits, which increase with each write of
@@ -22,9 +20,8 @@ export interface KvEntry {
   readonly version: string;
 }
 
-/** A condition of a write: an entry has not changed since it was read. */
+/** A condition of a write: the entry has not changed since it was read. */
 export interface KvCheck {
-  /** Its key. */
   readonly key: KvKey;
   /** The version that was read; null for an entry that must be absent. */
   readonly version: string | null;
@@ -32,11 +29,9 @@ export interface KvCheck {
 
 /** An entry to write. */
 export interface KvSet {
-  /** Its key. */
   readonly key: KvKey;
-  /** Its value. */
   readonly value: Uint8Array;
-  /** The database removes it some time after so many milliseconds. */
+  /** The database removes the entry some time after so many milliseconds. Undefined keeps it. */
   readonly expireIn?: number;
 }
 
@@ -44,9 +39,7 @@ export interface KvSet {
 export interface KvWrite {
   /** At most 10. */
   readonly checks?: readonly KvCheck[];
-  /** Entries to write. */
   readonly sets?: readonly KvSet[];
-  /** Entries to remove. */
   readonly deletes?: readonly KvKey[];
   /** An entry whose key is the prefix and the version of this write. */
   readonly append?: { readonly prefix: KvKey; readonly value: Uint8Array };
@@ -54,32 +47,22 @@ export interface KvWrite {
 
 /** A connection to a database. */
 export interface KvEngine {
-  /**
-   * The time of its clock in milliseconds since 1970. Without this method, it is this machine's.
-   */
+  /** The database's time in milliseconds since 1970. A file has this machine's time. */
   now?(): number;
-  /** Asks for the time if that has become uncertain. Returns nothing otherwise. */
+  /** Asks for the time if that has become uncertain. Otherwise it returns nothing. */
   refreshClock?(): Promise<unknown> | undefined;
-  /**
-   * Reads entries of one moment, at most {@linkcode KEYS_PER_READ}. The result has the order of the
-   * keys.
-   */
+  /** Reads at most {@linkcode KEYS_PER_READ} entries at one moment, in the order of the keys. */
   get(keys: readonly KvKey[]): Promise<(KvEntry | undefined)[]>;
   /**
-   * Reads sorted entries of one moment from a key up to another one, exclusive. The limit is at
-   * most 500.
+   * Reads entries at one moment, in the order of their keys: from a key up to another one, which is
+   * excluded. The limit is at most 500.
    */
   list(from: KvKey, to: KvKey, limit: number): Promise<KvEntry[]>;
-  /** Writes, and returns the version; undefined if a check does not hold. */
+  /** Writes, and returns the version of the write; undefined if a check does not hold. */
   write(write: KvWrite): Promise<string | undefined>;
-  /**
-   * Yields at most 10 entries now and after changes. It may skip values that were soon replaced.
-   */
+  /** Yields at most 10 entries now and after changes. It may skip values that are soon replaced. */
   watch(keys: readonly KvKey[]): AsyncIterable<(KvEntry | undefined)[]>;
-  /**
-   * Closes the connection. The database may carry out a pending write nevertheless, at any later
-   * time.
-   */
+  /** Closes the connection. The database may carry out a pending write at any later time. */
   close(): void;
 }
 
@@ -108,7 +91,7 @@ export function toEngine(kv: Deno.Kv): KvEngine {
   };
 }
 
-/** The entries that a client reports on a watch. */
+/** Yields what a client reports on a watch. */
 export async function* watchEntries(
   changes: ReadableStream<Deno.KvEntryMaybe<unknown>[]>,
 ): AsyncGenerator<(KvEntry | undefined)[]> {
