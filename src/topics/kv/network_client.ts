@@ -135,6 +135,7 @@ export class NetworkClient implements KvEngine {
     const kv = await openNpmNetwork(href, {
       accessToken: this.#token,
       supportedVersions: VERSIONS,
+      maxRetries: 0,
       fetcher: (address, init) => address === href ? this.#exchange(init) : this.#send(address, init),
     });
     return toNpmEngine(kv, () => this.now() + CLOCK_PRECISION);

@@ -10,8 +10,8 @@
 import { type KvEngine, type KvEntry, type KvKey, type KvWrite, toForeignEntryError, watchEntries } from "./engine.ts";
 
 /**
- * The specifier. For a literal in `import()`, Deno would download the package with every
- * application.
+ * The specifier, for one minor version: the methods for messages are protected in its types. For a
+ * literal in `import()`, Deno would download the package with every application.
  */
 export const PACKAGE: string = "npm:@deno/kv@^0.14.0";
 
@@ -67,6 +67,7 @@ export interface NetworkReply {
 interface NetworkOptions {
   readonly accessToken: string;
   readonly supportedVersions: readonly number[];
+  readonly maxRetries: number;
   readonly fetcher: (address: string, init: RequestInit) => Promise<NetworkReply>;
 }
 
