@@ -39,8 +39,8 @@ export interface Findings {
 }
 
 /**
- * The most messages in a log after trimming: it is trimmed with a precision of 1/64 of what it keeps,
- * or of one write.
+ * The most messages in a log after trimming: it is trimmed with a precision of 1/64 of what it
+ * keeps, or of one write.
  *
  * @param keeps The number of messages that it keeps at least.
  * @param publishers The number of publishers on each node. A write has at most two messages of

@@ -45,8 +45,8 @@ declare function clearInterval(id?: number): void;
 `;
 
 /**
- * Installs the compiler and the other frameworks in a folder, at the versions that bench/peers pins,
- * and the packages that webfw imports.
+ * Installs the compiler and the other frameworks in a folder, at the versions that bench/peers
+ * pins, and the packages that webfw imports.
  *
  * @throws {Error} If a package cannot be installed.
  */

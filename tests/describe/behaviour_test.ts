@@ -1,7 +1,8 @@
-// Applications behave as their documents say: valid input is accepted, invalid input is refused, and
-// the replies fit the document.
+// Applications behave as their documents say: valid input is accepted, invalid input is refused,
+// and the replies fit the document.
 //
-// A longer run: `WEBFW_SEEDS=100 WEBFW_ROUNDS=30 deno task deno test -A tests/describe/behaviour_test.ts`.
+// A longer run:
+// `WEBFW_SEEDS=100 WEBFW_ROUNDS=30 deno task deno test -A tests/describe/behaviour_test.ts`.
 // One seed again: `WEBFW_SEED=7`.
 
 import { assert, assertEquals } from "@std/assert";

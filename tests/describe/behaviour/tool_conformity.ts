@@ -29,8 +29,8 @@ export interface ToolSubject extends Pick<Subject, "fetch" | "tokens" | "failing
  *
  * @param subject The application.
  * @param seed The seed of all calls.
- * @param rounds The number of calls of each tool with valid arguments. Other calls differ from them in
- * one thing.
+ * @param rounds The number of calls of each tool with valid arguments. Other calls differ from them
+ * in one thing.
  */
 export async function findToolFaults(subject: ToolSubject, seed: number, rounds: number): Promise<Findings> {
   const findings = new Findings(seed);
