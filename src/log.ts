@@ -14,7 +14,7 @@ export type LogFields = Readonly<
 const UNSAFE = /[\u0000-\u001f\u007f-\u009f\u2028\u2029]/g;
 
 /** The folder of the framework; undefined in a bundle. */
-const FRAMEWORK = import.meta.url.endsWith("/src/log.ts") ? new URL(".", import.meta.url).href : undefined;
+const FRAMEWORK = import.meta.url.endsWith("/src/log.ts") ? import.meta.url.slice(0, -"log.ts".length) : undefined;
 
 const encoder = new TextEncoder();
 let asJson: boolean | undefined;

@@ -201,28 +201,39 @@ export interface ReadScheme {
   readonly scopes: readonly string[];
 }
 
-const text = v.string();
-const description = v.exactOptional(text);
-const scopes = v.exactOptional(v.array(text));
-const flow = { scopes: v.record(text, text), refreshUrl: v.exactOptional(text) };
-const authorizationUrl = text;
-const tokenUrl = text;
+let schemeSchema: v.GenericSchema<unknown, RequiredScheme> | undefined;
 
-const FLOWS = v.strictObject({
-  authorizationCode: v.exactOptional(v.strictObject({ authorizationUrl, tokenUrl, ...flow })),
-  clientCredentials: v.exactOptional(v.strictObject({ tokenUrl, ...flow })),
-  implicit: v.exactOptional(v.strictObject({ authorizationUrl, ...flow })),
-  password: v.exactOptional(v.strictObject({ tokenUrl, ...flow })),
-});
+/** The schema of a scheme. The result has the members in this order. It is made on first use. */
+function schemeOf(): v.GenericSchema<unknown, RequiredScheme> {
+  return schemeSchema ??= makeSchemeSchema();
+}
 
-/** The members of a scheme. The result has them in this order. */
-const SCHEME: v.GenericSchema<unknown, RequiredScheme> = v.variant("type", [
-  v.strictObject({ type: v.literal("apiKey"), in: v.picklist(["query", "header", "cookie"]), name: text, description }),
-  v.strictObject({ type: v.literal("http"), scheme: text, bearerFormat: v.exactOptional(text), description }),
-  v.strictObject({ type: v.literal("mutualTLS"), description }),
-  v.strictObject({ type: v.literal("oauth2"), flows: FLOWS, description, scopes }),
-  v.strictObject({ type: v.literal("openIdConnect"), openIdConnectUrl: text, description, scopes }),
-]);
+function makeSchemeSchema(): v.GenericSchema<unknown, RequiredScheme> {
+  const text = v.string();
+  const description = v.exactOptional(text);
+  const scopes = v.exactOptional(v.array(text));
+  const flow = { scopes: v.record(text, text), refreshUrl: v.exactOptional(text) };
+  const authorizationUrl = text;
+  const tokenUrl = text;
+  const flows = v.strictObject({
+    authorizationCode: v.exactOptional(v.strictObject({ authorizationUrl, tokenUrl, ...flow })),
+    clientCredentials: v.exactOptional(v.strictObject({ tokenUrl, ...flow })),
+    implicit: v.exactOptional(v.strictObject({ authorizationUrl, ...flow })),
+    password: v.exactOptional(v.strictObject({ tokenUrl, ...flow })),
+  });
+  return v.variant("type", [
+    v.strictObject({
+      type: v.literal("apiKey"),
+      in: v.picklist(["query", "header", "cookie"]),
+      name: text,
+      description,
+    }),
+    v.strictObject({ type: v.literal("http"), scheme: text, bearerFormat: v.exactOptional(text), description }),
+    v.strictObject({ type: v.literal("mutualTLS"), description }),
+    v.strictObject({ type: v.literal("oauth2"), flows, description, scopes }),
+    v.strictObject({ type: v.literal("openIdConnect"), openIdConnectUrl: text, description, scopes }),
+  ]);
+}
 
 /** The names of components, OpenAPI 3.1.0, section 4.8.7. */
 const NAME = /^[a-zA-Z0-9._-]+$/;
@@ -249,7 +260,7 @@ function readScheme(value: unknown, name: string, owner: string): ReadScheme {
     throw new TypeError(`Cannot declare ${owner}: the security scheme "${name}" ${reason}`);
   };
   if (!NAME.test(name)) fail('has a name that the document cannot hold, use letters, digits, ".", "-" and "_"');
-  const { success, output, issues } = v.safeParse(SCHEME, value);
+  const { success, output, issues } = v.safeParse(schemeOf(), value);
   if (!success) return fail(faultOf(issues[0], value));
   if (!("scopes" in output)) return { scheme: output, scopes: [] };
   const { scopes = [], ...scheme } = output;
@@ -272,7 +283,7 @@ function faultOf({ path, expected }: v.BaseIssue<unknown>, value: unknown): stri
 /** The known members of the object that has an unknown one. */
 function membersBeside(keys: readonly string[], value: unknown): string[] {
   const { type } = value as { readonly type: unknown };
-  let node = nodeOf(SCHEME).options!.map((kind) => kind as SchemaNode).find(({ entries }) =>
+  let node = nodeOf(schemeOf()).options!.map((kind) => kind as SchemaNode).find(({ entries }) =>
     entries!.type!.literal === type
   )!;
   for (const key of keys.slice(0, -1)) {

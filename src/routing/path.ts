@@ -27,18 +27,20 @@ interface ForeignParameter {
   readonly isRest: boolean;
 }
 
-/** The parameters of other frameworks. */
-const FOREIGN: readonly RegExp[] = [
-  /^:(?<name>NAME)(?<rest>[*+]|\(\.[*+]\))?/u,
-  /^(?<rest>\*{1,2}):?(?<name>NAME)?/u,
-  /^\((?<rest>\.[*+])\)/u,
-  /^\[\[?(?<rest>\.{3})?(?<name>NAME).*\](?:\..*)?$/u,
-  /^<(?:(?<rest>path):|[\p{ID_Start}_$][^:<>]*:)?(?<name>NAME).*>(?:\..*)?$/u,
-  /^\{(?<name>NAME)(?<rest>\*{1,2}|\+|:path)\}$/u,
-  /^\{\{?(?<rest>\*{1,2}|\+|\.{3})?(?<name>NAME)(?:[?:=][^{}]*)?\}?\}$/u,
-].map(({ source }) => new RegExp(source.replaceAll("NAME", "[\\p{ID_Start}_$][\\p{ID_Continue}$]*"), "u"));
-
-const PARAMETER = /^\{([\p{ID_Start}_$][\p{ID_Continue}$]*)(\.\.\.)?\}$/u;
+/**
+ * The parameters of other frameworks. They are compiled on use, because the character classes of
+ * Unicode take about a millisecond, and most paths need none of them.
+ */
+const foreignPatterns = (): readonly RegExp[] =>
+  [
+    /^:(?<name>NAME)(?<rest>[*+]|\(\.[*+]\))?/u,
+    /^(?<rest>\*{1,2}):?(?<name>NAME)?/u,
+    /^\((?<rest>\.[*+])\)/u,
+    /^\[\[?(?<rest>\.{3})?(?<name>NAME).*\](?:\..*)?$/u,
+    /^<(?:(?<rest>path):|[\p{ID_Start}_$][^:<>]*:)?(?<name>NAME).*>(?:\..*)?$/u,
+    /^\{(?<name>NAME)(?<rest>\*{1,2}|\+|:path)\}$/u,
+    /^\{\{?(?<rest>\*{1,2}|\+|\.{3})?(?<name>NAME)(?:[?:=][^{}]*)?\}?\}$/u,
+  ].map(({ source }) => new RegExp(source.replaceAll("NAME", "[\\p{ID_Start}_$][\\p{ID_Continue}$]*"), "u"));
 
 /**
  * Parses a template.
@@ -112,16 +114,23 @@ export function parsePrefix(prefix: string, action: string): PathTemplate {
 }
 
 function readForeign(part: string): ForeignParameter | undefined {
-  if (!/^[:*([<{]/.test(part) || PARAMETER.test(part)) return undefined;
-  for (const pattern of FOREIGN) {
+  if (!/^[:*([<{]/.test(part) || matchParameter(part)) return undefined;
+  for (const pattern of foreignPatterns()) {
     const { groups } = pattern.exec(part) ?? {};
     if (groups) return { name: groups.name ?? "path", isRest: groups.rest !== undefined };
   }
   return undefined;
 }
 
+function matchParameter(part: string): RegExpExecArray | null {
+  if (!part.startsWith("{")) return null;
+  // Most names are ASCII, and need none of the classes of Unicode.
+  return /^\{([A-Za-z_$][\w$]*)(\.\.\.)?\}$/.exec(part) ??
+    /^\{([\p{ID_Start}_$][\p{ID_Continue}$]*)(\.\.\.)?\}$/u.exec(part);
+}
+
 function parseSegment(part: string, fail: (reason: string) => never): Segment {
-  const [, name, rest] = PARAMETER.exec(part) ?? [];
+  const [, name, rest] = matchParameter(part) ?? [];
   if (name !== undefined) return { kind: rest ? "rest" : "name", name };
   if (/[{}]/.test(part)) {
     fail(

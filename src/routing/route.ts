@@ -309,5 +309,7 @@ function wordsOf(text: string): string[] {
 }
 
 function withoutAccents(text: string): string {
+  // The tables of Unicode take time to load, and most names are ASCII.
+  if (/^[ -~]*$/.test(text)) return text;
   return text.normalize("NFKD").replace(/\p{M}/gu, "");
 }

@@ -8,44 +8,47 @@
 import * as v from "valibot";
 import { type Dataset, LISTS, type PipeAction, type RunConfig, type SchemaIssue, type SchemaNode } from "./schema.ts";
 
+let stock: ReadonlyMap<string, string> | undefined;
+
 /**
  * The source text of valibot's own `~run`, for each kind that is compiled or replaced. Another
- * version of valibot, or a wrapper, has another text.
+ * version of valibot, or a wrapper, has another text. It is read on first use, because an application
+ * may have no schema.
  */
-const STOCK_CODE = new Map<string, string>([
-  v.string(),
-  v.number(),
-  v.boolean(),
-  v.bigint(),
-  v.null(),
-  v.any(),
-  v.unknown(),
-  v.picklist([]),
-  v.enum({}),
-  v.object({}),
-  v.array(v.any()),
-  v.union([]),
-  v.optional(v.any()),
-  v.undefinedable(v.any()),
-  v.nullable(v.any()),
-  v.nullish(v.any()),
-  v.exactOptional(v.any()),
-  v.integer(),
-  v.minLength(0),
-  v.maxLength(0),
-  v.length(0),
-  v.isoDate(),
-  v.isoTimestamp(),
-  v.minValue(0),
-  v.maxValue(0),
-  v.regex(/x/),
-].map((part) => [part.type, String(part["~run"])]));
-const STOCK_PIPE = String(v.pipe(v.string())["~run"]);
+function stockCode(): ReadonlyMap<string, string> {
+  return stock ??= new Map<string, string>([
+    v.string(),
+    v.number(),
+    v.boolean(),
+    v.bigint(),
+    v.null(),
+    v.any(),
+    v.unknown(),
+    v.picklist([]),
+    v.enum({}),
+    v.object({}),
+    v.array(v.any()),
+    v.union([]),
+    v.optional(v.any()),
+    v.undefinedable(v.any()),
+    v.nullable(v.any()),
+    v.nullish(v.any()),
+    v.exactOptional(v.any()),
+    v.integer(),
+    v.minLength(0),
+    v.maxLength(0),
+    v.length(0),
+    v.isoDate(),
+    v.isoTimestamp(),
+    v.minValue(0),
+    v.maxValue(0),
+    v.regex(/x/),
+  ].map((part) => [part.type, String(part["~run"])])).set("pipe", String(v.pipe(v.string())["~run"]));
+}
 
 /** Whether a schema or action runs the code of the valibot that webfw imports. */
 export function isStockValibot(part: SchemaNode | PipeAction): boolean {
-  const code = String(part["~run"]);
-  return code === ("pipe" in part && part.pipe ? STOCK_PIPE : STOCK_CODE.get(part.type));
+  return String(part["~run"]) === stockCode().get("pipe" in part && part.pipe ? "pipe" : part.type);
 }
 
 /** The inside of a standard check, for compiling it. */
