@@ -5,7 +5,7 @@ import { type Publisher, STORE_TIMEOUT } from "./publisher.ts";
 import type { TopicStore } from "./store.ts";
 import { Topic } from "./topic.ts";
 import { checkAgreement, resolveTopicOptions, type TopicOptions } from "./topic_options.ts";
-import { reportTopics, type TopicReport } from "./topic_report.ts";
+import type { TopicReport } from "./topic_report.ts";
 import { type RuntimeContext, TopicRuntime } from "./topic_runtime.ts";
 
 /** In UTF-16 units. A name is a part of a key, and stores limit the length of keys. */
@@ -94,8 +94,9 @@ export class Topics {
    * @throws {SyntaxError} When the id is none.
    * @throws {TypeError} When the store cannot be listed.
    */
-  report(after: string | undefined): Promise<TopicReport[]> {
-    return reportTopics(this.#storeOf(true), after);
+  async report(after: string | undefined): Promise<TopicReport[]> {
+    const { reportTopics } = await import("./topic_report.ts");
+    return await reportTopics(this.#storeOf(true), after);
   }
 
   /**

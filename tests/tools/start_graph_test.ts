@@ -16,6 +16,7 @@ const FIRST_USE: readonly (readonly [use: string, modules: RegExp])[] = [
   ["the documentation page is shown", /^src\/describe\/page\//],
   ["a durable topic is used", /^src\/topics\/kv\/(?!capabilities\.ts)/],
   ["workers share topics", /^src\/topics\/worker_store\.ts$/],
+  ["topics are reported", /^src\/topics\/topic_report\.ts$/],
   ["a form is sent", /^src\/http\/forms\/(?!uploaded_file)/],
   ["a WebSocket opens", /^src\/routing\/websocket_upgrade\.ts$/],
   ["a WebSocket is open", /^src\/http\/websocket\/(?:connection|transport)\.ts$/],

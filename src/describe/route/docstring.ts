@@ -39,18 +39,21 @@ const LITERAL = /"(?:[^"\\]|\\[^])*"|'(?:[^'\\]|\\[^])*'|`(?:[^`\\$]|\\[^]|\$(?!
 /** The text between two substitutions of a template, or after the last one. */
 const TEMPLATE_PART = /\}(?:[^`\\$]|\\[^]|\$(?!\{))*(?:`|\$\{)/y;
 const REGULAR_EXPRESSION = /\/(?:[^\\/[\r\n]|\\.|\[(?:[^\]\\\r\n]|\\.)*\])+\/\w*/y;
-/** A name, keyword or number. */
-const WORD = /(?:[\p{ID_Continue}$\u200c\u200d#]|\\u(?:\{[\dA-Fa-f]+\})?)+/u;
+/**
+ * A name, keyword or number. In a valid source, each character beyond ASCII that is not a space
+ * belongs to a name. The classes of Unicode would take longer to load than this module.
+ */
+const WORD = /(?:[\w$#]|(?!\s)[\u0080-\u{10ffff}]|\\u(?:\{[\dA-Fa-f]+\})?)+/u;
 /** The text of a template before its first substitution. */
 const TEMPLATE_HEAD = /`(?:[^`\\$]|\\[^]|\$(?!\{))*\$\{/u;
 const TOKEN = new RegExp(`${WORD.source}|${LITERAL.source}|${TEMPLATE_HEAD.source}|=>|\\+\\+|--|[^]`, "yu");
 
 /** Tokens that end a value. A slash after them divides; elsewhere it begins a regular expression. */
-const VALUE_END = /[\p{ID_Continue}$\u200c\u200d"'`)\]}]$|^(?:\+\+|--)$|.\/$/u;
+const VALUE_END = /[\w$\u0080-\u{10ffff}"'`)\]}]$|^(?:\+\+|--)$|.\/$/u;
 const KEYWORD_BEFORE_VALUE = /^(?:await|case|delete|do|else|in|instanceof|new|of|return|throw|typeof|void|yield)$/;
 
 /** What continues the expression of the line before: no semicolon is inserted there. */
-const CONTINUATION = /[*/%,?:.<>=&|^([`]|\+(?!\+)|-(?!-)|!=|(?:in|instanceof)(?![\p{ID_Continue}$])/yu;
+const CONTINUATION = /[*/%,?:.<>=&|^([`]|\+(?!\+)|-(?!-)|!=|(?:in|instanceof)(?![\w$]|(?!\s)[\u0080-\u{10ffff}])/yu;
 const LINE_END = /[\n\r\u2028\u2029]/;
 
 /** A quick test, which most functions without docstring fail. */
