@@ -1,5 +1,5 @@
-// The clock of a node decides nothing about messages: the database's does, whatever becomes of the
-// node's.
+// The clock of a node decides nothing about messages. That of the database does, even if the
+// clock of the node jumps.
 
 import { assertEquals } from "@std/assert";
 import { App } from "@webfw/core";

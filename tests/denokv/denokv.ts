@@ -10,7 +10,7 @@ export const INSTALL_FOLDER: string = join(cacheFolder(), "webfw", "denokv");
 
 /** How long a start may take. Long, since it only bounds a failing test. */
 const PATIENCE_MS = 30_000;
-/** How long the server is left alone between two looks whether it listens, in milliseconds. */
+/** The pause between two checks whether the server listens, in milliseconds. */
 const LOOK_MS = 10;
 
 /**
@@ -47,8 +47,8 @@ export class Denokv implements AsyncDisposable {
   }
 
   /**
-   * Starts a server with an empty database. Where it listens at more than 127.0.0.1, the hostname
-   * says so.
+   * Starts a server with an empty database. The hostname is the one that it listens
+   * at.
    */
   static async start(hostname = "127.0.0.1"): Promise<Denokv> {
     const program = await findDenokv();
@@ -90,7 +90,7 @@ export class Denokv implements AsyncDisposable {
     await this.#start(() => this.#port);
   }
 
-  /** Starts the server, and again where it has ended: its port may have been taken. */
+  /** Starts the server, and again if it ends: its port may have been taken. */
   async #start(choosePort: () => number): Promise<void> {
     const begin = performance.now();
     let status: Deno.CommandStatus | undefined;
@@ -122,7 +122,7 @@ export class Denokv implements AsyncDisposable {
     }).spawn();
   }
 
-  /** Whether a server lets its token in at its port: no other one does. */
+  /** Whether the server of this token answers at the port. */
   async #lets(): Promise<boolean> {
     try {
       const headers = { authorization: `Bearer ${this.token}`, "content-type": "application/json" };
@@ -134,7 +134,7 @@ export class Denokv implements AsyncDisposable {
     }
   }
 
-  /** Takes all data from the server that was killed, as the loss of its disk would. */
+  /** Deletes the data of the server that was killed. */
   async loseData(): Promise<void> {
     await Deno.remove(this.#folder, { recursive: true });
     await Deno.mkdir(this.#folder);
@@ -156,7 +156,7 @@ export class Denokv implements AsyncDisposable {
     this.#process?.kill("SIGSTOP");
   }
 
-  /** Lets a frozen server go on. */
+  /** Resumes a suspended server. */
   thaw(): void {
     this.#process?.kill("SIGCONT");
   }

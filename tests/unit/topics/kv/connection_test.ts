@@ -17,7 +17,7 @@ function never(): Promise<never> {
   return new Promise(() => {});
 }
 
-/** Keeps the process alive as a request of a database does: timeouts do not. */
+/** Keeps the process alive as a request does. Timeouts do not. */
 function stayAlive(): Disposable {
   const timer = setInterval(() => {}, LONG);
   return { [Symbol.dispose]: () => clearInterval(timer) };
@@ -101,7 +101,7 @@ Deno.test("Only for a database that was never open, the error says that nothing 
   await connection.close();
 });
 
-Deno.test("A database that was open is asked again also where it refuses: it may be in front of one that is started again", async () => {
+Deno.test("A refusal of a database that was open before is retried: its proxy may be restarting", async () => {
   const answers = [
     Promise.resolve(ENGINE),
     Promise.reject(new CannotOpenError("It refuses the token")),
@@ -162,7 +162,7 @@ Deno.test("A request that fails after all attempts has an error of one line that
   await connection.close();
 });
 
-Deno.test("Nothing is asked of a database before its time is certain", async () => {
+Deno.test("No request is sent before the database's time is certain", async () => {
   const asked: string[] = [];
   let isUncertain = true;
   const engine = {

@@ -3,7 +3,7 @@ import { DatabaseClock } from "../../../../src/topics/kv/database_clock.ts";
 
 const HOUR = 3_600_000;
 
-/** The clocks of a machine, and that of a database. */
+/** The clocks of a machine, and the clock of a database. */
 class Machine implements Disposable {
   #steady = 0;
   #wall = Date.UTC(2026, 0, 1);
@@ -38,7 +38,7 @@ class Machine implements Disposable {
     return clock.now() - this.#database;
   }
 
-  /** Has a clock look at an answer that was asked for some time ago. */
+  /** Gives a clock the reply to an earlier request. */
   answer(clock: DatabaseClock, took = 0): void {
     clock.note(new Date(this.#database - took / 2).toUTCString(), this.#steady - took);
   }
@@ -66,7 +66,7 @@ Deno.test("The time of a database advances steadily, even if this machine's wall
   assertEquals([clock.isDue, clock.isUncertain], [true, false]);
 });
 
-Deno.test("An answer that was long on its way does not set the time of a database back", () => {
+Deno.test("A late answer does not set the time of a database back", () => {
   using machine = new Machine();
   const clock = new DatabaseClock();
   machine.answer(clock);
