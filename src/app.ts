@@ -64,6 +64,8 @@ const WEBFW_CHECK_TOPIC: unique symbol = Symbol.for("webfw.checkTopic");
  * assertEquals(invalid.status, 422);
  * await invalid.body?.cancel();
  * ```
+ *
+ * @category Applications
  */
 export class App<State = Record<string, unknown>> implements AppHandle {
   /** The title of the application. */

@@ -10,7 +10,11 @@ import { toLocation } from "./topics/location.ts";
 import type { KvLocation, TopicsLocation } from "./topics/location.ts";
 import type { TopicStore } from "./topics/store.ts";
 
-/** Options of an {@linkcode App}. */
+/**
+ * Options of an {@linkcode App}.
+ *
+ * @category Applications
+ */
 export interface AppOptions<State = Record<string, unknown>> {
   /**
    * The title of the application.

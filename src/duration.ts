@@ -4,6 +4,8 @@ import { quote } from "./options.ts";
 /**
  * A duration: milliseconds as a number, or a number with its unit, as in `"15s"`, `"2m"`, `"24h"`,
  * `"7d"`. It is rounded to whole milliseconds, at least one.
+ *
+ * @category Applications
  */
 export type Duration = number | `${number}${"ms" | "s" | "m" | "h" | "d"}`;
 

@@ -5,7 +5,11 @@
 import { STATUS_TEXT } from "@std/http/status";
 import { checkOptions, type OptionNames, quote } from "./options.ts";
 
-/** Options of an {@linkcode HTTPError}. The client sees all of them except `cause`. */
+/**
+ * Options of an {@linkcode HTTPError}. The client sees all of them except `cause`.
+ *
+ * @category Errors
+ */
 export interface HTTPErrorOptions extends ErrorOptions {
   /** Headers of the reply, such as `www-authenticate` for a 401. */
   headers?: HeadersInit;
@@ -21,7 +25,11 @@ export interface HTTPErrorOptions extends ErrorOptions {
   extensions?: Readonly<Record<string, unknown>>;
 }
 
-/** The body of an error reply, as RFC 9457 defines it for `application/problem+json`. */
+/**
+ * The body of an error reply, as RFC 9457 defines it for `application/problem+json`.
+ *
+ * @category Errors
+ */
 export interface ProblemDetails {
   /** A URI for the type of problem. `about:blank` means no more than the status. */
   type: string;
@@ -66,6 +74,8 @@ const HTTP_ERROR = Symbol.for("webfw.HTTPError");
  *   detail: "No such book",
  * });
  * ```
+ *
+ * @category Errors
  */
 export class HTTPError extends Error {
   /** The name of the class, for logs. */
@@ -136,7 +146,11 @@ export function isHTTPError(thrown: unknown): thrown is HTTPError {
   }
 }
 
-/** The part of a request that holds an input. */
+/**
+ * The part of a request that holds an input.
+ *
+ * @category Errors
+ */
 export type InputSource =
   | "path"
   | "query"
@@ -148,10 +162,16 @@ export type InputSource =
 /**
  * The kind of an issue: `missing` if a required value was not sent, `invalid` if a value does not
  * match or is not allowed there.
+ *
+ * @category Errors
  */
 export type IssueCode = "missing" | "invalid";
 
-/** One issue in a client's input. It never holds the value that was sent. */
+/**
+ * One issue in a client's input. It never holds the value that was sent.
+ *
+ * @category Errors
+ */
 export interface Issue {
   /** The part of the request. */
   in: InputSource;
@@ -182,6 +202,8 @@ export interface Issue {
  * assertEquals(error.status, 422);
  * assertEquals(error.toProblem().errors, error.issues);
  * ```
+ *
+ * @category Errors
  */
 export class ValidationError extends HTTPError {
   /** The name of the class, for logs. */
@@ -210,6 +232,8 @@ export class ValidationError extends HTTPError {
  * What is wrong with a declaration. `conflict`: another route has this place. `frozen`: the
  * application has started. `path`: the path, prefix or name is malformed. `tool`: the route cannot
  * be exposed to agents.
+ *
+ * @category Errors
  */
 export type RouteErrorCode = "conflict" | "frozen" | "path" | "tool";
 
@@ -225,6 +249,8 @@ export type RouteErrorCode = "conflict" | "frozen" | "path" | "tool";
  * app.get("/books/{id}", async () => ({}));
  * assertThrows(() => app.get("/books/{isbn}", async () => ({})), RouteError);
  * ```
+ *
+ * @category Errors
  */
 export class RouteError extends Error {
   /** The name of the class, for logs. */

@@ -7,6 +7,8 @@ import { describeError, log } from "./log.ts";
  * application stops.
  *
  * `App` is the application, `State` the type of its state.
+ *
+ * @category Applications
  */
 export type Lifespan<App, State> = (
   app: App,

@@ -8,7 +8,11 @@ import type { Mistake } from "./schema/schema.ts";
 import type { PathText, RegisterDeclared, RegisterRoute } from "./routing/route_options.ts";
 import type { RegisterWebSocket } from "./routing/websocket_options.ts";
 
-/** The options of an include. */
+/**
+ * The options of an include.
+ *
+ * @category Applications
+ */
 export interface IncludeOptions<Prefix extends string = string> {
   /**
    * A prefix before that of the router. It is empty, or starts with a slash and does not end with
@@ -43,7 +47,11 @@ export function includeRouter(registry: Registry, router: unknown, options: Incl
 
 let registryOf: (router: object) => Registry;
 
-/** Options of a {@linkcode Router}. */
+/**
+ * Options of a {@linkcode Router}.
+ *
+ * @category Applications
+ */
 export interface RouterOptions<State, Prefix extends string> {
   /**
    * The prefix of all paths. It is empty, or starts with a slash and does not end with one. It may

@@ -10,7 +10,11 @@ import { log } from "./log.ts";
 import { checkOptions, type OptionNames } from "./options.ts";
 import type { WorkerPorts } from "./topics/worker_store.ts";
 
-/** Where a server listens. */
+/**
+ * Where a server listens.
+ *
+ * @category Applications
+ */
 export interface ListenAddress {
   /** The address, or the path of a Unix socket. */
   readonly hostname: string;
@@ -18,7 +22,11 @@ export interface ListenAddress {
   readonly port: number;
 }
 
-/** Where an application listens, and how it stops. */
+/**
+ * Where an application listens, and how it stops.
+ *
+ * @category Applications
+ */
 export interface RunOptions {
   /**
    * The port; 0 takes a free one.

@@ -15,7 +15,11 @@ import { readSecurity, type SecurityRequirement, type SecurityWay } from "./secu
 /** The type of an option that is not given: it declares no names. */
 export type None = Record<never, never>;
 
-/** The type of the application's state as a value; see {@linkcode stateType}. */
+/**
+ * The type of the application's state as a value; see {@linkcode stateType}.
+ *
+ * @category Dependencies
+ */
 export interface StateType<State> {
   /** Carries the type; absent at run time. */
   readonly "~state"?: State | undefined;
@@ -43,12 +47,18 @@ export interface StateType<State> {
  * const response = await app.fetch(new Request("http://localhost/shops/corner/names"));
  * assertEquals(await response.json(), ["corner", "Ada"]);
  * ```
+ *
+ * @category Dependencies
  */
 export function stateType<State>(): StateType<State> {
   return {};
 }
 
-/** The options of a dependency. */
+/**
+ * The options of a dependency.
+ *
+ * @category Dependencies
+ */
 export interface DependencyOptions<
   State,
   PathSchemas,
@@ -97,7 +107,11 @@ export type AnyDependency =
   | Dependency<unknown, never>
   | ((request: HttpRequest<never>) => Promise<unknown> | AsyncGenerator<unknown, void, void>);
 
-/** The type of a dependency's value. */
+/**
+ * The type of a dependency's value.
+ *
+ * @category Dependencies
+ */
 export type DependencyValue<Given> = Given extends Dependency<infer Value, never> ? Value
   : Given extends (request: never) => Promise<infer Value> ? Value
   : Given extends (request: never) => AsyncGenerator<infer Value, void, void> ? Value
@@ -114,7 +128,11 @@ export type NeededState<Given> = (
 /** The state that a declaration needs: none, if it does not name a type. */
 export type RequiredState<State> = string extends keyof State ? unknown : State;
 
-/** A dependency, made by {@linkcode dependency}. */
+/**
+ * A dependency, made by {@linkcode dependency}.
+ *
+ * @category Dependencies
+ */
 export interface Dependency<Value, State = unknown> {
   /** Marks a dependency. */
   readonly kind: "dependency";
@@ -219,6 +237,8 @@ const OPTIONS: OptionNames<AnyOptions> = {
  * assertEquals((await ask("/pages/one", "wrong")).status, 401);
  * assertEquals((await ask("/pages/one", "secret")).status, 422);
  * ```
+ *
+ * @category Dependencies
  */
 export function dependency<Value, State = Record<string, unknown>>(
   resolve: Resolve<Value, State, None>,
@@ -230,6 +250,8 @@ export function dependency<Value, State = Record<string, unknown>>(
  * @param resolve Makes the value.
  * @throws {TypeError} If the function is not async, an option is unknown, or a security scheme is
  * wrong.
+ *
+ * @category Dependencies
  */
 export function dependency<
   Value,

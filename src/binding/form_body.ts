@@ -11,7 +11,11 @@ import { toIssue } from "../schema/issues.ts";
 import { toValidator } from "../schema/check.ts";
 import { UploadedFile } from "../http/forms/uploaded_file.ts";
 
-/** A file in a form that a client has sent. */
+/**
+ * A file in a form that a client has sent.
+ *
+ * @category Routes
+ */
 export type UploadFile = UploadedFile;
 
 /**
@@ -65,6 +69,8 @@ const uploadFile: v.GenericSchema<File> = v.pipe(
  * const response = await app.fetch(new Request("http://localhost/pictures", { method: "POST", body }));
  * assertEquals(await response.json(), "cat.png, image/png, 3 bytes");
  * ```
+ *
+ * @category Routes
  */
 export const UploadFile: UploadFileSchema = uploadFile as unknown as UploadFileSchema;
 

@@ -48,6 +48,8 @@ import { nodeOf, type SchemaNode } from "../schema/schema.ts";
  * app.get("/books", { deps: { writer } }, async () => []);
  * assertEquals(app.openapi().paths["/books"]?.get?.security, [{ oauth: ["read", "write"] }]);
  * ```
+ *
+ * @category Dependencies
  */
 export type SecurityRequirement = Readonly<Record<string, RequiredScheme>>;
 
@@ -69,7 +71,11 @@ export interface RequiredScopes {
   scopes?: readonly string[];
 }
 
-/** A security scheme: one method of authentication. */
+/**
+ * A security scheme: one method of authentication.
+ *
+ * @category Dependencies
+ */
 export type SecurityScheme =
   | ApiKeySecurityScheme
   | HttpSecurityScheme
@@ -186,6 +192,8 @@ const WAYS = Symbol("webfw.ways");
  * assertEquals(paths["/me"]?.get?.security, [{ bearer: [] }, { session: [] }]);
  * assertEquals(paths["/"]?.get?.security, [{}, { bearer: [] }]);
  * ```
+ *
+ * @category Dependencies
  */
 export function anySecurity(...ways: [SecurityRequirement, ...SecurityRequirement[]]): SecurityRequirement {
   // A type of its own in a union would make the compiler's messages about mistakes worse.

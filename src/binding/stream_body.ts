@@ -36,6 +36,8 @@ const stream = { ...v.instance(ReadableStream), type: "stream" } as unknown as S
  * const response = await app.fetch(request);
  * assertEquals(await response.json(), { key: "a", size: 10 });
  * ```
+ *
+ * @category Routes
  */
 export function Stream(): StreamSchema {
   return stream;

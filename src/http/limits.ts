@@ -2,7 +2,11 @@
 import { type Duration, toMilliseconds } from "../duration.ts";
 import { quote, readOptions } from "../options.ts";
 
-/** Limits of what a client can send. Each can be set on the application and on a route. */
+/**
+ * Limits of what a client can send. Each can be set on the application and on a route.
+ *
+ * @category Applications
+ */
 export interface Limits {
   /**
    * The size of a JSON, text or urlencoded body in bytes, and of all texts of a multipart body

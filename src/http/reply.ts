@@ -73,6 +73,8 @@ export function toReply(
  * const response = await app.fetch(new Request("http://localhost/robots.txt"));
  * assertEquals(response.headers.get("content-type"), "text/plain;charset=UTF-8");
  * ```
+ *
+ * @category Requests and replies
  */
 export function text(body: string, init?: ResponseInit): Response {
   return init === undefined ? new PlatformResponse(body) : textual(body, TEXT, init);
@@ -94,6 +96,8 @@ export function text(body: string, init?: ResponseInit): Response {
  * assertEquals(response.headers.get("content-type"), "text/html;charset=UTF-8");
  * assertEquals(response.status, 201);
  * ```
+ *
+ * @category Requests and replies
  */
 export function html(body: string, init?: ResponseInit): Response {
   return textual(body, HTML, init);
@@ -115,6 +119,8 @@ export function html(body: string, init?: ResponseInit): Response {
  * assertEquals(response.status, 303);
  * assertEquals(response.headers.get("location"), "/books/1");
  * ```
+ *
+ * @category Requests and replies
  */
 export function redirect(location: string | URL, status = 303): Response {
   if (![301, 302, 303, 307, 308].includes(status)) {

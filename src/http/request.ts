@@ -35,6 +35,8 @@ let getContext: (request: HttpRequest<unknown>) => RequestContext;
  * );
  * assertEquals(await response.json(), { method: "GET", path: "/echo/hi", word: "hi", loud: "yes", agent: "me" });
  * ```
+ *
+ * @category Requests and replies
  */
 export class HttpRequest<State = Record<string, unknown>> {
   /** The platform's request. Read its body through the methods of this class, which have limits. */
@@ -242,7 +244,11 @@ export class HttpRequest<State = Record<string, unknown>> {
   }
 }
 
-/** The application, as its requests see it. */
+/**
+ * The application, as its requests see it.
+ *
+ * @category Applications
+ */
 export interface AppHandle {
   /** The title of the application. */
   readonly title: string;
@@ -262,7 +268,11 @@ export interface AppHandle {
   topic<Data = unknown, Input = Data>(name: string, options?: TopicOptions<Data, Input>): Topic<Data, Input>;
 }
 
-/** What a server knows of a connection: the part of `Deno.ServeHandlerInfo` that webfw reads. */
+/**
+ * What a server knows of a connection: the part of `Deno.ServeHandlerInfo` that webfw reads.
+ *
+ * @category Requests and replies
+ */
 export interface ConnectionInfo {
   /** The address of the client. */
   readonly remoteAddr?: Deno.Addr;

@@ -4,7 +4,11 @@ import type { Schema } from "../schema/schema.ts";
 import type { Duration } from "../duration.ts";
 import type { Limits } from "./limits.ts";
 
-/** How agents see a route, if that differs from the OpenAPI document. */
+/**
+ * How agents see a route, if that differs from the OpenAPI document.
+ *
+ * @category Routes
+ */
 export interface ToolOptions {
   /** The name, at most 64 letters, digits, `_` and `-`. By default the operation's name. */
   name?: string;
@@ -14,7 +18,11 @@ export interface ToolOptions {
   annotations?: ToolAnnotations;
 }
 
-/** Hints on what a call of a tool does (Model Context Protocol). */
+/**
+ * Hints on what a call of a tool does (Model Context Protocol).
+ *
+ * @category Routes
+ */
 export interface ToolAnnotations {
   /** A title for people. */
   title?: string;
@@ -87,7 +95,11 @@ export interface RouteDeclaration extends RouteDescription {
   response?: Schema;
 }
 
-/** Origins of web pages that may connect, such as `["https://books.example"]`; `"*"` for all. */
+/**
+ * Origins of web pages that may connect, such as `["https://books.example"]`; `"*"` for all.
+ *
+ * @category Routes
+ */
 export type WebSocketOrigins = "*" | readonly string[];
 
 /** The options of a WebSocket route apart from its schemas. */
@@ -136,6 +148,8 @@ export interface WebSocketDeclaration
  * );
  * assertEquals(list, ["GET /books/{id} getBook: One book"]);
  * ```
+ *
+ * @category Routes
  */
 export interface RouteInfo {
   /** The method in upper case; `WEBSOCKET` for a WebSocket route. */

@@ -8,7 +8,11 @@ import { describeError, log } from "../log.ts";
 // Deno's globals are lazy getters. Reading them for each reply has a measurable cost.
 const { Response: PlatformResponse } = globalThis;
 
-/** Calls the next middleware or the handler. It never rejects: errors become replies. */
+/**
+ * Calls the next middleware or the handler. It never rejects: errors become replies.
+ *
+ * @category Applications
+ */
 export type Next = (request: HttpRequest<unknown>) => Promise<Response>;
 
 /**
@@ -30,6 +34,8 @@ export type Next = (request: HttpRequest<unknown>) => Promise<Response>;
  * assertEquals(response.status, 404);
  * assertEquals(response.headers.get("server"), "books");
  * ```
+ *
+ * @category Applications
  */
 export type Middleware<State = Record<string, unknown>> = (
   request: HttpRequest<State>,
@@ -124,6 +130,8 @@ function noResponse({ name }: Middleware): TypeError {
 /**
  * Makes the reply of an error; returns nothing for the default reply. An error that is not an
  * `HTTPError` arrives as a 500 with the error as its `cause`.
+ *
+ * @category Errors
  */
 export type ErrorHandler<State = Record<string, unknown>> = (
   error: HTTPError,

@@ -14,7 +14,11 @@ const METHOD = /^[A-Z][A-Z-]*$/;
 
 export type AnyRoute = Route | WebSocketRoute;
 
-/** The option that `route()` takes in addition to those of every route. */
+/**
+ * The option that `route()` takes in addition to those of every route.
+ *
+ * @category Applications
+ */
 export interface MethodsOption {
   /** The methods to serve, at least one. */
   methods: readonly string[];

@@ -53,6 +53,8 @@ export interface FormSchema<Value = unknown> {
  * const again = await app.fetch(new Request("http://localhost/orders", { method: "POST", body }));
  * assertEquals(await again.json(), order);
  * ```
+ *
+ * @category Routes
  */
 export function Form<Value>(
   schema: GivenSchema<unknown, Value> | Mistake<"Give one valibot schema, such as v.object({ … })">,

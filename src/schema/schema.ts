@@ -22,6 +22,8 @@
  * const page: Schema<number, number> = v.pipe(v.number(), v.minValue(1));
  * assertEquals(page.kind, "schema");
  * ```
+ *
+ * @category Routes
  */
 export interface Schema<Input = unknown, Output = Input> {
   /** Distinguishes schemas from the other objects of valibot. */

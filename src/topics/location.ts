@@ -3,7 +3,11 @@ import { mayRead, nodeUrl, readVariable } from "../runtime.ts";
 import { checkOptions, type OptionNames } from "../options.ts";
 import type { TopicStore } from "./store.ts";
 
-/** A database of Deno KV on the network: a self-hosted denokv, or that of Deno Deploy. */
+/**
+ * A database of Deno KV on the network: a self-hosted denokv, or that of Deno Deploy.
+ *
+ * @category Topics
+ */
 export interface TopicsDatabase {
   /** Its address, `https://…`. */
   url: string | URL;
@@ -13,6 +17,8 @@ export interface TopicsDatabase {
 
 /**
  * Where durable topics are kept: the path of a file, the address of a database, or your own store.
+ *
+ * @category Topics
  */
 export type TopicsLocation = string | URL | TopicsDatabase | TopicStore;
 

@@ -1,7 +1,11 @@
 /** The messages of topics: what readers get, the ids of messages, and their data as JSON. */
 import type { Cursor, LogPosition, StoredMessage } from "./store.ts";
 
-/** A message as readers get it. It is frozen, since all readers share it. */
+/**
+ * A message as readers get it. It is frozen, since all readers share it.
+ *
+ * @category Topics
+ */
 export interface TopicMessage<Data = unknown> {
   /**
    * The position of the message in its topic, to resume after. Of two messages of a topic, the
@@ -24,10 +28,16 @@ export interface TopicMessage<Data = unknown> {
  * - `epoch`: the id is of another incarnation of the topic, for example of a process that has
  *   ended.
  * - `ahead`: the id is later than the end of the topic, because its store was set back.
+ *
+ * @category Topics
  */
 export type GapReason = "retention" | "slow" | "epoch" | "ahead";
 
-/** Tells a reader that messages are missing. Reading goes on at the oldest message that is kept. */
+/**
+ * Tells a reader that messages are missing. Reading goes on at the oldest message that is kept.
+ *
+ * @category Topics
+ */
 export interface TopicGap {
   /** What is missing. */
   readonly gap: {
@@ -40,7 +50,11 @@ export interface TopicGap {
   };
 }
 
-/** What a reader of a topic gets: a message, or a gap where messages are missing. */
+/**
+ * What a reader of a topic gets: a message, or a gap where messages are missing.
+ *
+ * @category Topics
+ */
 export type TopicEntry<Data = unknown> = TopicMessage<Data> | TopicGap;
 
 // An id is the incarnation of the log and a cursor: `3f9a0c21-000000000000000000001f`. In one

@@ -3,7 +3,11 @@ import { countBytes, toId } from "./message.ts";
 import { type LogRef, type NewMessage, type StoreCapabilities, toGeneratedId, type TopicStore } from "./store.ts";
 import { CannotOpenError, PublishOutcomeUnknown } from "./topic_errors.ts";
 
-/** The outcome of publishing a message. */
+/**
+ * The outcome of publishing a message.
+ *
+ * @category Topics
+ */
 export interface PublishResult {
   /** The id of the message, which readers resume after. */
   readonly id: string;

@@ -2,7 +2,11 @@
 import { isId, type TopicEntry } from "./message.ts";
 import type { Batch, SubscriptionReader } from "./subscription_reader.ts";
 
-/** Where a subscription begins, and what ends it. */
+/**
+ * Where a subscription begins, and what ends it.
+ *
+ * @category Topics
+ */
 export interface SubscribeOptions {
   /** The id of the message to go on after. It takes precedence over `from`. */
   after?: string;
@@ -50,6 +54,8 @@ let getReader: (subscription: Subscription) => SubscriptionReader<unknown>;
  *   break; // closes the subscription
  * }
  * ```
+ *
+ * @category Topics
  */
 export class Subscription<Data = unknown> implements AsyncIterableIterator<TopicEntry<Data>>, AsyncDisposable {
   /** The topic that is read. */

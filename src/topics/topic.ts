@@ -9,7 +9,11 @@ import type { SubscribeOptions, Subscription } from "./subscription.ts";
 import { InvalidMessageError } from "./topic_errors.ts";
 import type { TopicRuntime } from "./topic_runtime.ts";
 
-/** How a message is published. */
+/**
+ * How a message is published.
+ *
+ * @category Topics
+ */
 export interface PublishOptions {
   /**
    * The publisher's own id for the message, 1 to 256 characters. Publishing the same id again, here
@@ -61,6 +65,8 @@ const RESERVED_TYPES = "webfw.";
  * assertEquals(value && "data" in value && value.data, { item: "tea", price: 3 });
  * assertEquals(await prices.head(), id);
  * ```
+ *
+ * @category Topics
  */
 export class Topic<Data = unknown, Input = Data> {
   /** The name of the topic. */

@@ -25,6 +25,8 @@ import type { Issue } from "../errors.ts";
  *   }
  * }
  * ```
+ *
+ * @category Topics
  */
 export class PublishOutcomeUnknown extends Error {
   /** The name of the class, for logs. */
@@ -48,7 +50,11 @@ export class PublishOutcomeUnknown extends Error {
   }
 }
 
-/** One fault in the data of a message: its path, its code, a message, and what was expected. */
+/**
+ * One fault in the data of a message: its path, its code, a message, and what was expected.
+ *
+ * @category Topics
+ */
 export type DataIssue = Omit<Issue, "in">;
 
 /**
@@ -65,6 +71,8 @@ export type DataIssue = Omit<Issue, "in">;
  * const [issue] = error.issues;
  * assertEquals([issue?.path, issue?.code, issue?.message], [["price"], "invalid", "Invalid type: expected number"]);
  * ```
+ *
+ * @category Topics
  */
 export class InvalidMessageError extends TypeError {
   /** The name of the class, for logs. */

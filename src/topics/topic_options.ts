@@ -4,7 +4,11 @@ import { checkOptions, type OptionNames, quote, readOptions } from "../options.t
 import { isSchema, type Schema, schemaFault } from "../schema/schema.ts";
 import type { LogPolicy } from "./store.ts";
 
-/** How long messages are kept. Each bound holds by itself, and is applied within 30 seconds. */
+/**
+ * How long messages are kept. Each bound holds by itself, and is applied within 30 seconds.
+ *
+ * @category Topics
+ */
 export interface Retention {
   /** The greatest age of a message. */
   age?: Duration;
@@ -18,7 +22,11 @@ export interface Retention {
   bytes?: number;
 }
 
-/** The options of a topic. */
+/**
+ * The options of a topic.
+ *
+ * @category Topics
+ */
 export interface TopicOptions<Data = unknown, Input = Data> {
   /** The schema of messages. Other data is a `TypeError`. Readers get the output of the schema. */
   schema?: Schema<Input, Data>;

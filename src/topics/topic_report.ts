@@ -3,7 +3,11 @@ import { isSameIncarnation, toId, toPosition } from "./message.ts";
 import { type Cursor, LOG_START, type LogBounds, type LogRef, type ReadLimits, type TopicStore } from "./store.ts";
 import { checkId } from "./subscription.ts";
 
-/** What the store holds of a durable topic. */
+/**
+ * What the store holds of a durable topic.
+ *
+ * @category Topics
+ */
 export interface TopicReport {
   /** The name of the topic. */
   readonly name: string;
@@ -31,7 +35,11 @@ export interface TopicReport {
   readonly failure: string | undefined;
 }
 
-/** How far behind a reader is. */
+/**
+ * How far behind a reader is.
+ *
+ * @category Topics
+ */
 export interface TopicLag {
   /** How many of the messages that are kept the reader has not read. */
   readonly messages: number;

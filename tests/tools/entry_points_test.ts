@@ -2,6 +2,7 @@
 
 import { assert, assertEquals } from "@std/assert";
 import { join } from "node:path";
+import { prepareDeno } from "../../tools/deno.ts";
 
 const ROOT = join(import.meta.dirname!, "..", "..");
 /** More than this is not read at one sitting. */
@@ -32,4 +33,26 @@ Deno.test("a name is exported by one entry point", async () => {
 Deno.test(`the main entry point has at most ${MAX_NAMES} names`, async () => {
   const names = await exportsOf("mod.ts");
   assert(names.length <= MAX_NAMES, `there are ${names.length}`);
+});
+
+interface DocumentedSymbol {
+  readonly name: string;
+  readonly declarations: readonly { readonly jsDoc?: { readonly tags?: readonly { readonly kind: string }[] } }[];
+}
+
+Deno.test("the reference has a category for each name that programs write", async () => {
+  await using prepared = await prepareDeno(["doc", "--json", "mod.ts"], {
+    cwd: ROOT,
+    stdout: "piped",
+    stderr: "piped",
+  });
+  const { stdout } = await prepared.command.output();
+  const { nodes } = JSON.parse(new TextDecoder().decode(stdout));
+  const [{ symbols }] = Object.values<{ symbols: readonly DocumentedSymbol[] }>(nodes) as [
+    { symbols: readonly DocumentedSymbol[] },
+  ];
+  assertEquals(symbols.map(({ name }) => name).sort(), (await exportsOf("mod.ts")).sort());
+  const hasCategory = ({ declarations }: DocumentedSymbol) =>
+    declarations.some(({ jsDoc }) => jsDoc?.tags?.some(({ kind }) => kind === "category"));
+  assertEquals(symbols.filter((symbol) => !hasCategory(symbol)).map(({ name }) => name), []);
 });

@@ -117,7 +117,11 @@ function contentOf(schema: Schema, type: string, name: string, models: Models): 
   return { [type]: { schema: models.jsonOutput(schema, name) } };
 }
 
-/** The body of the error replies that an application makes itself, for the document. */
+/**
+ * The body of the error replies that an application makes itself, for the document.
+ *
+ * @category Errors
+ */
 export interface ErrorShape {
   /** The body. */
   readonly schema: Schema;
@@ -226,6 +230,8 @@ const problem: v.GenericSchema<unknown, ProblemDetails> = v.pipe(v.looseObject(M
  *   },
  * });
  * ```
+ *
+ * @category Errors
  */
 export const Problem: ProblemSchema = problem as ProblemSchema;
 

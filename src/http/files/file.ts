@@ -5,7 +5,11 @@ import { checkOptions, type OptionNames } from "../../options.ts";
 import { nodePath, nodeUrl } from "../../runtime.ts";
 import { BlobSlice, DiskBlob } from "./disk_blob.ts";
 
-/** How a file is sent. */
+/**
+ * How a file is sent.
+ *
+ * @category Requests and replies
+ */
 export interface FileOptions {
   /**
    * The folder that holds the file. The path is then relative to it, and may come from anywhere,
@@ -63,6 +67,8 @@ const ABSENT: ReadonlySet<unknown> = new Set(["ENOENT", "ENOTDIR", "ELOOP", "ENA
  * assertEquals(outside, 404);
  * await Deno.remove(root, { recursive: true });
  * ```
+ *
+ * @category Requests and replies
  */
 export async function file(path: string | URL, options: FileOptions = {}): Promise<File> {
   checkOptions(options, FILE_OPTIONS, "send the file");

@@ -9,6 +9,8 @@ import { BlobSlice, DiskBlob } from "../files/disk_blob.ts";
  *
  * The client chooses name and type. The name has no folders and no control characters. Choose a
  * name of your own all the same where it becomes part of a path.
+ *
+ * @category Routes
  */
 export class UploadedFile extends File {
   readonly #content: Blob;

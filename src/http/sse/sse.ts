@@ -8,6 +8,8 @@ import { Subscription } from "../../topics/subscription.ts";
  * An event with more than data. `SSE()` takes an object for an event if it has `data` and no other
  * keys than these. Anything else is data. To send data that looks like an event, put it into one:
  * `{ data: { id: 1, data: "…" } }`.
+ *
+ * @category Streams
  */
 export interface ServerSentEvent<Data = unknown> {
   /** The data, as JSON. Without data the page gets no event. */
@@ -30,7 +32,11 @@ export type Misread<Item> = Item extends { readonly data: unknown }
   : never
   : never;
 
-/** How events are sent. */
+/**
+ * How events are sent.
+ *
+ * @category Streams
+ */
 export interface SSEOptions {
   /** How long the client waits before it connects again. Browsers choose a few seconds. */
   retry?: Duration;
@@ -66,7 +72,11 @@ export interface EventStreamParts {
 
 let take: (stream: EventStream) => EventStreamParts;
 
-/** A stream of events to one client: made by {@linkcode SSE}, for a handler to return. */
+/**
+ * A stream of events to one client: made by {@linkcode SSE}, for a handler to return.
+ *
+ * @category Streams
+ */
 export class EventStream {
   /** The silence before a heartbeat, in milliseconds. */
   readonly heartbeat: number;
@@ -161,6 +171,8 @@ export class EventStream {
  * const response = await app.fetch(new Request("http://localhost/countdown"));
  * assertEquals(await response.text(), 'data: 2\n\nevent: lift-off\ndata: "Go"\n\n');
  * ```
+ *
+ * @category Streams
  */
 export function SSE<Item>(
   source:

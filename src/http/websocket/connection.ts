@@ -46,6 +46,8 @@ const isSendable = (code: number): boolean =>
  * await closed;
  * await app.stop();
  * ```
+ *
+ * @category Streams
  */
 export class WebSocketConnection<
   Receive = string | Uint8Array<ArrayBuffer>,

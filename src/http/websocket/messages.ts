@@ -189,6 +189,8 @@ function sizeOf(message: MessageData): number {
  * assertEquals([error.code, error.reason], [1001, "The tab was closed"]);
  * assertEquals(error.message, "The WebSocket is closed, with code 1001");
  * ```
+ *
+ * @category Streams
  */
 export class WebSocketClosedError extends Error {
   /** The name of the class, for logs. */
