@@ -8,6 +8,8 @@ import { GREETING } from "./greeting.ts";
 export interface Sample {
   /** From the spawn to the end of the first reply, in milliseconds. */
   time: number;
+  /** The CPU time of the process by then in milliseconds, if the system reports it. */
+  cpu: number | undefined;
   /** The resident memory after the reply in bytes, if the system reports it. */
   memory: number | undefined;
 }
@@ -23,9 +25,10 @@ export async function sampleStart(command: string[], signal: AbortSignal): Promi
   const response = await fetch(`http://127.0.0.1:${server.port}/greeting`, { signal });
   const text = await response.text();
   const time = performance.now() - start;
+  const cpu = server.threadTime();
   const memory = server.memory()?.now;
   if (response.status !== 200 || text !== GREETING) {
     throw new Error(`Cannot measure a start: the first reply was ${response.status} "${text}"`);
   }
-  return { time, memory };
+  return { time, cpu, memory };
 }

@@ -9,7 +9,7 @@ import { commandOf, type Contestant, CONTESTANTS } from "./contestants.ts";
 import { sampleStart } from "./first_reply.ts";
 import { importTime } from "./import_time.ts";
 import { type Options, readOptions, USAGE } from "./options.ts";
-import { compare, excesses, type Measured, memoryOf, table } from "./report.ts";
+import { compare, cpuTimes, excesses, type Measured, memoryOf, table } from "./report.ts";
 
 /** Starts that fill the caches of Deno, and are not measured. */
 const WARM_ROUNDS = 2;
@@ -88,6 +88,14 @@ function noteAll(measured: Measured[]): void {
     const value = median(samples.map(({ time }) => time));
     const { time: ratio } = compare(each, measured);
     note({ measure: "first reply", contestant: name, reference, value, unit: "ms", ratio, rounds: samples.length });
+  }
+  for (const each of measured) {
+    const { contestant: { name, reference }, samples } = each;
+    const times = cpuTimes(samples);
+    const { cpu: ratio } = compare(each, measured);
+    if (!times || !ratio) continue;
+    const value = median(times);
+    note({ measure: "CPU time of it", contestant: name, reference, value, unit: "ms", ratio, rounds: times.length });
   }
   for (const { contestant: { name }, samples } of measured) {
     const value = memoryOf(samples) / 1024 / 1024;

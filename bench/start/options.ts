@@ -20,7 +20,7 @@ export interface Options {
 }
 
 /** Printed for `--help`. */
-export const USAGE = `Measures the time from the start of a process to its first reply, and its memory.
+export const USAGE = `Measures the time and CPU time from the start of a process to its first reply, and its memory.
 
 Options:
   --rounds <n>    processes of each program (default 21)

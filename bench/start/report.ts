@@ -16,6 +16,8 @@ export interface Measured {
 export interface Comparison {
   /** Its first replies divided by those of the reference, process by process. */
   time: Spread;
+  /** The same for the CPU time, if the system reports it. */
+  cpu: Spread | undefined;
   /**
    * Its memory beyond that of the reference in bytes, by the medians; NaN if the system does not
    * report it.
@@ -32,8 +34,11 @@ export function compare({ contestant, samples }: Measured, all: Measured[]): Com
   const reference = all.find(({ contestant: { name } }) => name === contestant.reference);
   if (!reference) throw new Error(`Cannot compare "${contestant.name}": "${contestant.reference}" was not measured`);
   const times = (of: Sample[]) => of.map(({ time }) => time);
+  const cpu = cpuTimes(samples);
+  const referenceCpu = cpuTimes(reference.samples);
   return {
     time: ratios(times(samples), times(reference.samples)),
+    cpu: cpu && referenceCpu && ratios(cpu, referenceCpu),
     memory: memoryOf(samples) - memoryOf(reference.samples),
   };
 }
@@ -42,17 +47,19 @@ export function compare({ contestant, samples }: Measured, all: Measured[]): Com
 export function table(all: Measured[]): string {
   const rows = all.map((measured) => {
     const { contestant: { name, reference }, samples } = measured;
-    const { time: { median: middle, min, max }, memory } = compare(measured, all);
+    const { time, cpu, memory } = compare(measured, all);
     return [
       name,
       median(samples.map(({ time }) => time)).toFixed(1),
-      `${middle.toFixed(2)} (${min.toFixed(2)} to ${max.toFixed(2)})`,
+      spread(time),
+      cpuTimes(samples) ? median(cpuTimes(samples)!).toFixed(1) : "-",
+      cpu ? spread(cpu) : "-",
       mebibytes(memoryOf(samples)),
       mebibytes(memory),
       reference,
     ];
   });
-  const cells = [["", "first reply ms", "ratio", "resident MiB", "more MiB", "than"], ...rows];
+  const cells = [["", "first reply ms", "ratio", "CPU ms", "ratio", "resident MiB", "more MiB", "than"], ...rows];
   const widths = (cells[0] ?? []).map((_, column) => Math.max(...cells.map((row) => row[column]?.length ?? 0)));
   return cells.map((row) =>
     "  " + row.map((cell, column) => {
@@ -67,9 +74,14 @@ export function excesses(all: Measured[]): string[] {
   return all.flatMap((measured) => {
     const { name, reference, bounds } = measured.contestant;
     if (!bounds) return [];
-    const { time, memory } = compare(measured, all);
+    const { time, cpu, memory } = compare(measured, all);
     const found: string[] = [];
-    if (time.median > bounds.time) {
+    if (bounds.cpu !== undefined && cpu && cpu.median > bounds.cpu) {
+      found.push(
+        `"${name}" takes ${cpu.median.toFixed(2)} times the CPU time of "${reference}", allowed are ${bounds.cpu}`,
+      );
+    }
+    if (bounds.time !== undefined && time.median > bounds.time) {
       found.push(
         `"${name}" takes ${time.median.toFixed(2)} times what "${reference}" takes, allowed are ${bounds.time}`,
       );
@@ -81,6 +93,16 @@ export function excesses(all: Measured[]): string[] {
     }
     return found;
   });
+}
+
+/** The CPU times; undefined if the system does not report them. */
+export function cpuTimes(samples: Sample[]): number[] | undefined {
+  const times = samples.flatMap(({ cpu }) => cpu ?? []);
+  return times.length > 0 ? times : undefined;
+}
+
+function spread({ median, min, max }: Spread): string {
+  return `${median.toFixed(2)} (${min.toFixed(2)} to ${max.toFixed(2)})`;
 }
 
 /** The resident memory, by the median. */
