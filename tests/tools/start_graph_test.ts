@@ -4,6 +4,7 @@
 
 import { assert, assertEquals } from "@std/assert";
 import { dirname, join, relative } from "node:path";
+import { App } from "../../mod.ts";
 
 const ROOT = join(import.meta.dirname!, "..", "..");
 
@@ -96,3 +97,24 @@ for (const [use, waiting] of FIRST_USE) {
     assertEquals([...modules].filter((module) => waiting.test(module)), []);
   });
 }
+
+Deno.test("no timer is set before the first reply: Deno loads the timers of Node.js for it", async () => {
+  const { setTimeout, setInterval } = globalThis;
+  const stop = new AbortController();
+  let timers = 0;
+  const app = new App();
+  app.get("/", async () => ({ hello: "world" }));
+  const listening = Promise.withResolvers<number>();
+  Object.assign(globalThis, { setTimeout: () => timers++, setInterval: () => timers++ });
+  let running: Promise<void>;
+  try {
+    running = app.run({ port: 0, signal: stop.signal, onListen: ({ port }) => listening.resolve(port) });
+    const response = await fetch(`http://127.0.0.1:${await listening.promise}/`);
+    assertEquals(await response.json(), { hello: "world" });
+  } finally {
+    Object.assign(globalThis, { setTimeout, setInterval });
+  }
+  stop.abort();
+  await running;
+  assertEquals(timers, 0);
+});
