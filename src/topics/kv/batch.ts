@@ -12,113 +12,118 @@ import {
   parseGeneratedId,
   toGeneratedId,
 } from "../store.ts";
-import { KEYS_PER_READ, type KvCheck, type KvEngine, type KvEntry, type KvSet } from "./engine.ts";
-import { countKeyBytes, idKey, INCARNATION_KEY, newestIdsKey, sessionKey, toCursor } from "./keys.ts";
+import type { KvEntry } from "./engine.ts";
+import { toCursor } from "./keys.ts";
 
 /**
- * The most bytes of names and ids in the keys of one write. Deno KV takes 80 KiB, with what it adds
- * to each key.
+ * The most bytes of ids in the keys of one write. Deno KV takes 80 KiB of keys, with the checked
+ * ones.
  */
-const MAX_KEY_BYTES = 48 * 1024;
+const MAX_KEY_BYTES = 56 * 1024;
 /** An upper bound of what a key has besides the name and the id. */
 const KEY_OVERHEAD = 32;
+/** The most bytes that a UTF-16 code unit has in a key. */
+const UNIT_BYTES = 3;
 
 /** A message of a batch. */
 export interface Pending {
-  /** The message. */
   readonly message: NewMessage;
   /** Its index in the batch. */
   readonly index: number;
+  /** The id of its dedup entry; undefined if the session's entry holds it. */
+  id: string | undefined;
   /** Where it is stored; undefined until that is known. */
   outcome: AppendOutcome | undefined;
 }
 
 /** The messages of one append. */
 export class Batch {
-  /** The log that they go to. */
   readonly log: LogRef;
-  /** The producer session of the batch. */
   readonly session: string;
-  /** The sequence number of its first message there. */
+  /** The sequence number of the first message in the session. */
   readonly sequence: number;
-  readonly #all: readonly Pending[];
   /** For each message the first one with its id. */
   readonly #firsts: readonly Pending[];
-  /** Those that are no duplicates of others in the batch. */
-  readonly #distinct: readonly Pending[];
-  #pending: readonly Pending[];
-  #hasIds: boolean;
   #isSplit = false;
 
-  /** Makes a batch of which nothing is stored. */
   constructor(log: LogRef, messages: readonly NewMessage[], { session, sequence }: AppendOptions) {
     this.log = log;
     this.session = session;
     this.sequence = sequence;
-    const all = this.#all = messages.map((message, index): Pending => ({ message, index, outcome: undefined }));
-    this.#hasIds = messages.some(({ id }) => id !== undefined);
-    const firsts = this.#firsts = this.#hasIds ? findFirsts(all) : all;
-    this.#distinct = firsts === all ? all : all.filter((pending, index) => firsts[index] === pending);
-    this.#pending = this.#distinct;
+    const byId = new Map<string, Pending>();
+    this.#firsts = messages.map((message, index) => {
+      const { id } = message;
+      const first = id === undefined ? undefined : byId.get(id);
+      if (first) return first;
+      const pending: Pending = { message, index, id, outcome: undefined };
+      if (id !== undefined) byId.set(id, pending);
+      return pending;
+    });
   }
 
   /** The messages that are not known to be stored, in order. */
   get pending(): readonly Pending[] {
-    const isKnown = this.#pending.some(({ outcome }) => outcome !== undefined);
-    return isKnown ? this.#pending = this.#pending.filter(({ outcome }) => outcome === undefined) : this.#pending;
+    return this.#firsts.filter(({ outcome, index }, at) => outcome === undefined && index === at);
   }
 
-  /** Whether some of its messages have a dedup entry of their own. */
-  get hasIds(): boolean {
-    return this.#hasIds;
-  }
-
-  /**
-   * Whether several writes store it. The session's entry holds one write only, so that each message
-   * without an id then has the id that {@linkcode toGeneratedId} gives it.
-   */
+  /** Whether several writes store it. */
   get isSplit(): boolean {
     return this.#isSplit;
   }
 
   /** The outcomes of all messages, once none is pending. */
   get outcomes(): AppendOutcome[] {
-    return this.#all.map((pending, index) => {
-      const { outcome } = this.#firsts[index]!;
-      return this.#firsts[index] === pending ? outcome! : { ...outcome!, duplicate: true };
-    });
+    return this.#firsts.map(({ outcome, index }, at) => index === at ? outcome! : { ...outcome!, duplicate: true });
   }
 
-  /** The id of a message's dedup entry; undefined if the session's entry holds it. */
-  idOf({ message: { id }, index }: Pending): string | undefined {
-    return id ?? (this.#isSplit ? toGeneratedId(this.session, this.sequence + index) : undefined);
-  }
-
-  /** How many pending messages have an id. */
-  countIds(): number {
-    return this.#hasIds ? this.pending.filter((pending) => this.idOf(pending) !== undefined).length : 0;
-  }
-
-  /** Has several writes store it from now on. */
+  /**
+   * Has several writes store it from now on. The session's entry holds one write only, so each
+   * message without an id gets a dedup entry of its own.
+   */
   split(): void {
     this.#isSplit = true;
-    this.#hasIds = true;
+    for (const pending of this.#firsts) pending.id ??= toGeneratedId(this.session, this.sequence + pending.index);
   }
 
   /** The messages of the next write: all that are pending, unless they have too many ids. */
   nextPart(maxIds: number): readonly Pending[] {
     const { pending } = this;
-    const length = this.#countFitting(pending, maxIds);
-    if (length === pending.length || this.#isSplit) return pending.slice(0, length);
+    let [ids, bytes] = [0, 0];
+    const end = pending.findIndex(({ id }) => {
+      if (id === undefined) return false;
+      bytes += KEY_OVERHEAD + UNIT_BYTES * (this.log.name.length + id.length);
+      return ++ids > maxIds || ids > 1 && bytes > MAX_KEY_BYTES;
+    });
+    if (end === -1) return pending;
+    if (this.#isSplit) return pending.slice(0, end);
     this.split();
     return this.nextPart(maxIds);
   }
 
   /** Notes that a write has stored a part. */
-  settle(part: readonly Pending[], version: string): void {
+  noteStored(part: readonly Pending[], version: string): void {
     for (const [index, pending] of part.entries()) {
       pending.outcome = { cursor: toCursor(version, index, part.length), duplicate: false };
     }
+  }
+
+  /** Notes the outcomes that the entry of its session tells. */
+  noteSession(entry: KvEntry): void {
+    for (const pending of this.pending) {
+      if (pending.message.id !== undefined) continue;
+      const found = findInSession(entry, this.sequence + pending.index);
+      // Somebody has republished one of them, and so has fenced the session.
+      if (found === "none") this.split();
+      else if (found !== undefined) pending.outcome = { cursor: found, duplicate: false };
+    }
+  }
+
+  /** Notes the outcome that the dedup entry of a message's id tells. */
+  noteId(pending: Pending, entry: KvEntry): void {
+    const [session, sequence, index, count] = decode<IdEntry>(entry);
+    // An earlier attempt of the same append may have stored it: then it is no duplicate.
+    const isOwn = session === this.session && sequence === this.sequence;
+    pending.outcome = { cursor: toCursor(entry.version, index, count), duplicate: !isOwn };
   }
 
   /**
@@ -126,38 +131,13 @@ export class Batch {
    */
   isStoredAfter(cursor: Cursor): boolean {
     let last = cursor;
-    for (const { outcome } of this.#distinct) {
-      if (outcome!.duplicate) continue;
-      if (outcome!.cursor <= last) return false;
+    return this.#firsts.every(({ outcome, index }, at) => {
+      if (index !== at || outcome!.duplicate) return true;
+      const isLater = outcome!.cursor > last;
       last = outcome!.cursor;
-    }
-    return true;
+      return isLater;
+    });
   }
-
-  #countFitting(pending: readonly Pending[], maxIds: number): number {
-    if (!this.#hasIds) return pending.length;
-    const nameBytes = countKeyBytes(this.log.name) + KEY_OVERHEAD;
-    let ids = 0;
-    let bytes = 0;
-    for (const [count, message] of pending.entries()) {
-      const id = this.idOf(message);
-      if (id === undefined) continue;
-      bytes += nameBytes + countKeyBytes(id);
-      if (++ids > maxIds || ids > 1 && bytes > MAX_KEY_BYTES) return count;
-    }
-    return pending.length;
-  }
-}
-
-function findFirsts(all: readonly Pending[]): readonly Pending[] {
-  const byId = new Map<string, Pending>();
-  return all.map((pending) => {
-    const { id } = pending.message;
-    if (id === undefined) return pending;
-    const first = byId.get(id) ?? pending;
-    byId.set(id, first);
-    return first;
-  });
 }
 
 /**
@@ -180,15 +160,15 @@ export function encodeIdEntry(...entry: IdEntry): Uint8Array {
 }
 
 /** Writes the dedup entry of a session. */
-export function encodeSessionEntry(sequence: number, count: number, indexes: readonly number[]): Uint8Array {
-  return encode([sequence, count, null, ...indexes] satisfies SessionEntry);
+export function encodeSessionEntry(...entry: SessionEntry): Uint8Array {
+  return encode(entry);
 }
 
 /** Writes the dedup entry that fences a session. */
-function encodeFence(entry: KvEntry | undefined): Uint8Array {
-  if (!entry) return encode([0, 0, ""] satisfies SessionEntry);
+export function encodeFence(entry: KvEntry | undefined): Uint8Array {
+  if (!entry) return encodeSessionEntry(0, 0, "");
   const [sequence, count, , ...indexes] = decode<SessionEntry>(entry);
-  return encode([sequence, count, entry.version, ...indexes] satisfies SessionEntry);
+  return encodeSessionEntry(sequence, count, entry.version, ...indexes);
 }
 
 /**
@@ -204,131 +184,27 @@ function findInSession(entry: KvEntry, number: number): Cursor | "none" | undefi
   return number < sequence || version !== null ? "none" : undefined;
 }
 
-/** What a read of a session's entry has found. */
-export interface SessionState {
-  /** The incarnation entry. */
-  readonly incarnation: KvEntry | undefined;
-  /** The version of the session's entry; null if there is none. */
-  readonly version: string | null;
-}
-
-/** Looks for the messages of a batch that have no id, and notes their outcomes. */
-export async function findBatch(batch: Batch, engine: KvEngine): Promise<SessionState> {
-  const [incarnation, entry] = await engine.get([INCARNATION_KEY, sessionKey(batch.log.name, batch.session)]);
-  for (const pending of entry ? batch.pending : []) {
-    if (pending.message.id !== undefined) continue;
-    const found = findInSession(entry!, batch.sequence + pending.index);
-    // Somebody has republished one of them, and so has fenced the session.
-    if (found === "none") batch.split();
-    else if (found !== undefined) pending.outcome = { cursor: found, duplicate: false };
-  }
-  return { incarnation, version: entry?.version ?? null };
-}
-
-/** What reads of ids have found. */
-export interface IdsState {
-  /** The incarnation entry of each read. */
-  readonly incarnations: readonly (KvEntry | undefined)[];
-  /**
-   * The version of the newest write with ids at the moment of all reads; null if there is none,
-   * undefined if it changed from one read to the next.
-   */
-  readonly newest: string | null | undefined;
-}
-
-/**
- * Looks for messages by their ids, and notes their outcomes.
- *
- * @param batch The batch.
- * @param sought Messages of it that have ids.
- * @param engine The database.
- * @param newest The version of the newest write with ids, if it is known; otherwise it is read.
- */
-export async function findIds(
-  batch: Batch,
-  sought: readonly Pending[],
-  engine: KvEngine,
-  newest: string | undefined,
-): Promise<IdsState> {
-  const { log: { name } } = batch;
-  const guard = newest === undefined ? [newestIdsKey(name)] : [];
-  const versions = new Set<string | null>(newest === undefined ? [] : [newest]);
-  const incarnations = await inParts(sought, KEYS_PER_READ - 1 - guard.length, async (part) => {
-    const keys = part.map((pending) => idKey(name, batch.idOf(pending)!));
-    const [incarnation, ...entries] = await engine.get([INCARNATION_KEY, ...keys, ...guard]);
-    for (const [index, pending] of part.entries()) {
-      const entry = entries[index];
-      if (entry) pending.outcome = outcomeOfId(entry, batch);
-    }
-    if (guard.length > 0) versions.add(entries[part.length]?.version ?? null);
-    return incarnation;
-  });
-  const [version] = versions;
-  return { incarnations, newest: versions.size === 1 ? version : undefined };
-}
-
-function outcomeOfId(entry: KvEntry, batch: Batch): AppendOutcome {
-  const [session, sequence, index, count] = decode<IdEntry>(entry);
-  // An earlier attempt of the same append may have stored it: then it is no duplicate.
-  const isOwn = session === batch.session && sequence === batch.sequence;
-  return { cursor: toCursor(entry.version, index, count), duplicate: !isOwn };
-}
-
 /**
  * A message that is republished by the id of a `PublishOutcomeUnknown`, which names its session.
  */
-interface Republished extends GeneratedId {
+export interface Republished extends GeneratedId {
   readonly pending: Pending;
 }
 
 /** The republished messages of a batch, by their original sessions. */
-export function republishedOf({ pending }: Batch): ReadonlyMap<string, readonly Republished[]> {
+export function republishedOf({ pending }: Batch): Map<string, readonly Republished[]> {
   const republished = pending.flatMap((pending) => {
-    const generated = pending.message.id === undefined ? undefined : parseGeneratedId(pending.message.id);
+    const generated = pending.id === undefined ? undefined : parseGeneratedId(pending.id);
     return generated ? [{ pending, ...generated }] : [];
   });
   return Map.groupBy(republished, ({ session }) => session);
 }
 
 /**
- * Looks for republished messages, and notes their outcomes. If the original batch was not stored,
- * its session is fenced, so that a late write of it cannot store the message a second time.
- *
- * @param name The name of the log.
- * @param republished The messages, by session.
- * @param engine The database.
- * @param expireIn How long a fence is kept, in milliseconds.
- * @returns The incarnation entry of each read.
+ * Notes the outcomes of republished messages of one session. Returns whether the session can store
+ * none of them later.
  */
-export function findRepublished(
-  name: string,
-  republished: ReadonlyMap<string, readonly Republished[]>,
-  engine: KvEngine,
-  expireIn: number,
-): Promise<(KvEntry | undefined)[]> {
-  return inParts([...republished], KEYS_PER_READ - 1, async (part) => {
-    const keys = part.map(([session]) => sessionKey(name, session));
-    for (;;) {
-      const [incarnation, ...entries] = await engine.get([INCARNATION_KEY, ...keys]);
-      const checks: KvCheck[] = [];
-      const sets: KvSet[] = [];
-      for (const [index, [, messages]] of part.entries()) {
-        const [key, entry] = [keys[index]!, entries[index]];
-        if (noteRepublished(messages, entry)) continue;
-        checks.push({ key, version: entry?.version ?? null });
-        sets.push({ key, value: encodeFence(entry), expireIn });
-      }
-      if (checks.length === 0) return incarnation;
-      await engine.write({ checks, sets });
-    }
-  });
-}
-
-/**
- * Notes the outcomes of messages of one session. Returns whether the session can store none of them
- * later.
- */
-function noteRepublished(messages: readonly Republished[], entry: KvEntry | undefined): boolean {
+export function noteRepublished(messages: readonly Republished[], entry: KvEntry | undefined): boolean {
   let isFinal = true;
   for (const { pending, sequence } of messages) {
     const found = entry && findInSession(entry, sequence);
@@ -336,16 +212,6 @@ function noteRepublished(messages: readonly Republished[], entry: KvEntry | unde
     else if (found !== "none") pending.outcome = { cursor: found, duplicate: true };
   }
   return isFinal;
-}
-
-/** Reads items part by part, all parts at once; at least one part. */
-function inParts<Item, Result>(
-  items: readonly Item[],
-  size: number,
-  read: (part: readonly Item[]) => Promise<Result>,
-): Promise<Result[]> {
-  const parts = Math.max(1, Math.ceil(items.length / size));
-  return Promise.all(Array.from({ length: parts }, (_, part) => read(items.slice(part * size, (part + 1) * size))));
 }
 
 const encoder = new TextEncoder();

@@ -6,10 +6,10 @@
 import type { AppendResult } from "../store.ts";
 import { type Connection, pause } from "./connection.ts";
 import { KEYS_PER_READ, type KvEntry } from "./engine.ts";
-import { type Incarnations, noteVersion } from "./incarnation.ts";
+import { type Incarnation, type Incarnations, logIncarnationOf, noteVersion } from "./incarnation.ts";
 import { CHANGE_SHARDS, changedKey, headKey, INCARNATION_KEY, shardOf, VERSION_LENGTH } from "./keys.ts";
 
-const KEYS = [INCARNATION_KEY, ...Array.from({ length: CHANGE_SHARDS }, (_, shard) => changedKey(shard))];
+const SHARD_KEYS = Array.from({ length: CHANGE_SHARDS }, (_, shard) => changedKey(shard));
 
 /**
  * After a comparison of heads the next one waits for so many times its duration: others may append
@@ -21,28 +21,18 @@ const REST = 4;
  * The longest such wait, in milliseconds: a comparison also takes long while the database is away.
  */
 const MAX_REST = 1_000;
-/** Stands for the number of changes of a result that was not asked for. */
-const UNASKED = -1;
 
-/** What a notifier needs. */
-export interface ChangeNotifierOptions {
-  /** The database. */
-  readonly connection: Connection;
-  /**
-   * A second connection, for the watch: on a shared one, the reply of a write waits 40 ms for the
-   * change that it caused. Undefined if the database does not notify across processes.
-   */
-  readonly watching: Connection | undefined;
-  /** How often the database is polled, in milliseconds. */
-  readonly interval: number;
-  /** The incarnation of the database. */
-  readonly incarnations: Incarnations;
+/** The logs that share an entry. */
+interface Shard {
+  /** Those that somebody watches, by name. */
+  readonly logs: Map<string, WatchedLog>;
+  /** The version of the entry seen last. */
+  seen: string;
+  /** The version of the entry up to which the heads of all logs were compared. */
+  compared: string;
 }
 
-/** A log that somebody watches. */
 interface WatchedLog {
-  readonly name: string;
-  readonly shard: number;
   readonly callbacks: Set<() => void>;
   /** The newest version that the callbacks were called for. */
   notified: string;
@@ -50,59 +40,62 @@ interface WatchedLog {
 
 /** Watches the database while somebody watches a log. */
 export class ChangeNotifier {
-  readonly #options: ChangeNotifierOptions;
-  readonly #logs = new Map<string, WatchedLog>();
-  /** By shard, the version of its entry seen last. */
-  readonly #seen: string[] = new Array(CHANGE_SHARDS).fill("");
-  /** By shard, the version of its entry up to which the heads of all its logs were compared. */
-  readonly #compared: string[] = new Array(CHANGE_SHARDS).fill("");
+  readonly #connection: Connection;
+  readonly #watching: Connection | undefined;
+  readonly #incarnations: Incarnations;
+  readonly #interval: number;
+  readonly #shards = SHARD_KEYS.map((): Shard => ({ logs: new Map(), seen: "", compared: "" }));
   readonly #closing = new AbortController();
-  #timer: ReturnType<typeof setTimeout> | undefined;
   #polling: Promise<void> | undefined;
   #following: Promise<void> | undefined;
   #comparing: Promise<void> | undefined;
-  /** How many incarnations have ended. */
-  #ended = 0;
-  /** How many polls in a row have found a change that the watch should have told. */
+  /** How many polls in a row have found a change that the watch has missed. */
   #missed = 0;
 
-  /** Watches nothing yet. */
-  constructor(options: ChangeNotifierOptions) {
-    this.#options = options;
+  /**
+   * Watches nothing yet.
+   *
+   * @param connection The database.
+   * @param watching A second connection, for the watch: on a shared one, the reply of a write waits
+   * 40 ms for the change that it caused. Undefined if the database has no watch across processes.
+   * @param incarnations The incarnation of the database.
+   * @param interval How often the database is polled, in milliseconds.
+   */
+  constructor(connection: Connection, watching: Connection | undefined, incarnations: Incarnations, interval: number) {
+    this.#connection = connection;
+    this.#watching = watching;
+    this.#incarnations = incarnations;
+    this.#interval = interval;
   }
 
   /** Calls back when a log may have grown, until the returned function is called. */
   watch(name: string, onChange: () => void): () => void {
+    const shard = this.#shardOf(name);
     // A watcher reads what was written before by itself.
-    const shard = shardOf(name);
-    const log = this.#logs.get(name) ?? { name, shard, callbacks: new Set(), notified: this.#seen[shard]! };
-    this.#logs.set(name, log);
+    const log = shard.logs.get(name) ?? { callbacks: new Set(), notified: shard.seen };
+    shard.logs.set(name, log);
     log.callbacks.add(onChange);
     this.#start();
     return () => {
       log.callbacks.delete(onChange);
-      if (log.callbacks.size === 0 && this.#logs.get(name) === log) this.#logs.delete(name);
-      if (this.#logs.size > 0) return;
-      clearTimeout(this.#timer);
-      this.#timer = undefined;
+      if (log.callbacks.size === 0 && shard.logs.get(name) === log) shard.logs.delete(name);
     };
   }
 
   /** Notifies the watchers in this process of an append by this process. */
   notify(name: string, { incarnation, outcomes }: AppendResult): void {
-    const log = this.#logs.get(name);
+    const log = this.#shardOf(name).logs.get(name);
+    const { known } = this.#incarnations;
     // A version of an ended incarnation would hide those of the current one.
-    if (!log || !this.#options.incarnations.isCurrent(name, incarnation)) return;
+    if (!log || !known || logIncarnationOf(name, known) !== incarnation) return;
     const newest = outcomes.reduce((newest, { cursor }) => cursor > newest ? cursor : newest, "");
     notifyUpTo(log, newest.slice(0, VERSION_LENGTH));
   }
 
   /** Forgets all versions, which mean nothing in another incarnation, and calls all callbacks. */
   reset(): void {
-    this.#ended++;
-    this.#seen.fill("");
-    this.#compared.fill("");
-    for (const log of this.#logs.values()) {
+    for (const shard of this.#shards) shard.seen = shard.compared = "";
+    for (const log of this.#shards.flatMap(({ logs }) => [...logs.values()])) {
       log.notified = "";
       for (const onChange of [...log.callbacks]) onChange();
     }
@@ -111,8 +104,7 @@ export class ChangeNotifier {
   /** Stops polling. */
   async close(): Promise<void> {
     this.#closing.abort();
-    clearTimeout(this.#timer);
-    this.#logs.clear();
+    for (const { logs } of this.#shards) logs.clear();
     await Promise.all([this.#polling, this.#comparing]);
   }
 
@@ -121,43 +113,42 @@ export class ChangeNotifier {
     await this.#following;
   }
 
-  #start(): void {
-    if (this.#closing.signal.aborted) return;
-    if (!this.#polling) this.#timer ??= this.#pollLater();
-    const { watching } = this.#options;
-    if (watching) this.#following ??= this.#follow(watching);
+  #shardOf(name: string): Shard {
+    return this.#shards[shardOf(name)]!;
   }
 
-  #pollLater(): ReturnType<typeof setTimeout> {
-    // The timer keeps the process alive: a program that waits for messages of others is not done.
-    return setTimeout(() => {
-      this.#timer = undefined;
-      this.#polling = this.#poll().finally(() => {
-        this.#polling = undefined;
-        if (this.#logs.size > 0) this.#start();
-      });
-    }, this.#options.interval);
+  #start(): void {
+    if (this.#closing.signal.aborted) return;
+    if (this.#watching) this.#following ??= this.#follow(this.#watching);
+    this.#polling ??= this.#pollWhileWatched();
+  }
+
+  async #pollWhileWatched(): Promise<void> {
+    while (this.#shards.some(({ logs }) => logs.size > 0)) {
+      // The timer keeps the process alive: a program that waits for messages of others is not done.
+      await pause(this.#interval, this.#closing.signal);
+      await this.#poll();
+    }
+    this.#polling = undefined;
   }
 
   async #poll(): Promise<void> {
     try {
-      const { connection, incarnations } = this.#options;
-      const { known, changes } = incarnations;
+      const { known } = this.#incarnations;
       const newest = known?.newestVersion ?? "";
-      const seen = [...this.#seen];
-      const entries = await connection.use((engine) => engine.get(KEYS), this.#closing.signal);
-      const isSame = known !== undefined && incarnations.observe(entries[0], changes) === known;
-      const versions = entries.slice(1).map((entry) => entry?.version ?? "");
-      const isNew = this.#take(entries, changes);
+      const seen = this.#shards.map((shard) => shard.seen);
+      const { incarnation, entries } = await this.#incarnations.get(SHARD_KEYS, this.#closing.signal);
+      const isNew = this.#take(entries, incarnation);
       // Each write sets an entry, so older ones are those of a backup.
+      const versions = entries.map((entry) => entry?.version ?? "");
       const isSetBack = versions.every((version) => version < newest) ||
         versions.some((version, shard) => version < seen[shard]!);
-      if (isSame && isSetBack) await incarnations.renew(known, this.#closing.signal);
+      if (incarnation === known && isSetBack) await this.#incarnations.renew(incarnation, this.#closing.signal);
       if (isNew) this.#missed++;
       if (this.#missed <= 1) return;
       // The watch has missed two changes: its connection is dead.
       this.#missed = 0;
-      this.#options.watching?.reopen();
+      this.#watching?.reopen();
     } catch {
       // The connection has logged it, and the next poll tries again.
     }
@@ -168,33 +159,34 @@ export class ChangeNotifier {
    * costs a connection.
    */
   async #follow(watching: Connection): Promise<void> {
-    while (!this.#closing.signal.aborted) {
+    const { signal } = this.#closing;
+    while (!signal.aborted) {
       try {
+        await this.#incarnations.current(signal);
         // The connection bounds how long opening takes. A watch that is silent is reopened by the
         // poll.
-        const engine = await watching.use((engine) => Promise.resolve(engine), this.#closing.signal);
-        for await (const entries of engine.watch(KEYS)) {
+        const engine = await watching.use((engine) => Promise.resolve(engine), signal);
+        for await (const [entry, ...entries] of engine.watch([INCARNATION_KEY, ...SHARD_KEYS])) {
           this.#missed = 0;
-          this.#take(entries, UNASKED);
+          if (this.#incarnations.isKnown(entry)) this.#take(entries, this.#incarnations.known!);
         }
       } catch {
         // The poll goes on.
       }
-      await pause(this.#options.interval, this.#closing.signal);
+      await pause(this.#interval, signal);
     }
   }
 
-  /** Takes note of the entries. Returns whether one is new. */
-  #take([incarnation, ...entries]: readonly (KvEntry | undefined)[], changes: number): boolean {
-    const current = this.#options.incarnations.observe(incarnation, changes);
-    if (!current) return false;
+  /** Takes note of the entries of an incarnation. Returns whether one is new. */
+  #take(entries: readonly (KvEntry | undefined)[], incarnation: Incarnation): boolean {
     let isNew = false;
-    for (const [shard, entry] of entries.entries()) {
-      if (!entry || entry.version <= this.#seen[shard]!) continue;
-      noteVersion(current, entry.version);
+    for (const [index, entry] of entries.entries()) {
+      const shard = this.#shards[index]!;
+      if (!entry || entry.version <= shard.seen) continue;
+      noteVersion(incarnation, entry.version);
       isNew = true;
-      this.#seen[shard] = entry.version;
-      const log = this.#logs.get(new TextDecoder().decode(entry.value));
+      shard.seen = entry.version;
+      const log = shard.logs.get(new TextDecoder().decode(entry.value));
       if (log) notifyUpTo(log, entry.version);
     }
     this.#comparing ??= this.#compare().finally(() => this.#comparing = undefined);
@@ -206,10 +198,11 @@ export class ChangeNotifier {
    */
   async #compare(): Promise<void> {
     const { signal } = this.#closing;
-    for (let changed = this.#changedShards(); changed.length > 0 && !signal.aborted; changed = this.#changedShards()) {
+    const findChanged = () => this.#shards.filter(({ seen, compared }) => seen > compared);
+    for (let changed = findChanged(); changed.length > 0 && !signal.aborted; changed = findChanged()) {
       const begin = performance.now();
       try {
-        for (const shard of changed) await this.#compareShard(shard, this.#seen[shard]!);
+        for (const shard of changed) await this.#compareShard(shard);
       } catch {
         // The connection has logged it, and the next poll starts another comparison.
         return;
@@ -218,22 +211,19 @@ export class ChangeNotifier {
     }
   }
 
-  #changedShards(): number[] {
-    return [...this.#seen.keys()].filter((shard) => this.#seen[shard]! > this.#compared[shard]!);
-  }
-
-  async #compareShard(shard: number, version: string): Promise<void> {
-    const ended = this.#ended;
-    const logs = [...this.#logs.values()].filter((log) => log.shard === shard && log.notified < version);
+  async #compareShard(shard: Shard): Promise<void> {
+    const { seen } = shard;
+    const { known } = this.#incarnations;
+    const logs = [...shard.logs].filter(([, { notified }]) => notified < seen);
     for (let start = 0; start < logs.length; start += KEYS_PER_READ) {
       const part = logs.slice(start, start + KEYS_PER_READ);
-      const keys = part.map(({ name }) => headKey(name));
-      const heads = await this.#options.connection.use((engine) => engine.get(keys), this.#closing.signal);
+      const keys = part.map(([name]) => headKey(name));
+      const heads = await this.#connection.use((engine) => engine.get(keys), this.#closing.signal);
       // A version of an ended incarnation would hide those of the current one.
-      if (this.#ended !== ended) return;
-      for (const [index, log] of part.entries()) notifyUpTo(log, heads[index]?.version ?? "");
+      if (this.#incarnations.known !== known) return;
+      for (const [index, [, log]] of part.entries()) notifyUpTo(log, heads[index]?.version ?? "");
     }
-    this.#compared[shard] = version;
+    shard.compared = seen;
   }
 }
 

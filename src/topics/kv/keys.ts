@@ -107,11 +107,6 @@ export function idKey(name: string, id: string): KvKey {
   return [...ROOT, "id", name, id];
 }
 
-/** The bytes of a text in a key, where a zero byte is escaped by a second one. */
-export function countKeyBytes(text: string): number {
-  return countBytes(text.replaceAll("\0", "\0\0"));
-}
-
 /** A cursor begins with the version of its record. */
 export const VERSION_LENGTH = 20;
 /**

@@ -17,7 +17,7 @@ import { KV_CAPABILITIES } from "./capabilities.ts";
 import { ChangeNotifier } from "./change_notifier.ts";
 import { Connection, type ConnectionOptions } from "./connection.ts";
 import { Incarnations } from "./incarnation.ts";
-import { KvLogReader } from "./log_reader.ts";
+import { KvLogReader, toLog } from "./log_reader.ts";
 import { RetentionWorker } from "./retention_worker.ts";
 
 /**
@@ -60,9 +60,9 @@ export class KvStore implements TopicStore {
     this.#reader = new KvLogReader(connection, incarnations, time);
     this.#endReader = new KvLogReader(connection, incarnations, time);
     const reader = new KvLogReader(connection, incarnations, time);
-    this.#appender = new Appender({ connection, incarnations, now: time });
-    this.#notifier = new ChangeNotifier({ connection, watching, interval, incarnations });
-    this.#retention = new RetentionWorker({ connection, reader, interval: TRIM_INTERVAL, now: time });
+    this.#appender = new Appender(connection, incarnations, time);
+    this.#notifier = new ChangeNotifier(connection, watching, incarnations, interval);
+    this.#retention = new RetentionWorker(connection, incarnations, reader, TRIM_INTERVAL, time);
   }
 
   /**
@@ -115,8 +115,8 @@ export class KvStore implements TopicStore {
   }
 
   /** All logs. */
-  list(): Promise<readonly LogRef[]> {
-    return Array.fromAsync(this.#reader.logs());
+  async list(): Promise<readonly LogRef[]> {
+    return (await Array.fromAsync(this.#reader.policies())).flat().map(toLog);
   }
 
   /** Ends the connection. */

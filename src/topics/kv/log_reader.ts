@@ -17,7 +17,6 @@ import {
   decodeRecord,
   endOf,
   headKey,
-  INCARNATION_KEY,
   logEnd,
   type LogRecord,
   lowWatermarkKey,
@@ -34,10 +33,10 @@ import {
 const MAX_RECORDS = 128;
 /** The most bytes of a page, if its later records are no larger than its first ones. */
 const MAX_BYTES = 1024 * 1024;
-/** How many records are read first, to find out how large they are. */
-const FIRST_RECORDS = 2;
 /** The head, the newest write with ids and the low watermark follow the records of a log. */
 const ENTRIES_AFTER_RECORDS = 3;
+/** How many entries are read first, to find out how large records are. */
+const FIRST_ENTRIES = 2 + ENTRIES_AFTER_RECORDS;
 /**
  * How many pages are read at once. It bounds the memory, and the load on a slow line, to about 8
  * MiB.
@@ -45,21 +44,16 @@ const ENTRIES_AFTER_RECORDS = 3;
 const MAX_PAGES = 8;
 /** For how long pages are small after one did not come in time, in milliseconds. */
 const SLOW_TIME = 10_000;
-/** How many logs are listed at once. */
-const LOGS_PER_READ = 100;
-
-/** How much of a log is wanted. */
-export interface PageLimits extends Partial<ReadLimits> {
-  /** The most records. */
-  readonly maxRecords?: number;
-}
+/** For a search, which looks at single records. */
+const ONE_MESSAGE: ReadLimits = { maxMessages: 1, maxBytes: 1 };
+/** How many policies are read at once. */
+const MAX_POLICIES = 100;
 
 /**
  * Records in order, without a hole, and the bounds of the log at that moment or later, in the same
  * incarnation.
  */
 export interface RecordPage extends LogBounds {
-  /** The records. */
   readonly records: readonly KvEntry[];
   /** Whether the log had no more. */
   readonly isEnd: boolean;
@@ -84,33 +78,27 @@ export class KvLogReader {
   /** Until when pages are small, in milliseconds of `performance.now()`. */
   #slowUntil = -Infinity;
 
-  /** Reads nothing yet. */
   constructor(connection: Connection, incarnations: Incarnations, now: () => number) {
     this.#connection = connection;
     this.#incarnations = incarnations;
     this.#now = now;
   }
 
-  /** All logs that were ever appended to, by their names. */
-  async *logs(): AsyncGenerator<LogRef> {
+  /** The policies of all logs that were ever appended to, some at a time. */
+  async *policies(signal?: AbortSignal): AsyncGenerator<readonly KvEntry[]> {
     for (let from = POLICIES_START;;) {
-      const entries = await this.#connection.use((engine) => engine.list(from, POLICIES_END, LOGS_PER_READ));
-      for (const { key, value } of entries) yield { name: key.at(-1)!, policy: decodePolicy(value) };
-      if (entries.length < LOGS_PER_READ) return;
+      const entries = await this.#connection.use((engine) => engine.list(from, POLICIES_END, MAX_POLICIES), signal);
+      yield entries;
+      if (entries.length < MAX_POLICIES) return;
       from = keyAfter(entries.at(-1)!.key);
     }
   }
 
   /** Where a log begins and ends. */
   async bounds({ name }: Pick<LogRef, "name">, signal?: AbortSignal): Promise<LogBounds> {
-    const keys = [headKey(name), lowWatermarkKey(name), INCARNATION_KEY];
-    for (;;) {
-      const { changes } = this.#incarnations;
-      const [head, low, entry] = await this.#connection.use((engine) => engine.get(keys), signal);
-      const incarnation = this.#incarnations.observe(entry, changes);
-      if (incarnation) return { incarnation: logIncarnationOf(name, incarnation), ...toWatermarks(head, low) };
-      await this.#incarnations.current(signal);
-    }
+    const keys = [headKey(name), lowWatermarkKey(name)];
+    const { incarnation, entries: [head, low] } = await this.#incarnations.get(keys, signal);
+    return { incarnation: logIncarnationOf(name, incarnation), ...toWatermarks(head, low) };
   }
 
   /**
@@ -155,7 +143,7 @@ export class KvLogReader {
     let [before, last] = [toVersion(lowWatermark), toVersion(highWatermark)];
     let probe = before;
     while (before < last) {
-      const { records: [record] } = await this.records(log.name, endOf(toText(probe)), { maxRecords: 1 });
+      const { records: [record] } = await this.records(log.name, endOf(toText(probe)), ONE_MESSAGE);
       const version = record && toVersion(record.key.at(-1)!);
       if (version === undefined || version > last || isWanted(record!)) last = probe;
       else before = version;
@@ -170,19 +158,13 @@ export class KvLogReader {
    * At the end of the log, one read gives records, watermarks and incarnation as of the same
    * moment. Elsewhere the bounds are read after the records: the low watermark then covers whatever
    * was removed before. If a new incarnation has begun in between, the page is read again.
-   *
-   * @param name The name of the log.
-   * @param after The cursor.
-   * @param limits How much is wanted at most.
-   * @param signal Gives up.
    */
-  async records(name: string, after: Cursor, limits: PageLimits, signal?: AbortSignal): Promise<RecordPage> {
+  async records(name: string, after: Cursor, limits: ReadLimits, signal?: AbortSignal): Promise<RecordPage> {
     const last = recordsPrefix(name).length;
     for (;;) {
-      const { known } = this.#incarnations;
-      const incarnation = known ? logIncarnationOf(name, known) : (await this.bounds({ name }, signal)).incarnation;
-      const { entries, isAll } = await this.#list(name, after, limits, signal);
-      const found = entries.filter(({ key }) => isVersion(key[last]!));
+      const incarnation = logIncarnationOf(name, await this.#incarnations.current(signal));
+      const { entries, isAll } = await this.#readPage(name, after, limits, signal);
+      const found = entries.filter(isRecord);
       const find = (key: KvKey) => entries.find((entry) => entry.key[last] === key[last]);
       const head = isAll ? find(headKey(name)) : undefined;
       const bounds = head && new TextDecoder().decode(head.value) === incarnation
@@ -194,31 +176,27 @@ export class KvLogReader {
     }
   }
 
-  /**
-   * Lists entries after a cursor: some first, and then as many as a page has at the average size of
-   * these.
-   */
-  async #list(name: string, after: Cursor, limits: PageLimits, signal: AbortSignal | undefined): Promise<Listing> {
-    const most = Math.min(limits.maxRecords ?? MAX_RECORDS, MAX_RECORDS);
+  async #readPage(
+    name: string,
+    after: Cursor,
+    limits: ReadLimits,
+    signal: AbortSignal | undefined,
+  ): Promise<Listing> {
     const end = logEnd(name);
-    const firstLimit = most === 1 ? 1 : Math.min(most, FIRST_RECORDS) + ENTRIES_AFTER_RECORDS;
-    let attempts = 0;
-    const read = () =>
-      this.#connection.use(async (engine): Promise<Listing> => {
-        // A failed attempt may have asked for more than a slow line carries in time: the next one
-        // asks for less.
-        const part = 2 ** attempts++;
-        if (part > 1) this.#slowUntil = performance.now() + SLOW_TIME;
-        const limit = Math.ceil(firstLimit / part);
-        const first = await engine.list(recordKeyAfter(name, after), end, limit);
-        const isSlow = performance.now() < this.#slowUntil;
-        const rest = isSlow || most === 1 || first.length < limit ? 0 : countMore(first, most, limits);
-        if (rest === 0) return { entries: first, isAll: first.length < limit };
-        const more = await engine.list(keyAfter(first.at(-1)!.key), end, rest);
-        return { entries: [...first, ...more], isAll: more.length < rest };
-      }, signal);
     try {
-      return await this.#pages.use(read, signal);
+      return await this.#pages.use(async () => {
+        const first = await this.#list(
+          recordKeyAfter(name, after),
+          end,
+          Math.min(FIRST_ENTRIES, limits.maxMessages),
+          signal,
+        );
+        const isSlow = performance.now() < this.#slowUntil;
+        const rest = first.isAll || isSlow ? 0 : countMore(first.entries, limits);
+        if (rest === 0) return first;
+        const more = await this.#list(keyAfter(first.entries.at(-1)!.key), end, rest, signal);
+        return { entries: [...first.entries, ...more.entries], isAll: more.isAll };
+      });
     } catch (error) {
       // The database is away: those who wait would fail, too, one after the other.
       if (!signal?.aborted) this.#pages.failWaiters(error, this.#connection.retryTimeout);
@@ -226,35 +204,51 @@ export class KvLogReader {
     }
   }
 
+  /** Lists entries. A failed attempt may have asked for more than a slow line carries in time. */
+  #list(from: KvKey, end: KvKey, limit: number, signal: AbortSignal | undefined): Promise<Listing> {
+    let isFirst = true;
+    return this.#connection.use(async (engine) => {
+      if (!isFirst) this.#slowUntil = performance.now() + SLOW_TIME;
+      const asked = isFirst ? limit : 1;
+      isFirst = false;
+      const entries = await engine.list(from, end, asked);
+      return { entries, isAll: entries.length < asked };
+    }, signal);
+  }
+
   #isTooOld(time: number, { policy: { age } }: LogRef): boolean {
     return time < this.#now() - age;
   }
 }
 
+/** A log by its policy's entry. */
+export function toLog({ key, value }: KvEntry): LogRef {
+  return { name: key.at(-1)!, policy: decodePolicy(value) };
+}
+
 /** The first key after another one. */
-export function keyAfter(key: KvKey): KvKey {
+function keyAfter(key: KvKey): KvKey {
   return [...key.slice(0, -1), `${key.at(-1)}\0`];
+}
+
+function isRecord({ key }: KvEntry): boolean {
+  return /^[0-9a-f]{20}$/.test(key.at(-1)!);
 }
 
 /**
  * How many entries are to be read after the first ones of a page, if all records are about as
  * large.
  */
-function countMore(
-  first: readonly KvEntry[],
-  most: number,
-  { maxMessages = Infinity, maxBytes = Infinity }: PageLimits,
-): number {
-  const records = first.filter(({ key }) => isVersion(key.at(-1)!));
-  // The read has come to the entries after the records.
-  if (records.length < first.length) return ENTRIES_AFTER_RECORDS;
+function countMore(first: readonly KvEntry[], { maxMessages, maxBytes }: ReadLimits): number {
+  // The read has come to the end of the records.
+  if (!first.every(isRecord)) return 0;
   let [bytes, messages] = [0, 0];
-  for (const { value } of records) {
+  for (const { value } of first) {
     bytes += value.length;
     messages += measureRecord(value).count;
   }
   const pages = Math.min(MAX_BYTES / bytes, maxBytes / bytes, maxMessages / messages);
-  const wanted = Math.min(Math.ceil(records.length * pages), most) - records.length;
+  const wanted = Math.min(Math.ceil(first.length * pages), MAX_RECORDS) - first.length;
   return wanted <= 0 ? 0 : wanted + ENTRIES_AFTER_RECORDS;
 }
 
@@ -286,10 +280,6 @@ function toWatermarks(head: KvEntry | undefined, low: KvEntry | undefined): Omit
   return { lowWatermark: lowest, highWatermark: highest > lowest ? highest : lowest };
 }
 
-function isVersion(text: string): boolean {
-  return /^[0-9a-f]{20}$/.test(text);
-}
-
 /** The version of a cursor's record, as a number. */
 function toVersion(cursor: Cursor): bigint {
   return BigInt(`0x${cursor.slice(0, VERSION_LENGTH)}`);
@@ -299,59 +289,42 @@ function toText(version: bigint): string {
   return version.toString(16).padStart(VERSION_LENGTH, "0");
 }
 
-interface Waiter {
-  /** When it came, in milliseconds of `performance.now()`. */
-  readonly since: number;
-  readonly begin: () => void;
-  readonly fail: (error: unknown) => void;
-}
-
 /** Lets so many actions run at once. The others wait in their order. */
 class Semaphore {
   #free: number;
-  readonly #waiters = new Set<Waiter>();
+  /** When they came, by `performance.now()`. */
+  readonly #waiters = new Map<PromiseWithResolvers<void>, number>();
 
   constructor(size: number) {
     this.#free = size;
   }
 
-  /** Runs an action when there is room for it, unless the signal is aborted before. */
-  async use<Result>(action: () => Promise<Result>, signal: AbortSignal | undefined): Promise<Result> {
+  /** Runs an action when there is room for it. */
+  async use<Result>(action: () => Promise<Result>): Promise<Result> {
     if (this.#free > 0) this.#free--;
-    else await this.#wait(signal);
+    else {
+      const waiter = Promise.withResolvers<void>();
+      this.#waiters.set(waiter, performance.now());
+      await waiter.promise;
+    }
     try {
       return await action();
     } finally {
-      const [next] = this.#waiters;
-      if (next) next.begin();
-      else this.#free++;
+      const [next] = this.#waiters.keys();
+      if (next) {
+        this.#waiters.delete(next);
+        next.resolve();
+      } else this.#free++;
     }
   }
 
   /** Fails all that have waited for so many milliseconds. */
   failWaiters(error: unknown, ms: number): void {
     const latest = performance.now() - ms;
-    for (const waiter of this.#waiters) {
-      if (waiter.since > latest) return;
-      waiter.fail(error);
-    }
-  }
-
-  #wait(signal: AbortSignal | undefined): Promise<void> {
-    signal?.throwIfAborted();
-    const { promise, resolve, reject } = Promise.withResolvers<void>();
-    const leave = () => waiter.fail(signal!.reason);
-    const end = () => {
+    for (const [waiter, since] of this.#waiters) {
+      if (since > latest) return;
       this.#waiters.delete(waiter);
-      signal?.removeEventListener("abort", leave);
-    };
-    const waiter: Waiter = {
-      since: performance.now(),
-      begin: () => (end(), resolve()),
-      fail: (error) => (end(), reject(error)),
-    };
-    this.#waiters.add(waiter);
-    signal?.addEventListener("abort", leave);
-    return promise;
+      waiter.reject(error);
+    }
   }
 }

@@ -1,13 +1,13 @@
 // Batches while others write at the same time, and while replies are lost.
 
-import { assert, assertEquals, assertNotEquals, assertNotStrictEquals, assertStrictEquals } from "@std/assert";
+import { assert, assertEquals, assertNotEquals } from "@std/assert";
+import { SimulatedDatabase } from "../../../../faults/simulation/database.ts";
 import { LOG_START, toGeneratedId, type TopicStore } from "../../../../src/topics/store.ts";
-import { WriteCache } from "../../../../src/topics/kv/appender.ts";
 import { type KvEngine, type KvKey, type KvWrite, toEngine } from "../../../../src/topics/kv/engine.ts";
 import { INCARNATION_KEY, markKey, newestIdsKey, sessionKey } from "../../../../src/topics/kv/keys.ts";
-import type { Incarnation } from "../../../../src/topics/kv/incarnation.ts";
 import { KvStore } from "../../../../src/topics/kv/kv_store.ts";
 import { ALL, append, dataOf, logOf, messageOf } from "../../../contract/store_fixture.ts";
+import { Random } from "../../support/random.ts";
 import { losableStore } from "./losable_store.ts";
 
 const LOG = logOf("orders");
@@ -394,50 +394,41 @@ for (const isFoundOut of [false, true]) {
   });
 }
 
-const MAX_CACHED = 10_000;
+const MAX_LOGS = 10_000;
 
-function incarnationOf(id: string): Incarnation {
-  return { id, version: "00000000000000000001", newestVersion: "", confirmedAt: 0 };
-}
-
-Deno.test("Write cache: it keeps the sessions used last", () => {
-  const cache = new WriteCache();
-  cache.noteVersion("old", "1");
-  cache.noteVersion("used again", "1");
-  for (let number = 0; number < MAX_CACHED - 2; number++) cache.noteVersion(`session ${number}`, "1");
-  cache.noteVersion("used again", "2");
-  assertEquals([cache.versionOf("old"), cache.versionOf("used again")], ["1", "2"]);
-  cache.noteVersion("newest", "1");
-  assertEquals([cache.versionOf("old"), cache.versionOf("used again"), cache.versionOf("newest")], [
-    undefined,
-    "2",
-    "1",
-  ]);
-  cache.noteVersion("newest", null);
-  assertEquals(cache.versionOf("newest"), undefined);
+Deno.test("Appending: a node remembers the logs written last, and writes the policies of others again", async () => {
+  const database = new SimulatedDatabase(new Random(1));
+  const written: string[] = [];
+  const engine: KvEngine = {
+    get: (keys) => Promise.resolve(database.get(keys)),
+    list: (from, to, limit) => Promise.resolve(database.list(from, to, limit)),
+    write: (write) => {
+      const [policy] = write.sets!.filter(({ key }) => key.includes("policy"));
+      if (policy) written.push(policy.key.at(-1)!);
+      // The test is of what is written, and no log is read.
+      return Promise.resolve(write.append ? "00000000000000ffffff" : database.write(write));
+    },
+    watch: async function* () {},
+    close: () => {},
+  };
+  const store = new KvStore({ name: "simulated", interval: 50, open: () => Promise.resolve(engine) });
+  for (const name of ["old", "used again"]) await append(store, logOf(name), [messageOf(1)]);
+  for (let number = 0; number < MAX_LOGS - 2; number++) await append(store, logOf(`log ${number}`), [messageOf(1)]);
+  assertEquals(written.length, MAX_LOGS);
+  await append(store, logOf("used again"), [messageOf(2)]);
+  assertEquals(written.length, MAX_LOGS);
+  for (const name of ["newest", "used again", "old"]) await append(store, logOf(name), [messageOf(2)]);
+  assertEquals(written.slice(MAX_LOGS), ["newest", "old"]);
+  await store.close();
 });
 
-Deno.test("Write cache: it keeps the logs used last", () => {
-  const cache = new WriteCache();
-  const incarnation = incarnationOf("incarnation");
-  const old = cache.log("old", incarnation);
-  const used = cache.log("used again", incarnation);
-  for (let number = 0; number < MAX_CACHED - 2; number++) cache.log(`log ${number}`, incarnation);
-  assertStrictEquals(cache.log("used again", incarnation), used);
-  cache.log("newest", incarnation);
-  assertStrictEquals(cache.log("used again", incarnation), used);
-  assertNotStrictEquals(cache.log("old", incarnation), old);
-});
-
-Deno.test("Write cache: it is empty in another incarnation of the database", () => {
-  const cache = new WriteCache();
-  const before = cache.log("log", incarnationOf("before"));
-  before.hasPolicy = true;
-  cache.noteVersion("session", "1");
-  const after = cache.log("log", incarnationOf("after"));
-  assertEquals([after.hasPolicy, after.incarnation === before.incarnation, cache.versionOf("session")], [
-    false,
-    false,
-    undefined,
-  ]);
+test("the session of messages that all have ids is not read", async (setting) => {
+  const { meddled } = setting;
+  const session = crypto.randomUUID();
+  await meddled.append(LOG, [messageOf(0, "id 0")], { session, sequence: 0 });
+  const { reads } = setting;
+  for (const sequence of [1, 2, 3]) {
+    await meddled.append(LOG, [messageOf(sequence, `id ${sequence}`)], { session, sequence });
+  }
+  assertEquals(setting.reads, reads);
 });

@@ -30,7 +30,7 @@ function* trim(records: Iterable<Recorded>, policy: LogPolicy, from: number): Ge
   let low = 0;
   for (const record of records) {
     const now = SECOND * all.length;
-    retention.add(cursorOf(all.length), record, now);
+    retention.add(cursorOf(all.length), record);
     all.push(record);
     if (all.length < from || all.length % ROUND !== 0) continue;
     const end = retention.endOfExcess(now);
@@ -121,9 +121,9 @@ for (const bound of [{ count: 2_000 }, { bytes: 400_000 }]) {
 Deno.test("A message whose time is far ahead becomes too old with the one after it", () => {
   const age = 60_000;
   const retention = new RetentionIndex("incarnation", { ...UNBOUNDED, age });
-  retention.add(cursorOf(0), { count: 1, bytes: 1, time: 1e9 }, 0);
-  retention.add(cursorOf(1), { count: 1, bytes: 1, time: 30_000 }, 30_000);
-  retention.add(cursorOf(2), { count: 1, bytes: 1, time: 50_000 }, 50_000);
+  retention.add(cursorOf(0), { count: 1, bytes: 1, time: 1e9 });
+  retention.add(cursorOf(1), { count: 1, bytes: 1, time: 30_000 });
+  retention.add(cursorOf(2), { count: 1, bytes: 1, time: 50_000 });
   assertEquals([retention.endOfExcess(30_000 + age), retention.endOfExcess(30_001 + age)], [undefined, cursorOf(1)]);
 });
 
@@ -131,7 +131,7 @@ Deno.test("A clock that was behind for a while has nothing removed when it is ri
   const now = 1e12;
   const retention = new RetentionIndex("incarnation", { ...UNBOUNDED, age: 60_000 });
   for (let index = 0; index < 300; index++) {
-    retention.add(cursorOf(index), { count: 1, bytes: 1, time: now + index }, index);
+    retention.add(cursorOf(index), { count: 1, bytes: 1, time: now + index });
   }
   assertEquals([retention.endOfExcess(300), retention.endOfExcess(now + 300)], [undefined, undefined]);
   assertEquals(retention.endOfExcess(now + 90_000), cursorOf(299));
@@ -141,7 +141,7 @@ Deno.test("The index of a log takes little memory, for a small log, too", () => 
   for (const policy of [{ count: 1_000 }, { bytes: 200_000 }, { age: 1_000 * SECOND }]) {
     const retention = new RetentionIndex("incarnation", { ...UNBOUNDED, ...policy });
     for (const [index, record] of steady(1_000, undefined).toArray().entries()) {
-      retention.add(cursorOf(index), record, index * SECOND);
+      retention.add(cursorOf(index), record);
     }
     assert(retention.size <= 192, `${retention.size} parts for ${JSON.stringify(policy)}`);
   }
