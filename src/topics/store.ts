@@ -238,3 +238,17 @@ export function parseGeneratedId(id: string): GeneratedId | undefined {
   const [, session, sequence] = GENERATED_ID.exec(id) ?? [];
   return session === undefined ? undefined : { session, sequence: Number(sequence) };
 }
+
+/** Settles like a promise, or rejects when a signal is aborted before. */
+export async function orAborted<Value>(promise: Promise<Value>, signal: AbortSignal): Promise<Value> {
+  const { promise: aborted, reject } = Promise.withResolvers<never>();
+  const abort = () => reject(signal.reason);
+  signal.addEventListener("abort", abort);
+  try {
+    signal.throwIfAborted();
+    return await Promise.race([promise, aborted]);
+  } finally {
+    signal.removeEventListener("abort", abort);
+    promise.catch(() => {});
+  }
+}

@@ -1,17 +1,18 @@
 /** Topics in memory for several workers of a process: one keeps the store, the others call it. */
 import { MEMORY_CAPABILITIES, MemoryStore, type MemoryStoreOptions } from "./memory_store.ts";
-import type {
-  AppendOptions,
-  AppendResult,
-  Cursor,
-  LogBounds,
-  LogPage,
-  LogPosition,
-  LogRef,
-  NewMessage,
-  ReadLimits,
-  StoreCapabilities,
-  TopicStore,
+import {
+  type AppendOptions,
+  type AppendResult,
+  type Cursor,
+  type LogBounds,
+  type LogPage,
+  type LogPosition,
+  type LogRef,
+  type NewMessage,
+  orAborted,
+  type ReadLimits,
+  type StoreCapabilities,
+  type TopicStore,
 } from "./store.ts";
 
 /** Connects the workers of a process to the store that the first of them keeps. */
@@ -224,19 +225,5 @@ export class RemoteStore implements TopicStore {
     this.#answers.delete(message.number);
     if ("failure" in message) answer?.reject(new Error(message.failure));
     else answer?.resolve(message.value);
-  }
-}
-
-/** Settles like a promise, or rejects when a signal is aborted before. */
-async function orAborted<Value>(promise: Promise<Value>, signal: AbortSignal): Promise<Value> {
-  const { promise: aborted, reject } = Promise.withResolvers<never>();
-  const abort = () => reject(signal.reason);
-  signal.addEventListener("abort", abort);
-  try {
-    signal.throwIfAborted();
-    return await Promise.race([promise, aborted]);
-  } finally {
-    signal.removeEventListener("abort", abort);
-    promise.catch(() => {});
   }
 }

@@ -2,6 +2,7 @@
  * Identifies one incarnation of the database. Recreating the database, or restoring a backup,
  * starts a new one, and every cursor of an earlier one is invalid from then on.
  */
+import { orAborted } from "../store.ts";
 import type { Connection } from "./connection.ts";
 import type { KvCheck, KvEntry, KvKey, KvSet } from "./engine.ts";
 import { hashOf, INCARNATION_KEY, markKey } from "./keys.ts";
@@ -36,6 +37,8 @@ export class Incarnations {
   #changes = 0;
   /** The ids of ended incarnations, oldest first. */
   readonly #ended = new Set<string>();
+  /** The read that all callers share until an incarnation is known. */
+  #reading: Promise<Snapshot> | undefined;
 
   /** `onEnd` is called when an incarnation turns out to have ended. */
   constructor(connection: Connection, onEnd: () => void) {
@@ -48,9 +51,14 @@ export class Incarnations {
     return this.#known;
   }
 
-  /** The incarnation read last. The first caller reads it. */
+  /**
+   * The incarnation read last. The first caller reads it. The read goes on when a caller gives up:
+   * otherwise impatient callers would never find out that the connection hangs.
+   */
   async current(signal?: AbortSignal): Promise<Incarnation> {
-    return this.#known ?? (await this.get([], signal)).incarnation;
+    if (this.#known) return this.#known;
+    this.#reading ??= this.get([]).finally(() => this.#reading = undefined);
+    return (await (signal ? orAborted(this.#reading, signal) : this.#reading)).incarnation;
   }
 
   /**

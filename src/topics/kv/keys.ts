@@ -25,21 +25,14 @@ import { countBytes } from "../message.ts";
 import type { Cursor, LogPolicy, NewMessage } from "../store.ts";
 import type { KvKey } from "./engine.ts";
 
-const ROOT = ["webfw", "1"] as const;
+const ROOT = ["webfw", "1"];
 
-/** The incarnation of the database. */
 export const INCARNATION_KEY: KvKey = [...ROOT, "epoch"];
-/** The lease of the retention worker. */
 export const LEASE_KEY: KvKey = [...ROOT, "trimmer"];
 /** Before all policies. */
 export const POLICIES_START: KvKey = [...ROOT, "policy", ""];
 /** After all policies. */
 export const POLICIES_END: KvKey = [...ROOT, "policy "];
-
-/** The mark of an incarnation. */
-export function markKey(id: string): KvKey {
-  return [...INCARNATION_KEY, id];
-}
 
 /**
  * Each append writes the entry of its log's shard. With the incarnation they are as many keys as a
@@ -53,20 +46,17 @@ export function shardOf(name: string): number {
   return hashOf(name) % CHANGE_SHARDS;
 }
 
-/** Written by each append to a log of a shard. */
-export function changedKey(shard: number): KvKey {
-  return [...ROOT, "log changed", `${shard}`];
-}
-
-/** What a log keeps. */
-export function policyKey(name: string): KvKey {
-  return [...ROOT, "policy", name];
-}
-
-/** The common prefix of a log's records. */
-export function recordsPrefix(name: string): KvKey {
-  return [...ROOT, "log", name];
-}
+export const markKey = (incarnation: string): KvKey => [...INCARNATION_KEY, incarnation];
+export const changedKey = (shard: number): KvKey => [...ROOT, "log changed", `${shard}`];
+export const policyKey = (name: string): KvKey => [...ROOT, "policy", name];
+export const idKey = (name: string, id: string): KvKey => [...ROOT, "id", name, id];
+export const recordsPrefix = (name: string): KvKey => [...ROOT, "log", name];
+export const headKey = (name: string): KvKey => [...recordsPrefix(name), "head"];
+export const newestIdsKey = (name: string): KvKey => [...recordsPrefix(name), "ids"];
+export const lowWatermarkKey = (name: string): KvKey => [...recordsPrefix(name), "low"];
+export const sessionKey = (name: string, session: string): KvKey => [...recordsPrefix(name), "series", session];
+/** After the records, the head and the low watermark of a log. */
+export const logEnd = (name: string): KvKey => [...recordsPrefix(name), "low "];
 
 /**
  * Where a read after a cursor begins: at the record of the cursor, or after it if the cursor is its
@@ -75,36 +65,6 @@ export function recordsPrefix(name: string): KvKey {
 export function recordKeyAfter(name: string, cursor: Cursor): KvKey {
   const version = cursor.slice(0, VERSION_LENGTH);
   return [...recordsPrefix(name), cursor.endsWith(LAST_INDEX) ? `${version} ` : version];
-}
-
-/** The head of a log. */
-export function headKey(name: string): KvKey {
-  return [...recordsPrefix(name), "head"];
-}
-
-/** The newest write of a log that had ids. */
-export function newestIdsKey(name: string): KvKey {
-  return [...recordsPrefix(name), "ids"];
-}
-
-/** The low watermark of a log. */
-export function lowWatermarkKey(name: string): KvKey {
-  return [...recordsPrefix(name), "low"];
-}
-
-/** After the records, the head and the low watermark of a log. */
-export function logEnd(name: string): KvKey {
-  return [...recordsPrefix(name), "low "];
-}
-
-/** The dedup entry of a producer session. */
-export function sessionKey(name: string, session: string): KvKey {
-  return [...recordsPrefix(name), "series", session];
-}
-
-/** The dedup entry of an id. */
-export function idKey(name: string, id: string): KvKey {
-  return [...ROOT, "id", name, id];
 }
 
 /** A cursor begins with the version of its record. */
@@ -134,12 +94,10 @@ export function hashOf(text: string): number {
   return (hash ^ (hash >>> 16)) >>> 0;
 }
 
-/** Writes a policy. */
 export function encodePolicy({ age, count, bytes, dedupe }: LogPolicy): Uint8Array {
   return new TextEncoder().encode(JSON.stringify({ age, count, bytes, dedupe }));
 }
 
-/** Reads a policy. */
 export function decodePolicy(value: Uint8Array): LogPolicy {
   const { age, count, bytes, dedupe } = JSON.parse(new TextDecoder().decode(value)) as Record<string, number | null>;
   // JSON has null for Infinity.

@@ -37,8 +37,9 @@ export interface KvStoreOptions extends ConnectionOptions {
 
 /** Keeps logs in a database. */
 export class KvStore implements TopicStore {
-  /** What it can do. */
   readonly capabilities: StoreCapabilities = KV_CAPABILITIES;
+  /** The time of the database: the clocks of nodes differ. */
+  readonly now: () => number;
   readonly #connection: Connection;
   readonly #watching: Connection | undefined;
   readonly #reader: KvLogReader;
@@ -47,39 +48,30 @@ export class KvStore implements TopicStore {
   readonly #appender: Appender;
   readonly #notifier: ChangeNotifier;
   readonly #retention: RetentionWorker;
-  readonly #now: () => number;
 
   /** Opens nothing yet. */
   constructor({ openWatching, interval, now, ...options }: KvStoreOptions) {
     const connection = this.#connection = new Connection(options);
     const watching = this.#watching = openWatching &&
       new Connection({ ...options, open: openWatching, isLogged: false });
-    // The clocks of nodes differ, so that of the database decides what is too old.
-    const time = this.#now = now ?? (() => connection.now());
+    const time = this.now = now ?? (() => connection.now());
     const incarnations = new Incarnations(connection, () => this.#notifier.reset());
-    this.#reader = new KvLogReader(connection, incarnations, time);
-    this.#endReader = new KvLogReader(connection, incarnations, time);
-    const reader = new KvLogReader(connection, incarnations, time);
+    const newReader = () => new KvLogReader(connection, incarnations, time);
+    this.#reader = newReader();
+    this.#endReader = newReader();
     this.#appender = new Appender(connection, incarnations, time);
     this.#notifier = new ChangeNotifier(connection, watching, incarnations, interval);
-    this.#retention = new RetentionWorker(connection, incarnations, reader, TRIM_INTERVAL, time);
+    this.#retention = new RetentionWorker(connection, incarnations, newReader(), TRIM_INTERVAL, time);
   }
 
-  /**
-   * Opens the database. One that is away is tried again when it is used.
-   *
-   * @throws {CannotOpenError} When it can never be opened.
-   */
   open(): Promise<void> {
     return this.#connection.open();
   }
 
-  /** Where a log begins and ends. */
   bounds(log: LogRef): Promise<LogBounds> {
     return this.#reader.bounds(log);
   }
 
-  /** Appends messages, and retries until the signal is aborted, or for 30 seconds. */
   async append(log: LogRef, messages: readonly NewMessage[], options: AppendOptions): Promise<AppendResult> {
     const result = await this.#appender.append(log, messages, options);
     this.#retention.start();
@@ -87,39 +79,28 @@ export class KvStore implements TopicStore {
     return result;
   }
 
-  /** Reads what comes after a cursor. */
   read(log: LogRef, after: Cursor, limits: ReadLimits): Promise<LogPage> {
     return (limits.isLive ? this.#endReader : this.#reader).read(log, after, limits);
   }
 
-  /** The position before the first message of a time. */
   seek(log: LogRef, time: Date): Promise<LogPosition> {
     return this.#reader.seek(log, time);
   }
 
-  /** Calls back after each append of any process. */
   watch({ name }: LogRef, onChange: () => void): () => void {
     // The publishers may have ended, and nobody else may trim.
     this.#retention.start();
     return this.#notifier.watch(name, onChange);
   }
 
-  /** Removes what the policy does not keep. */
   trim(log: LogRef): Promise<LogBounds> {
     return this.#retention.trim(log);
   }
 
-  /** The time of the database in milliseconds since 1970. */
-  now(): number {
-    return this.#now();
-  }
-
-  /** All logs. */
   async list(): Promise<readonly LogRef[]> {
     return (await Array.fromAsync(this.#reader.policies())).flat().map(toLog);
   }
 
-  /** Ends the connection. */
   async close(): Promise<void> {
     await Promise.all([this.#notifier.close(), this.#retention.close()]);
     // The lease is given back in one attempt: if the database is away, others wait for it.
