@@ -40,6 +40,8 @@ const MIN_DEDUP = 120_000;
  * rate of 64 publishers.
  */
 const MAX_CHECKED_IDS = 8;
+/** How many ids it checks one by one together with the guard. These need not be read. */
+const CHECKED_BESIDE_GUARD = MAX_CHECKED_IDS - 1;
 /**
  * After so many refused writes the ids are checked one by one, since no other write can refuse
  * that. A node far from the database would otherwise wait for as long as nearer ones write.
@@ -142,7 +144,9 @@ export class Appender {
 
       // What the write itself finds out by its checks is not read before the first attempt.
       const seeksSession = needsSession && session === undefined;
-      const sought = isGuarded || refusals > 0 ? part.filter(hasId) : [];
+      const sought = isGuarded || refusals > 0
+        ? part.filter(hasId).slice(refusals === 0 ? CHECKED_BESIDE_GUARD : 0)
+        : [];
       if (seeksSession || sought.length > 0) {
         const keys = sought.map(({ id }) => idKey(batch.log.name, id!));
         if (seeksSession) keys.push(sessionKey(batch.log.name, batch.session));
@@ -227,7 +231,7 @@ export class Appender {
       }
       const key = idKey(name, id);
       sets.push({ key, value: encodeIdEntry(session, sequence, index, part.length), expireIn });
-      if (checked.guard === undefined) checks.push({ key, version: null });
+      if (checked.guard === undefined || sets.length <= CHECKED_BESIDE_GUARD) checks.push({ key, version: null });
     }
     const hasIds = sets.length > 0;
     const key = sessionKey(name, session);
