@@ -234,6 +234,7 @@ export class Appender {
       if (checked.guard === undefined || sets.length <= CHECKED_BESIDE_GUARD) checks.push({ key, version: null });
     }
     const hasIds = sets.length > 0;
+    sets.push(...written.sets);
     const key = sessionKey(name, session);
     if (checked.session !== undefined) checks.push({ key, version: checked.session });
     if (checked.guard !== undefined) checks.push({ key: newestIdsKey(name), version: checked.guard });
@@ -242,7 +243,6 @@ export class Appender {
     }
     if (hasIds) sets.push({ key: newestIdsKey(name), value: EMPTY });
     if (!written.hasPolicy) sets.push({ key: policyKey(name), value: encodePolicy(policy) });
-    sets.push(...written.sets);
     const messages = part.map(({ message }) => message);
 
     let confirmedAt = incarnation.confirmedAt;
