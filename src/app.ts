@@ -82,9 +82,15 @@ export class App<State = Record<string, unknown>> implements AppHandle {
   readonly mcpUrl: string | null;
   /**
    * Identifies an application for the command line, even if another copy of the package made it.
+   *
+   * @ignore
    */
   readonly [WEBFW_APP]: number = PROTOCOL;
-  /** Lets the command line check a durable topic before it opens it. */
+  /**
+   * Lets the command line check a durable topic before it opens it.
+   *
+   * @ignore
+   */
   readonly [WEBFW_CHECK_TOPIC] = (name: string): Promise<void> => this.#topics.check(name);
 
   readonly #registry = new Registry("", true, checkRoute);

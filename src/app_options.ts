@@ -66,7 +66,7 @@ export interface AppOptions<State = Record<string, unknown>> {
    * password is refused, because denokv uses a token.
    *
    * The default is the environment variable `WEBFW_TOPICS`; if that is not set, on Deno Deploy the
-   * database of the application, and elsewhere the file `.webfw/topics.sqlite` beside the program.
+   * database of the application, and elsewhere the file `.webfw/topics.sqlite` next to the program.
    */
   topics?: TopicsLocation;
   /** The type of `request.state`, by `stateType()`. */
@@ -88,7 +88,7 @@ const OPTIONS: OptionNames<AppOptions> = {
 };
 
 /** Checked options with defaults. */
-export interface ResolvedAppOptions {
+interface ResolvedAppOptions {
   readonly title: string;
   readonly version: string;
   readonly description: string | undefined;
@@ -102,10 +102,10 @@ export interface ResolvedAppOptions {
 /**
  * Checks the options and adds the defaults.
  *
- * @throws {TypeError} When an option is unknown or cannot be used, or the path of an endpoint has a
+ * @throws {TypeError} If an option is unknown or cannot be used, or the path of an endpoint has a
  * parameter.
- * @throws {RouteError} When the path of an endpoint cannot be parsed.
- * @throws {RangeError} When a bound is not a positive number.
+ * @throws {RouteError} If the path of an endpoint cannot be parsed.
+ * @throws {RangeError} If a bound is not a positive number.
  */
 export function resolveAppOptions<State>(options: AppOptions<State>): ResolvedAppOptions {
   checkOptions(options, OPTIONS, "make the App");

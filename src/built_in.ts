@@ -21,7 +21,7 @@ export interface BuiltInUrls {
   readonly mcpUrl: string | null;
 }
 
-export interface BuiltInParts extends McpParts {
+interface BuiltInParts extends McpParts {
   readonly document: () => OpenAPIDocument;
 }
 
@@ -33,8 +33,8 @@ const ASSETS: readonly AssetName[] = ["swagger-ui.css", "page.css", "swagger-ui.
 /**
  * Checks the paths of the endpoints. Without a document there is no page.
  *
- * @throws {RouteError} With code `path`, when a path cannot be parsed.
- * @throws {TypeError} When a path has a parameter.
+ * @throws {RouteError} With code `path`, if a path cannot be parsed.
+ * @throws {TypeError} If a path has a parameter.
  */
 export function checkUrls({ openapiUrl, docsUrl, mcpUrl }: BuiltInUrls): BuiltInUrls {
   for (const [option, url] of Object.entries({ openapiUrl, docsUrl, mcpUrl })) {

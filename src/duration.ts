@@ -1,5 +1,8 @@
-/** Durations in options. */
+/** Durations in options, and the longest delay of a timer. */
 import { quote } from "./options.ts";
+
+/** The longest delay of a timer of the platform. A longer one fires at once. */
+export const MAX_TIMER_MS = 2 ** 31 - 1;
 
 /**
  * A duration: milliseconds as a number, or a number with its unit, as in `"15s"`, `"2m"`, `"24h"`,
@@ -16,7 +19,7 @@ const UNITS: Readonly<Record<string, number>> = { ms: 1, s: 1000, m: 60_000, h: 
  *
  * @param duration The duration.
  * @param name The option, for the error message.
- * @throws {RangeError} When it is not a positive duration.
+ * @throws {RangeError} If it is not a positive duration.
  */
 export function toMilliseconds(duration: Duration, name: string): number {
   const [, number, unit] = /^(\d+(?:\.\d+)?)(ms|s|m|h|d)$/.exec(String(duration)) ?? [];

@@ -92,7 +92,11 @@ export class HTTPError extends Error {
   readonly headers: HeadersInit | undefined;
   /** Further members of the reply's body. */
   readonly extensions: Readonly<Record<string, unknown>>;
-  /** Identifies the class across copies of the package. */
+  /**
+   * Identifies the class across copies of the package.
+   *
+   * @ignore
+   */
   readonly [HTTP_ERROR] = true;
 
   /**
@@ -101,8 +105,8 @@ export class HTTPError extends Error {
    * @param status The status of the reply, 400 to 599.
    * @param detail What went wrong, for the client to read. By default the title.
    * @param options Further parts of the reply.
-   * @throws {TypeError} When an option is unknown.
-   * @throws {RangeError} When the status is not from 400 to 599.
+   * @throws {TypeError} If an option is unknown.
+   * @throws {RangeError} If the status is not from 400 to 599.
    */
   constructor(status: number, detail?: string, options: HTTPErrorOptions = {}) {
     checkOptions(options, HTTP_ERROR_OPTIONS, "make an HTTPError");

@@ -50,7 +50,7 @@ export class HttpServer {
   /**
    * Starts to listen.
    *
-   * @throws {Deno.errors.AddrInUse} When the address is taken.
+   * @throws {Deno.errors.AddrInUse} If the address is taken.
    */
   constructor(options: ListenOptions, handler: Deno.ServeHandler) {
     this.#options = options;

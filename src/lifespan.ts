@@ -22,7 +22,7 @@ export class Lifespans<App, State> {
   /**
    * Adds a lifespan.
    *
-   * @throws {TypeError} When it is not an `async function*`.
+   * @throws {TypeError} If it is not an `async function*`.
    */
   add(lifespan: Lifespan<App, State>): void {
     if (!isAsyncGeneratorFunction(lifespan)) {
@@ -44,7 +44,7 @@ export class Lifespans<App, State> {
    * @param check Checks whether the application can work. It runs before the first lifespan and
    * after the last, because a lifespan can add what is to be checked.
    * @returns The state: all yielded values in one frozen object.
-   * @throws {TypeError} When a lifespan ends without a yield, or two yield the same name.
+   * @throws {TypeError} If a lifespan ends without a yield, or two yield the same name.
    */
   async start(app: App, check: () => Promise<void>): Promise<Readonly<State>> {
     const state: Record<string, unknown> = {};

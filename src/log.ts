@@ -2,10 +2,10 @@
 import { readVariable } from "./runtime.ts";
 
 /** The severity of an entry. */
-export type LogLevel = "info" | "warn" | "error";
+type LogLevel = "info" | "warn" | "error";
 
 /** The values of an entry. */
-export type LogFields = Readonly<
+type LogFields = Readonly<
   Record<string, string | number | boolean | undefined>
 >;
 

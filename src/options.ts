@@ -15,7 +15,7 @@ export type OptionNames<Options> = Readonly<Record<keyof Options, unknown>>;
  * @param known The names of all options.
  * @param action What is being done, for the message: "run the App".
  * @param prefix Text before each name in the message, such as `tool.`.
- * @throws {TypeError} When the value is not an object, or has an unknown name.
+ * @throws {TypeError} If the value is not an object, or has an unknown name.
  */
 export function checkOptions<Options extends object>(
   options: Options,
@@ -43,7 +43,7 @@ export function checkOptions<Options extends object>(
  * Refuses unknown options like {@linkcode checkOptions}, and copies the known ones that have a
  * value. Inherited options are copied too, so that the copy can be spread.
  *
- * @throws {TypeError} When the value is not an object, or has an unknown name.
+ * @throws {TypeError} If the value is not an object, or has an unknown name.
  */
 export function readOptions<Options extends object>(
   options: Options,

@@ -92,7 +92,11 @@ export class Router<
   State = Record<string, unknown>,
   const Prefix extends string = string,
 > implements Includable<State> {
-  /** Carries the type of the state; absent at run time. */
+  /**
+   * Carries the type of the state; absent at run time.
+   *
+   * @ignore
+   */
   declare readonly "~state"?: ((state: RequiredState<State>) => void) | undefined;
 
   readonly #registry: Registry;

@@ -93,7 +93,7 @@ const RUN_OPTIONS: OptionNames<RunOptions> = {
 /**
  * Checks the names of the options.
  *
- * @throws {TypeError} When an option is unknown.
+ * @throws {TypeError} If an option is unknown.
  */
 export function checkRunOptions(options: RunOptions): void {
   checkOptions(options, RUN_OPTIONS, "run the App");
@@ -147,10 +147,10 @@ const LOADING: unique symbol = Symbol.for("webfw.loading");
  * the process exits with code 0 by the end of the grace period. Only lifespans can take longer, and
  * a store that is away, by up to 3 seconds.
  *
- * @throws {Deno.errors.AddrInUse} When the port is taken.
- * @throws {Error} When the process is `deno serve`, or `webfw` loads the module that calls this.
- * @throws {RangeError} When the grace period is not a positive duration.
- * @throws {TypeError} When only one of cert and key is given.
+ * @throws {Deno.errors.AddrInUse} If the port is taken.
+ * @throws {Error} If the process is `deno serve`, or `webfw` loads the module that calls this.
+ * @throws {RangeError} If the grace period is not a positive duration.
+ * @throws {TypeError} If only one of cert and key is given.
  */
 export async function serve(app: Servable, options: RunOptions): Promise<void> {
   const grace = toMilliseconds(options.gracePeriod ?? defaultGrace(), "the gracePeriod");

@@ -95,7 +95,7 @@ export class TestReply implements PromiseLike<Response> {
   /**
    * Reads a JSON reply.
    *
-   * @throws {Error} When the status is not 2xx, or the media type is not `application/json`.
+   * @throws {Error} If the status is not 2xx, or the media type is not `application/json`.
    */
   async json<Value = unknown>(): Promise<Value> {
     const response = await this.#response;
@@ -111,7 +111,7 @@ export class TestReply implements PromiseLike<Response> {
   /**
    * Reads a reply as text.
    *
-   * @throws {Error} When the status is not 2xx.
+   * @throws {Error} If the status is not 2xx.
    */
   async text(): Promise<string> {
     const response = await this.#response;
@@ -128,14 +128,14 @@ export class TestReply implements PromiseLike<Response> {
    * Reads a 422 reply, with its list of faults.
    *
    * @param status The expected status.
-   * @throws {Error} When the reply is not `application/problem+json`, or has another status.
+   * @throws {Error} If the reply is not `application/problem+json`, or has another status.
    */
   async problem(status: 422): Promise<InvalidInput>;
   /**
    * Reads an error reply.
    *
    * @param status The expected status. By default, any status but 2xx.
-   * @throws {Error} When the reply is not `application/problem+json`, or has another status.
+   * @throws {Error} If the reply is not `application/problem+json`, or has another status.
    */
   async problem(status?: number): Promise<ProblemDetails>;
   async problem(status?: number): Promise<ProblemDetails> {
@@ -209,7 +209,7 @@ export class TestClient implements AsyncDisposable {
    * @param method The method.
    * @param path The path, with or without a query.
    * @param init The query, headers and body.
-   * @throws {TypeError} When an option is unknown.
+   * @throws {TypeError} If an option is unknown.
    */
   request(method: string, path: string, init: TestRequestInit = {}): TestReply {
     return new TestReply(this.#send(this.#requestOf(method, path, init)));

@@ -104,7 +104,7 @@ function reservedNames(options: InputOptions, deps: Iterable<string>, owner: str
 function compileGuard(guards: Stage, path: PathNames, name: string): Binder["guard"] {
   if (guards.isEmpty) return undefined;
   const fields = new TextFields(ownersOf(guards, name), path);
-  // Without a promise of its own, because most guards have sync schemas.
+  // Without another promise, because most guards have sync schemas.
   if (!fields.isAsync) return (request) => guards.resolve(request, bindText(fields, request), 0, undefined);
   return async (request) => {
     const issues: Issue[] = [];

@@ -21,7 +21,11 @@ export type None = Record<never, never>;
  * @category Dependencies
  */
 export interface StateType<State> {
-  /** Carries the type; absent at run time. */
+  /**
+   * Carries the type; absent at run time.
+   *
+   * @ignore
+   */
   readonly "~state"?: State | undefined;
 }
 
@@ -136,9 +140,17 @@ export type RequiredState<State> = string extends keyof State ? unknown : State;
 export interface Dependency<Value, State = unknown> {
   /** Marks a dependency. */
   readonly kind: "dependency";
-  /** Carries the type of the value; absent at run time. */
+  /**
+   * Carries the type of the value; absent at run time.
+   *
+   * @ignore
+   */
   readonly "~value"?: Value | undefined;
-  /** Carries the type of the state; absent at run time. */
+  /**
+   * Carries the type of the state; absent at run time.
+   *
+   * @ignore
+   */
   readonly "~state"?: ((state: State) => void) | undefined;
 }
 

@@ -196,7 +196,7 @@ const WAYS = Symbol("webfw.ways");
  * @category Dependencies
  */
 export function anySecurity(...ways: [SecurityRequirement, ...SecurityRequirement[]]): SecurityRequirement {
-  // A type of its own in a union would make the compiler's messages about mistakes worse.
+  // A separate type in a union would make the compiler's messages about mistakes worse.
   return { [WAYS]: ways } as unknown as SecurityRequirement;
 }
 
@@ -204,7 +204,7 @@ export function anySecurity(...ways: [SecurityRequirement, ...SecurityRequiremen
 export type SecurityWay = ReadonlyMap<string, ReadScheme>;
 
 /** A checked scheme and its required scopes. */
-export interface ReadScheme {
+interface ReadScheme {
   readonly scheme: SecurityScheme;
   readonly scopes: readonly string[];
 }

@@ -45,7 +45,7 @@ interface Field {
   readonly isList: boolean;
   /** The index of the owner. */
   readonly owner: number;
-  /** The argument that contains the value; undefined if the value is an argument of its own. */
+  /** The argument that contains the value; undefined if the value itself is an argument. */
   readonly group: Group | undefined;
 }
 
@@ -151,7 +151,7 @@ function fieldsOf(owner: InputOwner, ownerIndex: number, path: PathNames, queryK
     if (!path.own.has(name)) {
       throw new RouteError(
         "path",
-        `Cannot bind the path of ${owner.name}: it has no "{${name}}"; what an include prefix holds is declared under query`,
+        `Cannot bind the path of ${owner.name}: it has no "{${name}}"; declare the parameters of an include prefix under "query"`,
       );
     }
   }

@@ -103,9 +103,9 @@ function toDataUrl(source: string): string {
 }
 
 /**
- * Refuses a Deno that is too old. Deno Deploy has versions of its own, and is not refused.
+ * Refuses a Deno that is too old. Deno Deploy has its own versions, and is not refused.
  *
- * @throws {CommandError} When it is too old.
+ * @throws {CommandError} If it is too old.
  */
 function requireDeno(): void {
   const [major = 0, minor = 0] = Deno.version.deno.split(".").map(Number);

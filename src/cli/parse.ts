@@ -12,7 +12,7 @@ const PERMISSION =
  * Parses what follows the name of a command.
  *
  * @returns `null` if the user asks for the help.
- * @throws {CommandError} When the arguments do not fit the declaration.
+ * @throws {CommandError} If the arguments do not fit the declaration.
  */
 export function parseInvocation(command: Command, args: readonly string[]): Invocation | null {
   const end = args.indexOf("--");

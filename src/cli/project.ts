@@ -5,7 +5,7 @@ import { dirname, join, resolve } from "node:path";
 import { CommandError, USAGE_EXIT_CODE } from "./command.ts";
 
 /** An application, as the command line names it. */
-export interface Target {
+interface Target {
   /** The module as the user wrote it. */
   readonly module: string;
   /** The module as it is imported: a URL, or a `jsr:` or `npm:` specifier. */
@@ -23,7 +23,7 @@ const IDENTIFIER = /^[\p{ID_Start}$_][\p{ID_Continue}$\u200c\u200d]*$/u;
  * follows it and no scheme or drive letter comes before it: `https://localhost:8080/main.ts`,
  * `npm:site` and `C:\site\main.ts` are modules.
  *
- * @throws {CommandError} When the text names no module.
+ * @throws {CommandError} If the text names no module.
  */
 export function parseTarget(text: string, directory: string): Target {
   const colon = text.lastIndexOf(":");
@@ -68,7 +68,7 @@ function isDriveLetter(text: string): boolean {
  * module. Without flags, Deno would always take that of the working directory.
  *
  * @param named The path of a configuration that the user names.
- * @throws {CommandError} When there is no such file.
+ * @throws {CommandError} If there is no such file.
  */
 export async function configFlags(target: Target, named: string | undefined, directory: string): Promise<string[]> {
   if (named !== undefined) {
@@ -88,7 +88,7 @@ export async function configFlags(target: Target, named: string | undefined, dir
 /**
  * Checks that a module on the disk exists.
  *
- * @throws {CommandError} When there is no such file.
+ * @throws {CommandError} If there is no such file.
  */
 export async function requireModule(target: Target): Promise<void> {
   const path = localPath(target);

@@ -10,8 +10,8 @@ import { checkJson, faultOf } from "./json_schema/models.ts";
 import { checkTool, isTool, toolError } from "./mcp/tool_check.ts";
 
 /**
- * @throws {TypeError} When JSON cannot carry the values of a model, or a tool option is wrong.
- * @throws {RouteError} With code `tool`, when the route cannot be a tool.
+ * @throws {TypeError} If JSON cannot carry the values of a model, or a tool option is wrong.
+ * @throws {RouteError} With code `tool`, if the route cannot be a tool.
  */
 export function checkRoute(route: AnyRoute): void {
   const action = `register ${route.name}`;

@@ -7,7 +7,7 @@ import { describeError, log } from "../log.ts";
  */
 export const streamProgress = { chunks: 0 };
 
-/** A function whose result nobody needs. */
+/** A function whose result is ignored. */
 export type Task = () => unknown;
 
 /** The tasks and cleanups of one request. */

@@ -12,11 +12,11 @@ type Bytes = Uint8Array<ArrayBuffer>;
 const FORM_TYPES = "application/x-www-form-urlencoded, multipart/form-data";
 
 /** The request that a body belongs to. */
-export interface BodyOwner {
+interface BodyOwner {
   readonly raw: Request;
   /** The application. When it stops, it cuts off bodies that are still arriving. */
   readonly app: object;
-  /** Adds what is done when the reply has gone. */
+  /** Adds an action for the time after the reply. */
   addCleanup(cleanup: () => unknown): void;
 }
 
@@ -98,7 +98,7 @@ export class BodyReader {
    *
    * @param size The limit in bytes.
    * @param chunkTime The limit for each chunk in milliseconds, from when the reader asks for it.
-   * @throws {HTTPError} With 413 when the client announced a longer body.
+   * @throws {HTTPError} With 413 if the client announced a longer body.
    */
   streamWithin(size: number, chunkTime: number): ReadableStream<Bytes> {
     this.#announced(size);
@@ -146,7 +146,7 @@ export class BodyReader {
   /**
    * The length that the client announced. The server enforces it.
    *
-   * @throws {HTTPError} With 413 when it is over the limit; no byte is read then.
+   * @throws {HTTPError} With 413 if it is over the limit; no byte is read then.
    */
   #announced(limit: number): number | undefined {
     const header = this.#raw.headers.get("content-length");
@@ -157,7 +157,7 @@ export class BodyReader {
 
   /**
    * Reads the body with the platform's own method: several times faster than the stream. That needs
-   * an announced length, and a body whose stream nobody has asked for.
+   * an announced length, and a body whose stream was not used.
    */
   #readAtOnce<Whole extends string | Bytes>(limit: number, read: () => Promise<Whole>): Promise<Whole> | undefined {
     this.#refuseUsed();

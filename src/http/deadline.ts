@@ -4,17 +4,15 @@
  * without reading the clock. One timer visits all waits now and then, and the time of a wait starts
  * with the first visit.
  */
-
-/** The longest timeout of the platform: a longer one fires at once. */
-const MAX_TIMEOUT = 2 ** 31 - 1;
+import { MAX_TIMER_MS } from "../duration.ts";
 
 /** The first visit comes after this part of a wait's time; a wait can end that much too late. */
 const FIRST_VISIT = 1 / 16;
 
 /** Makes the error of a wait that took too long, or was cut off because the server stops. */
-export type Late = (isStopping: boolean) => Error;
+type Late = (isStopping: boolean) => Error;
 
-/** A wait with a deadline. All waits form a ring, so that one can leave it without a search. */
+/** A wait with a deadline. All waits form a linked list, so that one can leave without a search. */
 class Wait {
   readonly ms: number;
   readonly late: Late;
@@ -34,13 +32,13 @@ class Wait {
   }
 
   enter(): void {
-    this.previous = ring.previous;
-    this.next = ring;
-    ring.previous.next = this;
-    ring.previous = this;
+    this.previous = waits.previous;
+    this.next = waits;
+    waits.previous.next = this;
+    waits.previous = this;
   }
 
-  /** Leaves the ring. A wait alone is its own ring, so leaving twice changes nothing. */
+  /** Leaves the list. A wait outside the list is linked to itself, so leaving twice is harmless. */
   leave(): void {
     this.previous.next = this.next;
     this.next.previous = this.previous;
@@ -51,7 +49,8 @@ class Wait {
 
 /** Called with each wait that is over. */
 const observers = new Set<(wait: Wait) => void>();
-const ring = new Wait(Infinity, () => new Error(), () => {});
+/** The head of the list, which is circular. */
+const waits = new Wait(Infinity, () => new Error(), () => {});
 let timer: ReturnType<typeof setTimeout> | undefined;
 /** The time that the timer was set to, in milliseconds. It fires at most that long from now. */
 let timerMs = Infinity;
@@ -87,7 +86,7 @@ export function withDeadline<T>(
 }
 
 /**
- * Waits like {@linkcode withDeadline}, but with a timer of its own. The timer keeps the program
+ * Waits like {@linkcode withDeadline}, but with a separate timer. The timer keeps the program
  * alive during the wait, and nothing is left after it.
  */
 export async function withOwnDeadline<T>(
@@ -97,7 +96,7 @@ export async function withOwnDeadline<T>(
   broken: (cause: unknown) => unknown,
 ): Promise<T> {
   const { promise: expiry, reject } = Promise.withResolvers<never>();
-  const timer = setTimeout(() => reject(late(false)), Math.min(ms, MAX_TIMEOUT));
+  const timer = setTimeout(() => reject(late(false)), Math.min(ms, MAX_TIMER_MS));
   const unbroken = promise.catch((cause) => {
     throw broken(cause);
   });
@@ -136,7 +135,7 @@ export function noteWait(
  */
 export function endWaits(owner: object, timeout: number): Promise<void> {
   const left = new Set<Wait>();
-  for (let wait = ring.next; wait !== ring; wait = wait.next) {
+  for (let wait = waits.next; wait !== waits; wait = wait.next) {
     if (wait.owner === owner) left.add(wait);
   }
   if (left.size === 0) return Promise.resolve();
@@ -157,7 +156,7 @@ export function endWaits(owner: object, timeout: number): Promise<void> {
 
 /** Stops the timer if nothing waits, so that a server that has stopped leaves nothing behind. */
 export function releaseIdleTimer(): void {
-  if (ring.next !== ring || timer === undefined) return;
+  if (waits.next !== waits || timer === undefined) return;
   clearTimeout(timer);
   timer = undefined;
   timerMs = Infinity;
@@ -166,7 +165,7 @@ export function releaseIdleTimer(): void {
 function setTimer(ms: number): void {
   clearTimeout(timer);
   timerMs = ms;
-  timer = setTimeout(visit, Math.min(ms, MAX_TIMEOUT));
+  timer = setTimeout(visit, Math.min(ms, MAX_TIMER_MS));
   // The timer outlives its waits and must not keep the program alive.
   Deno.unrefTimer(timer);
 }
@@ -177,8 +176,8 @@ function visit(): void {
   timerMs = Infinity;
   const now = performance.now();
   let earliest = Infinity;
-  let next = ring.next;
-  while (next !== ring) {
+  let next = waits.next;
+  while (next !== waits) {
     const wait = next;
     next = wait.next;
     wait.expires ??= now + wait.ms;

@@ -1,14 +1,12 @@
 /**
- * Timers for many connections that share one interval of the platform. A timer of its own for each
- * connection would be set again at each event, which costs hundreds of times as much as noting a
- * turn.
+ * Timers for many connections that share one interval of the platform. A separate timer for each
+ * connection would be set again at each event, which costs hundreds of times as much as storing the
+ * number of a turn.
  */
+import { MAX_TIMER_MS } from "../duration.ts";
 
 /** The turns in a silence. It is noticed up to one turn too early. */
 const TURNS = 16;
-
-/** A platform timer fires at once when its delay is longer. */
-const MAX_TIMEOUT_MS = 2 ** 31 - 1;
 
 const wheels = new Map<number, TimingWheel>();
 
@@ -43,7 +41,7 @@ export class TimingWheel {
     const timer = new IdleTimer(this, onIdle);
     this.#insert(timer);
     if (this.#size++ === 0) {
-      this.#interval = setInterval(() => this.turn(), Math.min(this.#ms / TURNS, MAX_TIMEOUT_MS));
+      this.#interval = setInterval(() => this.turn(), Math.min(this.#ms / TURNS, MAX_TIMER_MS));
       // The connections keep the program alive, not their timers.
       Deno.unrefTimer(this.#interval);
     }

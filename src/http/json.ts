@@ -25,7 +25,7 @@ export function isJson(contentType: string | null): boolean {
  *
  * @param text The body.
  * @param headers The headers of the request.
- * @throws {HTTPError} With 400 when it is not JSON, with 415 when it is compressed.
+ * @throws {HTTPError} With 400 if it is not JSON, with 415 if it is compressed.
  */
 export function parseJson(text: string, headers: Headers): unknown {
   try {
@@ -42,7 +42,7 @@ export function parseJson(text: string, headers: Headers): unknown {
 /**
  * Writes a value as JSON. A bigint becomes a string of digits.
  *
- * @throws {TypeError} When the value has no JSON form.
+ * @throws {TypeError} If the value has no JSON form.
  */
 export function stringify(value: unknown): string {
   let json: string | undefined;

@@ -75,8 +75,8 @@ export const DEFAULT_LIMITS: ResolvedLimits = {
  * @param given The declared limits.
  * @param base The limits for the rest.
  * @param owner The name of the declaration, for error messages.
- * @throws {TypeError} When a name is unknown.
- * @throws {RangeError} When a limit is not positive.
+ * @throws {TypeError} If a name is unknown.
+ * @throws {RangeError} If a limit is not positive.
  */
 export function resolveLimits(
   given: Limits | undefined,

@@ -214,7 +214,7 @@ export interface ValueIterator {
 }
 
 /** How an {@linkcode IteratorSource} sends values. */
-export interface IteratorSourceOptions {
+interface IteratorSourceOptions {
   /** Makes the bytes of a value. A value without bytes is skipped. */
   readonly encode: (value: unknown) => Chunk;
   readonly kind: StreamKind;
@@ -231,7 +231,7 @@ export class IteratorSource implements PullSource {
   #peeked: Promise<NextValue> | undefined;
   /** Whether the iterator is making a value. */
   #isBusy = false;
-  /** Whether the iterator has ended by itself, so that it must not be told to return. */
+  /** Whether the iterator has ended by itself, so that its `return()` must not be called. */
   #hasEnded = false;
   #isClosed = false;
 

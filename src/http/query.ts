@@ -44,7 +44,7 @@ function authorityStart(url: string): number {
  * @param text The query without the question mark.
  * @param slots The index of each declared key in the result.
  * @param maxKeys The limit for the number of keys.
- * @throws {HTTPError} With 400 when there are too many keys, or the value of a declared key has a
+ * @throws {HTTPError} With 400 if there are too many keys, or the value of a declared key has a
  * broken percent-encoding.
  */
 export function pickQuery(
@@ -87,7 +87,7 @@ function add(values: QueryValue[], slot: number, value: string): void {
 /**
  * Parses an urlencoded form.
  *
- * @throws {HTTPError} With 400 when a percent-encoding is broken, with 413 when there are too many
+ * @throws {HTTPError} With 400 if a percent-encoding is broken, with 413 if there are too many
  * fields.
  */
 export function parseUrlencoded(text: string, maxFields: number): FormEntry[] {

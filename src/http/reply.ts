@@ -29,7 +29,7 @@ export const WITHOUT_BODY: ReadonlySet<number> = new Set([204, 205, 304]);
  * @param status The status of a success, if the route declares one.
  * @param request The request.
  * @param stopping Gives the signal that is aborted when the server stops.
- * @throws {TypeError} When the result has no JSON form.
+ * @throws {TypeError} If the result has no JSON form.
  */
 export function toReply(
   result: unknown,
@@ -61,7 +61,7 @@ export function toReply(
  *
  * @param body The text.
  * @param init The status and further headers.
- * @throws {TypeError} When an option is unknown.
+ * @throws {TypeError} If an option is unknown.
  *
  * @example Plain text
  * ```ts
@@ -85,7 +85,7 @@ export function text(body: string, init?: ResponseInit): Response {
  *
  * @param body The markup.
  * @param init The status and further headers.
- * @throws {TypeError} When an option is unknown.
+ * @throws {TypeError} If an option is unknown.
  *
  * @example A page
  * ```ts
@@ -108,7 +108,7 @@ export function html(body: string, init?: ResponseInit): Response {
  *
  * @param location The target: a URL or a path. Never take it from a client unchecked.
  * @param status One of 301, 302, 303, 307 and 308. With 303 the client continues with a GET.
- * @throws {RangeError} When the status is not one of these.
+ * @throws {RangeError} If the status is not one of these.
  *
  * @example After a form
  * ```ts

@@ -184,7 +184,7 @@ export class HttpRequest<State = Record<string, unknown>> {
   /**
    * The body as parsed JSON, not validated.
    *
-   * @throws {HTTPError} With 400 when it is not JSON, 408 when it arrives too slowly, 413 when it
+   * @throws {HTTPError} With 400 if it is not JSON, 408 if it arrives too slowly, 413 if it
    * is too large.
    */
   json(): Promise<unknown> {
@@ -194,7 +194,7 @@ export class HttpRequest<State = Record<string, unknown>> {
   /**
    * The body as text.
    *
-   * @throws {HTTPError} With 408 when it arrives too slowly, 413 when it is too large.
+   * @throws {HTTPError} With 408 if it arrives too slowly, 413 if it is too large.
    */
   text(): Promise<string> {
     return this.#context.body.text();
@@ -204,7 +204,7 @@ export class HttpRequest<State = Record<string, unknown>> {
    * The body as bytes. If the route has read it as JSON, these are the bytes of its text: without a
    * byte order mark and invalid UTF-8, which JSON must not have (RFC 8259, section 8.1).
    *
-   * @throws {HTTPError} With 408 when it arrives too slowly, 413 when it is too large.
+   * @throws {HTTPError} With 408 if it arrives too slowly, 413 if it is too large.
    */
   bytes(): Promise<Uint8Array<ArrayBuffer>> {
     return this.#context.body.bytes();
@@ -214,7 +214,7 @@ export class HttpRequest<State = Record<string, unknown>> {
    * The body as the fields of a form, urlencoded or multipart. Large files of it are on disk until
    * the reply has gone.
    *
-   * @throws {HTTPError} With 400 when it is malformed, 408 when it arrives too slowly, 413 when it,
+   * @throws {HTTPError} With 400 if it is malformed, 408 if it arrives too slowly, 413 if it,
    * a file or the number of fields is over a limit, 415 when it is not a form.
    */
   formData(): Promise<FormData> {
@@ -226,7 +226,7 @@ export class HttpRequest<State = Record<string, unknown>> {
    * the limit for JSON can be read again; a larger one fails with 413 then. The unread rest is
    * dropped when the reply has gone.
    *
-   * @throws {TypeError} When the body was read through `raw`.
+   * @throws {TypeError} If the body was read through `raw`.
    */
   stream(): ReadableStream<Uint8Array<ArrayBuffer>> {
     return this.#context.body.stream();
@@ -269,7 +269,7 @@ export interface AppHandle {
 }
 
 /**
- * What a server knows of a connection: the part of `Deno.ServeHandlerInfo` that webfw reads.
+ * The connection of a request: the part of `Deno.ServeHandlerInfo` that webfw reads.
  *
  * @category Requests and replies
  */

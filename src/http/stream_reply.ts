@@ -33,7 +33,7 @@ const encoder = new TextEncoder();
  * because the server notices only then that a client has gone. Its type is then lines of JSON, or
  * bytes where the client prefers these. An error breaks it off, as it does after the first value.
  *
- * @throws {HTTPError} With 503, when the server stops before the first value.
+ * @throws {HTTPError} With 503, if the server stops before the first value.
  */
 export async function iterableReply(
   source: AsyncIterable<unknown>,
@@ -83,7 +83,7 @@ export function byteStreamReply(
 /**
  * Takes the chunks of a stream, which must be bytes.
  *
- * @throws {TypeError} When the stream is locked.
+ * @throws {TypeError} If the stream is locked.
  */
 export function byteStream(source: ReadableStream<unknown>, stopping?: AbortSignal): PullStream {
   // A stream's own iterator does not let it be cancelled while it makes a value.

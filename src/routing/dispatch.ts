@@ -37,7 +37,7 @@ import type { Route } from "./route.ts";
 import { type Match, RouteTree, UPGRADE } from "./table.ts";
 
 /** What a dispatcher needs. */
-export interface DispatcherParts {
+interface DispatcherParts {
   readonly app: AppHandle;
   readonly routes: readonly AnyRoute[];
   /** The application's own routes, such as `/docs`. */
@@ -110,7 +110,7 @@ export class Dispatcher {
   /**
    * The route for a method and path; null for one of the application's own.
    *
-   * @throws {HTTPError} When there is no route.
+   * @throws {HTTPError} If there is no route.
    */
   routeOf(method: string, path: string): RouteInfo | null {
     return this.#tree.find(method, path).entry.matched.info;

@@ -54,7 +54,7 @@ export type ErrorBoundary = (
 /**
  * Checks a middleware.
  *
- * @throws {TypeError} When it is not an async function.
+ * @throws {TypeError} If it is not an async function.
  */
 export function checkMiddleware(middleware: unknown): Middleware {
   if (isAsyncFunction(middleware)) return middleware as Middleware;

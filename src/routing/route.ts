@@ -249,7 +249,7 @@ function checkStatus({ status, response }: RouteDeclaration, handler: AnyHandler
 }
 
 /** An operation as {@linkcode assignOperationIds} sees it. */
-export interface NamedOperation {
+interface NamedOperation {
   readonly options: { readonly operationId?: string };
   /** Its default name. */
   readonly derivedId: string;

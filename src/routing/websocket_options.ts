@@ -69,8 +69,8 @@ export interface RegisterWebSocket<State, Prefix extends string> {
    *
    * @param path The path, which may hold `{name}` and end in `{name...}`.
    * @param handler Serves one connection.
-   * @throws {TypeError} When the handler is not async.
-   * @throws {RouteError} When the path cannot be read or is taken, or the application has started.
+   * @throws {TypeError} If the handler is not async.
+   * @throws {RouteError} If the path cannot be read or is taken, or the application has started.
    */
   <const Path extends string>(
     path: PathText<Path>,
@@ -85,8 +85,8 @@ export interface RegisterWebSocket<State, Prefix extends string> {
    * @param path The path, which may hold `{name}` and end in `{name...}`.
    * @param options The options of the route.
    * @param handler Serves one connection.
-   * @throws {TypeError} When the handler is not async, or an option is wrong.
-   * @throws {RouteError} When the path cannot be read or is taken, a name is bound twice, or the
+   * @throws {TypeError} If the handler is not async, or an option is wrong.
+   * @throws {RouteError} If the path cannot be read or is taken, a name is bound twice, or the
    *   application has started.
    */
   <

@@ -37,7 +37,7 @@ export const WEBSOCKET_OPTIONS: OptionNames<WebSocketDeclaration> = {
 const TOKEN = /^[!#$%&'*+.^_`|~\w-]+$/;
 
 /** What is compiled of the options. */
-export interface WebSocketPlan extends WebSocketService {
+interface WebSocketPlan extends WebSocketService {
   /**
    * Origins of other sites whose pages may connect. Undefined where the application's list holds.
    */
@@ -58,9 +58,9 @@ export class WebSocketRoute extends RouteRecord {
   /**
    * Checks a declaration and makes its record. The path includes the prefix of the router.
    *
-   * @throws {TypeError} When the handler is not async, or an option is wrong.
-   * @throws {RangeError} When a bound is not positive.
-   * @throws {RouteError} When the path cannot be read, or a name is bound twice.
+   * @throws {TypeError} If the handler is not async, or an option is wrong.
+   * @throws {RangeError} If a bound is not positive.
+   * @throws {RouteError} If the path cannot be read, or a name is bound twice.
    */
   static declare(
     path: string,
@@ -89,7 +89,7 @@ export class WebSocketRoute extends RouteRecord {
 }
 
 /** What all WebSocket routes of an application share. */
-export interface WebSocketParts extends UpgradeParts {
+interface WebSocketParts extends UpgradeParts {
   /** Origins of other sites whose pages may connect, for routes without a list. */
   readonly origins: readonly string[];
   readonly toErrorReply: ErrorBoundary;

@@ -2,6 +2,7 @@
  * Upgrades a request that nothing has refused, and runs the handler over the connection. Loaded
  * with the first WebSocket.
  */
+import { MAX_TIMER_MS } from "../duration.ts";
 import { HTTPError } from "../errors.ts";
 import type { BackgroundTasks } from "../http/after_response.ts";
 import { contextOf, type HttpRequest } from "../http/request.ts";
@@ -10,9 +11,6 @@ import { type MessageCodec, WebSocketConnection } from "../http/websocket/connec
 import { WebSocketTransport } from "../http/websocket/transport.ts";
 import { describeError, log, muteNextWarning } from "../log.ts";
 import { nodeTimers } from "../runtime.ts";
-
-/** A platform timer fires at once when its delay is longer. */
-const MAX_TIMEOUT_MS = 2 ** 31 - 1;
 
 /**
  * How often the server checks whether the client has gone, and the pause before each check in
@@ -38,7 +36,7 @@ export type WebSocketHandler = (socket: WebSocketConnection, args: never) => Pro
 export interface WebSocketService {
   readonly handler: WebSocketHandler;
   readonly codec: MessageCodec;
-  /** How long a client may give no sign of life, in milliseconds. */
+  /** How long a client may send nothing, not even a pong, in milliseconds. */
   readonly idleTimeout: number;
 }
 
@@ -61,9 +59,8 @@ export interface UpgradeParts {
 /**
  * Upgrades a request, and runs the handler over the connection.
  *
- * @throws {HTTPError} With 501, when the request does not come from a server; with 503, when the
- *   server stops meanwhile, because nothing would close the connection; with 400, when the client
- *   has gone, which nobody reads.
+ * @throws {HTTPError} With 501 if the request does not come from a server; with 503 if the server
+ *   stops meanwhile, because nothing would close the connection; with 400 if the client has gone.
  */
 export async function upgrade(
   request: HttpRequest,
@@ -75,7 +72,7 @@ export async function upgrade(
   if (stopping().aborted) throw new HTTPError(503, "The server stops");
   const { handler, codec, idleTimeout } = route.plan;
   const { socket, response } = Deno.upgradeWebSocket(request.raw, {
-    idleTimeout: idleTimeout <= MAX_TIMEOUT_MS ? idleTimeout / 1000 : 0,
+    idleTimeout: idleTimeout <= MAX_TIMER_MS ? idleTimeout / 1000 : 0,
   });
   if (!isFromServer(request.raw)) {
     throw new HTTPError(501, "A WebSocket takes the Request of a server as it came, no copy and none made by hand");
@@ -95,8 +92,7 @@ export async function upgrade(
  * same: the socket never opens, and its file descriptor stays open until the process ends.
  */
 async function hasGone(raw: Request): Promise<boolean> {
-  // Deno warns once that the signal is also aborted after replies. The application has not used
-  // it.
+  // Deno warns once that the signal is also aborted after replies. The application did not use it.
   isMuted ||= muteNextWarning("Deno.serve: request.signal");
   const { signal } = raw;
   for (let check = 0; check < CHECKS && !signal.aborted; check++) {

@@ -89,12 +89,12 @@ function runFirst(node: SchemaNode, value: unknown): Dataset {
 /** The parameters of the generated code, besides the value `input`. */
 export const NAMES = ["values", "INVALID", "runSchema", "runAction", "check"] as const;
 
-/** Deeper schemas become checks of their own, which bounds the size of the source. */
+/** Deeper schemas become separate checks, which bounds the size of the source. */
 const MAX_DEPTH = 6;
 
 const FAIL = "return INVALID;";
 
-/** Writes the source of a check. Values that have no source are in a list beside it. */
+/** Writes the source of a check. Values that cannot be written as source are in a list. */
 export class CheckSource {
   /** The values that the source reads as `values[n]`. */
   readonly values: unknown[] = [];

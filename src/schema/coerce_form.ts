@@ -224,7 +224,7 @@ function isFile(node: SchemaNode): boolean {
 
 /**
  * Lets a schema take its single value as JSON text. The values in it have the types of JSON: `"5"`
- * is not a number, although it is one in a field of its own.
+ * is not a number, although it is one in a separate field.
  *
  * @param form The coerced schema, for names in brackets.
  * @param node The declared schema: an object or a list.

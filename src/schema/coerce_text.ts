@@ -9,7 +9,7 @@ import { mapSchema, preprocess } from "./map_schema.ts";
 import { LISTS, nodeOf, type Schema, type SchemaNode } from "./schema.ts";
 
 /** A schema that takes text. */
-export interface CoercedText {
+interface CoercedText {
   /** Takes a string, or a list of strings if `isList`. */
   readonly schema: Schema;
   readonly isList: boolean;

@@ -84,7 +84,7 @@ const NESTED = /^([^[\]]+)((?:\[[^[\]]+\])*)(\[\])?$/;
 const INDEX = /^(?:0|[1-9]\d{0,8})$/;
 
 /** A JSON text and its value. */
-export interface FormJson {
+interface FormJson {
   readonly text: string;
   readonly value: unknown;
 }

@@ -79,7 +79,7 @@ function messageOf(issue: SchemaIssue): string {
   return expected === null ? label : `${label}: expected ${expected}`;
 }
 
-/** The expectation in words; null if there is none to tell. */
+/** The expectation in words; null if there is none. */
 function expectedOf(issue: SchemaIssue): string | null {
   const { type, expected } = issue;
   if (expected === null || expected === "any" || expected === "unknown" || isNameOfKey(issue)) return null;
@@ -108,8 +108,8 @@ function labelOf({ message }: SchemaIssue): string {
 }
 
 /**
- * Gives each missing key the expectation and message of its own schema. valibot reports missing
- * keys by the object schema, which knows only their names.
+ * Gives each missing key the expectation and message of the schema of its value. valibot reports
+ * missing keys by the object schema, which has only their names.
  *
  * @param object The object schema.
  * @param dataset Its result.

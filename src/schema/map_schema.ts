@@ -4,7 +4,7 @@ import { describeMissingKeys } from "./issues.ts";
 import { type Dataset, fallsBack, type PipeAction, resolveLazy, type RunConfig, type SchemaNode } from "./schema.ts";
 import { toStandardCheck } from "./standard_check.ts";
 
-export type MapPart = (part: SchemaNode) => SchemaNode;
+type MapPart = (part: SchemaNode) => SchemaNode;
 
 /**
  * Maps the parts of a schema. Returns the same object if no part changes.
@@ -18,7 +18,7 @@ export function mapSchema(node: SchemaNode, map: MapPart): SchemaNode {
 }
 
 /** The schema and function that {@linkcode preprocess} was given. */
-export interface Preprocessing {
+interface Preprocessing {
   readonly node: SchemaNode;
   readonly convert: (value: unknown) => unknown;
 }

@@ -50,7 +50,7 @@ export interface SchemaIssue {
 }
 
 /** One step of the path to an issue. */
-export interface IssuePathItem {
+interface IssuePathItem {
   readonly key?: unknown;
   /** `key` where the key itself is at fault, for example because it is missing. */
   readonly origin?: string;

@@ -52,7 +52,7 @@ export function isStockValibot(part: SchemaNode | PipeAction): boolean {
 }
 
 /** The inside of a standard check, for compiling it. */
-export interface CompiledTest {
+interface CompiledTest {
   readonly test: (value: unknown) => boolean;
   /**
    * Writes a cheap condition on a variable. If it is true, the value passes; otherwise `test`

@@ -128,8 +128,8 @@ export abstract class Runner<Options extends RunnerOptions = RunnerOptions> {
   }
 
   /**
-   * Stops the program when the command is gone: a killed command sends no signal. The standard input
-   * belongs to the application, so that its end cannot show it.
+   * Stops the program when the command has ended: a killed command sends no signal. The end of the
+   * standard input is no sign either, because the input belongs to the application.
    */
   protected stopWithParent(): void {
     const killAfterMs = 15_000;
@@ -172,7 +172,7 @@ export abstract class Runner<Options extends RunnerOptions = RunnerOptions> {
     if (this.options.isWatched) await new Promise((resolve) => setTimeout(resolve, 100));
   }
 
-  /** Reports what the code of a module threw with its stack, and other failures to load in one line. */
+  /** Reports an error that a module threw with its stack, another failure to load in one line. */
   async #failToLoad(error: unknown): Promise<never> {
     const { module } = this.options;
     if (!(error instanceof Error) || this.#hasForeignFrame(error)) {
@@ -187,7 +187,7 @@ export abstract class Runner<Options extends RunnerOptions = RunnerOptions> {
     return await this.#exitOrWait(/^Module not found "(file:[^"]+)"/.exec(problem)?.[1]);
   }
 
-  /** Whether an error comes from code of the user: then its stack has a frame of another module. */
+  /** Whether an error comes from code of the user: then its stack names another module. */
   #hasForeignFrame({ message, stack = "" }: Error): boolean {
     const frames = stack.slice(stack.indexOf(message) + message.length).split("\n")
       .filter((line) => /^\s+at .*:\d+:\d+\)?$/.test(line));

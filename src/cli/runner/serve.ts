@@ -3,7 +3,7 @@
 import { type Address, type FetchApp, type RunnableApp, Runner, type RunnerOptions } from "./runner.ts";
 
 /** What `webfw run` gives to its runner. */
-export interface ServeOptions extends RunnerOptions {
+interface ServeOptions extends RunnerOptions {
   readonly hostname: string;
   /** 0 takes any free port. */
   readonly port: number;

@@ -86,7 +86,7 @@ export class Converter {
   /**
    * Converts a schema.
    *
-   * @throws {TypeError} When JSON cannot carry its values.
+   * @throws {TypeError} If JSON cannot carry its values.
    */
   convert(node: SchemaNode, place: Place): JsonSchema {
     return this.#scope.part(this.#form, node, place, (place) => {

@@ -1,4 +1,5 @@
 /** JSON Schema, dialect 2020-12: its type, and functions that combine schemas. */
+
 /** The name of a JSON type, as the keyword `type` takes it. */
 export type JsonType = "array" | "boolean" | "integer" | "null" | "number" | "object" | "string";
 
@@ -191,7 +192,7 @@ export function restrict(schema: JsonSchema, keywords: JsonSchema): JsonSchema {
 /** Adds annotations, which replace those that are there. */
 export function annotate(schema: JsonSchema, annotations: JsonSchema): JsonSchema {
   if (Object.keys(annotations).length === 0) return schema;
-  // Many readers ignore the keywords beside a reference.
+  // Many readers ignore other keywords next to a reference.
   return { ...annotations, ...(schema.$ref === undefined ? schema : { allOf: [schema] }), ...annotations };
 }
 

@@ -88,7 +88,7 @@ export class Models {
    *
    * @param schema What was declared.
    * @param name Names an object that has no title. Without it, it is described in place.
-   * @throws {TypeError} When no JSON value can satisfy a part of it.
+   * @throws {TypeError} If no JSON value can satisfy a part of it.
    */
   jsonInput(schema: Schema, name?: string): JsonSchema {
     return this.#convert("input", nodeOf(schema), name);
@@ -99,7 +99,7 @@ export class Models {
    *
    * @param schema What was declared.
    * @param name Names an object that has no title. Without it, it is described in place.
-   * @throws {TypeError} When JSON would lose a part of it.
+   * @throws {TypeError} If JSON would lose a part of it.
    */
   jsonOutput(schema: Schema, name?: string): JsonSchema {
     return isBinary(schema) ? FILE : this.#convert("output", nodeOf(schema), name);
@@ -345,7 +345,7 @@ export function faultOf(form: Form, model: Schema, role: string): Error | undefi
  * @param model The model.
  * @param role What messages call it where it has no title.
  * @param action What is being done, for messages.
- * @throws {TypeError} When JSON cannot carry a part of it.
+ * @throws {TypeError} If JSON cannot carry a part of it.
  */
 export function checkJson(form: Form, model: Schema, role: string, action: string): void {
   const fault = faultOf(form, model, role);

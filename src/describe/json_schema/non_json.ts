@@ -39,7 +39,7 @@ const SENT: ReadonlyMap<string, JsonSchema> = new Map<string, JsonSchema>([
 /**
  * The schema of a kind that JSON does not carry as it is; undefined for all others.
  *
- * @throws {TypeError} When JSON cannot carry it at all.
+ * @throws {TypeError} If JSON cannot carry it at all.
  */
 export function describeNonJson(node: SchemaNode, form: Form, place: Place): JsonSchema | undefined {
   if (form === "input" && isBinary(node)) return FILE;

@@ -16,7 +16,7 @@ import type { Endpoint } from "../../routing/middleware.ts";
  * Which hosts and web pages the agent endpoint accepts. Clients that are no browsers send no
  * origin.
  *
- * @example An application with a name of its own, and a page elsewhere that may call its tools
+ * @example An application with a host name, and a page elsewhere that may call its tools
  * ```ts
  * import { App } from "@webfw/core";
  * import { assertEquals } from "@std/assert";
@@ -54,7 +54,7 @@ export interface McpOptions {
 const OPTIONS: OptionNames<McpOptions> = { hosts: true, origins: true };
 
 const HOST = /^[\w-]+(?:\.[\w-]+)*$/;
-/** Extensions of browsers and editors have schemes of their own. */
+/** Extensions of browsers and editors have their own schemes. */
 const ORIGIN = /^[a-z][a-z\d+.-]*:\/\/[^\s/?#]+$/;
 
 /**
@@ -87,7 +87,7 @@ export class OriginPolicy {
   /**
    * Checks the options.
    *
-   * @throws {TypeError} When an option is unknown, or a host or origin can match no request.
+   * @throws {TypeError} If an option is unknown, or a host or origin can match no request.
    */
   constructor(options: McpOptions) {
     checkOptions(options, OPTIONS, "set mcp");

@@ -148,7 +148,7 @@ export class McpServer {
     return errorReply(code, message, data);
   }
 
-  /** Answers one request by an SDK server of its own, since each serves one connection. */
+  /** Answers one request by a new SDK server, since each serves one connection. */
   async #exchange(request: JSONRPCRequest, caller: HttpRequest, budget: ReplyBudget): Promise<JSONRPCMessage> {
     const { promise: answer, resolve } = Promise.withResolvers<JSONRPCMessage>();
     const transport: Transport = {

@@ -16,7 +16,7 @@ import type { OutputForm } from "./tool_result.ts";
 import { inputSchemaOf, nullableArguments, type ObjectSchema, outputOf } from "./tool_schema.ts";
 
 /** A tool as `tools/list` describes it. */
-export interface ToolDefinition {
+interface ToolDefinition {
   readonly name: string;
   readonly title?: string;
   readonly description: string;

@@ -24,18 +24,18 @@ export interface CallTarget {
   /**
    * The route that serves a method and path; null for the application's own endpoints.
    *
-   * @throws {HTTPError} When there is none.
+   * @throws {HTTPError} If there is none.
    */
   readonly find: (method: string, path: string) => RouteInfo | null;
   /**
    * Replies that the input of a request is invalid, after the middlewares and guards of the route.
    *
-   * @throws {HTTPError} With 503, when the application has stopped.
+   * @throws {HTTPError} With 503, if the application has stopped.
    */
   readonly refuse: (request: Request, refusal: Refusal, info?: ConnectionInfo) => Promise<Response>;
 }
 
-export type CallArguments = Readonly<Record<string, unknown>>;
+type CallArguments = Readonly<Record<string, unknown>>;
 
 interface CallRequest {
   readonly request: Request;
@@ -137,7 +137,7 @@ function toRequest(tool: Tool, args: CallArguments, caller: HttpRequest): CallRe
     } else for (const text of queryTexts(name, value, issues)) query.append(name, text);
     if (issues.length === before) addAll(issues, argument.check(value));
   }
-  // The route checks a JSON body itself. In a form, it cannot tell `5` from `"5"`.
+  // The route checks a JSON body itself. In a form, it cannot distinguish `5` and `"5"`.
   const { arguments: checked, route } = tool;
   if (issues.length > 0 || body?.type === FORM) {
     for (const argument of checked) {
@@ -201,7 +201,7 @@ function bodyOf(input: BodyInput, value: unknown, maxBody: number, issues: Issue
  * nests. The result can be far larger than the argument, because each value repeats the names
  * around it.
  *
- * @throws {HTTPError} With 413, when the text is larger than the route accepts.
+ * @throws {HTTPError} With 413, if the text is larger than the route accepts.
  */
 function formText(form: unknown, maxSize: number, issues: Issue[]): string {
   const fields = new URLSearchParams();

@@ -41,7 +41,7 @@ export function toolOptionsOf({ options: { tool } }: Pick<Route, "options">): To
  * The arguments of a tool: path, query and body of the route, and the query parameters of its
  * dependencies. Headers and cookies come from the request of the agent.
  *
- * @throws {RouteError} With code `tool`, when two arguments have the same name.
+ * @throws {RouteError} With code `tool`, if two arguments have the same name.
  */
 export function argumentsOf(route: Route): ToolArgument[] {
   const { parameters, body } = inputsOf(route.options, route.template.names);
@@ -60,8 +60,8 @@ export function argumentsOf(route: Route): ToolArgument[] {
 /**
  * Checks the tool of a route, if it has one, except for its models.
  *
- * @throws {TypeError} When an option is unknown, or of the wrong type.
- * @throws {RouteError} With code `tool`, when the route cannot be a tool.
+ * @throws {TypeError} If an option is unknown, or of the wrong type.
+ * @throws {RouteError} With code `tool`, if the route cannot be a tool.
  */
 export function checkTool(route: Route): void {
   const { tool } = route.options;

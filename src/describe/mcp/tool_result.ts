@@ -58,8 +58,8 @@ export class ReplyBudget {
  * @param form What the tool declares of its results.
  * @param budget Bounds the reply, which may be endless.
  * @param url The URL of the request, by which a client can refer to a file.
- * @throws {HTTPError} When the reply is too large, or takes too long.
- * @throws {TypeError} When the result is not what the tool declares. Only a `Response` that a
+ * @throws {HTTPError} If the reply is too large, or takes too long.
+ * @throws {TypeError} If the result is not what the tool declares. Only a `Response` that a
  * handler made itself can be that.
  */
 export async function toResult(

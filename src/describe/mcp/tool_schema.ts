@@ -15,7 +15,7 @@ export interface ObjectSchema extends JsonSchema {
   type: "object";
 }
 
-export interface ToolOutput {
+interface ToolOutput {
   readonly form: OutputForm;
   readonly schema?: ObjectSchema;
 }
@@ -36,7 +36,7 @@ const ANNOTATIONS = new Set(["default", "deprecated", "description", "examples",
 /**
  * The schema of the arguments of a tool.
  *
- * @throws {TypeError} When JSON Schema cannot describe an argument.
+ * @throws {TypeError} If JSON Schema cannot describe an argument.
  */
 export function inputSchemaOf(args: readonly ToolArgument[]): ObjectSchema {
   const models = new Models(DEFINITIONS);
@@ -64,7 +64,7 @@ export function nullableArguments({ properties = {}, $defs = {} }: ObjectSchema)
 /**
  * What a tool declares of its results: the response as it is sent, wrapped if it may be no object.
  *
- * @throws {TypeError} When JSON Schema cannot describe it.
+ * @throws {TypeError} If JSON Schema cannot describe it.
  */
 export function outputOf(response: Schema | undefined): ToolOutput {
   if (response === undefined || isBinary(response)) return { form: "open" };

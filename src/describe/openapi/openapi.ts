@@ -15,7 +15,7 @@ import { isDescribedElsewhere, Parameters, requestBodyOf } from "./parameters.ts
 import { type DocumentedErrors, ErrorReplies, repliesOf } from "./replies.ts";
 import { isCredential, SecuritySchemes } from "./security.ts";
 
-export interface DocumentParts {
+interface DocumentParts {
   readonly title: string;
   readonly version: string;
   readonly description?: string | undefined;
@@ -25,7 +25,7 @@ export interface DocumentParts {
   readonly errors?: DocumentedErrors | undefined;
 }
 
-export type DescribedRoute = Pick<Route, "name" | "method" | "template" | "operationId" | "options" | "handler">;
+type DescribedRoute = Pick<Route, "name" | "method" | "template" | "operationId" | "options" | "handler">;
 
 const METHODS: ReadonlySet<string> = new Set<OpenAPIMethod>(
   ["get", "put", "post", "delete", "options", "head", "patch"],
@@ -34,8 +34,8 @@ const METHODS: ReadonlySet<string> = new Set<OpenAPIMethod>(
 /**
  * Makes the document. The same parts give the same document, including the order of its keys.
  *
- * @throws {TypeError} When JSON Schema cannot describe a schema.
- * @throws {RouteError} With code `conflict`, when two security schemes have the same name.
+ * @throws {TypeError} If JSON Schema cannot describe a schema.
+ * @throws {RouteError} With code `conflict`, if two security schemes have the same name.
  */
 export function openapiDocument(
   { title, version, description, routes, errors = "default" }: DocumentParts,

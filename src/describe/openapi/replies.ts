@@ -141,7 +141,7 @@ export type DocumentedErrors = "default" | "undocumented" | ErrorShape;
 
 const SHAPE_OPTIONS: OptionNames<ErrorShape> = { schema: true, contentType: true };
 
-/** @throws {TypeError} When the value is no shape, or JSON cannot carry its schema. */
+/** @throws {TypeError} If the value is no shape, or JSON cannot carry its schema. */
 export function checkErrorShape(shape: ErrorShape): void {
   checkOptions(shape, SHAPE_OPTIONS, "set the error handler");
   const { schema, contentType } = shape;
@@ -308,7 +308,7 @@ export class ErrorReplies {
 
   /**
    * An undocumented handler may send any body, and the framework sends a problem if the handler
-   * returns nothing. The content type tells them apart.
+   * returns nothing. They differ in the content type.
    */
   #contentOf(name: ErrorReplyName, models: Models): Record<string, OpenAPIMediaType> {
     if (typeof this.#documented === "object") {

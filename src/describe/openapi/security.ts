@@ -32,7 +32,7 @@ export class SecuritySchemes {
    * The security requirements of an operation: those of all its dependencies together. Undefined if
    * there are none. The name of the route is for messages.
    *
-   * @throws {RouteError} With code `conflict`, when another scheme has the same name.
+   * @throws {RouteError} With code `conflict`, if another scheme has the same name.
    */
   of(route: string, { parameters, dependencies }: RouteInputs): OpenAPIOperation["security"] {
     const required = [...dependencies.map(({ security }) => security), wholeHeader(parameters, dependencies)];

@@ -2,7 +2,7 @@
 import { cachedReply, contentHash } from "../../http/files/conditional.ts";
 import type { HttpRequest } from "../../http/request.ts";
 
-export interface Asset {
+interface Asset {
   readonly contentType: string;
   /** Names the version. It is a part of the URL, so that browsers keep a file until it changes. */
   tag(): Promise<string>;

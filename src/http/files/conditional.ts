@@ -32,7 +32,7 @@ interface Validators {
  * @param blob The content.
  * @param status The status; any but 200 sends the whole content.
  * @param request The request.
- * @throws {HTTPError} With 412 when a condition fails, with 416 when the range has no bytes.
+ * @throws {HTTPError} With 412 if a condition fails, with 416 if the range has no bytes.
  */
 export async function blobReply(blob: Blob, status: number, request: HttpRequest): Promise<Response> {
   const { headers: asked, method } = request.raw;

@@ -3,7 +3,7 @@
 const CHUNK_SIZE = 64 * 1024;
 
 /** The size and time by which a file is recognized as unchanged. */
-export interface FileVersion {
+interface FileVersion {
   readonly size: number;
   readonly mtime: Date | null;
 }

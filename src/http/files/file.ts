@@ -44,8 +44,8 @@ const ABSENT: ReadonlySet<unknown> = new Set(["ENOENT", "ENOTDIR", "ELOOP", "ENA
  *
  * @param path The path of the file.
  * @param options How it is sent.
- * @throws {TypeError} When an option is unknown.
- * @throws {HTTPError} With 404 when there is no such file, or the path is that of a folder. A
+ * @throws {TypeError} If an option is unknown.
+ * @throws {HTTPError} With 404 if there is no such file, or the path is that of a folder. A
  * `root` that does not exist is logged as well.
  *
  * @example A folder of downloads

@@ -35,7 +35,7 @@ const ESCAPES: Readonly<Record<string, string>> = { "%0A": "\n", "%0D": "\r", "%
  * The headers of a part as they arrived: the values of each lower-case name, one character per
  * byte.
  */
-export type PartHeaders = Readonly<Record<string, readonly string[] | undefined>>;
+type PartHeaders = Readonly<Record<string, readonly string[] | undefined>>;
 
 /** What the headers of a part say. */
 export interface PartHead {
@@ -63,7 +63,7 @@ export function boundaryOf(contentType: string): string | undefined {
  * @param limits What the form may hold.
  * @param storage Keeps the files.
  * @returns The fields in the order of their parts. Texts are decoded as UTF-8.
- * @throws {HTTPError} With 400 when the form is malformed; with 413 when the form, a file, the
+ * @throws {HTTPError} With 400 if the form is malformed; with 413 if the form, a file, the
  * texts or the number of parts is over a limit. An error of the body or the storage is thrown too.
  */
 export async function readMultipartForm(
@@ -215,7 +215,7 @@ class FormReader {
 /**
  * Reads the headers of a part.
  *
- * @throws {HTTPError} With 400 when they do not name a field.
+ * @throws {HTTPError} With 400 if they do not name a field.
  */
 export function readPartHead(headers: PartHeaders): PartHead {
   const [disposition, ...others] = headers["content-disposition"] ?? [];

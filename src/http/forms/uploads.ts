@@ -106,7 +106,7 @@ export class UploadWriter {
   /**
    * Writes a copy of the chunk.
    *
-   * @throws {Error} When there is no room for it.
+   * @throws {Error} If there is no room for it.
    */
   write(chunk: Uint8Array): void | Promise<void> {
     if (this.#disk) return writeAll(this.#disk.file, chunk);

@@ -4,7 +4,7 @@ import type { Chunk } from "../pull_stream.ts";
 import { type DataEncoding, type ServerSentEvent, toRetry } from "./sse.ts";
 
 /** The fields of one event. A field that is undefined is not sent. */
-export interface EventFields {
+interface EventFields {
   /** The name of the event. */
   readonly event?: string | undefined;
   /** What the client resumes after. */

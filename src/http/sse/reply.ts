@@ -26,8 +26,8 @@ const EVENTS: StreamKind = {
  * Makes the reply that sends events. Their source is closed with the request, also where a
  * middleware sends another reply.
  *
- * @throws {HTTPError} With 400, when the client resumes after something that is not an id.
- * @throws {TypeError} When the stream was sent before.
+ * @throws {HTTPError} With 400, if the client resumes after something that is not an id.
+ * @throws {TypeError} If the stream was sent before.
  */
 export function eventReply(
   stream: EventStream,

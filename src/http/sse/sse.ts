@@ -126,15 +126,15 @@ export class EventStream {
  * The stream reads its source only as fast as the client takes the events. A client that does not
  * read costs no more memory than one chunk. The source is closed when the client goes, when the
  * client has not read for 30 seconds, and when the server stops. A generator is closed where it
- * yields. One that may wait forever must be told by other means, such as `request.after()`. When
+ * yields. One that may wait forever must be stopped by other means, such as `request.after()`. When
  * the source fails, the error is logged and the stream ends. Browsers then connect again, as they
  * do when a stream ends by itself.
  *
  * @param source A subscription, a list of subscriptions to different topics, or an async iterable
  *   of data and events.
  * @param options How events are sent.
- * @throws {TypeError} When the source is none of these, or an option is unknown.
- * @throws {RangeError} When a time cannot be used.
+ * @throws {TypeError} If the source is none of these, or an option is unknown.
+ * @throws {RangeError} If a time cannot be used.
  *
  * @example Events of a topic
  * ```ts
@@ -192,7 +192,7 @@ export function takeParts(stream: EventStream): EventStreamParts {
 /**
  * The value of a `retry` field: whole milliseconds.
  *
- * @throws {RangeError} When it is not a length of time.
+ * @throws {RangeError} If it is not a length of time.
  */
 export function toRetry(retry: Duration): number {
   const ms = toMilliseconds(retry, "retry");

@@ -12,7 +12,7 @@ import type { DataEncoding } from "./sse.ts";
 const GAP_EVENT = "webfw.gap";
 
 /** The options of `SSE()` that topics need. */
-export interface TopicEventOptions {
+interface TopicEventOptions {
   readonly encode: DataEncoding;
   /** How long the client waits before it connects again, in milliseconds. */
   readonly retry: number | undefined;
@@ -91,7 +91,7 @@ export class TopicSource implements PullSource, BatchReceiver<unknown> {
   }
 
   #toChunk(batch: readonly TopicEntry[]): Chunk {
-    // A gap comes alone. It has no id of its own: the client resumes where reading goes on.
+    // A gap comes alone. It has no id: the client resumes where reading goes on.
     const last = batch[batch.length - 1]!;
     if ("gap" in last) return gapChunk(last, this.#reader.currentPosition ?? last.gap.from);
     return batchChunk(batch as readonly TopicMessage[], PLAIN_IDS[this.#options.encode]);
@@ -225,7 +225,7 @@ export class MergedTopicSource implements PullSource {
  * Makes subscriptions go on after an event that a client has received. A topic that is not in the
  * id begins where it would begin without it.
  *
- * @throws {HTTPError} With 400, when no event can have this id.
+ * @throws {HTTPError} With 400, if no event can have this id.
  */
 export function resumeAfter(id: string, subscriptions: readonly Subscription[]): void {
   try {

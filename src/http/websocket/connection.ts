@@ -80,7 +80,7 @@ export class WebSocketConnection<
 
   /**
    * Is aborted when the socket is closed, with a {@linkcode WebSocketClosedError} as its reason.
-   * Pass it to what a handler waits for beside messages, such as a subscription. A handler that
+   * Pass it to what a handler waits for besides messages, such as a subscription. A handler that
    * only sends learns of the end by nothing else.
    */
   get signal(): AbortSignal {
@@ -97,8 +97,8 @@ export class WebSocketConnection<
    * route's `idleTimeout`.
    *
    * @param message The message.
-   * @throws {TypeError} When the message does not fit the schema, or cannot be sent without one.
-   * @throws {WebSocketClosedError} When the socket is closed.
+   * @throws {TypeError} If the message does not fit the schema, or cannot be sent without one.
+   * @throws {WebSocketClosedError} If the socket is closed.
    */
   send(message: Send): Promise<void> {
     const transport = this.#transport;
@@ -123,7 +123,7 @@ export class WebSocketConnection<
    *
    * @param code The close code: 1000 to 1014 as RFC 6455 defines them, or 3000 to 4999.
    * @param reason The reason in words, at most 123 bytes.
-   * @throws {RangeError} When the code cannot be sent, or the reason is too long.
+   * @throws {RangeError} If the code cannot be sent, or the reason is too long.
    */
   close(code = 1000, reason = ""): void {
     if (!isSendable(code)) {

@@ -17,7 +17,7 @@ export function asksForWebSocket({ headers }: Request): boolean {
 /**
  * Checks the headers of the handshake.
  *
- * @throws {HTTPError} With 400, when one is missing or wrong; with 426, when the version is not 13.
+ * @throws {HTTPError} With 400, if one is missing or wrong; with 426, if the version is not 13.
  */
 export function checkHandshake({ headers }: Request): void {
   if (!hasToken(headers.get("connection") ?? "", "upgrade")) {
@@ -38,7 +38,7 @@ export function checkHandshake({ headers }: Request): void {
  * come from a browser, so that it carries no user's cookies, and is allowed. Pages of the same host
  * are, too.
  *
- * @throws {HTTPError} With 403, when the origin is not allowed.
+ * @throws {HTTPError} With 403, if the origin is not allowed.
  */
 export function checkOrigin({ headers, url }: HttpRequest<unknown>, allowed: readonly string[]): void {
   const origin = headers.get("origin");
@@ -51,7 +51,7 @@ export function checkOrigin({ headers, url }: HttpRequest<unknown>, allowed: rea
 /**
  * Chooses the first subprotocol of the route that the client offers; empty where it offers none.
  *
- * @throws {HTTPError} With 400, when the client offers only others.
+ * @throws {HTTPError} With 400, if the client offers only others.
  */
 export function chooseProtocol({ headers }: Request, supported: readonly string[]): string {
   const offered = headers.get("sec-websocket-protocol");
@@ -65,7 +65,7 @@ export function chooseProtocol({ headers }: Request, supported: readonly string[
 /**
  * Checks a list of origins when it is declared.
  *
- * @throws {TypeError} When an entry is not an origin as browsers write it.
+ * @throws {TypeError} If an entry is not an origin as browsers write it.
  */
 export function readOrigins(origins: WebSocketOrigins, owner: string): readonly string[] {
   const list: readonly unknown[] | undefined = origins === "*" ? ["*"] : Array.isArray(origins) ? origins : undefined;

@@ -31,7 +31,7 @@ export class UnreadableMessage extends Error {
  * Compiles the reading of messages: JSON that fits the schema; without a schema, text and bytes
  * unchanged.
  *
- * @throws {TypeError} When no JSON value can satisfy the schema.
+ * @throws {TypeError} If no JSON value can satisfy the schema.
  */
 export function compileDecoding(schema: Schema | undefined, route: string): DecodeMessage {
   if (!schema) return (data) => data;
@@ -110,11 +110,11 @@ function checkData(message: unknown, route: string): MessageData {
   );
 }
 
-/** What a message takes in memory beside its content. */
+/** The memory of a message without its content, in bytes. */
 const OVERHEAD_BYTES = 256;
 
 /**
- * Received messages that wait to be read. Deno cannot be told to stop receiving. For a client that
+ * Received messages that wait to be read. Deno cannot stop receiving. For a client that
  * sends faster than its messages are read, the only bound is to keep no more than so much, and to
  * close the connection.
  */

@@ -163,7 +163,7 @@ export class WebSocketTransport {
   }
 }
 
-/** What the platform keeps for each message beside its content; measured. */
+/** The memory of the platform for each message, without its content, in bytes; measured. */
 const OVERHEAD_BYTES = 1024;
 
 /** Senders wait while the platform keeps more than this. */
@@ -185,8 +185,8 @@ const READY = Promise.resolve();
 
 /**
  * Messages on their way to a client, which make the sender wait while the client is slow. The
- * platform keeps all messages in memory and tells how many bytes that are, but reports no change.
- * So this polls: at once while the client reads, and less and less often while it does not.
+ * platform keeps all messages in memory and counts their bytes, but has no event for a change of
+ * the count. So this polls: at once while the client reads, and less often while it does not.
  */
 export class SendQueue {
   readonly #socket: WebSocket;
