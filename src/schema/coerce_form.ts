@@ -101,7 +101,7 @@ function coerce(node: SchemaNode, name: string, takesNull = true): SchemaNode {
     case "loose_tuple":
     case "strict_tuple":
     case "tuple_with_rest":
-      return orJson(preprocess(mapSchema(node, map), toItems), node, name);
+      return orJson(coerceItems(mapSchema(node, map)), node, name);
     case "nullable":
     case "nullish":
       if (!takesNull) return mapSchema(node, mapSame);
@@ -133,6 +133,15 @@ function toPlain(value: unknown): unknown {
 function toFile(value: unknown): unknown {
   const single = toSingle(value);
   return single instanceof File && isNoFileChosen(single) ? undefined : single;
+}
+
+function coerceItems(list: SchemaNode): SchemaNode {
+  if (list.type !== "loose_tuple") return preprocess(list, toItems);
+  const described = list.items!.length;
+  return preprocess(list, (value) => {
+    const items = toItems(value);
+    return Array.isArray(items) ? items.map((item, index) => index < described ? item : toPlain(item)) : items;
+  });
 }
 
 function toItems(value: unknown): unknown {

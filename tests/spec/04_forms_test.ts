@@ -203,6 +203,16 @@ Deno.test("A handler reads the same form again", async () => {
   assertEquals(await client.post("/", { body }).json<unknown>(), [1, "1", "1", "a=1"]);
 });
 
+Deno.test("Items that a loose tuple does not describe are texts, as undescribed fields are", async () => {
+  const app = new App();
+  const pair = v.looseTuple([v.number()]);
+  app.post("/", { form: Form(v.object({ pair })) }, async (_request, { form }) => form.pair);
+  await using client = new TestClient(app);
+  for (const body of bothOf("pair=1&pair=a&pair=b")) {
+    assertEquals(await client.post("/", { body }).json<unknown>(), [1, "a", "b"]);
+  }
+});
+
 Deno.test("Fields and texts are bounded: more than 1000 are 413, so is more text than JSON may have", async () => {
   await using client = echoing(v.looseObject({}));
   const fields = (count: number) => Array.from({ length: count }, (_, index) => `f${index}=x`).join("&");
