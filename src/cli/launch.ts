@@ -1,4 +1,4 @@
-/** Starts the process of an application: what the commands that work on one have in common. */
+/** Starts the process of an application: the common part of the commands that work on one. */
 
 import { runChild } from "./child.ts";
 import { CommandError, type Invocation, type Operand, type Option } from "./command.ts";
@@ -23,7 +23,7 @@ it exports the application by: "app", else "default", unless given. Anything wit
 The program may do everything (-A), unless permission flags of "deno run" say what it may.
 Other flags of "deno run" follow "--".`;
 
-/** Deno KV, which keeps durable topics, is not there without this flag. */
+/** Enables Deno KV, which stores durable topics. */
 const KV_FLAG = "--unstable-kv";
 
 /** The oldest Deno that is supported: major and minor version. */

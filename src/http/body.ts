@@ -297,7 +297,7 @@ export class BodyBuffer {
     });
     if (done) {
       this.#end.resolve();
-      if (this.#isCancelled) throw this.#cut ?? cutShort(new Error("Cannot read on: the body was let go"));
+      if (this.#isCancelled) throw this.#cut ?? cutShort(new Error("Cannot read on: the rest of the body was dropped"));
       // #pending stays, and gives the end to every reader.
       return undefined;
     }

@@ -135,7 +135,7 @@ export class Dispatcher {
       const isUpgrade = this.#hasWebSockets && method === "GET" && asksForWebSocket(raw);
       match = this.#tree.find(isUpgrade ? UPGRADE : method, url, start, end);
     } catch (refusal) {
-      return this.#refuse(
+      return this.#refuseUnmatched(
         refusal,
         new HttpRequest(new RequestContext(raw, app, this.#unmatched, [], end, info), state),
       );
@@ -173,7 +173,7 @@ export class Dispatcher {
     return this.#wrap(refuseInput, middlewaresOf(route))(new HttpRequest(context, state));
   }
 
-  async #refuse(refusal: unknown, request: HttpRequest): Promise<Response> {
+  async #refuseUnmatched(refusal: unknown, request: HttpRequest): Promise<Response> {
     const response = await this.#wrap(() => Promise.reject(refusal))(request);
     const isLocal = contextOf(request).connection === undefined;
     return request.method === "HEAD" && isLocal ? withoutBody(response) : response;

@@ -67,10 +67,10 @@ export interface RegisterWebSocket<State, Prefix extends string> {
   /**
    * Registers a WebSocket route without options.
    *
-   * @param path The path, which may hold `{name}` and end in `{name...}`.
+   * @param path The path. It may contain `{name}` and end in `{name...}`.
    * @param handler Serves one connection.
    * @throws {TypeError} If the handler is not async.
-   * @throws {RouteError} If the path cannot be read or is taken, or the application has started.
+   * @throws {RouteError} If the path is malformed or taken, or after the first request or include.
    */
   <const Path extends string>(
     path: PathText<Path>,
@@ -82,12 +82,12 @@ export interface RegisterWebSocket<State, Prefix extends string> {
   /**
    * Registers a WebSocket route.
    *
-   * @param path The path, which may hold `{name}` and end in `{name...}`.
+   * @param path The path. It may contain `{name}` and end in `{name...}`.
    * @param options The options of the route.
    * @param handler Serves one connection.
    * @throws {TypeError} If the handler is not async, or an option is wrong.
-   * @throws {RouteError} If the path cannot be read or is taken, a name is bound twice, or the
-   *   application has started.
+   * @throws {RouteError} If the path is malformed or taken, or a name is bound twice; also after
+   *   the first request or include.
    */
   <
     const Path extends string,
@@ -117,7 +117,7 @@ export interface RegisterWebSocket<State, Prefix extends string> {
     >,
     handler: (
       socket: WebSocketConnection<Receive, Send, State>,
-      // Written out, because the compiler would show an alias with all its arguments in each error
+      // Not an alias, because the compiler would show it with all its type arguments in each
       // message.
       args: {
         readonly [

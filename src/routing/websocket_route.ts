@@ -60,7 +60,7 @@ export class WebSocketRoute extends RouteRecord {
    *
    * @throws {TypeError} If the handler is not async, or an option is wrong.
    * @throws {RangeError} If a bound is not positive.
-   * @throws {RouteError} If the path cannot be read, or a name is bound twice.
+   * @throws {RouteError} If the path is malformed, or a name is bound twice.
    */
   static declare(
     path: string,

@@ -27,7 +27,7 @@ export function coerceText(schema: Schema, name: string): CoercedText {
   const isList = takesList(node, name);
   const toScalar = (part: SchemaNode): SchemaNode => coerceScalar(part, name);
   const toList = (part: SchemaNode): SchemaNode => {
-    if (part.type === "lazy" && !part.pipe) return toList(lazyTarget(part));
+    if (part.type === "lazy" && !part.pipe) return toList(requireLazyTarget(part));
     return mapSchema(part, LISTS.has(part.type) && !part.pipe ? toScalar : toList);
   };
   return { schema: isList ? toList(node) : toScalar(node), isList };
@@ -69,7 +69,7 @@ function coerceScalar(node: SchemaNode, name: string, takesNull = true): SchemaN
     case "intersect":
       return mapSchema(node, map);
     case "lazy":
-      return map(lazyTarget(node));
+      return map(requireLazyTarget(node));
     default:
       throw new TypeError(`Cannot bind ${name}: ${refusal(node.type)}`);
   }
@@ -83,7 +83,7 @@ function refusal(type: string): string {
   return `a schema of kind "${type}" cannot be read from text`;
 }
 
-function lazyTarget(node: SchemaNode): SchemaNode {
+function requireLazyTarget(node: SchemaNode): SchemaNode {
   const target = node.getter?.(undefined);
   if (!target || target instanceof Promise) {
     throw new TypeError("Cannot read text by a lazy schema that is async");
@@ -101,7 +101,7 @@ function lazyTarget(node: SchemaNode): SchemaNode {
 export function takesList(schema: Schema, name: string): boolean {
   const node = nodeOf(schema);
   if (LISTS.has(node.type)) return true;
-  if (node.type === "lazy") return takesList(lazyTarget(node), name);
+  if (node.type === "lazy") return takesList(requireLazyTarget(node), name);
   if (node.wrapped) return takesList(node.wrapped, name);
   if (node.type !== "union" && node.type !== "intersect") return false;
   const answers = new Set(

@@ -28,7 +28,7 @@ const preprocessings = new WeakMap<SchemaNode, Preprocessing>();
 
 /**
  * A schema that converts its input first. An object schema then reports each missing key with the
- * message of the key's own schema.
+ * message of the key's schema.
  */
 export function preprocess(node: SchemaNode, convert: Preprocessing["convert"]): SchemaNode {
   const describe = (dataset: Dataset): Dataset => describeMissingKeys(node, dataset);

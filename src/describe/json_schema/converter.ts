@@ -63,7 +63,7 @@ const CONFIG: ConversionConfig = {
   },
 };
 
-/** What the library says of kinds without parts, by their types. */
+/** The library's schemas of kinds without parts, by type. */
 const withoutParts = new Map<string, JsonSchema>();
 
 /** Converts schemas to one form. */
@@ -73,7 +73,7 @@ export class Converter {
   #lazies = 0;
 
   /**
-   * Prepares.
+   * Makes a converter.
    *
    * @param form What to describe.
    * @param scope Decides what becomes a model.
@@ -156,7 +156,7 @@ export class Converter {
     }
   }
 
-  /** What the library says of a kind. It gets the entries of an object under their numbers. */
+  /** The library's schema of a kind. The entries of an object are passed by number. */
   #byLibrary(node: SchemaNode, place: Place): JsonSchema {
     const hasParts = node.entries ?? node.items ?? node.options ?? node.item ?? node.value;
     const known = hasParts ? undefined : withoutParts.get(node.type);
@@ -201,7 +201,7 @@ export class Converter {
     };
   }
 
-  /** The library takes any text for a key, and says that keys are texts. */
+  /** The library ignores lists of keys, and writes that keys are strings, which is always so. */
   #record(node: SchemaNode, place: Place): JsonSchema {
     const { propertyNames: { type: _, ...names } = {}, ...json } = this.#byLibrary(node, place);
     const keys = listedKeys(node.key as SchemaNode);

@@ -70,7 +70,7 @@ export class Models {
   readonly #roots: JsonSchema[] = [];
 
   /**
-   * Starts without any.
+   * Makes an empty collection.
    *
    * @param base What references begin with, such as `#/components/schemas/` or `#/$defs/`.
    */

@@ -1,4 +1,4 @@
-/** Tells where a value may be left out: of the input, and of the output. */
+/** Where a value may be left out: of the input, and of the output. */
 import { fallsBack, lazyTarget, nodeOf, type Schema, type SchemaNode } from "../../schema/schema.ts";
 import { isSchemaStep, keepsValue, type Step } from "./transformation.ts";
 

@@ -1,4 +1,4 @@
-/** Describes pipes: what their steps say of the input, and of the output. */
+/** The JSON Schema of pipes: of their input, and of their output. */
 import { type ConversionConfig, toJsonSchemaDefs } from "@valibot/to-json-schema";
 import type { GenericSchema } from "valibot";
 import { fallsBack, lazyTarget, type PipeAction, type SchemaNode } from "../../schema/schema.ts";
@@ -115,7 +115,7 @@ const LENGTHS: ReadonlyMap<string, (length: number) => JsonSchema> = new Map<str
 ]);
 
 /** The keywords of checks, by the types of the values: input and output have the same checks. */
-const known = new WeakMap<Step, Map<string, JsonSchema>>();
+const cachedKeywords = new WeakMap<Step, Map<string, JsonSchema>>();
 
 /** The schema of the values that also pass a check. */
 function checked(
@@ -126,8 +126,8 @@ function checked(
   form: Form,
 ): JsonSchema {
   const types = isRewritten ? ["string" as const] : typesOf(schema);
-  let byTypes = known.get(check);
-  if (!byTypes) known.set(check, byTypes = new Map());
+  let byTypes = cachedKeywords.get(check);
+  if (!byTypes) cachedKeywords.set(check, byTypes = new Map());
   let keywords = byTypes.get(`${types}`);
   if (!keywords) byTypes.set(`${types}`, keywords = keywordsOf(check, types));
   const holds = (keyword: string): boolean =>
@@ -156,7 +156,7 @@ function keywordsOf(check: Step, types: readonly JsonType[]): JsonSchema {
   return pattern === undefined ? others : { ...others, pattern };
 }
 
-/** Of `includes` and `excludes` the library knows what the first one says of texts. */
+/** The library converts `includes` for texts; arrays and `excludes` are converted here. */
 function containing(check: Step, type: "array" | "string"): JsonSchema {
   const { requirement } = check;
   if (typeof requirement === "object" || toJson(requirement) !== requirement) return {};
@@ -166,7 +166,7 @@ function containing(check: Step, type: "array" | "string"): JsonSchema {
   return check.type === "includes" ? keywords : { not: { type, ...keywords } };
 }
 
-/** What the library says of a check of values of one type; `{}` where that is not JSON. */
+/** The library's keywords for a check of values of one type; `{}` if they are not JSON. */
 function byLibrary(check: Step, type: JsonType): JsonSchema {
   const first = { kind: "schema", type: "any" };
   const config: ConversionConfig = {
@@ -197,16 +197,16 @@ function patternOf({ source, flags }: RegExp): string | undefined {
 }
 
 /**
- * Whether a check of a rewritten text says this also of the text before: a pattern may hold only
- * for the text after, such as one of capitals.
+ * Whether a keyword of a rewritten text also holds for the text before. A pattern may hold only for
+ * the text after, such as one of capital letters.
  */
 function isHint(keyword: string): boolean {
   return ["contentEncoding", "format", "maxLength", "minLength"].includes(keyword);
 }
 
 /**
- * Whether what a check says of a value holds for its JSON: objects drop keys, defaults add keys and
- * items, and items may be converted.
+ * Whether a keyword that holds for a value also holds for its JSON: objects drop keys, defaults add
+ * keys and items, and items may be converted.
  */
 function holdsInJson(
   keyword: string,
@@ -244,7 +244,7 @@ interface Metadata extends PipeAction {
   readonly metadata?: Readonly<Record<string, unknown>>;
 }
 
-/** The keywords that are taken from `v.metadata`, which may hold anything: texts and flags. */
+/** The keywords that are read from `v.metadata`, which may contain anything: texts and flags. */
 const TEXTS = ["title", "description", "format"];
 const FLAGS = ["deprecated", "readOnly", "writeOnly"];
 
@@ -254,8 +254,8 @@ export function ownTitle({ pipe }: SchemaNode): string | undefined {
 }
 
 /**
- * A schema with what the steps of its pipe say of it. Examples and formats are taken only from the
- * steps that see the very values.
+ * Adds the annotations of the steps of a pipe. Examples and formats come only from the steps that
+ * get the described values.
  */
 function annotated(
   schema: JsonSchema,
@@ -267,7 +267,7 @@ function annotated(
   return annotate(schema, { ...annotationsOf(seeing), ...lasting });
 }
 
-/** What steps of a pipe say of it. The last one of a kind wins; examples add up. */
+/** The annotations of steps. The last one of a kind wins; examples add up. */
 function annotationsOf(steps: readonly (PipeAction | SchemaNode)[]): JsonSchema {
   const annotations: JsonSchema = {};
   const examples: unknown[] = [];

@@ -134,7 +134,7 @@ export interface ErrorShape {
 }
 
 /**
- * What the document says of error replies: `default` are those of the framework, `undocumented`
+ * How the document describes error replies: `default` are those of the framework, `undocumented`
  * those of an application's handler without a schema.
  */
 export type DocumentedErrors = "default" | "undocumented" | ErrorShape;
