@@ -59,7 +59,7 @@ export const HELP: Option = {
 /** The exit code for a command line that cannot be understood. */
 export const USAGE_EXIT_CODE = 2;
 
-/** A failure that the user can mend. It is reported in one line, without a stack. */
+/** A failure that the user can correct. It is reported in one line, without a stack. */
 export class CommandError extends Error {
   override readonly name = "CommandError";
   /** 2 for a command line that cannot be understood, 1 for any other failure. */

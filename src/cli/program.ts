@@ -21,7 +21,7 @@ const COMMANDS: Command[] = [RUN, OPENAPI, ROUTES, TOPICS];
 COMMANDS.push(completionsCommand(COMMANDS, OPTIONS), helpCommand(COMMANDS, OPTIONS));
 
 /**
- * Runs a command line and gives the exit code. Failures that the user can mend go to stderr, in one
+ * Runs a command line and gives the exit code. Failures that the user can correct go to stderr, in one
  * line each.
  *
  * @throws Any other failure, which is a fault of the program.

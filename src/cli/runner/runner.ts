@@ -149,7 +149,7 @@ export abstract class Runner<Options extends RunnerOptions = RunnerOptions> {
     return await this.#exitOrWait();
   }
 
-  /** The same for a failure that no edit can mend: it ends the watcher, too. */
+  /** The same for a failure that no edit can correct: it ends the watcher, too. */
   protected failForGood(message: string): never {
     console.error(`error: ${message}`);
     // Deno.exit() would leave the watcher waiting.

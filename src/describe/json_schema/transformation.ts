@@ -63,7 +63,7 @@ export function isSchemaStep(step: Step | SchemaNode): step is SchemaNode {
   return step.kind === "schema";
 }
 
-/** Whether a step of a pipe passes on the very value that it gets. */
+/** Whether a step of a pipe returns the value that it gets. */
 export function keepsValue({ kind, type }: SchemaNode | Step): boolean {
   return kind !== "transformation" || KEEPING.has(type);
 }

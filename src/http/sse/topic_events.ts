@@ -294,7 +294,7 @@ interface EncodedBatch {
 /** The latest encoding of each batch. */
 const encodedBatches = new WeakMap<readonly TopicMessage[], EncodedBatch>();
 
-/** Encodes a batch once for all streams at the same position, which get the very same list. */
+/** Encodes a batch once for all streams at the same position, which get the same list. */
 function batchChunk(batch: readonly TopicMessage[], format: BatchFormat): Chunk {
   const encoded = encodedBatches.get(batch);
   const shared = encoded && isSameFormat(encoded.format, format) ? encoded.chunk.deref() : undefined;
