@@ -21,8 +21,8 @@ const COMMANDS: Command[] = [RUN, OPENAPI, ROUTES, TOPICS];
 COMMANDS.push(completionsCommand(COMMANDS, OPTIONS), helpCommand(COMMANDS, OPTIONS));
 
 /**
- * Runs a command line and gives the exit code. Failures that the user can correct go to stderr, in one
- * line each.
+ * Runs a command line and gives the exit code. Failures that the user can correct go to stderr, in
+ * one line each.
  *
  * @throws Any other failure, which is a fault of the program.
  */
