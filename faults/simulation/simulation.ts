@@ -32,12 +32,12 @@ const READING = 10_000;
 /** The quiet time at the end, in milliseconds. */
 const QUIET = 60_000;
 /**
- * How much all nodes may ask meanwhile: each looks at the bells once a second, and asks for the
- * lease of the worker every five seconds, which one of them has.
+ * The most requests of all nodes meanwhile: each polls the notification entries once a second, and
+ * asks for the lease of the retention worker every five seconds.
  */
 const MAX_ASKED_IN_QUIET = 400;
-/** How many more for each of the other topics, which is trimmed once or twice. */
-const MAX_ASKED_FOR_OTHER = 10;
+/** How many more for each of the other topics: it is trimmed once or twice, by pages of two reads. */
+const MAX_ASKED_FOR_OTHER = 15;
 
 /** The leading zeros of all cursors: versions have 16 digits, and no run has that many writes. */
 const ZEROS = 8;
