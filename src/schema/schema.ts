@@ -136,7 +136,7 @@ export type Mistake<Text extends string> = Text & { readonly "~mistake": never }
  */
 export interface GivenSchema<Input = unknown, Output = Input> extends Schema<Input, Output> {
   /** All other members of a schema. */
-  // deno-lint-ignore no-explicit-any -- an index of unknown would refuse interfaces, which schemas are
+  // deno-lint-ignore no-explicit-any -- schemas are interfaces, which `unknown` would refuse
   readonly [key: string]: any;
 }
 

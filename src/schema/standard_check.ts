@@ -12,8 +12,8 @@ let stock: ReadonlyMap<string, string> | undefined;
 
 /**
  * The source text of valibot's own `~run`, for each kind that is compiled or replaced. Another
- * version of valibot, or a wrapper, has another text. It is read on first use, because an application
- * may have no schema.
+ * version of valibot, or a wrapper, has another text. It is read on first use, because an
+ * application may have no schema.
  */
 function stockCode(): ReadonlyMap<string, string> {
   return stock ??= new Map<string, string>([

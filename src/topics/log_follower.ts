@@ -156,7 +156,7 @@ export class LogFollower<Data> {
   /** Reads what follows an id from the log, for a reader that is behind. */
   async read(after: string): Promise<LogSlice<Data>> {
     const slice = await this.#log.readShared(after);
-    // The log has a new incarnation, which the store may not have told.
+    // The log has a new incarnation, and the store may not have called back for it.
     if (this.#recent && !isSameIncarnation(slice.highWatermark, this.#recent.end)) this.#restart(slice.highWatermark);
     return slice;
   }

@@ -133,7 +133,7 @@ export class TopicsRunner extends InspectRunner<TopicsOptions> {
     return this.#escape(JSON.stringify(value));
   }
 
-  /** Escapes what controls a terminal or the direction of text: names and data come from clients. */
+  /** Escapes control characters of terminals and text: names and data come from clients. */
   #escape(text: string): string {
     // deno-lint-ignore no-control-regex
     const unsafe = /[\0-\u001f\u007f-\u009f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069]/g;

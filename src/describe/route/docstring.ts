@@ -48,7 +48,7 @@ const WORD = /(?:[\w$#]|(?!\s)[\u0080-\u{10ffff}]|\\u(?:\{[\dA-Fa-f]+\})?)+/u;
 const TEMPLATE_HEAD = /`(?:[^`\\$]|\\[^]|\$(?!\{))*\$\{/u;
 const TOKEN = new RegExp(`${WORD.source}|${LITERAL.source}|${TEMPLATE_HEAD.source}|=>|\\+\\+|--|[^]`, "yu");
 
-/** Tokens that end a value. A slash after them divides; elsewhere it begins a regular expression. */
+/** Tokens that end a value. After them, a slash divides; elsewhere it begins a pattern. */
 const VALUE_END = /[\w$\u0080-\u{10ffff}"'`)\]}]$|^(?:\+\+|--)$|.\/$/u;
 const KEYWORD_BEFORE_VALUE = /^(?:await|case|delete|do|else|in|instanceof|new|of|return|throw|typeof|void|yield)$/;
 

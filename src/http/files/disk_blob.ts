@@ -119,5 +119,5 @@ function clamp(index: number, size: number): number {
 }
 
 function changed(): Error {
-  return new Error("Cannot read the file: it was changed after its size was told");
+  return new Error("Cannot read the file: it was changed after its size was sent");
 }

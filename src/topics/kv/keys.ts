@@ -1,19 +1,19 @@
 /**
  * The layout of the database. All keys begin with `webfw 1`; in their order they are:
  *
- * | key                    | value                                                                       |
- * | ---------------------- | --------------------------------------------------------------------------- |
- * | epoch                  | the id of the database's incarnation                                        |
- * | epoch id               | the mark of that incarnation: empty, and only there while it lasts          |
- * | id name id             | dedup entry of a message with an id                                         |
- * | log name version       | a record: the messages of one write                                         |
- * | log name head          | the log's incarnation; its version is that of the newest record             |
- * | log name ids           | empty; its version is that of the newest write with ids                     |
- * | log name low           | the low watermark: the cursor of the newest removed message                 |
- * | log name series id     | dedup entry of a producer session: its last batch, or that it was fenced    |
- * | log changed shard      | the name of the log of this shard that was appended to last                 |
- * | policy name            | what the log keeps                                                          |
- * | trimmer                | the lease of the process that removes what is no longer kept                |
+ * | key                | value                                                              |
+ * | ------------------ | ------------------------------------------------------------------ |
+ * | epoch              | the id of the database's incarnation                               |
+ * | epoch id           | the mark of that incarnation: empty, and only there while it lasts |
+ * | id name id         | dedup entry of a message with an id                                |
+ * | log name version   | a record: the messages of one write                                |
+ * | log name head      | the log's incarnation; its version is that of the newest record    |
+ * | log name ids       | empty; its version is that of the newest write with ids            |
+ * | log name low       | the low watermark: the cursor of the newest removed message        |
+ * | log name series id | dedup entry of a session: its last batch, or that it was fenced    |
+ * | log changed shard  | the name of the log of this shard that was appended to last        |
+ * | policy name        | what the log keeps                                                 |
+ * | trimmer            | the lease of the process that removes what is no longer kept       |
  *
  * The head and the low watermark of a log follow its records, so that one read up to the end of the
  * log includes both, as of the same moment.

@@ -141,7 +141,7 @@ export class NetworkClient implements KvEngine {
     return toNpmEngine(kv, () => this.now() + CLOCK_PRECISION);
   }
 
-  /** Exchanges the token for an access: when the package opens the database, and before that ends. */
+  /** Exchanges the token for an access. The package asks at its start and before an access ends. */
   async #exchange(init: RequestInit): Promise<NetworkReply> {
     try {
       new Headers(init.headers);
