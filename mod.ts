@@ -25,8 +25,8 @@
  * await app.run({ port: 8000 });
  * ```
  *
- * This entry point exports what programs use. The others are `@webfw/core/testing` for tests,
- * `@webfw/core/store` for authors of a store of durable topics, `@webfw/core/openapi` for the types
+ * This entry point exports what programs use. The others are `@webfw/core/auth` for tokens,
+ * passwords and keys, `@webfw/core/testing` for tests, `@webfw/core/store` for authors of a store of durable topics, `@webfw/core/openapi` for the types
  * of the OpenAPI document, and `@webfw/core/types` for the types that the compiler infers.
  *
  * @module

@@ -22,6 +22,7 @@ export type {
   OpenAPIComponents,
   OpenAPIDocument,
   OpenAPIEncoding,
+  OpenAPIHeader,
   OpenAPIInfo,
   OpenAPIMediaType,
   OpenAPIMethod,

@@ -49,6 +49,11 @@ export function nodeUrl(): typeof import("node:url") {
   return scope.process.getBuiltinModule("node:url");
 }
 
+/** The module `node:crypto`. */
+export function nodeCrypto(): typeof import("node:crypto") {
+  return scope.process.getBuiltinModule("node:crypto");
+}
+
 /** The module `node:timers`, for `setImmediate`. */
 export function nodeTimers(): typeof import("node:timers") {
   return timers ??= scope.process.getBuiltinModule("node:timers");

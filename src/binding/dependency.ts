@@ -189,6 +189,24 @@ export interface PreparedDependency extends Dependency<unknown> {
   ) => Promise<unknown> | AsyncGenerator<unknown, void, void>;
   /** Whether `resolve` is a generator. */
   readonly cleansUp: boolean;
+  /** The replies of its refusals, which the document adds to each route that uses it. */
+  readonly replies: readonly DeclaredReply[];
+  /**
+   * Whether a request carries credentials for it, valid or not. Undefined if only its function
+   * knows.
+   */
+  readonly isSent: ((request: HttpRequest) => boolean) | undefined;
+}
+
+/**
+ * A reply of a refusal, for the document. Its body is that of the application's other error
+ * replies.
+ */
+export interface DeclaredReply {
+  readonly status: number;
+  readonly description: string;
+  /** The descriptions of its headers, by name. */
+  readonly headers?: Readonly<Record<string, string>>;
 }
 
 const OPTIONS: OptionNames<AnyOptions> = {
@@ -360,6 +378,8 @@ function prepare(options: AnyOptions, resolve: unknown): PreparedDependency {
     security: readSecurity(security, name),
     resolve: resolve as PreparedDependency["resolve"],
     cleansUp,
+    replies: [],
+    isSent: undefined,
   };
 }
 

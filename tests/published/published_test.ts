@@ -95,6 +95,7 @@ Deno.test("The published packages", async (t) => {
       const file of [
         "/deno.json",
         "/mod.ts",
+        "/auth.ts",
         "/store.ts",
         "/openapi.ts",
         "/types.ts",
@@ -106,7 +107,7 @@ Deno.test("The published packages", async (t) => {
       assertEquals(files.includes(file), true, file);
     }
     const strangers = files.filter((file) =>
-      !/^\/(src\/.+\.ts|(mod|store|openapi|types|cli)\.ts|deno\.json|[A-Z]+(\.md)?)$/.test(file)
+      !/^\/(src\/.+\.ts|(mod|auth|store|openapi|types|cli)\.ts|deno\.json|[A-Z]+(\.md)?)$/.test(file)
     );
     assertEquals(strangers, []);
     const version = config.version;

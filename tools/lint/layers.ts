@@ -19,6 +19,7 @@ const TOWERS: readonly (readonly (readonly string[])[])[] = [
     ["src/topics/"],
     ["src/http/"],
     ["src/binding/"],
+    ["src/auth/"],
     ["src/routing/"],
     ["src/describe/json_schema/"],
     ["src/describe/route/"],
@@ -29,7 +30,7 @@ const TOWERS: readonly (readonly (readonly string[])[])[] = [
     ["src/http_server.ts"],
     ["src/serve.ts", "src/app_options.ts"],
     ["src/app.ts"],
-    ["src/testing.ts", "mod.ts", "store.ts", "openapi.ts", "types.ts"],
+    ["src/testing.ts", "mod.ts", "auth.ts", "store.ts", "openapi.ts", "types.ts"],
   ],
   [
     ["src/cli/"],
@@ -41,7 +42,14 @@ const TOWERS: readonly (readonly (readonly string[])[])[] = [
 const COMMON: ReadonlySet<string> = new Set(["deno.json", "src/options.ts"]);
 
 /** The modules that `deno.json` exports, without those of `src`. */
-const ENTRY_POINTS: ReadonlySet<string> = new Set(["mod.ts", "store.ts", "openapi.ts", "types.ts", "cli.ts"]);
+const ENTRY_POINTS: ReadonlySet<string> = new Set([
+  "mod.ts",
+  "auth.ts",
+  "store.ts",
+  "openapi.ts",
+  "types.ts",
+  "cli.ts",
+]);
 
 /** Where each package may be imported. */
 const PACKAGES: ReadonlyMap<string, readonly string[]> = new Map([

@@ -104,8 +104,18 @@ export interface OpenAPIRequestBody {
 export interface OpenAPIResponse {
   /** The meaning of the reply. */
   description: string;
+  /** The headers by name. */
+  headers?: Record<string, OpenAPIHeader>;
   /** The body by media type; absent if there is no body. */
   content?: Record<string, OpenAPIMediaType>;
+}
+
+/** A header of a reply. */
+export interface OpenAPIHeader {
+  /** The meaning of the header. */
+  description: string;
+  /** The value. */
+  schema: JsonSchema;
 }
 
 /** A body of one media type. */

@@ -78,7 +78,7 @@ function operationOf(route: DescribedRoute, pathNames: readonly string[], compon
     ...(deprecated && { deprecated }),
     ...(parameters.length > 0 && { parameters }),
     ...(inputs.body && { requestBody: requestBodyOf(inputs.body, operationId, components.models) }),
-    responses: repliesOf(route, inputs.canBeInvalid, components.models, components.errors),
+    responses: repliesOf(route, inputs, components.models, components.errors),
     ...(security && { security }),
   };
 }

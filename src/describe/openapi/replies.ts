@@ -1,7 +1,7 @@
 /** The replies of operations by status, and the schemas of error replies. */
 import { STATUS_TEXT } from "@std/http/status";
 import * as v from "valibot";
-import { isAsyncGeneratorFunction } from "../../binding/dependency.ts";
+import { type DeclaredReply, isAsyncGeneratorFunction } from "../../binding/dependency.ts";
 import type { InputSource, Issue, IssueCode, ProblemDetails } from "../../errors.ts";
 import { WITHOUT_BODY } from "../../http/reply.ts";
 import { checkOptions, type OptionNames } from "../../options.ts";
@@ -10,7 +10,14 @@ import { isSchema, nodeOf, type Schema, schemaFault } from "../../schema/schema.
 import { checkJson, type Models, pascalCase } from "../json_schema/models.ts";
 import { BYTES, isBinary, mediaTypesOf } from "../json_schema/non_json.ts";
 import { isAlwaysSent } from "../json_schema/optionality.ts";
-import type { OpenAPIMediaType, OpenAPIOperation, OpenAPIReference, OpenAPIResponse } from "./document.ts";
+import type { RouteInputs } from "../route/inputs.ts";
+import type {
+  OpenAPIHeader,
+  OpenAPIMediaType,
+  OpenAPIOperation,
+  OpenAPIReference,
+  OpenAPIResponse,
+} from "./document.ts";
 
 type Reply = OpenAPIResponse | OpenAPIReference;
 type Content = Record<string, OpenAPIMediaType>;
@@ -21,25 +28,55 @@ type AnsweringRoute = Pick<Route, "handler" | "operationId" | "options">;
 /**
  * The replies of a route, by status. `models` and `errors` collect what they refer to.
  *
- * @param canBeInvalid Whether the input of the route can be refused with 422.
+ * A reply that the route declares itself replaces that of a guard, and keeps the guard's headers.
  */
 export function repliesOf(
   route: AnsweringRoute,
-  canBeInvalid: boolean,
+  { canBeInvalid, dependencies }: Pick<RouteInputs, "canBeInvalid" | "dependencies">,
   models: Models,
   errors: ErrorReplies,
 ): OpenAPIOperation["responses"] {
   const { operationId, options: { responses = {} } } = route;
   const success = successOf(route, models);
-  const replies: (readonly [status: number | string, reply: Reply])[] = [...errors.of(canBeInvalid), ...success];
+  const refusals = mergeByStatus(dependencies.flatMap(({ replies }) => replies));
+  const replies: (readonly [status: number | string, reply: Reply])[] = [
+    ...errors.of(canBeInvalid),
+    ...errors.ofGuards([...refusals.values()].filter(({ status }) => !(status in responses))),
+    ...success,
+  ];
   for (const [code, schema] of Object.entries(responses)) {
     const status = Number(code);
     if (success.some(([known]) => known === status)) continue;
     const type = status < 400 ? "application/json" : errors.contentType;
     const content = contentOf(schema, type, `${pascalCase(operationId)}Result${code}`, models);
-    replies.push([status, reply(status, content, schema)]);
+    const headers = refusals.get(status)?.headers;
+    replies.push([status, { ...reply(status, content, schema), ...(headers && { headers: headersOf(headers) }) }]);
   }
   return byStatus(replies);
+}
+
+/** One reply for each status, with the headers of all. */
+function mergeByStatus(replies: readonly DeclaredReply[]): Map<number, DeclaredReply> {
+  const merged = new Map<number, DeclaredReply>();
+  for (const reply of replies) {
+    const known = merged.get(reply.status);
+    if (!known) merged.set(reply.status, reply);
+    else if (known !== reply) merged.set(reply.status, mergeReplies(known, reply));
+  }
+  return merged;
+}
+
+function mergeReplies(one: DeclaredReply, other: DeclaredReply): DeclaredReply {
+  const description = one.description.includes(other.description)
+    ? one.description
+    : `${one.description} ${other.description}`;
+  return { status: one.status, description, headers: { ...one.headers, ...other.headers } };
+}
+
+function headersOf(descriptions: Readonly<Record<string, string>>): Record<string, OpenAPIHeader> {
+  return Object.fromEntries(
+    Object.entries(descriptions).map(([name, description]) => [name, { description, schema: { type: "string" } }]),
+  );
 }
 
 const FAR = 1_000_000;
@@ -270,6 +307,9 @@ const ANY_TYPE = "*/*";
 export class ErrorReplies {
   readonly #documented: DocumentedErrors;
   readonly #used = new Set<ErrorReplyName>();
+  /** The refusals of guards by their names in the document, and the names by what they say. */
+  readonly #refusals = new Map<string, DeclaredReply>();
+  readonly #refusalNames = new Map<string, string>();
 
   constructor(documented: DocumentedErrors) {
     this.#documented = documented;
@@ -292,6 +332,24 @@ export class ErrorReplies {
     return canBeInvalid ? [[422, this.#refer("ValidationProblem")], ...others] : [...others];
   }
 
+  /** The refusals of the guards of an operation, one for each status. */
+  ofGuards(replies: readonly DeclaredReply[]): (readonly [status: number, reply: OpenAPIReference])[] {
+    return replies.map((reply) => [reply.status, { $ref: `#/components/responses/${this.#nameOf(reply)}` }]);
+  }
+
+  /** The name of its status. If other replies have it, the name gets a number. */
+  #nameOf(reply: DeclaredReply): string {
+    const key = JSON.stringify([reply.status, reply.description, reply.headers]);
+    let name = this.#refusalNames.get(key);
+    if (name !== undefined) return name;
+    const phrase = pascalCase(STATUS_TEXT[reply.status as keyof typeof STATUS_TEXT] ?? `Status ${reply.status}`);
+    name = phrase;
+    for (let number = 2; this.#refusals.has(name); number++) name = phrase + number;
+    this.#refusalNames.set(key, name);
+    this.#refusals.set(name, reply);
+    return name;
+  }
+
   /**
    * The replies that operations refer to. Call it after all operations: models of the application
    * keep their names, even if they have the same titles.
@@ -300,10 +358,15 @@ export class ErrorReplies {
     const used = (Object.keys(ERROR_REPLIES) as ErrorReplyName[]).filter((name) => this.#used.has(name));
     // Only the framework's own replies always follow RFC 9457.
     const standard = this.#documented === "default" ? " The body is as RFC 9457 describes it." : "";
-    return Object.fromEntries(used.map((name) => {
+    const own = used.map((name) => {
       const description = ERROR_REPLIES[name].description + standard;
-      return [name, { description, content: this.#contentOf(name, models) }];
-    }));
+      return [name, { description, content: this.#contentOf(name, models) }] as const;
+    });
+    const refusals = Array.from(this.#refusals, ([name, { description, headers }]) => {
+      const content = this.#contentOf("Problem", models);
+      return [name, { description, ...(headers && { headers: headersOf(headers) }), content }] as const;
+    });
+    return Object.fromEntries([...own, ...refusals]);
   }
 
   /**

@@ -20,11 +20,13 @@ const lines: AnyHandler = async function* () {
   yield 1;
 };
 
+const inputs = (canBeInvalid: boolean) => ({ canBeInvalid, dependencies: [] });
+
 /** The replies, except for the ranges 4XX and 5XX. */
 function describe(options: RouteDeclaration, handler: AnyHandler = async () => {}) {
   const models = new Models("#/components/schemas/");
   const route = { handler, operationId: "act", options };
-  const { "4XX": _4, "5XX": _5, ...replies } = repliesOf(route, false, models, new ErrorReplies("default"));
+  const { "4XX": _4, "5XX": _5, ...replies } = repliesOf(route, inputs(false), models, new ErrorReplies("default"));
   models.definitions();
   return replies;
 }
@@ -77,7 +79,12 @@ Deno.test("A model that is declared for a status which has one is not taken up",
   const models = new Models("#/components/schemas/");
   const titled = (title: string) => v.pipe(v.object({}), v.title(title));
   const options = { response: titled("Sent"), responses: { 200: titled("Hidden") } };
-  repliesOf({ handler: async () => {}, operationId: "act", options }, false, models, new ErrorReplies("default"));
+  repliesOf(
+    { handler: async () => {}, operationId: "act", options },
+    inputs(false),
+    models,
+    new ErrorReplies("default"),
+  );
   assertEquals(Object.keys(models.definitions()), ["Sent"]);
 });
 
@@ -123,7 +130,7 @@ Deno.test("A documented 422 replaces that of the framework", () => {
   const models = new Models("#/components/schemas/");
   const options = { responses: { 422: v.pipe(v.void(), v.description("Own")) } };
   const route = { handler: async () => {}, operationId: "act", options };
-  const replies = repliesOf(route, true, models, new ErrorReplies("default"));
+  const replies = repliesOf(route, inputs(true), models, new ErrorReplies("default"));
   assertEquals(replies["422"], { description: "Own" });
 });
 

@@ -1,0 +1,25 @@
+/**
+ * Guards for tokens, passwords and keys. Each is a dependency with a typed value. It declares its
+ * security scheme, so a route that uses it is documented with `security` and the reply 401.
+ *
+ * @example A route for those who send a token
+ * ```ts
+ * import { App } from "@webfw/core";
+ * import { bearer, equal } from "@webfw/core/auth";
+ * import { assertEquals } from "@std/assert";
+ *
+ * const operator = bearer(async (token) => equal(token, "0b72d3c1"));
+ *
+ * const app = new App();
+ * app.delete("/cache", { deps: { operator } }, async () => "The cache is empty");
+ * const response = await app.fetch(new Request("http://localhost/cache", { method: "DELETE" }));
+ * assertEquals(response.status, 401);
+ * assertEquals(app.openapi().paths["/cache"]?.delete?.security, [{ bearer: [] }]);
+ * ```
+ *
+ * @module
+ */
+
+export { bearer } from "./src/auth/bearer.ts";
+export { equal } from "./src/auth/equal.ts";
+export type { GuardOptions } from "./src/auth/options.ts";

@@ -1,0 +1,104 @@
+/** Bearer tokens (RFC 6750) that the application verifies. */
+import type { Dependency, RequiredState } from "../binding/dependency.ts";
+import { makeGuard } from "../binding/guard.ts";
+import type { HttpRequest } from "../http/request.ts";
+import { checkGuardOptions, checkVerify, type GuardOptions } from "./options.ts";
+import { isLetIn, MAX_CREDENTIAL, quotedString, UNAUTHORIZED, unauthorized } from "./refusal.ts";
+
+/**
+ * A guard of the bearer token in the `Authorization` header (RFC 6750).
+ *
+ * A token has at most 16,384 characters, all visible ASCII. A request without one is refused with
+ * 401.
+ *
+ * @param verify Finds whom the token belongs to. With null, undefined or false the request is
+ * refused with 401. An `HTTPError` that it throws is the reply; any other error is a 500.
+ * @param options The name and the description of its security scheme.
+ * @returns A dependency. Its value is what `verify` returned.
+ * @throws {TypeError} If an option is wrong.
+ *
+ * @example The users of tokens
+ * ```ts
+ * import { App } from "@webfw/core";
+ * import { bearer } from "@webfw/core/auth";
+ * import { assertEquals } from "@std/assert";
+ *
+ * const users = new Map([["f2a9", { name: "Ada" }]]);
+ * const user = bearer(async (token) => users.get(token));
+ *
+ * const app = new App();
+ * app.get("/me", { deps: { user } }, async (_request, { user }) => user.name);
+ * const ask = (headers: HeadersInit) => app.fetch(new Request("http://localhost/me", { headers }));
+ * assertEquals(await (await ask({ authorization: "Bearer f2a9" })).json(), "Ada");
+ * const refused = await ask({});
+ * assertEquals(refused.status, 401);
+ * assertEquals(refused.headers.get("www-authenticate"), 'Bearer realm="bearer"');
+ * ```
+ *
+ * @category Dependencies
+ */
+export function bearer<Value, State = Record<string, unknown>>(
+  verify: (token: string, request: HttpRequest<State>) => Promise<Value | null | undefined | false>,
+  options: GuardOptions = {},
+): Dependency<Value, RequiredState<State>> {
+  const action = "make a bearer guard";
+  checkVerify(verify, action);
+  checkGuardOptions(options, {}, action);
+  const { scheme = "bearer", description } = options;
+  const challenges = new BearerChallenges(scheme);
+  return makeGuard<Value, RequiredState<State>>({
+    name: scheme,
+    security: { [scheme]: { type: "http", scheme: "bearer", ...(description !== undefined && { description }) } },
+    replies: [UNAUTHORIZED],
+    isSent: hasAuthorization,
+    resolve: async (request) => {
+      const token = bearerToken(request, challenges);
+      const value = await verify(token, request as HttpRequest<never>);
+      if (!isLetIn(value)) throw challenges.invalid("The token is not valid");
+      return value;
+    },
+  });
+}
+
+/** The refusals of one guard of bearer tokens. */
+export class BearerChallenges {
+  readonly #realm: string;
+
+  /** @param scheme The name of the scheme: RFC 6750 demands a parameter in each challenge. */
+  constructor(scheme: string) {
+    this.#realm = `Bearer realm=${quotedString(scheme)}`;
+  }
+
+  /** Refuses a request without a bearer token. */
+  missing(): Error {
+    return unauthorized("Send a bearer token in the Authorization header", this.#realm);
+  }
+
+  /** Refuses a wrong token. */
+  invalid(detail: string): Error {
+    return unauthorized(detail, `${this.#realm}, error="invalid_token"`);
+  }
+}
+
+/** Whether a request carries any credentials in its `Authorization` header. */
+export function hasAuthorization(request: HttpRequest): boolean {
+  return request.raw.headers.has("authorization");
+}
+
+/**
+ * The bearer token of a request.
+ *
+ * @throws {HTTPError} With 401 if there is none, or it cannot be one.
+ */
+export function bearerToken(request: HttpRequest, challenges: BearerChallenges): string {
+  const header = request.raw.headers.get("authorization");
+  if (header === null || header.slice(0, 6).toLowerCase() !== "bearer" || (header.length > 6 && header[6] !== " ")) {
+    throw challenges.missing();
+  }
+  const token = header.slice(7).trim();
+  // Two headers become one text with ", ", which has a space.
+  if (token.length > MAX_CREDENTIAL || !/^[\x21-\x7e]+$/.test(token)) {
+    throw challenges.invalid("The token is malformed");
+  }
+  return token;
+}

@@ -1,0 +1,33 @@
+/** The replies of guards that refuse a request, as errors and in the document. */
+import type { DeclaredReply } from "../binding/dependency.ts";
+import { HTTPError } from "../errors.ts";
+
+/**
+ * The most characters of a credential that are looked at. A longer one is refused at once. Tokens
+ * with many claims have some thousand.
+ */
+export const MAX_CREDENTIAL = 16_384;
+
+const CHALLENGE = { "WWW-Authenticate": "How to authenticate (RFC 9110)." };
+
+/** The reply of each guard to a request without credentials, or with wrong ones. */
+export const UNAUTHORIZED: DeclaredReply = {
+  status: 401,
+  description: "The credentials are missing or not valid.",
+  headers: CHALLENGE,
+};
+
+/** A 401 with its challenge. */
+export function unauthorized(detail: string, challenge: string): HTTPError {
+  return new HTTPError(401, detail, { headers: { "www-authenticate": challenge } });
+}
+
+/** Whether the function of a user let the caller in. */
+export function isLetIn<Value>(value: Value | null | undefined | false): value is Value {
+  return value !== null && value !== undefined && value !== false;
+}
+
+/** A text as a quoted string (RFC 9110, section 5.6.4). */
+export function quotedString(text: string): string {
+  return `"${text.replace(/["\\]/g, "\\$&")}"`;
+}
