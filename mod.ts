@@ -62,6 +62,7 @@ export type { RouteInfo, ToolAnnotations, ToolOptions, WebSocketOrigins } from "
 
 // Requests, replies, streams
 export { type AppHandle, type ConnectionInfo, HttpRequest } from "./src/http/request.ts";
+export type { Cookie, CookieAttributes } from "./src/http/cookies.ts";
 export { file, type FileOptions } from "./src/http/files/file.ts";
 export { html, redirect, text } from "./src/http/reply.ts";
 export { type EventStream, type ServerSentEvent, SSE, type SSEOptions } from "./src/http/sse/sse.ts";

@@ -5,7 +5,7 @@
 import { HTTPError, isHTTPError } from "../errors.ts";
 import { checkOptions, type OptionNames, quote } from "../options.ts";
 import { stringify } from "./json.ts";
-import type { HttpRequest } from "./request.ts";
+import type { HttpRequest, RequestContext } from "./request.ts";
 import { EventStream } from "./sse/sse.ts";
 import type { Stopping } from "./stream_reply.ts";
 
@@ -148,6 +148,53 @@ export function withHeaders(response: Response, headers: Headers): Response {
     else mutable.headers.set(name, value);
   }
   return mutable;
+}
+
+/** Adds `request.replyHeaders` to a reply, those that are on no reply yet. */
+export function placeHeaders(context: RequestContext, response: Response): Response {
+  const { replyHeaders } = context;
+  if (!replyHeaders) return response;
+  takeOver(context);
+  return withHeaders(response, replyHeaders);
+}
+
+/**
+ * The headers that describe the content of a success, say where it is, or let caches keep it.
+ * `content-security-policy` does not describe the content.
+ */
+const OF_SUCCESS =
+  /^(?:content-(?!security-policy)|repr-digest$|digest$|etag$|last-modified$|accept-ranges$|location$|refresh$|expires$|age$|(?:[\w-]+-)?cache-control$|surrogate-control$|transfer-encoding$|trailer$)/;
+
+/**
+ * Adds `request.replyHeaders` to an error reply, also those that were on the reply whose place it
+ * takes. They replace nothing, and what belongs to a success is left out.
+ */
+export function placeErrorHeaders(context: RequestContext, response: Response): Response {
+  takeOver(context);
+  if (!context.placedHeaders) return response;
+  for (const [name, value] of context.placedHeaders) {
+    if (name === "set-cookie") response.headers.append(name, value);
+    else if (!response.headers.has(name) && survivesError(name, value)) response.headers.set(name, value);
+  }
+  return response;
+}
+
+function survivesError(name: string, value: string): boolean {
+  return !OF_SUCCESS.test(name) || (name === "cache-control" && /\bno-store\b/i.test(value));
+}
+
+/** Marks the headers of a request as those of a reply. */
+function takeOver(context: RequestContext): void {
+  const { replyHeaders, placedHeaders } = context;
+  if (!replyHeaders) return;
+  if (!placedHeaders) context.placedHeaders = replyHeaders;
+  else {
+    for (const [name, value] of replyHeaders) {
+      if (name === "set-cookie") placedHeaders.append(name, value);
+      else placedHeaders.set(name, value);
+    }
+  }
+  context.replyHeaders = undefined;
 }
 
 /** The error that a client sees for a thrown value: the value, or a 500 without the cause. */

@@ -1,10 +1,11 @@
 /** The request, as handlers see it (`HttpRequest`) and as the framework does (`RequestContext`). */
-import { getCookies } from "@std/http/cookie";
 import { HTTPError } from "../errors.ts";
+import { quote } from "../options.ts";
 import type { Topic } from "../topics/topic.ts";
 import type { TopicOptions } from "../topics/topic_options.ts";
 import { AfterResponse, type Task } from "./after_response.ts";
 import { BodyReader } from "./body.ts";
+import { addCookie, addDeletion, type Cookie, type CookieAttributes, readCookies } from "./cookies.ts";
 import type { ResolvedLimits } from "./limits.ts";
 import { pathStart } from "./query.ts";
 import type { RouteInfo } from "./route_info.ts";
@@ -135,9 +136,14 @@ export class HttpRequest<State = Record<string, unknown>> {
   }
 
   /**
-   * Headers for the reply of the handler, whatever it returns, such as the `location` of what it
-   * created. They replace headers of the reply; `set-cookie` adds to them. Error replies do not get
-   * them.
+   * Headers for the reply, whatever the handler returns, such as the `location` of what it created.
+   * They replace headers of the reply; `set-cookie` adds to them.
+   *
+   * An error reply gets them, too, and so does the reply of a middleware that does not call `next`.
+   * On an error reply they replace nothing, and those that describe the success are left out:
+   * `content-type` and the other headers of the content, `etag`, `last-modified`, `accept-ranges`,
+   * `location`, `refresh`, and what lets a cache keep the reply (a `cache-control` with `no-store`
+   * stays). The 101 of a WebSocket gets none.
    *
    * @example Where the new book is
    * ```ts
@@ -156,6 +162,56 @@ export class HttpRequest<State = Record<string, unknown>> {
    */
   get replyHeaders(): Headers {
     return this.#context.replyHeaders ??= new Headers();
+  }
+
+  /**
+   * Sets a cookie with the reply, also with an error reply. A cookie of the same name, domain and
+   * path that was set before is replaced. The 101 of a WebSocket sets none.
+   *
+   * @param cookie The cookie. It is `HttpOnly`, `Secure` and `SameSite=Lax`, with `Path=/`, unless it
+   * says otherwise.
+   * @throws {TypeError} If a part of it cannot be sent, if browsers would refuse it, or if the reply
+   * has begun.
+   * @throws {RangeError} If it has more than 4,096 bytes with its attributes.
+   *
+   * @example A preference that scripts may read
+   * ```ts
+   * import { App } from "@webfw/core";
+   * import { assertEquals } from "@std/assert";
+   *
+   * const app = new App();
+   * app.post("/dark", async (request) => request.setCookie({ name: "theme", value: "dark", httpOnly: false }));
+   * const response = await app.fetch(new Request("http://localhost/dark", { method: "POST" }));
+   * assertEquals(response.headers.get("set-cookie"), "theme=dark; Secure; SameSite=Lax; Path=/");
+   * ```
+   */
+  setCookie(cookie: Cookie): void {
+    this.#context.assertHeadOpen("set the cookie", cookie?.name);
+    addCookie(this.replyHeaders, cookie);
+  }
+
+  /**
+   * Makes the browser drop a cookie, also with an error reply.
+   *
+   * @param name The name.
+   * @param attributes Those that the cookie was set with: a browser looks for the same `domain` and
+   * `path`, and drops no `Secure` cookie without `secure`.
+   * @throws {TypeError} If a part of it cannot be sent, or if the reply has begun.
+   *
+   * @example The end of a preference
+   * ```ts
+   * import { App } from "@webfw/core";
+   * import { assert } from "@std/assert";
+   *
+   * const app = new App();
+   * app.delete("/dark", async (request) => request.deleteCookie("theme"));
+   * const response = await app.fetch(new Request("http://localhost/dark", { method: "DELETE" }));
+   * assert(response.headers.get("set-cookie")?.includes("Expires=Thu, 01 Jan 1970"));
+   * ```
+   */
+  deleteCookie(name: string, attributes: CookieAttributes = {}): void {
+    this.#context.assertHeadOpen("delete the cookie", name);
+    addDeletion(this.replyHeaders, name, attributes);
   }
 
   /**
@@ -302,8 +358,12 @@ export class RequestContext {
   readonly connection: ConnectionInfo | undefined;
   /** Undefined until the first task or cleanup is added. */
   afterResponse: AfterResponse | undefined;
-  /** Headers for the handler's reply. */
+  /** Headers for the reply that are on no reply yet. */
   replyHeaders: Headers | undefined;
+  /** Headers that are on a reply already, for an error reply that takes its place. */
+  placedHeaders: Headers | undefined;
+  /** Whether the reply has been handed to the server, so that nothing can be added to its head. */
+  hasReplied: boolean;
   /** The reply whose headers are known to be mutable. */
   mutableReply: Response | undefined;
   #body: BodyReader | undefined;
@@ -324,11 +384,25 @@ export class RequestContext {
     this.connection = connection;
     this.afterResponse = undefined;
     this.replyHeaders = undefined;
+    this.placedHeaders = undefined;
+    this.hasReplied = false;
     this.mutableReply = undefined;
   }
 
   get body(): BodyReader {
     return this.#body ??= new BodyReader(this, this.matched.limits, this.connection === undefined);
+  }
+
+  /**
+   * Checks that a cookie can still be set.
+   *
+   * @throws {TypeError} If the reply has begun.
+   */
+  assertHeadOpen(action: string, name: unknown): void {
+    if (!this.hasReplied) return;
+    throw new TypeError(
+      `Cannot ${action} ${quote(name)}: the reply has begun, do it before the handler returns`,
+    );
   }
 
   /** Drops the unread rest of the body. */
@@ -358,16 +432,4 @@ function parseUrl(text: string): URL {
   } catch (cause) {
     throw new HTTPError(400, "The Host header is malformed", { cause });
   }
-}
-
-/**
- * Pairs without a name are left out: getCookies throws for them, and a neighbouring site may set
- * one.
- */
-function readCookies(headers: Headers): Readonly<Record<string, string>> {
-  const pairs = headers.get("cookie")?.split(";").map((pair) => pair.trim()) ?? [];
-  const named = pairs.filter((pair) => pair !== "" && !pair.startsWith("="));
-  const cookies = named.length === 0 ? {} : getCookies(new Headers({ cookie: named.join("; ") }));
-  // The client chooses the names, so the object has no prototype.
-  return Object.assign(Object.create(null), cookies);
 }

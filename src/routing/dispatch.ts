@@ -12,7 +12,7 @@ import {
 import { BackgroundTasks, runAfterResponse } from "../http/after_response.ts";
 import { HostCheck } from "../http/host.ts";
 import type { ResolvedLimits } from "../http/limits.ts";
-import { toReply, withHeaders, withoutBody } from "../http/reply.ts";
+import { placeHeaders, toReply, withoutBody } from "../http/reply.ts";
 import { EventStream } from "../http/sse/sse.ts";
 import type { Stopping } from "../http/stream_reply.ts";
 import { asksForWebSocket } from "../http/websocket/handshake.ts";
@@ -197,7 +197,7 @@ export class Dispatcher {
       const context = contextOf(request);
       let response: Response;
       try {
-        response = ensureMutable(context, await handler(request));
+        response = ensureMutable(context, placeHeaders(context, await handler(request)));
       } catch (thrown) {
         response = await toErrorReply(thrown, request);
       }
@@ -255,7 +255,7 @@ function handlerEndpoint(
       response = reply instanceof Promise ? await reply : reply;
       if (response !== result) context.mutableReply = response;
       if (context.afterResponse && isBuffered(result)) context.afterResponse.buffered = response;
-      if (context.replyHeaders) response = withHeaders(response, context.replyHeaders);
+      if (context.replyHeaders) response = placeHeaders(context, response);
       if (!finalize) return ensureMutable(context, response);
     } catch (thrown) {
       context.releaseBody();
@@ -309,6 +309,7 @@ function misfit(route: string, issues: readonly SchemaIssue[]): Error {
 function finish(context: RequestContext, response: Response, background: BackgroundTasks): Response {
   const { afterResponse, connection } = context;
   background.requests--;
+  context.hasReplied = true;
   if (!afterResponse) return response;
   if (afterResponse.buffered === response) context.releaseBody();
   return runAfterResponse(response, afterResponse, background, connection?.completed);

@@ -1,7 +1,7 @@
 /** Middleware, and the boundary where errors become replies. */
 import { isAsyncFunction } from "../binding/dependency.ts";
 import { contextOf, type HttpRequest, type RequestContext } from "../http/request.ts";
-import { problemReply, toHTTPError, withMutableHeaders } from "../http/reply.ts";
+import { placeErrorHeaders, placeHeaders, problemReply, toHTTPError, withMutableHeaders } from "../http/reply.ts";
 import { HTTPError, isHTTPError } from "../errors.ts";
 import { describeError, log } from "../log.ts";
 
@@ -113,7 +113,7 @@ function wrap(
     const accept = (response: Response): Response | Promise<Response> => {
       try {
         if (!(response instanceof PlatformResponse)) throw noResponse(middleware);
-        return finalize(context, response);
+        return finalize(context, placeHeaders(context, response));
       } catch (mistake) {
         return fail(mistake);
       }
@@ -140,9 +140,7 @@ export type ErrorHandler<State = Record<string, unknown>> = (
 
 /** Makes the function that turns errors into replies. */
 export function errorBoundary(handler: ErrorHandler | undefined): ErrorBoundary {
-  return async (thrown, request) => {
-    const error = toHTTPError(thrown);
-    report(thrown, request);
+  const shape = async (error: HTTPError, request: HttpRequest): Promise<Response> => {
     try {
       const reply = await handler?.(error, request);
       if (reply === undefined || reply === null) return problemReply(error);
@@ -154,6 +152,10 @@ export function errorBoundary(handler: ErrorHandler | undefined): ErrorBoundary 
       });
       return problemReply(new HTTPError(500));
     }
+  };
+  return async (thrown, request) => {
+    report(thrown, request);
+    return placeErrorHeaders(contextOf(request), await shape(toHTTPError(thrown), request));
   };
 }
 

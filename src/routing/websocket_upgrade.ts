@@ -81,6 +81,7 @@ export async function upgrade(
   if (protocol !== "") response.headers.set("sec-websocket-protocol", protocol);
   const transport = new WebSocketTransport(socket, context.matched.limits.message, idleTimeout);
   openSockets.add(transport);
+  context.hasReplied = true;
   const connection = new WebSocketConnection(request, protocol, transport, codec);
   const served = serve(transport, () => handler(connection, args as never), route.name);
   background.add(served.then(() => context.afterResponse?.run()));

@@ -1,0 +1,204 @@
+/** Cookies: those that a request carries, and those that a reply sets or deletes. */
+import { deleteCookie, getCookies, setCookie } from "@std/http/cookie";
+import { checkOptions, type OptionNames, quote } from "../options.ts";
+
+/**
+ * The attributes by which a browser knows a cookie, and decides where to send it.
+ *
+ * @category Requests and replies
+ */
+export interface CookieAttributes {
+  /** A domain, for its subdomains, too. Without it the cookie is only for the host that replies. */
+  domain?: string;
+  /**
+   * The path below which the browser sends the cookie.
+   *
+   * @default {"/"}
+   */
+  path?: string;
+  /**
+   * Whether the cookie is only for HTTPS, and for loopback hosts such as `localhost`.
+   *
+   * @default {true}
+   */
+  secure?: boolean;
+  /**
+   * Whether scripts of a page cannot read it.
+   *
+   * @default {true}
+   */
+  httpOnly?: boolean;
+  /**
+   * Which requests from pages of other sites carry the cookie: with `Strict` none, with `Lax` only
+   * links that are followed, with `None` all. `None` needs `secure`.
+   *
+   * @default {"Lax"}
+   */
+  sameSite?: "Strict" | "Lax" | "None";
+  /**
+   * Whether the browser keeps a separate cookie for each site that embeds the page. It needs
+   * `secure`.
+   *
+   * @default {false}
+   */
+  partitioned?: boolean;
+}
+
+/**
+ * A cookie that a reply sets.
+ *
+ * @category Requests and replies
+ */
+export interface Cookie extends CookieAttributes {
+  /** The name: letters, digits and `!#$%&'*+.^_|~-` or a backtick. */
+  name: string;
+  /** The value: ASCII without spaces, quotes, commas, semicolons and backslashes. */
+  value: string;
+  /** How many whole seconds the browser keeps it. Without it and `expires`: until it is closed. */
+  maxAge?: number;
+  /** When the browser drops it: a date, or milliseconds since 1970. `maxAge` has priority. */
+  expires?: Date | number;
+}
+
+const ATTRIBUTES: OptionNames<CookieAttributes> = {
+  domain: true,
+  path: true,
+  secure: true,
+  httpOnly: true,
+  sameSite: true,
+  partitioned: true,
+};
+
+const COOKIE: OptionNames<Cookie> = { name: true, value: true, maxAge: true, expires: true, ...ATTRIBUTES };
+
+const DEFAULTS = { path: "/", secure: true, httpOnly: true, sameSite: "Lax" } as const;
+
+/** A token, RFC 9110, section 5.6.2. */
+const NAME = /^[!#$%&'*+.^_`|~\w-]+$/;
+/** RFC 6265, section 4.1.1, without the quotes around a value. */
+const VALUE = /^[\x21\x23-\x2b\x2d-\x3a\x3c-\x5b\x5d-\x7e]*$/;
+const PATH = /^\/[\x20-\x3a\x3c-\x7e]*$/;
+const DOMAIN = /^\.?[a-z\d]([a-z\d.-]*[a-z\d])?$/i;
+
+/** The size that every browser takes: name, value and attributes, RFC 6265, section 6.1. */
+export const MAX_COOKIE_BYTES = 4096;
+
+/**
+ * Adds a `set-cookie` to headers. It replaces one of the same name, domain and path.
+ *
+ * @throws {TypeError} If a part of the cookie cannot be sent, or browsers would refuse it.
+ * @throws {RangeError} If it is larger than browsers take.
+ */
+export function addCookie(headers: Headers, cookie: Cookie): void {
+  const action = `set the cookie ${quote(cookie?.name)}`;
+  checkOptions(cookie, COOKIE, action);
+  const complete = withDefaults(cookie);
+  check(complete, action);
+  add(headers, complete, action, (own) => setCookie(own, complete));
+}
+
+/**
+ * Adds a `set-cookie` that makes the browser drop a cookie.
+ *
+ * @throws {TypeError} If a part of the cookie cannot be sent, or browsers would refuse it.
+ */
+export function addDeletion(headers: Headers, name: string, attributes: CookieAttributes): void {
+  const action = `delete the cookie ${quote(name)}`;
+  checkOptions(attributes, ATTRIBUTES, action);
+  const complete = withDefaults({ ...attributes, name, value: "" });
+  check(complete, action);
+  add(headers, complete, action, (own) => deleteCookie(own, name, complete));
+}
+
+/**
+ * The cookies of a request by name. Pairs without a name are left out: getCookies throws for them,
+ * and a neighbouring site may set one.
+ */
+export function readCookies(headers: Headers): Readonly<Record<string, string>> {
+  const pairs = headers.get("cookie")?.split(";").map((pair) => pair.trim()) ?? [];
+  const named = pairs.filter((pair) => pair !== "" && !pair.startsWith("="));
+  const cookies = named.length === 0 ? {} : getCookies(new Headers({ cookie: named.join("; ") }));
+  // The client chooses the names, so the object has no prototype.
+  return Object.assign(Object.create(null), cookies);
+}
+
+/** An attribute that is `undefined` counts as absent. */
+function withDefaults(cookie: Cookie): Cookie & typeof DEFAULTS {
+  const given = Object.entries(cookie).filter(([, value]) => value !== undefined);
+  return { ...DEFAULTS, ...Object.fromEntries(given) } as Cookie & typeof DEFAULTS;
+}
+
+function check(cookie: Cookie, action: string): void {
+  const fault = faultOf(cookie);
+  if (fault !== undefined) throw new TypeError(`Cannot ${action}: ${fault}`);
+}
+
+/** What is wrong with a cookie. The value is not told: it may be a secret. */
+function faultOf(cookie: Cookie): string | undefined {
+  const { name, value, maxAge, expires, domain, path, secure, httpOnly, sameSite, partitioned } = cookie;
+  if (typeof name !== "string" || !NAME.test(name)) {
+    return 'its name must be a token, use letters, digits, "-", "_" and "."';
+  }
+  if (typeof value !== "string" || !VALUE.test(value)) {
+    return "its value must be ASCII without spaces, quotes, commas, semicolons and backslashes, use encodeURIComponent";
+  }
+  if (typeof path !== "string" || !PATH.test(path)) return 'its path must begin with "/", and be ASCII without ";"';
+  if (domain !== undefined && (typeof domain !== "string" || !DOMAIN.test(domain))) {
+    return "its domain must be a name such as books.example";
+  }
+  if (maxAge !== undefined && !(Number.isSafeInteger(maxAge) && maxAge >= 0)) {
+    return `its maxAge must be whole seconds, got ${quote(maxAge)}`;
+  }
+  if (expires !== undefined && Number.isNaN(new Date(expires).getTime())) return "its expires must be a date";
+  for (const [attribute, flag] of Object.entries({ secure, httpOnly, partitioned })) {
+    if (flag !== undefined && typeof flag !== "boolean") return `its ${attribute} must be true or false`;
+  }
+  if (!["Strict", "Lax", "None"].includes(sameSite!)) {
+    return `its sameSite must be "Strict", "Lax" or "None", got ${quote(sameSite)}`;
+  }
+  return secure ? prefixFault(cookie) : insecureFault(cookie);
+}
+
+/** Browsers compare the prefixes without regard to case. */
+function prefixFault({ name, domain, path }: Cookie): string | undefined {
+  if (!/^__Host-/i.test(name) || (domain === undefined && path === "/")) return undefined;
+  return 'a name with the prefix "__Host-" needs the path "/" and no domain';
+}
+
+function insecureFault({ name, sameSite, partitioned }: Cookie): string | undefined {
+  const reason = /^__(?:Host|Secure)-/i.test(name)
+    ? "a name with this prefix"
+    : sameSite === "None"
+    ? 'sameSite "None"'
+    : partitioned
+    ? "partitioned"
+    : undefined;
+  return reason && `browsers refuse ${reason} without secure`;
+}
+
+function add(headers: Headers, cookie: Cookie, action: string, write: (headers: Headers) => void): void {
+  const own = new Headers();
+  write(own);
+  const line = own.get("set-cookie")!;
+  if (line.length > MAX_COOKIE_BYTES) {
+    throw new RangeError(
+      `Cannot ${action}: it has ${line.length} bytes with its attributes, and browsers take ${MAX_COOKIE_BYTES}`,
+    );
+  }
+  const others = headers.getSetCookie().filter((other) => !isSame(other, cookie));
+  headers.delete("set-cookie");
+  for (const other of others) headers.append("set-cookie", other);
+  headers.append("set-cookie", line);
+}
+
+/** Whether a browser would put a cookie into the place of another. */
+function isSame(line: string, { name, domain, path }: Cookie): boolean {
+  if (!line.startsWith(`${name}=`)) return false;
+  const attributes = new Map(
+    line.split(";").slice(1).map((part) => {
+      const [attribute, value = ""] = part.trim().split("=", 2);
+      return [attribute!.toLowerCase(), value];
+    }),
+  );
+  return attributes.get("domain") === domain && attributes.get("path") === path;
+}
