@@ -43,7 +43,9 @@ export type {
   SuspiciousPath,
 } from "./src/routing/route_options.ts";
 export type { RegisterWebSocket, WebSocketOptions } from "./src/routing/websocket_options.ts";
+export type { GroupOptions, ScopeOptions } from "./src/routing/scope.ts";
 export type {
+  RateLimitOption,
   RouteDeclaration,
   RouteDescription,
   WebSocketDeclaration,

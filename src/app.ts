@@ -1,6 +1,6 @@
 /** The application: connects routes, lifespans, topics and the dispatcher. */
 import type { RequiredState } from "./binding/dependency.ts";
-import { checkRoute } from "./describe/route_check.ts";
+import { REGISTRY_CHECKS } from "./describe/route_check.ts";
 import { type AppOptions, resolveAppOptions } from "./app_options.ts";
 import { type BuiltIn, builtIns, type BuiltInUrls } from "./built_in.ts";
 import { checkErrorShape, type DocumentedErrors, type ErrorShape } from "./describe/openapi/replies.ts";
@@ -18,7 +18,7 @@ import { checkOptions, quote } from "./options.ts";
 import { type Includable, type IncludeOptions, includeRouter } from "./router.ts";
 import { Dispatcher } from "./routing/dispatch.ts";
 import { errorBoundary, type ErrorHandler, type Middleware } from "./routing/middleware.ts";
-import { type MethodsOption, Registry } from "./routing/registry.ts";
+import { isDocumented, type MethodsOption, Registry } from "./routing/registry.ts";
 import type { ExtraKeys, RegisterDeclared, RegisterRoute } from "./routing/route_options.ts";
 import type { RegisterWebSocket } from "./routing/websocket_options.ts";
 import type { Mistake } from "./schema/schema.ts";
@@ -93,7 +93,7 @@ export class App<State = Record<string, unknown>> implements AppHandle {
    */
   readonly [WEBFW_CHECK_TOPIC] = (name: string): Promise<void> => this.#topics.check(name);
 
-  readonly #registry = new Registry("", true, checkRoute);
+  readonly #registry: Registry;
   readonly #limits: ResolvedLimits;
   readonly #origins: readonly string[];
   readonly #lifespans: Lifespans<App<State>, State> = new Lifespans();
@@ -129,6 +129,14 @@ export class App<State = Record<string, unknown>> implements AppHandle {
     this.openapiUrl = urls.openapiUrl;
     this.docsUrl = urls.docsUrl;
     this.mcpUrl = urls.mcpUrl;
+    this.#registry = new Registry({ prefix: "", isRoot: true, options, checks: REGISTRY_CHECKS });
+    this.get = this.#registry.registerMethod("GET");
+    this.post = this.#registry.registerMethod("POST");
+    this.put = this.#registry.registerMethod("PUT");
+    this.patch = this.#registry.registerMethod("PATCH");
+    this.delete = this.#registry.registerMethod("DELETE");
+    this.route = this.#registry.registerMethods();
+    this.websocket = this.#registry.registerWebSocket();
     this.#builtIns = this.#endpoints(urls, originPolicy);
     this.#registry.reserve(this.#builtIns);
   }
@@ -171,7 +179,7 @@ export class App<State = Record<string, unknown>> implements AppHandle {
    * assertEquals(await response.json(), { id: "7" });
    * ```
    */
-  readonly get: RegisterRoute<State, ""> = this.#registry.registerMethod("GET");
+  readonly get: RegisterRoute<State, "">;
 
   /**
    * Registers a route for POST.
@@ -196,7 +204,7 @@ export class App<State = Record<string, unknown>> implements AppHandle {
    * assertEquals(await response.json(), { title: "Emma" });
    * ```
    */
-  readonly post: RegisterRoute<State, ""> = this.#registry.registerMethod("POST");
+  readonly post: RegisterRoute<State, "">;
 
   /**
    * Registers a route for PUT.
@@ -212,7 +220,7 @@ export class App<State = Record<string, unknown>> implements AppHandle {
    * assertEquals(response.status, 204);
    * ```
    */
-  readonly put: RegisterRoute<State, ""> = this.#registry.registerMethod("PUT");
+  readonly put: RegisterRoute<State, "">;
 
   /**
    * Registers a route for PATCH.
@@ -228,7 +236,7 @@ export class App<State = Record<string, unknown>> implements AppHandle {
    * assertEquals(response.status, 204);
    * ```
    */
-  readonly patch: RegisterRoute<State, ""> = this.#registry.registerMethod("PATCH");
+  readonly patch: RegisterRoute<State, "">;
 
   /**
    * Registers a route for DELETE.
@@ -244,7 +252,7 @@ export class App<State = Record<string, unknown>> implements AppHandle {
    * assertEquals(response.status, 204);
    * ```
    */
-  readonly delete: RegisterRoute<State, ""> = this.#registry.registerMethod("DELETE");
+  readonly delete: RegisterRoute<State, "">;
 
   /**
    * Registers a route for several methods, or for a method without its own function. A route for
@@ -261,7 +269,7 @@ export class App<State = Record<string, unknown>> implements AppHandle {
    * assertEquals(await response.json(), "PATCH");
    * ```
    */
-  readonly route: RegisterDeclared<State, "", MethodsOption> = this.#registry.registerMethods();
+  readonly route: RegisterDeclared<State, "", MethodsOption>;
 
   /**
    * Registers a WebSocket route. A GET route can have the same path; it answers requests without an
@@ -281,7 +289,7 @@ export class App<State = Record<string, unknown>> implements AppHandle {
    * await response.body?.cancel();
    * ```
    */
-  readonly websocket: RegisterWebSocket<State, ""> = this.#registry.registerWebSocket();
+  readonly websocket: RegisterWebSocket<State, "">;
 
   /**
    * Adds the routes of a router. After that, the router cannot change, but it can be included
@@ -451,7 +459,7 @@ export class App<State = Record<string, unknown>> implements AppHandle {
    * ```
    */
   openapi(): OpenAPIDocument {
-    const { httpRoutes: routes } = this.#registry;
+    const routes = this.#registry.routes.filter(isDocumented);
     // Routes are never removed, so their number shows whether the document is up to date.
     if (this.#document?.routes !== routes.length) {
       this.#registry.nameOperations();
@@ -595,7 +603,7 @@ export class App<State = Record<string, unknown>> implements AppHandle {
       app: this,
       routes: this.#registry.routes,
       builtIns: this.#builtIns,
-      middlewares: this.#registry.middlewares,
+      middlewares: this.#registry.scope.middlewares,
       limits: this.#limits,
       origins: this.#origins,
       toErrorReply: errorBoundary(this.#errorHandler as ErrorHandler | undefined),

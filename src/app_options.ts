@@ -6,6 +6,7 @@ import type { WebSocketOrigins } from "./http/route_info.ts";
 import { readOrigins } from "./http/websocket/handshake.ts";
 import { DEFAULT_LIMITS, type Limits, type ResolvedLimits, resolveLimits } from "./http/limits.ts";
 import { checkOptions, type OptionNames } from "./options.ts";
+import { SCOPE_OPTIONS, type ScopeOptions } from "./routing/scope.ts";
 import { toLocation } from "./topics/location.ts";
 import type { KvLocation, TopicsLocation } from "./topics/location.ts";
 import type { TopicStore } from "./topics/store.ts";
@@ -15,7 +16,7 @@ import type { TopicStore } from "./topics/store.ts";
  *
  * @category Applications
  */
-export interface AppOptions<State = Record<string, unknown>> {
+export interface AppOptions<State = Record<string, unknown>> extends ScopeOptions {
   /**
    * The title of the application.
    *
@@ -85,6 +86,7 @@ const OPTIONS: OptionNames<AppOptions> = {
   origins: true,
   topics: true,
   state: true,
+  ...SCOPE_OPTIONS,
 };
 
 /** Checked options with defaults. */

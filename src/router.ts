@@ -1,9 +1,10 @@
 /** Routers: groups of routes that applications and other routers include. */
 import type { RequiredState, StateType } from "./binding/dependency.ts";
-import { checkRoute } from "./describe/route_check.ts";
+import { REGISTRY_CHECKS } from "./describe/route_check.ts";
 import { checkOptions, type OptionNames } from "./options.ts";
 import type { Middleware } from "./routing/middleware.ts";
 import { type MethodsOption, Registry } from "./routing/registry.ts";
+import { GROUP_OPTIONS, type GroupOptions } from "./routing/scope.ts";
 import type { Mistake } from "./schema/schema.ts";
 import type { PathText, RegisterDeclared, RegisterRoute } from "./routing/route_options.ts";
 import type { RegisterWebSocket } from "./routing/websocket_options.ts";
@@ -13,7 +14,7 @@ import type { RegisterWebSocket } from "./routing/websocket_options.ts";
  *
  * @category Applications
  */
-export interface IncludeOptions<Prefix extends string = string> {
+export interface IncludeOptions<Prefix extends string = string> extends GroupOptions {
   /**
    * A prefix before that of the router. It is empty, or starts with a slash and does not end with
    * one. It may contain `{name}`.
@@ -32,7 +33,7 @@ export interface Includable<State> {
   readonly "~state"?: ((state: RequiredState<State>) => void) | undefined;
 }
 
-const INCLUDE_OPTIONS: OptionNames<IncludeOptions> = { prefix: true };
+const INCLUDE_OPTIONS: OptionNames<IncludeOptions> = { prefix: true, ...GROUP_OPTIONS };
 
 /**
  * Adds the routes of a router to a registry, and freezes the router.
@@ -42,7 +43,7 @@ const INCLUDE_OPTIONS: OptionNames<IncludeOptions> = { prefix: true };
 export function includeRouter(registry: Registry, router: unknown, options: IncludeOptions): void {
   if (!(router instanceof Router)) throw new TypeError("Cannot include: the argument must be a Router");
   checkOptions(options, INCLUDE_OPTIONS, "include the router");
-  registry.include(registryOf(router), options.prefix ?? "");
+  registry.include(registryOf(router), options.prefix ?? "", options);
 }
 
 let registryOf: (router: object) => Registry;
@@ -52,7 +53,7 @@ let registryOf: (router: object) => Registry;
  *
  * @category Applications
  */
-export interface RouterOptions<State, Prefix extends string> {
+export interface RouterOptions<State, Prefix extends string> extends GroupOptions {
   /**
    * The prefix of all paths. It is empty, or starts with a slash and does not end with one. It may
    * contain `{name}`, a parameter that the handlers get like any other.
@@ -64,7 +65,7 @@ export interface RouterOptions<State, Prefix extends string> {
   state?: StateType<State>;
 }
 
-const ROUTER_OPTIONS: OptionNames<RouterOptions<unknown, string>> = { prefix: true, state: true };
+const ROUTER_OPTIONS: OptionNames<RouterOptions<unknown, string>> = { prefix: true, state: true, ...GROUP_OPTIONS };
 
 /**
  * A group of routes for an application or another router.
@@ -114,7 +115,7 @@ export class Router<
    */
   constructor(options: RouterOptions<State, Prefix> = {}) {
     checkOptions(options, ROUTER_OPTIONS, "make a router");
-    this.#registry = new Registry(options.prefix ?? "", false, checkRoute);
+    this.#registry = new Registry({ prefix: options.prefix ?? "", isRoot: false, options, checks: REGISTRY_CHECKS });
     this.get = this.#registry.registerMethod("GET");
     this.post = this.#registry.registerMethod("POST");
     this.put = this.#registry.registerMethod("PUT");

@@ -36,6 +36,9 @@ export interface ToolAnnotations {
   openWorldHint?: boolean;
 }
 
+/** One limit on how often a client may send requests, or a list of them. */
+export type RateLimitOption = object;
+
 /** The documentation of a route, and the options of its replies. */
 export interface RouteDescription {
   /** Further documented replies by status. */
@@ -71,6 +74,21 @@ export interface RouteDescription {
   deprecated?: boolean;
   /** Exposes the route to agents at the application's `mcpUrl`. */
   tool?: boolean | ToolOptions;
+  /**
+   * Whether the route is served, and left out of the document and the page. It cannot be a tool.
+   *
+   * @default {false}
+   */
+  hidden?: boolean;
+  /**
+   * Whether pages of all origins may send unsafe requests. Without it, the innermost router, include
+   * or application that says something decides.
+   *
+   * @default {false}
+   */
+  crossOrigin?: boolean;
+  /** How often a client may send requests, besides the limits of the routers around it. */
+  rateLimit?: RateLimitOption;
   /** Limits that differ from the application's. */
   limits?: Limits;
 }
@@ -118,6 +136,15 @@ export interface WebSocketDescription {
    * @default {"120s"}
    */
   idleTimeout?: Duration;
+  /**
+   * Whether pages of all origins may connect. Without it, the innermost router, include or
+   * application that says something decides.
+   *
+   * @default {false}
+   */
+  crossOrigin?: boolean;
+  /** How often a client may connect, besides the limits of the routers around it. */
+  rateLimit?: RateLimitOption;
   /** Limits that differ from the application's: `message` and `query`. */
   limits?: Limits;
 }
@@ -158,6 +185,9 @@ export interface RouteInfo {
   readonly path: string;
   /** The name of the operation, unique in the application. */
   readonly operationId: string;
-  /** The options that it was declared with. */
+  /**
+   * The options that it was declared with, completed by those of the application, routers and
+   * includes around it: `tags`, `responses`, `hidden` and `crossOrigin`.
+   */
   readonly options: Readonly<RouteDeclaration & WebSocketDeclaration>;
 }

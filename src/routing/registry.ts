@@ -2,10 +2,11 @@
 import { RouteError } from "../errors.ts";
 import type { RouteDeclaration, WebSocketDeclaration } from "../http/route_info.ts";
 import { type OptionNames, readOptions } from "../options.ts";
-import { checkMiddleware, type Middleware } from "./middleware.ts";
+import { checkMiddleware } from "./middleware.ts";
 import { parsePath, parsePrefix } from "./path.ts";
-import { assignOperationIds, type MiddlewareScope, Route, ROUTE_OPTIONS } from "./route.ts";
+import { assignOperationIds, Route, ROUTE_OPTIONS } from "./route.ts";
 import type { RegisterDeclared, RegisterRoute } from "./route_options.ts";
+import { type GroupOptions, Scope } from "./scope.ts";
 import { RouteList } from "./table.ts";
 import type { RegisterWebSocket } from "./websocket_options.ts";
 import { WEBSOCKET_OPTIONS, WebSocketRoute } from "./websocket_route.ts";
@@ -35,12 +36,34 @@ export interface ReservedPath {
   readonly option: string;
 }
 
+/** Checks of scopes and routes: that they can be documented, and can be the tools they declare. */
+export interface RegistryChecks {
+  /** @throws {TypeError} If a scope cannot be documented. */
+  readonly scope: (scope: Scope, action: string) => void;
+  /** @throws {TypeError | RouteError} If a new route cannot be documented, or be a tool. */
+  readonly route: (route: AnyRoute) => void;
+  /** @throws {RouteError} If outer scopes keep a checked route from being a tool. */
+  readonly included: (route: AnyRoute) => void;
+}
+
+/** What a registry is made of. */
+interface RegistryParts {
+  /** The prefix of all paths. */
+  readonly prefix: string;
+  /** Whether its paths are complete, so that they must start with a slash. */
+  readonly isRoot: boolean;
+  /** What it declares for all routes. */
+  readonly options: GroupOptions;
+  readonly checks: RegistryChecks;
+}
+
 /** The routes and middlewares of an application or a router. */
-export class Registry implements MiddlewareScope {
+export class Registry {
+  /** What it declares for all routes, and its middlewares. */
+  readonly scope: Scope;
   readonly #prefix: string;
   readonly #isRoot: boolean;
-  readonly #check: (route: AnyRoute) => void;
-  readonly #middlewares: Middleware[] = [];
+  readonly #checks: RegistryChecks;
   readonly #routes = new RouteList<AnyRoute>();
   /** By the shape of the path. */
   readonly #reserved = new Map<string, ReservedPath>();
@@ -50,21 +73,16 @@ export class Registry implements MiddlewareScope {
   /**
    * Makes an empty registry.
    *
-   * @param prefix The prefix of all paths.
-   * @param isRoot Whether its paths are complete, so that they must start with a slash.
-   * @param check Throws if a route cannot be documented, or cannot be the tool that it declares.
    * @throws {RouteError} With code `path`, if the prefix is malformed.
+   * @throws {TypeError} If an option is wrong.
    */
-  constructor(prefix: string, isRoot: boolean, check: (route: AnyRoute) => void) {
-    parsePrefix(prefix, "make a router");
+  constructor({ prefix, isRoot, options, checks }: RegistryParts) {
+    const action = isRoot ? "make the App" : "make a router";
+    parsePrefix(prefix, action);
     this.#prefix = prefix;
     this.#isRoot = isRoot;
-    this.#check = check;
-  }
-
-  /** The middlewares, the outermost first. */
-  get middlewares(): readonly Middleware[] {
-    return this.#middlewares;
+    this.#checks = checks;
+    this.scope = this.#newScope(options, action);
   }
 
   /** The routes in the order of their registration. */
@@ -78,13 +96,11 @@ export class Registry implements MiddlewareScope {
   }
 
   /**
-   * Gives each operation a unique name. WebSocket routes come last, because they are not in the
-   * document and must not change the names in it.
+   * Gives each operation a unique name. Routes that are not in the document come last, because they
+   * must not change the names in it.
    */
   nameOperations(): void {
-    assignOperationIds(
-      this.routes.toSorted((a, b) => Number(a instanceof WebSocketRoute) - Number(b instanceof WebSocketRoute)),
-    );
+    assignOperationIds(this.routes.toSorted((a, b) => Number(isDocumented(b)) - Number(isDocumented(a))));
   }
 
   /**
@@ -143,7 +159,7 @@ export class Registry implements MiddlewareScope {
         );
       }
       const known = readOptions(options as WebSocketDeclaration, WEBSOCKET_OPTIONS, action);
-      this.#add([WebSocketRoute.declare(full, known, handler, this)]);
+      this.#add([WebSocketRoute.declare(full, known, handler, this.scope)]);
     };
     return register as RegisterWebSocket<State, Prefix>;
   }
@@ -151,17 +167,24 @@ export class Registry implements MiddlewareScope {
   /**
    * Adds the routes of another registry, all or none, and freezes that registry.
    *
-   * @throws {RouteError} With code `conflict`, `path` or `frozen`.
+   * @param other The registry.
+   * @param prefix A prefix before that of the registry.
+   * @param options What holds for all of its routes here.
+   * @throws {RouteError} With code `conflict`, `path`, `tool` or `frozen`.
+   * @throws {TypeError} If an option is wrong.
    */
-  include(other: Registry, prefix: string): void {
+  include(other: Registry, prefix: string, options: GroupOptions): void {
     this.#assertOpen("include a router");
     if (other === this) {
       throw new TypeError("Cannot include the router: it cannot hold itself");
     }
     parsePrefix(prefix, "include a router");
     const whole = parsePrefix(this.#prefix + prefix, "include a router");
-    const copies = other.routes.map((route) => route.under(whole, this));
+    const scope = this.#newScope(options, "include the router");
+    const outer = scope.isEmpty ? [this.scope] : [this.scope, scope];
+    const copies = other.routes.map((route) => route.under(whole, outer));
     for (const copy of copies) {
+      this.#checks.included(copy);
       this.#assertServable(copy.path, `include ${copy.method}`);
     }
     this.#routes.add(copies, "include the router");
@@ -178,7 +201,7 @@ export class Registry implements MiddlewareScope {
    */
   addMiddleware(middleware: unknown): void {
     this.#assertOpen("add the middleware");
-    this.#middlewares.push(checkMiddleware(middleware));
+    this.scope.middlewares.push(checkMiddleware(middleware));
   }
 
   /** Adds a route for each method, all or none. */
@@ -193,7 +216,7 @@ export class Registry implements MiddlewareScope {
     const known = readOptions(options, ROUTE_OPTIONS, action);
     this.#add(
       methods.map((method, index) =>
-        Route.declare(method, full, index === 0 ? known : withoutNames(known), handler, this)
+        Route.declare(method, full, index === 0 ? known : withoutNames(known), handler, this.scope)
       ),
     );
   }
@@ -209,8 +232,14 @@ export class Registry implements MiddlewareScope {
   }
 
   #add(routes: readonly AnyRoute[]): void {
-    for (const route of routes) this.#check(route);
+    for (const route of routes) this.#checks.route(route);
     this.#routes.add(routes, "register the route");
+  }
+
+  #newScope(options: GroupOptions, action: string): Scope {
+    const scope = new Scope(options, action);
+    this.#checks.scope(scope, action);
+    return scope;
   }
 
   #assertOpen(action: string): void {
@@ -235,6 +264,11 @@ export class Registry implements MiddlewareScope {
       `Cannot ${action}: the App serves ${what} there, choose another path, or set ${option} of the App to another or to null`,
     );
   }
+}
+
+/** Whether a route is in the document. */
+export function isDocumented(route: AnyRoute): route is Route {
+  return route instanceof Route && !route.options.hidden;
 }
 
 /**

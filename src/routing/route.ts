@@ -8,23 +8,26 @@ import type { RouteDeclaration, RouteInfo } from "../http/route_info.ts";
 import { type OptionNames, quote } from "../options.ts";
 import { isForm } from "../schema/form.ts";
 import { isSchema, schemaFault } from "../schema/schema.ts";
-import type { Middleware } from "./middleware.ts";
 import { parsePath, type PathTemplate } from "./path.ts";
-
-/** The application or router that holds middlewares. Its list can grow until it is frozen. */
-export interface MiddlewareScope {
-  readonly middlewares: readonly Middleware[];
-}
+import {
+  checkDescription,
+  checkRateLimit,
+  effectiveOptions,
+  type PlacedRateLimit,
+  rateLimitsOf,
+  type Scope,
+} from "./scope.ts";
 
 /** The parts of a route, which its copies under other paths share in part. */
 export interface RouteParts {
   readonly method: string;
   readonly template: PathTemplate;
-  readonly options: RouteInfo["options"];
+  /** The options that the route was declared with. */
+  readonly declared: RouteInfo["options"];
   /** Empty if the handler has no name. */
   readonly handlerName: string;
-  /** The application and routers around it, the outermost first. */
-  readonly scopes: readonly MiddlewareScope[];
+  /** The application, includes and routers around it, the outermost first. */
+  readonly scopes: readonly Scope[];
   /** Makes the handler's arguments. */
   readonly binder: Binder;
   /** The names in the path as the route declares it. Includes add others. */
@@ -36,7 +39,8 @@ export abstract class RouteRecord implements RouteInfo {
   readonly method: string;
   readonly template: PathTemplate;
   readonly options: RouteInfo["options"];
-  readonly scopes: readonly MiddlewareScope[];
+  /** The application, includes and routers around it, the outermost first. */
+  readonly scopes: readonly Scope[];
   readonly binder: Binder;
   /** The default name of the operation, derived from handler, method and path. */
   readonly derivedId: string;
@@ -47,11 +51,11 @@ export abstract class RouteRecord implements RouteInfo {
   protected constructor(parts: RouteParts) {
     this.method = parts.method;
     this.template = parts.template;
-    this.options = parts.options;
+    this.options = effectiveOptions(parts.declared, parts.scopes);
     this.scopes = parts.scopes;
     this.binder = parts.binder;
     this.derivedId = derivedIdOf(parts.handlerName, parts.method, parts.template);
-    this.operationId = parts.options.operationId ?? this.derivedId;
+    this.operationId = parts.declared.operationId ?? this.derivedId;
     this.#parts = parts;
   }
 
@@ -64,13 +68,23 @@ export abstract class RouteRecord implements RouteInfo {
     return `${this.method} ${this.path}`;
   }
 
+  /** Whether pages of all origins may send unsafe requests, or open the WebSocket. */
+  get crossOrigin(): boolean {
+    return this.options.crossOrigin ?? false;
+  }
+
+  /** Its limits on how often a client may send requests, and those of its scopes. */
+  get rateLimits(): readonly PlacedRateLimit[] {
+    return rateLimitsOf(this.scopes, this.#parts.declared);
+  }
+
   /**
-   * A copy below a prefix and in an outer scope. It shares the binder, unless the prefix has
+   * A copy below a prefix and in outer scopes. It shares the binder, unless the prefix has
    * parameters.
    *
    * @throws {RouteError} If the full path is malformed, or a name is bound twice.
    */
-  abstract under(prefix: PathTemplate, scope: MiddlewareScope): RouteRecord;
+  abstract under(prefix: PathTemplate, outer: readonly Scope[]): RouteRecord;
 
   /** Its limits in an application. */
   limitsOver(base: ResolvedLimits): ResolvedLimits {
@@ -78,15 +92,15 @@ export abstract class RouteRecord implements RouteInfo {
   }
 
   /** The parts of such a copy. */
-  protected partsUnder(prefix: PathTemplate, scope: MiddlewareScope): RouteParts {
+  protected partsUnder(prefix: PathTemplate, outer: readonly Scope[]): RouteParts {
     const parts = this.#parts;
-    const scopes = [scope, ...this.scopes];
+    const scopes = [...outer, ...this.scopes];
     if (prefix.text === "") return { ...parts, scopes };
     const template = parsePath(prefix.text + this.path, `include ${this.method}`);
-    const { options, method, ownNames } = parts;
+    const { declared, method, ownNames } = parts;
     const binder = prefix.names.length === 0
       ? this.binder
-      : compile(options, template, ownNames, `${method} ${template.text}`);
+      : compile(declared, template, ownNames, `${method} ${template.text}`);
     return { ...parts, template, scopes, binder };
   }
 }
@@ -98,7 +112,7 @@ export abstract class RouteRecord implements RouteInfo {
  * @param path The path with the prefix of its router.
  * @param options Its options.
  * @param handlerName The name of the handler; empty if it has none.
- * @param scope The application or router that declares it.
+ * @param scope The scope of the application or router that declares it.
  * @throws {TypeError} If an option is wrong.
  * @throws {RouteError} If the path is malformed, or a name is bound twice.
  */
@@ -107,12 +121,13 @@ export function routeParts(
   path: string,
   options: RouteInfo["options"],
   handlerName: string,
-  scope: MiddlewareScope,
+  scope: Scope,
 ): RouteParts {
+  checkRateLimit(options.rateLimit, `register ${method} ${path}`);
   const template = parsePath(path, `register ${method}`);
   const ownNames = new Set(template.names);
   const binder = compile(options, template, ownNames, `${method} ${path}`);
-  return { method, template, options: Object.freeze({ ...options }), handlerName, scopes: [scope], binder, ownNames };
+  return { method, template, declared: Object.freeze({ ...options }), handlerName, scopes: [scope], binder, ownNames };
 }
 
 function compile(
@@ -150,6 +165,9 @@ export const ROUTE_OPTIONS: OptionNames<RouteDeclaration> = {
   operationId: true,
   deprecated: true,
   tool: true,
+  hidden: true,
+  crossOrigin: true,
+  rateLimit: true,
   limits: true,
 };
 
@@ -169,7 +187,7 @@ export class Route extends RouteRecord {
    * @param path The path with the prefix of its router.
    * @param options Its options.
    * @param handler Its handler.
-   * @param scope The application or router that declares it.
+   * @param scope The scope of the application or router that declares it.
    * @throws {TypeError} If the handler is not async, or an option is wrong.
    * @throws {RouteError} If the path is malformed, or a name is bound twice.
    */
@@ -178,7 +196,7 @@ export class Route extends RouteRecord {
     path: string,
     options: RouteDeclaration,
     handler: unknown,
-    scope: MiddlewareScope,
+    scope: Scope,
   ): Route {
     const name = `${method} ${path}`;
     checkHandler(handler, name);
@@ -188,8 +206,8 @@ export class Route extends RouteRecord {
     return new Route(routeParts(method, path, options, handler.name, scope), handler);
   }
 
-  override under(prefix: PathTemplate, scope: MiddlewareScope): Route {
-    return new Route(this.partsUnder(prefix, scope), this.handler);
+  override under(prefix: PathTemplate, outer: readonly Scope[]): Route {
+    return new Route(this.partsUnder(prefix, outer), this.handler);
   }
 }
 
@@ -204,11 +222,10 @@ function checkHandler(
   );
 }
 
-function checkOptions({ response, body, tags, responses }: RouteDeclaration, name: string): void {
-  if (tags !== undefined && !Array.isArray(tags)) {
-    throw new TypeError(`Cannot register ${name}: "tags" must be a list of texts, write tags: ["books"]`);
-  }
-  for (const [key, schema] of Object.entries({ response, body, ...responses })) {
+function checkOptions(options: RouteDeclaration, name: string): void {
+  checkDescription(options, `register ${name}`);
+  const { response, body } = options;
+  for (const [key, schema] of Object.entries({ response, body })) {
     if (schema !== undefined && !isSchema(schema)) {
       throw new TypeError(`Cannot register ${name}: "${key}" ${schemaFault(schema)}`);
     }

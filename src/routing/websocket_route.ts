@@ -10,7 +10,8 @@ import type { OptionNames } from "../options.ts";
 import { isSchema, schemaFault } from "../schema/schema.ts";
 import { compose, type Endpoint, ensureMutable, type ErrorBoundary, type ReplyStep } from "./middleware.ts";
 import type { PathTemplate } from "./path.ts";
-import { type MiddlewareScope, type RouteParts, routeParts, RouteRecord } from "./route.ts";
+import { type RouteParts, routeParts, RouteRecord } from "./route.ts";
+import { checkDescription, type Scope } from "./scope.ts";
 import type { AcceptedHandshake, UpgradeParts, WebSocketHandler, WebSocketService } from "./websocket_upgrade.ts";
 
 /** Stands for the method of such routes in messages and in the route table. */
@@ -30,6 +31,8 @@ export const WEBSOCKET_OPTIONS: OptionNames<WebSocketDeclaration> = {
   origins: true,
   protocols: true,
   idleTimeout: true,
+  crossOrigin: true,
+  rateLimit: true,
   limits: true,
 };
 
@@ -66,7 +69,7 @@ export class WebSocketRoute extends RouteRecord {
     path: string,
     options: WebSocketDeclaration,
     handler: unknown,
-    scope: MiddlewareScope,
+    scope: Scope,
   ): WebSocketRoute {
     const name = `${METHOD} ${path}`;
     checkHandler(handler, name);
@@ -83,8 +86,8 @@ export class WebSocketRoute extends RouteRecord {
     return new WebSocketRoute(routeParts(METHOD, path, options, handler.name, scope), plan);
   }
 
-  override under(prefix: PathTemplate, scope: MiddlewareScope): WebSocketRoute {
-    return new WebSocketRoute(this.partsUnder(prefix, scope), this.plan);
+  override under(prefix: PathTemplate, outer: readonly Scope[]): WebSocketRoute {
+    return new WebSocketRoute(this.partsUnder(prefix, outer), this.plan);
   }
 }
 
@@ -189,6 +192,7 @@ function checkHandler(handler: unknown, name: string): asserts handler is WebSoc
 }
 
 function checkDeclaration(options: WebSocketDeclaration, name: string): void {
+  checkDescription({ crossOrigin: options.crossOrigin }, `register ${name}`);
   const { receive, send } = options;
   for (const [key, schema] of Object.entries({ receive, send })) {
     if (schema === undefined || isSchema(schema)) continue;

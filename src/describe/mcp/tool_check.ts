@@ -75,6 +75,12 @@ export function checkTool(route: Route): void {
     throw new TypeError(`Cannot register ${route.name}: "tool" must be true, or its options`);
   }
   if (!isTool(route)) return;
+  if (route.options.hidden) {
+    throw toolError(
+      route,
+      'it is hidden, and agents see all tools: leave out "tool", or "hidden" of it or of its scopes',
+    );
+  }
   if (route.method === "HEAD") throw toolError(route, "a HEAD request is answered without a result, use GET");
   if (isAsyncGeneratorFunction(route.handler)) {
     throw toolError(route, "its handler streams, and a tool has one result: return a list from an async function");

@@ -1,0 +1,153 @@
+/** Scopes: what applications, routers and includes declare for all of their routes. */
+import type { RateLimitOption, RouteDeclaration, RouteInfo } from "../http/route_info.ts";
+import { isSchema, type Schema, schemaFault } from "../schema/schema.ts";
+import { type OptionNames, quote } from "../options.ts";
+import type { Middleware } from "./middleware.ts";
+
+/**
+ * What an application, a router or an include declares for all of its routes, also for those of
+ * routers that are included there.
+ *
+ * The endpoints of the application itself, 404 and 405 belong to no scope.
+ */
+export interface ScopeOptions {
+  /** Further documented replies by status. Those of a route, or of an inner scope, replace them. */
+  responses?: Readonly<Record<number, Schema>>;
+  /**
+   * Whether pages of all origins may send unsafe requests and open WebSockets. The innermost scope
+   * that says something decides, and a route can decide for itself.
+   *
+   * @default {false}
+   */
+  crossOrigin?: boolean;
+  /** How often a client may send requests; each limit is counted by itself. */
+  rateLimit?: RateLimitOption;
+}
+
+/** What a router or an include declares for all of its routes. */
+export interface GroupOptions extends ScopeOptions {
+  /** Tags for the documentation, before those of the routes. */
+  tags?: readonly string[];
+  /**
+   * Whether the routes are served, and left out of the document and the page. They cannot be tools.
+   *
+   * @default {false}
+   */
+  hidden?: boolean;
+}
+
+/** The options of each scope. */
+export const SCOPE_OPTIONS: OptionNames<ScopeOptions> = { responses: true, crossOrigin: true, rateLimit: true };
+
+/** The options of routers and includes. */
+export const GROUP_OPTIONS: OptionNames<GroupOptions> = { ...SCOPE_OPTIONS, tags: true, hidden: true };
+
+/** An application, a router, or an include with options. */
+export class Scope {
+  readonly options: Readonly<GroupOptions>;
+  /** The middlewares, the outermost first. The list can grow until the scope is frozen. */
+  readonly middlewares: Middleware[] = [];
+  /** Whether it declares an option that changes the effective options of its routes. */
+  readonly isDescriptive: boolean;
+
+  /**
+   * Checks the options.
+   *
+   * @param options The options; others are ignored.
+   * @param action What is being done, for messages: "make a router".
+   * @throws {TypeError} If an option is wrong.
+   */
+  constructor({ responses, tags, hidden, crossOrigin, rateLimit }: GroupOptions, action: string) {
+    const given = { responses, tags, hidden, crossOrigin };
+    checkDescription(given, action);
+    checkRateLimit(rateLimit, action);
+    this.options = withoutUndefined({ ...given, rateLimit });
+    this.isDescriptive = Object.values(given).some((option) => option !== undefined);
+  }
+
+  /** Whether it changes nothing for its routes. */
+  get isEmpty(): boolean {
+    return Object.keys(this.options).length === 0;
+  }
+}
+
+/** The place of a limit: on a scope, or on the route itself. */
+export interface PlacedRateLimit {
+  /** The index of its scope, the outermost is 0. The route itself comes after its scopes. */
+  readonly place: number;
+  /** The scope that declares it; undefined for the route itself. */
+  readonly scope: Scope | undefined;
+  readonly rateLimit: RateLimitOption;
+}
+
+/** The limits of a route and of its scopes, the outermost first. */
+export function rateLimitsOf(scopes: readonly Scope[], declared: RouteInfo["options"]): readonly PlacedRateLimit[] {
+  return [...scopes, undefined].flatMap((scope, place) => {
+    const { rateLimit } = scope?.options ?? declared;
+    return rateLimit === undefined ? [] : [{ place, scope, rateLimit }];
+  });
+}
+
+/**
+ * The options of a route as its scopes complete them.
+ *
+ * @param declared The options that the route was declared with.
+ * @param scopes The scopes around it, the outermost first.
+ */
+export function effectiveOptions(declared: RouteInfo["options"], scopes: readonly Scope[]): RouteInfo["options"] {
+  if (!scopes.some((scope) => scope.isDescriptive)) return declared;
+  const chain = [...scopes.map(({ options }) => options), declared];
+  const tags = [...new Set(chain.flatMap(({ tags = [] }) => tags))];
+  const responses = Object.assign({}, ...chain.map(({ responses }) => responses)) as Record<number, Schema>;
+  const crossOrigin = chain.findLast(({ crossOrigin }) => crossOrigin !== undefined)?.crossOrigin;
+  return Object.freeze({
+    ...declared,
+    ...(tags.length > 0 && { tags }),
+    ...(Object.keys(responses).length > 0 && { responses }),
+    ...(chain.some(({ hidden }) => hidden) && { hidden: true }),
+    ...(crossOrigin !== undefined && { crossOrigin }),
+  });
+}
+
+/**
+ * Checks the options that scopes and routes share.
+ *
+ * @throws {TypeError} If one is wrong.
+ */
+export function checkDescription(
+  { responses = {}, tags, hidden, crossOrigin }: {
+    readonly [Option in "responses" | "tags" | "hidden" | "crossOrigin"]?: RouteDeclaration[Option] | undefined;
+  },
+  action: string,
+): void {
+  if (tags !== undefined && !Array.isArray(tags)) {
+    throw new TypeError(`Cannot ${action}: "tags" must be a list of texts, write tags: ["books"]`);
+  }
+  for (const [status, schema] of Object.entries(responses)) {
+    if (schema !== undefined && !isSchema(schema)) {
+      throw new TypeError(`Cannot ${action}: "${status}" ${schemaFault(schema)}`);
+    }
+  }
+  for (const [option, value] of Object.entries({ hidden, crossOrigin })) {
+    if (value === undefined || typeof value === "boolean") continue;
+    throw new TypeError(`Cannot ${action}: "${option}" must be true or false, got ${quote(value)}`);
+  }
+}
+
+/**
+ * Checks a limit.
+ *
+ * @throws {TypeError} If it is no object.
+ */
+export function checkRateLimit(rateLimit: unknown, action: string): void {
+  if (rateLimit === undefined || (typeof rateLimit === "object" && rateLimit !== null)) return;
+  throw new TypeError(
+    `Cannot ${action}: "rateLimit" must be an object, got ${quote(rateLimit)}; write { limit: 100, per: "1m" }`,
+  );
+}
+
+function withoutUndefined<Options extends object>(
+  options: { readonly [Name in keyof Options]: Options[Name] | undefined },
+): Options {
+  return Object.fromEntries(Object.entries(options).filter(([, value]) => value !== undefined)) as Options;
+}
