@@ -46,8 +46,10 @@ export function checkRoute(route: AnyRoute): void {
   checkResponses(responses, action);
 }
 
-function checkResponses(responses: RouteDeclaration["responses"] = {}, action: string): void {
-  for (const [status, model] of Object.entries(responses)) checkJson("output", model, `response${status}`, action);
+function checkResponses(responses: RouteDeclaration["responses"], action: string): void {
+  for (const [status, model] of Object.entries(responses ?? {})) {
+    checkJson("output", model, `response${status}`, action);
+  }
 }
 
 /**
