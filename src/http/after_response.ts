@@ -14,8 +14,6 @@ export type Task = () => unknown;
 export class AfterResponse {
   readonly #tasks: Task[] = [];
   readonly #cleanups: Task[] = [];
-  /** The reply, if its body was made at once and not as a stream. */
-  buffered: Response | undefined;
 
   /** Adds a task. Tasks run before the cleanups, so they can use what the cleanups close. */
   addTask(task: Task): void {
@@ -85,6 +83,7 @@ export class BackgroundTasks {
  * Runs the tasks and cleanups of a request once its reply has been sent.
  *
  * @param response The reply.
+ * @param isBuffered Whether its body was made at once and not as a stream.
  * @param afterResponse The tasks and cleanups.
  * @param background Keeps the work until it is done.
  * @param sent Settles when the server has sent the reply or lost the client; undefined if the
@@ -93,6 +92,7 @@ export class BackgroundTasks {
  */
 export function runAfterResponse(
   response: Response,
+  isBuffered: boolean,
   afterResponse: AfterResponse,
   background: BackgroundTasks,
   sent: Promise<void> | undefined,
@@ -102,7 +102,7 @@ export function runAfterResponse(
     background.addAfter(sent, run);
     return response;
   }
-  if (response.body === null || response === afterResponse.buffered) {
+  if (response.body === null || isBuffered) {
     background.add(Promise.resolve().then(run));
     return response;
   }

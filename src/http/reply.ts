@@ -56,6 +56,19 @@ export function toReply(
   return jsonReply(result, status ?? 200);
 }
 
+/** The replies of `text` and `html`; undefined until somebody needs to know them. */
+let textReplies: WeakSet<Response> | undefined;
+
+/** Keeps in mind which replies `text` and `html` make from now on. */
+export function noteTextReplies(): void {
+  textReplies ??= new WeakSet();
+}
+
+/** Whether `text` or `html` has made a reply, see {@linkcode noteTextReplies}. */
+export function isTextReply(response: Response): boolean {
+  return textReplies?.has(response) ?? false;
+}
+
 /**
  * A reply of plain text.
  *
@@ -77,7 +90,8 @@ export function toReply(
  * @category Requests and replies
  */
 export function text(body: string, init?: ResponseInit): Response {
-  return init === undefined ? new PlatformResponse(body) : textual(body, TEXT, init);
+  if (init !== undefined || textReplies) return textual(body, TEXT, init);
+  return new PlatformResponse(body);
 }
 
 /**
@@ -246,5 +260,7 @@ function textual(body: string, type: string, init: ResponseInit = {}): Response 
   if (!(init instanceof PlatformResponse)) checkOptions(init, RESPONSE_OPTIONS, "make the reply");
   const headers = new Headers(init.headers);
   if (!headers.has("content-type")) headers.set("content-type", type);
-  return new Response(body, { status: init.status ?? 200, statusText: init.statusText ?? "", headers });
+  const response = new Response(body, { status: init.status ?? 200, statusText: init.statusText ?? "", headers });
+  textReplies?.add(response);
+  return response;
 }

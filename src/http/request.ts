@@ -115,9 +115,32 @@ export class HttpRequest<State = Record<string, unknown>> {
     return this.#cookies ??= readCookies(this.raw.headers);
   }
 
-  /** Is aborted when the client leaves; with Deno's defaults also after the reply. */
+  /**
+   * Is aborted when the client leaves, and by `timeout()`; with Deno's defaults also after the
+   * reply.
+   */
   get signal(): AbortSignal {
-    return this.raw.signal;
+    return this.#context.signal;
+  }
+
+  /**
+   * The id of the request, for logs: a random UUID, made when it is first read, or what
+   * `requestId()` took from a trusted proxy.
+   *
+   * @example An id for a log
+   * ```ts
+   * import { App } from "@webfw/core";
+   * import { assert, assertEquals } from "@std/assert";
+   *
+   * const app = new App();
+   * app.get("/id", async (request) => [request.id, request.id]);
+   * const [first, second] = await (await app.fetch(new Request("http://localhost/id"))).json();
+   * assertEquals(first, second);
+   * assert(first.length === 36);
+   * ```
+   */
+  get id(): string {
+    return this.#context.id ??= crypto.randomUUID();
   }
 
   /**
@@ -366,7 +389,12 @@ export class RequestContext {
   hasReplied: boolean;
   /** The reply whose headers are known to be mutable. */
   mutableReply: Response | undefined;
+  /** The reply whose body is known to have been made at once, and not as a stream. */
+  bufferedReply: Response | undefined;
+  /** Undefined until it is first read. */
+  id: string | undefined;
   #body: BodyReader | undefined;
+  #aborter: Aborter | undefined;
 
   constructor(
     raw: Request,
@@ -387,6 +415,26 @@ export class RequestContext {
     this.placedHeaders = undefined;
     this.hasReplied = false;
     this.mutableReply = undefined;
+    this.bufferedReply = undefined;
+    this.id = undefined;
+  }
+
+  /** Is aborted when the client leaves, and by {@linkcode RequestContext.abort}. */
+  get signal(): AbortSignal {
+    return this.#aborter ? this.#aborter.signalWith(this.raw) : this.raw.signal;
+  }
+
+  /**
+   * Announces that the request may be aborted. Otherwise its signal is the platform's, which costs
+   * nothing.
+   */
+  makeAbortable(): void {
+    this.#aborter ??= new Aborter();
+  }
+
+  /** Aborts the signal of an abortable request. */
+  abort(reason: unknown): void {
+    this.#aborter?.abort(reason);
   }
 
   get body(): BodyReader {
@@ -418,6 +466,31 @@ export class RequestContext {
   /** Adds a cleanup for when the reply has gone; it runs after the tasks. */
   addCleanup(cleanup: Task): void {
     (this.afterResponse ??= new AfterResponse()).addCleanup(cleanup);
+  }
+}
+
+/** Aborts a request besides the platform. It makes a signal only for those who read it. */
+class Aborter {
+  #signal: AbortSignal | undefined;
+  #controller: AbortController | undefined;
+  #reason: unknown;
+  #isAborted = false;
+
+  /** The signal that is also aborted when the platform's is. */
+  signalWith(raw: Request): AbortSignal {
+    if (this.#signal) return this.#signal;
+    // The platform's signal costs a listener, and is useless after the abort.
+    if (this.#isAborted) return this.#signal = AbortSignal.abort(this.#reason);
+    this.#controller = new AbortController();
+    return this.#signal = AbortSignal.any([raw.signal, this.#controller.signal]);
+  }
+
+  /** Aborts the signal. The first reason counts. */
+  abort(reason: unknown): void {
+    if (this.#isAborted) return;
+    this.#isAborted = true;
+    this.#reason = reason;
+    this.#controller?.abort(reason);
   }
 }
 

@@ -254,7 +254,7 @@ function handlerEndpoint(
       const reply = toReply(result, status, request, stopping);
       response = reply instanceof Promise ? await reply : reply;
       if (response !== result) context.mutableReply = response;
-      if (context.afterResponse && isBuffered(result)) context.afterResponse.buffered = response;
+      if ((context.afterResponse || !finalize) && isBuffered(result)) context.bufferedReply = response;
       if (context.replyHeaders) response = placeHeaders(context, response);
       if (!finalize) return ensureMutable(context, response);
     } catch (thrown) {
@@ -307,10 +307,11 @@ function misfit(route: string, issues: readonly SchemaIssue[]): Error {
 
 /** The last step of each reply: starts the work after it. */
 function finish(context: RequestContext, response: Response, background: BackgroundTasks): Response {
-  const { afterResponse, connection } = context;
+  const { afterResponse, bufferedReply, connection } = context;
   background.requests--;
   context.hasReplied = true;
   if (!afterResponse) return response;
-  if (afterResponse.buffered === response) context.releaseBody();
-  return runAfterResponse(response, afterResponse, background, connection?.completed);
+  const isBuffered = bufferedReply === response;
+  if (isBuffered) context.releaseBody();
+  return runAfterResponse(response, isBuffered, afterResponse, background, connection?.completed);
 }

@@ -106,8 +106,7 @@ function wrap(
       return passed = inner((passedOn ?? request) as HttpRequest);
     };
     const fail = async (thrown: unknown): Promise<Response> => {
-      // Nobody will read the inner reply, so its stream has to be cancelled.
-      (await passed)?.body?.cancel().catch(() => {});
+      if (passed) dropReply(context, passed);
       return finalize(context, await toErrorReply(thrown, request));
     };
     const accept = (response: Response): Response | Promise<Response> => {
@@ -120,6 +119,15 @@ function wrap(
     };
     return middleware(request, next).then(accept, fail);
   };
+}
+
+/**
+ * Cancels an inner reply, whose stream nobody will read. It may come after the reply has gone:
+ * what the handler uses until then is cleaned up after it.
+ */
+function dropReply(context: RequestContext, passed: Promise<Response>): void {
+  const dropped = passed.then((reply) => reply.body?.cancel()).catch(() => {});
+  context.addTask(() => dropped);
 }
 
 function noResponse({ name }: Middleware): TypeError {

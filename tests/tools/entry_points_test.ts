@@ -24,7 +24,9 @@ async function exportsOf(module: string): Promise<string[]> {
 }
 
 Deno.test("a name is exported by one entry point", async () => {
-  const lists = await Promise.all(["mod.ts", "auth.ts", "store.ts", "openapi.ts", "types.ts"].map(exportsOf));
+  const lists = await Promise.all(
+    ["mod.ts", "auth.ts", "middleware.ts", "store.ts", "openapi.ts", "types.ts"].map(exportsOf),
+  );
   assert(lists.every((names) => names.length > 0));
   const names = lists.flat();
   assertEquals(names.filter((name, index) => names.indexOf(name) !== index), []);

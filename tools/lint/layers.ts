@@ -21,6 +21,7 @@ const TOWERS: readonly (readonly (readonly string[])[])[] = [
     ["src/binding/"],
     ["src/auth/"],
     ["src/routing/"],
+    ["src/middleware/"],
     ["src/describe/json_schema/"],
     ["src/describe/route/"],
     ["src/describe/openapi/"],
@@ -30,7 +31,7 @@ const TOWERS: readonly (readonly (readonly string[])[])[] = [
     ["src/http_server.ts"],
     ["src/serve.ts", "src/app_options.ts"],
     ["src/app.ts"],
-    ["src/testing.ts", "mod.ts", "auth.ts", "store.ts", "openapi.ts", "types.ts"],
+    ["src/testing.ts", "mod.ts", "auth.ts", "middleware.ts", "store.ts", "openapi.ts", "types.ts"],
   ],
   [
     ["src/cli/"],
@@ -45,6 +46,7 @@ const COMMON: ReadonlySet<string> = new Set(["deno.json", "src/options.ts"]);
 const ENTRY_POINTS: ReadonlySet<string> = new Set([
   "mod.ts",
   "auth.ts",
+  "middleware.ts",
   "store.ts",
   "openapi.ts",
   "types.ts",

@@ -10,7 +10,7 @@ import type { HttpRequest } from "../request.ts";
 import { byteStream } from "../stream_reply.ts";
 import { ServedFile } from "./file.ts";
 
-/** Larger blobs in memory get no entity tag, because all their bytes would be hashed for it. */
+/** Larger contents in memory get no entity tag, because all their bytes would be hashed for it. */
 const MAX_TAGGED_SIZE = 1024 * 1024;
 
 /** File systems store times in steps of up to two seconds. */
@@ -129,6 +129,36 @@ export async function cachedReply(
   const headers = { ...extra, etag, "x-content-type-options": "nosniff" };
   if (!ifNoneMatch(tagsOf(asked, "if-none-match"), etag)) return new Response(null, { status: 304, headers });
   return new Response(await content.read(), { headers: { ...headers, "content-type": content.contentType } });
+}
+
+/** The headers of a content that a 304 has not (RFC 9110, section 15.4.5). */
+const OF_CONTENT = ["content-type", "content-length", "content-encoding", "content-language"];
+
+/**
+ * Adds an entity tag to a reply to a GET or HEAD, unless it has one or more than 1 MiB. The reply
+ * obeys conditions.
+ *
+ * @param response A reply with status 200, whose whole body is in memory.
+ * @param asked The headers of the request.
+ * @throws {HTTPError} With 412 if a condition fails.
+ */
+export async function taggedReply(response: Response, asked: Headers): Promise<Response> {
+  let reply = response;
+  let etag = reply.headers.get("etag") ?? undefined;
+  if (etag === undefined) {
+    const bytes = await response.bytes();
+    reply = new Response(bytes, response);
+    if (bytes.length > MAX_TAGGED_SIZE) return reply;
+    etag = await eTag(bytes);
+    reply.headers.set("etag", etag!);
+  }
+  const evaluated = evaluate(asked, { etag });
+  if (evaluated === "send") return reply;
+  reply.body?.cancel().catch(() => {});
+  if (evaluated === "failed") throw new HTTPError(412, "The content is not the version that was asked for");
+  const { headers } = reply;
+  for (const name of OF_CONTENT) headers.delete(name);
+  return new Response(null, { status: 304, headers });
 }
 
 /** The tag of a settled file is strong, so that an interrupted download can continue. */

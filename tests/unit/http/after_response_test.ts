@@ -43,7 +43,7 @@ Deno.test("With a server, the work waits until the reply has been sent or has fa
     const sent = Promise.withResolvers<void>();
     const background = new BackgroundTasks();
     const response = new Response("x");
-    const same = runAfterResponse(response, noting(order), background, sent.promise);
+    const same = runAfterResponse(response, false, noting(order), background, sent.promise);
     await new Promise((resolve) => setTimeout(resolve, 0));
     assertEquals([same === response, order], [true, []]);
     if (isLost) sent.reject(new Error("gone"));
@@ -74,6 +74,7 @@ Deno.test("Without a server, the work waits until the body is read, cancelled or
     }, { highWaterMark: 0 });
     const response = runAfterResponse(
       new Response(body, { status: 201, headers: { a: "b" } }),
+      false,
       noting(order),
       background,
       undefined,
@@ -92,8 +93,7 @@ Deno.test("After a reply without a body, or with a buffered one, the work runs a
     const order: string[] = [];
     const background = new BackgroundTasks();
     const afterResponse = noting(order);
-    afterResponse.buffered = response;
-    assertEquals(runAfterResponse(response, afterResponse, background, undefined), response);
+    assertEquals(runAfterResponse(response, true, afterResponse, background, undefined), response);
     assertEquals(order, []);
     await background.drain();
     assertEquals(order, ["done"]);
