@@ -20,6 +20,8 @@
  * @module
  */
 
+export { apiKey, type ApiKeyOptions } from "./src/auth/api_key.ts";
+export { basic, type BasicOptions } from "./src/auth/basic.ts";
 export { bearer } from "./src/auth/bearer.ts";
 export { equal } from "./src/auth/equal.ts";
 export type { GuardOptions } from "./src/auth/options.ts";

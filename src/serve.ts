@@ -5,6 +5,7 @@ import { type BackgroundTasks, streamProgress } from "./http/after_response.ts";
 import { endWaits, releaseIdleTimer } from "./http/deadline.ts";
 import type { ConnectionInfo } from "./http/request.ts";
 import { pathStart } from "./http/query.ts";
+import { redactUrl } from "./http/redaction.ts";
 import { HttpServer, type ListenOptions } from "./http_server.ts";
 import { log } from "./log.ts";
 import { checkOptions, type OptionNames } from "./options.ts";
@@ -376,7 +377,7 @@ function withAccessLog(fetch: Servable["fetch"]): Servable["fetch"] {
   return async (request, info) => {
     const start = performance.now();
     const response = await fetch(request, info);
-    const target = request.url.slice(pathStart(request.url));
+    const target = redactUrl(request.url.slice(pathStart(request.url)));
     const ms = Math.round((performance.now() - start) * 10) / 10;
     log("info", `${request.method} ${target} ${response.status}`, { ms });
     return response;

@@ -1,9 +1,11 @@
 /** Bearer tokens (RFC 6750) that the application verifies. */
 import type { Dependency, RequiredState } from "../binding/dependency.ts";
 import { makeGuard } from "../binding/guard.ts";
+import { readSecurity } from "../binding/security.ts";
 import type { HttpRequest } from "../http/request.ts";
+import { credentialsOf, hasAuthorization } from "./authorization.ts";
 import { checkGuardOptions, checkVerify, type GuardOptions } from "./options.ts";
-import { isLetIn, MAX_CREDENTIAL, quotedString, UNAUTHORIZED, unauthorized } from "./refusal.ts";
+import { isLetIn, quotedString, UNAUTHORIZED, unauthorized } from "./refusal.ts";
 
 /**
  * A guard of the bearer token in the `Authorization` header (RFC 6750).
@@ -46,9 +48,10 @@ export function bearer<Value, State = Record<string, unknown>>(
   checkGuardOptions(options, {}, action);
   const { scheme = "bearer", description } = options;
   const challenges = new BearerChallenges(scheme);
+  const declared = { type: "http", scheme: "bearer", ...(description !== undefined && { description }) } as const;
   return makeGuard<Value, RequiredState<State>>({
     name: scheme,
-    security: { [scheme]: { type: "http", scheme: "bearer", ...(description !== undefined && { description }) } },
+    security: readSecurity({ [scheme]: declared }, scheme),
     replies: [UNAUTHORIZED],
     isSent: hasAuthorization,
     resolve: async (request) => {
@@ -80,25 +83,14 @@ export class BearerChallenges {
   }
 }
 
-/** Whether a request carries any credentials in its `Authorization` header. */
-export function hasAuthorization(request: HttpRequest): boolean {
-  return request.raw.headers.has("authorization");
-}
-
 /**
  * The bearer token of a request.
  *
  * @throws {HTTPError} With 401 if there is none, or it cannot be one.
  */
 export function bearerToken(request: HttpRequest, challenges: BearerChallenges): string {
-  const header = request.raw.headers.get("authorization");
-  if (header === null || header.slice(0, 6).toLowerCase() !== "bearer" || (header.length > 6 && header[6] !== " ")) {
-    throw challenges.missing();
-  }
-  const token = header.slice(7).trim();
-  // Two headers become one text with ", ", which has a space.
-  if (token.length > MAX_CREDENTIAL || !/^[\x21-\x7e]+$/.test(token)) {
-    throw challenges.invalid("The token is malformed");
-  }
+  const token = credentialsOf(request, "bearer");
+  if (token === null) throw challenges.missing();
+  if (token === undefined) throw challenges.invalid("The token is malformed");
   return token;
 }

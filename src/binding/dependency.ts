@@ -402,13 +402,21 @@ export function checkTextOptions(options: TextOptions, owner: string): TextOptio
       if (!isSchema(schema)) {
         throw new TypeError(`Cannot declare ${owner}: ${option} "${name}" ${schemaFault(schema)}`);
       }
-      const mustBeToken = option === "headers" || option === "cookies";
-      if (name === "__proto__" || (mustBeToken && !TOKEN.test(name))) {
-        throw new TypeError(`Cannot declare ${owner}: ${option} cannot be named "${name}"`);
-      }
+      checkInputName(option, name, owner);
     }
   }
   return options;
+}
+
+/**
+ * Checks that an input can be sent under its name.
+ *
+ * @throws {TypeError} If it cannot.
+ */
+export function checkInputName(option: string, name: string, owner: string): void {
+  const mustBeToken = option === "headers" || option === "cookies";
+  if (name !== "__proto__" && (!mustBeToken || TOKEN.test(name))) return;
+  throw new TypeError(`Cannot declare ${owner}: ${option} cannot be named "${name}"`);
 }
 
 const AsyncFunction = (async () => {}).constructor;

@@ -1,13 +1,13 @@
 /** Guards that the framework makes itself, in place of `dependency()`. */
 import type { HttpRequest } from "../http/request.ts";
 import type { DeclaredReply, Dependency, PreparedDependency } from "./dependency.ts";
-import { readSecurity, type SecurityRequirement } from "./security.ts";
+import type { SecurityWay } from "./security.ts";
 
 /** The parts of a guard. It reads the request itself, so it has no inputs. */
 export interface GuardParts<Value> {
   /** Its name in messages. */
   readonly name: string;
-  readonly security: SecurityRequirement;
+  readonly security: readonly SecurityWay[];
   readonly replies: readonly DeclaredReply[];
   /** Other dependencies that it needs, by the names of its arguments. */
   readonly deps?: Readonly<Record<string, Dependency<unknown, never>>>;
@@ -16,11 +16,7 @@ export interface GuardParts<Value> {
   readonly resolve: (request: HttpRequest, args: Record<string, unknown>) => Promise<Value>;
 }
 
-/**
- * Makes a guard.
- *
- * @throws {TypeError} If the security scheme or its name is wrong.
- */
+/** Makes a guard. */
 export function makeGuard<Value, State>(parts: GuardParts<Value>): PreparedDependency & Dependency<Value, State> {
   const { name, security, replies, deps = {}, isSent, resolve } = parts;
   const prepared: PreparedDependency = {
@@ -28,7 +24,7 @@ export function makeGuard<Value, State>(parts: GuardParts<Value>): PreparedDepen
     name,
     options: {},
     deps: new Map(Object.entries(deps as Readonly<Record<string, PreparedDependency>>)),
-    security: readSecurity(security, name),
+    security,
     resolve,
     cleansUp: false,
     replies,

@@ -1,5 +1,6 @@
 /** Security schemes of OpenAPI 3.1: how clients authenticate. */
 import * as v from "valibot";
+import { hideInQuery } from "../http/redaction.ts";
 import { nearest } from "../options.ts";
 import { nodeOf, type SchemaNode } from "../schema/schema.ts";
 
@@ -270,6 +271,7 @@ function readScheme(value: unknown, name: string, owner: string): ReadScheme {
   if (!NAME.test(name)) fail('has a name that the document cannot hold, use letters, digits, ".", "-" and "_"');
   const { success, output, issues } = v.safeParse(schemeOf(), value);
   if (!success) return fail(faultOf(issues[0], value));
+  if (output.type === "apiKey" && output.in === "query") hideInQuery(output.name);
   if (!("scopes" in output)) return { scheme: output, scopes: [] };
   const { scopes = [], ...scheme } = output;
   const unknown = scheme.type === "oauth2" && scopes.find((scope) => !offers(scheme.flows, scope));

@@ -6,6 +6,7 @@ import { assert, assertEquals, assertFalse, assertThrows } from "@std/assert";
 import { App, HTTPError, type HttpRequest, Problem } from "@webfw/core";
 import { bearer, equal } from "@webfw/core/auth";
 import * as v from "valibot";
+import { CapturedLog } from "../support/captured_log.ts";
 import { operationAt } from "../../describe/look_up.ts";
 
 const answer = async () => null;
@@ -74,7 +75,10 @@ Deno.test("What the function throws is a 500, unless it is an HTTPError", async 
   const broken = bearer(async () => {
     throw new Error("the database is away");
   });
-  assertEquals((await ask(guarded(broken), "Bearer x")).status, 500);
+  using log = new CapturedLog();
+  assertEquals((await ask(guarded(broken), "Bearer s3cret")).status, 500);
+  assertEquals(log.lines.length, 1);
+  assertFalse(log.lines[0]!.includes("s3cret"));
 });
 
 Deno.test("The function gets the request, with its state", async () => {

@@ -1,0 +1,104 @@
+/** Keys in a header, in the query, or in a cookie. */
+import { checkInputName, type Dependency, type RequiredState } from "../binding/dependency.ts";
+import { makeGuard } from "../binding/guard.ts";
+import { readSecurity } from "../binding/security.ts";
+import { pickQuery, queryText } from "../http/query.ts";
+import { contextOf, type HttpRequest } from "../http/request.ts";
+import { type OptionNames, quote } from "../options.ts";
+import { checkGuardOptions, checkVerify, type GuardOptions } from "./options.ts";
+import { isLetIn, MAX_CREDENTIAL, quotedString, UNAUTHORIZED, unauthorized } from "./refusal.ts";
+
+/**
+ * The options of a guard of keys.
+ *
+ * @category Dependencies
+ */
+export interface ApiKeyOptions extends GuardOptions {
+  /**
+   * The part of the request that contains the key. URLs end up in logs of proxies and in
+   * histories of browsers, so prefer a header.
+   */
+  in: "header" | "query" | "cookie";
+  /** The name of the header, the query parameter or the cookie. */
+  name: string;
+}
+
+const OPTIONS: OptionNames<Omit<ApiKeyOptions, keyof GuardOptions>> = { in: true, name: true };
+
+const SOURCES = { header: "headers", query: "query", cookie: "cookies" } as const;
+
+/**
+ * A guard of a key in a header, in the query, or in a cookie.
+ *
+ * A key has at most 16,384 characters. A request without one, or with several in the query, is
+ * refused with 401. Where the framework writes the URL of a request, as into the access log, the
+ * value of the query parameter is `REDACTED`.
+ *
+ * @param verify Finds whom the key belongs to. With null, undefined or false the request is refused
+ * with 401. An `HTTPError` that it throws is the reply; any other error is a 500.
+ * @param options Where the key is, and the name and the description of its security scheme.
+ * @returns A dependency. Its value is what `verify` returned.
+ * @throws {TypeError} If an option is wrong.
+ *
+ * @example A key in a header
+ * ```ts
+ * import { App } from "@webfw/core";
+ * import { apiKey } from "@webfw/core/auth";
+ * import { assertEquals } from "@std/assert";
+ *
+ * const partners = new Map([["k-17", { company: "Lovelace & Co" }]]);
+ * const partner = apiKey(async (key) => partners.get(key), { in: "header", name: "x-api-key" });
+ *
+ * const app = new App();
+ * app.get("/orders", { deps: { partner } }, async (_request, { partner }) => partner.company);
+ * const ask = (headers: HeadersInit) => app.fetch(new Request("http://localhost/orders", { headers }));
+ * assertEquals(await (await ask({ "x-api-key": "k-17" })).json(), "Lovelace & Co");
+ * assertEquals((await ask({})).status, 401);
+ * ```
+ *
+ * @category Dependencies
+ */
+export function apiKey<Value, State = Record<string, unknown>>(
+  verify: (key: string, request: HttpRequest<State>) => Promise<Value | null | undefined | false>,
+  options: ApiKeyOptions,
+): Dependency<Value, RequiredState<State>> {
+  const action = "make an apiKey guard";
+  checkVerify(verify, action);
+  checkGuardOptions(options, OPTIONS, action);
+  const { scheme = "apiKey", in: source, name, description } = options;
+  if (!Object.hasOwn(SOURCES, source)) {
+    throw new TypeError(`Cannot ${action}: "in" must be "header", "query" or "cookie", got ${quote(source)}`);
+  }
+  if (typeof name !== "string" || name === "") {
+    throw new TypeError(`Cannot ${action}: "name" must be the name of the ${source}, got ${quote(name)}`);
+  }
+  checkInputName(SOURCES[source], name, `the scheme ${scheme}`);
+  const declared = { type: "apiKey", in: source, name, ...(description !== undefined && { description }) } as const;
+  const challenge = `ApiKey realm=${quotedString(scheme)}, in="${source}"`;
+  const read = reader(source, name);
+  const missing = source === "query" ? "Send the key once in the query" : `Send the key in the ${source}`;
+  return makeGuard<Value, RequiredState<State>>({
+    name: scheme,
+    security: readSecurity({ [scheme]: declared }, scheme),
+    replies: [UNAUTHORIZED],
+    isSent: (request) => read(request) !== undefined,
+    resolve: async (request) => {
+      const key = read(request);
+      if (typeof key !== "string" || key === "") throw unauthorized(missing, challenge);
+      const value = key.length <= MAX_CREDENTIAL && await verify(key, request as HttpRequest<never>);
+      if (!isLetIn(value)) throw unauthorized("The key is not valid", challenge);
+      return value;
+    },
+  });
+}
+
+/** Makes the function that reads the key; a list if it was sent several times in the query. */
+function reader(source: ApiKeyOptions["in"], name: string): (request: HttpRequest) => string | string[] | undefined {
+  if (source === "header") return (request) => request.raw.headers.get(name) ?? undefined;
+  if (source === "cookie") return (request) => request.cookies[name];
+  const slots = new Map([[name, 0]]);
+  return (request) => {
+    const { raw, pathEnd, matched } = contextOf(request);
+    return pickQuery(queryText(raw.url, pathEnd), slots, matched.limits.query)[0];
+  };
+}

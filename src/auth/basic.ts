@@ -1,0 +1,111 @@
+/** Names and passwords in the `Authorization` header (RFC 7617). */
+import type { Dependency, RequiredState } from "../binding/dependency.ts";
+import { makeGuard } from "../binding/guard.ts";
+import { readSecurity } from "../binding/security.ts";
+import type { HttpRequest } from "../http/request.ts";
+import type { OptionNames } from "../options.ts";
+import { credentialsOf, hasAuthorization } from "./authorization.ts";
+import { checkGuardOptions, checkText, checkVerify, type GuardOptions } from "./options.ts";
+import { isLetIn, quotedString, UNAUTHORIZED, unauthorized } from "./refusal.ts";
+
+/**
+ * The options of a guard of names and passwords.
+ *
+ * @category Dependencies
+ */
+export interface BasicOptions extends GuardOptions {
+  /**
+   * What the password opens, in ASCII. Browsers show it when they ask for the password. By default
+   * the name of the scheme.
+   */
+  realm?: string;
+}
+
+const OPTIONS: OptionNames<Omit<BasicOptions, keyof GuardOptions>> = { realm: true };
+
+const utf8 = new TextDecoder("utf-8", { fatal: true, ignoreBOM: true });
+
+/**
+ * A guard of the name and the password in the `Authorization` header (RFC 7617). Both are UTF-8,
+ * and only the password can have a colon. Together they have at most 12,288 bytes.
+ *
+ * A request without them is refused with 401. Browsers then ask for both, and send them with each
+ * later request, so use it over HTTPS only.
+ *
+ * @param verify Finds whom the name and the password belong to. With null, undefined or false the
+ * request is refused with 401. An `HTTPError` that it throws is the reply; any other error is a
+ * 500. Store passwords as hashes of a slow function such as Argon2.
+ * @param options The realm, and the name and the description of its security scheme.
+ * @returns A dependency. Its value is what `verify` returned.
+ * @throws {TypeError} If an option is wrong.
+ *
+ * @example One user
+ * ```ts
+ * import { App } from "@webfw/core";
+ * import { basic, equal } from "@webfw/core/auth";
+ * import { assertEquals } from "@std/assert";
+ *
+ * const staff = basic(async (name, password) => equal(password, "p:ss") && { name }, { realm: "Staff" });
+ *
+ * const app = new App();
+ * app.get("/stock", { deps: { staff } }, async (_request, { staff }) => staff.name);
+ * const ask = (headers: HeadersInit) => app.fetch(new Request("http://localhost/stock", { headers }));
+ * assertEquals(await (await ask({ authorization: `Basic ${btoa("Ada:p:ss")}` })).json(), "Ada");
+ * const refused = await ask({});
+ * assertEquals(refused.status, 401);
+ * assertEquals(refused.headers.get("www-authenticate"), 'Basic realm="Staff", charset="UTF-8"');
+ * ```
+ *
+ * @category Dependencies
+ */
+export function basic<Value, State = Record<string, unknown>>(
+  verify: (
+    name: string,
+    password: string,
+    request: HttpRequest<State>,
+  ) => Promise<Value | null | undefined | false>,
+  options: BasicOptions = {},
+): Dependency<Value, RequiredState<State>> {
+  const action = "make a basic guard";
+  checkVerify(verify, action);
+  checkGuardOptions(options, OPTIONS, action);
+  const { scheme = "basic", realm = scheme, description } = options;
+  checkRealm(realm, action);
+  const challenge = `Basic realm=${quotedString(realm)}, charset="UTF-8"`;
+  const declared = { type: "http", scheme: "basic", ...(description !== undefined && { description }) } as const;
+  return makeGuard<Value, RequiredState<State>>({
+    name: scheme,
+    security: readSecurity({ [scheme]: declared }, scheme),
+    replies: [UNAUTHORIZED],
+    isSent: hasAuthorization,
+    resolve: async (request) => {
+      const credentials = credentialsOf(request, "basic");
+      if (credentials === null) throw unauthorized("Send a name and a password in the Authorization header", challenge);
+      const pair = decodePair(credentials);
+      const value = pair && await verify(...pair, request as HttpRequest<never>);
+      if (!isLetIn(value)) throw unauthorized("The name or the password is not valid", challenge);
+      return value;
+    },
+  });
+}
+
+function checkRealm(realm: unknown, action: string): void {
+  checkText(realm, "realm", action);
+  if (/^[\x20-\x7e]*$/.test(realm as string)) return;
+  throw new TypeError(`Cannot ${action}: a header carries the realm, so it must be ASCII without control characters`);
+}
+
+/** The name and the password; null if they are malformed. */
+function decodePair(credentials: string | undefined): [name: string, password: string] | null {
+  if (credentials === undefined || !/^[A-Za-z0-9+/]+={0,2}$/.test(credentials)) return null;
+  let text: string;
+  try {
+    text = utf8.decode(Uint8Array.from(atob(credentials), (char) => char.charCodeAt(0)));
+  } catch {
+    return null;
+  }
+  const colon = text.indexOf(":");
+  // deno-lint-ignore no-control-regex
+  if (colon < 0 || /[\u0000-\u001f\u007f]/.test(text)) return null;
+  return [text.slice(0, colon), text.slice(colon + 1)];
+}

@@ -1,0 +1,17 @@
+import { assertEquals } from "@std/assert";
+import { hideInQuery, redactQuery, redactUrl } from "../../../src/http/redaction.ts";
+
+Deno.test("The value of a secret query parameter is REDACTED, however its name is written", () => {
+  hideInQuery("Access Token");
+  const secret = [
+    "/a?Access%20Token=s3",
+    "/a?x=1&Access+Token=s3&y=2",
+    "/a?access%20token=s3",
+    "/a?%41ccess+Token=s3&Access+Token=s3",
+    "http://localhost?Access+Token=a=s3",
+  ];
+  for (const url of secret) assertEquals([url, redactUrl(url).includes("s3")], [url, false]);
+  assertEquals(redactUrl("/a?x=1&Access+Token=s3&y=2"), "/a?x=1&Access+Token=REDACTED&y=2");
+  assertEquals(redactQuery("Access+Token=s3"), "Access+Token=REDACTED");
+  for (const url of ["/a", "/a?", "/a?x=1&&y", "/a?%zz=1", "/Access+Token=s3"]) assertEquals(redactUrl(url), url);
+});
