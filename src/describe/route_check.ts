@@ -9,7 +9,7 @@ import type { AnyRoute, RegistryChecks } from "../routing/registry.ts";
 import { Route } from "../routing/route.ts";
 import type { Scope } from "../routing/scope.ts";
 import { WebSocketRoute } from "../routing/websocket_route.ts";
-import { checkJson, faultOf } from "./json_schema/models.ts";
+import { checkJson, faultOf } from "./json_schema/model_check.ts";
 import { checkTool, isTool, toolError } from "./mcp/tool_check.ts";
 
 /** The checks of an application and its routers. */

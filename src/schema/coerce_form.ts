@@ -7,18 +7,20 @@
  */
 import * as v from "valibot";
 import type { Issue } from "../errors.ts";
-import { coerceJson, findOverflows } from "./coerce_json.ts";
+import { coerceJson, cureOf, findOverflows } from "./coerce_json.ts";
 import { textParserOf } from "./coerce_text.ts";
 import { FormTree, isNoFileChosen } from "./form.ts";
 import { mapSchema, preprocess } from "./map_schema.ts";
 import {
   type Dataset,
+  isBinary,
   lazyTarget,
   listingIssues,
   LISTS,
   nodeOf,
   OBJECTS,
   partsOf,
+  PASSING,
   type PipeAction,
   type RunConfig,
   runSchema,
@@ -75,6 +77,7 @@ function coerce(node: SchemaNode, name: string, takesNull = true): SchemaNode {
       return typeof single === "string" ? parse(single) : single;
     });
   }
+  if (PASSING.has(node.type)) return mapSchema(node, mapSame);
   switch (node.type) {
     case "string":
     case "undefined":
@@ -87,7 +90,7 @@ function coerce(node: SchemaNode, name: string, takesNull = true): SchemaNode {
     case "file":
     case "blob":
     case "instance":
-      if (isFile(node)) return preprocess(node, toFile);
+      if (isBinary(node)) return preprocess(node, toFile);
       break;
     case "object":
     case "loose_object":
@@ -106,20 +109,10 @@ function coerce(node: SchemaNode, name: string, takesNull = true): SchemaNode {
     case "nullish":
       if (!takesNull) return mapSchema(node, mapSame);
       return preprocess(mapSchema(node, map), (value) => toSingle(value) === "null" ? null : value);
-    case "optional":
-    case "undefinedable":
-    case "exact_optional":
-    case "non_optional":
-    case "non_nullable":
-    case "non_nullish":
-    case "union":
-    case "intersect":
-      return mapSchema(node, mapSame);
     case "lazy":
       return mapSchema(node, map);
   }
-  const cure = node.type === "date" ? ", use v.pipe(v.string(), v.isoTimestamp(), v.toDate())" : "";
-  throw new TypeError(`Cannot bind ${name}: a schema of kind "${node.type}" cannot be read from a form${cure}`);
+  throw new TypeError(`Cannot bind ${name}: a schema of kind "${node.type}" cannot be read from a form${cureOf(node)}`);
 }
 
 function toSingle(value: unknown): unknown {
@@ -224,13 +217,6 @@ export function holdsJson(node: SchemaNode, seen: Set<SchemaNode> = new Set()): 
   return partsBehind(node).some((part) => takesJson(part) || holdsJson(part, seen));
 }
 
-/** Whether a schema takes `File` or `Blob` objects. */
-function isFile(node: SchemaNode): boolean {
-  if (node.type === "file" || node.type === "blob") return true;
-  const { class: Class } = node as SchemaNode & { readonly class?: unknown };
-  return node.type === "instance" && (Class === File || Class === Blob);
-}
-
 /**
  * Lets a schema take its single value as JSON text. The values in it have the types of JSON: `"5"`
  * is not a number, although it is one in a separate field.
@@ -282,7 +268,7 @@ function holdsObjects(node: SchemaNode, seen: Set<SchemaNode>): boolean {
 function isJson(node: SchemaNode, seen: Set<SchemaNode>): boolean {
   if (seen.has(node)) return true;
   seen.add(node);
-  if (isFile(node) || (node.type === "lazy" && lazyTarget(node) === undefined)) return false;
+  if (isBinary(node) || (node.type === "lazy" && lazyTarget(node) === undefined)) return false;
   return partsBehind(node).every((part) => isJson(part, seen));
 }
 

@@ -4,21 +4,7 @@
 import type { Issue } from "../errors.ts";
 import { coerceString, parseBigInt, parseOneOf } from "./coerce_text.ts";
 import { mapSchema, preprocess } from "./map_schema.ts";
-import { isSmall, nodeOf, type Schema, type SchemaNode } from "./schema.ts";
-
-/** Kinds that have no JSON value. */
-const NON_JSON = new Set([
-  "date",
-  "map",
-  "set",
-  "instance",
-  "file",
-  "blob",
-  "function",
-  "promise",
-  "symbol",
-  "nan",
-]);
+import { isBinary, isSmall, nodeOf, NON_JSON, type Schema, type SchemaNode } from "./schema.ts";
 
 // A cache, because a lazy schema asks for the same schema at every value.
 const coerced = new WeakMap<SchemaNode, SchemaNode>();
@@ -44,10 +30,7 @@ function coerce(node: SchemaNode, name: string): SchemaNode {
   const map = (part: SchemaNode): SchemaNode => coerceJson(part, name);
   if (node.pipe) return mapSchema(node, map);
   if (NON_JSON.has(node.type)) {
-    const cure = node.type === "date" ? ", use v.pipe(v.string(), v.isoTimestamp(), v.toDate())" : "";
-    throw new TypeError(
-      `Cannot bind ${name}: a schema of kind "${node.type}" cannot be read from JSON${cure}`,
-    );
+    throw new TypeError(`Cannot bind ${name}: a schema of kind "${node.type}" cannot be read from JSON${cureOf(node)}`);
   }
   if (node.type === "bigint") return coerceString(node, parseBigInt);
   const bigints = (node.options ?? [node.literal]).filter((option) => typeof option === "bigint");
@@ -56,6 +39,12 @@ function coerce(node: SchemaNode, name: string): SchemaNode {
   if (node.entries === undefined && node.type !== "record") return mapped;
   const isInherited = Object.keys(node.entries ?? {}).some((key) => key in Object.prototype);
   return preprocess(mapped, isInherited ? withoutPrototype : refuseArray);
+}
+
+/** What to write in place of a kind that JSON cannot carry, for the end of a message. */
+export function cureOf(node: SchemaNode): string {
+  const cure = isBinary(node) ? undefined : NON_JSON.get(node.type)?.input;
+  return cure === undefined ? "" : `, ${cure}`;
 }
 
 /** Replaces an array by a string, which no object schema accepts. */

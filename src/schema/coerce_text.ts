@@ -6,7 +6,7 @@
  * refuse.
  */
 import { mapSchema, preprocess } from "./map_schema.ts";
-import { LISTS, nodeOf, type Schema, type SchemaNode } from "./schema.ts";
+import { LISTS, nodeOf, NON_JSON, PASSING, type Schema, type SchemaNode } from "./schema.ts";
 
 /** A schema that takes text. */
 interface CoercedText {
@@ -48,6 +48,7 @@ function coerceScalar(node: SchemaNode, name: string, takesNull = true): SchemaN
   if (node.pipe) return mapSchema(node, map);
   const parse = textParserOf(node);
   if (parse) return coerceString(node, parse);
+  if (PASSING.has(node.type)) return mapSchema(node, map);
   switch (node.type) {
     case "string":
     case "any":
@@ -59,15 +60,6 @@ function coerceScalar(node: SchemaNode, name: string, takesNull = true): SchemaN
     case "nullable":
     case "nullish":
       return takesNull ? coerceString(mapSchema(node, map), parseNull) : mapSchema(node, map);
-    case "optional":
-    case "undefinedable":
-    case "exact_optional":
-    case "non_optional":
-    case "non_nullable":
-    case "non_nullish":
-    case "union":
-    case "intersect":
-      return mapSchema(node, map);
     case "lazy":
       return map(requireLazyTarget(node));
     default:
@@ -76,9 +68,7 @@ function coerceScalar(node: SchemaNode, name: string, takesNull = true): SchemaN
 }
 
 function refusal(type: string): string {
-  if (type === "date") {
-    return 'text is no "date", use v.pipe(v.string(), v.isoTimestamp(), v.toDate())';
-  }
+  if (type === "date") return `text is no "date", ${NON_JSON.get(type)!.input}`;
   if (LISTS.has(type)) return "a list within a list cannot be written as text";
   return `a schema of kind "${type}" cannot be read from text`;
 }

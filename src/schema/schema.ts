@@ -175,6 +175,45 @@ export const OBJECTS: ReadonlySet<string> = new Set([
   "variant",
 ]);
 
+/** The kinds that give their own input to the schemas inside them, and take null only if those do. */
+export const PASSING: ReadonlySet<string> = new Set([
+  "optional",
+  "undefinedable",
+  "exact_optional",
+  "non_optional",
+  "non_nullable",
+  "non_nullish",
+  "union",
+  "intersect",
+]);
+
+/** Kinds that JSON cannot carry, or not always, with what to write instead. */
+export const NON_JSON: ReadonlyMap<string, { readonly input?: string; readonly output?: string }> = new Map([
+  ["blob", { output: "reply with the blob alone" }],
+  ["date", { input: "use v.pipe(v.string(), v.isoTimestamp(), v.toDate())" }],
+  ["file", { output: "reply with the file alone" }],
+  ["function", { input: "leave it out", output: "leave it out" }],
+  ["instance", { input: "use v.object() and v.transform()" }],
+  ["map", {
+    input: "use v.record() and v.transform()",
+    output: "follow it by v.transform(Object.fromEntries) and v.record()",
+  }],
+  ["nan", { input: "leave it out" }],
+  ["promise", { input: "leave it out", output: "await it in the handler" }],
+  ["set", {
+    input: "use v.array() and v.transform()",
+    output: "follow it by v.transform((set) => [...set]) and v.array()",
+  }],
+  ["symbol", { input: "leave it out", output: "leave it out" }],
+]);
+
+/** Whether the values of a schema are bytes: `File` or `Blob` objects. */
+export function isBinary(schema: Schema): boolean {
+  if (schema.type === "file" || schema.type === "blob") return true;
+  const { class: Class } = schema as Schema & { readonly class?: unknown };
+  return schema.type === "instance" && (Class === File || Class === Blob);
+}
+
 /** The schemas inside a schema. A lazy schema has none; see {@linkcode lazyTarget}. */
 export function partsOf({ pipe, entries, rest, item, items, key, value, options, wrapped }: SchemaNode): SchemaNode[] {
   // A pipe also has the properties of its first step.

@@ -1,11 +1,9 @@
-/**
- * The named models of a document: which schemas become models, what their names are, and whether
- * JSON can carry them.
- */
-import { fallsBack, lazyTarget, nodeOf, partsOf, type Schema, type SchemaNode } from "../../schema/schema.ts";
+/** The named models of a document: which schemas become models, and how references name them. */
+import { fallsBack, isBinary, nodeOf, type Schema, type SchemaNode } from "../../schema/schema.ts";
 import { Converter, type ModelScope } from "./converter.ts";
 import { annotate, type Form, type JsonSchema, type Place } from "./json_schema.ts";
-import { FILE, isBinary, isRefused } from "./non_json.ts";
+import { componentName, type Model, nameModels, nameOf } from "./model_names.ts";
+import { FILE } from "./non_json.ts";
 import { ownTitle } from "./pipe.ts";
 
 /** Kinds that are no models: a title of theirs is only a caption. */
@@ -21,26 +19,6 @@ const NAMED_BY_USE: ReadonlySet<string> = new Set(
 
 /** Where an OpenAPI document keeps its models. */
 const COMPONENTS = "#/components/schemas/";
-
-/** How deep lazy schemas are checked: one can make a new schema each time, without end. */
-const MAX_LAZY = 64;
-
-/** A schema in one of its forms, as a model. */
-interface Model {
-  readonly form: Form;
-  /** Whether its name is a title, rather than made of its use. */
-  readonly isTitled: boolean;
-  /** The name that it gets unless another model has it. */
-  readonly base: string;
-  /** The same schema in the other form, if that is a model too. */
-  readonly other: () => Model | undefined;
-  /** Stands in references until all models have names. */
-  readonly id: string;
-  /** Set once the schema is converted. */
-  body: JsonSchema;
-  /** The models that the body refers to, once all schemas are converted. */
-  readonly references: Model[];
-}
 
 /** Where a reference to a model stands. */
 interface Reference {
@@ -213,167 +191,4 @@ function lastTitle(node: SchemaNode): string | undefined {
 
 function isPlain({ type, wrapped }: SchemaNode): boolean {
   return wrapped ? isPlain(wrapped) : PLAIN.has(type);
-}
-
-/** A name made of words. The first one is a name already. */
-function nameOf([first = "Model", ...others]: readonly string[]): string {
-  return componentName(first) + others.map(pascalCase).join("");
-}
-
-/** A text as the name of a component: ASCII letters, digits, `.`, `-` and `_`. */
-function componentName(text: string): string {
-  const plain = text.normalize("NFKD").replace(/\p{M}/gu, "").replace(/[^a-zA-Z0-9._-]+/g, "_");
-  return plain.replace(/^_+(?=.)|_+$/g, "") || "Model";
-}
-
-/** A text as a part of a name: its words, each with a capital. */
-export function pascalCase(text: string): string {
-  const words = componentName(text).split(/[^a-zA-Z0-9]+/);
-  return words.map((word) => word.charAt(0).toUpperCase() + word.slice(1)).join("");
-}
-
-/**
- * Names models, those with titles first.
- *
- * Models of one name are one where their schemas are equal, with all that they refer to; the others
- * get numbers. Where the input and the output of a schema differ and the document has both, the
- * input is called `…Input`.
- */
-function nameModels(models: readonly Model[], withoutIds: (text: string) => string): ReadonlyMap<Model, string> {
-  const classes = classesOf(models, withoutIds);
-  const classOf = (model: Model): number => classes.get(model)!;
-  const members = Map.groupBy(models, classOf);
-  const names = new Map<number, string>();
-  const taken = new Set<string>();
-  const isUnnamed = (model: Model): boolean => classes.has(model) && !names.has(classOf(model));
-  const differsInOutput = (model: Model): boolean => {
-    const output = model.form === "input" ? model.other() : undefined;
-    return output !== undefined && classes.has(output) && classOf(output) !== classOf(model);
-  };
-  // Asks all members of a class: the order of routes must not matter.
-  const suffixOf = (model: Model): string => {
-    const equal = members.get(classOf(model))!;
-    return equal.some(differsInOutput) && equal.every(({ form }) => form === "input") ? "Input" : "";
-  };
-  const name = (model: Model, isNumbered: boolean): void => {
-    // Both forms of a schema get the same number.
-    const wanted = new Map<string, number>();
-    for (const form of [model, model.other()]) {
-      if (!form || !isUnnamed(form)) continue;
-      const text = form.base + suffixOf(form);
-      // Two forms that want the same name are named one after the other.
-      if (!wanted.has(text)) wanted.set(text, classOf(form));
-    }
-    let number = 1;
-    const numbered = (text: string): string => number === 1 ? text : text + number;
-    while (wanted.keys().some((text) => taken.has(identifierOf(numbered(text))))) number++;
-    if (number > 1 && !isNumbered) return;
-    for (const [text, named] of wanted) {
-      names.set(named, numbered(text));
-      taken.add(identifierOf(numbered(text)));
-    }
-  };
-  const ordered = [...models.filter(({ isTitled }) => isTitled), ...models.filter(({ isTitled }) => !isTitled)];
-  // Numbers come last: one must not take the name that another model has without a number.
-  for (const isNumbered of [false, true]) {
-    for (const model of ordered) if (isUnnamed(model)) name(model, isNumbered);
-  }
-  return new Map(models.map((model) => [model, names.get(classOf(model))!]));
-}
-
-/** A name as identifiers of programming languages distinguish it: without case and separators. */
-function identifierOf(name: string): string {
-  return name.replace(/[^a-zA-Z0-9]/g, "").toLowerCase();
-}
-
-/**
- * The classes of equal models, as numbers.
- *
- * At first, models of one name and one text are a class. A class is split as long as some of its
- * models refer to models of different classes. So models that contain themselves can be equal, too.
- */
-function classesOf(models: readonly Model[], withoutIds: (text: string) => string): ReadonlyMap<Model, number> {
-  let classes = numberBy(models, ({ base, body }) => `${base} ${withoutIds(JSON.stringify(body))}`);
-  for (let count = 0; count !== new Set(classes.values()).size;) {
-    count = new Set(classes.values()).size;
-    const previous = classes;
-    classes = numberBy(models, (model) => [model, ...model.references].map((one) => previous.get(one)).join());
-  }
-  return classes;
-}
-
-/** Numbers models: the same number for the same text. */
-function numberBy(models: readonly Model[], textOf: (model: Model) => string): ReadonlyMap<Model, number> {
-  const numbers = new Map<string, number>();
-  return new Map(models.map((model) => {
-    const text = textOf(model);
-    const number = numbers.get(text) ?? numbers.size;
-    numbers.set(text, number);
-    return [model, number];
-  }));
-}
-
-/** The schemas that are known to be JSON. */
-const carried: Readonly<Record<Form, WeakSet<SchemaNode>>> = { input: new WeakSet(), output: new WeakSet() };
-
-/**
- * Checks, when a model is declared, that JSON can carry it.
- *
- * @param form Whether it is accepted, or sent.
- * @param model The model.
- * @param role What messages call it where it has no title.
- * @returns Why JSON cannot carry a part of it, if so: an `Error` of the getter of a lazy schema, or
- * a `TypeError` whose message begins with "Cannot describe".
- */
-export function faultOf(form: Form, model: Schema, role: string): Error | undefined {
-  if (isCarried(form, model)) return undefined;
-  try {
-    const models = new Models("#/");
-    if (form === "input") models.jsonInput(model, role);
-    else models.jsonOutput(model, role);
-  } catch (error) {
-    if (error instanceof Error) return error;
-    throw error;
-  }
-  return undefined;
-}
-
-/**
- * Checks a model. Where the getter of a lazy schema throws, its schema may be declared later.
- *
- * @param form Whether it is accepted, or sent.
- * @param model The model.
- * @param role What messages call it where it has no title.
- * @param action What is being done, for messages.
- * @throws {TypeError} If JSON cannot carry a part of it.
- */
-export function checkJson(form: Form, model: Schema, role: string, action: string): void {
-  const fault = faultOf(form, model, role);
-  if (!(fault instanceof TypeError) || !fault.message.startsWith("Cannot describe ")) return;
-  throw new TypeError(`Cannot ${action}: ${fault.message.replace("Cannot", "cannot")}`);
-}
-
-/** Whether no part of a model is refused. Takes a hundredth of the time of a conversion. */
-function isCarried(form: Form, model: Schema): boolean {
-  const seen = new Set<SchemaNode>();
-  const isNodeCarried = (node: SchemaNode, lazies: number): boolean => {
-    if (carried[form].has(node) || seen.has(node)) return true;
-    seen.add(node);
-    if (isRefused(node, form)) return false;
-    if (node.type !== "lazy") return partsOf(node).every((part) => isNodeCarried(part, lazies));
-    const target = lazies < MAX_LAZY ? targetOf(node) : undefined;
-    return target !== undefined && isNodeCarried(target, lazies + 1);
-  };
-  if (!isNodeCarried(nodeOf(model), 0)) return false;
-  for (const node of seen) carried[form].add(node);
-  return true;
-}
-
-/** What a lazy schema stands for, where that is known and declared already. */
-function targetOf(node: SchemaNode): SchemaNode | undefined {
-  try {
-    return lazyTarget(node);
-  } catch {
-    return undefined;
-  }
 }

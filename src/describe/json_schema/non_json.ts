@@ -1,5 +1,5 @@
 /** Schemas whose values are not JSON as they are: bytes, dates, and kinds that are refused. */
-import { lazyTarget, nodeOf, partsOf, type Schema, type SchemaNode } from "../../schema/schema.ts";
+import { isBinary, lazyTarget, nodeOf, NON_JSON, partsOf, type Schema, type SchemaNode } from "../../schema/schema.ts";
 import { type Form, type JsonSchema, type Place, subjectAt } from "./json_schema.ts";
 import { DATE } from "./transformation.ts";
 
@@ -8,26 +8,6 @@ export const BYTES: JsonSchema = { type: "string", format: "binary" };
 
 /** A file: a field of a form, or a whole reply. */
 export const FILE: JsonSchema = { ...BYTES, contentMediaType: "application/octet-stream" };
-
-/** Kinds that JSON cannot carry, or not always, with what to write instead. */
-const CURES: ReadonlyMap<string, { readonly input?: string; readonly output?: string }> = new Map([
-  ["blob", { output: "reply with the blob alone" }],
-  ["date", { input: "use v.pipe(v.string(), v.isoTimestamp(), v.toDate())" }],
-  ["file", { output: "reply with the file alone" }],
-  ["function", { input: "leave it out", output: "leave it out" }],
-  ["instance", { input: "use v.object() and v.transform()" }],
-  ["map", {
-    input: "use v.record() and v.transform()",
-    output: "follow it by v.transform(Object.fromEntries) and v.record()",
-  }],
-  ["nan", { input: "leave it out" }],
-  ["promise", { input: "leave it out", output: "await it in the handler" }],
-  ["set", {
-    input: "use v.array() and v.transform()",
-    output: "follow it by v.transform((set) => [...set]) and v.array()",
-  }],
-  ["symbol", { input: "leave it out", output: "leave it out" }],
-]);
 
 /** What `JSON.stringify` writes for them: a class decides what it writes for its instances. */
 const SENT: ReadonlyMap<string, JsonSchema> = new Map<string, JsonSchema>([
@@ -43,7 +23,7 @@ const SENT: ReadonlyMap<string, JsonSchema> = new Map<string, JsonSchema>([
  */
 export function describeNonJson(node: SchemaNode, form: Form, place: Place): JsonSchema | undefined {
   if (form === "input" && isBinary(node)) return FILE;
-  const cure = CURES.get(node.type)?.[form];
+  const cure = NON_JSON.get(node.type)?.[form];
   if (cure !== undefined) {
     const way = form === "input" ? "read from" : "written to";
     throw new TypeError(`Cannot describe ${subjectAt(place)}: the kind "${node.type}" cannot be ${way} JSON, ${cure}`);
@@ -53,14 +33,7 @@ export function describeNonJson(node: SchemaNode, form: Form, place: Place): Jso
 
 /** Whether JSON may have to refuse values of a kind. */
 export function isRefused({ type }: SchemaNode, form: Form): boolean {
-  return CURES.get(type)?.[form] !== undefined;
-}
-
-/** Whether values of a schema are bytes. */
-export function isBinary(schema: Schema): boolean {
-  if (schema.type === "file" || schema.type === "blob") return true;
-  const { class: Class } = schema as Schema & { readonly class?: unknown };
-  return schema.type === "instance" && (Class === File || Class === Blob);
+  return NON_JSON.get(type)?.[form] !== undefined;
 }
 
 /** Whether a schema holds bytes, at whatever depth. */

@@ -2,10 +2,9 @@
  * The schemas of tools. The root of each is an object: clients give up the whole list of tools
  * because of any other.
  */
-import type { Schema } from "../../schema/schema.ts";
+import { isBinary, type Schema } from "../../schema/schema.ts";
 import { annotate, type JsonSchema, type JsonType, restrict } from "../json_schema/json_schema.ts";
 import { Models } from "../json_schema/models.ts";
-import { isBinary } from "../json_schema/non_json.ts";
 import { isAlwaysSent } from "../json_schema/optionality.ts";
 import { parameterOf } from "../openapi/parameters.ts";
 import type { ToolArgument } from "./tool_check.ts";

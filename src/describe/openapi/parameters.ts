@@ -1,9 +1,10 @@
 /** Parameters and request bodies of the document. */
 import { takesJson } from "../../schema/coerce_form.ts";
-import { lazyTarget, LISTS, nodeOf, type Schema, type SchemaNode } from "../../schema/schema.ts";
+import { isBinary, lazyTarget, LISTS, nodeOf, type Schema, type SchemaNode } from "../../schema/schema.ts";
 import { allOf, type JsonSchema } from "../json_schema/json_schema.ts";
-import { type Models, pascalCase } from "../json_schema/models.ts";
-import { BYTES, isBinary, mediaTypesOf } from "../json_schema/non_json.ts";
+import { pascalCase } from "../json_schema/model_names.ts";
+import type { Models } from "../json_schema/models.ts";
+import { BYTES, mediaTypesOf } from "../json_schema/non_json.ts";
 import type { BodyInput, ParameterInput } from "../route/inputs.ts";
 import type { OpenAPIEncoding, OpenAPIParameter, OpenAPIRequestBody } from "./document.ts";
 

@@ -6,9 +6,11 @@ import type { InputSource, Issue, IssueCode, ProblemDetails } from "../../errors
 import { WITHOUT_BODY } from "../../http/reply.ts";
 import { checkOptions, type OptionNames } from "../../options.ts";
 import type { Route } from "../../routing/route.ts";
-import { isSchema, nodeOf, type Schema, schemaFault } from "../../schema/schema.ts";
-import { checkJson, type Models, pascalCase } from "../json_schema/models.ts";
-import { BYTES, isBinary, mediaTypesOf } from "../json_schema/non_json.ts";
+import { isBinary, isSchema, nodeOf, type Schema, schemaFault } from "../../schema/schema.ts";
+import { checkJson } from "../json_schema/model_check.ts";
+import { pascalCase } from "../json_schema/model_names.ts";
+import type { Models } from "../json_schema/models.ts";
+import { BYTES, mediaTypesOf } from "../json_schema/non_json.ts";
 import { isAlwaysSent } from "../json_schema/optionality.ts";
 import type { RouteInputs } from "../route/inputs.ts";
 import type {

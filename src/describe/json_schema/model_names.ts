@@ -1,0 +1,117 @@
+/** The names of models. Equal models share one; the others with the same name get numbers. */
+import type { Form, JsonSchema } from "./json_schema.ts";
+
+/** A schema in one of its forms, as a model. */
+export interface Model {
+  readonly form: Form;
+  /** Whether its name is a title, rather than made of its use. */
+  readonly isTitled: boolean;
+  /** The name that it gets unless another model has it. */
+  readonly base: string;
+  /** The same schema in the other form, if that is a model too. */
+  readonly other: () => Model | undefined;
+  /** Stands in references until all models have names. */
+  readonly id: string;
+  /** Set once the schema is converted. */
+  body: JsonSchema;
+  /** The models that the body refers to, once all schemas are converted. */
+  readonly references: Model[];
+}
+
+/** A name made of words. The first one is a name already. */
+export function nameOf([first = "Model", ...others]: readonly string[]): string {
+  return componentName(first) + others.map(pascalCase).join("");
+}
+
+/** A text as the name of a component: ASCII letters, digits, `.`, `-` and `_`. */
+export function componentName(text: string): string {
+  const plain = text.normalize("NFKD").replace(/\p{M}/gu, "").replace(/[^a-zA-Z0-9._-]+/g, "_");
+  return plain.replace(/^_+(?=.)|_+$/g, "") || "Model";
+}
+
+/** A text as a part of a name: its words, each with a capital. */
+export function pascalCase(text: string): string {
+  const words = componentName(text).split(/[^a-zA-Z0-9]+/);
+  return words.map((word) => word.charAt(0).toUpperCase() + word.slice(1)).join("");
+}
+
+/**
+ * Names models, those with titles first.
+ *
+ * Models of one name are one where their schemas are equal, with all that they refer to; the others
+ * get numbers. Where the input and the output of a schema differ and the document has both, the
+ * input is called `…Input`.
+ */
+export function nameModels(models: readonly Model[], withoutIds: (text: string) => string): ReadonlyMap<Model, string> {
+  const classes = classesOf(models, withoutIds);
+  const classOf = (model: Model): number => classes.get(model)!;
+  const members = Map.groupBy(models, classOf);
+  const names = new Map<number, string>();
+  const taken = new Set<string>();
+  const isUnnamed = (model: Model): boolean => classes.has(model) && !names.has(classOf(model));
+  const differsInOutput = (model: Model): boolean => {
+    const output = model.form === "input" ? model.other() : undefined;
+    return output !== undefined && classes.has(output) && classOf(output) !== classOf(model);
+  };
+  // Asks all members of a class: the order of routes must not matter.
+  const suffixOf = (model: Model): string => {
+    const equal = members.get(classOf(model))!;
+    return equal.some(differsInOutput) && equal.every(({ form }) => form === "input") ? "Input" : "";
+  };
+  const name = (model: Model, isNumbered: boolean): void => {
+    // Both forms of a schema get the same number.
+    const wanted = new Map<string, number>();
+    for (const form of [model, model.other()]) {
+      if (!form || !isUnnamed(form)) continue;
+      const text = form.base + suffixOf(form);
+      // Two forms that want the same name are named one after the other.
+      if (!wanted.has(text)) wanted.set(text, classOf(form));
+    }
+    let number = 1;
+    const numbered = (text: string): string => number === 1 ? text : text + number;
+    while (wanted.keys().some((text) => taken.has(identifierOf(numbered(text))))) number++;
+    if (number > 1 && !isNumbered) return;
+    for (const [text, named] of wanted) {
+      names.set(named, numbered(text));
+      taken.add(identifierOf(numbered(text)));
+    }
+  };
+  const ordered = [...models.filter(({ isTitled }) => isTitled), ...models.filter(({ isTitled }) => !isTitled)];
+  // Numbers come last: one must not take the name that another model has without a number.
+  for (const isNumbered of [false, true]) {
+    for (const model of ordered) if (isUnnamed(model)) name(model, isNumbered);
+  }
+  return new Map(models.map((model) => [model, names.get(classOf(model))!]));
+}
+
+/** A name as identifiers of programming languages distinguish it: without case and separators. */
+function identifierOf(name: string): string {
+  return name.replace(/[^a-zA-Z0-9]/g, "").toLowerCase();
+}
+
+/**
+ * The classes of equal models, as numbers.
+ *
+ * At first, models of one name and one text are a class. A class is split as long as some of its
+ * models refer to models of different classes. So models that contain themselves can be equal, too.
+ */
+function classesOf(models: readonly Model[], withoutIds: (text: string) => string): ReadonlyMap<Model, number> {
+  let classes = numberBy(models, ({ base, body }) => `${base} ${withoutIds(JSON.stringify(body))}`);
+  for (let count = 0; count !== new Set(classes.values()).size;) {
+    count = new Set(classes.values()).size;
+    const previous = classes;
+    classes = numberBy(models, (model) => [model, ...model.references].map((one) => previous.get(one)).join());
+  }
+  return classes;
+}
+
+/** Numbers models: the same number for the same text. */
+function numberBy(models: readonly Model[], textOf: (model: Model) => string): ReadonlyMap<Model, number> {
+  const numbers = new Map<string, number>();
+  return new Map(models.map((model) => {
+    const text = textOf(model);
+    const number = numbers.get(text) ?? numbers.size;
+    numbers.set(text, number);
+    return [model, number];
+  }));
+}
