@@ -40,7 +40,7 @@ class DurableStore implements TopicStore {
   /**
    * Checks that the store can work. For a file, the check is much quicker than loading the store.
    *
-   * @throws {CannotOpenError} When it cannot.
+   * @throws {CannotOpenError} If it cannot.
    */
   async open(): Promise<void> {
     const location = this.#locate();

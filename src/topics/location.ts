@@ -60,7 +60,7 @@ const MAIN: unique symbol = Symbol.for("webfw.main");
 /**
  * Reads the option `topics`.
  *
- * @throws {TypeError} When it is no location, or its URL has a user or a password.
+ * @throws {TypeError} If it is no location, or its URL has a user or a password.
  */
 export function toLocation(option: TopicsLocation): KvLocation | TopicStore {
   if (typeof option === "string") return fromText(option, "topics");
@@ -82,7 +82,7 @@ export function toLocation(option: TopicsLocation): KvLocation | TopicStore {
 /**
  * The location if the application names none: that of `WEBFW_TOPICS`, or a file beside the program.
  *
- * @throws {TypeError} When the variable is no location, or its URL has a user or a password.
+ * @throws {TypeError} If the variable is no location, or its URL has a user or a password.
  */
 export function defaultLocation(): KvLocation {
   const given = readVariable(VARIABLE);

@@ -123,7 +123,7 @@ const MAX_DEPTH = 1_000;
  *
  * @param data The data.
  * @param topic The name of the topic, for errors.
- * @throws {TypeError} When JSON would drop or change a part of it: readers must get the value that
+ * @throws {TypeError} If JSON would drop or change a part of it: readers must get the value that
  * was published.
  */
 export function encodeData(data: unknown, topic: string): string {

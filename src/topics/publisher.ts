@@ -85,11 +85,11 @@ export class Publisher {
    * @param message The message.
    * @param signal Abandons the publish. Its reason is thrown if the message was not sent to the
    * store.
-   * @throws {RangeError} When the message is larger than the store takes.
-   * @throws {Error} When too much is queued already, or when the message was not sent because the
+   * @throws {RangeError} If the message is larger than the store takes.
+   * @throws {Error} If too much is queued already, or if the message was not sent because the
    * store has not answered for 30 seconds: nothing is stored.
-   * @throws {CannotOpenError} When the store cannot be opened.
-   * @throws {PublishOutcomeUnknown} When the message was sent, and then abandoned or not answered.
+   * @throws {CannotOpenError} If the store cannot be opened.
+   * @throws {PublishOutcomeUnknown} If the message was sent, and then abandoned or not answered.
    */
   publish(message: NewMessage, signal?: AbortSignal): Promise<PublishResult> {
     signal?.throwIfAborted();

@@ -82,8 +82,8 @@ export class Subscription<Data = unknown> implements AsyncIterableIterator<Topic
    * Goes on after a message that was read before, in place of where the subscription would begin.
    *
    * @param id The id of the message.
-   * @throws {SyntaxError} When it is no id.
-   * @throws {TypeError} When reading has begun.
+   * @throws {SyntaxError} If it is no id.
+   * @throws {TypeError} If reading has begun.
    */
   resumeAfter(id: string): void {
     if (this.#reader.hasBegun) {
@@ -98,7 +98,7 @@ export class Subscription<Data = unknown> implements AsyncIterableIterator<Topic
    * position where reading begins, as soon as it is known. Undefined if the subscription was closed
    * before that.
    *
-   * @throws {Error} When the store could not be read.
+   * @throws {Error} If the store could not be read.
    */
   async cursor(): Promise<string | undefined> {
     const { batch, count = 0 } = this.#partial ?? {};
@@ -111,8 +111,8 @@ export class Subscription<Data = unknown> implements AsyncIterableIterator<Topic
    * one. Subscriptions at the same position get the same list. A gap comes alone.
    *
    * @returns Undefined when the subscription is closed.
-   * @throws {TypeError} When another read is waiting.
-   * @throws {Error} When the store cannot be opened, or has not answered for 30 seconds: the
+   * @throws {TypeError} If another read is waiting.
+   * @throws {Error} If the store cannot be opened, or has not answered for 30 seconds: the
    * subscription has ended.
    */
   nextBatch(): Promise<readonly TopicEntry<Data>[] | undefined> {
@@ -123,7 +123,7 @@ export class Subscription<Data = unknown> implements AsyncIterableIterator<Topic
   /**
    * The next message or gap, as soon as there is one.
    *
-   * @throws {Error} When the store cannot be opened, or has not answered for 30 seconds: the
+   * @throws {Error} If the store cannot be opened, or has not answered for 30 seconds: the
    * subscription has ended.
    */
   next(): Promise<IteratorResult<TopicEntry<Data>, void>> {
@@ -196,7 +196,7 @@ export function readerOf(subscription: Subscription): SubscriptionReader<unknown
 /**
  * Checks an id to resume after.
  *
- * @throws {SyntaxError} When it is no id.
+ * @throws {SyntaxError} If it is no id.
  */
 export function checkId(id: unknown): asserts id is string {
   if (!isId(id)) throw new SyntaxError(`Cannot resume after "${id}": it is not the id of a message`);

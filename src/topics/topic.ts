@@ -95,15 +95,15 @@ export class Topic<Data = unknown, Input = Data> {
    * @param options Its id and type, and how long to wait.
    * @returns The id of the message. For an id that was published before, it is that of the first
    * message.
-   * @throws {TypeError} When the data does not fit the schema, with its `issues`; when JSON cannot
-   * carry it; when the id or type cannot be used, or an option is unknown.
-   * @throws {RangeError} When the message is too large.
-   * @throws {PublishOutcomeUnknown} When the message was sent to the store, and the store failed,
+   * @throws {TypeError} If the data does not fit the schema, with its `issues`; if JSON cannot
+   * carry it; or if the id or type cannot be used, or an option is unknown.
+   * @throws {RangeError} If the message is too large.
+   * @throws {PublishOutcomeUnknown} If the message was sent to the store, and the store failed,
    * or the signal was aborted or the application stopped before the store had answered: it may be
    * stored.
-   * @throws {DOMException} Or any other reason of the signal, when it was aborted before the
+   * @throws {DOMException} Or any other reason of the signal, if it was aborted before the
    * message was sent: nothing is stored.
-   * @throws {Error} When nothing is stored: the store cannot be opened as it is configured; too
+   * @throws {Error} If nothing is stored: the store cannot be opened as it is configured; too
    * much waits for it already; or the message was not sent, because it had waited for 30 seconds
    * when an earlier one failed, or because the application stopped.
    */
@@ -124,8 +124,8 @@ export class Topic<Data = unknown, Input = Data> {
    *
    * @param options Where to begin, and what ends it. With a `from` in the future, it begins at the
    * end, with what is published next.
-   * @throws {SyntaxError} When the id to begin after is none.
-   * @throws {TypeError} When `from` is none of its values, or an option is unknown.
+   * @throws {SyntaxError} If the id to begin after is none.
+   * @throws {TypeError} If `from` is none of its values, or an option is unknown.
    *
    * @example What was missed comes first
    * ```ts
@@ -149,7 +149,7 @@ export class Topic<Data = unknown, Input = Data> {
    * The id of the newest message, for a page that is made now and subscribes later: `subscribe({
    * after: id })` goes on where the page ends. On an empty topic it is the id to resume from.
    *
-   * @throws {Error} When the store cannot be opened, or has not answered for 30 seconds.
+   * @throws {Error} If the store cannot be opened, or has not answered for 30 seconds.
    */
   head(): Promise<string> {
     return this.#runtime.head();

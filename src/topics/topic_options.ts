@@ -81,8 +81,8 @@ const MAX_DURABLE_DEDUPE = 10 * 365 * 24 * 60 * 60 * 1000;
 /**
  * Checks options and sets defaults.
  *
- * @throws {TypeError} When an option is unknown, or the schema is none.
- * @throws {RangeError} When a bound is out of its range.
+ * @throws {TypeError} If an option is unknown, or the schema is none.
+ * @throws {RangeError} If a bound is out of its range.
  */
 export function resolveTopicOptions(options: TopicOptions, name: string): ResolvedTopicOptions {
   const owner = `the topic "${name}"`;
@@ -113,7 +113,7 @@ export function resolveTopicOptions(options: TopicOptions, name: string): Resolv
  * Checks that options that are given again agree with the first ones. Options that are not given
  * agree.
  *
- * @throws {TypeError} When one of them differs.
+ * @throws {TypeError} If one of them differs.
  */
 export function checkAgreement(existing: ResolvedTopicOptions, options: TopicOptions, name: string): void {
   const again = resolveTopicOptions({ durable: existing.isDurable, ...options }, name);

@@ -65,8 +65,8 @@ const LIMITS: ReadLimits = { maxMessages: 1_000, maxBytes: 1024 * 1024 };
  *
  * @param store The store.
  * @param after The id that a reader has come to.
- * @throws {SyntaxError} When the id is none.
- * @throws {TypeError} When the store cannot list its logs.
+ * @throws {SyntaxError} If the id is none.
+ * @throws {TypeError} If the store cannot list its logs.
  */
 export async function reportTopics(store: TopicStore, after: string | undefined): Promise<TopicReport[]> {
   if (after !== undefined) checkId(after);

@@ -75,9 +75,9 @@ export class Topics {
    *
    * @param name The name, 1 to 256 characters.
    * @param options The options. If they are given again, they must agree.
-   * @throws {TypeError} When the name or an option cannot be used, or an option differs from
+   * @throws {TypeError} If the name or an option cannot be used, or an option differs from
    * before.
-   * @throws {RangeError} When a bound is out of its range.
+   * @throws {RangeError} If a bound is out of its range.
    */
   topic<Data = unknown, Input = Data>(name: string, options?: TopicOptions<Data, Input>): Topic<Data, Input> {
     const entry = this.#find(name);
@@ -91,8 +91,8 @@ export class Topics {
    * What the store of durable topics holds.
    *
    * @param after The id that a reader has come to.
-   * @throws {SyntaxError} When the id is none.
-   * @throws {TypeError} When the store cannot be listed.
+   * @throws {SyntaxError} If the id is none.
+   * @throws {TypeError} If the store cannot be listed.
    */
   async report(after: string | undefined): Promise<TopicReport[]> {
     const { reportTopics } = await import("./topic_report.ts");
@@ -102,7 +102,7 @@ export class Topics {
   /**
    * Checks that a topic is declared here, or is in the store of durable topics.
    *
-   * @throws {TypeError} When it is neither. The message names the nearest one.
+   * @throws {TypeError} If it is neither. The message names the nearest one.
    */
   async check(name: string): Promise<void> {
     const store = this.#storeOf(true);
@@ -119,7 +119,7 @@ export class Topics {
   /**
    * Uses an open store for topics that are not durable, until the topics are closed.
    *
-   * @throws {Error} When such a topic was used already.
+   * @throws {Error} If such a topic was used already.
    */
   use(store: TopicStore): void {
     if (this.#stores.has(false)) {
@@ -131,7 +131,7 @@ export class Topics {
   /**
    * Checks that the store of durable topics can work, if there are any.
    *
-   * @throws {Error} When it cannot.
+   * @throws {Error} If it cannot.
    */
   async open(): Promise<void> {
     if (this.#isOpen || !this.#runtimes().some(({ options }) => options.isDurable)) return;
