@@ -5,6 +5,7 @@ import { type AppOptions, resolveAppOptions } from "./app_options.ts";
 import { type BuiltIn, builtIns, type BuiltInUrls } from "./built_in.ts";
 import { checkErrorShape, type DocumentedErrors, type ErrorShape } from "./describe/openapi/replies.ts";
 import type { OriginPolicy } from "./describe/mcp/origin_policy.ts";
+import { ProtectedResource } from "./describe/mcp/protected_resource.ts";
 import { openapiDocument } from "./describe/openapi/openapi.ts";
 import type { OpenAPIDocument } from "./describe/openapi/document.ts";
 import { HTTPError, RouteError } from "./errors.ts";
@@ -99,6 +100,7 @@ export class App<State = Record<string, unknown>> implements AppHandle {
   readonly #lifespans: Lifespans<App<State>, State> = new Lifespans();
   readonly #topics: Topics;
   readonly #builtIns: readonly BuiltIn[];
+  readonly #resource: ProtectedResource;
   #errorHandler: ErrorHandler<State> | undefined;
   #documentedErrors: DocumentedErrors = "default";
   #document: { readonly routes: number; readonly document: OpenAPIDocument } | undefined;
@@ -137,6 +139,7 @@ export class App<State = Record<string, unknown>> implements AppHandle {
     this.delete = this.#registry.registerMethod("DELETE");
     this.route = this.#registry.registerMethods();
     this.websocket = this.#registry.registerWebSocket();
+    this.#resource = new ProtectedResource({ title, docsUrl: urls.docsUrl, mcpUrl: urls.mcpUrl, originPolicy });
     this.#builtIns = this.#endpoints(urls, originPolicy);
     this.#registry.reserve(this.#builtIns);
   }
@@ -582,16 +585,20 @@ export class App<State = Record<string, unknown>> implements AppHandle {
       document: () => this.openapi(),
       // An agent's call is part of a request in flight, which is answered even while the
       // application stops.
-      fetch: (request, info) => {
-        const state = this.#state;
-        return state === undefined ? this.fetch(request, info) : this.#dispatcher!.dispatch(request, state, info);
-      },
-      refuse: (request, refusal, info) => {
-        if (this.#state === undefined) throw new HTTPError(503, "The server stops");
-        return this.#dispatcher!.refuse(request, refusal, this.#state, info);
-      },
+      fetch: (request, info, call) => this.#dispatcher!.dispatch(request, this.#stateForCall(), info, call),
+      refuse: (request, refusal, info, call) =>
+        this.#dispatcher!.refuse(request, refusal, this.#stateForCall(), info, call),
+      rehearse: (request, destination, info, call) =>
+        this.#dispatcher!.rehearse(request, destination, this.#stateForCall(), info, call),
+      resourceMetadata: (tool, request) => this.#resource.urlForTool(tool, request),
       find: (method, path) => (this.#dispatcher ??= this.#createDispatcher()).routeOf(method, path),
     });
+  }
+
+  /** The state for a call of an agent, until the lifespans have ended. */
+  #stateForCall(): Readonly<State> {
+    if (this.#state === undefined) throw new HTTPError(503, "The server stops");
+    return this.#state;
   }
 
   #createDispatcher(): Dispatcher {
@@ -599,10 +606,12 @@ export class App<State = Record<string, unknown>> implements AppHandle {
     this.#topics.serve();
     this.#registry.freeze("the application serves already; declare everything before the first request");
     this.#registry.nameOperations();
+    const { routes } = this.#registry;
     return new Dispatcher({
       app: this,
-      routes: this.#registry.routes,
-      builtIns: this.#builtIns,
+      routes,
+      builtIns: [...this.#builtIns, ...this.#resource.endpoints(routes)],
+      resourceMetadata: (route, request) => this.#resource.urlFor(route, request),
       middlewares: this.#registry.scope.middlewares,
       limits: this.#limits,
       origins: this.#origins,

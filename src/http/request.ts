@@ -368,6 +368,17 @@ export interface MatchedRoute {
   readonly limits: ResolvedLimits;
 }
 
+/** What the endpoint for agents knows of a request that it has made itself. */
+export interface AgentCall {
+  /**
+   * Whether the guards are only asked, and will be asked again for the same call. Nothing is
+   * counted then.
+   */
+  readonly isRehearsal: boolean;
+  /** Gets what a guard of the route threw. */
+  readonly refused: (thrown: unknown) => void;
+}
+
 /** One request with everything that belongs to it, for the framework only. */
 export class RequestContext {
   readonly raw: Request;
@@ -393,6 +404,10 @@ export class RequestContext {
   bufferedReply: Response | undefined;
   /** Undefined until it is first read. */
   id: string | undefined;
+  /** The URL that challenges of an error reply name as `resource_metadata` (RFC 9728). */
+  resourceMetadata: string | undefined;
+  /** The call of an agent that the request belongs to. */
+  readonly call: AgentCall | undefined;
   #body: BodyReader | undefined;
   #aborter: Aborter | undefined;
 
@@ -403,6 +418,7 @@ export class RequestContext {
     values: readonly string[],
     pathEnd: number,
     connection: ConnectionInfo | undefined,
+    call: AgentCall | undefined = undefined,
   ) {
     this.raw = raw;
     this.app = app;
@@ -417,6 +433,8 @@ export class RequestContext {
     this.mutableReply = undefined;
     this.bufferedReply = undefined;
     this.id = undefined;
+    this.resourceMetadata = undefined;
+    this.call = call;
   }
 
   /** Is aborted when the client leaves, and by {@linkcode RequestContext.abort}. */

@@ -2,6 +2,7 @@
 import { isAsyncGeneratorFunction } from "../binding/dependency.ts";
 import { HTTPError, type Issue, ValidationError } from "../errors.ts";
 import {
+  type AgentCall,
   type AppHandle,
   type ConnectionInfo,
   contextOf,
@@ -50,7 +51,12 @@ interface DispatcherParts {
   readonly toErrorReply: ErrorBoundary;
   /** Gives the signal that is aborted when the server stops. */
   readonly stopping: Stopping;
+  /** The URL of the metadata that the challenges of a route name; undefined for most routes. */
+  readonly resourceMetadata: ResourceMetadata;
 }
+
+/** Gives the URL of the metadata of a route's authorization (RFC 9728), if it has any. */
+export type ResourceMetadata = (route: AnyRoute, request: HttpRequest) => string | undefined;
 
 /** A route of the application itself. */
 export interface BuiltInRoute {
@@ -62,11 +68,15 @@ export interface BuiltInRoute {
   readonly around?: (request: HttpRequest, next: Endpoint) => Promise<Response>;
 }
 
-/** Invalid input that was found before the request came to its route. */
-export interface Refusal {
+/** The route of a request that has not come by its path. */
+export interface Destination {
   readonly route: Route;
   /** The decoded values of the path's parameters; empty if they are invalid. */
   readonly values: readonly string[];
+}
+
+/** Invalid input that was found before the request came to its route. */
+export interface Refusal extends Destination {
   readonly issues: readonly Issue[];
 }
 
@@ -121,6 +131,7 @@ export class Dispatcher {
     raw: Request,
     state: Readonly<Record<string, unknown>>,
     info: ConnectionInfo | undefined,
+    call?: AgentCall,
   ): Promise<Response> {
     const { url, method } = raw;
     const { app } = this.#parts;
@@ -141,7 +152,8 @@ export class Dispatcher {
       );
     }
     const { matched, endpoint } = match.entry;
-    const reply = endpoint(new HttpRequest(new RequestContext(raw, app, matched, match.values, end, info), state));
+    const context = new RequestContext(raw, app, matched, match.values, end, info, call);
+    const reply = endpoint(new HttpRequest(context, state));
     // A server removes the body itself, and needs it for the content length.
     return method === "HEAD" && info === undefined ? reply.then(withoutBody) : reply;
   }
@@ -155,22 +167,50 @@ export class Dispatcher {
     { route, values, issues }: Refusal,
     state: Readonly<Record<string, unknown>>,
     info: ConnectionInfo | undefined,
+    call: AgentCall,
+  ): Promise<Response> {
+    return this.#askGuards(raw, { route, values }, state, info, call, () => {
+      throw new ValidationError(issues);
+    });
+  }
+
+  /**
+   * Runs the middlewares and guards of a route, and nothing else. It never rejects. What a guard
+   * throws goes to the call.
+   */
+  async rehearse(
+    raw: Request,
+    target: Destination,
+    state: Readonly<Record<string, unknown>>,
+    info: ConnectionInfo | undefined,
+    call: AgentCall,
+  ): Promise<void> {
+    const reply = await this.#askGuards(raw, target, state, info, call, () => new Response(null, { status: 204 }));
+    await reply.body?.cancel();
+  }
+
+  #askGuards(
+    raw: Request,
+    { route, values }: Destination,
+    state: Readonly<Record<string, unknown>>,
+    info: ConnectionInfo | undefined,
+    call: AgentCall,
+    answer: () => Response,
   ): Promise<Response> {
     const { app, limits } = this.#parts;
     this.background.requests++;
-    const context = new RequestContext(
-      raw,
-      app,
-      matchedBy(route, limits),
-      values,
-      pathEnd(raw.url, pathStart(raw.url)),
-      info,
-    );
-    const refuseInput = async (request: HttpRequest): Promise<never> => {
-      await route.binder.guard?.(request);
-      throw new ValidationError(issues);
+    const end = pathEnd(raw.url, pathStart(raw.url));
+    const context = new RequestContext(raw, app, matchedBy(route, limits), values, end, info, call);
+    const ask = async (request: HttpRequest): Promise<Response> => {
+      try {
+        await route.binder.guard?.(request);
+      } catch (thrown) {
+        call.refused(thrown);
+        throw thrown;
+      }
+      return answer();
     };
-    return this.#wrap(refuseInput, middlewaresOf(route))(new HttpRequest(context, state));
+    return this.#wrap(ask, middlewaresOf(route))(new HttpRequest(context, state));
   }
 
   async #refuseUnmatched(refusal: unknown, request: HttpRequest): Promise<Response> {
@@ -228,10 +268,11 @@ function endpointOf(route: Route, parts: DispatcherParts, background: Background
  * reply. Without `finalize` it makes the reply ready for middlewares.
  */
 function handlerEndpoint(
-  { binder, handler, options, name }: Route,
-  { toErrorReply, stopping }: DispatcherParts,
+  route: Route,
+  { toErrorReply, stopping, resourceMetadata }: DispatcherParts,
   finalize: ReplyStep | undefined,
 ): Endpoint {
+  const { binder, handler, options, name } = route;
   const { guard, isAsync, bind, resolve, supply } = binder;
   const { response: model, status } = options;
   const reduceOne = model && reducer(toValidator(withStandardChecks(nodeOf(model))).validate, name);
@@ -240,8 +281,10 @@ function handlerEndpoint(
   return async (request) => {
     const context = contextOf(request);
     let response: Response;
+    let isAdmitted = guard === undefined;
     try {
       let values = guard && await guard(request);
+      isAdmitted = true;
       const bound = isAsync ? await bind(request) : bind(request);
       const args = bound[0]!;
       if (resolve) values = await resolve(request, bound, values);
@@ -259,6 +302,10 @@ function handlerEndpoint(
       if (!finalize) return ensureMutable(context, response);
     } catch (thrown) {
       context.releaseBody();
+      if (!isAdmitted) {
+        context.resourceMetadata = resourceMetadata(route, request);
+        context.call?.refused(thrown);
+      }
       response = await toErrorReply(thrown, request);
     }
     return finalize ? finalize(context, response) : response;

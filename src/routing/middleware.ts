@@ -1,5 +1,6 @@
 /** Middleware, and the boundary where errors become replies. */
 import { isAsyncFunction } from "../binding/dependency.ts";
+import { addResourceMetadata } from "../http/challenge.ts";
 import { contextOf, type HttpRequest, type RequestContext } from "../http/request.ts";
 import { placeErrorHeaders, placeHeaders, problemReply, toHTTPError, withMutableHeaders } from "../http/reply.ts";
 import { HTTPError, isHTTPError } from "../errors.ts";
@@ -163,7 +164,10 @@ export function errorBoundary(handler: ErrorHandler | undefined): ErrorBoundary 
   };
   return async (thrown, request) => {
     report(thrown, request);
-    return placeErrorHeaders(contextOf(request), await shape(toHTTPError(thrown), request));
+    const context = contextOf(request);
+    const reply = placeErrorHeaders(context, await shape(toHTTPError(thrown), request));
+    if (context.resourceMetadata !== undefined) addResourceMetadata(reply, context.resourceMetadata);
+    return reply;
   };
 }
 

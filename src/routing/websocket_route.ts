@@ -96,6 +96,8 @@ interface WebSocketParts extends UpgradeParts {
   /** Origins of other sites whose pages may connect, for routes without a list. */
   readonly origins: readonly string[];
   readonly toErrorReply: ErrorBoundary;
+  /** The URL of the metadata that the challenges of a route name. */
+  readonly resourceMetadata: (route: RouteRecord, request: HttpRequest) => string | undefined;
   /** The last step of a reply that is not an upgrade. */
   readonly finalize: ReplyStep;
 }
@@ -105,14 +107,16 @@ interface WebSocketParts extends UpgradeParts {
  * upgrade.
  */
 export function webSocketEndpoint(route: WebSocketRoute, parts: WebSocketParts): Endpoint {
-  const { toErrorReply, finalize } = parts;
+  const { toErrorReply, finalize, resourceMetadata } = parts;
   const accepted = new WeakMap<RequestContext, AcceptedHandshake>();
   const accept: Endpoint = async (request) => {
     const context = contextOf(request);
+    let isAdmitted = false;
     try {
       const protocol = checkRequest(request, route, parts);
       const { guard, bind, resolve, supply } = route.binder;
       let values = guard && await guard(request);
+      isAdmitted = true;
       const bound = await bind(request);
       const args = bound[0]!;
       if (resolve) values = await resolve(request, bound, values);
@@ -122,6 +126,7 @@ export function webSocketEndpoint(route: WebSocketRoute, parts: WebSocketParts):
       // one it shuts down.
       return new Response(null, { status: 101 });
     } catch (thrown) {
+      if (!isAdmitted) context.resourceMetadata = resourceMetadata(route, request);
       return ensureMutable(context, await toErrorReply(thrown, request));
     }
   };

@@ -108,16 +108,28 @@ export class OriginPolicy {
   }
 
   /**
+   * Refuses a request under a host name that may not be the application's.
+   *
+   * @returns Whether the name is certainly its own.
+   * @throws {HTTPError} With 403.
+   */
+  checkHost(request: HttpRequest): boolean {
+    const { hostname } = request.url;
+    const isOwnHost = cannotBeRebound(hostname) || this.#allowedHosts?.has(hostname) === true;
+    if (!isOwnHost && (this.#allowedHosts !== undefined || isDirect(request))) {
+      throw new HTTPError(403, "Agents are not served under this host: the application has to name it as its own");
+    }
+    return isOwnHost;
+  }
+
+  /**
    * Refuses a request that may come from a page without permission.
    *
    * @throws {HTTPError} With 403.
    */
   check(request: HttpRequest): void {
+    const isOwnHost = this.checkHost(request);
     const { hostname, host } = request.url;
-    const isOwnHost = cannotBeRebound(hostname) || this.#allowedHosts?.has(hostname) === true;
-    if (!isOwnHost && (this.#allowedHosts !== undefined || isDirect(request))) {
-      throw new HTTPError(403, "Agents are not served under this host: the application has to name it as its own");
-    }
     const origin = request.headers.get("origin");
     if (origin === null || this.#allows(origin)) return;
     const page = URL.canParse(origin) ? new URL(origin) : undefined;

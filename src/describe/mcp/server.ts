@@ -9,14 +9,15 @@ import type {
   ServerOptions,
   Transport,
 } from "@modelcontextprotocol/server";
+import { HTTPError } from "../../errors.ts";
 import type { ResolvedLimits } from "../../http/limits.ts";
-import type { HttpRequest } from "../../http/request.ts";
+import { contextOf, type HttpRequest } from "../../http/request.ts";
 import { describeError, log } from "../../log.ts";
 import type { Route } from "../../routing/route.ts";
 import { findOverflows } from "../../schema/coerce_json.ts";
 import { isStackOverflow } from "../../schema/schema.ts";
 import { assignToolNames, type Tool, toTool } from "./tool.ts";
-import { type CallTarget, callTool } from "./tool_call.ts";
+import { type CallTarget, callTool, type Challenge, type Exchange, rehearseCall } from "./tool_call.ts";
 import { isTool } from "./tool_check.ts";
 import { ReplyBudget } from "./tool_result.ts";
 
@@ -28,6 +29,8 @@ export interface McpApplication extends CallTarget {
   /** All routes. Their operations have names. */
   readonly routes: readonly Route[];
   readonly limits: ResolvedLimits;
+  /** The URL of the endpoint's metadata, for the challenges of a tool (RFC 9728). */
+  readonly resourceMetadata: (tool: Route, request: HttpRequest) => string | undefined;
 }
 
 type Sdk = typeof import("@modelcontextprotocol/server");
@@ -72,7 +75,11 @@ export class McpServer {
     return new McpServer(await import("@modelcontextprotocol/server"), app);
   }
 
-  /** Answers the text of a message or a batch, which `caller` has brought. */
+  /**
+   * Answers the text of a message or a batch, which `caller` has brought.
+   *
+   * @throws {HTTPError} If a guard asks the client to get a token.
+   */
   async answer(text: string, caller: HttpRequest): Promise<Response> {
     const { PARSE_ERROR, INVALID_REQUEST, isLegacyRequest } = this.#sdk;
     let message: unknown;
@@ -94,8 +101,8 @@ export class McpServer {
   /** Answers a message of the revision without handshake, or of no known revision. */
   async #answerModern(message: unknown, caller: HttpRequest): Promise<Response> {
     let failure: unknown;
-    const budget = new ReplyBudget(false);
-    const { fetch } = this.#sdk.createMcpHandler(() => this.#createServer(caller, budget), {
+    const exchange = exchangeOf(caller, false);
+    const { fetch } = this.#sdk.createMcpHandler(() => this.#createServer(exchange), {
       legacy: "reject",
       onerror: (error) => failure = error,
     });
@@ -104,6 +111,7 @@ export class McpServer {
       parsedBody: message,
     });
     if (response.status >= 500) log("error", "The agent endpoint failed", { error: describeError(failure) });
+    this.#throwChallenge(exchange);
     return response;
   }
 
@@ -114,31 +122,49 @@ export class McpServer {
     if (!LEGACY_VERSIONS.includes(version) && !isInitializeRequest(message)) return this.#refuseVersion(version);
     if (!Array.isArray(message)) {
       if (!isJSONRPCRequest(message)) return accepted();
-      return Response.json(await this.#exchange(message, caller, new ReplyBudget(false)));
+      const exchange = exchangeOf(caller, false);
+      const reply = await this.#answerRequest(message, exchange);
+      this.#throwChallenge(exchange);
+      return Response.json(reply);
     }
     if (version !== BATCH_VERSION) return errorReply(INVALID_REQUEST, `Revision ${version} has no batches`);
     if (message.some(isInitializeRequest)) return errorReply(INVALID_REQUEST, "A batch cannot initialize");
     // Without sessions, notifications and responses of the client have no use.
     const requests = message.filter(isJSONRPCRequest);
     if (requests.length === 0) return accepted();
-    return Response.json(await this.#exchangeBatch(requests, caller));
+    return Response.json(await this.#answerBatch(requests, exchangeOf(caller, true)));
   }
 
   /**
    * Answers the requests of a batch, a few at a time. The replies are in the order of the requests.
+   * The guards of all calls are asked before the first call runs, and again by each call: to wait
+   * for each other, the calls would have to keep what their guards have opened.
    */
-  async #exchangeBatch(requests: readonly JSONRPCRequest[], caller: HttpRequest): Promise<JSONRPCMessage[]> {
-    const budget = new ReplyBudget(true);
+  async #answerBatch(requests: readonly JSONRPCRequest[], exchange: Exchange): Promise<JSONRPCMessage[]> {
+    const challenges: Challenge[] = [];
+    await inParallel(requests, async ({ method, params }, index) => {
+      // The others may still find the challenge of an earlier call.
+      if (method !== "tools/call" || challenges.length > 0) return;
+      const { name, arguments: given } = (params ?? {}) as { readonly name?: unknown; readonly arguments?: unknown };
+      const tool = typeof name === "string" ? this.#tools.get(name) : undefined;
+      if (!tool) return;
+      const challenge = await rehearseCall(tool, isObject(given) ? given : {}, exchange, this.#app);
+      if (challenge) challenges[index] = challenge;
+    });
+    exchange.challenge = challenges.find((challenge) => challenge !== undefined);
+    this.#throwChallenge(exchange);
     const replies: JSONRPCMessage[] = [];
-    let next = 0;
-    const work = async (): Promise<void> => {
-      while (next < requests.length) {
-        const index = next++;
-        replies[index] = await this.#exchange(requests[index]!, caller, budget);
-      }
-    };
-    await Promise.all(Array.from({ length: BATCH_CONCURRENCY }, work));
+    await inParallel(requests, async (request, index) => {
+      replies[index] = await this.#answerRequest(request, exchange);
+    });
     return replies;
+  }
+
+  /** Refuses the whole request as the guard of a call has refused the call. */
+  #throwChallenge({ challenge, caller }: Exchange): void {
+    if (!challenge) return;
+    contextOf(caller).resourceMetadata = this.#app.resourceMetadata(challenge.route, caller);
+    throw challenge.error;
   }
 
   #refuseVersion(requested: string): Response {
@@ -149,19 +175,20 @@ export class McpServer {
   }
 
   /** Answers one request by a new SDK server, since each serves one connection. */
-  async #exchange(request: JSONRPCRequest, caller: HttpRequest, budget: ReplyBudget): Promise<JSONRPCMessage> {
+  async #answerRequest(request: JSONRPCRequest, exchange: Exchange): Promise<JSONRPCMessage> {
     const { promise: answer, resolve } = Promise.withResolvers<JSONRPCMessage>();
     const transport: Transport = {
       start: async () => {},
       send: async (message) => resolve(message),
       close: async () => {},
     };
-    await this.#createServer(caller, budget).connect(transport);
+    await this.#createServer(exchange).connect(transport);
     transport.onmessage?.(request);
     return await answer;
   }
 
-  #createServer(caller: HttpRequest, budget: ReplyBudget): Server {
+  #createServer(exchange: Exchange): Server {
+    const { budget } = exchange;
     const { ProtocolError, INVALID_PARAMS, INVALID_REQUEST } = this.#sdk;
     // The low-level class: McpServer of the SDK would register every tool again for each request.
     const server = new this.#sdk.Server({ name: this.#app.title, version: this.#app.version }, this.#options);
@@ -172,10 +199,33 @@ export class McpServer {
     server.setRequestHandler("tools/call", ({ params }) => {
       const tool = this.#tools.get(params.name);
       if (!tool) throw new ProtocolError(INVALID_PARAMS, "The tool is unknown");
-      return callTool(tool, params.arguments ?? {}, caller, this.#app, budget);
+      return callTool(tool, params.arguments ?? {}, exchange, this.#app);
     });
     return server;
   }
+}
+
+function exchangeOf(caller: HttpRequest, isBatch: boolean): Exchange {
+  return { caller, budget: new ReplyBudget(isBatch), isBatch, challenge: undefined };
+}
+
+/** Does work for each item, a few at a time, in their order. */
+async function inParallel<Item>(
+  items: readonly Item[],
+  work: (item: Item, index: number) => Promise<void>,
+): Promise<void> {
+  let next = 0;
+  const workOn = async (): Promise<void> => {
+    while (next < items.length) {
+      const index = next++;
+      await work(items[index]!, index);
+    }
+  };
+  await Promise.all(Array.from({ length: BATCH_CONCURRENCY }, workOn));
+}
+
+function isObject(value: unknown): value is Readonly<Record<string, unknown>> {
+  return typeof value === "object" && value !== null && !Array.isArray(value);
 }
 
 /** The tools by name, in the order of their routes. */

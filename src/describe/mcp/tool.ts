@@ -11,6 +11,7 @@ import { coerceJson } from "../../schema/coerce_json.ts";
 import type { Dataset, Schema } from "../../schema/schema.ts";
 import { toIssue } from "../../schema/issues.ts";
 import { documentationOf } from "../route/docstring.ts";
+import { securityOf } from "../route/security.ts";
 import { argumentsOf, type ToolArgument, toolOptionsOf } from "./tool_check.ts";
 import type { OutputForm } from "./tool_result.ts";
 import { inputSchemaOf, nullableArguments, type ObjectSchema, outputOf } from "./tool_schema.ts";
@@ -36,6 +37,8 @@ export interface Tool {
   readonly route: Route;
   readonly definition: ToolDefinition;
   readonly arguments: readonly CheckedArgument[];
+  /** The query parameters that carry keys of the caller, and come from its own URL. */
+  readonly queryKeys: readonly string[];
   readonly outputForm: OutputForm;
   /** The size of the body that the route accepts, in bytes. */
   readonly maxBody: number;
@@ -84,9 +87,17 @@ export function toTool(route: Route, name: string, limits: ResolvedLimits): Tool
     arguments: args.map((argument) => {
       return { ...argument, isNullable: nullable.has(argument.name), check: compileArgumentCheck(argument) };
     }),
+    queryKeys: queryKeysOf(route, args),
     outputForm: output.form,
     maxBody: route.limitsOver(limits).body,
   };
+}
+
+/** The keys in the query that no argument of the tool carries. */
+function queryKeysOf(route: Route, args: readonly ToolArgument[]): string[] {
+  const schemes = securityOf(route).flatMap(({ security }) => security.flatMap((way) => [...way.values()]));
+  const keys = schemes.flatMap(({ scheme }) => scheme.type === "apiKey" && scheme.in === "query" ? [scheme.name] : []);
+  return [...new Set(keys)].filter((key) => !args.some(({ name }) => name === key));
 }
 
 /** An operation's name in the characters that a tool's name may have. */

@@ -5,22 +5,23 @@ import type { CallToolResult } from "@modelcontextprotocol/server";
 import { HTTPError, type InputSource, isHTTPError, type Issue } from "../../errors.ts";
 import { tooLarge } from "../../http/body_errors.ts";
 import { pathEnd, pathStart } from "../../http/query.ts";
+import { isChallenge } from "../../http/challenge.ts";
 import { toHTTPError } from "../../http/reply.ts";
-import { type ConnectionInfo, contextOf, type HttpRequest } from "../../http/request.ts";
+import { type AgentCall, type ConnectionInfo, contextOf, type HttpRequest } from "../../http/request.ts";
 import type { RouteInfo } from "../../http/route_info.ts";
 import { describeError, log } from "../../log.ts";
-import type { Refusal } from "../../routing/dispatch.ts";
+import type { Destination, Refusal } from "../../routing/dispatch.ts";
 import type { Route } from "../../routing/route.ts";
 import { boundIssues } from "../../schema/issues.ts";
 import { isStackOverflow } from "../../schema/schema.ts";
 import type { BodyInput } from "../route/inputs.ts";
 import type { CheckedArgument, Tool } from "./tool.ts";
-import { failed, problemText, type ReplyBudget, toResult } from "./tool_result.ts";
+import { failed, problemText, type ReplyBudget, retryText, toResult } from "./tool_result.ts";
 
 /** The application, as far as a call needs it. */
 export interface CallTarget {
   /** Answers a request as the application answers those of HTTP. */
-  readonly fetch: (request: Request, info?: ConnectionInfo) => Promise<Response>;
+  readonly fetch: (request: Request, info: ConnectionInfo | undefined, call: AgentCall) => Promise<Response>;
   /**
    * The route that serves a method and path; null for the application's own endpoints.
    *
@@ -32,13 +33,47 @@ export interface CallTarget {
    *
    * @throws {HTTPError} With 503, if the application has stopped.
    */
-  readonly refuse: (request: Request, refusal: Refusal, info?: ConnectionInfo) => Promise<Response>;
+  readonly refuse: (
+    request: Request,
+    refusal: Refusal,
+    info: ConnectionInfo | undefined,
+    call: AgentCall,
+  ) => Promise<Response>;
+  /**
+   * Runs the middlewares and guards of a route, and nothing else.
+   *
+   * @throws {HTTPError} With 503, if the application has stopped.
+   */
+  readonly rehearse: (
+    request: Request,
+    destination: Destination,
+    info: ConnectionInfo | undefined,
+    call: AgentCall,
+  ) => Promise<void>;
+}
+
+/** What the messages of one HTTP request of an agent share. */
+export interface Exchange {
+  /** The request. */
+  readonly caller: HttpRequest;
+  readonly budget: ReplyBudget;
+  readonly isBatch: boolean;
+  /** What becomes the reply to the request, in place of the results. */
+  challenge: Challenge | undefined;
+}
+
+/** The refusal of a guard that asks the client to get a token. */
+export interface Challenge {
+  readonly error: HTTPError;
+  readonly route: Route;
 }
 
 type CallArguments = Readonly<Record<string, unknown>>;
 
 interface CallRequest {
   readonly request: Request;
+  /** Its URL without credentials. */
+  readonly uri: string;
   /** The values of the path's parameters, in order; a hole for one that cannot be written. */
   readonly values: readonly string[];
   /**
@@ -68,32 +103,80 @@ const MAX_UNKNOWN_ARGUMENTS = 10;
 /**
  * Calls a tool, with the headers and the address of the caller: middleware, guards, validation,
  * dependencies, handler and response model all run. A failure is a result, never a rejection.
+ *
+ * Outside of a batch, the challenge of a guard goes to the exchange, too.
  */
 export async function callTool(
   tool: Tool,
   args: CallArguments,
-  caller: HttpRequest,
+  exchange: Exchange,
   app: CallTarget,
-  budget: ReplyBudget,
 ): Promise<CallToolResult> {
+  const { caller, budget, isBatch } = exchange;
   if (budget.isSpent) return failed(`Not called: ${budget.refusal}`);
   try {
-    const { request, values, issues } = requestOf(tool, args, caller);
-    const { connection } = contextOf(caller);
+    const { request, uri, values, issues } = requestOf(tool, args, caller);
+    const connection = connectionOf(exchange);
+    const refused = (thrown: unknown) => {
+      if (!isBatch) exchange.challenge ??= challengeOf(thrown, tool);
+    };
+    const call = { isRehearsal: false, refused };
     if (issues.length > 0) {
-      const refusal = await app.refuse(request, { route: tool.route, values, issues }, connection);
-      return await toResult(refusal, tool.outputForm, budget, request.url);
+      const refusal = await app.refuse(request, { route: tool.route, values, issues }, connection, call);
+      return await toResult(refusal, tool.outputForm, budget, uri);
     }
     checkDestination(request, tool, app);
-    const response = await app.fetch(request, connection);
-    return await toResult(response, tool.outputForm, budget, request.url);
+    const response = await app.fetch(request, connection, call);
+    return await toResult(response, tool.outputForm, budget, uri);
   } catch (thrown) {
     if (!isHTTPError(thrown)) {
       log("error", "A tool failed", { tool: tool.definition.name, error: describeError(thrown) });
     }
-    const text = problemText(toHTTPError(thrown).toProblem());
+    const error = toHTTPError(thrown);
+    const text = problemText(error.toProblem()) + retryText(new Headers(error.headers));
     return failed(budget.take(text.length) ? text : budget.refusal);
   }
+}
+
+/**
+ * Asks the guards of a tool whether they let a call in, and runs nothing else of it.
+ *
+ * @returns The challenge of a guard. Undefined also if the call fails in another way, which is its
+ * result later.
+ */
+export async function rehearseCall(
+  tool: Tool,
+  args: CallArguments,
+  exchange: Exchange,
+  app: CallTarget,
+): Promise<Challenge | undefined> {
+  if (tool.route.binder.guard === undefined) return undefined;
+  let challenge: Challenge | undefined;
+  const refused = (thrown: unknown) => challenge = challengeOf(thrown, tool);
+  try {
+    const { request, values, issues } = requestOf(tool, args, exchange.caller);
+    if (issues.length === 0) checkDestination(request, tool, app);
+    const destination = { route: tool.route, values };
+    await app.rehearse(request, destination, connectionOf(exchange), { isRehearsal: true, refused });
+  } catch {
+    // The call itself fails in the same way.
+  }
+  return challenge;
+}
+
+function challengeOf(thrown: unknown, { route }: Tool): Challenge | undefined {
+  return isHTTPError(thrown) && isChallenge(thrown) ? { error: thrown, route } : undefined;
+}
+
+/**
+ * The connection for the request of a call. In a batch, what a call has opened is closed when the
+ * call has ended, not when the reply to the batch has gone: a batch can be larger than a pool.
+ */
+function connectionOf({ caller, isBatch }: Exchange): ConnectionInfo | undefined {
+  const { connection } = contextOf(caller);
+  if (!isBatch || connection === undefined) return connection;
+  const { completed: _, ...others } = connection;
+  return others;
 }
 
 /**
@@ -145,8 +228,10 @@ function toRequest(tool: Tool, args: CallArguments, caller: HttpRequest): CallRe
     }
   }
   const origin = caller.raw.url.slice(0, pathStart(caller.raw.url));
-  const url = origin + pathOf(route, path) + (query.size > 0 ? `?${query}` : "");
-  const request = new Request(url, {
+  const url = origin + pathOf(route, path);
+  const uri = withQuery(url, query);
+  for (const key of tool.queryKeys) for (const value of caller.query.getAll(key)) query.append(key, value);
+  const request = new Request(withQuery(url, query), {
     method: route.method,
     headers: headersOf(caller, body),
     body: body?.text ?? null,
@@ -154,7 +239,11 @@ function toRequest(tool: Tool, args: CallArguments, caller: HttpRequest): CallRe
   // A server request's signal costs a listener, and a warning of Deno's, so only handlers that use
   // it read it.
   Object.defineProperty(request, "signal", { get: () => caller.signal });
-  return { request, values: valuesOf(route, path), issues: boundIssues(issues) };
+  return { request, uri, values: valuesOf(route, path), issues: boundIssues(issues) };
+}
+
+function withQuery(url: string, query: URLSearchParams): string {
+  return query.size > 0 ? `${url}?${query}` : url;
 }
 
 /** An agent that misspells a name must not get the answer to another question. */

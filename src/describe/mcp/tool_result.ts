@@ -71,7 +71,7 @@ export async function toResult(
   const type = mediaTypeOf(response.headers);
   const bytes = await read(response, type, budget);
   if (bytes === undefined) return failed(`Status ${response.status}: its text is larger than ${MAX_FAILURE} bytes`);
-  if (!response.ok) return failed(failureText(response, type, bytes));
+  if (!response.ok) return failed(failureText(response, type, bytes) + retryText(response.headers));
   if (isJson(response.headers.get("content-type"))) return jsonResult(decode(bytes), form);
   if (bytes.length === 0 && form === "wrapped") return structured({}, "{}");
   if (form !== "open") throw mismatch(type);
@@ -81,6 +81,14 @@ export async function toResult(
 /** The result of a call that failed. A long text is cut. */
 export function failed(text: string): CallToolResult {
   return { content: [{ type: "text", text: cut(text) }], isError: true };
+}
+
+/** When to try again, as a line of text; empty if the reply does not say. */
+export function retryText(headers: Headers): string {
+  const value = headers.get("retry-after")?.trim() ?? "";
+  // Seconds or a date (RFC 9110, section 10.2.3).
+  const seconds = /^\d+$/.test(value) ? Number(value) : Math.ceil((Date.parse(value) - Date.now()) / 1000);
+  return Number.isFinite(seconds) ? `\nRetry after ${Math.max(seconds, 0)} s` : "";
 }
 
 /**

@@ -1,0 +1,174 @@
+/**
+ * The metadata of an application whose guards take tokens of an authorization server: clients find
+ * that server by it, and the scopes to ask for (RFC 9728).
+ */
+import type { PreparedDependency } from "../../binding/dependency.ts";
+import type { HttpRequest } from "../../http/request.ts";
+import type { BuiltInRoute } from "../../routing/dispatch.ts";
+import type { RouteRecord } from "../../routing/route.ts";
+import { isTokenScheme, securityOf, type TokenScheme } from "../route/security.ts";
+import type { OriginPolicy } from "./origin_policy.ts";
+import { isTool } from "./tool_check.ts";
+
+/** The application, as far as its metadata needs it. */
+export interface ResourceParts {
+  readonly title: string;
+  /** The path of the documentation page; null if it is not served. */
+  readonly docsUrl: string | null;
+  /** The path of the endpoint for agents; null if it is not served. */
+  readonly mcpUrl: string | null;
+  readonly originPolicy: OriginPolicy;
+}
+
+/** The metadata of RFC 9728, section 2, as far as an application knows it. */
+interface ResourceMetadata {
+  resource: string;
+  authorization_servers?: string[];
+  scopes_supported?: string[];
+  bearer_methods_supported: string[];
+  resource_name: string;
+  resource_documentation?: string;
+}
+
+const WELL_KNOWN = "/.well-known/oauth-protected-resource";
+/** What OpenID Connect Discovery appends to the issuer. */
+const OPENID_CONFIGURATION = "/.well-known/openid-configuration";
+
+/** The metadata of an application and of its endpoint for agents. */
+export class ProtectedResource {
+  readonly #parts: ResourceParts;
+  readonly #guards = new WeakMap<RouteRecord, readonly PreparedDependency[]>();
+
+  constructor(parts: ResourceParts) {
+    this.#parts = parts;
+  }
+
+  /** The URL of the application's metadata, for the challenges of a route that takes tokens. */
+  urlFor(route: RouteRecord, request: HttpRequest): string | undefined {
+    return this.#takesTokens(route) ? urlOf(WELL_KNOWN, request) : undefined;
+  }
+
+  /** The URL of the metadata of the endpoint for agents, for the challenges of a tool. */
+  urlForTool(tool: RouteRecord, request: HttpRequest): string | undefined {
+    return this.#takesTokens(tool) ? urlOf(metadataPath(this.#parts.mcpUrl ?? ""), request) : undefined;
+  }
+
+  /**
+   * The endpoints that serve the metadata: of the application, and of its endpoint for agents.
+   * There are none if no guard takes tokens.
+   */
+  endpoints(routes: readonly RouteRecord[]): BuiltInRoute[] {
+    const taking = routes.filter((route) => this.#takesTokens(route));
+    if (taking.length === 0) return [];
+    const { mcpUrl } = this.#parts;
+    const endpoints = this.#endpointsOf("", taking);
+    if (mcpUrl === null || mcpUrl === "/") return endpoints;
+    const tools = taking.filter((route) => isTool(route));
+    return [...endpoints, ...this.#endpointsOf(mcpUrl, tools.length > 0 ? tools : taking)];
+  }
+
+  /** The endpoints for the metadata of a resource at a path. */
+  #endpointsOf(path: string, routes: readonly RouteRecord[]): BuiltInRoute[] {
+    const { originPolicy } = this.#parts;
+    const answer = async (request: HttpRequest): Promise<Response> => {
+      originPolicy.checkHost(request);
+      return Response.json(this.#metadata(path, routes, request.url.origin), { headers: PUBLIC });
+    };
+    return [
+      { method: "GET", path: metadataPath(path), handler: answer },
+      { method: "OPTIONS", path: metadataPath(path), handler: answerPreflight },
+    ];
+  }
+
+  #metadata(path: string, routes: readonly RouteRecord[], origin: string): ResourceMetadata {
+    const { title, docsUrl } = this.#parts;
+    const servers = new Set<string>();
+    const scopes = new Set<string>();
+    for (const { security, issuers } of new Set(routes.flatMap((route) => this.#tokenGuards(route)))) {
+      for (const issuer of issuers) servers.add(issuer);
+      for (const { scheme, scopes: required } of security.flatMap((way) => [...way.values()])) {
+        if (!isTokenScheme(scheme)) continue;
+        if (issuers.length === 0) addIssuer(servers, scheme, origin);
+        for (const scope of [...offeredScopes(scheme), ...required]) scopes.add(scope);
+      }
+    }
+    return {
+      resource: path === "" ? origin : new URL(path, origin).href,
+      // Members without a value are left out (section 3.2).
+      ...(servers.size > 0 && { authorization_servers: [...servers] }),
+      ...(scopes.size > 0 && { scopes_supported: [...scopes] }),
+      bearer_methods_supported: ["header"],
+      resource_name: title,
+      ...(docsUrl !== null && { resource_documentation: new URL(docsUrl, origin).href }),
+    };
+  }
+
+  #takesTokens(route: RouteRecord): boolean {
+    return this.#tokenGuards(route).length > 0;
+  }
+
+  /** The guards of a route that take tokens of an authorization server. */
+  #tokenGuards(route: RouteRecord): readonly PreparedDependency[] {
+    let guards = this.#guards.get(route);
+    if (!guards) this.#guards.set(route, guards = securityOf(route).filter(takesTokens));
+    return guards;
+  }
+}
+
+/**
+ * Whether a client can call a route only with a token: a guard leaves it no other way.
+ */
+export function needsToken(route: RouteRecord): boolean {
+  return securityOf(route).some(({ security }) =>
+    security.every((way) => [...way.values()].some(({ scheme }) => isTokenScheme(scheme)))
+  );
+}
+
+/** The metadata is public. It names the host of the request, so no cache may keep it for others. */
+const PUBLIC = { "access-control-allow-origin": "*", "cache-control": "no-store" };
+
+/** Lets pages read the metadata with the header that clients of agents add. */
+async function answerPreflight(): Promise<Response> {
+  return new Response(null, {
+    status: 204,
+    headers: {
+      "access-control-allow-origin": "*",
+      "access-control-allow-methods": "GET, HEAD",
+      "access-control-allow-headers": "mcp-protocol-version",
+      allow: "GET, HEAD, OPTIONS",
+    },
+  });
+}
+
+/** The path of a resource goes behind the well-known one (RFC 9728, section 3.1). */
+function metadataPath(path: string): string {
+  return path === "/" ? WELL_KNOWN : WELL_KNOWN + path;
+}
+
+/** The whole URL of a path; undefined if the Host header is none that a URL can hold. */
+function urlOf(path: string, request: HttpRequest): string | undefined {
+  try {
+    return new URL(path, request.url).href;
+  } catch {
+    return undefined;
+  }
+}
+
+function takesTokens({ security }: PreparedDependency): boolean {
+  return security.some((way) => [...way.values()].some(({ scheme }) => isTokenScheme(scheme)));
+}
+
+/**
+ * Adds the issuer of a scheme that is declared by hand. OpenID Connect says where its document is;
+ * the endpoints of `oauth2` do not tell the issuer.
+ */
+function addIssuer(servers: Set<string>, scheme: TokenScheme, origin: string): void {
+  if (scheme.type !== "openIdConnect" || !URL.canParse(scheme.openIdConnectUrl, origin)) return;
+  const { href } = new URL(scheme.openIdConnectUrl, origin);
+  if (href.endsWith(OPENID_CONFIGURATION)) servers.add(href.slice(0, -OPENID_CONFIGURATION.length));
+}
+
+function offeredScopes(scheme: TokenScheme): string[] {
+  if (scheme.type !== "oauth2") return [];
+  return Object.values(scheme.flows).flatMap((flow) => Object.keys(flow?.scopes ?? {}));
+}
