@@ -196,6 +196,8 @@ export interface PreparedDependency extends Dependency<unknown> {
    * knows.
    */
   readonly isSent: ((request: HttpRequest) => boolean) | undefined;
+  /** The issuers of the tokens that it takes, where it knows them (RFC 8414, section 2). */
+  readonly issuers: readonly string[];
 }
 
 /**
@@ -380,6 +382,7 @@ function prepare(options: AnyOptions, resolve: unknown): PreparedDependency {
     cleansUp,
     replies: [],
     isSent: undefined,
+    issuers: [],
   };
 }
 

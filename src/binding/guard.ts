@@ -12,13 +12,15 @@ export interface GuardParts<Value> {
   /** Other dependencies that it needs, by the names of its arguments. */
   readonly deps?: Readonly<Record<string, Dependency<unknown, never>>>;
   readonly isSent: (request: HttpRequest) => boolean;
+  /** The issuers of the tokens that it takes. */
+  readonly issuers?: readonly string[];
   /** Makes the value, or rejects; it never throws. */
   readonly resolve: (request: HttpRequest, args: Record<string, unknown>) => Promise<Value>;
 }
 
 /** Makes a guard. */
 export function makeGuard<Value, State>(parts: GuardParts<Value>): PreparedDependency & Dependency<Value, State> {
-  const { name, security, replies, deps = {}, isSent, resolve } = parts;
+  const { name, security, replies, deps = {}, isSent, issuers = [], resolve } = parts;
   const prepared: PreparedDependency = {
     kind: "dependency",
     name,
@@ -29,6 +31,7 @@ export function makeGuard<Value, State>(parts: GuardParts<Value>): PreparedDepen
     cleansUp: false,
     replies,
     isSent,
+    issuers,
   };
   return prepared as PreparedDependency & Dependency<Value, State>;
 }

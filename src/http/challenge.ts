@@ -14,7 +14,12 @@ const INSUFFICIENT_SCOPE = /[\s,]error\s*=\s*"?insufficient_scope(?:["\s,]|$)/i;
  */
 export function isChallenge({ status, headers }: Pick<HTTPError, "status" | "headers">): boolean {
   if (status !== 403) return status === 401;
-  return INSUFFICIENT_SCOPE.test(new Headers(headers).get(HEADER) ?? "");
+  try {
+    return INSUFFICIENT_SCOPE.test(new Headers(headers).get(HEADER) ?? "");
+  } catch {
+    // The headers cannot be sent.
+    return false;
+  }
 }
 
 /**

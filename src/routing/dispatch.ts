@@ -34,7 +34,7 @@ import {
 } from "./middleware.ts";
 import { parsePath } from "./path.ts";
 import type { AnyRoute } from "./registry.ts";
-import type { Route } from "./route.ts";
+import type { ResourceMetadataOf, Route } from "./route.ts";
 import { type Match, RouteTree, UPGRADE } from "./table.ts";
 
 /** What a dispatcher needs. */
@@ -52,11 +52,8 @@ interface DispatcherParts {
   /** Gives the signal that is aborted when the server stops. */
   readonly stopping: Stopping;
   /** The URL of the metadata that the challenges of a route name; undefined for most routes. */
-  readonly resourceMetadata: ResourceMetadata;
+  readonly resourceMetadata: ResourceMetadataOf;
 }
-
-/** Gives the URL of the metadata of a route's authorization (RFC 9728), if it has any. */
-export type ResourceMetadata = (route: AnyRoute, request: HttpRequest) => string | undefined;
 
 /** A route of the application itself. */
 export interface BuiltInRoute {

@@ -106,6 +106,11 @@ export abstract class RouteRecord implements RouteInfo {
 }
 
 /**
+ * Gives the URL of the metadata that the challenges of a route name (RFC 9728): undefined for most.
+ */
+export type ResourceMetadataOf = (route: RouteRecord, request: HttpRequest) => string | undefined;
+
+/**
  * Compiles the parts of a route.
  *
  * @param method The method in upper case.

@@ -10,7 +10,7 @@ import type { OptionNames } from "../options.ts";
 import { isSchema, schemaFault } from "../schema/schema.ts";
 import { compose, type Endpoint, ensureMutable, type ErrorBoundary, type ReplyStep } from "./middleware.ts";
 import type { PathTemplate } from "./path.ts";
-import { type RouteParts, routeParts, RouteRecord } from "./route.ts";
+import { type ResourceMetadataOf, type RouteParts, routeParts, RouteRecord } from "./route.ts";
 import { checkDescription, type Scope } from "./scope.ts";
 import type { AcceptedHandshake, UpgradeParts, WebSocketHandler, WebSocketService } from "./websocket_upgrade.ts";
 
@@ -97,7 +97,7 @@ interface WebSocketParts extends UpgradeParts {
   readonly origins: readonly string[];
   readonly toErrorReply: ErrorBoundary;
   /** The URL of the metadata that the challenges of a route name. */
-  readonly resourceMetadata: (route: RouteRecord, request: HttpRequest) => string | undefined;
+  readonly resourceMetadata: ResourceMetadataOf;
   /** The last step of a reply that is not an upgrade. */
   readonly finalize: ReplyStep;
 }

@@ -5,6 +5,7 @@
 import type { PreparedDependency } from "../../binding/dependency.ts";
 import type { HttpRequest } from "../../http/request.ts";
 import type { BuiltInRoute } from "../../routing/dispatch.ts";
+import { parsePath } from "../../routing/path.ts";
 import type { RouteRecord } from "../../routing/route.ts";
 import { isTokenScheme, securityOf, type TokenScheme } from "../route/security.ts";
 import type { OriginPolicy } from "./origin_policy.ts";
@@ -55,16 +56,20 @@ export class ProtectedResource {
 
   /**
    * The endpoints that serve the metadata: of the application, and of its endpoint for agents.
-   * There are none if no guard takes tokens.
+   * There are none if no guard takes tokens, and none at the path of a route: metadata that an
+   * application writes itself stays in place.
    */
   endpoints(routes: readonly RouteRecord[]): BuiltInRoute[] {
     const taking = routes.filter((route) => this.#takesTokens(route));
     if (taking.length === 0) return [];
     const { mcpUrl } = this.#parts;
     const endpoints = this.#endpointsOf("", taking);
-    if (mcpUrl === null || mcpUrl === "/") return endpoints;
-    const tools = taking.filter((route) => isTool(route));
-    return [...endpoints, ...this.#endpointsOf(mcpUrl, tools.length > 0 ? tools : taking)];
+    if (mcpUrl !== null && mcpUrl !== "/") {
+      const tools = taking.filter((route) => isTool(route));
+      endpoints.push(...this.#endpointsOf(mcpUrl, tools.length > 0 ? tools : taking));
+    }
+    const taken = new Set(routes.map(({ template }) => template.shape));
+    return endpoints.filter(({ path }) => !taken.has(parsePath(path, "serve metadata").shape));
   }
 
   /** The endpoints for the metadata of a resource at a path. */

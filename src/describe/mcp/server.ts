@@ -9,7 +9,6 @@ import type {
   ServerOptions,
   Transport,
 } from "@modelcontextprotocol/server";
-import { HTTPError } from "../../errors.ts";
 import type { ResolvedLimits } from "../../http/limits.ts";
 import { contextOf, type HttpRequest } from "../../http/request.ts";
 import { describeError, log } from "../../log.ts";
