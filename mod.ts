@@ -43,6 +43,9 @@ export type { Middleware, Next } from "./src/routing/middleware.ts";
 export type { Lifespan } from "./src/lifespan.ts";
 export type { ListenAddress, RunOptions } from "./src/serve.ts";
 export type { Limits } from "./src/http/limits.ts";
+export type { Origins } from "./src/http/origin.ts";
+export type { CorsOptions } from "./src/http/cors.ts";
+export type { ProxyOptions, TrustProxy } from "./src/http/proxy.ts";
 export type { Duration } from "./src/duration.ts";
 
 // Declarations of routes
@@ -60,7 +63,7 @@ export {
   stateType,
 } from "./src/binding/dependency.ts";
 export { anySecurity, type SecurityRequirement, type SecurityScheme } from "./src/binding/security.ts";
-export type { RouteInfo, ToolAnnotations, ToolOptions, WebSocketOrigins } from "./src/http/route_info.ts";
+export type { RouteInfo, ToolAnnotations, ToolOptions } from "./src/http/route_info.ts";
 
 // Requests, replies, streams
 export { type AppHandle, type ConnectionInfo, HttpRequest } from "./src/http/request.ts";

@@ -17,6 +17,7 @@ import { type Lifespan, Lifespans } from "./lifespan.ts";
 import { describeError, log } from "./log.ts";
 import { checkOptions, quote } from "./options.ts";
 import { type Includable, type IncludeOptions, includeRouter } from "./router.ts";
+import type { AdmissionParts } from "./routing/admission.ts";
 import { Dispatcher } from "./routing/dispatch.ts";
 import { errorBoundary, type ErrorHandler, type Middleware } from "./routing/middleware.ts";
 import { isDocumented, type MethodsOption, Registry } from "./routing/registry.ts";
@@ -96,7 +97,7 @@ export class App<State = Record<string, unknown>> implements AppHandle {
 
   readonly #registry: Registry;
   readonly #limits: ResolvedLimits;
-  readonly #origins: readonly string[];
+  readonly #admission: AdmissionParts;
   readonly #lifespans: Lifespans<App<State>, State> = new Lifespans();
   readonly #topics: Topics;
   readonly #builtIns: readonly BuiltIn[];
@@ -115,18 +116,17 @@ export class App<State = Record<string, unknown>> implements AppHandle {
    * Makes an application without routes.
    *
    * @param options Its description, limits and endpoints.
-   * @throws {TypeError} If an option is unknown, the path of an endpoint has a parameter, or an
-   * origin is wrong.
+   * @throws {TypeError} If an option is unknown or wrong, or the path of an endpoint has a parameter.
    * @throws {RouteError} If the path of an endpoint is malformed, or two endpoints have the same.
-   * @throws {RangeError} If a limit is not a positive number.
+   * @throws {RangeError} If a number is out of its range.
    */
   constructor(options: AppOptions<State> = {}) {
-    const { title, version, description, urls, limits, origins, topics, originPolicy } = resolveAppOptions(options);
+    const { title, version, description, urls, limits, admission, topics, originPolicy } = resolveAppOptions(options);
+    this.#admission = admission;
     this.title = title;
     this.version = version;
     this.description = description;
     this.#limits = limits;
-    this.#origins = origins;
     this.#topics = new Topics({ openStore: (isDurable) => isDurable ? openDurableStore(topics) : new MemoryStore() });
     this.openapiUrl = urls.openapiUrl;
     this.docsUrl = urls.docsUrl;
@@ -614,7 +614,7 @@ export class App<State = Record<string, unknown>> implements AppHandle {
       resourceMetadata: (route, request) => this.#resource.urlFor(route, request),
       middlewares: this.#registry.scope.middlewares,
       limits: this.#limits,
-      origins: this.#origins,
+      ...this.#admission,
       toErrorReply: errorBoundary(this.#errorHandler as ErrorHandler | undefined),
       stopping: () => this.#stopping.signal,
     });
@@ -622,14 +622,15 @@ export class App<State = Record<string, unknown>> implements AppHandle {
 
   async #startThenDispatch(dispatcher: Dispatcher, request: Request, info?: ConnectionInfo): Promise<Response> {
     if (this.#stopping.signal.aborted) {
-      return problemReply(new HTTPError(503, "The server stops", { headers: { connection: "close" } }));
+      const refusal = new HTTPError(503, "The server stops", { headers: { connection: "close" } });
+      return dispatcher.withCors(request, problemReply(refusal));
     }
     try {
       // A stop in between may have ended the lifespans again.
       while (this.#state === undefined) await this.start();
     } catch (error) {
       log("error", "The application failed to start", { error: describeError(error) });
-      return problemReply(new HTTPError(500));
+      return dispatcher.withCors(request, problemReply(new HTTPError(500)));
     }
     return dispatcher.dispatch(request, this.#state, info);
   }

@@ -2,10 +2,13 @@
 import type { StateType } from "./binding/dependency.ts";
 import { type BuiltInUrls, checkUrls } from "./built_in.ts";
 import { type McpOptions, OriginPolicy } from "./describe/mcp/origin_policy.ts";
-import type { WebSocketOrigins } from "./http/route_info.ts";
-import { readOrigins } from "./http/websocket/handshake.ts";
+import { Cors, type CorsOptions, resolveCors } from "./http/cors.ts";
+import { HostList } from "./http/host.ts";
+import { OriginList, type Origins } from "./http/origin.ts";
+import { ProxyTrust, type TrustProxy } from "./http/proxy.ts";
 import { DEFAULT_LIMITS, type Limits, type ResolvedLimits, resolveLimits } from "./http/limits.ts";
 import { checkOptions, type OptionNames } from "./options.ts";
+import type { AdmissionParts } from "./routing/admission.ts";
 import { SCOPE_OPTIONS, type ScopeOptions } from "./routing/scope.ts";
 import { toLocation } from "./topics/location.ts";
 import type { KvLocation, TopicsLocation } from "./topics/location.ts";
@@ -54,12 +57,79 @@ export interface AppOptions<State = Record<string, unknown>> extends ScopeOption
   /** Bounds of what clients can send. Each has a safe default. */
   limits?: Limits;
   /**
-   * The origins of pages that may open WebSockets, besides those of the application's own host,
-   * such as `"https://books.example"`; `"*"` for all. A route can set its own.
+   * The origins of other pages that may use the application, such as `["https://shop.example"]`.
+   * Their browsers get the CORS headers, and they may send unsafe requests, open WebSockets and use
+   * the endpoint for agents. Pages of the application's own host need no entry. An entry
+   * `https://*.preview.example` stands for all hosts below `preview.example`, at any depth.
+   *
+   * `"*"` is for public data: all pages may read replies, and send unsafe requests without cookies
+   * and passwords. It opens neither WebSockets nor the endpoint for agents.
    *
    * @default {[]}
+   *
+   * @example A page of another origin
+   * ```ts
+   * import { App } from "@webfw/core";
+   * import { assertEquals } from "@std/assert";
+   *
+   * const app = new App({ origins: ["https://shop.example"] });
+   * app.post("/orders", async () => "taken");
+   * const order = (origin: string) =>
+   *   app.fetch(new Request("http://localhost/orders", { method: "POST", headers: { origin } }));
+   *
+   * const taken = await order("https://shop.example");
+   * assertEquals([taken.status, await taken.json()], [200, "taken"]);
+   * assertEquals(taken.headers.get("access-control-allow-origin"), "https://shop.example");
+   * const refused = await order("https://attacker.example");
+   * assertEquals([refused.status, (await refused.json()).status], [403, 403]);
+   * ```
    */
-  origins?: WebSocketOrigins;
+  origins?: Origins;
+  /** What pages of these origins may do with replies. */
+  cors?: CorsOptions;
+  /**
+   * The host names that the application answers to, without port, such as `"shop.example"`;
+   * `"*.shop.example"` stands for all names below `shop.example`, at any depth. A request for
+   * another host is refused with 421, unless it comes from the same machine, without a proxy, for
+   * `localhost` or a loopback address. By default any host is answered.
+   *
+   * @example Two names
+   * ```ts
+   * import { App } from "@webfw/core";
+   * import { TestClient } from "@webfw/core/testing";
+   * import { assertEquals } from "@std/assert";
+   *
+   * const app = new App({ hosts: ["shop.example", "*.shop.example"] });
+   * app.get("/", async () => "Hello");
+   * for (const [host, status] of [["shop.example", 200], ["eu.shop.example", 200], ["other.example", 421]]) {
+   *   await using client = new TestClient(app, `https://${host}`);
+   *   assertEquals((await client.get("/")).status, status);
+   * }
+   * ```
+   */
+  hosts?: readonly string[];
+  /**
+   * The proxies in front of the application: their number, or their addresses, such as
+   * `["10.0.0.0/8"]`. Then `request.remoteAddress` is the address of the client, and `request.url`
+   * has the scheme that the client used. The host that a proxy names counts only if `hosts` is set.
+   * Nothing is taken from these headers by default.
+   *
+   * The headers are read from the right, past the trusted proxies; what cannot be read ends the
+   * reading.
+   *
+   * @example One proxy
+   * ```ts
+   * import { App } from "@webfw/core";
+   * import { assertEquals } from "@std/assert";
+   *
+   * const app = new App({ trustProxy: 1 });
+   * app.get("/", async (request) => [request.remoteAddress, request.url.href]);
+   * const headers = { "x-forwarded-for": "198.51.100.1, 203.0.113.7", "x-forwarded-proto": "https" };
+   * const response = await app.fetch(new Request("http://shop.example/", { headers }));
+   * assertEquals(await response.json(), ["203.0.113.7", "https://shop.example/"]);
+   * ```
+   */
+  trustProxy?: TrustProxy;
   /**
    * The store of durable topics: the path of a file; the URL of a denokv server, also with its
    * token, which any number of nodes can share; or a store of your own, which the application
@@ -84,6 +154,9 @@ const OPTIONS: OptionNames<AppOptions> = {
   mcp: true,
   limits: true,
   origins: true,
+  cors: true,
+  hosts: true,
+  trustProxy: true,
   topics: true,
   state: true,
   ...SCOPE_OPTIONS,
@@ -97,7 +170,7 @@ interface ResolvedAppOptions {
   readonly urls: BuiltInUrls;
   readonly originPolicy: OriginPolicy;
   readonly limits: ResolvedLimits;
-  readonly origins: readonly string[];
+  readonly admission: AdmissionParts;
   readonly topics: KvLocation | TopicStore | undefined;
 }
 
@@ -107,7 +180,7 @@ interface ResolvedAppOptions {
  * @throws {TypeError} If an option is unknown or cannot be used, or the path of an endpoint has a
  * parameter.
  * @throws {RouteError} If the path of an endpoint cannot be parsed.
- * @throws {RangeError} If a bound is not a positive number.
+ * @throws {RangeError} If a number is out of its range.
  */
 export function resolveAppOptions<State>(options: AppOptions<State>): ResolvedAppOptions {
   checkOptions(options, OPTIONS, "make the App");
@@ -121,16 +194,27 @@ export function resolveAppOptions<State>(options: AppOptions<State>): ResolvedAp
     mcp = {},
     limits,
     origins = [],
+    cors = {},
+    hosts,
+    trustProxy,
     topics,
   } = options;
+  const hostList = hosts && new HostList(hosts, "hosts");
+  const originList = OriginList.read(origins, "set the origins of the App");
+  const resolvedCors = resolveCors(cors, originList);
   return {
     title,
     version,
     description,
     urls: checkUrls({ openapiUrl, docsUrl, mcpUrl }),
-    originPolicy: new OriginPolicy(mcp),
+    originPolicy: new OriginPolicy(mcp, { hosts: hostList, origins: originList, cors: resolvedCors }),
     limits: resolveLimits(limits, DEFAULT_LIMITS, "the App"),
-    origins: readOrigins(origins, "the App"),
+    admission: {
+      hosts: hostList,
+      origins: originList,
+      cors: originList.isEmpty ? undefined : new Cors(originList, resolvedCors),
+      proxies: new ProxyTrust(trustProxy, hostList !== undefined),
+    },
     topics: topics === undefined ? undefined : toLocation(topics),
   };
 }

@@ -2,7 +2,9 @@
  * The endpoints that an application serves besides its routes: the document, its page, and that for
  * agents.
  */
-import { mcpEndpoint, type McpParts } from "./describe/mcp/endpoint.ts";
+import { mcpEndpoint } from "./describe/mcp/endpoint.ts";
+import type { OriginPolicy } from "./describe/mcp/origin_policy.ts";
+import type { McpApplication } from "./describe/mcp/server.ts";
 import type { OpenAPIDocument } from "./describe/openapi/document.ts";
 import type { AssetName } from "./describe/page/assets.ts";
 import type { DocsPageOptions } from "./describe/page/page.ts";
@@ -21,7 +23,8 @@ export interface BuiltInUrls {
   readonly mcpUrl: string | null;
 }
 
-interface BuiltInParts extends McpParts {
+interface BuiltInParts extends McpApplication {
+  readonly originPolicy: OriginPolicy;
   readonly document: () => OpenAPIDocument;
 }
 
@@ -61,14 +64,13 @@ export function builtIns({ openapiUrl, docsUrl, mcpUrl }: BuiltInUrls, parts: Bu
     }
   }
   if (mcpUrl !== null) {
-    const around = parts.originPolicy.cors;
     endpoints.push({
       // The endpoint refuses other methods itself, or they would reach a route that matches every
       // path.
       method: ANY_METHOD,
       path: mcpUrl,
       handler: mcpEndpoint(parts),
-      ...(around && { around }),
+      pages: parts.originPolicy,
       what: "agents",
       option: "mcpUrl",
     });

@@ -35,6 +35,7 @@ export function isDenoServe(): boolean {
 const scope = globalThis as unknown as { readonly process: typeof import("node:process") };
 
 let timers: typeof import("node:timers") | undefined;
+let net: typeof import("node:net") | undefined;
 
 /**
  * The module `node:path`. An import would load it at each start, which costs Deno several
@@ -52,6 +53,11 @@ export function nodeUrl(): typeof import("node:url") {
 /** The module `node:crypto`. */
 export function nodeCrypto(): typeof import("node:crypto") {
   return scope.process.getBuiltinModule("node:crypto");
+}
+
+/** The module `node:net`, for addresses and networks. */
+export function nodeNet(): typeof import("node:net") {
+  return net ??= scope.process.getBuiltinModule("node:net");
 }
 
 /** The module `node:timers`, for `setImmediate`. */

@@ -1,6 +1,5 @@
 /** Puts a node of the shop together. */
 import { App, type TopicsLocation } from "@webfw/core";
-import { cors } from "./cors.ts";
 import { type Node, TakenOrder } from "./models.ts";
 import { page } from "./page.ts";
 import { shop } from "./shop.ts";
@@ -21,13 +20,14 @@ export function orders({ node, nodes, ...options }: OrdersOptions): App {
     title: "Orders",
     version: "1.0.0",
     description: "A shop whose nodes share a store.",
+    // To a browser, each node is an origin of its own, and the page of one asks the others.
+    origins: nodes.map(({ url }) => url),
     ...options,
   });
   // For a day, an order that is sent again is known, even if it comes from a queue of a client that
   // was away.
   const retention = { age: "7d", count: 10_000 } as const;
   const topic = app.topic("orders", { schema: TakenOrder, durable: true, dedupe: "24h", retention });
-  app.middleware(cors(nodes.map(({ url }) => url)));
   app.include(page(nodes));
   app.include(shop({ node, nodes, topic }));
   return app;

@@ -1,11 +1,15 @@
 /**
- * Checks the Host header. Deno copies it into the URL unchecked, so a slash in it would change
- * where the path starts.
+ * The Host header: its check, its parts, and the list of hosts that an application answers to. Deno
+ * copies the header into the URL unchecked, so a slash in it would change where the path starts.
  */
 import { HTTPError } from "../errors.ts";
+import { quote } from "../options.ts";
 
 /** `host[:port]` without userinfo (RFC 3986, section 3.2.2). IPv6 addresses are in brackets. */
-const HOST = /^(?:[\w.~!$&'()*+,;=%-]+|\[[\da-fA-F:.]+\])(?::\d{0,5})?$/;
+const HOST = /^([\w.~!$&'()*+,;=%-]+|\[[\da-fA-F:.]+\])(?::(\d{0,5}))?$/;
+
+/** `127.0.0.1`, `[::1]` and the names that always lead to them (RFC 6761, section 6.3). */
+const LOOPBACK_NAME = /^(?:(?:.+\.)?localhost|127(?:\.\d+){3}|\[::1\])$/;
 
 /** Refuses requests with a malformed Host header, and remembers the last good values. */
 export class HostCheck {
@@ -37,6 +41,93 @@ export class HostCheck {
     if (!HOST.test(header)) throw malformed();
     this.#header = header;
   }
+}
+
+/** A host and its port, in the form in which they can be compared. */
+export interface Authority {
+  /**
+   * In lower case and punycode, without a trailing dot. IPv4 addresses have four numbers, IPv6
+   * addresses brackets.
+   */
+  readonly name: string;
+  /** Without leading zeros; empty if there is none. */
+  readonly port: string;
+}
+
+/**
+ * Reads `host[:port]`. Undefined if it is something else, such as an authority with a user.
+ *
+ * @param text The text, as it stands in a header or a URL.
+ */
+export function readAuthority(text: string): Authority | undefined {
+  const [, host, port = ""] = HOST.exec(text) ?? [];
+  if (host === undefined || Number(port) > 65_535) return undefined;
+  // The platform knows about case, punycode and the many forms of IP addresses.
+  const name = URL.parse(`http://${host}`)?.hostname.replace(/\.$/, "");
+  return name === undefined || name === "" ? undefined : { name, port: port && String(Number(port)) };
+}
+
+/** Whether a name or address always leads to the machine that asks. */
+export function isLoopbackName(name: string): boolean {
+  return LOOPBACK_NAME.test(name);
+}
+
+/** Hosts by name: `books.example`, or `*.books.example` for all names below it. */
+export class HostList {
+  readonly #names = new Set<string>();
+  /** Each starts with the dot after the star. */
+  readonly #suffixes: string[] = [];
+  /** The last text that was found. Most requests have the same host. */
+  #last = "";
+
+  /**
+   * Checks the names.
+   *
+   * @param hosts The names, without ports.
+   * @param option The option that has them, for the error message.
+   * @throws {TypeError} If it is no list, or a name can match no request.
+   */
+  constructor(hosts: readonly string[], option: string) {
+    if (!Array.isArray(hosts)) {
+      throw new TypeError(`Cannot set ${option}: write a list of names such as ["books.example"], got ${quote(hosts)}`);
+    }
+    for (const host of hosts) {
+      const isSuffix = String(host).startsWith("*.");
+      const name = typeof host === "string" ? readName(isSuffix ? host.slice(2) : host) : undefined;
+      if (name === undefined) {
+        throw new TypeError(
+          `Cannot set ${option}: ${
+            quote(host)
+          } is no name of a host, write it like "books.example" or "*.books.example"`,
+        );
+      }
+      if (isSuffix) this.#suffixes.push(`.${name}`);
+      else this.#names.add(name);
+    }
+  }
+
+  /** Whether a host is in the list. */
+  has(name: string): boolean {
+    return this.#names.has(name) ||
+      this.#suffixes.some((suffix) => name.length > suffix.length && name.endsWith(suffix));
+  }
+
+  /** Whether the host of `host[:port]`, which may be malformed, is in the list. */
+  admits(authority: string): boolean {
+    if (authority === this.#last) return true;
+    const name = readAuthority(authority)?.name;
+    if (name === undefined || !this.has(name)) return false;
+    this.#last = authority;
+    return true;
+  }
+}
+
+/** The name of a host as it is declared, which may have letters of any alphabet. */
+function readName(text: string): string | undefined {
+  // Only a part of these is a name; the platform would read the rest as port, path or user.
+  if (/[\s/?#@\\*]|^$/.test(text) || /:/.test(text) && !/^\[.*\]$/.test(text)) return undefined;
+  const name = URL.parse(`http://${text}`)?.hostname.replace(/\.$/, "");
+  return name === "" ? undefined : name;
 }
 
 function malformed(): HTTPError {

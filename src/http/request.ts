@@ -7,6 +7,7 @@ import { AfterResponse, type Task } from "./after_response.ts";
 import { BodyReader } from "./body.ts";
 import { addCookie, addDeletion, type Cookie, type CookieAttributes, readCookies } from "./cookies.ts";
 import type { ResolvedLimits } from "./limits.ts";
+import { type Forwarded, peerAddress, type ProxyTrust } from "./proxy.ts";
 import { pathStart } from "./query.ts";
 import type { RouteInfo } from "./route_info.ts";
 
@@ -76,9 +77,9 @@ export class HttpRequest<State = Record<string, unknown>> {
     return this.raw.method;
   }
 
-  /** The whole URL. */
+  /** The whole URL. Its scheme and host are those that the client used, if `trustProxy` is set. */
   get url(): URL {
-    return this.#url ??= parseUrl(this.raw.url);
+    return this.#url ??= parseUrl(this.#context.url);
   }
 
   /** The path as the client sent it, not decoded. */
@@ -152,10 +153,13 @@ export class HttpRequest<State = Record<string, unknown>> {
       this.query.get("lastEventId");
   }
 
-  /** The address of the client, or of the proxy before the server; null without a network. */
+  /**
+   * The address of the client; null without a network. Behind a proxy it is that of the proxy,
+   * unless `trustProxy` of the application is set.
+   */
   get remoteAddress(): string | null {
-    const address = this.#context.connection?.remoteAddr;
-    return address && "hostname" in address ? address.hostname : null;
+    const context = this.#context;
+    return context.forwarded ? context.forwarded.address : context.peer;
   }
 
   /**
@@ -390,6 +394,7 @@ export class RequestContext {
   readonly pathEnd: number;
   /** Undefined if no server received the request. */
   readonly connection: ConnectionInfo | undefined;
+  readonly proxies: ProxyTrust;
   /** Undefined until the first task or cleanup is added. */
   afterResponse: AfterResponse | undefined;
   /** Headers for the reply that are on no reply yet. */
@@ -410,6 +415,7 @@ export class RequestContext {
   readonly call: AgentCall | undefined;
   #body: BodyReader | undefined;
   #aborter: Aborter | undefined;
+  #forwarded: Forwarded | null | undefined;
 
   constructor(
     raw: Request,
@@ -418,6 +424,7 @@ export class RequestContext {
     values: readonly string[],
     pathEnd: number,
     connection: ConnectionInfo | undefined,
+    proxies: ProxyTrust,
     call: AgentCall | undefined = undefined,
   ) {
     this.raw = raw;
@@ -426,6 +433,7 @@ export class RequestContext {
     this.values = values;
     this.pathEnd = pathEnd;
     this.connection = connection;
+    this.proxies = proxies;
     this.afterResponse = undefined;
     this.replyHeaders = undefined;
     this.placedHeaders = undefined;
@@ -453,6 +461,31 @@ export class RequestContext {
   /** Aborts the signal of an abortable request. */
   abort(reason: unknown): void {
     this.#aborter?.abort(reason);
+  }
+
+  /** The address of the other end of the connection, which may be a proxy. */
+  get peer(): string | null {
+    return peerAddress(this.connection?.remoteAddr);
+  }
+
+  /** What trusted proxies say about the request; undefined if it does not come from one. */
+  get forwarded(): Forwarded | undefined {
+    if (!this.proxies.isSet) return undefined;
+    if (this.#forwarded === undefined) this.#forwarded = this.proxies.forwarded(this.raw.headers, this.peer) ?? null;
+    return this.#forwarded ?? undefined;
+  }
+
+  /** The URL that the client asked for, as text. */
+  get url(): string {
+    const { url } = this.raw;
+    if (!this.forwarded) return url;
+    const { scheme = url.slice(0, url.indexOf(":")), host = hostOf(url) } = this.forwarded;
+    return `${scheme}://${host}${url.slice(pathStart(url))}`;
+  }
+
+  /** `host[:port]` that the client asked for. */
+  get host(): string {
+    return this.forwarded?.host ?? hostOf(this.raw.url);
   }
 
   get body(): BodyReader {
@@ -515,6 +548,10 @@ class Aborter {
 /** The framework's side of a request. */
 export function contextOf<State>(request: HttpRequest<State>): RequestContext {
   return getContext(request);
+}
+
+function hostOf(url: string): string {
+  return url.slice(url.indexOf("://") + 3, pathStart(url));
 }
 
 function parseUrl(text: string): URL {

@@ -3,6 +3,7 @@ import type { FormSchema } from "../schema/form.ts";
 import type { Schema } from "../schema/schema.ts";
 import type { Duration } from "../duration.ts";
 import type { Limits } from "./limits.ts";
+import type { Origins } from "./origin.ts";
 
 /**
  * How agents see a route, if that differs from the OpenAPI document.
@@ -113,20 +114,16 @@ export interface RouteDeclaration extends RouteDescription {
   response?: Schema;
 }
 
-/**
- * Origins of web pages that may connect, such as `["https://books.example"]`; `"*"` for all.
- *
- * @category Routes
- */
-export type WebSocketOrigins = "*" | readonly string[];
-
 /** The options of a WebSocket route apart from its schemas. */
 export interface WebSocketDescription {
   /**
-   * The origins of web pages that may connect, besides those of the application's own host. Clients
-   * that are not browsers send no origin, and may connect. By default the application's `origins`.
+   * The origins of further web pages that may connect, besides those of the application's own host
+   * and of its `origins`; `"*"` for all pages, which includes those that browsers send the user's
+   * cookies for. Clients that are not browsers send no origin, and may connect.
+   *
+   * @default {[]}
    */
-  origins?: WebSocketOrigins;
+  origins?: Origins;
   /** The subprotocols in order of preference. A client that offers only others gets a 400. */
   protocols?: readonly string[];
   /**

@@ -12,6 +12,7 @@ import {
 } from "../http/request.ts";
 import { BackgroundTasks, runAfterResponse } from "../http/after_response.ts";
 import { HostCheck } from "../http/host.ts";
+import type { Cors } from "../http/cors.ts";
 import type { ResolvedLimits } from "../http/limits.ts";
 import { placeHeaders, toReply, withoutBody } from "../http/reply.ts";
 import { EventStream } from "../http/sse/sse.ts";
@@ -24,6 +25,7 @@ import { summarizeIssues } from "../schema/issues.ts";
 import { withStandardChecks } from "../schema/map_schema.ts";
 import { toValidator, type Validator } from "../schema/check.ts";
 import type { RouteInfo } from "../http/route_info.ts";
+import { admission, type AdmissionParts, type Admit, admitHost, admitPages, admitPreflight } from "./admission.ts";
 import {
   compose,
   type Endpoint,
@@ -38,7 +40,7 @@ import type { ResourceMetadataOf, Route } from "./route.ts";
 import { type Match, RouteTree, UPGRADE } from "./table.ts";
 
 /** What a dispatcher needs. */
-interface DispatcherParts {
+interface DispatcherParts extends AdmissionParts {
   readonly app: AppHandle;
   readonly routes: readonly AnyRoute[];
   /** The application's own routes, such as `/docs`. */
@@ -46,8 +48,6 @@ interface DispatcherParts {
   /** The application's middlewares. They wrap every reply, also a 404. */
   readonly middlewares: readonly Middleware[];
   readonly limits: ResolvedLimits;
-  /** The other origins whose pages may open WebSockets. */
-  readonly origins: readonly string[];
   readonly toErrorReply: ErrorBoundary;
   /** Gives the signal that is aborted when the server stops. */
   readonly stopping: Stopping;
@@ -61,8 +61,14 @@ export interface BuiltInRoute {
   readonly method: string;
   readonly path: string;
   readonly handler: (request: HttpRequest) => Promise<Response>;
-  /** Wraps the application's middlewares: it can answer before they run. */
-  readonly around?: (request: HttpRequest, next: Endpoint) => Promise<Response>;
+  /** The pages that may use it, where the application's lists do not decide that. */
+  readonly pages?: PagePolicy;
+}
+
+/** Which pages may use an endpoint, and read its replies. */
+export interface PagePolicy {
+  readonly admit: Admit;
+  readonly cors: Cors | undefined;
 }
 
 /** The route of a request that has not come by its path. */
@@ -80,6 +86,9 @@ export interface Refusal extends Destination {
 interface Served {
   readonly matched: MatchedRoute;
   readonly endpoint: Endpoint;
+  /** What a request passes first; undefined if that is nothing. */
+  readonly admit: Admit | undefined;
+  readonly finalize: ReplyStep;
 }
 
 /** Dispatches the requests of one application. */
@@ -88,6 +97,9 @@ export class Dispatcher {
   readonly #tree: RouteTree<Served> = new RouteTree();
   readonly #unmatched: MatchedRoute;
   readonly #hasWebSockets: boolean;
+  readonly #admitUnmatched: Admit | undefined;
+  /** The last step of replies, unless an endpoint has its own. */
+  readonly #finalize: ReplyStep;
   readonly #host: HostCheck = new HostCheck();
   readonly background: BackgroundTasks = new BackgroundTasks();
   /** The open WebSockets. */
@@ -96,21 +108,47 @@ export class Dispatcher {
   /** Composes each route with its middlewares, once. */
   constructor(parts: DispatcherParts) {
     const { background, openSockets } = this;
+    const { hosts, origins, cors } = parts;
     this.#parts = parts;
+    this.#finalize = finalizer(background, cors);
     this.#unmatched = { info: null, names: [], limits: parts.limits };
+    const methodsOf = ({ raw }: HttpRequest) => {
+      const start = pathStart(raw.url);
+      return this.#tree.methodsOf(raw.url, start, pathEnd(raw.url, start));
+    };
+    this.#admitUnmatched = admission([
+      admitHost(hosts),
+      admitPreflight(cors, methodsOf),
+      admitPages(undefined, origins),
+    ]);
     this.#hasWebSockets = parts.routes.some((route) => route instanceof WebSocketRoute);
     for (const route of parts.routes) {
-      const method = route instanceof WebSocketRoute ? UPGRADE : route.method;
+      const finalize = this.#finalize;
+      const isSocket = route instanceof WebSocketRoute;
+      const method = isSocket ? UPGRADE : route.method;
+      const pages = isSocket ? origins.named.with(route.plan.origins) : origins;
       this.#tree.add(method, route.template.segments, {
         matched: matchedBy(route, parts.limits),
-        endpoint: route instanceof WebSocketRoute
-          ? webSocketEndpoint(route, { ...parts, background, openSockets, finalize: finalizer(background) })
-          : endpointOf(route, parts, background),
+        admit: admission([
+          admitHost(hosts),
+          route.crossOrigin || (isSocket && pages.isOpen) ? undefined : admitPages(method, pages),
+        ]),
+        endpoint: isSocket
+          ? webSocketEndpoint(route, { ...parts, background, openSockets, finalize })
+          : endpointOf(route, parts, finalize),
+        finalize,
       });
     }
-    for (const { method, path, handler, around } of parts.builtIns) {
-      const endpoint = around ? this.#around(around, handler) : this.#wrap(handler);
-      this.#tree.add(method, parsePath(path, "serve").segments, { matched: this.#unmatched, endpoint });
+    for (const { method, path, handler, pages } of parts.builtIns) {
+      const finalize = pages ? finalizer(background, pages.cors) : this.#finalize;
+      this.#tree.add(method, parsePath(path, "serve").segments, {
+        matched: this.#unmatched,
+        admit: pages
+          ? admission([admitHost(hosts), admitPreflight(pages.cors, methodsOf), pages.admit])
+          : admission([admitHost(hosts), admitPages(method, origins)]),
+        endpoint: this.#wrap(handler, parts.middlewares, finalize),
+        finalize,
+      });
     }
   }
 
@@ -123,7 +161,14 @@ export class Dispatcher {
     return this.#tree.find(method, path).entry.matched.info;
   }
 
-  /** Answers a request. It never rejects. */
+  /**
+   * Answers a request. It never rejects.
+   *
+   * @param raw The request.
+   * @param state What the lifespans yielded.
+   * @param info The connection; undefined without a server.
+   * @param call The call of an agent that the request belongs to.
+   */
   dispatch(
     raw: Request,
     state: Readonly<Record<string, unknown>>,
@@ -131,28 +176,19 @@ export class Dispatcher {
     call?: AgentCall,
   ): Promise<Response> {
     const { url, method } = raw;
-    const { app } = this.#parts;
-    this.background.requests++;
     const start = pathStart(url);
     const end = pathEnd(url, start);
-    let match: Match<Served>;
-    try {
-      if (end < start) throw new HTTPError(400, "The request target has no path");
-      this.#host.check(raw, start);
-      // Reading a header costs as much as finding a route, so it is read only if it matters.
-      const isUpgrade = this.#hasWebSockets && method === "GET" && asksForWebSocket(raw);
-      match = this.#tree.find(isUpgrade ? UPGRADE : method, url, start, end);
-    } catch (refusal) {
-      return this.#refuseUnmatched(
-        refusal,
-        new HttpRequest(new RequestContext(raw, app, this.#unmatched, [], end, info), state),
-      );
-    }
-    const { matched, endpoint } = match.entry;
-    const context = new RequestContext(raw, app, matched, match.values, end, info, call);
-    const reply = endpoint(new HttpRequest(context, state));
+    const { entry, values } = this.#match(raw, start, end);
+    const request = this.#begin(raw, entry.matched, values, end, state, info, call);
+    // The endpoint for agents has admitted the host and the page of a call.
+    const reply = call || entry.admit === undefined ? entry.endpoint(request) : this.#admit(entry, request);
     // A server removes the body itself, and needs it for the content length.
     return method === "HEAD" && info === undefined ? reply.then(withoutBody) : reply;
+  }
+
+  /** Adds the CORS headers to a reply that was made before the application served. */
+  withCors(raw: Request, response: Response): Response {
+    return this.#parts.cors?.stamp(raw, response) ?? response;
   }
 
   /**
@@ -194,10 +230,6 @@ export class Dispatcher {
     call: AgentCall,
     answer: () => Response,
   ): Promise<Response> {
-    const { app, limits } = this.#parts;
-    this.background.requests++;
-    const end = pathEnd(raw.url, pathStart(raw.url));
-    const context = new RequestContext(raw, app, matchedBy(route, limits), values, end, info, call);
     const ask = async (request: HttpRequest): Promise<Response> => {
       try {
         await route.binder.guard?.(request);
@@ -207,27 +239,62 @@ export class Dispatcher {
       }
       return answer();
     };
-    return this.#wrap(ask, middlewaresOf(route))(new HttpRequest(context, state));
+    const matched = matchedBy(route, this.#parts.limits);
+    const end = pathEnd(raw.url, pathStart(raw.url));
+    return this.#wrap(ask, middlewaresOf(route))(this.#begin(raw, matched, values, end, state, info, call));
   }
 
-  async #refuseUnmatched(refusal: unknown, request: HttpRequest): Promise<Response> {
-    const response = await this.#wrap(() => Promise.reject(refusal))(request);
-    const isLocal = contextOf(request).connection === undefined;
-    return request.method === "HEAD" && isLocal ? withoutBody(response) : response;
+  /** Finds what serves a request; its refusal, if there is nothing. */
+  #match(raw: Request, start: number, end: number): Match<Served> {
+    const { url, method } = raw;
+    let admit: Admit | undefined;
+    try {
+      if (end < start) throw new HTTPError(400, "The request target has no path");
+      this.#host.check(raw, start);
+      admit = this.#admitUnmatched;
+      // Reading a header costs as much as finding a route, so it is read only if it matters.
+      const isUpgrade = this.#hasWebSockets && method === "GET" && asksForWebSocket(raw);
+      return this.#tree.find(isUpgrade ? UPGRADE : method, url, start, end);
+    } catch (refusal) {
+      const endpoint = this.#wrap(() => Promise.reject(refusal));
+      return { entry: { matched: this.#unmatched, endpoint, admit, finalize: this.#finalize }, values: [] };
+    }
   }
 
-  /** Finalizes the reply outside of `around`, whether the middlewares ran or not. */
-  #around(around: NonNullable<BuiltInRoute["around"]>, handler: BuiltInRoute["handler"]): Endpoint {
-    const inner = this.#wrap(handler, this.#parts.middlewares, identity);
-    const finalize = finalizer(this.background);
-    return async (request) => finalize(contextOf(request), await around(request, inner));
+  #begin(
+    raw: Request,
+    matched: MatchedRoute,
+    values: readonly string[],
+    end: number,
+    state: Readonly<Record<string, unknown>>,
+    info: ConnectionInfo | undefined,
+    call: AgentCall | undefined,
+  ): HttpRequest {
+    const { app, proxies } = this.#parts;
+    this.background.requests++;
+    return new HttpRequest(new RequestContext(raw, app, matched, values, end, info, proxies, call), state);
+  }
+
+  /** Answers a request that has to be admitted. */
+  #admit({ admit, endpoint, finalize }: Served, request: HttpRequest): Promise<Response> {
+    try {
+      const reply = admit?.(request);
+      if (reply) return Promise.resolve(finalize(contextOf(request), reply));
+    } catch (refusal) {
+      return this.#refuse(refusal, request, finalize);
+    }
+    return endpoint(request);
+  }
+
+  async #refuse(refusal: unknown, request: HttpRequest, finalize: ReplyStep): Promise<Response> {
+    return finalize(contextOf(request), await this.#parts.toErrorReply(refusal, request));
   }
 
   /** Wraps a handler that is no route's in middlewares. */
   #wrap(
     handler: BuiltInRoute["handler"],
     middlewares: readonly Middleware[] = this.#parts.middlewares,
-    finalize: ReplyStep = finalizer(this.background),
+    finalize: ReplyStep = this.#finalize,
   ): Endpoint {
     const { toErrorReply } = this.#parts;
     const guarded: Endpoint = async (request) => {
@@ -253,8 +320,7 @@ function middlewaresOf({ scopes }: Route): readonly Middleware[] {
 }
 
 /** The endpoint of a route with its middlewares. The outermost function finalizes the reply. */
-function endpointOf(route: Route, parts: DispatcherParts, background: BackgroundTasks): Endpoint {
-  const finalize = finalizer(background);
+function endpointOf(route: Route, parts: DispatcherParts, finalize: ReplyStep): Endpoint {
   const middlewares = middlewaresOf(route);
   if (middlewares.length === 0) return handlerEndpoint(route, parts, finalize);
   return compose(middlewares, handlerEndpoint(route, parts, undefined), parts.toErrorReply, finalize);
@@ -328,12 +394,9 @@ function eachOf(reduce: (value: unknown) => unknown): (source: unknown) => Async
   };
 }
 
-function finalizer(background: BackgroundTasks): ReplyStep {
-  return (context, response) => finish(context, response, background);
-}
-
-function identity(_context: RequestContext, response: Response): Response {
-  return response;
+function finalizer(background: BackgroundTasks, cors: Cors | undefined): ReplyStep {
+  if (!cors) return (context, response) => finish(context, response, background);
+  return (context, response) => cors.stamp(context.raw, finish(context, response, background));
 }
 
 /** Whether the reply of a result is made at once, and not streamed. */

@@ -164,6 +164,18 @@ export class RouteTree<Entry> {
     return this.#search(method, url, start, end);
   }
 
+  /** The methods of a path, in no order; none if its encoding is broken. */
+  methodsOf(url: string, start: number, end: number): Iterable<string> {
+    try {
+      const methods = this.#methodsAt(decodePath(url.slice(start, end)));
+      methods.delete(ANY_METHOD);
+      if (methods.delete(UPGRADE)) methods.add("GET");
+      return methods;
+    } catch {
+      return [];
+    }
+  }
+
   #search(method: string, text: string, start: number, end: number): Match<Entry> {
     const match = search(this.#root, text, start + 1, end, 0, method) ??
       (method === UPGRADE ? search(this.#root, text, start + 1, end, 0, "GET") : undefined);
@@ -172,10 +184,8 @@ export class RouteTree<Entry> {
   }
 
   #refusal(path: string, method: string): HTTPError {
-    const methods = new Set<string>();
-    collectMethods(this.#root, path, 1, methods);
+    const methods = this.#methodsAt(path);
     if (methods.size === 0) return new HTTPError(404, "Nothing is served at this path");
-    if (methods.has("GET")) methods.add("HEAD");
     if (methods.delete(UPGRADE)) {
       if (method === "GET" || method === "HEAD") {
         return new HTTPError(426, "This path serves a WebSocket", { headers: { upgrade: "websocket" } });
@@ -185,6 +195,13 @@ export class RouteTree<Entry> {
     return new HTTPError(405, "This path does not serve the method", {
       headers: { allow: [...methods].sort().join(", ") },
     });
+  }
+
+  #methodsAt(path: string): Set<string> {
+    const methods = new Set<string>();
+    collectMethods(this.#root, path, 1, methods);
+    if (methods.has("GET")) methods.add("HEAD");
+    return methods;
   }
 }
 

@@ -1,9 +1,10 @@
 /** WebSocket routes: the record of a route, and the endpoint that accepts a handshake. */
 import { isAsyncFunction } from "../binding/dependency.ts";
 import { type Duration, toMilliseconds } from "../duration.ts";
-import { contextOf, type HttpRequest, type RequestContext } from "../http/request.ts";
+import { contextOf, type RequestContext } from "../http/request.ts";
 import type { WebSocketDeclaration } from "../http/route_info.ts";
-import { checkHandshake, checkOrigin, chooseProtocol, readOrigins } from "../http/websocket/handshake.ts";
+import { OriginList } from "../http/origin.ts";
+import { checkHandshake, chooseProtocol } from "../http/websocket/handshake.ts";
 import { compileDecoding, compileEncoding } from "../http/websocket/messages.ts";
 import type { WebSocketTransport } from "../http/websocket/transport.ts";
 import type { OptionNames } from "../options.ts";
@@ -41,10 +42,8 @@ const TOKEN = /^[!#$%&'*+.^_`|~\w-]+$/;
 
 /** What is compiled of the options. */
 interface WebSocketPlan extends WebSocketService {
-  /**
-   * Origins of other sites whose pages may connect. Undefined where the application's list holds.
-   */
-  readonly origins: readonly string[] | undefined;
+  /** The origins whose pages may connect, besides those of the application. */
+  readonly origins: OriginList;
   /** The subprotocols, the preferred one first. */
   readonly protocols: readonly string[];
 }
@@ -74,12 +73,12 @@ export class WebSocketRoute extends RouteRecord {
     const name = `${METHOD} ${path}`;
     checkHandler(handler, name);
     checkDeclaration(options, name);
-    const { receive, send, origins, protocols = [], idleTimeout = DEFAULT_IDLE_TIMEOUT } = options;
+    const { receive, send, origins = [], protocols = [], idleTimeout = DEFAULT_IDLE_TIMEOUT } = options;
     checkProtocols(protocols, name);
     const plan: WebSocketPlan = {
       handler,
       codec: { decode: compileDecoding(receive, name), encode: compileEncoding(send, name) },
-      origins: origins === undefined ? undefined : readOrigins(origins, name),
+      origins: OriginList.read(origins, `set the origins of ${name}`),
       protocols,
       idleTimeout: toMilliseconds(idleTimeout, `the idleTimeout of ${name}`),
     };
@@ -93,8 +92,6 @@ export class WebSocketRoute extends RouteRecord {
 
 /** What all WebSocket routes of an application share. */
 interface WebSocketParts extends UpgradeParts {
-  /** Origins of other sites whose pages may connect, for routes without a list. */
-  readonly origins: readonly string[];
   readonly toErrorReply: ErrorBoundary;
   /** The URL of the metadata that the challenges of a route name. */
   readonly resourceMetadata: ResourceMetadataOf;
@@ -113,7 +110,8 @@ export function webSocketEndpoint(route: WebSocketRoute, parts: WebSocketParts):
     const context = contextOf(request);
     let isAdmitted = false;
     try {
-      const protocol = checkRequest(request, route, parts);
+      checkHandshake(request.raw);
+      const protocol = chooseProtocol(request.raw, route.plan.protocols);
       const { guard, bind, resolve, supply } = route.binder;
       let values = guard && await guard(request);
       isAdmitted = true;
@@ -174,18 +172,6 @@ export class OpenWebSockets {
     for (const transport of transports) transport.close(1001, "The server stops");
     await Promise.all(transports.map((transport) => transport.closeSent));
   }
-}
-
-/**
- * Checks the part of a request that is not input of the handler.
- *
- * @returns The subprotocol.
- * @throws {HTTPError} With 400, 403 or 426.
- */
-function checkRequest(request: HttpRequest, { plan }: WebSocketRoute, { origins }: WebSocketParts): string {
-  checkHandshake(request.raw);
-  checkOrigin(request, plan.origins ?? origins);
-  return chooseProtocol(request.raw, plan.protocols);
 }
 
 function checkHandler(handler: unknown, name: string): asserts handler is WebSocketHandler {

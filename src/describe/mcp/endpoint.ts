@@ -3,13 +3,7 @@ import { HTTPError } from "../../errors.ts";
 import { refuseContentEncoding } from "../../http/body_errors.ts";
 import { isJson } from "../../http/json.ts";
 import type { HttpRequest } from "../../http/request.ts";
-import type { OriginPolicy } from "./origin_policy.ts";
 import type { McpApplication, McpServer } from "./server.ts";
-
-/** What the endpoint serves, and to whom. */
-export interface McpParts extends McpApplication {
-  readonly originPolicy: OriginPolicy;
-}
 
 /**
  * Makes the handler of the endpoint: the Model Context Protocol over HTTP without sessions,
@@ -17,15 +11,14 @@ export interface McpParts extends McpApplication {
  * of the protocol's message are answered as the protocol says.
  *
  * @param parts The application. Its routes are read at the first request.
- * @returns The handler. It throws an `HTTPError` with 403, 405, 408, 413 or 415.
+ * @returns The handler. It throws an `HTTPError` with 405, 408, 413 or 415.
  */
-export function mcpEndpoint(parts: McpParts): (request: HttpRequest) => Promise<Response> {
+export function mcpEndpoint(parts: McpApplication): (request: HttpRequest) => Promise<Response> {
   let server: Promise<McpServer> | undefined;
   return async (request) => {
     if (request.method !== "POST") {
       throw new HTTPError(405, "Agents send POST requests, and are sent no events", { headers: { allow: "POST" } });
     }
-    parts.originPolicy.check(request);
     if (!isJson(request.headers.get("content-type"))) {
       throw new HTTPError(415, "The body must be JSON in UTF-8: send it with content-type application/json", {
         headers: { accept: "application/json" },

@@ -1,12 +1,8 @@
 /** The checks of an opening handshake, RFC 6455, section 4.2.1. */
 import { HTTPError } from "../../errors.ts";
-import type { HttpRequest } from "../request.ts";
-import type { WebSocketOrigins } from "../route_info.ts";
 
 /** Sixteen bytes in base64. */
 const KEY = /^[A-Za-z\d+/]{22}==$/;
-/** Any scheme: extensions of browsers have their own. */
-const ORIGIN = /^[a-z][a-z\d+.-]*:\/\/[^\sA-Z/?#]+$/;
 
 /** Whether a request asks for a WebSocket, with a correct handshake or not. */
 export function asksForWebSocket({ headers }: Request): boolean {
@@ -34,21 +30,6 @@ export function checkHandshake({ headers }: Request): void {
 }
 
 /**
- * Checks the origin of the page that asks. Browsers always send it. A request without one does not
- * come from a browser, so that it carries no user's cookies, and is allowed. Pages of the same host
- * are, too.
- *
- * @throws {HTTPError} With 403, if the origin is not allowed.
- */
-export function checkOrigin({ headers, url }: HttpRequest<unknown>, allowed: readonly string[]): void {
-  const origin = headers.get("origin");
-  if (origin === null || allowed.includes("*") || allowed.includes(origin)) return;
-  // The scheme is not compared, because a proxy may have ended HTTPS.
-  if (URL.canParse(origin) && new URL(origin).host === url.host) return;
-  throw new HTTPError(403, "Pages of this origin may not connect: the application has to allow it");
-}
-
-/**
  * Chooses the first subprotocol of the route that the client offers; empty where it offers none.
  *
  * @throws {HTTPError} With 400, if the client offers only others.
@@ -60,21 +41,6 @@ export function chooseProtocol({ headers }: Request, supported: readonly string[
   const chosen = supported.find((name) => names.includes(name));
   if (chosen !== undefined) return chosen;
   throw new HTTPError(400, `None of the subprotocols is spoken here: there are ${supported.join(", ")}`);
-}
-
-/**
- * Checks a list of origins when it is declared.
- *
- * @throws {TypeError} If an entry is not an origin as browsers write it.
- */
-export function readOrigins(origins: WebSocketOrigins, owner: string): readonly string[] {
-  const list: readonly unknown[] | undefined = origins === "*" ? ["*"] : Array.isArray(origins) ? origins : undefined;
-  const isReadable = (origin: unknown): origin is string =>
-    origin === "*" || typeof origin === "string" && ORIGIN.test(origin);
-  if (list?.every(isReadable)) return list;
-  throw new TypeError(
-    `Cannot set the origins of ${owner}: write a list of them such as ["https://books.example"], or "*" for all`,
-  );
 }
 
 function hasToken(header: string, token: string): boolean {

@@ -5,6 +5,7 @@ import { TextFields } from "../../../src/binding/text_fields.ts";
 import type { Issue } from "../../../src/errors.ts";
 import { HttpRequest, RequestContext } from "../../../src/http/request.ts";
 import { DEFAULT_LIMITS } from "../../../src/http/limits.ts";
+import { ProxyTrust } from "../../../src/http/proxy.ts";
 import { pathEnd, pathStart } from "../../../src/http/query.ts";
 import { Random } from "../support/random.ts";
 
@@ -65,7 +66,10 @@ function requestOf(random: Random): HttpRequest {
   const raw = new Request(`http://localhost/s?${query}`, { headers });
   const matched = { info: null, names: ["shop", "id"], limits: DEFAULT_LIMITS };
   const end = pathEnd(raw.url, pathStart(raw.url));
-  return new HttpRequest(new RequestContext(raw, app, matched, ["s", random.pick(TEXTS)], end, undefined), {});
+  return new HttpRequest(
+    new RequestContext(raw, app, matched, ["s", random.pick(TEXTS)], end, undefined, new ProxyTrust(undefined, false)),
+    {},
+  );
 }
 
 Deno.test("Binding at once and binding with promises give the same arguments and issues", async () => {

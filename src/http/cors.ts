@@ -1,0 +1,185 @@
+/** Lets pages of other origins read replies (Fetch standard, section 3.2). */
+import { type Duration, toMilliseconds } from "../duration.ts";
+import { HTTPError } from "../errors.ts";
+import { type OptionNames, quote, readOptions } from "../options.ts";
+import type { OriginList } from "./origin.ts";
+
+/**
+ * What pages of the origins in `origins` may do with replies.
+ *
+ * @category Applications
+ */
+export interface CorsOptions {
+  /**
+   * Whether browsers send cookies and passwords with requests of these pages, and let the pages
+   * read the replies. It cannot be combined with `"*"` in `origins`.
+   *
+   * @default {false}
+   */
+  credentials?: boolean;
+  /**
+   * Names of headers that pages may read, besides those that they always may, and `Retry-After`,
+   * `Location`, `ETag`, `RateLimit`, `RateLimit-Policy`, `Idempotency-Replayed`, `X-Request-Id`.
+   *
+   * @default {[]}
+   */
+  exposeHeaders?: readonly string[];
+  /**
+   * How long browsers keep the reply to a preflight, and do not ask again.
+   *
+   * @default {"2h"}
+   */
+  maxAge?: Duration;
+}
+
+const OPTIONS: OptionNames<CorsOptions> = { credentials: true, exposeHeaders: true, maxAge: true };
+
+const EXPOSED = [
+  "retry-after",
+  "location",
+  "etag",
+  "ratelimit",
+  "ratelimit-policy",
+  "idempotency-replayed",
+  "x-request-id",
+];
+
+/** The name of a method or header: RFC 9110, section 5.6.2. */
+const TOKEN = /^[\w!#$%&'*+.^`|~-]{1,100}$/;
+/** The most headers that a preflight allows. Each has at most 100 characters. */
+const MAX_HEADERS = 100;
+
+/** Checked options. */
+export interface ResolvedCors {
+  readonly credentials: boolean;
+  /** In lower case. */
+  readonly exposed: readonly string[];
+  /** In seconds. */
+  readonly maxAge: string;
+}
+
+/**
+ * Checks the options, and adds the defaults.
+ *
+ * @throws {TypeError} If one is unknown or wrong, or `credentials` are combined with `"*"`.
+ * @throws {RangeError} If `maxAge` is not positive.
+ */
+export function resolveCors(options: CorsOptions, origins: OriginList): ResolvedCors {
+  const { credentials = false, exposeHeaders = [], maxAge = "2h" } = readOptions(options, OPTIONS, "set cors");
+  if (typeof credentials !== "boolean") {
+    throw new TypeError(`Cannot set cors: "credentials" must be true or false, got ${quote(credentials)}`);
+  }
+  if (credentials && origins.isOpen) {
+    throw new TypeError('Cannot set cors: browsers take no credentials with "*", list the origins by their names');
+  }
+  if (!Array.isArray(exposeHeaders) || !exposeHeaders.every((name) => typeof name === "string" && TOKEN.test(name))) {
+    throw new TypeError('Cannot set cors: "exposeHeaders" must be a list of names, such as ["x-total"]');
+  }
+  return {
+    credentials,
+    exposed: [...new Set([...EXPOSED, ...exposeHeaders.map((name) => name.toLowerCase())])],
+    maxAge: String(Math.round(toMilliseconds(maxAge, "maxAge of cors") / 1000)),
+  };
+}
+
+/** Answers preflights, and adds the CORS headers to replies. */
+export class Cors {
+  readonly #origins: OriginList;
+  /** The origins whose pages may use cookies. */
+  readonly #credentialed: OriginList | undefined;
+  readonly #exposed: readonly string[];
+  readonly #maxAge: string;
+
+  /**
+   * Decides what is the same for all replies.
+   *
+   * @param origins The origins whose pages may read replies.
+   * @param cors The options.
+   * @param credentialed The origins to which the credentials of the options apply.
+   */
+  constructor(origins: OriginList, { credentials, exposed, maxAge }: ResolvedCors, credentialed: OriginList = origins) {
+    this.#origins = origins;
+    this.#credentialed = credentials && !origins.isOpen ? credentialed : undefined;
+    this.#exposed = exposed;
+    this.#maxAge = maxAge;
+  }
+
+  /**
+   * Answers a preflight.
+   *
+   * @param headers The headers of the request.
+   * @param methods The methods of its path.
+   * @returns The reply without the headers of {@linkcode stamp}; undefined if it is no preflight.
+   * @throws {HTTPError} With 403, if the origin is not allowed.
+   */
+  preflight(headers: Headers, methods: () => Iterable<string>): Response | undefined {
+    const method = headers.get("access-control-request-method");
+    const origin = headers.get("origin");
+    if (method === null || origin === null) return undefined;
+    if (!this.#origins.allows(origin)) {
+      throw new HTTPError(
+        403,
+        'Pages of this origin may not ask: the option "origins" of the App names those that may',
+      );
+    }
+    // With the method that was asked for, the page can read a 405.
+    const allowed = new Set(methods());
+    if (TOKEN.test(method)) allowed.add(method);
+    const reply = new Headers({
+      "access-control-allow-methods": [...allowed].sort().join(", "),
+      "access-control-max-age": this.#maxAge,
+    });
+    const names = readNames(headers.get("access-control-request-headers"));
+    if (names !== "") reply.set("access-control-allow-headers", names);
+    return new Response(null, { status: 204, headers: reply });
+  }
+
+  /**
+   * Adds the CORS headers to a reply.
+   *
+   * @param raw The request.
+   * @param response The reply, whose headers may be immutable.
+   * @returns The reply, or a copy of it.
+   */
+  stamp(raw: Request, response: Response): Response {
+    if (response.status === 101) return response;
+    const origin = raw.headers.get("origin");
+    try {
+      this.#write(response.headers, origin);
+      return response;
+    } catch {
+      const copy = new Response(response.body, response);
+      this.#write(copy.headers, origin);
+      return copy;
+    }
+  }
+
+  #write(headers: Headers, origin: string | null): void {
+    if (this.#origins.isOpen) headers.set("access-control-allow-origin", "*");
+    else {
+      // A cache must not send the reply for one origin to another, nor that for none to any.
+      addVary(headers);
+      if (origin === null || !this.#origins.names(origin)) return;
+      headers.set("access-control-allow-origin", origin);
+      if (this.#credentialed?.names(origin)) headers.set("access-control-allow-credentials", "true");
+    }
+    if (origin === null) return;
+    let exposed = "";
+    for (const name of this.#exposed) {
+      if (headers.has(name)) exposed += exposed === "" ? name : `, ${name}`;
+    }
+    if (exposed !== "") headers.append("access-control-expose-headers", exposed);
+  }
+}
+
+function addVary(headers: Headers): void {
+  const vary = headers.get("vary");
+  if (vary === null) headers.set("vary", "Origin");
+  else if (!/(?:^|,)\s*(?:\*|origin)\s*(?:,|$)/i.test(vary)) headers.append("vary", "Origin");
+}
+
+/** The names that a preflight asks for. What is no name is left out. */
+function readNames(list: string | null): string {
+  const names = list?.split(",", MAX_HEADERS).map((name) => name.trim().toLowerCase()) ?? [];
+  return [...new Set(names.filter((name) => TOKEN.test(name)))].join(", ");
+}

@@ -1,0 +1,128 @@
+/**
+ * Reads what proxies write about the requests that they pass on: `X-Forwarded-*`, and `Forwarded`
+ * of RFC 7239. All lists are read from the right, because a client can write anything to the left
+ * of what a proxy appends, even an open quote.
+ */
+import { nodeNet } from "../runtime.ts";
+
+/** What one proxy says about a request. A part that cannot be read is undefined. */
+export interface Hop {
+  /** The address that the proxy got the request from. */
+  readonly address: string | undefined;
+  readonly scheme: "http" | "https" | undefined;
+  /** `host[:port]`, not checked. */
+  readonly host: string | undefined;
+}
+
+/** An address with zone and port is shorter. */
+const MAX_NODE = 64;
+/** An address, perhaps with a port, which may be a name that starts with `_` (RFC 7239, section 6). */
+const NODE = /^(?:\[([\da-f:.]+)\]|([\d.]+))(?::[\w.-]+)?$/i;
+/** RFC 9110, section 5.6.2. */
+const TOKEN = /^[\w!#$%&'*+.^`|~-]+$/;
+
+/**
+ * Splits a list from the right, outside of quoted texts.
+ *
+ * @param list The list; nothing of it is read before it is asked for.
+ * @param separator One character.
+ */
+export function* fromRight(list: string, separator: string): Generator<string, void, void> {
+  let end = list.length;
+  let isQuoted = false;
+  for (let index = list.length - 1; index >= 0; index--) {
+    const character = list[index];
+    if (character === '"' && !(isQuoted && isEscaped(list, index))) isQuoted = !isQuoted;
+    else if (character === separator && !isQuoted) {
+      yield list.slice(index + 1, end).trim();
+      end = index;
+    }
+  }
+  // A quote that does not open makes the rest unreadable.
+  yield isQuoted ? "" : list.slice(0, end).trim();
+}
+
+/** Whether an odd number of backslashes comes before a character. */
+function isEscaped(text: string, index: number): boolean {
+  let start = index;
+  while (text[start - 1] === "\\") start--;
+  return (index - start) % 2 === 1;
+}
+
+/** The hops of `Forwarded`, the nearest first. */
+export function* forwardedHops(headers: Headers): Generator<Hop, void, void> {
+  const header = headers.get("forwarded");
+  if (header !== null) { for (const element of fromRight(header, ",")) yield readElement(element); }
+}
+
+/**
+ * The hops of `X-Forwarded-For`, the nearest first. Scheme and host are the last ones of their own
+ * headers, which have one value in practice; all hops have the same.
+ */
+export function* xForwardedHops(headers: Headers): Generator<Hop, void, void> {
+  const scheme = readScheme(lastOf(headers.get("x-forwarded-proto")));
+  const host = lastOf(headers.get("x-forwarded-host"));
+  const addresses = headers.get("x-forwarded-for");
+  if (addresses === null) return yield { address: undefined, scheme, host };
+  for (let end = addresses.length; end >= 0;) {
+    const comma = end === 0 ? -1 : addresses.lastIndexOf(",", end - 1);
+    yield { address: readAddress(addresses.slice(comma + 1, end).trim()), scheme, host };
+    end = comma;
+  }
+}
+
+/**
+ * Reads an IP address, perhaps with a port. Undefined for anything else, such as the names `unknown`
+ * and `_hidden` of RFC 7239.
+ *
+ * @param text The text.
+ * @returns The address in its shortest form; one of IPv4 that is written as IPv6, as one of IPv4.
+ */
+export function readAddress(text: string): string | undefined {
+  if (text.length > MAX_NODE) return undefined;
+  const [, inBrackets, plain] = NODE.exec(text) ?? [];
+  const address = inBrackets ?? plain ?? text;
+  // An address with a zone means something on the machine of the proxy only.
+  const version = address.includes("%") ? 0 : nodeNet().isIP(address);
+  if (version !== 6) return version === 4 && inBrackets === undefined ? address : undefined;
+  const short = new URL(`http://[${address}]`).hostname.slice(1, -1);
+  const [, high, low] = /^::ffff:([\da-f]+):([\da-f]+)$/.exec(short) ?? [];
+  if (high === undefined || low === undefined) return short;
+  return [high, low].flatMap((half) => [parseInt(half, 16) >> 8, parseInt(half, 16) & 255]).join(".");
+}
+
+/** Reads one element of `Forwarded`. A malformed one says nothing. */
+function readElement(element: string): Hop {
+  const pairs = new Map<string, string>();
+  for (const pair of fromRight(element, ";")) {
+    const equals = pair.indexOf("=");
+    const name = pair.slice(0, equals).toLowerCase();
+    const value = equals < 0 ? undefined : unquote(pair.slice(equals + 1));
+    if (value === undefined || !TOKEN.test(name) || pairs.has(name)) return NOTHING;
+    pairs.set(name, value);
+  }
+  return {
+    address: readAddress(pairs.get("for") ?? ""),
+    scheme: readScheme(pairs.get("proto")),
+    host: pairs.get("host"),
+  };
+}
+
+const NOTHING: Hop = { address: undefined, scheme: undefined, host: undefined };
+
+/** The text of a token or a quoted text. */
+function unquote(text: string): string | undefined {
+  if (!text.startsWith('"')) return TOKEN.test(text) ? text : undefined;
+  return /^"(?:[^"\\]|\\.)*"$/.test(text) ? text.slice(1, -1).replace(/\\(.)/g, "$1") : undefined;
+}
+
+function readScheme(text: string | undefined): Hop["scheme"] {
+  const scheme = text?.toLowerCase();
+  // Some proxies name the scheme of a WebSocket.
+  if (scheme === "https" || scheme === "wss") return "https";
+  return scheme === "http" || scheme === "ws" ? "http" : undefined;
+}
+
+function lastOf(list: string | null): string | undefined {
+  return list?.slice(list.lastIndexOf(",") + 1).trim();
+}

@@ -1,0 +1,161 @@
+/** The origins of web pages, as browsers send them in the header `Origin`. */
+import { quote } from "../options.ts";
+import { type Authority, readAuthority } from "./host.ts";
+
+/**
+ * Origins of web pages, such as `["https://books.example"]`; `"*"` for all.
+ *
+ * An entry is an origin as browsers send it: a scheme, a host, and a port if it is not the usual
+ * one. Applications on phones and extensions of browsers have schemes of their own, such as
+ * `capacitor://localhost`. `https://*.books.example` stands for all hosts below `books.example` at
+ * any depth, and not for `books.example` itself.
+ *
+ * @category Applications
+ */
+export type Origins = "*" | readonly string[];
+
+/** Any scheme: extensions of browsers and applications on phones have their own. */
+const ORIGIN = /^([a-z][a-z\d+.-]*):\/\/([^\s/?#@\\]+)$/i;
+const DEFAULT_PORTS: Readonly<Record<string, string>> = { http: "80", https: "443", ws: "80", wss: "443" };
+/** What a star stands for: one label or several. */
+const LABELS = /^[a-z\d_-]+(?:\.[a-z\d_-]+)*$/;
+/** A longer text is no origin of a browser: a host name has at most 253 characters. */
+const MAX_LENGTH = 300;
+
+/** A list of origins. */
+export class OriginList {
+  /** No origin at all. */
+  static readonly none: OriginList = new OriginList([], false, []);
+
+  /** Whether the list has `"*"`. */
+  readonly isOpen: boolean;
+  readonly #exact: ReadonlySet<string>;
+  /** What comes before and after the star. */
+  readonly #patterns: readonly (readonly [before: string, after: string])[];
+
+  private constructor(
+    exact: Iterable<string>,
+    isOpen: boolean,
+    patterns: readonly (readonly [before: string, after: string])[],
+  ) {
+    this.#exact = new Set(exact);
+    this.isOpen = isOpen;
+    this.#patterns = patterns;
+  }
+
+  /**
+   * Checks a list where it is declared. Case, punycode and default ports are brought into the form
+   * that browsers send.
+   *
+   * @param origins The list.
+   * @param action What is being done, for the error message: `set the origins of the App`.
+   * @throws {TypeError} If an entry can match no page, or is `"null"`, which any page can send.
+   */
+  static read(origins: Origins, action: string): OriginList {
+    const entries: readonly unknown[] | undefined = origins === "*"
+      ? ["*"]
+      : Array.isArray(origins)
+      ? origins
+      : undefined;
+    if (entries === undefined) {
+      throw new TypeError(
+        `Cannot ${action}: write a list such as ["https://books.example"], or "*" for all, got ${quote(origins)}`,
+      );
+    }
+    const exact: string[] = [];
+    const patterns: [before: string, after: string][] = [];
+    for (const entry of entries) {
+      if (entry === "*") continue;
+      const origin = typeof entry === "string" ? readEntry(entry) : undefined;
+      if (origin === undefined) {
+        throw new TypeError(`Cannot ${action}: ${quote(entry)} is no origin, write it like "https://books.example"`);
+      }
+      if (typeof origin === "string") exact.push(origin);
+      else patterns.push(origin);
+    }
+    return new OriginList(exact, entries.includes("*"), patterns);
+  }
+
+  /** Whether the list has nothing. */
+  get isEmpty(): boolean {
+    return !this.isOpen && this.#exact.size === 0 && this.#patterns.length === 0;
+  }
+
+  /** The list without `"*"`. */
+  get named(): OriginList {
+    return this.isOpen ? new OriginList(this.#exact, false, this.#patterns) : this;
+  }
+
+  /** This list and another one. */
+  with(other: OriginList): OriginList {
+    if (other.isEmpty) return this;
+    return new OriginList(
+      [...this.#exact, ...other.#exact],
+      this.isOpen || other.isOpen,
+      [...this.#patterns, ...other.#patterns],
+    );
+  }
+
+  /** Whether a page of this origin is allowed, by its name or by `"*"`. */
+  allows(origin: string): boolean {
+    return this.isOpen || this.names(origin);
+  }
+
+  /** Whether an entry other than `"*"` stands for this origin. */
+  names(origin: string): boolean {
+    if (this.#exact.has(origin)) return true;
+    if (this.#patterns.length === 0 || origin.length > MAX_LENGTH) return false;
+    return this.#patterns.some(([before, after]) =>
+      origin.startsWith(before) && origin.endsWith(after) &&
+      LABELS.test(origin.slice(before.length, origin.length - after.length))
+    );
+  }
+}
+
+/** An origin whose parts can be compared. */
+interface Origin extends Authority {
+  readonly scheme: string;
+}
+
+/** Reads the header `Origin`. Undefined if it is `null` or malformed. */
+export function readOrigin(text: string): Origin | undefined {
+  if (text.length > MAX_LENGTH) return undefined;
+  const [, scheme = "", rest = ""] = ORIGIN.exec(text) ?? [];
+  const authority = readAuthority(rest);
+  return authority && { scheme: scheme.toLowerCase(), ...authority };
+}
+
+/**
+ * Whether an origin has the host and the port of a request. The scheme is not compared, because a
+ * proxy may have ended TLS. Browsers leave a default port out, and `Host` may have it.
+ *
+ * @param origin The header `Origin`.
+ * @param host `host[:port]` of the request.
+ */
+export function isSameHost(origin: string, host: string): boolean {
+  const page = readOrigin(origin);
+  const own = readAuthority(host);
+  if (page === undefined || own === undefined || page.name !== own.name) return false;
+  const usual = DEFAULT_PORTS[page.scheme] ?? "";
+  return (page.port || usual) === (own.port || usual);
+}
+
+/** An entry in the form that browsers send; its parts around the star, if it has one. */
+function readEntry(entry: string): string | [before: string, after: string] | undefined {
+  const [, scheme = "", rest = ""] = ORIGIN.exec(entry) ?? [];
+  const host = rest.startsWith("*.") ? rest.slice(2) : rest;
+  const origin = toSerialised(scheme.toLowerCase(), host);
+  if (origin === undefined || host === rest) return origin;
+  const start = origin.indexOf("://") + 3;
+  return [origin.slice(0, start), `.${origin.slice(start)}`];
+}
+
+function toSerialised(scheme: string, host: string): string | undefined {
+  if (host.includes("*")) return undefined;
+  if (scheme in DEFAULT_PORTS) {
+    const url = URL.parse(`${scheme}://${host}`);
+    return url === null || url.host === "" ? undefined : `${scheme}://${url.host}`;
+  }
+  const authority = readAuthority(host);
+  return authority && `${scheme}://${host.toLowerCase()}`;
+}

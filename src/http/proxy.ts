@@ -1,0 +1,202 @@
+/**
+ * Which proxies an application trusts, and where its requests come from and went to before these
+ * proxies: the one place that knows.
+ */
+import { log } from "../log.ts";
+import { checkOptions, type OptionNames, quote } from "../options.ts";
+import { nodeNet } from "../runtime.ts";
+import { forwardedHops, type Hop, readAddress, xForwardedHops } from "./forwarded.ts";
+import { isLoopbackName, readAuthority } from "./host.ts";
+
+/**
+ * The proxies in front of an application: their number, their addresses, or
+ * {@linkcode ProxyOptions}.
+ *
+ * @category Applications
+ */
+export type TrustProxy = number | readonly string[] | ProxyOptions;
+
+/**
+ * The proxies in front of an application, and the headers that they write. Give either `hops` or
+ * `from`.
+ *
+ * @category Applications
+ */
+export interface ProxyOptions {
+  /**
+   * The number of proxies that each request passes. Nobody else may be able to connect to the
+   * application.
+   */
+  hops?: number;
+  /**
+   * The addresses of the proxies, as addresses or networks such as `"10.0.0.0/8"` and `"fd00::/8"`.
+   * Headers of other senders are ignored.
+   */
+  from?: readonly string[];
+  /**
+   * The headers that the proxies write: `X-Forwarded-For`, `X-Forwarded-Proto` and
+   * `X-Forwarded-Host`, or `Forwarded` of RFC 7239. The others are ignored, because a client can
+   * send them through a proxy that does not know them.
+   *
+   * @default {"x-forwarded"}
+   */
+  header?: "x-forwarded" | "forwarded";
+}
+
+const OPTIONS: OptionNames<ProxyOptions> = { hops: true, from: true, header: true };
+
+/** More proxies than this do not stand in a row. It bounds the work for long headers. */
+const MAX_HOPS = 32;
+
+/** Headers that a proxy adds. */
+const FORWARDING = ["forwarded", "x-forwarded-for", "x-forwarded-host"];
+
+const LOOPBACK_ADDRESS = /^(?:::ffff:)?127\.|^::1$/;
+
+/** What trusted proxies say about a request. */
+export interface Forwarded {
+  /** The address of the client, or of the last proxy that is known; null without a network. */
+  readonly address: string | null;
+  readonly scheme: "http" | "https" | undefined;
+  /** `host[:port]`, well-formed. */
+  readonly host: string | undefined;
+}
+
+/** The proxies that an application trusts; none by default. */
+export class ProxyTrust {
+  /** The number of proxies; undefined if they are known by their addresses. */
+  readonly #hops: number | undefined;
+  /** The addresses of the proxies; undefined if they are known by their number. */
+  readonly #from: import("node:net").BlockList | undefined;
+  readonly #header: "x-forwarded" | "forwarded";
+  readonly #takesHost: boolean;
+  #hasWarned = false;
+
+  /**
+   * Checks the option.
+   *
+   * @param trust The proxies; undefined for none.
+   * @param takesHost Whether the host that they name counts. It has to be checked then.
+   * @throws {TypeError} If an option is unknown, or an address or a header is wrong.
+   * @throws {RangeError} If the number is not from 1 to 32.
+   */
+  constructor(trust: TrustProxy | undefined, takesHost: boolean) {
+    const { hops, from, header = "x-forwarded" } = readTrust(trust);
+    if (header !== "x-forwarded" && header !== "forwarded") {
+      throw new TypeError(`Cannot set trustProxy: the header is "x-forwarded" or "forwarded", got ${quote(header)}`);
+    }
+    this.#hops = hops;
+    this.#from = from && readNetworks(from);
+    this.#header = header;
+    this.#takesHost = takesHost;
+  }
+
+  /** Whether any proxy is trusted. */
+  get isSet(): boolean {
+    return this.#hops !== undefined || this.#from !== undefined;
+  }
+
+  /**
+   * What trusted proxies say about a request.
+   *
+   * @param headers The headers of the request.
+   * @param peer The address of the other end of the connection; null for a Unix socket, and without
+   * a network.
+   * @returns Undefined if the request does not come from a trusted proxy.
+   */
+  forwarded(headers: Headers, peer: string | null): Forwarded | undefined {
+    if (!this.#isTrusted(peer, 0)) return undefined;
+    const hops = this.#header === "forwarded" ? forwardedHops(headers) : xForwardedHops(headers);
+    let address = peer;
+    let scheme: Hop["scheme"];
+    let host: string | undefined;
+    let passed = 0;
+    for (const hop of hops) {
+      scheme = hop.scheme ?? scheme;
+      if (this.#takesHost && hop.host !== undefined && readAuthority(hop.host)) host = hop.host;
+      if (hop.address === undefined) break;
+      address = hop.address;
+      if (++passed === MAX_HOPS || !this.#isTrusted(address, passed)) break;
+    }
+    return { address, scheme, host };
+  }
+
+  /**
+   * Says once in the log that a proxy seems to be in front, and that nothing is taken from it. For
+   * use where the address of a client matters.
+   */
+  warnOfUnknown(headers: Headers): void {
+    if (this.#hasWarned || this.isSet || !headers.has("x-forwarded-for")) return;
+    this.#hasWarned = true;
+    log("warn", "Requests have X-Forwarded-For, and trustProxy of the App is not set: the proxy counts as the client");
+  }
+
+  /** Whether a proxy with this address, behind some other proxies, is trusted. */
+  #isTrusted(address: string | null, passed: number): boolean {
+    if (this.#hops !== undefined) return passed < this.#hops;
+    const known = address === null ? undefined : readAddress(address);
+    if (known === undefined || this.#from === undefined) return false;
+    return this.#from.check(known, known.includes(":") ? "ipv6" : "ipv4");
+  }
+}
+
+/** The address of the other end of a connection; null for a Unix socket, and without a network. */
+export function peerAddress(address: Deno.Addr | undefined): string | null {
+  return address && "hostname" in address ? address.hostname : null;
+}
+
+/**
+ * Whether the client is on this machine, and no proxy is in between. A page can send the headers of
+ * a proxy, too.
+ */
+export function isDirectLoopback(headers: Headers, peer: string | null): boolean {
+  return peer !== null && LOOPBACK_ADDRESS.test(peer) && !FORWARDING.some((name) => headers.has(name));
+}
+
+/** Whether a request names this machine as its host, from this machine. */
+export function isLocalRequest(headers: Headers, peer: string | null, host: string): boolean {
+  return isLoopbackName(readAuthority(host)?.name ?? "") && isDirectLoopback(headers, peer);
+}
+
+function readTrust(trust: TrustProxy | undefined): ProxyOptions {
+  if (trust === undefined) return {};
+  const options: ProxyOptions = typeof trust === "number"
+    ? { hops: trust }
+    : Array.isArray(trust)
+    ? { from: trust }
+    : trust as ProxyOptions;
+  checkOptions(options, OPTIONS, "set trustProxy");
+  const { hops, from } = options;
+  if ((hops === undefined) === (from === undefined)) {
+    throw new TypeError('Cannot set trustProxy: give either "hops", the number of proxies, or "from", their addresses');
+  }
+  if (hops !== undefined && !(Number.isInteger(hops) && hops >= 1 && hops <= MAX_HOPS)) {
+    throw new RangeError(`Cannot set trustProxy: the number of proxies is from 1 to ${MAX_HOPS}, got ${quote(hops)}`);
+  }
+  return options;
+}
+
+function readNetworks(networks: readonly string[]): import("node:net").BlockList {
+  const { BlockList } = nodeNet();
+  const list = new BlockList();
+  if (!Array.isArray(networks)) {
+    throw new TypeError(`Cannot set trustProxy: "from" is a list such as ["10.0.0.0/8"], got ${quote(networks)}`);
+  }
+  for (const network of networks) {
+    const [, text = "", bits] = /^([\da-f:.]+)(?:\/(\d{1,3}))?$/i.exec(String(network)) ?? [];
+    const version = nodeNet().isIP(text);
+    const width = version === 4 ? 32 : 128;
+    const prefix = bits === undefined ? width : Number(bits);
+    const address = readAddress(text);
+    if (version === 0 || address === undefined || prefix > width) {
+      throw new TypeError(
+        `Cannot set trustProxy: ${quote(network)} is no address and no network, write it like "10.0.0.0/8"`,
+      );
+    }
+    // A network of IPv4 that is written as IPv6 is one of IPv4.
+    const isMapped = version === 6 && !address.includes(":") && prefix >= 96;
+    if (version === 4 || isMapped) list.addSubnet(address, isMapped ? prefix - 96 : prefix, "ipv4");
+    else list.addSubnet(text, prefix, "ipv6");
+  }
+  return list;
+}

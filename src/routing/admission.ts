@@ -1,0 +1,79 @@
+/**
+ * What a request passes before any middleware runs: the host that it names, whether it is a
+ * preflight, and the page that it comes from. Decided for each route when the application starts.
+ */
+import { HTTPError } from "../errors.ts";
+import type { Cors } from "../http/cors.ts";
+import { isSafe, refuseCrossOrigin } from "../http/cross_origin.ts";
+import type { HostList } from "../http/host.ts";
+import type { OriginList } from "../http/origin.ts";
+import { isLocalRequest, type ProxyTrust } from "../http/proxy.ts";
+import { contextOf, type HttpRequest } from "../http/request.ts";
+import { asksForWebSocket } from "../http/websocket/handshake.ts";
+
+/**
+ * Admits a request.
+ *
+ * @returns Nothing, or the reply of a request that is answered already.
+ * @throws {HTTPError} The refusal.
+ */
+export type Admit = (request: HttpRequest) => Response | void;
+
+/** What an application lets in, and whom it trusts. */
+export interface AdmissionParts {
+  /** The hosts that it answers to; undefined for all. */
+  readonly hosts: HostList | undefined;
+  /** The other origins whose pages may use it. */
+  readonly origins: OriginList;
+  /** Lets pages of these origins read replies; undefined if there are none. */
+  readonly cors: Cors | undefined;
+  readonly proxies: ProxyTrust;
+}
+
+/** Composes steps; undefined without any, so that a request has nothing to pass. */
+export function admission(steps: readonly (Admit | undefined)[]): Admit | undefined {
+  const all = steps.filter((step) => step !== undefined);
+  if (all.length < 2) return all[0];
+  return (request) => {
+    for (const step of all) {
+      const reply = step(request);
+      if (reply) return reply;
+    }
+    return undefined;
+  };
+}
+
+/** Refuses hosts that are not in the list. */
+export function admitHost(hosts: HostList | undefined): Admit | undefined {
+  return hosts && ((request) => {
+    const { host, peer } = contextOf(request);
+    if (hosts.admits(host) || isLocalRequest(request.headers, peer, host)) return;
+    throw new HTTPError(421, 'This host is not served here: the option "hosts" of the App names those that are');
+  });
+}
+
+/** Answers preflights by the methods of their paths. */
+export function admitPreflight(
+  cors: Cors | undefined,
+  methodsOf: (request: HttpRequest) => Iterable<string>,
+): Admit | undefined {
+  return cors && ((request) => {
+    if (request.method !== "OPTIONS") return;
+    return cors.preflight(request.headers, () => methodsOf(request));
+  });
+}
+
+/**
+ * Refuses what comes from pages of other origins.
+ *
+ * @param method The method of the route; undefined if it is known with the request only.
+ * @param origins The other origins whose pages may ask.
+ */
+export function admitPages(method: string | undefined, origins: OriginList): Admit | undefined {
+  if (method === undefined) {
+    return (request) => {
+      if (!isSafe(request.method) || asksForWebSocket(request.raw)) refuseCrossOrigin(request, origins);
+    };
+  }
+  return isSafe(method) ? undefined : (request) => refuseCrossOrigin(request, origins);
+}
