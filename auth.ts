@@ -24,4 +24,8 @@ export { apiKey, type ApiKeyOptions } from "./src/auth/api_key.ts";
 export { basic, type BasicOptions } from "./src/auth/basic.ts";
 export { bearer } from "./src/auth/bearer.ts";
 export { equal } from "./src/auth/equal.ts";
+export { jwt, type JwtClaims, type JwtGuard, type JwtOAuth2, type JwtOptions } from "./src/auth/jwt.ts";
+export type { JwtAlgorithm } from "./src/auth/jwt_algorithms.ts";
+export type { JwtKey, JwtKeyFunction, JwtKeys } from "./src/auth/jwt_keys.ts";
+export type { JwtCryptoKey, JwtHeader } from "./src/auth/jwt_token.ts";
 export type { GuardOptions } from "./src/auth/options.ts";

@@ -2,6 +2,7 @@
 import type { Dependency, RequiredState } from "../binding/dependency.ts";
 import { makeGuard } from "../binding/guard.ts";
 import { readSecurity } from "../binding/security.ts";
+import { HTTPError } from "../errors.ts";
 import type { HttpRequest } from "../http/request.ts";
 import { credentialsOf, hasAuthorization } from "./authorization.ts";
 import { checkGuardOptions, checkVerify, type GuardOptions } from "./options.ts";
@@ -73,13 +74,21 @@ export class BearerChallenges {
   }
 
   /** Refuses a request without a bearer token. */
-  missing(): Error {
+  missing(): HTTPError {
     return unauthorized("Send a bearer token in the Authorization header", this.#realm);
   }
 
   /** Refuses a wrong token. */
-  invalid(detail: string): Error {
+  invalid(detail: string): HTTPError {
     return unauthorized(detail, `${this.#realm}, error="invalid_token"`);
+  }
+
+  /** Refuses a valid token that lacks one of these scopes. */
+  insufficient(scopes: readonly string[]): HTTPError {
+    const scope = quotedString(scopes.join(" "));
+    return new HTTPError(403, "The token lacks a scope that is needed here", {
+      headers: { "www-authenticate": `${this.#realm}, error="insufficient_scope", scope=${scope}` },
+    });
   }
 }
 

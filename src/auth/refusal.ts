@@ -17,6 +17,20 @@ export const UNAUTHORIZED: DeclaredReply = {
   headers: CHALLENGE,
 };
 
+/** The reply to credentials that are valid, and lack a scope. */
+export const FORBIDDEN: DeclaredReply = {
+  status: 403,
+  description: "The credentials are valid, and do not permit this.",
+  headers: CHALLENGE,
+};
+
+/** The reply while credentials cannot be verified. */
+export const UNAVAILABLE: DeclaredReply = {
+  status: 503,
+  description: "The credentials cannot be verified at present.",
+  headers: { "Retry-After": "The seconds after which to try again." },
+};
+
 /** A 401 with its challenge. */
 export function unauthorized(detail: string, challenge: string): HTTPError {
   return new HTTPError(401, detail, { headers: { "www-authenticate": challenge } });

@@ -89,6 +89,14 @@ Deno.test("an application loads these packages when it starts, and no module of 
   assertEquals([...packages].sort(), PACKAGES);
 });
 
+Deno.test("The guards load no package that an application does not load, and the core no guards", async () => {
+  const { packages, modules } = await startOf("auth.ts");
+  assertEquals([...packages].filter((name) => !PACKAGES.includes(name)), []);
+  assert(modules.has("src/auth/jwt.ts"));
+  const core = await startOf("mod.ts");
+  assertEquals([...core.modules].filter((module) => module.startsWith("src/auth/")), []);
+});
+
 for (const [use, waiting] of FIRST_USE) {
   Deno.test(`an application does not load what it needs only when ${use}`, async () => {
     const { modules } = await startOf("mod.ts");

@@ -1,0 +1,137 @@
+/** Where the keys come from that verify JSON Web Tokens: the application, or an address. */
+import { quote } from "../options.ts";
+import { ASYMMETRIC, isSymmetric, type JwtAlgorithm, leastSecret } from "./jwt_algorithms.ts";
+import { InvalidToken, type JwtCryptoKey, type JwtHeader, type UnverifiedToken } from "./jwt_token.ts";
+import { RemoteKeys } from "./remote_keys.ts";
+
+/**
+ * A key that verifies signatures: a public `CryptoKey`, or a secret.
+ *
+ * @category Dependencies
+ */
+export type JwtKey = JwtCryptoKey | Uint8Array;
+
+/**
+ * Finds the key of a token. Without a key (null or undefined), the token is refused.
+ *
+ * @category Dependencies
+ */
+export type JwtKeyFunction = (header: JwtHeader) => Promise<JwtKey | null | undefined>;
+
+/**
+ * The values of the option `keys` of `jwt`.
+ *
+ * @category Dependencies
+ */
+export type JwtKeys = string | URL | JwtKey | JwtKeyFunction;
+
+/** A source of keys, and the algorithms that a token may use with them. */
+export interface KeySource {
+  readonly algorithms: readonly JwtAlgorithm[];
+  /** Whether a request can fail because keys cannot be fetched. */
+  readonly isRemote: boolean;
+  /**
+   * Finds the key of a token. Its algorithm is among those of the source.
+   *
+   * @throws {InvalidToken} If there is none.
+   * @throws {HTTPError} With 503 if the keys cannot be fetched.
+   */
+  readonly find: (token: UnverifiedToken) => Promise<JwtKey>;
+}
+
+/**
+ * Reads the option `keys`.
+ *
+ * @param keys The option; undefined for the keys that the issuer publishes.
+ * @param algorithms The option `algorithms`, checked.
+ * @throws {TypeError} If the keys are wrong, or do not fit the algorithms.
+ */
+export function readKeys(
+  keys: unknown,
+  issuer: string,
+  algorithms: readonly JwtAlgorithm[] | undefined,
+  action: string,
+): KeySource {
+  if (keys === undefined || typeof keys === "string" || keys instanceof URL) {
+    checkAsymmetric(algorithms, "keys of an address are public", action);
+    const remote = new RemoteKeys(issuer, keys === undefined ? undefined : String(keys), action);
+    return { algorithms: algorithms ?? ASYMMETRIC, isRemote: true, find: (token) => remote.find(token) };
+  }
+  if (typeof keys === "function") return functionSource(keys as JwtKeyFunction, algorithms ?? ASYMMETRIC);
+  if (!isKey(keys)) {
+    throw new TypeError(
+      `Cannot ${action}: "keys" must be the address of a JWKS, a CryptoKey, a Uint8Array or a function, got ${
+        quote(keys)
+      }`,
+    );
+  }
+  if (isSecret(keys)) checkSecret(keys, algorithms, action);
+  else {
+    checkAsymmetric(algorithms, "the key is public", action);
+    checkPublic(keys as JwtCryptoKey, action);
+  }
+  return { algorithms: algorithms ?? ASYMMETRIC, isRemote: false, find: () => Promise.resolve(keys) };
+}
+
+function functionSource(find: JwtKeyFunction, algorithms: readonly JwtAlgorithm[]): KeySource {
+  return {
+    algorithms,
+    isRemote: false,
+    find: async ({ header }) => {
+      const key = await find(header);
+      if (key === null || key === undefined) throw new InvalidToken();
+      if (!isKey(key)) {
+        throw new TypeError(
+          `Cannot verify a token: "keys" must return a CryptoKey, a Uint8Array, null or undefined, got ${quote(key)}`,
+        );
+      }
+      if (isSecret(key)) checkSecret(key, algorithms.filter(isSymmetric), "verify a token");
+      // A public key is no secret: whoever has it could sign with it as one.
+      if (isSecret(key) !== isSymmetric(header.alg)) throw new InvalidToken();
+      return key;
+    },
+  };
+}
+
+function isKey(value: unknown): value is JwtKey {
+  return value instanceof Uint8Array || value instanceof CryptoKey;
+}
+
+function isSecret(key: JwtKey): boolean {
+  return key instanceof Uint8Array || key.type === "secret";
+}
+
+function checkAsymmetric(algorithms: readonly JwtAlgorithm[] | undefined, reason: string, action: string): void {
+  const wrong = algorithms?.find(isSymmetric);
+  if (wrong === undefined) return;
+  throw new TypeError(`Cannot ${action}: ${reason}, and "${wrong}" needs a secret, leave it out of "algorithms"`);
+}
+
+function checkPublic({ type, usages, algorithm }: JwtCryptoKey, action: string): void {
+  if (type !== "public" || !usages.includes("verify")) {
+    throw new TypeError(`Cannot ${action}: the key must be a public one with the usage "verify"`);
+  }
+  const { modulusLength } = algorithm as { readonly modulusLength?: number };
+  if (modulusLength === undefined || modulusLength >= 2048) return;
+  throw new TypeError(`Cannot ${action}: a key of RSA must have 2048 bits or more, got ${modulusLength}`);
+}
+
+function checkSecret(key: JwtKey, algorithms: readonly JwtAlgorithm[] | undefined, action: string): void {
+  if (algorithms === undefined || algorithms.length === 0) {
+    throw new TypeError(`Cannot ${action}: a secret needs "algorithms", write algorithms: ["HS256"]`);
+  }
+  const wrong = algorithms.find((algorithm) => !isSymmetric(algorithm));
+  if (wrong !== undefined) {
+    throw new TypeError(`Cannot ${action}: the key is a secret, and "${wrong}" needs a public key, leave it out`);
+  }
+  if (!(key instanceof Uint8Array)) {
+    if (key.usages.includes("verify")) return;
+    throw new TypeError(`Cannot ${action}: the key must have the usage "verify"`);
+  }
+  if (new TextDecoder().decode(key.subarray(0, 10)) === "-----BEGIN") {
+    throw new TypeError(`Cannot ${action}: the bytes are a PEM file and no secret, import it as a CryptoKey`);
+  }
+  const least = leastSecret(algorithms);
+  if (key.length >= least) return;
+  throw new TypeError(`Cannot ${action}: the secret must have ${least} bytes or more, got ${key.length}`);
+}

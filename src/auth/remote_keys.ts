@@ -1,0 +1,191 @@
+/** The public keys of an issuer, fetched from its JSON Web Key Set (RFC 7517). */
+import { HTTPError } from "../errors.ts";
+import { describeError, log } from "../log.ts";
+import { InvalidToken, type JwtCryptoKey, type JwtHeader, type UnverifiedToken } from "./jwt_token.ts";
+
+/** Keys are fetched again when they are older. */
+const MAX_AGE_MS = 600_000;
+/** The least time between two fetches because of an unknown key. */
+const UNKNOWN_KEY_MS = 30_000;
+/** The least time between a fetch that failed and the next one. */
+const FAILED_MS = 1_000;
+/** The limit of all requests of one fetch together. */
+const FETCH_MS = 5_000;
+/** The most bytes of a document. Large sets of keys have some ten thousand. */
+const MAX_BYTES = 1_048_576;
+
+type FindKey = (header: JwtHeader) => Promise<JwtCryptoKey>;
+
+interface Fetched<Value> {
+  readonly value: Value;
+  readonly at: number;
+}
+
+/** Finds keys by the headers of tokens, and fetches them when it has to. */
+export class RemoteKeys {
+  readonly #issuer: string;
+  /** The address that the application named. */
+  readonly #address: string | undefined;
+  /** The address that the issuer published. */
+  #published: Fetched<string> | undefined;
+  #keys: Fetched<FindKey> | undefined;
+  #pending: Promise<FindKey> | undefined;
+  /** When keys were last fetched because of an unknown one. */
+  #askedAt = -Infinity;
+  #failedAt = -Infinity;
+
+  /**
+   * @param issuer The issuer of the tokens.
+   * @param address The address of the keys. By default the issuer publishes it (OpenID Connect
+   * Discovery).
+   * @param action What is being done, for messages.
+   * @throws {TypeError} If an address is neither of HTTPS nor of this machine.
+   */
+  constructor(issuer: string, address: string | undefined, action: string) {
+    this.#issuer = issuer;
+    this.#address = address;
+    if (isSafe(address ?? issuer)) return;
+    const option = address === undefined ? 'without "keys", "issuer"' : '"keys"';
+    throw new TypeError(
+      `Cannot ${action}: ${option} must be an https: URL, or one of a loopback host, got "${address ?? issuer}"`,
+    );
+  }
+
+  /**
+   * Finds the key of a token.
+   *
+   * @throws {InvalidToken} If the issuer has no such key.
+   * @throws {HTTPError} With 503 if the keys cannot be fetched.
+   */
+  async find({ header, payload }: UnverifiedToken): Promise<JwtCryptoKey> {
+    const fresh = isWithin(this.#keys, MAX_AGE_MS) ? this.#keys : undefined;
+    const known = fresh && await findKey(fresh.value, header);
+    if (known) return known;
+    // Strangers must not cause fetches by tokens that can never be valid.
+    if (issuerOf(payload) !== this.#issuer) throw new InvalidToken();
+    if (!this.#pending) {
+      const hasFailed = this.#failedAt > (fresh?.at ?? -Infinity);
+      const wait = fresh ? this.#askedAt + UNKNOWN_KEY_MS - Date.now() : this.#failedAt + FAILED_MS - Date.now();
+      if (wait > 0 && wait <= UNKNOWN_KEY_MS) throw hasFailed ? unavailable(wait) : new InvalidToken();
+      if (fresh) this.#askedAt = Date.now();
+      this.#pending = this.#fetch();
+    }
+    const found = await findKey(await this.#pending, header);
+    if (found) return found;
+    throw new InvalidToken();
+  }
+
+  async #fetch(): Promise<FindKey> {
+    try {
+      const value = await withTimeLimit((signal) => this.#fetchKeys(signal));
+      this.#keys = { value, at: Date.now() };
+      return value;
+    } catch (failure) {
+      this.#failedAt = Date.now();
+      log("error", "The keys that verify tokens cannot be fetched", {
+        issuer: this.#issuer,
+        error: describeError(failure),
+      });
+      throw unavailable(FAILED_MS);
+    } finally {
+      this.#pending = undefined;
+    }
+  }
+
+  async #fetchKeys(signal: AbortSignal): Promise<FindKey> {
+    const address = this.#address ?? await this.#discover(signal);
+    const keys = await fetchJson(address, signal);
+    const { createLocalJWKSet } = await import("jose/jwks/local");
+    const find = createLocalJWKSet(keys as Parameters<typeof createLocalJWKSet>[0]);
+    return (header) => find({ ...header });
+  }
+
+  /** The address of the keys, as OpenID Connect Discovery 1.0 has it. */
+  async #discover(signal: AbortSignal): Promise<string> {
+    if (isWithin(this.#published, MAX_AGE_MS)) return this.#published!.value;
+    const document = await fetchJson(`${this.#issuer.replace(/\/$/, "")}/.well-known/openid-configuration`, signal);
+    const { issuer, jwks_uri: address } = (document ?? {}) as {
+      readonly issuer?: unknown;
+      readonly jwks_uri?: unknown;
+    };
+    // Section 4.3 demands it: another issuer could otherwise take the place of this one.
+    if (issuer !== this.#issuer) throw new TypeError(`The configuration is not that of ${this.#issuer}`);
+    if (typeof address !== "string" || !isSafe(address)) {
+      throw new TypeError("The configuration has no jwks_uri of HTTPS or of this machine");
+    }
+    this.#published = { value: address, at: Date.now() };
+    return address;
+  }
+}
+
+/** A clock that was set back makes a value old. */
+function isWithin(fetched: Fetched<unknown> | undefined, ms: number): boolean {
+  const age = fetched === undefined ? -1 : Date.now() - fetched.at;
+  return age >= 0 && age < ms;
+}
+
+/** Undefined if no key fits the header. */
+async function findKey(find: FindKey, header: JwtHeader): Promise<JwtCryptoKey | undefined> {
+  try {
+    return await find(header);
+  } catch (error) {
+    if ((error as { readonly code?: unknown }).code === "ERR_JWKS_NO_MATCHING_KEY") return undefined;
+    // Several keys fit, or the platform does not know the kind of the key.
+    throw new InvalidToken();
+  }
+}
+
+/** The issuer that a token names; it is not verified. */
+function issuerOf(payload: string): unknown {
+  try {
+    return JSON.parse(atob(payload.replaceAll("-", "+").replaceAll("_", "/"))).iss;
+  } catch {
+    return undefined;
+  }
+}
+
+function unavailable(waitMs: number): HTTPError {
+  return new HTTPError(503, "The keys that verify tokens cannot be fetched", {
+    headers: { "retry-after": String(Math.ceil(waitMs / 1000)) },
+  });
+}
+
+/** Whether nobody on the way to an address can change what it answers. */
+function isSafe(address: string): boolean {
+  if (!URL.canParse(address)) return false;
+  const { protocol, hostname } = new URL(address);
+  if (protocol === "https:") return true;
+  return protocol === "http:" && /^(?:localhost|.+\.localhost|127(?:\.\d+){3}|\[::1\])$/.test(hostname);
+}
+
+async function withTimeLimit<Value>(work: (signal: AbortSignal) => Promise<Value>): Promise<Value> {
+  const controller = new AbortController();
+  const timer = setTimeout(() => {
+    controller.abort(new DOMException(`There is no answer within ${FETCH_MS / 1000} s`, "TimeoutError"));
+  }, FETCH_MS);
+  try {
+    return await work(controller.signal);
+  } finally {
+    clearTimeout(timer);
+  }
+}
+
+/** @throws {TypeError} If the answer is a redirect, too large, or not JSON. */
+async function fetchJson(address: string, signal: AbortSignal): Promise<unknown> {
+  const headers = { accept: "application/json" };
+  // A redirect could lead to where anyone can answer.
+  const response = await fetch(address, { signal, headers, redirect: "manual" });
+  if (response.status !== 200) {
+    await response.body?.cancel();
+    throw new TypeError(`${address} answered with status ${response.status}`);
+  }
+  const text = new TextDecoder();
+  let json = "";
+  let bytes = 0;
+  for await (const chunk of response.body ?? []) {
+    bytes += chunk.length;
+    if (bytes > MAX_BYTES) throw new TypeError(`${address} sent more than ${MAX_BYTES} bytes`);
+    json += text.decode(chunk, { stream: true });
+  }
+  return JSON.parse(json + text.decode());
+}
