@@ -478,9 +478,10 @@ export class RequestContext {
   /** The URL that the client asked for, as text. */
   get url(): string {
     const { url } = this.raw;
-    if (!this.forwarded) return url;
-    const { scheme = url.slice(0, url.indexOf(":")), host = hostOf(url) } = this.forwarded;
-    return `${scheme}://${host}${url.slice(pathStart(url))}`;
+    // Deno writes `http+unix` for a Unix socket.
+    if (!this.forwarded && !url.startsWith("http+")) return url;
+    const scheme = this.forwarded?.scheme ?? (url.startsWith("https:") ? "https" : "http");
+    return `${scheme}://${this.host}${url.slice(pathStart(url))}`;
   }
 
   /** `host[:port]` that the client asked for. */
