@@ -30,6 +30,7 @@ export type {
   Exact,
   ExtraKeys,
   ForeignSegment,
+  FreePath,
   IsKnown,
   KeysOf,
   Letter,
@@ -43,7 +44,7 @@ export type {
   SuspiciousPath,
 } from "./src/routing/route_options.ts";
 export type { RegisterWebSocket, WebSocketOptions } from "./src/routing/websocket_options.ts";
-export type { GroupOptions, ScopeOptions } from "./src/routing/scope.ts";
+export type { GroupOptions, InferredDependencies, ScopeDependencies, ScopeOptions } from "./src/routing/scope.ts";
 export type {
   RateLimitOption,
   RouteDeclaration,

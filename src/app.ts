@@ -1,5 +1,5 @@
 /** The application: connects routes, lifespans, topics and the dispatcher. */
-import type { RequiredState } from "./binding/dependency.ts";
+import type { None, RequiredState } from "./binding/dependency.ts";
 import { REGISTRY_CHECKS } from "./describe/route_check.ts";
 import { type AppOptions, resolveAppOptions } from "./app_options.ts";
 import { type BuiltIn, builtIns, type BuiltInUrls } from "./built_in.ts";
@@ -69,7 +69,7 @@ const WEBFW_CHECK_TOPIC: unique symbol = Symbol.for("webfw.checkTopic");
  *
  * @category Applications
  */
-export class App<State = Record<string, unknown>> implements AppHandle {
+export class App<State = Record<string, unknown>, Given = None> implements AppHandle {
   /** The title of the application. */
   readonly title: string;
   /** The version of the application. */
@@ -120,7 +120,7 @@ export class App<State = Record<string, unknown>> implements AppHandle {
    * @throws {RouteError} If the path of an endpoint is malformed, or two endpoints have the same.
    * @throws {RangeError} If a number is out of its range.
    */
-  constructor(options: AppOptions<State> = {}) {
+  constructor(options: AppOptions<State, Given> = {}) {
     const { title, version, description, urls, limits, admission, topics, originPolicy } = resolveAppOptions(options);
     this.#admission = admission;
     this.title = title;
@@ -182,7 +182,7 @@ export class App<State = Record<string, unknown>> implements AppHandle {
    * assertEquals(await response.json(), { id: "7" });
    * ```
    */
-  readonly get: RegisterRoute<State, "">;
+  readonly get: RegisterRoute<State, "", Given>;
 
   /**
    * Registers a route for POST.
@@ -207,7 +207,7 @@ export class App<State = Record<string, unknown>> implements AppHandle {
    * assertEquals(await response.json(), { title: "Emma" });
    * ```
    */
-  readonly post: RegisterRoute<State, "">;
+  readonly post: RegisterRoute<State, "", Given>;
 
   /**
    * Registers a route for PUT.
@@ -223,7 +223,7 @@ export class App<State = Record<string, unknown>> implements AppHandle {
    * assertEquals(response.status, 204);
    * ```
    */
-  readonly put: RegisterRoute<State, "">;
+  readonly put: RegisterRoute<State, "", Given>;
 
   /**
    * Registers a route for PATCH.
@@ -239,7 +239,7 @@ export class App<State = Record<string, unknown>> implements AppHandle {
    * assertEquals(response.status, 204);
    * ```
    */
-  readonly patch: RegisterRoute<State, "">;
+  readonly patch: RegisterRoute<State, "", Given>;
 
   /**
    * Registers a route for DELETE.
@@ -255,7 +255,7 @@ export class App<State = Record<string, unknown>> implements AppHandle {
    * assertEquals(response.status, 204);
    * ```
    */
-  readonly delete: RegisterRoute<State, "">;
+  readonly delete: RegisterRoute<State, "", Given>;
 
   /**
    * Registers a route for several methods, or for a method without its own function. A route for
@@ -272,7 +272,7 @@ export class App<State = Record<string, unknown>> implements AppHandle {
    * assertEquals(await response.json(), "PATCH");
    * ```
    */
-  readonly route: RegisterDeclared<State, "", MethodsOption>;
+  readonly route: RegisterDeclared<State, "", MethodsOption, Given>;
 
   /**
    * Registers a WebSocket route. A GET route can have the same path; it answers requests without an
@@ -292,7 +292,7 @@ export class App<State = Record<string, unknown>> implements AppHandle {
    * await response.body?.cancel();
    * ```
    */
-  readonly websocket: RegisterWebSocket<State, "">;
+  readonly websocket: RegisterWebSocket<State, "", Given>;
 
   /**
    * Adds the routes of a router. After that, the router cannot change, but it can be included
@@ -321,7 +321,7 @@ export class App<State = Record<string, unknown>> implements AppHandle {
   include<Needed = unknown, const At extends string = "">(
     router: RequiredState<State> extends Needed ? Includable<Needed>
       : Mistake<"The state that the router needs is not the one here: give both one stateType()">,
-    options: IncludeOptions<At> = {},
+    options: IncludeOptions<At, State> = {},
   ): void {
     includeRouter(this.#registry, router, options);
   }
@@ -534,7 +534,7 @@ export class App<State = Record<string, unknown>> implements AppHandle {
    * store is not an error.
    */
   start(): Promise<void> {
-    return this.#starting ??= this.#lifespans.start(this, () => this.#topics.open()).then((state) => {
+    return this.#starting ??= this.#lifespans.start(this as unknown as App<State>, () => this.#topics.open()).then((state) => {
       this.#state = this.#openState = state;
     }).catch((error) => {
       this.#starting = undefined;

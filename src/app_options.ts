@@ -1,5 +1,5 @@
 /** The options of an application, with their defaults and checks. */
-import type { StateType } from "./binding/dependency.ts";
+import type { None, StateType } from "./binding/dependency.ts";
 import { type BuiltInUrls, checkUrls } from "./built_in.ts";
 import { type McpOptions, OriginPolicy } from "./describe/mcp/origin_policy.ts";
 import { Cors, type CorsOptions, resolveCors } from "./http/cors.ts";
@@ -9,7 +9,7 @@ import { ProxyTrust, type TrustProxy } from "./http/proxy.ts";
 import { DEFAULT_LIMITS, type Limits, type ResolvedLimits, resolveLimits } from "./http/limits.ts";
 import { checkOptions, type OptionNames } from "./options.ts";
 import type { AdmissionParts } from "./routing/admission.ts";
-import { SCOPE_OPTIONS, type ScopeOptions } from "./routing/scope.ts";
+import { SCOPE_OPTIONS, type ScopeDependencies, type ScopeOptions } from "./routing/scope.ts";
 import { toLocation } from "./topics/location.ts";
 import type { KvLocation, TopicsLocation } from "./topics/location.ts";
 import type { TopicStore } from "./topics/store.ts";
@@ -19,7 +19,7 @@ import type { TopicStore } from "./topics/store.ts";
  *
  * @category Applications
  */
-export interface AppOptions<State = Record<string, unknown>> extends ScopeOptions {
+export interface AppOptions<State = Record<string, unknown>, Given = None> extends ScopeOptions {
   /**
    * The title of the application.
    *
@@ -142,6 +142,12 @@ export interface AppOptions<State = Record<string, unknown>> extends ScopeOption
   topics?: TopicsLocation;
   /** The type of `request.state`, by `stateType()`. */
   state?: StateType<State>;
+  /**
+   * Guards of all routes, also of those in included routers. The routes of the application itself
+   * get the values as arguments by these names. Middleware runs before them. 404, 405 and the
+   * application's own endpoints do without them.
+   */
+  deps?: ScopeDependencies<State, never, Given>;
 }
 
 const OPTIONS: OptionNames<AppOptions> = {
@@ -182,7 +188,7 @@ interface ResolvedAppOptions {
  * @throws {RouteError} If the path of an endpoint cannot be parsed.
  * @throws {RangeError} If a number is out of its range.
  */
-export function resolveAppOptions<State>(options: AppOptions<State>): ResolvedAppOptions {
+export function resolveAppOptions<State, Given>(options: AppOptions<State, Given>): ResolvedAppOptions {
   checkOptions(options, OPTIONS, "make the App");
   const {
     title = "webfw",

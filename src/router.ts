@@ -1,12 +1,12 @@
 /** Routers: groups of routes that applications and other routers include. */
-import type { RequiredState, StateType } from "./binding/dependency.ts";
+import type { DependencyLike, None, RequiredState, StateType } from "./binding/dependency.ts";
 import { REGISTRY_CHECKS } from "./describe/route_check.ts";
 import { checkOptions, type OptionNames } from "./options.ts";
 import type { Middleware } from "./routing/middleware.ts";
 import { type MethodsOption, Registry } from "./routing/registry.ts";
-import { GROUP_OPTIONS, type GroupOptions } from "./routing/scope.ts";
+import { GROUP_OPTIONS, type GroupOptions, type ScopeDependencies } from "./routing/scope.ts";
 import type { Mistake } from "./schema/schema.ts";
-import type { PathText, RegisterDeclared, RegisterRoute } from "./routing/route_options.ts";
+import type { PathNames, PathText, RegisterDeclared, RegisterRoute } from "./routing/route_options.ts";
 import type { RegisterWebSocket } from "./routing/websocket_options.ts";
 
 /**
@@ -14,7 +14,7 @@ import type { RegisterWebSocket } from "./routing/websocket_options.ts";
  *
  * @category Applications
  */
-export interface IncludeOptions<Prefix extends string = string> extends GroupOptions {
+export interface IncludeOptions<Prefix extends string = string, State = Record<string, unknown>> extends GroupOptions {
   /**
    * A prefix before that of the router. It is empty, or starts with a slash and does not end with
    * one. It may contain `{name}`.
@@ -22,6 +22,11 @@ export interface IncludeOptions<Prefix extends string = string> extends GroupOpt
    * @default {""}
    */
   prefix?: PathText<Prefix>;
+  /**
+   * Guards of the routes: dependencies that are resolved before those of the router. Their values
+   * are not handed over.
+   */
+  deps?: Readonly<Record<string, DependencyLike<unknown, State>>>;
 }
 
 /** A router that can be included where the state is `State`. */
@@ -40,7 +45,11 @@ const INCLUDE_OPTIONS: OptionNames<IncludeOptions> = { prefix: true, ...GROUP_OP
  *
  * @throws {TypeError} If it is not a router, or an option is unknown.
  */
-export function includeRouter(registry: Registry, router: unknown, options: IncludeOptions): void {
+export function includeRouter<State>(
+  registry: Registry,
+  router: unknown,
+  options: IncludeOptions<string, State>,
+): void {
   if (!(router instanceof Router)) throw new TypeError("Cannot include: the argument must be a Router");
   checkOptions(options, INCLUDE_OPTIONS, "include the router");
   registry.include(registryOf(router), options.prefix ?? "", options);
@@ -53,7 +62,7 @@ let registryOf: (router: object) => Registry;
  *
  * @category Applications
  */
-export interface RouterOptions<State, Prefix extends string> extends GroupOptions {
+export interface RouterOptions<State, Prefix extends string, Given = None> extends GroupOptions {
   /**
    * The prefix of all paths. It is empty, or starts with a slash and does not end with one. It may
    * contain `{name}`, a parameter that the handlers get like any other.
@@ -63,6 +72,11 @@ export interface RouterOptions<State, Prefix extends string> extends GroupOption
   prefix?: PathText<Prefix>;
   /** The type of `request.state`, made by `stateType()`. */
   state?: StateType<State>;
+  /**
+   * Guards of all routes, also of those in included routers. The routes of this router get the
+   * values as arguments by these names. Guards of outer scopes are resolved before them.
+   */
+  deps?: ScopeDependencies<State, PathNames<Prefix>, Given>;
 }
 
 const ROUTER_OPTIONS: OptionNames<RouterOptions<unknown, string>> = { prefix: true, state: true, ...GROUP_OPTIONS };
@@ -92,6 +106,7 @@ const ROUTER_OPTIONS: OptionNames<RouterOptions<unknown, string>> = { prefix: tr
 export class Router<
   State = Record<string, unknown>,
   const Prefix extends string = string,
+  Given = None,
 > implements Includable<State> {
   /**
    * Carries the type of the state; absent at run time.
@@ -113,7 +128,7 @@ export class Router<
    * @throws {TypeError} If an option is unknown.
    * @throws {RouteError} With code `path`, if the prefix is malformed.
    */
-  constructor(options: RouterOptions<State, Prefix> = {}) {
+  constructor(options: RouterOptions<State, Prefix, Given> = {}) {
     checkOptions(options, ROUTER_OPTIONS, "make a router");
     this.#registry = new Registry({ prefix: options.prefix ?? "", isRoot: false, options, checks: REGISTRY_CHECKS });
     this.get = this.#registry.registerMethod("GET");
@@ -141,7 +156,7 @@ export class Router<
    * assertEquals(await response.json(), { id: "7" });
    * ```
    */
-  readonly get: RegisterRoute<State, Prefix>;
+  readonly get: RegisterRoute<State, Prefix, Given>;
 
   /**
    * Registers a route for POST.
@@ -168,7 +183,7 @@ export class Router<
    * assertEquals(await response.json(), { title: "Emma" });
    * ```
    */
-  readonly post: RegisterRoute<State, Prefix>;
+  readonly post: RegisterRoute<State, Prefix, Given>;
 
   /**
    * Registers a route for PUT.
@@ -186,7 +201,7 @@ export class Router<
    * assertEquals(response.status, 204);
    * ```
    */
-  readonly put: RegisterRoute<State, Prefix>;
+  readonly put: RegisterRoute<State, Prefix, Given>;
 
   /**
    * Registers a route for PATCH.
@@ -204,7 +219,7 @@ export class Router<
    * assertEquals(response.status, 204);
    * ```
    */
-  readonly patch: RegisterRoute<State, Prefix>;
+  readonly patch: RegisterRoute<State, Prefix, Given>;
 
   /**
    * Registers a route for DELETE.
@@ -222,7 +237,7 @@ export class Router<
    * assertEquals(response.status, 204);
    * ```
    */
-  readonly delete: RegisterRoute<State, Prefix>;
+  readonly delete: RegisterRoute<State, Prefix, Given>;
 
   /**
    * Registers a route for several methods, or for a method without its own function. A route for
@@ -241,7 +256,7 @@ export class Router<
    * assertEquals(await response.json(), "PATCH");
    * ```
    */
-  readonly route: RegisterDeclared<State, Prefix, MethodsOption>;
+  readonly route: RegisterDeclared<State, Prefix, MethodsOption, Given>;
 
   /**
    * Registers a WebSocket route. A GET route can have the same path; it answers requests without an
@@ -263,7 +278,7 @@ export class Router<
    * await response.body?.cancel();
    * ```
    */
-  readonly websocket: RegisterWebSocket<State, Prefix>;
+  readonly websocket: RegisterWebSocket<State, Prefix, Given>;
 
   /**
    * Adds the routes of a router. After that, the router cannot change, but it can be included
@@ -294,7 +309,7 @@ export class Router<
   include<Needed = unknown, const At extends string = "">(
     router: RequiredState<State> extends Needed ? Includable<Needed>
       : Mistake<"The state that the router needs is not the one here: give both one stateType()">,
-    options: IncludeOptions<At> = {},
+    options: IncludeOptions<At, State> = {},
   ): void {
     includeRouter(this.#registry, router, options);
   }

@@ -1,12 +1,22 @@
 /** Compiles the options of a route into a function that makes its handler's arguments. */
-import { type Issue, ValidationError } from "../errors.ts";
+import type { Issue } from "../errors.ts";
 import type { HttpRequest } from "../http/request.ts";
 import type { RouteDeclaration } from "../http/route_info.ts";
-import { boundIssues } from "../schema/issues.ts";
-import { checkTextOptions, type TextOptions, toDependencies } from "./dependency.ts";
+import { checkTextOptions, type PreparedDependency, type TextOptions, toDependencies } from "./dependency.ts";
 import { FormBody } from "./form_body.ts";
+import {
+  bindText,
+  fieldsOf,
+  type GuardLevel,
+  type GuardScope,
+  guardStep,
+  levelsOf,
+  ownersOf,
+  type PlacedGuards,
+  refuseIssues,
+} from "./guards.ts";
 import { JsonBody } from "./json_body.ts";
-import { Resolver, type Stage, type Values } from "./resolver.ts";
+import { type Indices, Resolver, type Stage, type Values } from "./resolver.ts";
 import { isStream, streamOpener } from "./stream_body.ts";
 import { type Args, type InputOwner, type PathNames, reserveName, TextFields } from "./text_fields.ts";
 
@@ -21,11 +31,12 @@ export type Binder = BinderOf<false, readonly Args[]> | BinderOf<true, Promise<r
 
 interface BinderOf<IsAsync extends boolean, Bound> {
   /**
-   * Resolves the guards, before any other input is validated and before the body is read.
-   *
-   * @throws {ValidationError} With all issues of the guards' input.
+   * The guards of the scopes and of the route, in their order. They are resolved before any other
+   * input is validated and before the body is read.
    */
-  readonly guard: ((request: HttpRequest) => Promise<Values>) | undefined;
+  readonly guards: readonly PlacedGuards[];
+  /** Whether the route has one dependency, with those of its scopes. */
+  readonly isSingle: boolean;
   /** Whether {@linkcode BinderOf.bind} returns a promise. */
   readonly isAsync: IsAsync;
   /**
@@ -39,99 +50,161 @@ interface BinderOf<IsAsync extends boolean, Bound> {
   readonly resolve: ((request: HttpRequest, args: readonly Args[], values: Values) => Promise<Values>) | undefined;
   /** Adds the values of dependencies to the arguments of the handler. */
   readonly supply: ((args: Args, values: Values) => void) | undefined;
+  /** The parts that a copy of the route can share. */
+  readonly inputs: CompiledInputs;
 }
+
+/** What a binder is compiled of. */
+interface BinderParts {
+  readonly options: InputOptions;
+  /** The names in the path of the route. */
+  readonly path: PathNames;
+  /** The route, for messages. */
+  readonly name: string;
+  /** The scopes around the route, the outermost first. The last one declares the route. */
+  readonly scopes: readonly GuardScope[];
+  /** Whether the path is complete, because the outermost scope is an application. */
+  readonly isComplete: boolean;
+  /** The binder of the same route in fewer scopes. */
+  readonly previous?: Binder | undefined;
+}
+
+/** The inputs of a stage of a route. */
+interface CompiledFields {
+  readonly dependencies: readonly PreparedDependency[];
+  readonly fields: TextFields;
+}
+
+/** The inputs of a route, whose checks take time to compile. */
+interface CompiledInputs {
+  readonly pathNames: readonly string[];
+  readonly guards: CompiledFields;
+  readonly others: CompiledFields;
+  readonly body: Body | undefined;
+}
+
+const NOTHING_MADE: Indices = new Map();
 
 /**
  * Compiles the options of a route.
  *
- * @param options The options.
- * @param path The names in its path.
- * @param name The route, for messages.
  * @throws {RouteError} If a name is bound twice, or the path does not contain a parameter.
  * @throws {TypeError} If a value is not a schema or dependency, or a schema cannot be satisfied.
  */
-export function compileBinder(options: InputOptions, path: PathNames, name: string): Binder {
-  const { params, query, headers, cookies } = options;
+export function compileBinder({ options, path, name, scopes, isComplete, previous }: BinderParts): Binder {
   const deps = toDependencies(options.deps);
-  const resolver = new Resolver(deps);
-  const { others } = resolver;
-  const handler: InputOwner = {
-    isHandler: true,
-    name,
-    options: checkTextOptions({ params, query, headers, cookies }, name),
-    reserved: reservedNames(options, deps.keys(), name),
-  };
-  const fields = new TextFields([handler, ...ownersOf(others, name)], path);
+  const handed = scopes.at(-1)!.deps;
+  const levels = levelsOf(scopes);
+  const resolver = new Resolver(levels.findLast(isDefined)?.indices ?? NOTHING_MADE, handed, deps);
+  const inputs = compileInputs({ options, path, name, handed, deps, resolver, previous: previous?.inputs });
+  const { fields } = inputs.others;
+  const { body } = inputs;
+  const guards = guardsOfScopes(levels, path, name, isComplete);
+  if (!resolver.guards.isEmpty) {
+    guards.push({ place: scopes.length, step: guardStep(resolver.guards, inputs.guards.fields) });
+  }
   const common = {
-    guard: compileGuard(resolver.guards, path, name),
-    resolve: others.isEmpty
+    guards,
+    isSingle: resolver.isSingle,
+    resolve: resolver.others.isEmpty
       ? undefined
-      : (request: HttpRequest, args: readonly Args[], values: Values) => others.resolve(request, args, 1, values),
-    supply: deps.size === 0 ? undefined : (args: Args, values: Values) => resolver.supply(args, values),
+      : (request: HttpRequest, args: readonly Args[], values: Values) => resolver.resolveOthers(request, args, values),
+    supply: resolver.handsNothing ? undefined : (args: Args, values: Values) => resolver.supply(args, values),
+    inputs,
   };
-  if (!fields.isAsync && !options.body && !options.form) {
-    const isEmpty = fields.isEmpty && others.isEmpty;
+  if (!fields.isAsync && !body) {
+    const isEmpty = fields.isEmpty && resolver.others.isEmpty;
     return { ...common, isAsync: false, bind: isEmpty ? () => [{}] : (request) => bindText(fields, request) };
   }
-  const body = bodyOf(options, name);
-  return { ...common, isAsync: true, bind: (request) => bindAll(fields, body, request) };
-}
-
-/** The owners of the inputs of a stage. */
-function ownersOf(stage: Stage, route: string): InputOwner[] {
-  return stage.dependencies.map(({ name, options, deps }) => ({
-    isHandler: false,
-    name: `${name} in ${route}`,
-    options,
-    reserved: reservedNames(options, deps.keys(), name),
-  }));
+  return { ...common, isAsync: true, bind: (request) => bindAll(fields, body ?? {}, request) };
 }
 
 /**
- * The argument names that are not those of single inputs.
- *
- * @throws {RouteError} If a dependency has the name of another argument.
+ * The guards of the scopes. The path of a route in a router may lack names that an include adds, so
+ * the guards of outer scopes are only prepared once it is complete.
  */
-function reservedNames(options: InputOptions, deps: Iterable<string>, owner: string): Map<string, string> {
-  const reserved = new Map<string, string>();
-  for (const name of deps) reserveName(reserved, name, "a dependency", owner);
-  for (const name of ["headers", "cookies", "body", "form"] as const) {
-    if (options[name] !== undefined) reserveName(reserved, name, `the ${name}`, owner);
-  }
-  return reserved;
+function guardsOfScopes(
+  levels: readonly (GuardLevel | undefined)[],
+  path: PathNames,
+  name: string,
+  isComplete: boolean,
+): PlacedGuards[] {
+  const whole: PathNames = { all: path.all, own: new Set(path.all) };
+  return levels.flatMap((level, place) => {
+    const declares = place === levels.length - 1;
+    if (!declares && !isComplete) return [];
+    const step = level?.stepFor(declares ? path : whole, name);
+    return step ? [{ place, step }] : [];
+  });
 }
 
-function compileGuard(guards: Stage, path: PathNames, name: string): Binder["guard"] {
-  if (guards.isEmpty) return undefined;
-  const fields = new TextFields(ownersOf(guards, name), path);
-  // Without another promise, because most guards have sync schemas.
-  if (!fields.isAsync) return (request) => guards.resolve(request, bindText(fields, request), 0, undefined);
-  return async (request) => {
-    const issues: Issue[] = [];
-    const args = await fields.bindAsync(request, issues);
-    refuseIssues(issues);
-    return await guards.resolve(request, args, 0, undefined);
+function isDefined<Value>(value: Value | undefined): value is Value {
+  return value !== undefined;
+}
+
+/** What the inputs of a route are compiled of. */
+interface InputParts extends Pick<BinderParts, "options" | "path" | "name"> {
+  /** The dependencies of the scope that declares the route, by name. */
+  readonly handed: ReadonlyMap<string, PreparedDependency>;
+  /** The dependencies of the route, by name. */
+  readonly deps: ReadonlyMap<string, PreparedDependency>;
+  readonly resolver: Resolver;
+  readonly previous: CompiledInputs | undefined;
+}
+
+/** Compiles the inputs. What an earlier compilation has in common with it is taken from there. */
+function compileInputs({ options, path, name, handed, deps, resolver, previous }: InputParts): CompiledInputs {
+  const before = previous && isEqual(previous.pathNames, path.all) ? previous : undefined;
+  const fieldsFor = (stage: Stage, known: CompiledFields | undefined, make: () => TextFields): CompiledFields => {
+    const { dependencies } = stage;
+    return known && isEqual(known.dependencies, dependencies) ? known : { dependencies, fields: make() };
+  };
+  const others = () =>
+    new TextFields([handlerOf(options, handed, deps, name), ...ownersOf(resolver.others, name)], path);
+  return {
+    pathNames: path.all,
+    others: fieldsFor(resolver.others, before?.others, others),
+    guards: fieldsFor(resolver.guards, before?.guards, () => fieldsOf(resolver.guards, path, name)),
+    body: previous ? previous.body : bodyOf(options, name),
   };
 }
 
-/** The body of a route: at most one member is defined. */
+function isEqual(some: readonly unknown[], others: readonly unknown[]): boolean {
+  return some.length === others.length && some.every((value, index) => value === others[index]);
+}
+
+/**
+ * The handler with its inputs, and the argument names that are not those of single inputs.
+ *
+ * @throws {RouteError} If a dependency has the name of another argument.
+ */
+function handlerOf(
+  options: InputOptions,
+  handed: ReadonlyMap<string, PreparedDependency>,
+  deps: ReadonlyMap<string, PreparedDependency>,
+  name: string,
+): InputOwner {
+  const { params, query, headers, cookies } = options;
+  const reserved = new Map<string, string>();
+  for (const dependency of handed.keys()) reserveName(reserved, dependency, "a dependency of its router", name);
+  for (const dependency of deps.keys()) reserveName(reserved, dependency, "a dependency", name);
+  for (const group of ["headers", "cookies", "body", "form"] as const) {
+    if (options[group] !== undefined) reserveName(reserved, group, `the ${group}`, name);
+  }
+  return { isHandler: true, name, options: checkTextOptions({ params, query, headers, cookies }, name), reserved };
+}
+
+/** The body of a route: one member is defined. */
 interface Body {
   readonly json?: JsonBody;
   readonly form?: FormBody;
   readonly openStream?: ReturnType<typeof streamOpener>;
 }
 
-function bodyOf({ body, form, limits = {} }: InputOptions, name: string): Body {
+function bodyOf({ body, form, limits = {} }: InputOptions, name: string): Body | undefined {
   if (form) return { form: new FormBody(form, name) };
-  if (!body) return {};
+  if (!body) return undefined;
   return isStream(body) ? { openStream: streamOpener(limits, name) } : { json: new JsonBody(body, name) };
-}
-
-function bindText(fields: TextFields, request: HttpRequest): readonly Args[] {
-  const issues: Issue[] = [];
-  const args = fields.bind(request, issues);
-  refuseIssues(issues);
-  return args;
 }
 
 async function bindAll(
@@ -150,8 +223,4 @@ async function bindAll(
   refuseIssues(issues);
   if (openStream) args[0]!.body = openStream(request);
   return args;
-}
-
-function refuseIssues(issues: readonly Issue[]): void {
-  if (issues.length > 0) throw new ValidationError(boundIssues(issues));
 }

@@ -340,9 +340,12 @@ const plainFunctions = new WeakMap<object, PreparedDependency>();
 /**
  * Reads the option `deps`.
  *
- * @throws {TypeError} If a value is not a dependency.
+ * @throws {TypeError} If it is a list, or a value is not a dependency.
  */
 export function toDependencies(deps: Readonly<Record<string, unknown>> = {}): ReadonlyMap<string, PreparedDependency> {
+  if (typeof deps !== "object" || deps === null || Array.isArray(deps)) {
+    throw new TypeError("Cannot use the dependencies: give each one by the name of its argument, write deps: { user }");
+  }
   return new Map(Object.entries(deps).map(([name, value]) => [name, toDependency(value, name)]));
 }
 

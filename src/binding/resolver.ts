@@ -9,6 +9,9 @@ import type { Args } from "./text_fields.ts";
  */
 export type Values = unknown;
 
+/** The index of each dependency's value. A dependency comes after those that it needs. */
+export type Indices = ReadonlyMap<PreparedDependency, number>;
+
 /** The argument name of a dependency, and its index among the values. */
 type Need = readonly [name: string, index: number];
 
@@ -19,83 +22,56 @@ interface Step {
   readonly needs: readonly Need[];
 }
 
-/**
- * The order of a route's dependencies, in two stages. Guards are the dependencies that declare
- * `security`, and those that they need. They run before any other input is validated.
- */
-export class Resolver {
-  /** All dependencies, each after those that it needs. */
-  readonly dependencies: readonly PreparedDependency[];
-  readonly guards: Stage;
-  /** The dependencies that are not guards. */
-  readonly others: Stage;
-  readonly #needs: readonly Need[];
-
-  /**
-   * Prepares the order.
-   *
-   * @param deps The dependencies of the handler, by name.
-   */
-  constructor(deps: ReadonlyMap<string, PreparedDependency>) {
-    const indices = new Map<PreparedDependency, number>();
-    this.#needs = needsOf(deps, indices);
-    this.dependencies = [...indices.keys()];
-    const steps = Array.from(indices, ([dependency, index]) => ({
-      dependency,
-      index,
-      needs: needsOf(dependency.deps, indices),
-    }));
-    const guards = guardsAmong(this.dependencies);
-    const isSingle = steps.length === 1;
-    this.guards = new Stage(steps.filter(({ dependency }) => guards.has(dependency)), isSingle);
-    this.others = new Stage(steps.filter(({ dependency }) => !guards.has(dependency)), isSingle);
-  }
-
-  /** Adds the values to the arguments of the handler. */
-  supply(args: Args, values: Values): void {
-    const isSingle = this.dependencies.length === 1;
-    for (const [name, index] of this.#needs) args[name] = isSingle ? values : (values as readonly unknown[])[index];
-  }
-}
-
 /** Dependencies that are resolved together. */
 export class Stage {
+  /** Each dependency after those of the stage that it needs. */
+  readonly dependencies: readonly PreparedDependency[];
   readonly #steps: readonly Step[];
-  readonly #isSingle: boolean;
 
   /**
    * Prepares a stage.
    *
-   * @param steps The dependencies, each after those of the stage that it needs.
-   * @param isSingle Whether the route has only one dependency.
+   * @param dependencies The dependencies, each after those of the stage that it needs.
+   * @param indices The indices of these dependencies, and of those that they need.
    */
-  constructor(steps: readonly Step[], isSingle: boolean) {
-    this.#steps = steps;
-    this.#isSingle = isSingle;
+  constructor(dependencies: readonly PreparedDependency[], indices: Indices) {
+    this.dependencies = dependencies;
+    this.#steps = dependencies.map((dependency) => ({
+      dependency,
+      index: indices.get(dependency)!,
+      needs: needsOf(dependency.deps, indices),
+    }));
   }
 
   get isEmpty(): boolean {
     return this.#steps.length === 0;
   }
 
-  get dependencies(): readonly PreparedDependency[] {
-    return this.#steps.map((step) => step.dependency);
+  /** The index of the value, if the stage has one dependency. */
+  get onlyIndex(): number | undefined {
+    return this.#steps.length === 1 ? this.#steps[0]!.index : undefined;
   }
 
   /**
-   * Resolves the dependencies.
+   * Resolves the dependency of a stage that has only one.
+   *
+   * @param request The request.
+   * @param args The arguments of the dependency.
+   * @param values The values of earlier stages.
+   */
+  resolveOnly(request: HttpRequest, args: Args, values: readonly unknown[]): Promise<unknown> {
+    return resolveStep(this.#steps[0]!, values, request, args);
+  }
+
+  /**
+   * Resolves the dependencies, and adds their values.
    *
    * @param request The request.
    * @param args The arguments of each dependency, in the order of {@linkcode Stage.dependencies}.
    * @param first The index of the first dependency's arguments.
-   * @param values The values of the earlier stage.
+   * @param values The values of earlier stages.
    */
-  resolve(request: HttpRequest, args: readonly Args[], first: number, values: Values): Promise<Values> {
-    if (this.#isSingle) return resolve(this.#steps[0]!.dependency, request, args[first]!);
-    return this.#resolveAll(request, args, first, (values ?? []) as unknown[]);
-  }
-
-  async #resolveAll(
+  async resolve(
     request: HttpRequest,
     args: readonly Args[],
     first: number,
@@ -122,16 +98,78 @@ export class Stage {
 }
 
 /**
- * Gives each dependency an index after those that it needs, and lists the indices by argument name.
+ * The order of a route's own dependencies, in two stages, after those of its scopes. Guards are the
+ * dependencies that declare `security`, and those that they need.
  */
-function needsOf(deps: ReadonlyMap<string, PreparedDependency>, indices: Map<PreparedDependency, number>): Need[] {
-  return [...deps].map(([name, dependency]) => {
-    if (!indices.has(dependency)) {
-      needsOf(dependency.deps, indices);
-      indices.set(dependency, indices.size);
-    }
-    return [name, indices.get(dependency)!];
-  });
+export class Resolver {
+  readonly guards: Stage;
+  /** The dependencies that are not guards. */
+  readonly others: Stage;
+  /** Whether the request has one dependency, with those of the scopes. */
+  readonly isSingle: boolean;
+  readonly #handed: readonly Need[];
+
+  /**
+   * Prepares the order.
+   *
+   * @param made The dependencies that the scopes have made before.
+   * @param handed Those of them that the handler gets, by name.
+   * @param deps The dependencies of the route, by name.
+   */
+  constructor(
+    made: Indices,
+    handed: ReadonlyMap<string, PreparedDependency>,
+    deps: ReadonlyMap<string, PreparedDependency>,
+  ) {
+    const indices = withDependencies(deps.values(), made);
+    const own = [...indices.keys()].slice(made.size);
+    const guards = guardsAmong(own);
+    this.guards = new Stage(own.filter((dependency) => guards.has(dependency)), indices);
+    this.others = new Stage(own.filter((dependency) => !guards.has(dependency)), indices);
+    this.isSingle = indices.size === 1;
+    this.#handed = [...needsOf(handed, indices), ...needsOf(deps, indices)];
+  }
+
+  /** Whether the handler gets no value of a dependency. */
+  get handsNothing(): boolean {
+    return this.#handed.length === 0;
+  }
+
+  /** Adds the values to the arguments of the handler. */
+  supply(args: Args, values: Values): void {
+    const { isSingle } = this;
+    for (const [name, index] of this.#handed) args[name] = isSingle ? values : (values as readonly unknown[])[index];
+  }
+
+  /**
+   * Resolves the dependencies that are not guards.
+   *
+   * @param request The request.
+   * @param args The arguments of the handler, then those of each dependency.
+   * @param values The values of the guards.
+   */
+  resolveOthers(request: HttpRequest, args: readonly Args[], values: Values): Promise<Values> {
+    if (this.isSingle) return this.others.resolveOnly(request, args[1]!, NO_VALUES);
+    return this.others.resolve(request, args, 1, (values ?? []) as unknown[]);
+  }
+}
+
+const NO_VALUES: readonly unknown[] = [];
+
+/** Gives each further dependency an index, after those that it needs. */
+export function withDependencies(dependencies: Iterable<PreparedDependency>, known: Indices): Indices {
+  const indices = new Map(known);
+  const add = (dependency: PreparedDependency): void => {
+    if (indices.has(dependency)) return;
+    for (const needed of dependency.deps.values()) add(needed);
+    indices.set(dependency, indices.size);
+  };
+  for (const dependency of dependencies) add(dependency);
+  return indices;
+}
+
+function needsOf(deps: ReadonlyMap<string, PreparedDependency>, indices: Indices): Need[] {
+  return Array.from(deps, ([name, dependency]) => [name, indices.get(dependency)!]);
 }
 
 function guardsAmong(dependencies: readonly PreparedDependency[]): ReadonlySet<PreparedDependency> {

@@ -232,7 +232,7 @@ export class Dispatcher {
   ): Promise<Response> {
     const ask = async (request: HttpRequest): Promise<Response> => {
       try {
-        await route.binder.guard?.(request);
+        await route.pass?.(request);
       } catch (thrown) {
         call.refused(thrown);
         throw thrown;
@@ -335,8 +335,8 @@ function handlerEndpoint(
   { toErrorReply, stopping, resourceMetadata }: DispatcherParts,
   finalize: ReplyStep | undefined,
 ): Endpoint {
-  const { binder, handler, options, name } = route;
-  const { guard, isAsync, bind, resolve, supply } = binder;
+  const { binder, pass, handler, options, name } = route;
+  const { isAsync, bind, resolve, supply } = binder;
   const { response: model, status } = options;
   const reduceOne = model && reducer(toValidator(withStandardChecks(nodeOf(model))).validate, name);
   const reduce = reduceOne && isAsyncGeneratorFunction(handler) ? eachOf(reduceOne) : reduceOne;
@@ -344,9 +344,9 @@ function handlerEndpoint(
   return async (request) => {
     const context = contextOf(request);
     let response: Response;
-    let isAdmitted = guard === undefined;
+    let isAdmitted = pass === undefined;
     try {
-      let values = guard && await guard(request);
+      let values = pass && await pass(request);
       isAdmitted = true;
       const bound = isAsync ? await bind(request) : bind(request);
       const args = bound[0]!;

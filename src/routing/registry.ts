@@ -6,7 +6,7 @@ import { checkMiddleware } from "./middleware.ts";
 import { parsePath, parsePrefix } from "./path.ts";
 import { assignOperationIds, Route, ROUTE_OPTIONS } from "./route.ts";
 import type { RegisterDeclared, RegisterRoute } from "./route_options.ts";
-import { type GroupOptions, Scope } from "./scope.ts";
+import { Scope, type ScopeDeclaration } from "./scope.ts";
 import { RouteList } from "./table.ts";
 import type { RegisterWebSocket } from "./websocket_options.ts";
 import { WEBSOCKET_OPTIONS, WebSocketRoute } from "./websocket_route.ts";
@@ -53,7 +53,7 @@ interface RegistryParts {
   /** Whether its paths are complete, so that they must start with a slash. */
   readonly isRoot: boolean;
   /** What it declares for all routes. */
-  readonly options: GroupOptions;
+  readonly options: ScopeDeclaration;
   readonly checks: RegistryChecks;
 }
 
@@ -73,16 +73,17 @@ export class Registry {
   /**
    * Makes an empty registry.
    *
-   * @throws {RouteError} With code `path`, if the prefix is malformed.
+   * @throws {RouteError} With code `path`, if the prefix is malformed; with code `conflict`, if it
+   * has the name of a dependency.
    * @throws {TypeError} If an option is wrong.
    */
   constructor({ prefix, isRoot, options, checks }: RegistryParts) {
     const action = isRoot ? "make the App" : "make a router";
-    parsePrefix(prefix, action);
     this.#prefix = prefix;
     this.#isRoot = isRoot;
     this.#checks = checks;
-    this.scope = this.#newScope(options, action);
+    this.scope = this.#newScope(options, action, isRoot);
+    assertNamesDiffer(prefix, this.scope, action);
   }
 
   /** The routes in the order of their registration. */
@@ -123,16 +124,16 @@ export class Registry {
   }
 
   /** Makes the function that registers routes for one method: `get`, `post` and so on. */
-  registerMethod<State, Prefix extends string>(method: string): RegisterRoute<State, Prefix> {
+  registerMethod<State, Prefix extends string, Given>(method: string): RegisterRoute<State, Prefix, Given> {
     const register = (path: string, ...rest: unknown[]): void => {
       const [options, handler] = rest.length < 2 ? [{}, rest[0]] : rest;
       this.#register([method], path, options as RouteDeclaration, handler);
     };
-    return register as RegisterRoute<State, Prefix>;
+    return register as RegisterRoute<State, Prefix, Given>;
   }
 
   /** Makes the function `route`, which registers routes for the methods in its options. */
-  registerMethods<State, Prefix extends string>(): RegisterDeclared<State, Prefix, MethodsOption> {
+  registerMethods<State, Prefix extends string, Given>(): RegisterDeclared<State, Prefix, MethodsOption, Given> {
     const register = (path: string, given: RouteDeclaration & MethodsOption, handler: unknown): void => {
       checkOrder(given, `register a route at "${path}"`);
       const { methods, ...options } = readOptions(given, METHODS_OPTIONS, `register a route at "${path}"`);
@@ -142,11 +143,11 @@ export class Registry {
       const names = new Set(methods.map((method) => String(method).toUpperCase()));
       this.#register([...names], path, options, handler);
     };
-    return register as RegisterDeclared<State, Prefix, MethodsOption>;
+    return register as RegisterDeclared<State, Prefix, MethodsOption, Given>;
   }
 
   /** Makes the function `websocket`, which registers WebSocket routes. */
-  registerWebSocket<State, Prefix extends string>(): RegisterWebSocket<State, Prefix> {
+  registerWebSocket<State, Prefix extends string, Given>(): RegisterWebSocket<State, Prefix, Given> {
     const register = (path: string, ...rest: unknown[]): void => {
       const [options, handler] = rest.length < 2 ? [{}, rest[0]] : rest;
       const full = this.#fullPath(path, "WEBSOCKET");
@@ -161,7 +162,7 @@ export class Registry {
       const known = readOptions(options as WebSocketDeclaration, WEBSOCKET_OPTIONS, action);
       this.#add([WebSocketRoute.declare(full, known, handler, this.scope)]);
     };
-    return register as RegisterWebSocket<State, Prefix>;
+    return register as RegisterWebSocket<State, Prefix, Given>;
   }
 
   /**
@@ -173,14 +174,14 @@ export class Registry {
    * @throws {RouteError} With code `conflict`, `path`, `tool` or `frozen`.
    * @throws {TypeError} If an option is wrong.
    */
-  include(other: Registry, prefix: string, options: GroupOptions): void {
+  include(other: Registry, prefix: string, options: ScopeDeclaration): void {
     this.#assertOpen("include a router");
     if (other === this) {
       throw new TypeError("Cannot include the router: it cannot hold itself");
     }
     parsePrefix(prefix, "include a router");
     const whole = parsePrefix(this.#prefix + prefix, "include a router");
-    const scope = this.#newScope(options, "include the router");
+    const scope = this.#newScope(options, "include the router", false);
     const outer = scope.isEmpty ? [this.scope] : [this.scope, scope];
     const copies = other.routes.map((route) => route.under(whole, outer));
     for (const copy of copies) {
@@ -236,8 +237,8 @@ export class Registry {
     this.#routes.add(routes, "register the route");
   }
 
-  #newScope(options: GroupOptions, action: string): Scope {
-    const scope = new Scope(options, action);
+  #newScope(options: ScopeDeclaration, action: string, isRoot: boolean): Scope {
+    const scope = new Scope(options, action, isRoot);
     this.#checks.scope(scope, action);
     return scope;
   }
@@ -264,6 +265,16 @@ export class Registry {
       `Cannot ${action}: the App serves ${what} there, choose another path, or set ${option} of the App to another or to null`,
     );
   }
+}
+
+/** @throws {RouteError} If the prefix of a router has the name of one of its dependencies. */
+function assertNamesDiffer(prefix: string, { deps }: Scope, action: string): void {
+  const name = parsePrefix(prefix, action).names.find((name) => deps.has(name));
+  if (name === undefined) return;
+  throw new RouteError(
+    "conflict",
+    `Cannot ${action} at "${prefix}": the prefix and a dependency both bind "${name}", rename one`,
+  );
 }
 
 /** Whether a route is in the document. */

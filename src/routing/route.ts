@@ -1,5 +1,6 @@
 /** Routes: their checks, their compiled records, and the names of their operations. */
 import { type Binder, compileBinder } from "../binding/binder.ts";
+import type { Pass } from "../binding/guards.ts";
 import { isAsyncFunction, isAsyncGeneratorFunction } from "../binding/dependency.ts";
 import { DEFAULT_LIMITS, type ResolvedLimits, resolveLimits } from "../http/limits.ts";
 import { WITHOUT_BODY } from "../http/reply.ts";
@@ -8,6 +9,7 @@ import type { RouteDeclaration, RouteInfo } from "../http/route_info.ts";
 import { type OptionNames, quote } from "../options.ts";
 import { isForm } from "../schema/form.ts";
 import { isSchema, schemaFault } from "../schema/schema.ts";
+import { passOf } from "./pass.ts";
 import { parsePath, type PathTemplate } from "./path.ts";
 import {
   checkDescription,
@@ -47,6 +49,7 @@ export abstract class RouteRecord implements RouteInfo {
   /** The name of the operation. It is unique after {@linkcode assignOperationIds}. */
   operationId: string;
   readonly #parts: RouteParts;
+  #pass: { readonly pass: Pass | undefined } | undefined;
 
   protected constructor(parts: RouteParts) {
     this.method = parts.method;
@@ -73,6 +76,15 @@ export abstract class RouteRecord implements RouteInfo {
     return this.options.crossOrigin ?? false;
   }
 
+  /**
+   * What lets a request through to the route before its input is validated: the guards of its scopes
+   * and its own. It is compiled at first use, when the application starts. Undefined if there is
+   * nothing to check.
+   */
+  get pass(): Pass | undefined {
+    return (this.#pass ??= { pass: passOf(this) }).pass;
+  }
+
   /** Its limits on how often a client may send requests, and those of its scopes. */
   get rateLimits(): readonly PlacedRateLimit[] {
     return rateLimitsOf(this.scopes, this.#parts.declared);
@@ -80,7 +92,7 @@ export abstract class RouteRecord implements RouteInfo {
 
   /**
    * A copy below a prefix and in outer scopes. It shares the binder, unless the prefix has
-   * parameters.
+   * parameters, or a scope has dependencies.
    *
    * @throws {RouteError} If the full path is malformed, or a name is bound twice.
    */
@@ -95,12 +107,9 @@ export abstract class RouteRecord implements RouteInfo {
   protected partsUnder(prefix: PathTemplate, outer: readonly Scope[]): RouteParts {
     const parts = this.#parts;
     const scopes = [...outer, ...this.scopes];
-    if (prefix.text === "") return { ...parts, scopes };
-    const template = parsePath(prefix.text + this.path, `include ${this.method}`);
-    const { declared, method, ownNames } = parts;
-    const binder = prefix.names.length === 0
-      ? this.binder
-      : compile(declared, template, ownNames, `${method} ${template.text}`);
+    const template = prefix.text === "" ? this.template : parsePath(prefix.text + this.path, `include ${this.method}`);
+    const inherits = prefix.names.length === 0 && scopes.every(({ deps }) => deps.size === 0);
+    const binder = inherits ? this.binder : compile({ ...parts, template, scopes }, this.binder);
     return { ...parts, template, scopes, binder };
   }
 }
@@ -131,19 +140,26 @@ export function routeParts(
   checkRateLimit(options.rateLimit, `register ${method} ${path}`);
   const template = parsePath(path, `register ${method}`);
   const ownNames = new Set(template.names);
-  const binder = compile(options, template, ownNames, `${method} ${path}`);
-  return { method, template, declared: Object.freeze({ ...options }), handlerName, scopes: [scope], binder, ownNames };
+  // Only checks the limits. Those of the application are not known yet.
+  resolveLimits(options.limits, DEFAULT_LIMITS, `${method} ${path}`);
+  const declared = Object.freeze({ ...options });
+  const parts = { method, template, declared, handlerName, scopes: [scope], ownNames };
+  return { ...parts, binder: compile(parts) };
 }
 
+/** Compiles the binder of a route, of which that of a copy in fewer scopes can be a part. */
 function compile(
-  options: RouteInfo["options"],
-  path: PathTemplate,
-  own: ReadonlySet<string>,
-  name: string,
+  { method, template, declared, scopes, ownNames }: Omit<RouteParts, "binder">,
+  previous?: Binder,
 ): Binder {
-  // Only checks the limits. Those of the application are not known yet.
-  resolveLimits(options.limits, DEFAULT_LIMITS, name);
-  return compileBinder(options, { all: path.names, own }, name);
+  return compileBinder({
+    options: declared,
+    path: { all: template.names, own: ownNames },
+    name: `${method} ${template.text}`,
+    scopes,
+    isComplete: scopes[0]!.isRoot,
+    previous,
+  });
 }
 
 /** The handler of any route. */

@@ -52,6 +52,11 @@ export type PathText<Path extends string> = Path extends SuspiciousPath ? Foreig
   : Mistake<`Write '{name}' or '{path...}' in place of '${ForeignSegment<Path>}'`>
   : Path;
 
+/** A path, or a mistake if it binds a name that the deps of its router or application bind. */
+export type FreePath<Path extends string, Names extends string, Given> = Names & keyof Given extends never
+  ? PathText<Path>
+  : Mistake<`The deps of the scope bind '${Names & keyof Given & string}' already`>;
+
 /**
  * The first type argument of options. The compiler's message shows it if a handler is in the place
  * of the options.
@@ -63,6 +68,7 @@ export interface RouteOptions<
   Order extends ArgumentOrder,
   State,
   Prefix extends string,
+  Given,
   Path extends string,
   Names extends string,
   PathSchemas,
@@ -83,8 +89,10 @@ export interface RouteOptions<
     : Mistake<`The path has no parameter '${Exclude<keyof PathSchemas, Names> & string}'`>
     : NotSchemas<PathSchemas>;
   /** Schemas of the query's parameters. An array collects all values of a repeated key. */
-  query?: QuerySchemas extends Schemas & { readonly [Name in NoInfer<Names>]?: never } ? QuerySchemas
-    : Names & keyof QuerySchemas extends never ? NotSchemas<QuerySchemas>
+  query?: QuerySchemas extends Schemas & { readonly [Name in NoInfer<Names | keyof Given>]?: never } ? QuerySchemas
+    : Names & keyof QuerySchemas extends never
+      ? keyof Given & keyof QuerySchemas extends never ? NotSchemas<QuerySchemas>
+      : Mistake<`The deps of the scope bind '${keyof Given & keyof QuerySchemas & string}' already`>
     : Mistake<`The path binds '${Names & keyof QuerySchemas}' already`>;
   /** Schemas of headers, by names in any case. The handler gets them as `headers`. */
   headers?: HeaderSchemas extends Schemas ? HeaderSchemas : NotSchemas<HeaderSchemas>;
@@ -96,8 +104,8 @@ export interface RouteOptions<
   form?: FormSchema<FormValue> | Mistake<"Write form: Form(schema)">;
   /** Values that the server makes, by the names of their arguments. */
   deps?: {
-    readonly [Name in keyof Dependencies]: Name extends Names | keyof QuerySchemas
-      ? Mistake<"The path or the query binds this name already">
+    readonly [Name in keyof Dependencies]: Name extends Names | keyof QuerySchemas | keyof Given
+      ? Mistake<"The path, the query or the scope binds this name already">
       : DependencyLike<Dependencies[Name], State>;
   };
   /**
@@ -149,7 +157,8 @@ export type KeysOf<Model> = Model extends unknown ? keyof Model : never;
  *
  * The handler must be an `async` function. It gets the request and all declared arguments by name.
  */
-export interface RegisterRoute<State, Prefix extends string> extends RegisterDeclared<State, Prefix, unknown> {
+export interface RegisterRoute<State, Prefix extends string, Given = None>
+  extends RegisterDeclared<State, Prefix, unknown, Given> {
   /**
    * Registers a route without options.
    *
@@ -158,17 +167,17 @@ export interface RegisterRoute<State, Prefix extends string> extends RegisterDec
    * @throws {TypeError} If the handler is not async.
    * @throws {RouteError} If the path is malformed or taken, or after the first request or include.
    */
-  <const Path extends string>(
-    path: PathText<Path>,
+  <const Path extends string, Names extends string = PathNames<`${Prefix}${Path}`>>(
+    path: FreePath<Path, Names, Given>,
     handler: (
       request: HttpRequest<State>,
-      args: { readonly [Name in PathNames<`${Prefix}${Path}`>]: string },
+      args: { readonly [Name in NoInfer<Names | keyof Given>]: Name extends keyof Given ? Given[Name] : string },
     ) => Promise<unknown> | AsyncGenerator<unknown, void, unknown>,
   ): void;
 }
 
 /** Registers a route with options, to which `Extra` adds. */
-export interface RegisterDeclared<State, Prefix extends string, Extra> {
+export interface RegisterDeclared<State, Prefix extends string, Extra, Given = None> {
   /**
    * Registers a route.
    *
@@ -194,12 +203,13 @@ export interface RegisterDeclared<State, Prefix extends string, Extra> {
       | Returned<Model>
       | Response,
   >(
-    path: PathText<Path>,
+    path: FreePath<Path, Names, Given>,
     options:
       & RouteOptions<
         ArgumentOrder,
         State,
         Prefix,
+        Given,
         Path,
         Names,
         PathSchemas,
@@ -224,6 +234,7 @@ export interface RegisterDeclared<State, Prefix extends string, Extra> {
             | keyof PathSchemas
             | keyof QuerySchemas
             | keyof Dependencies
+            | keyof Given
             | (HeaderSchemas extends unknown ? "headers" : never)
             | (CookieSchemas extends unknown ? "cookies" : never)
             | ([Body] extends [never] ? never : "body")
@@ -231,6 +242,7 @@ export interface RegisterDeclared<State, Prefix extends string, Extra> {
           >
         ]: Name extends keyof QuerySchemas ? OutputOf<QuerySchemas[Name]>
           : Name extends keyof Dependencies ? Dependencies[Name]
+          : Name extends keyof Given ? Given[Name]
           : Name extends keyof PathSchemas ? OutputOf<PathSchemas[Name]>
           : Name extends Names ? string
           : Name extends "headers" ? { readonly [Header in keyof HeaderSchemas]: OutputOf<HeaderSchemas[Header]> }

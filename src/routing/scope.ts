@@ -1,6 +1,8 @@
 /** Scopes: what applications, routers and includes declare for all of their routes. */
+import { type DependencyLike, type PreparedDependency, toDependencies } from "../binding/dependency.ts";
+import type { GuardScope } from "../binding/guards.ts";
 import type { RateLimitOption, RouteDeclaration, RouteInfo } from "../http/route_info.ts";
-import { isSchema, type Schema, schemaFault } from "../schema/schema.ts";
+import { isSchema, type Mistake, type Schema, schemaFault } from "../schema/schema.ts";
 import { type OptionNames, quote } from "../options.ts";
 import type { Middleware } from "./middleware.ts";
 
@@ -36,15 +38,57 @@ export interface GroupOptions extends ScopeOptions {
   hidden?: boolean;
 }
 
+/**
+ * The dependencies of a router or an application, by the names of their values.
+ *
+ * Nothing is inferred of the state: what a dependency needs is not what the application has.
+ */
+export type ScopeDependencies<State, Names extends string, Given> =
+  & {
+    readonly [Name in keyof Given]: Name extends Names ? Mistake<"The prefix binds this name already">
+      : DependencyLike<Given[Name], NoInfer<State>>;
+  }
+  & InferredDependencies;
+
+/**
+ * Makes the compiler refuse dependencies whose names it did not infer, because type arguments were
+ * given: `{}` would take anything.
+ */
+export interface InferredDependencies {
+  /**
+   * Never there.
+   *
+   * @ignore
+   */
+  readonly "~given"?: never;
+}
+
+/** The option of each scope whose type depends on the scope. */
+export interface ScopeDependenciesOption {
+  /** The dependencies of the scope by name: all of them are guards. */
+  deps?: Readonly<Record<string, unknown>>;
+}
+
+/** All options of a scope. */
+export type ScopeDeclaration = GroupOptions & ScopeDependenciesOption;
+
 /** The options of each scope. */
-export const SCOPE_OPTIONS: OptionNames<ScopeOptions> = { responses: true, crossOrigin: true, rateLimit: true };
+export const SCOPE_OPTIONS: OptionNames<ScopeOptions & ScopeDependenciesOption> = {
+  deps: true,
+  responses: true,
+  crossOrigin: true,
+  rateLimit: true,
+};
 
 /** The options of routers and includes. */
-export const GROUP_OPTIONS: OptionNames<GroupOptions> = { ...SCOPE_OPTIONS, tags: true, hidden: true };
+export const GROUP_OPTIONS: OptionNames<ScopeDeclaration> = { ...SCOPE_OPTIONS, tags: true, hidden: true };
 
 /** An application, a router, or an include with options. */
-export class Scope {
+export class Scope implements GuardScope {
   readonly options: Readonly<GroupOptions>;
+  readonly deps: ReadonlyMap<string, PreparedDependency>;
+  /** Whether it is an application, so that the paths of its routes are complete. */
+  readonly isRoot: boolean;
   /** The middlewares, the outermost first. The list can grow until the scope is frozen. */
   readonly middlewares: Middleware[] = [];
   /** Whether it declares an option that changes the effective options of its routes. */
@@ -55,9 +99,13 @@ export class Scope {
    *
    * @param options The options; others are ignored.
    * @param action What is being done, for messages: "make a router".
+   * @param isRoot Whether it is an application.
    * @throws {TypeError} If an option is wrong.
    */
-  constructor({ responses, tags, hidden, crossOrigin, rateLimit }: GroupOptions, action: string) {
+  constructor(options: ScopeDeclaration, action: string, isRoot: boolean) {
+    const { deps, responses, tags, hidden, crossOrigin, rateLimit } = options;
+    this.isRoot = isRoot;
+    this.deps = toDependencies(deps);
     const given = { responses, tags, hidden, crossOrigin };
     checkDescription(given, action);
     checkRateLimit(rateLimit, action);
@@ -67,7 +115,7 @@ export class Scope {
 
   /** Whether it changes nothing for its routes. */
   get isEmpty(): boolean {
-    return Object.keys(this.options).length === 0;
+    return Object.keys(this.options).length === 0 && this.deps.size === 0;
   }
 }
 

@@ -3,13 +3,14 @@ import type { DependencyLike, None } from "../binding/dependency.ts";
 import type { WebSocketDescription } from "../http/route_info.ts";
 import type { WebSocketConnection } from "../http/websocket/connection.ts";
 import type { GivenSchema, Mistake, NotSchemas, OutputOf, Schemas } from "../schema/schema.ts";
-import type { ArgumentOrder, IsKnown, PathNames, PathText } from "./route_options.ts";
+import type { ArgumentOrder, FreePath, IsKnown, PathNames } from "./route_options.ts";
 
 /** The options of a WebSocket route. They declare each argument of the handler by its name. */
 export interface WebSocketOptions<
   Order extends ArgumentOrder,
   State,
   Prefix extends string,
+  Given,
   Path extends string,
   Names extends string,
   PathSchemas,
@@ -26,8 +27,10 @@ export interface WebSocketOptions<
     : Mistake<`The path has no parameter '${Exclude<keyof PathSchemas, Names> & string}'`>
     : NotSchemas<PathSchemas>;
   /** Schemas of the query's parameters. An array collects all values of a repeated key. */
-  query?: QuerySchemas extends Schemas & { readonly [Name in NoInfer<Names>]?: never } ? QuerySchemas
-    : Names & keyof QuerySchemas extends never ? NotSchemas<QuerySchemas>
+  query?: QuerySchemas extends Schemas & { readonly [Name in NoInfer<Names | keyof Given>]?: never } ? QuerySchemas
+    : Names & keyof QuerySchemas extends never
+      ? keyof Given & keyof QuerySchemas extends never ? NotSchemas<QuerySchemas>
+      : Mistake<`The deps of the scope bind '${keyof Given & keyof QuerySchemas & string}' already`>
     : Mistake<`The path binds '${Names & keyof QuerySchemas}' already`>;
   /**
    * Schemas of headers, by names in any case. The handler gets them as `headers`. Pages in browsers
@@ -38,8 +41,8 @@ export interface WebSocketOptions<
   cookies?: CookieSchemas extends Schemas ? CookieSchemas : NotSchemas<CookieSchemas>;
   /** Values that the server makes. They are cleaned up when the connection has ended. */
   deps?: {
-    readonly [Name in keyof Dependencies]: Name extends Names | keyof QuerySchemas
-      ? Mistake<"The path or the query binds this name already">
+    readonly [Name in keyof Dependencies]: Name extends Names | keyof QuerySchemas | keyof Given
+      ? Mistake<"The path, the query or the scope binds this name already">
       : DependencyLike<Dependencies[Name], State>;
   };
   /**
@@ -63,7 +66,7 @@ export interface WebSocketOptions<
  * an ordinary reply. Pages of other origins are refused with 403, unless `origins` allows them.
  * A request without an upgrade is answered with 426, unless a GET route has the same path.
  */
-export interface RegisterWebSocket<State, Prefix extends string> {
+export interface RegisterWebSocket<State, Prefix extends string, Given = None> {
   /**
    * Registers a WebSocket route without options.
    *
@@ -72,11 +75,11 @@ export interface RegisterWebSocket<State, Prefix extends string> {
    * @throws {TypeError} If the handler is not async.
    * @throws {RouteError} If the path is malformed or taken, or after the first request or include.
    */
-  <const Path extends string>(
-    path: PathText<Path>,
+  <const Path extends string, Names extends string = PathNames<`${Prefix}${Path}`>>(
+    path: FreePath<Path, Names, Given>,
     handler: (
       socket: WebSocketConnection<string | Uint8Array<ArrayBuffer>, string | Uint8Array, State>,
-      args: { readonly [Name in PathNames<`${Prefix}${Path}`>]: string },
+      args: { readonly [Name in NoInfer<Names | keyof Given>]: Name extends keyof Given ? Given[Name] : string },
     ) => Promise<void>,
   ): void;
   /**
@@ -100,11 +103,12 @@ export interface RegisterWebSocket<State, Prefix extends string> {
     Receive = string | Uint8Array<ArrayBuffer>,
     Send = string | Uint8Array,
   >(
-    path: PathText<Path>,
+    path: FreePath<Path, Names, Given>,
     options: WebSocketOptions<
       ArgumentOrder,
       State,
       Prefix,
+      Given,
       Path,
       Names,
       PathSchemas,
@@ -126,11 +130,13 @@ export interface RegisterWebSocket<State, Prefix extends string> {
             | keyof PathSchemas
             | keyof QuerySchemas
             | keyof Dependencies
+            | keyof Given
             | (HeaderSchemas extends unknown ? "headers" : never)
             | (CookieSchemas extends unknown ? "cookies" : never)
           >
         ]: Name extends keyof QuerySchemas ? OutputOf<QuerySchemas[Name]>
           : Name extends keyof Dependencies ? Dependencies[Name]
+          : Name extends keyof Given ? Given[Name]
           : Name extends keyof PathSchemas ? OutputOf<PathSchemas[Name]>
           : Name extends Names ? string
           : Name extends "headers" ? { readonly [Header in keyof HeaderSchemas]: OutputOf<HeaderSchemas[Header]> }

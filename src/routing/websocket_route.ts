@@ -105,6 +105,7 @@ interface WebSocketParts extends UpgradeParts {
  */
 export function webSocketEndpoint(route: WebSocketRoute, parts: WebSocketParts): Endpoint {
   const { toErrorReply, finalize, resourceMetadata } = parts;
+  const { pass, binder: { bind, resolve, supply } } = route;
   const accepted = new WeakMap<RequestContext, AcceptedHandshake>();
   const accept: Endpoint = async (request) => {
     const context = contextOf(request);
@@ -112,8 +113,7 @@ export function webSocketEndpoint(route: WebSocketRoute, parts: WebSocketParts):
     try {
       checkHandshake(request.raw);
       const protocol = chooseProtocol(request.raw, route.plan.protocols);
-      const { guard, bind, resolve, supply } = route.binder;
-      let values = guard && await guard(request);
+      let values = pass && await pass(request);
       isAdmitted = true;
       const bound = await bind(request);
       const args = bound[0]!;

@@ -45,7 +45,7 @@ export function toolOptionsOf({ options: { tool } }: Pick<Route, "options">): To
  * @throws {RouteError} With code `tool`, if two arguments have the same name.
  */
 export function argumentsOf(route: Route): ToolArgument[] {
-  const { parameters, body } = inputsOf(route.options, route.template.names);
+  const { parameters, body } = inputsOf(route.options, route.template.names, route.scopes);
   const args: ToolArgument[] = parameters.filter((input) => input.in === "path" || input.in === "query")
     .map((input) => ({ name: input.name, input }));
   if (!body) return args;
@@ -86,7 +86,7 @@ export function checkTool(route: Route): void {
   if (isAsyncGeneratorFunction(route.handler)) {
     throw toolError(route, "its handler streams, and a tool has one result: return a list from an async function");
   }
-  const { body, form, deps, response } = route.options;
+  const { body, form, response } = route.options;
   if (body && isStream(body)) throw toolError(route, "its body is a stream of bytes, which agents cannot send");
   if (form && holdsBinary(form.schema)) throw toolError(route, "its form takes files, which agents cannot send");
   if (response?.type === "instance" && !isBinary(response)) {
@@ -94,7 +94,7 @@ export function checkTool(route: Route): void {
   }
   // Only a dependency can reuse the name of the body: the binder has checked the handler's own
   // names.
-  if (deps && (body || form)) argumentsOf(route);
+  if (body || form) argumentsOf(route);
 }
 
 export function toolError(route: Route, reason: string): RouteError {

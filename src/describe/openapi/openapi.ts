@@ -25,7 +25,10 @@ interface DocumentParts {
   readonly errors?: DocumentedErrors | undefined;
 }
 
-type DescribedRoute = Pick<Route, "name" | "method" | "template" | "operationId" | "options" | "handler">;
+type DescribedRoute = Pick<
+  Route,
+  "name" | "method" | "template" | "operationId" | "options" | "handler" | "scopes"
+>;
 
 const METHODS: ReadonlySet<string> = new Set<OpenAPIMethod>(
   ["get", "put", "post", "delete", "options", "head", "patch"],
@@ -65,7 +68,7 @@ export function openapiDocument(
  */
 function operationOf(route: DescribedRoute, pathNames: readonly string[], components: Components): OpenAPIOperation {
   const { operationId, options: { tags = [], deprecated }, template: { names } } = route;
-  const inputs = inputsOf(route.options, names);
+  const inputs = inputsOf(route.options, names, route.scopes);
   const nameOf = ({ in: source, name }: ParameterInput) => source === "path" ? pathNames[names.indexOf(name)]! : name;
   const parameters = inputs.parameters
     .filter((input) => !isDescribedElsewhere(input) && !isCredential(input, inputs.dependencies))

@@ -3,8 +3,9 @@
  * form.
  */
 import type { InputOptions } from "../../binding/binder.ts";
+import type { GuardScope } from "../../binding/guards.ts";
 import { type PreparedDependency, type TextOptions, toDependencies } from "../../binding/dependency.ts";
-import { Resolver } from "../../binding/resolver.ts";
+import { withDependencies } from "../../binding/resolver.ts";
 import { isStream } from "../../binding/stream_body.ts";
 import type { InputSource } from "../../errors.ts";
 import { fallsBack, nodeOf, type Schema, type SchemaNode } from "../../schema/schema.ts";
@@ -51,11 +52,22 @@ export interface BodyInput {
   readonly isRequired: boolean;
 }
 
-/** The inputs of a registered route. `pathNames` are the names in its full path, in order. */
-export function inputsOf(options: InputOptions, pathNames: readonly string[]): RouteInputs {
+/**
+ * The inputs of a registered route.
+ *
+ * @param options The options of the route.
+ * @param pathNames The names in its full path, in order.
+ * @param scopes The scopes around it, the outermost first.
+ */
+export function inputsOf(
+  options: InputOptions,
+  pathNames: readonly string[],
+  scopes: readonly GuardScope[] = [],
+): RouteInputs {
   const collected = new ParameterCollector(pathNames);
   collected.add(options);
-  const { dependencies } = new Resolver(toDependencies(options.deps));
+  const declared = [...scopes.map(({ deps }) => deps), toDependencies(options.deps)];
+  const dependencies = [...withDependencies(declared.flatMap((deps) => [...deps.values()]), new Map()).keys()];
   for (const dependency of dependencies) collected.add(dependency.options);
   const parameters = collected.list();
   const body = bodyOf(options);

@@ -1,0 +1,174 @@
+/**
+ * Guards: what has to let a request through before its other input is validated. Those of a scope
+ * are prepared once for all of its routes, because they have the same places among the values.
+ */
+import { type Issue, ValidationError } from "../errors.ts";
+import type { HttpRequest } from "../http/request.ts";
+import { boundIssues } from "../schema/issues.ts";
+import type { PreparedDependency } from "./dependency.ts";
+import { type Indices, Stage, type Values, withDependencies } from "./resolver.ts";
+import { type Args, type InputOwner, type PathNames, reserveName, TextFields } from "./text_fields.ts";
+
+/** A scope, as far as its guards need it. */
+export interface GuardScope {
+  /** The dependencies of the scope, by name. */
+  readonly deps: ReadonlyMap<string, PreparedDependency>;
+}
+
+/**
+ * A step before the input of a route is validated: guards that are resolved together, or another
+ * check.
+ */
+export interface GuardStep {
+  /**
+   * Runs the step, and rejects or throws if it refuses the request. Undefined if it has nothing to
+   * wait for.
+   *
+   * @param request The request.
+   * @param values The values of earlier steps by their indices. The step may add its own.
+   */
+  readonly run: (request: HttpRequest, values: unknown[]) => Promise<unknown> | undefined;
+  /** The index of the value that the promise gives; undefined if it is no value. */
+  readonly index: number | undefined;
+}
+
+/** The guards of a scope or of a route. */
+export interface PlacedGuards {
+  /** The index of the scope, the outermost is 0. The route itself comes after its scopes. */
+  readonly place: number;
+  readonly step: GuardStep;
+}
+
+/** Resolves all guards of a route. */
+export type Pass = (request: HttpRequest) => Promise<Values>;
+
+const NOTHING_MADE: Indices = new Map();
+
+/** The levels of outermost scopes. */
+const outermost = new WeakMap<GuardScope, GuardLevel>();
+
+/** The guards of a scope inside of certain outer scopes. What these have made is not made again. */
+export class GuardLevel {
+  /** All dependencies that this scope and the outer ones have made. */
+  readonly indices: Indices;
+  readonly #stage: Stage;
+  readonly #steps = new Map<string, GuardStep>();
+  readonly #inner = new WeakMap<GuardScope, GuardLevel>();
+
+  private constructor(made: Indices, { deps }: GuardScope) {
+    this.indices = withDependencies(deps.values(), made);
+    this.#stage = new Stage([...this.indices.keys()].slice(made.size), this.indices);
+  }
+
+  /** The level of a scope. All routes in the same scopes share it. */
+  static of(outer: GuardLevel | undefined, scope: GuardScope): GuardLevel {
+    const known = outer ? outer.#inner : outermost;
+    let level = known.get(scope);
+    if (!level) known.set(scope, level = new GuardLevel(outer?.indices ?? NOTHING_MADE, scope));
+    return level;
+  }
+
+  /**
+   * The step that resolves these guards; undefined if the outer scopes have made all of them.
+   * Routes share it unless the guards read the path.
+   *
+   * @param path The path of the route, with the names that the guards may have under `params`.
+   * @param route The route, for messages.
+   * @throws {RouteError} If the path has no such name.
+   * @throws {TypeError} If no text can satisfy a schema.
+   */
+  stepFor(path: PathNames, route: string): GuardStep | undefined {
+    if (this.#stage.isEmpty) return undefined;
+    const isBound = this.#stage.dependencies.some((dependency) => readsPath(dependency, path));
+    const key = isBound ? [...path.all, "", ...path.own].join("/") : "";
+    let step = this.#steps.get(key);
+    if (!step) this.#steps.set(key, step = guardStep(this.#stage, fieldsOf(this.#stage, path, route)));
+    return step;
+  }
+}
+
+function readsPath({ options: { params = {}, query = {} } }: PreparedDependency, { all }: PathNames): boolean {
+  return Object.keys(params).length > 0 || all.some((name) => Object.hasOwn(query, name));
+}
+
+/** The levels of scopes, the outermost first; undefined for those without dependencies. */
+export function levelsOf(scopes: readonly GuardScope[]): readonly (GuardLevel | undefined)[] {
+  let outer: GuardLevel | undefined;
+  return scopes.map((scope) => scope.deps.size === 0 ? undefined : outer = GuardLevel.of(outer, scope));
+}
+
+/** Prepares the text inputs of a stage, which are bound together. */
+export function fieldsOf(stage: Stage, path: PathNames, route: string): TextFields {
+  return new TextFields(ownersOf(stage, route), path);
+}
+
+/** The owners of the inputs of a stage. */
+export function ownersOf(stage: Stage, route: string): InputOwner[] {
+  return stage.dependencies.map(({ name, options, deps }) => {
+    const reserved = new Map<string, string>();
+    for (const needed of deps.keys()) reserveName(reserved, needed, "a dependency", name);
+    for (const group of ["headers", "cookies"] as const) {
+      if (options[group] !== undefined) reserveName(reserved, group, `the ${group}`, name);
+    }
+    return { isHandler: false, name: `${name} in ${route}`, options, reserved };
+  });
+}
+
+/** Makes the step that resolves guards together, after it has bound their inputs. */
+export function guardStep(stage: Stage, fields: TextFields): GuardStep {
+  const index = stage.onlyIndex;
+  // Without another promise for the only dependency of a stage.
+  const resolve = index === undefined
+    ? (request: HttpRequest, args: readonly Args[], values: unknown[]) => stage.resolve(request, args, 0, values)
+    : (request: HttpRequest, args: readonly Args[], values: unknown[]) => stage.resolveOnly(request, args[0]!, values);
+  if (!fields.isAsync) return { index, run: (request, values) => resolve(request, bindText(fields, request), values) };
+  const run: GuardStep["run"] = async (request, values) => {
+    const issues: Issue[] = [];
+    const args = await fields.bindAsync(request, issues);
+    refuseIssues(issues);
+    return await resolve(request, args, values);
+  };
+  return { index, run };
+}
+
+/**
+ * Makes the function that runs the steps of a route, one after another.
+ *
+ * @param steps The steps.
+ * @param isSingle Whether the route has one dependency.
+ * @returns Undefined if there is no step.
+ */
+export function compilePass(steps: readonly GuardStep[], isSingle: boolean): Pass | undefined {
+  const [first] = steps;
+  if (!first) return undefined;
+  // Most routes with a guard have only that one, so it costs no further promise.
+  if (steps.length === 1 && isSingle && first.index !== undefined) return (request) => first.run(request, [])!;
+  return async (request) => {
+    const values: unknown[] = [];
+    for (let position = 0; position < steps.length; position++) {
+      const { run, index } = steps[position]!;
+      const pending = run(request, values);
+      if (pending === undefined) continue;
+      const value = await pending;
+      if (index !== undefined) values[index] = value;
+    }
+    return isSingle ? values[0] : values;
+  };
+}
+
+/**
+ * Binds text inputs whose schemas are sync.
+ *
+ * @throws {ValidationError} With all issues.
+ */
+export function bindText(fields: TextFields, request: HttpRequest): readonly Args[] {
+  const issues: Issue[] = [];
+  const args = fields.bind(request, issues);
+  refuseIssues(issues);
+  return args;
+}
+
+/** @throws {ValidationError} If there are issues. */
+export function refuseIssues(issues: readonly Issue[]): void {
+  if (issues.length > 0) throw new ValidationError(boundIssues(issues));
+}
