@@ -534,9 +534,11 @@ export class App<State = Record<string, unknown>, Given = None> implements AppHa
    * store is not an error.
    */
   start(): Promise<void> {
-    return this.#starting ??= this.#lifespans.start(this as unknown as App<State>, () => this.#topics.open()).then((state) => {
-      this.#state = this.#openState = state;
-    }).catch((error) => {
+    return this.#starting ??= this.#lifespans.start(this as unknown as App<State>, () => this.#topics.open()).then(
+      (state) => {
+        this.#state = this.#openState = state;
+      },
+    ).catch((error) => {
       this.#starting = undefined;
       throw error;
     });

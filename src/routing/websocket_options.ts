@@ -75,11 +75,13 @@ export interface RegisterWebSocket<State, Prefix extends string, Given = None> {
    * @throws {TypeError} If the handler is not async.
    * @throws {RouteError} If the path is malformed or taken, or after the first request or include.
    */
-  <const Path extends string, Names extends string = PathNames<`${Prefix}${Path}`>>(
-    path: FreePath<Path, Names, Given>,
+  <const Path extends string>(
+    path: FreePath<Path, PathNames<`${Prefix}${Path}`>, Given>,
     handler: (
       socket: WebSocketConnection<string | Uint8Array<ArrayBuffer>, string | Uint8Array, State>,
-      args: { readonly [Name in NoInfer<Names | keyof Given>]: Name extends keyof Given ? Given[Name] : string },
+      args: {
+        readonly [Name in PathNames<`${Prefix}${Path}`> | keyof Given]: Name extends keyof Given ? Given[Name] : string;
+      },
     ) => Promise<void>,
   ): void;
   /**

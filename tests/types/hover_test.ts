@@ -37,6 +37,8 @@ shelves.post("/{id}/order", {
 }, async (_request, { /*?*/shelf, /*?*/id, /*?*/limit, /*?*/q, /*?*/headers, /*?*/body, /*?*/count }) => {
   return [shelf, id, limit, q, headers, body, count];
 });
+const /*?*/admin = new Router({ prefix: "/{org}", deps: { user: countBooks, level: async () => "high" } });
+admin.get("/{id}", async (_request, /*?*/args) => args);
 `;
 
 Deno.test("An editor shows plain types for the arguments of handlers and dependencies", async () => {
@@ -46,7 +48,7 @@ Deno.test("An editor shows plain types for the arguments of handlers and depende
     shown.map(inAnyOrder),
     [
       "const countBooks: Dependency<number, unknown>",
-      'const shelves: Router<State, "/shelves/{shelf}">',
+      'const shelves: Router<State, "/shelves/{shelf}", None>',
       `(parameter) args: {
     readonly limit: number;
     readonly count: number;
@@ -77,6 +79,16 @@ Deno.test("An editor shows plain types for the arguments of handlers and depende
       '(parameter) headers: {\n    readonly "x-token": string;\n}',
       '(parameter) body: {\n    title: string;\n    genre: "novel" | "poems";\n}',
       "(parameter) count: number",
+      `const admin: Router<Record<string, unknown>, "/{org}", {
+    user: number;
+    level: string;
+}>`,
+      `(parameter) args: {
+    readonly org: string;
+    readonly id: string;
+    readonly user: number;
+    readonly level: string;
+}`,
     ].map(inAnyOrder),
   );
 });

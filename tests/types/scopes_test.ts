@@ -1,8 +1,9 @@
 // Applications, routers, middleware and lifespans: the state and the names of prefixes in their
 // handlers.
 
-import { App, type HttpRequest, type Middleware, type Next, Router, stateType } from "@webfw/core";
+import { App, dependency, type HttpRequest, type Middleware, type Next, Router, stateType } from "@webfw/core";
 import { TestClient } from "@webfw/core/testing";
+import type { RegisterRoute } from "@webfw/core/types";
 import { assertEquals } from "@std/assert";
 import * as v from "valibot";
 import { assertType, type IsExact } from "./assert_type.ts";
@@ -124,4 +125,57 @@ Deno.test("A route for several methods has typed arguments", async () => {
   });
   await using client = new TestClient(app);
   assertEquals(await client.request("PURGE", "/7").json(), { id: 7, method: "PURGE" });
+});
+
+Deno.test("Values of a router's or an application's deps are typed arguments of its routes", () => {
+  interface User {
+    name: string;
+  }
+  const user = dependency(async (): Promise<User> => ({ name: "Ada" }));
+  const stored = dependency({ state }, async (request) => request.state.limit);
+  const options = {
+    prefix: "/{org}",
+    state,
+    deps: {
+      user,
+      stored,
+      tenant: async () => "acme",
+      first: async (request: HttpRequest<State>) => request.state.names,
+    },
+  } as const;
+  const admin = new Router(options);
+  type Given = { user: User; stored: number; tenant: string; first: string[] };
+  assertType<IsExact<typeof admin, Router<State, "/{org}", Given>>>(true);
+  admin.get("/{id}", async (_request, args) => {
+    assertType<IsExact<typeof args, Readonly<Given & { org: string; id: string }>>>(true);
+  });
+  admin.get("/{id}/more", { params: { id: int }, deps: { more: async () => true } }, async (_request, args) => {
+    const { id, org, user, more } = args;
+    assertType<IsExact<[typeof id, typeof org, typeof user, typeof more], [number, string, User, boolean]>>(true);
+  });
+  admin.route("/any", { methods: ["PUT"] }, async (_request, { user, stored }) => {
+    assertType<IsExact<[typeof user, typeof stored], [User, number]>>(true);
+  });
+  admin.websocket("/socket", async (_socket, { user, org }) => {
+    assertType<IsExact<[typeof user, typeof org], [User, string]>>(true);
+  });
+  admin.websocket("/messages", { receive: int }, async (_socket, { user, org }) => {
+    assertType<IsExact<[typeof user, typeof org], [User, string]>>(true);
+  });
+  const app = new App({ state, deps: { client: async () => 1, name: async (request) => request.state.names[0] } });
+  app.get("/", async (_request, { client, name }) => {
+    assertType<IsExact<[typeof client, typeof name], [number, string | undefined]>>(true);
+  });
+  app.include(admin, { deps: { stored, plain: async (request) => request.state.limit } });
+  // A function that adds routes or lifespans need not know the deps.
+  withLifespans(app);
+  const { get }: { get: RegisterRoute<State, ""> } = app;
+  get("/more", async () => 1);
+});
+
+Deno.test("A verb out of a union of methods registers a route", async () => {
+  const app = new App();
+  for (const method of ["get", "post", "put", "patch", "delete"] as const) app[method]("/", async () => method);
+  await using client = new TestClient(app);
+  assertEquals(await client.post("/").json(), "post");
 });
