@@ -5,7 +5,8 @@
 import { type Issue, ValidationError } from "../errors.ts";
 import type { HttpRequest } from "../http/request.ts";
 import { boundIssues } from "../schema/issues.ts";
-import type { PreparedDependency } from "./dependency.ts";
+import type { RouteDeclaration } from "../http/route_info.ts";
+import { type PreparedDependency, toDependencies } from "./dependency.ts";
 import { type Indices, Stage, type Values, withDependencies } from "./resolver.ts";
 import { type Args, type InputOwner, type PathNames, reserveName, TextFields } from "./text_fields.ts";
 
@@ -95,6 +96,17 @@ function readsPath({ options: { params = {}, query = {} } }: PreparedDependency,
 export function levelsOf(scopes: readonly GuardScope[]): readonly (GuardLevel | undefined)[] {
   let outer: GuardLevel | undefined;
   return scopes.map((scope) => scope.deps.size === 0 ? undefined : outer = GuardLevel.of(outer, scope));
+}
+
+/**
+ * All dependencies of a route and of its scopes, each after those that it needs.
+ *
+ * @param scopes The scopes, the outermost first.
+ * @param deps The option `deps` of the route.
+ */
+export function dependenciesOf(scopes: readonly GuardScope[], deps: RouteDeclaration["deps"]): PreparedDependency[] {
+  const declared = [...scopes.map((scope) => scope.deps), toDependencies(deps)];
+  return [...withDependencies(declared.flatMap((deps) => [...deps.values()]), NOTHING_MADE).keys()];
 }
 
 /** Prepares the text inputs of a stage, which are bound together. */

@@ -150,7 +150,7 @@ export async function rehearseCall(
   exchange: Exchange,
   app: CallTarget,
 ): Promise<Challenge | undefined> {
-  if (tool.route.binder.guard === undefined) return undefined;
+  if (tool.route.pass === undefined) return undefined;
   let challenge: Challenge | undefined;
   const refused = (thrown: unknown) => challenge = challengeOf(thrown, tool);
   try {

@@ -3,9 +3,8 @@
  * form.
  */
 import type { InputOptions } from "../../binding/binder.ts";
-import type { GuardScope } from "../../binding/guards.ts";
-import { type PreparedDependency, type TextOptions, toDependencies } from "../../binding/dependency.ts";
-import { withDependencies } from "../../binding/resolver.ts";
+import { dependenciesOf, type GuardScope } from "../../binding/guards.ts";
+import type { PreparedDependency, TextOptions } from "../../binding/dependency.ts";
 import { isStream } from "../../binding/stream_body.ts";
 import type { InputSource } from "../../errors.ts";
 import { fallsBack, nodeOf, type Schema, type SchemaNode } from "../../schema/schema.ts";
@@ -66,8 +65,7 @@ export function inputsOf(
 ): RouteInputs {
   const collected = new ParameterCollector(pathNames);
   collected.add(options);
-  const declared = [...scopes.map(({ deps }) => deps), toDependencies(options.deps)];
-  const dependencies = [...withDependencies(declared.flatMap((deps) => [...deps.values()]), new Map()).keys()];
+  const dependencies = dependenciesOf(scopes, options.deps);
   for (const dependency of dependencies) collected.add(dependency.options);
   const parameters = collected.list();
   const body = bodyOf(options);

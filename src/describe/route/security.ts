@@ -1,16 +1,20 @@
 /** What the guards of a route ask for, for agents and for the metadata of its authorization. */
-import { type PreparedDependency, toDependencies } from "../../binding/dependency.ts";
-import { Resolver } from "../../binding/resolver.ts";
+import type { PreparedDependency } from "../../binding/dependency.ts";
+import { dependenciesOf } from "../../binding/guards.ts";
 import type { OAuth2SecurityScheme, OpenIdConnectSecurityScheme } from "../../binding/security.ts";
 import type { RouteRecord } from "../../routing/route.ts";
 
 /** A scheme whose tokens an authorization server issues. */
 export type TokenScheme = OAuth2SecurityScheme | OpenIdConnectSecurityScheme;
 
-/** The dependencies of a route that declare `security`, also those that only others need. */
-export function securityOf({ options }: Pick<RouteRecord, "options">): readonly PreparedDependency[] {
-  if (!options.deps) return [];
-  return new Resolver(toDependencies(options.deps)).dependencies.filter(({ security }) => security.length > 0);
+/**
+ * The dependencies of a route and of its scopes that declare `security`, also those that only others
+ * need.
+ */
+export function securityOf(
+  { options, scopes }: Pick<RouteRecord, "options" | "scopes">,
+): readonly PreparedDependency[] {
+  return dependenciesOf(scopes, options.deps).filter(({ security }) => security.length > 0);
 }
 
 /** Whether a scheme is of the types `oauth2` or `openIdConnect`. */
