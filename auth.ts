@@ -28,4 +28,5 @@ export { jwt, type JwtClaims, type JwtGuard, type JwtOAuth2, type JwtOptions } f
 export type { JwtAlgorithm } from "./src/auth/jwt_algorithms.ts";
 export type { JwtKey, JwtKeyFunction, JwtKeys } from "./src/auth/jwt_keys.ts";
 export type { JwtCryptoKey, JwtHeader } from "./src/auth/jwt_token.ts";
+export { optional } from "./src/auth/optional.ts";
 export type { GuardOptions } from "./src/auth/options.ts";

@@ -62,7 +62,8 @@ export {
   type StateType,
   stateType,
 } from "./src/binding/dependency.ts";
-export { anySecurity, type SecurityRequirement, type SecurityScheme } from "./src/binding/security.ts";
+export { anySecurity } from "./src/binding/any_security.ts";
+export type { SecurityRequirement, SecurityScheme } from "./src/binding/security.ts";
 export type { RouteInfo, ToolAnnotations, ToolOptions } from "./src/http/route_info.ts";
 
 // Requests, replies, streams

@@ -53,6 +53,9 @@ export type {
   WebSocketDescription,
 } from "./src/http/route_info.ts";
 
+// Guards
+export type { Alternative, AnySecurity } from "./src/binding/any_security.ts";
+
 // Schemas
 export type { GivenSchema, Mistake, NamesOfOthers, NotSchemas, OutputOf, Schemas } from "./src/schema/schema.ts";
 export type { FormSchema } from "./src/schema/form.ts";

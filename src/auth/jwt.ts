@@ -175,6 +175,7 @@ export function jwt<Claims = JwtClaims>(options: JwtOptions<Claims>): JwtGuard<C
     security: readSecurity({ [scheme]: declared }, scheme),
     replies,
     isSent: hasAuthorization,
+    issuers: [issuer],
     resolve: (request) => verifier.verify(request),
   });
   return Object.assign(guard, {

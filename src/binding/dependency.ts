@@ -361,7 +361,8 @@ function toDependency(value: unknown, name: string): PreparedDependency {
   return prepared;
 }
 
-function isDependency(value: unknown): value is PreparedDependency {
+/** Whether a value is made by `dependency()`, or is another guard. */
+export function isDependency(value: unknown): value is PreparedDependency {
   return typeof value === "object" && value !== null && (value as Partial<PreparedDependency>).kind === "dependency";
 }
 

@@ -11,7 +11,7 @@ export interface GuardParts<Value> {
   readonly replies: readonly DeclaredReply[];
   /** Other dependencies that it needs, by the names of its arguments. */
   readonly deps?: Readonly<Record<string, Dependency<unknown, never>>>;
-  readonly isSent: (request: HttpRequest) => boolean;
+  readonly isSent: ((request: HttpRequest) => boolean) | undefined;
   /** The issuers of the tokens that it takes. */
   readonly issuers?: readonly string[];
   /** Makes the value, or rejects; it never throws. */

@@ -194,7 +194,7 @@ function resolveStep(step: Step, values: readonly unknown[], request: HttpReques
     if (value instanceof Promise) return resolveLater(step, position, values, request, args);
     args[name] = value;
   }
-  return resolve(step.dependency, request, args);
+  return resolveOne(step.dependency, request, args);
 }
 
 async function resolveLater(
@@ -205,10 +205,11 @@ async function resolveLater(
   args: Args,
 ): Promise<unknown> {
   for (const [name, index] of needs.slice(from)) args[name] = await values[index];
-  return await resolve(dependency, request, args);
+  return await resolveOne(dependency, request, args);
 }
 
-function resolve(dependency: PreparedDependency, request: HttpRequest, args: Args): Promise<unknown> {
+/** Makes the value of one dependency. */
+export function resolveOne(dependency: PreparedDependency, request: HttpRequest, args: Args): Promise<unknown> {
   const result = dependency.resolve(request, args);
   return dependency.cleansUp
     ? open(dependency, result as AsyncGenerator<unknown, void, void>, request)

@@ -170,33 +170,8 @@ export interface OpenIdConnectSecurityScheme {
 
 const WAYS = Symbol("webfw.ways");
 
-/**
- * Declares alternatives, of which a client needs one.
- *
- * @param ways The alternatives. An empty one makes authentication optional.
- *
- * @example A token or a session cookie; an optional token
- * ```ts
- * import { anySecurity, App, dependency, type SecurityScheme } from "@webfw/core";
- * import { assertEquals } from "@std/assert";
- *
- * const bearer: SecurityScheme = { type: "http", scheme: "bearer" };
- * const session: SecurityScheme = { type: "apiKey", in: "cookie", name: "sid" };
- *
- * const user = dependency({ security: anySecurity({ bearer }, { session }) }, async () => "Ada");
- * const guest = dependency({ security: anySecurity({}, { bearer }) }, async () => undefined);
- *
- * const app = new App();
- * app.get("/me", { deps: { user } }, async (_request, { user }) => user);
- * app.get("/", { deps: { guest } }, async () => "Welcome");
- * const { paths } = app.openapi();
- * assertEquals(paths["/me"]?.get?.security, [{ bearer: [] }, { session: [] }]);
- * assertEquals(paths["/"]?.get?.security, [{}, { bearer: [] }]);
- * ```
- *
- * @category Dependencies
- */
-export function anySecurity(...ways: [SecurityRequirement, ...SecurityRequirement[]]): SecurityRequirement {
+/** Alternatives, of which a client needs one, as a value of the option `security`. */
+export function alternatives(ways: readonly SecurityRequirement[]): SecurityRequirement {
   // A separate type in a union would make the compiler's messages about mistakes worse.
   return { [WAYS]: ways } as unknown as SecurityRequirement;
 }
@@ -208,6 +183,23 @@ export type SecurityWay = ReadonlyMap<string, ReadScheme>;
 interface ReadScheme {
   readonly scheme: SecurityScheme;
   readonly scopes: readonly string[];
+}
+
+/** The alternatives of several requirements that all have to be met: each combination, merged. */
+export function combineWays(required: readonly (readonly SecurityWay[])[]): readonly SecurityWay[] {
+  return required.filter((ways) => ways.length > 0).reduce<readonly SecurityWay[]>(
+    (some, others) => some.flatMap((way) => others.map((other) => mergeWays(way, other))),
+    [new Map()],
+  );
+}
+
+function mergeWays(way: SecurityWay, other: SecurityWay): SecurityWay {
+  const merged = new Map(way);
+  for (const [name, { scheme, scopes }] of other) {
+    const known = way.get(name)?.scopes ?? [];
+    merged.set(name, { scheme, scopes: [...new Set([...known, ...scopes])] });
+  }
+  return merged;
 }
 
 let schemeSchema: v.GenericSchema<unknown, RequiredScheme> | undefined;

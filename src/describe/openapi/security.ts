@@ -3,7 +3,7 @@
  * replace the parameters that carry the credentials, which clients then send by themselves.
  */
 import type { PreparedDependency } from "../../binding/dependency.ts";
-import type { SecurityScheme, SecurityWay } from "../../binding/security.ts";
+import { combineWays, type SecurityScheme, type SecurityWay } from "../../binding/security.ts";
 import { RouteError } from "../../errors.ts";
 import type { ParameterInput, RouteInputs } from "../route/inputs.ts";
 import type { OpenAPIOperation } from "./document.ts";
@@ -37,7 +37,7 @@ export class SecuritySchemes {
   of(route: string, { parameters, dependencies }: RouteInputs): OpenAPIOperation["security"] {
     const required = [...dependencies.map(({ security }) => security), wholeHeader(parameters, dependencies)];
     for (const [name, { scheme }] of required.flat().flatMap((way) => [...way])) this.#add(name, scheme, route);
-    const all = required.filter((ways) => ways.length > 0).reduce(combine, [new Map()]);
+    const all = combineWays(required);
     return all.every((way) => way.size === 0) ? undefined : distinct(all.map(requirementOf));
   }
 
@@ -87,20 +87,6 @@ function wholeHeader(
   if (!header || isCredential(header, dependencies)) return [];
   const way: SecurityWay = new Map([[AUTHORIZATION, { scheme: WHOLE_HEADER, scopes: [] }]]);
   return header.isRequired ? [way] : [new Map(), way];
-}
-
-/** The alternatives of two dependencies that both have to be satisfied: each pair, merged. */
-function combine(some: readonly SecurityWay[], others: readonly SecurityWay[]): readonly SecurityWay[] {
-  return some.flatMap((way) => others.map((other) => merge(way, other)));
-}
-
-function merge(way: SecurityWay, other: SecurityWay): SecurityWay {
-  const merged = new Map(way);
-  for (const [name, { scheme, scopes }] of other) {
-    const known = way.get(name)?.scopes ?? [];
-    merged.set(name, { scheme, scopes: [...new Set([...known, ...scopes])] });
-  }
-  return merged;
 }
 
 function requirementOf(way: SecurityWay): Record<string, string[]> {

@@ -1,0 +1,60 @@
+/** Guards that let callers in who send nothing. */
+import { Attempt, sharedDeps } from "../binding/attempt.ts";
+import { type Dependency, isDependency, type PreparedDependency } from "../binding/dependency.ts";
+import { makeGuard } from "../binding/guard.ts";
+import { quote } from "../options.ts";
+
+/**
+ * A guard that lets a request in that carries no credentials, with the value null. Wrong
+ * credentials are still refused.
+ *
+ * Any `Authorization` header counts as credentials of a guard that reads this header. For several
+ * kinds of credentials, write `optional(anySecurity(…))`.
+ *
+ * @param guard A guard of `@webfw/core/auth`, or `anySecurity` of such.
+ * @throws {TypeError} If another dependency is given: it would have to tell what is missing from
+ * what is wrong.
+ *
+ * @example A greeting for guests, too
+ * ```ts
+ * import { App } from "@webfw/core";
+ * import { bearer, optional } from "@webfw/core/auth";
+ * import { assertEquals } from "@std/assert";
+ *
+ * const user = bearer(async (token) => token === "f2a9" && { name: "Ada" });
+ *
+ * const app = new App();
+ * app.get("/", { deps: { user: optional(user) } }, async (_request, { user }) => `Hello, ${user?.name ?? "guest"}`);
+ * const ask = (headers: HeadersInit) => app.fetch(new Request("http://localhost/", { headers }));
+ * assertEquals(await (await ask({})).json(), "Hello, guest");
+ * assertEquals(await (await ask({ authorization: "Bearer f2a9" })).json(), "Hello, Ada");
+ * assertEquals((await ask({ authorization: "Bearer wrong" })).status, 401);
+ * assertEquals(app.openapi().paths["/"]?.get?.security, [{ bearer: [] }, {}]);
+ * ```
+ *
+ * @category Dependencies
+ */
+export function optional<Value, State>(guard: Dependency<Value, State>): Dependency<Value | null, State> {
+  const given: unknown = guard;
+  if (!isDependency(given)) {
+    throw new TypeError(`Cannot make a guard optional: it must be one of @webfw/core/auth, got ${quote(given)}`);
+  }
+  const { name, isSent } = given;
+  if (!isSent) {
+    throw new TypeError(
+      `Cannot make ${name} optional: only guards of @webfw/core/auth tell whether credentials were sent, ` +
+        `return null from its function instead`,
+    );
+  }
+  const shared = new Map<PreparedDependency, string>();
+  const attempt = new Attempt(given, shared);
+  return makeGuard<Value | null, State>({
+    name: `optional ${name}`,
+    security: [...attempt.security, new Map()],
+    replies: attempt.replies,
+    issuers: attempt.issuers,
+    deps: sharedDeps(shared),
+    isSent,
+    resolve: async (request, args) => isSent(request) ? await attempt.run(request, args, new Map()) as Value : null,
+  });
+}
