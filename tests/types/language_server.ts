@@ -34,7 +34,7 @@ export class LanguageServer implements AsyncDisposable {
       processId: null,
       rootUri: pathToFileURL(ROOT).href,
       capabilities: { textDocument: { hover: { contentFormat: ["markdown"] } } },
-      initializationOptions: { enable: true, config },
+      initializationOptions: { enable: true, config, lint: false },
     });
     await server.#send({ method: "initialized", params: {} });
     return server;

@@ -12,10 +12,7 @@ export interface Fault {
   code: string;
   /** The underlined text, or the word where it starts. */
   at: string;
-  /**
-   * Speaks TLS for a server that does not, like a proxy in front of a database. Clients may choose
-   * HTTP/2.
-   */
+  /** The first line of the report. */
   message: string;
 }
 
