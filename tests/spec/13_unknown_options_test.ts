@@ -47,7 +47,12 @@ const PLACES: readonly (readonly [
   ['set the retention of the topic "a"', "count", "cuont", (retention) => new App().topic("a", { retention })],
   ['publish to the topic "a"', "id", "Id", (options) => new App().topic("a").publish(1, options)],
   ['subscribe to the topic "a"', "after", "afetr", (options) => new App().topic("a").subscribe(options).return()],
-  ["report the topics", "after", "aftre", (options) => new App({ topics: ":memory:" }).reportTopics(options)],
+  ["report the topics", "after", "aftre", async (options) => {
+    const app = new App({ topics: ":memory:" });
+    await using client = new TestClient(app);
+    await client.get("/");
+    await app.reportTopics(options);
+  }],
   ["set the error handler", "contentType", "content", (options) => {
     new App().onError(async () => {}, { schema: { kind: "schema" }, ...options });
   }],

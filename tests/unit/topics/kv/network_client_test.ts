@@ -41,8 +41,14 @@ function test(title: string, behaviour: () => Behaviour, body: (client: Opened) 
       return exchange?.(access) ?? access;
     });
     const url = new URL(`http://127.0.0.1:${server.addr.port}/db?secret`);
-    const open = () => NetworkClient.open(url, "token");
+    const clients: NetworkClient[] = [];
+    const open = async () => {
+      const client = await NetworkClient.open(url, "token");
+      clients.push(client);
+      return client;
+    };
     await body({ open, accesses });
+    for (const client of clients) client.close();
   });
 }
 

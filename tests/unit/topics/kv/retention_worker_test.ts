@@ -242,11 +242,11 @@ Deno.test("A log that grows faster than it is read is trimmed, and so are the ot
     const trimming = storeOf(database, { read: grow, delay: 500 });
     const unwatch = trimming.watch(quiet, () => {});
     const publishing = storeOf(database);
-    for (let number = 0; number < 100; number++) await append(publishing, quiet, [messageOf(number)]);
     // The worker holds the lease then.
     await new Promise((resolve) => setTimeout(resolve, 6_000));
     isBusy = true;
     await grow();
+    for (let number = 0; number < 100; number++) await append(publishing, quiet, [messageOf(number)]);
     await new Promise((resolve) => setTimeout(resolve, 30_000));
     isBusy = false;
     const { lowWatermark } = await trimming.bounds(busy);
