@@ -1,6 +1,7 @@
 /**
- * Guards for tokens, passwords and keys. Each is a dependency with a typed value. It declares its
- * security scheme, so a route that uses it is documented with `security` and the reply 401.
+ * Guards for tokens, passwords and keys, and sessions. Each is a dependency with a typed value. It
+ * declares its security scheme, so a route that uses it is documented with `security` and the reply
+ * 401.
  *
  * @example A route for those who send a token
  * ```ts
@@ -30,3 +31,18 @@ export type { JwtKey, JwtKeyFunction, JwtKeys } from "./src/auth/jwt_keys.ts";
 export type { JwtCryptoKey, JwtHeader } from "./src/auth/jwt_token.ts";
 export { optional } from "./src/auth/optional.ts";
 export type { GuardOptions } from "./src/auth/options.ts";
+export {
+  type RequiredSession,
+  type RequiredSessionOptions,
+  type SealedSessionOptions,
+  session,
+  type SessionBaseOptions,
+  type SessionDependency,
+  type SessionOptions,
+  type StoredSessionOptions,
+} from "./src/auth/session.ts";
+export type { Session } from "./src/auth/sessions/definition.ts";
+export type { SessionCookieOptions } from "./src/auth/sessions/cookie.ts";
+export { memorySessions, type MemorySessionsOptions } from "./src/auth/sessions/memory.ts";
+export type { Secrets } from "./src/auth/sessions/secret.ts";
+export type { SessionStore, SessionWrite } from "./src/auth/sessions/store.ts";

@@ -1,5 +1,5 @@
 /** The application: connects routes, lifespans, topics and the dispatcher. */
-import type { None, RequiredState } from "./binding/dependency.ts";
+import { type None, type RequiredState, startDependencies } from "./binding/dependency.ts";
 import { REGISTRY_CHECKS } from "./describe/route_check.ts";
 import { type AppOptions, resolveAppOptions } from "./app_options.ts";
 import { type BuiltIn, builtIns, type BuiltInUrls } from "./built_in.ts";
@@ -107,6 +107,7 @@ export class App<State = Record<string, unknown>, Given = None> implements AppHa
   #document: { readonly routes: number; readonly document: OpenAPIDocument } | undefined;
   #dispatcher: Dispatcher | undefined;
   #starting: Promise<void> | undefined;
+  #hasWorkers = false;
   #state: Readonly<State> | undefined;
   /** The state for new requests; undefined while the application stops, so that it refuses them. */
   #openState: Readonly<State> | undefined;
@@ -515,6 +516,7 @@ export class App<State = Record<string, unknown>, Given = None> implements AppHa
   async run(options: RunOptions = {}): Promise<void> {
     checkRunOptions(options);
     this.#dispatcher ??= this.#createDispatcher();
+    this.#hasWorkers = options.workers !== undefined;
     if (options.workers) {
       const { openWorkerStore } = await import("./topics/worker_store.ts");
       this.#topics.use(openWorkerStore(options.workers));
@@ -527,18 +529,16 @@ export class App<State = Record<string, unknown>, Given = None> implements AppHa
   }
 
   /**
-   * Checks the store of durable topics and starts the lifespans, once. {@linkcode App.run} and the
+   * Prepares the guards, checks the store of durable topics and starts the lifespans, once. {@linkcode App.run} and the
    * first request call it.
    *
-   * @throws {Error} If the configuration of durable topics cannot work. A temporary outage of their
+   * @throws {Error} If the configuration of guards or durable topics cannot work. A temporary outage of their
    * store is not an error.
    */
   start(): Promise<void> {
-    return this.#starting ??= this.#lifespans.start(this as unknown as App<State>, () => this.#topics.open()).then(
-      (state) => {
-        this.#state = this.#openState = state;
-      },
-    ).catch((error) => {
+    return this.#starting ??= this.#startAll().then((state) => {
+      this.#state = this.#openState = state;
+    }).catch((error) => {
       this.#starting = undefined;
       throw error;
     });
@@ -561,6 +561,12 @@ export class App<State = Record<string, unknown>, Given = None> implements AppHa
     this.#stopping.abort();
     this.#topics.endSubscriptions();
     await this.#dispatcher?.openSockets.close();
+  }
+
+  async #startAll(): Promise<Readonly<State>> {
+    const dependencies = this.#registry.routes.flatMap(({ binder }) => binder.dependencies);
+    await startDependencies(dependencies, { hasWorkers: this.#hasWorkers });
+    return await this.#lifespans.start(this as unknown as App<State>, () => this.#topics.open());
   }
 
   async #unwind(): Promise<void> {

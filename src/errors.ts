@@ -233,6 +233,26 @@ export class ValidationError extends HTTPError {
 }
 
 /**
+ * The application cannot start as it is configured: trying again changes nothing. The command line
+ * shows only its message.
+ */
+export class CannotStartError extends Error {
+  /** The name of the class, for the command line. */
+  override readonly name = "CannotStartError";
+
+  /**
+   * Makes an error without a stack trace: the cause is the configuration, and no line of the
+   * program.
+   *
+   * @param message Why it cannot start, and what to do.
+   */
+  constructor(message: string) {
+    super(message);
+    this.stack = `${this.name}: ${message}`;
+  }
+}
+
+/**
  * What is wrong with a declaration. `conflict`: another route has this place. `frozen`: the
  * application has started. `path`: the path, prefix or name is malformed. `tool`: the route cannot
  * be exposed to agents.

@@ -30,6 +30,8 @@ export type InputOptions = TextOptions & Pick<RouteDeclaration, "body" | "form" 
 export type Binder = BinderOf<false, readonly Args[]> | BinderOf<true, Promise<readonly Args[]>>;
 
 interface BinderOf<IsAsync extends boolean, Bound> {
+  /** All dependencies of the route and of its scopes. */
+  readonly dependencies: readonly PreparedDependency[];
   /**
    * The guards of the scopes and of the route, in their order. They are resolved before any other
    * input is validated and before the body is read.
@@ -104,6 +106,7 @@ export function compileBinder({ options, path, name, scopes, isComplete, previou
     guards.push({ place: scopes.length, step: guardStep(resolver.guards, inputs.guards.fields) });
   }
   const common = {
+    dependencies: resolver.dependencies,
     guards,
     isSingle: resolver.isSingle,
     resolve: resolver.others.isEmpty

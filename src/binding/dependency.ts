@@ -198,6 +198,27 @@ export interface PreparedDependency extends Dependency<unknown> {
   readonly isSent: ((request: HttpRequest) => boolean) | undefined;
   /** The issuers of the tokens that it takes, where it knows them (RFC 8414, section 2). */
   readonly issuers: readonly string[];
+  /**
+   * Prepares it at each start of an application, before the lifespans. Dependencies with the same
+   * function are prepared together.
+   */
+  readonly start: ((conditions: StartConditions) => Promise<void>) | undefined;
+}
+
+/** How an application starts. */
+export interface StartConditions {
+  /** Whether several workers of the process serve it. */
+  readonly hasWorkers: boolean;
+}
+
+/** Prepares dependencies at the start of an application, each once. */
+export async function startDependencies(
+  dependencies: Iterable<PreparedDependency>,
+  conditions: StartConditions,
+): Promise<void> {
+  const starts = new Set<PreparedDependency["start"]>();
+  for (const { start } of dependencies) starts.add(start);
+  for (const start of starts) await start?.(conditions);
 }
 
 /**
@@ -387,6 +408,7 @@ function prepare(options: AnyOptions, resolve: unknown): PreparedDependency {
     replies: [],
     isSent: undefined,
     issuers: [],
+    start: undefined,
   };
 }
 

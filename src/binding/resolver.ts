@@ -102,6 +102,8 @@ export class Stage {
  * dependencies that declare `security`, and those that they need.
  */
 export class Resolver {
+  /** All dependencies, also those that the scopes have made before. */
+  readonly dependencies: readonly PreparedDependency[];
   readonly guards: Stage;
   /** The dependencies that are not guards. */
   readonly others: Stage;
@@ -122,7 +124,8 @@ export class Resolver {
     deps: ReadonlyMap<string, PreparedDependency>,
   ) {
     const indices = withDependencies(deps.values(), made);
-    const own = [...indices.keys()].slice(made.size);
+    this.dependencies = [...indices.keys()];
+    const own = this.dependencies.slice(made.size);
     const guards = guardsAmong(own);
     this.guards = new Stage(own.filter((dependency) => guards.has(dependency)), indices);
     this.others = new Stage(own.filter((dependency) => !guards.has(dependency)), indices);

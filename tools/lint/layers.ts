@@ -60,6 +60,7 @@ const PACKAGES: ReadonlyMap<string, readonly string[]> = new Map([
   ["@fastify/busboy", ["src/http/"]],
   ["@modelcontextprotocol/server", ["src/describe/mcp/"]],
   ["@valibot/to-json-schema", ["src/describe/json_schema/"]],
+  ["iron-webcrypto", ["src/auth/"]],
   ["jose", ["src/auth/"]],
   ["mrmime", ["src/http/"]],
   ["swagger-ui-dist", ["src/describe/page/"]],

@@ -56,7 +56,7 @@ export class ServeRunner extends Runner<ServeOptions> {
       await this.#serve(app, { hostname, port, onListen, ...(guests.length > 0 && { workers: { guests } }) });
     } catch (error) {
       // The message of this error says everything; its stack shows no code of the user.
-      if (error instanceof Error && error.name === "CannotOpenError") await this.fail(error.message);
+      if (error instanceof Error && /^Cannot(?:Open|Start)Error$/.test(error.name)) await this.fail(error.message);
       const obstacle = isListening ? null : this.#findObstacle(hostname, port);
       if (obstacle !== null) this.failForGood(`Cannot listen on ${hostname}:${port}: ${obstacle}`);
       await this.failWith(`"${module}" failed`, error);

@@ -1,0 +1,113 @@
+/** The cookie of a session: its name, its attributes, and whether browsers take it. */
+import { isLoopbackName } from "../../http/host.ts";
+import { addCookie, type Cookie, type CookieAttributes } from "../../http/cookies.ts";
+import type { HttpRequest } from "../../http/request.ts";
+import { log } from "../../log.ts";
+import { checkOptions, type OptionNames, quote } from "../../options.ts";
+
+/**
+ * The cookie of a session. It is always `HttpOnly`.
+ *
+ * @category Dependencies
+ */
+export interface SessionCookieOptions {
+  /**
+   * Its name. With `secure`, the path `/` and no domain, it is sent with the prefix `__Host-`: so no
+   * neighbouring host can set it (RFC 6265bis, section 4.1.3).
+   *
+   * @default {"session"}
+   */
+  name?: string;
+  /**
+   * Which requests from pages of other sites carry it: with `strict` none, with `lax` only links
+   * that are followed, with `none` all.
+   *
+   * @default {"lax"}
+   */
+  sameSite?: "strict" | "lax" | "none";
+  /** A domain, for its subdomains, too. Without it the cookie is only for the host that replies. */
+  domain?: string;
+  /**
+   * The path below which it is sent.
+   *
+   * @default {"/"}
+   */
+  path?: string;
+  /**
+   * Whether it is only for HTTPS, and for loopback hosts in most browsers. Safari takes a `Secure`
+   * cookie from no host without HTTPS.
+   *
+   * @default {true}
+   */
+  secure?: boolean;
+}
+
+const OPTIONS: OptionNames<SessionCookieOptions> = {
+  name: true,
+  sameSite: true,
+  domain: true,
+  path: true,
+  secure: true,
+};
+
+const SAME_SITE = { strict: "Strict", lax: "Lax", none: "None" } as const;
+
+const HOST_PREFIX = "__Host-";
+
+/** The cookie of one declaration of a session. */
+export class SessionCookie {
+  readonly name: string;
+  readonly #attributes: CookieAttributes;
+  readonly #maxAge: number;
+  #hasWarned = false;
+
+  /**
+   * Checks the options.
+   *
+   * @param maxAge How long browsers keep it, in milliseconds.
+   * @throws {TypeError} If an option is wrong, or browsers would refuse the cookie.
+   */
+  constructor(options: SessionCookieOptions, maxAge: number, action: string) {
+    checkOptions(options, OPTIONS, action, "cookie.");
+    const { name = "session", sameSite = "lax", domain, path = "/", secure = true } = options;
+    if (!Object.hasOwn(SAME_SITE, sameSite)) {
+      throw new TypeError(
+        `Cannot ${action}: "cookie.sameSite" must be "strict", "lax" or "none", got ${quote(sameSite)}`,
+      );
+    }
+    const isOfHost = secure && path === "/" && domain === undefined && !String(name).startsWith(HOST_PREFIX);
+    this.name = isOfHost ? HOST_PREFIX + name : name;
+    this.#attributes = { path, secure, sameSite: SAME_SITE[sameSite], ...(domain !== undefined && { domain }) };
+    this.#maxAge = Math.max(1, Math.ceil(maxAge / 1000));
+    addCookie(new Headers(), this.#holding(""));
+  }
+
+  /**
+   * Sets the cookie with the reply.
+   *
+   * @throws {RangeError} If it is larger than browsers take.
+   */
+  set(request: HttpRequest, value: string): void {
+    request.setCookie(this.#holding(value));
+    this.#warnOnce(request.url);
+  }
+
+  /** Deletes the cookie with the reply. */
+  delete(request: HttpRequest): void {
+    request.deleteCookie(this.name, this.#attributes);
+  }
+
+  #holding(value: string): Cookie {
+    return { name: this.name, value, maxAge: this.#maxAge, ...this.#attributes };
+  }
+
+  #warnOnce({ protocol, hostname }: URL): void {
+    if (this.#hasWarned || !this.#attributes.secure || protocol !== "http:" || isLoopbackName(hostname)) return;
+    this.#hasWarned = true;
+    log("warn", "Browsers drop the session cookie: it is Secure, and the request came over http", {
+      cookie: this.name,
+      host: hostname,
+      cure: "use HTTPS; behind a proxy that ends HTTPS set trustProxy; for development set cookie: { secure: false }",
+    });
+  }
+}

@@ -1,0 +1,75 @@
+/** Sessions in sealed cookies: encrypted and authenticated by iron-webcrypto. */
+import { defaults, type password, seal, type SealOptions, unseal } from "iron-webcrypto";
+import { MAX_COOKIE_BYTES } from "../../http/cookies.ts";
+import { fromText, type KeptSession, type SessionKeeper } from "./keeper.ts";
+
+/** The bytes that are derived of a secret: two keys, and an id that says which secret it was. */
+const KEY_BYTES = 32;
+const ID_BYTES = 4;
+
+/** Keeps sessions in the cookie itself. */
+export class SealedSessions implements SessionKeeper {
+  readonly #first: password.Specific;
+  readonly #keys: password.Hash;
+  readonly #maxAge: number;
+  readonly #options: SealOptions;
+
+  private constructor(keys: readonly KeySet[], maxAge: number) {
+    this.#first = keys[0]!;
+    // The client chooses the name that is looked up, so the object has no prototype.
+    this.#keys = Object.assign(Object.create(null), Object.fromEntries(keys.map((key) => [key.id, key])));
+    this.#maxAge = maxAge;
+    // The texts of `toText` are JSON already.
+    this.#options = { ...defaults, ttl: maxAge, timestampSkewSec: 0, encode: String, decode: String };
+  }
+
+  /**
+   * Derives the keys.
+   *
+   * @param secrets The first seals, all open.
+   * @param purpose What is sealed: a seal for one purpose cannot be opened for another.
+   * @param maxAge How long a seal is good, in milliseconds.
+   */
+  static async make(secrets: readonly string[], purpose: string, maxAge: number): Promise<SealedSessions> {
+    return new SealedSessions(await Promise.all(secrets.map((secret) => deriveKeys(secret, purpose))), maxAge);
+  }
+
+  async open(value: string): Promise<KeptSession | null> {
+    // No browser sends more, and a longer text would only cost time.
+    if (value.length > MAX_COOKIE_BYTES) return null;
+    try {
+      return fromText(await unseal(value, this.#keys, this.#options) as string, this.#maxAge);
+    } catch {
+      // Everything that is wrong with a seal was done by the client, or by time.
+      return null;
+    }
+  }
+
+  async keep(text: string): Promise<string> {
+    return await seal(text, this.#first, this.#options);
+  }
+
+  async renew(_value: string, text: string): Promise<string> {
+    return await this.keep(text);
+  }
+
+  async drop(): Promise<void> {}
+}
+
+type KeySet = password.Specific & { readonly id: string };
+
+/**
+ * Derives keys by HKDF (RFC 5869), once for each secret: iron would derive them from a text for
+ * each seal, which costs as much as opening it.
+ */
+async function deriveKeys(secret: string, purpose: string): Promise<KeySet> {
+  const encoder = new TextEncoder();
+  const base = await crypto.subtle.importKey("raw", encoder.encode(secret), "HKDF", false, ["deriveBits"]);
+  const algorithm = { name: "HKDF", hash: "SHA-256", salt: new Uint8Array(), info: encoder.encode(purpose) };
+  const bytes = new Uint8Array(await crypto.subtle.deriveBits(algorithm, base, 8 * (2 * KEY_BYTES + ID_BYTES)));
+  return {
+    encryption: bytes.subarray(0, KEY_BYTES),
+    integrity: bytes.subarray(KEY_BYTES, 2 * KEY_BYTES),
+    id: bytes.subarray(2 * KEY_BYTES).toHex(),
+  };
+}

@@ -1,0 +1,57 @@
+/** Sessions in a store, behind a random id in the cookie. */
+import { nodeCrypto } from "../../runtime.ts";
+import { fromText, type KeptSession, type SessionKeeper } from "./keeper.ts";
+import type { SessionStore } from "./store.ts";
+
+const ID_BYTES = 32;
+/** That many bytes in base64url. */
+const ID = /^[\w-]{43}$/;
+
+/** Keeps sessions in a store. */
+export class StoredSessions implements SessionKeeper {
+  readonly #store: SessionStore;
+  readonly #purpose: string;
+  readonly #maxAge: number;
+
+  /**
+   * Keeps sessions in a store.
+   *
+   * @param store The store.
+   * @param purpose What the ids are for: an id for one purpose finds nothing for another.
+   * @param maxAge How long a session is good, in milliseconds.
+   */
+  constructor(store: SessionStore, purpose: string, maxAge: number) {
+    this.#store = store;
+    this.#purpose = purpose;
+    this.#maxAge = maxAge;
+  }
+
+  async open(id: string): Promise<KeptSession | null> {
+    const text = ID.test(id) ? await this.#store.get(this.#keyOf(id)) : null;
+    return text === null ? null : fromText(text, this.#maxAge);
+  }
+
+  async keep(text: string): Promise<string> {
+    const id = nodeCrypto().randomBytes(ID_BYTES).toString("base64url");
+    await this.#store.set(this.#keyOf(id), text, { expiresIn: this.#maxAge, mustExist: false });
+    return id;
+  }
+
+  /** The id stays the same, so that other requests of the same page keep theirs. */
+  async renew(id: string, text: string): Promise<string> {
+    await this.#store.set(this.#keyOf(id), text, { expiresIn: this.#maxAge, mustExist: true });
+    return id;
+  }
+
+  async drop(id: string): Promise<void> {
+    if (ID.test(id)) await this.#store.delete(this.#keyOf(id));
+  }
+
+  /**
+   * Who reads the store cannot make an id of a key. The comparison of a hash tells nothing about
+   * the id by its time.
+   */
+  #keyOf(id: string): string {
+    return nodeCrypto().createHash("sha256").update(`${this.#purpose}\0${id}`).digest("base64url");
+  }
+}
