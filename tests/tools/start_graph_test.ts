@@ -106,6 +106,13 @@ for (const [use, waiting] of FIRST_USE) {
   });
 }
 
+Deno.test("an application without guards loads none, and iron-webcrypto comes with the first sealed session", async () => {
+  assertEquals([...(await startOf("mod.ts")).modules].filter((module) => module.startsWith("src/auth/")), []);
+  const { modules, packages } = await startOf("auth.ts");
+  assert(modules.has("src/auth/session.ts"));
+  assertEquals([packages.has("iron-webcrypto"), modules.has("src/auth/sessions/sealed.ts")], [false, false]);
+});
+
 Deno.test("no timer is set before the first reply: Deno loads the timers of Node.js for it", async () => {
   const { setTimeout, setInterval } = globalThis;
   const stop = new AbortController();
