@@ -53,6 +53,7 @@ export function optional<Value, State>(guard: Dependency<Value, State>): Depende
     security: [...attempt.security, new Map()],
     replies: attempt.replies,
     issuers: attempt.issuers,
+    starts: attempt.starts,
     deps: sharedDeps(shared),
     isSent,
     resolve: async (request, args) => isSent(request) ? await attempt.run(request, args, new Map()) as Value : null,

@@ -1,7 +1,7 @@
 /** Sessions: data of a visitor that comes back with each request, by a cookie. */
 import type { Dependency } from "../binding/dependency.ts";
 import { makeGuard } from "../binding/guard.ts";
-import { anySecurity, readSecurity } from "../binding/security.ts";
+import { alternatives, readSecurity } from "../binding/security.ts";
 import { type Duration, toMilliseconds } from "../duration.ts";
 import type { HttpRequest } from "../http/request.ts";
 import { ThrownReply } from "../http/thrown_reply.ts";
@@ -198,11 +198,11 @@ export function session<Data extends NonNullable<unknown>, Input = Data>(
   const common = {
     name: scheme,
     isSent: (request: HttpRequest) => request.cookies[definition.cookie.name] !== undefined,
-    start: definition.start,
+    starts: [definition.start],
   };
   const visit = makeGuard<Session<Data, Input>, unknown>({
     ...common,
-    security: readSecurity(anySecurity(declared, {}), scheme),
+    security: readSecurity(alternatives([declared, {}]), scheme),
     replies: [],
     resolve: (request) => definition.open(request),
   });

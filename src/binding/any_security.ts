@@ -1,5 +1,6 @@
 /** Alternatives, of which a client needs one: security schemes, or guards. */
 import { HTTPError, isHTTPError } from "../errors.ts";
+import { ThrownReply } from "../http/thrown_reply.ts";
 import { Attempt, type Made, sharedDeps } from "./attempt.ts";
 import {
   type Dependency,
@@ -99,21 +100,26 @@ function anyGuard(guards: readonly PreparedDependency[], count: number): Depende
     security: attempts.flatMap(({ security }) => security),
     replies: attempts.flatMap(({ replies }) => replies),
     issuers: attempts.flatMap(({ issuers }) => issuers),
+    starts: attempts.flatMap(({ starts }) => starts),
     deps: sharedDeps(shared),
     isSent: senders.length < count ? undefined : (request) => senders.some((isSent) => isSent(request)),
     resolve: async (request, args) => {
       const made: Made = new Map();
       const refusals: Refusal[] = [];
+      let redirection: ThrownReply | undefined;
       for (const attempt of attempts) {
         try {
           return await attempt.run(request, args, made);
         } catch (thrown) {
           // Only a refusal leads to the next guard; a fault must not be hidden.
-          if (!isHTTPError(thrown)) throw thrown;
-          refusals.push({ error: thrown, isSent: attempt.dependency.isSent?.(request) ?? false });
+          if (thrown instanceof ThrownReply) redirection ??= thrown;
+          else if (!isHTTPError(thrown)) throw thrown;
+          else refusals.push({ error: thrown, isSent: attempt.dependency.isSent?.(request) ?? false });
         }
       }
-      throw together(refusals);
+      const refusal = refusals.length === 0 ? undefined : together(refusals);
+      const isUnknown = !refusals.some(({ isSent }) => isSent) && (refusal?.status ?? 401) === 401;
+      throw redirection && isUnknown ? redirection : refusal;
     },
   });
 }

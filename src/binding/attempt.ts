@@ -2,7 +2,7 @@
 import { type Issue, ValidationError } from "../errors.ts";
 import type { HttpRequest } from "../http/request.ts";
 import { boundIssues } from "../schema/issues.ts";
-import type { DeclaredReply, PreparedDependency } from "./dependency.ts";
+import type { DeclaredReply, PreparedDependency, Start } from "./dependency.ts";
 import { resolveOne } from "./resolver.ts";
 import { combineWays, type SecurityWay } from "./security.ts";
 import { type Args, TextFields } from "./text_fields.ts";
@@ -54,6 +54,11 @@ export class Attempt {
   /** Its replies, and those of the guards that it needs. */
   get replies(): readonly DeclaredReply[] {
     return [...this.#guards.values()].flatMap(({ replies }) => replies).concat(this.dependency.replies);
+  }
+
+  /** What prepares it and the guards that it needs at the start of an application. */
+  get starts(): readonly Start[] {
+    return [...this.#guards.values()].flatMap(({ starts }) => starts).concat(this.dependency.starts);
   }
 
   /** The issuers whose tokens it and the guards that it needs take. */

@@ -198,12 +198,12 @@ export interface PreparedDependency extends Dependency<unknown> {
   readonly isSent: ((request: HttpRequest) => boolean) | undefined;
   /** The issuers of the tokens that it takes, where it knows them (RFC 8414, section 2). */
   readonly issuers: readonly string[];
-  /**
-   * Prepares it at each start of an application, before the lifespans. Dependencies with the same
-   * function are prepared together.
-   */
-  readonly start: ((conditions: StartConditions) => Promise<void>) | undefined;
+  /** What prepares it at each start of an application. Dependencies may have the same functions. */
+  readonly starts: readonly Start[];
 }
+
+/** Prepares a dependency at the start of an application, before the lifespans. */
+export type Start = (conditions: StartConditions) => Promise<void>;
 
 /** How an application starts. */
 export interface StartConditions {
@@ -216,9 +216,9 @@ export async function startDependencies(
   dependencies: Iterable<PreparedDependency>,
   conditions: StartConditions,
 ): Promise<void> {
-  const starts = new Set<PreparedDependency["start"]>();
-  for (const { start } of dependencies) starts.add(start);
-  for (const start of starts) await start?.(conditions);
+  const all = new Set<Start>();
+  for (const { starts } of dependencies) for (const start of starts) all.add(start);
+  for (const start of all) await start(conditions);
 }
 
 /**
@@ -408,7 +408,7 @@ function prepare(options: AnyOptions, resolve: unknown): PreparedDependency {
     replies: [],
     isSent: undefined,
     issuers: [],
-    start: undefined,
+    starts: [],
   };
 }
 

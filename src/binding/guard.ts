@@ -1,6 +1,6 @@
 /** Guards that the framework makes itself, in place of `dependency()`. */
 import type { HttpRequest } from "../http/request.ts";
-import type { DeclaredReply, Dependency, PreparedDependency, StartConditions } from "./dependency.ts";
+import type { DeclaredReply, Dependency, PreparedDependency, Start } from "./dependency.ts";
 import type { SecurityWay } from "./security.ts";
 
 /** The parts of a guard. It reads the request itself, so it has no inputs. */
@@ -14,15 +14,15 @@ export interface GuardParts<Value> {
   readonly isSent: ((request: HttpRequest) => boolean) | undefined;
   /** The issuers of the tokens that it takes. */
   readonly issuers?: readonly string[];
-  /** Prepares it at the start of an application. */
-  readonly start?: (conditions: StartConditions) => Promise<void>;
+  /** What prepares it at the start of an application. */
+  readonly starts?: readonly Start[];
   /** Makes the value, or rejects; it never throws. */
   readonly resolve: (request: HttpRequest, args: Record<string, unknown>) => Promise<Value>;
 }
 
 /** Makes a guard. */
 export function makeGuard<Value, State>(parts: GuardParts<Value>): PreparedDependency & Dependency<Value, State> {
-  const { name, security, replies, deps = {}, isSent, issuers = [], start, resolve } = parts;
+  const { name, security, replies, deps = {}, isSent, issuers = [], starts = [], resolve } = parts;
   const prepared: PreparedDependency = {
     kind: "dependency",
     name,
@@ -34,7 +34,7 @@ export function makeGuard<Value, State>(parts: GuardParts<Value>): PreparedDepen
     replies,
     isSent,
     issuers,
-    start,
+    starts,
   };
   return prepared as PreparedDependency & Dependency<Value, State>;
 }

@@ -10,8 +10,8 @@ import {
   assertStringIncludes,
   assertThrows,
 } from "@std/assert";
-import { App, type HttpRequest } from "@webfw/core";
-import { session, type SessionOptions } from "@webfw/core/auth";
+import { anySecurity, App, type HttpRequest, Router } from "@webfw/core";
+import { bearer, optional, session, type SessionOptions } from "@webfw/core/auth";
 import { defaults, seal } from "npm:iron-webcrypto@^2.0.0";
 import * as v from "valibot";
 import { CapturedLog } from "../support/captured_log.ts";
@@ -525,4 +525,52 @@ Deno.test("a redirect of a guard is neither logged nor shaped by onError, and mi
   using log = new CapturedLog();
   const response = await app.fetch(new Request("http://localhost/", { headers: { accept: "text/html" } }));
   assertEquals([response.status, response.headers.get("x-seen"), seen, log.text], [303, "1", [303], ""]);
+});
+
+Deno.test("anySecurity takes a session, too: its value is that of the first that lets the caller in", async () => {
+  let calls = 0;
+  const visit = session(User, { secret: () => ++calls > 0 ? SECRET : undefined });
+  const token = bearer(async (token) => token === "t" && { data: { userId: 9 } });
+  const user = anySecurity(visit.required({ redirect: "/login" }), token);
+  const app = new App();
+  app.get("/me", { deps: { user } }, async (_request, { user }) => user.data.userId);
+  app.get("/maybe", { deps: { user: optional(visit.required()) } }, async (_request, { user }) => user?.data ?? null);
+  app.post("/login", { deps: { visit } }, async (_request, { visit }) => await visit.set({ userId: 7 }));
+  await app.start();
+  assertEquals(calls, 1);
+  const visitor = new Visitor(app);
+  const ask = async (headers: HeadersInit) => {
+    const response = await visitor.send("/me", { headers });
+    const text = await response.text();
+    return response.status === 200 ? Number(text) : response.status;
+  };
+  const accept = "text/html";
+  assertEquals(await ask({ authorization: "Bearer t", accept }), 9);
+  assertEquals([await ask({ accept }), await ask({})], [303, 401]);
+  assertEquals(await ask({ authorization: "Bearer wrong", accept }), 401);
+  assertEquals(await visitor.get("/maybe"), null);
+  await visitor.post("/login");
+  assertEquals([await ask({ accept }), await visitor.get("/maybe")], [7, { userId: 7 }]);
+  assertEquals(app.openapi().paths["/me"]?.get?.security, [{ session: [] }, { bearer: [] }]);
+});
+
+Deno.test("a session on a scope guards its routes, and its secret is asked for at the start", async () => {
+  const visit = session(User, { secret: SECRET });
+  const app = new App();
+  const admin = new Router({ prefix: "/admin", deps: { user: visit.required() } });
+  admin.get("/me", async (_request, { user }) => user.data.userId);
+  app.include(admin);
+  app.post("/login", { deps: { visit } }, async (_request, { visit }) => await visit.set({ userId: 7 }));
+  const visitor = new Visitor(app);
+  assertEquals(await visitor.get("/admin/me"), 401);
+  await visitor.post("/login");
+  assertEquals(await visitor.get("/admin/me"), 7);
+
+  const broken = new App();
+  const outer = new Router({ prefix: "/v1" });
+  const inner = new Router({ prefix: "/in" });
+  inner.get("/", async () => 1);
+  outer.include(inner, { deps: { user: session(User, { secret: () => undefined }).required() } });
+  broken.include(outer);
+  await assertRejects(() => broken.start(), Error, "is missing");
 });
