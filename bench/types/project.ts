@@ -25,6 +25,13 @@ const COMPILER_OPTIONS = {
 const AMBIENT = `
 declare module "deno-std/*";
 declare module "node:*";
+declare module "node:net" {
+  export class BlockList {
+    addAddress(address: string, family?: string): void;
+    addSubnet(address: string, prefix: number, family?: string): void;
+    check(address: string, family?: string): boolean;
+  }
+}
 declare module "stream" {
   export class Writable {
     write(chunk: unknown, callback?: () => void): boolean;

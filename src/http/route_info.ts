@@ -176,7 +176,7 @@ export interface WebSocketDeclaration
  * @category Routes
  */
 export interface RouteInfo {
-  /** The method in upper case; `WEBSOCKET` for a WebSocket route. */
+  /** The method in upper case; `WEBSOCKET` for a WebSocket route, `*` for a mount. */
   readonly method: string;
   /** The full path with all prefixes. */
   readonly path: string;

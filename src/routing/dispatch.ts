@@ -18,6 +18,7 @@ import { placeHeaders, toReply, withoutBody } from "../http/reply.ts";
 import { EventStream } from "../http/sse/sse.ts";
 import type { Stopping } from "../http/stream_reply.ts";
 import { asksForWebSocket } from "../http/websocket/handshake.ts";
+import { MountRoute } from "./mount.ts";
 import { OpenWebSockets, webSocketEndpoint, WebSocketRoute } from "./websocket_route.ts";
 import { pathEnd, pathStart } from "../http/query.ts";
 import { type Dataset, nodeOf, type SchemaIssue } from "../schema/schema.ts";
@@ -127,17 +128,20 @@ export class Dispatcher {
       const isSocket = route instanceof WebSocketRoute;
       const method = isSocket ? UPGRADE : route.method;
       const pages = isSocket ? origins.named.with(route.plan.origins) : origins;
-      this.#tree.add(method, route.template.segments, {
+      const entry: Served = {
         matched: matchedBy(route, parts.limits),
         admit: admission([
           admitHost(hosts),
-          route.crossOrigin || (isSocket && pages.isOpen) ? undefined : admitPages(method, pages),
+          route.crossOrigin || (isSocket && pages.isOpen)
+            ? undefined
+            : admitPages(route instanceof MountRoute ? undefined : method, pages),
         ]),
         endpoint: isSocket
           ? webSocketEndpoint(route, { ...parts, background, openSockets, finalize })
           : endpointOf(route, parts, finalize),
         finalize,
-      });
+      };
+      for (const segments of route.patterns) this.#tree.add(method, segments, entry);
     }
     for (const { method, path, handler, pages } of parts.builtIns) {
       const finalize = pages ? finalizer(background, pages.cors) : this.#finalize;

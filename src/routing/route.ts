@@ -10,7 +10,7 @@ import { type OptionNames, quote } from "../options.ts";
 import { isForm } from "../schema/form.ts";
 import { isSchema, schemaFault } from "../schema/schema.ts";
 import { passOf } from "./pass.ts";
-import { parsePath, type PathTemplate } from "./path.ts";
+import { parsePath, type PathTemplate, type Segment } from "./path.ts";
 import {
   checkDescription,
   checkRateLimit,
@@ -66,6 +66,16 @@ export abstract class RouteRecord implements RouteInfo {
     return this.template.text;
   }
 
+  /** The shapes of the paths that it serves. No other route with its method can have one of them. */
+  get shapes(): readonly string[] {
+    return [this.template.shape];
+  }
+
+  /** The segments of the paths that it serves. */
+  get patterns(): readonly (readonly Segment[])[] {
+    return [this.template.segments];
+  }
+
   /** Its name in messages. */
   get name(): string {
     return `${this.method} ${this.path}`;
@@ -107,7 +117,9 @@ export abstract class RouteRecord implements RouteInfo {
   protected partsUnder(prefix: PathTemplate, outer: readonly Scope[]): RouteParts {
     const parts = this.#parts;
     const scopes = [...outer, ...this.scopes];
-    const template = prefix.text === "" ? this.template : parsePath(prefix.text + this.path, `include ${this.method}`);
+    const template = prefix.text === ""
+      ? this.template
+      : parsePath(prefix.text + this.template.text, `include ${this.method}`);
     const inherits = prefix.names.length === 0 && scopes.every(({ deps }) => deps.size === 0);
     const binder = inherits ? this.binder : compile({ ...parts, template, scopes }, this.binder);
     return { ...parts, template, scopes, binder };
@@ -196,7 +208,7 @@ export const ROUTE_OPTIONS: OptionNames<RouteDeclaration> = {
 export class Route extends RouteRecord {
   readonly handler: AnyHandler;
 
-  private constructor(parts: RouteParts, handler: AnyHandler) {
+  protected constructor(parts: RouteParts, handler: AnyHandler) {
     super(parts);
     this.handler = handler;
   }

@@ -14,12 +14,13 @@ export interface Match<Entry> {
 
 /** Routes in the order of their registration, one for each method and shape of path. */
 export class RouteList<Route extends RouteRecord> {
-  readonly #routes = new Map<string, Route>();
+  readonly #routes: Route[] = [];
+  readonly #byShape = new Map<string, Route[]>();
   /** The routes by the unique names that they declare. */
   readonly #names = new Map<string, Route>();
 
   get all(): readonly Route[] {
-    return [...this.#routes.values()];
+    return [...this.#routes];
   }
 
   /**
@@ -31,11 +32,15 @@ export class RouteList<Route extends RouteRecord> {
    */
   add(routes: readonly Route[], action: string): void {
     const names = new Map<string, Route>();
-    const added = new Map<string, Route>();
+    const added = new Map<string, Route[]>();
     for (const route of routes) {
-      const key = `${route.method} ${route.template.shape}`;
-      const before = this.#routes.get(key) ?? added.get(key);
-      if (before) {
+      for (const shape of route.shapes) {
+        const others = added.get(shape) ?? this.#byShape.get(shape) ?? [];
+        const before = others.find((other) => sharesMethod(route, other));
+        if (!before) {
+          added.set(shape, [...others, route]);
+          continue;
+        }
         throw new RouteError(
           "conflict",
           `Cannot ${action}: ${route.name} has the method and shape of ${before.name}, change or remove one of them`,
@@ -48,11 +53,17 @@ export class RouteList<Route extends RouteRecord> {
         }
         names.set(name, route);
       }
-      added.set(key, route);
     }
-    for (const [key, route] of added) this.#routes.set(key, route);
+    this.#routes.push(...routes);
+    for (const [shape, all] of added) this.#byShape.set(shape, all);
     for (const [name, route] of names) this.#names.set(name, route);
   }
+}
+
+/** Whether two routes of one shape would serve the same requests. */
+function sharesMethod({ method }: RouteRecord, { method: other }: RouteRecord): boolean {
+  if (method === other) return true;
+  return (method === ANY_METHOD && other !== WEBSOCKET) || (other === ANY_METHOD && method !== WEBSOCKET);
 }
 
 function declaredNames({ options: { operationId, tool } }: RouteRecord): string[] {
@@ -61,6 +72,9 @@ function declaredNames({ options: { operationId, tool } }: RouteRecord): string[
   if (typeof tool === "object" && tool.name !== undefined) names.push(`tool name "${tool.name}"`);
   return names;
 }
+
+/** Stands for the method of WebSocket routes, in messages and among the routes. */
+export const WEBSOCKET = "WEBSOCKET";
 
 /** All methods that no other entry of a path has. */
 export const ANY_METHOD = "*";

@@ -13,10 +13,8 @@ import { compose, type Endpoint, ensureMutable, type ErrorBoundary, type ReplySt
 import type { PathTemplate } from "./path.ts";
 import { type ResourceMetadataOf, type RouteParts, routeParts, RouteRecord } from "./route.ts";
 import { checkDescription, type Scope } from "./scope.ts";
+import { WEBSOCKET } from "./table.ts";
 import type { AcceptedHandshake, UpgradeParts, WebSocketHandler, WebSocketService } from "./websocket_upgrade.ts";
-
-/** Stands for the method of such routes in messages and in the route table. */
-const METHOD = "WEBSOCKET";
 
 const DEFAULT_IDLE_TIMEOUT: Duration = "120s";
 
@@ -70,7 +68,7 @@ export class WebSocketRoute extends RouteRecord {
     handler: unknown,
     scope: Scope,
   ): WebSocketRoute {
-    const name = `${METHOD} ${path}`;
+    const name = `${WEBSOCKET} ${path}`;
     checkHandler(handler, name);
     checkDeclaration(options, name);
     const { receive, send, origins = [], protocols = [], idleTimeout = DEFAULT_IDLE_TIMEOUT } = options;
@@ -82,7 +80,7 @@ export class WebSocketRoute extends RouteRecord {
       protocols,
       idleTimeout: toMilliseconds(idleTimeout, `the idleTimeout of ${name}`),
     };
-    return new WebSocketRoute(routeParts(METHOD, path, options, handler.name, scope), plan);
+    return new WebSocketRoute(routeParts(WEBSOCKET, path, options, handler.name, scope), plan);
   }
 
   override under(prefix: PathTemplate, outer: readonly Scope[]): WebSocketRoute {

@@ -1,0 +1,134 @@
+/** Mounts: handlers of the platform's requests that get everything below a path. */
+import { type ConnectionInfo, contextOf, type HttpRequest } from "../http/request.ts";
+import { pathStart } from "../http/query.ts";
+import type { RouteInfo } from "../http/route_info.ts";
+import { type OptionNames, quote, readOptions } from "../options.ts";
+import type { PathTemplate, Segment } from "./path.ts";
+import { Route, type RouteParts, routeParts } from "./route.ts";
+import type { Scope } from "./scope.ts";
+import { ANY_METHOD } from "./table.ts";
+
+/**
+ * What a mounted handler learns of a request besides the request itself.
+ *
+ * @category Applications
+ */
+export interface MountInfo<State = Record<string, unknown>> extends ConnectionInfo {
+  /** The request as the application sees it: its state, path parameters and locals. */
+  readonly request: HttpRequest<State>;
+}
+
+/**
+ * A handler for `mount`: a function of the platform's `Request`, as other frameworks export it.
+ *
+ * @category Applications
+ */
+export type MountedHandler<State = Record<string, unknown>> = (
+  request: Request,
+  info: MountInfo<State>,
+) => Response | Promise<Response>;
+
+/**
+ * Options of a mount.
+ *
+ * @category Applications
+ */
+export interface MountOptions {
+  /**
+   * Whether the handler sees the path without that of the mount: `/hello` for `/other/hello`.
+   *
+   * @default {true}
+   */
+  strip?: boolean;
+}
+
+const MOUNT_OPTIONS: OptionNames<MountOptions> = { strip: true };
+
+/** A mount is not in the document. */
+const OPTIONS: RouteInfo["options"] = { hidden: true };
+
+/** A route for all methods of a path and of everything below it. */
+export class MountRoute extends Route {
+  readonly #mounted: MountedHandler;
+  readonly #strips: boolean;
+
+  private constructor(parts: RouteParts, mounted: MountedHandler, strips: boolean) {
+    super(parts, handlerOf(mounted, strips ? parts.template.segments.length : 0));
+    this.#mounted = mounted;
+    this.#strips = strips;
+  }
+
+  /**
+   * Checks a mount and makes its record.
+   *
+   * @param path The path with the prefix of the router; empty for the root.
+   * @throws {TypeError} If the handler is no function, or an option is wrong.
+   * @throws {RouteError} If a name is bound twice.
+   */
+  static mount(path: string, mounted: unknown, options: MountOptions, scope: Scope): MountRoute {
+    const action = `mount at "${path}"`;
+    const { strip = true } = readOptions(options, MOUNT_OPTIONS, action);
+    if (typeof mounted !== "function") {
+      throw new TypeError(
+        `Cannot ${action}: the handler must be a function, got ${quote(mounted)}; write (request) => new Response(…)`,
+      );
+    }
+    if (typeof strip !== "boolean") {
+      throw new TypeError(`Cannot ${action}: "strip" must be true or false, got ${quote(strip)}`);
+    }
+    return new MountRoute(routeParts(ANY_METHOD, path, OPTIONS, "", scope), mounted as MountedHandler, strip);
+  }
+
+  override get path(): string {
+    return this.template.text === "" ? "/" : this.template.text;
+  }
+
+  override get name(): string {
+    return `the mount ${this.path}`;
+  }
+
+  override get shapes(): readonly string[] {
+    const { shape } = this.template;
+    return [shape, `${shape}/`, `${shape}/{...}`];
+  }
+
+  override get patterns(): readonly (readonly Segment[])[] {
+    const { segments } = this.template;
+    return [segments, [...segments, { kind: "literal", text: "" }], [...segments, { kind: "rest", name: "" }]];
+  }
+
+  override under(prefix: PathTemplate, outer: readonly Scope[]): MountRoute {
+    return new MountRoute(this.partsUnder(prefix, outer), this.#mounted, this.#strips);
+  }
+}
+
+/** Makes the handler of a mount, which drops the first segments of the path. */
+function handlerOf(mounted: MountedHandler, dropped: number): (request: HttpRequest) => Promise<Response> {
+  return async (request) => {
+    const { connection } = contextOf(request);
+    const response = await mounted(toPlatform(request, dropped), { ...connection, request });
+    if (response instanceof Response) return response;
+    throw new TypeError(`Cannot reply to ${request.route?.path}: the mounted handler returned ${quote(response)}`);
+  };
+}
+
+/** The platform's request, with the body as an unread stream. */
+function toPlatform(request: HttpRequest, dropped: number): Request {
+  const { raw, url: { origin } } = request;
+  const { pathEnd } = contextOf(request);
+  let start = pathStart(raw.url);
+  for (let left = dropped; left > 0 && start < pathEnd; left--) {
+    const next = raw.url.indexOf("/", start + 1);
+    start = next < 0 || next > pathEnd ? pathEnd : next;
+  }
+  const rest = raw.url.slice(start);
+  const hasBody = raw.method !== "GET" && raw.method !== "HEAD";
+  const platform = new Request(origin + (rest.startsWith("/") ? rest : `/${rest}`), {
+    method: raw.method,
+    headers: raw.headers,
+    body: hasBody && raw.body !== null ? request.stream() : null,
+  });
+  // To read the signal of a server's request costs a listener, so only handlers that use it do.
+  Object.defineProperty(platform, "signal", { get: () => request.signal });
+  return platform;
+}

@@ -1,0 +1,214 @@
+// Section 1 of the contract of guards: "`app.mount(path, handler)` (also on routers): `handler(request:
+// Request, info) => Response | Promise<Response>` gets everything below `path`, `path` itself
+// included, with any method, behind the scope's middleware and guards; hidden; the handler sees the
+// path without the mount (`{ strip: false }` keeps it)."
+
+import { assertEquals, assertThrows } from "@std/assert";
+import { App, dependency, HTTPError, type MountInfo, RouteError, Router, stateType } from "@webfw/core";
+import { TestClient } from "@webfw/core/testing";
+
+/** A handler that answers with what it sees. */
+const seen = (request: Request) => new Response(`${request.method} ${request.url}`);
+
+async function textOf(app: App, path: string, init: RequestInit = {}): Promise<string> {
+  const reply = await app.fetch(new Request(`http://localhost${path}`, init));
+  return `${reply.status} ${await reply.text()}`;
+}
+
+Deno.test("A mounted handler gets everything below `path`, `path` itself included, with any method, and sees the path without the mount", async () => {
+  const app = new App();
+  app.mount("/other", seen);
+  assertEquals(await textOf(app, "/other"), "200 GET http://localhost/");
+  assertEquals(await textOf(app, "/other?a=1"), "200 GET http://localhost/?a=1");
+  assertEquals(await textOf(app, "/other/"), "200 GET http://localhost/");
+  assertEquals(await textOf(app, "/other/a/b%2Fc/?d=%20"), "200 GET http://localhost/a/b%2Fc/?d=%20");
+  assertEquals(await textOf(app, "/other//a"), "200 GET http://localhost//a");
+  for (const method of ["POST", "PUT", "PATCH", "DELETE", "OPTIONS", "PURGE"]) {
+    assertEquals(await textOf(app, "/other/x", { method }), `200 ${method} http://localhost/x`);
+  }
+  const head = await app.fetch(new Request("http://localhost/other/x", { method: "HEAD" }));
+  assertEquals([head.status, await head.text()], [200, ""]);
+  assertEquals((await app.fetch(new Request("http://localhost/others"))).status, 404);
+});
+
+Deno.test("`{ strip: false }` keeps the path of the mount", async () => {
+  const app = new App();
+  app.mount("/other", seen, { strip: false });
+  assertEquals(await textOf(app, "/other/a?b=1"), "200 GET http://localhost/other/a?b=1");
+  assertEquals(await textOf(app, "/other"), "200 GET http://localhost/other");
+});
+
+Deno.test("A mount on a router is below the prefixes of the router and of its includes", async () => {
+  const router = new Router({ prefix: "/shops/{shop}" });
+  const params: unknown[] = [];
+  router.mount("/web/{version}", (request, { request: { params: given } }) => {
+    params.push({ ...given });
+    return seen(request);
+  });
+  const whole = new Router();
+  whole.mount("/", seen);
+  const app = new App();
+  app.include(router, { prefix: "/v1" });
+  app.include(whole, { prefix: "/whole" });
+  assertEquals(await textOf(app, "/v1/shops/top%20shop/web/2/a/b"), "200 GET http://localhost/a/b");
+  assertEquals(params, [{ shop: "top shop", version: "2" }]);
+  for (const path of ["/whole", "/whole/"]) assertEquals(await textOf(app, path), "200 GET http://localhost/");
+  assertEquals(await textOf(app, "/whole/a"), "200 GET http://localhost/a");
+});
+
+Deno.test("A mount at the root takes what no route and no built-in endpoint serves", async () => {
+  const app = new App();
+  app.get("/books/{id}", async () => "the book");
+  app.mount("/", seen);
+  assertEquals(await textOf(app, "/books/1"), '200 "the book"');
+  assertEquals(await textOf(app, "/books"), "200 GET http://localhost/books");
+  assertEquals(await textOf(app, "/books/1", { method: "POST" }), "200 POST http://localhost/books/1");
+  assertEquals(await textOf(app, "/"), "200 GET http://localhost/");
+  assertEquals(
+    (await app.fetch(new Request("http://localhost/openapi.json"))).headers.get("content-type"),
+    "application/json",
+  );
+});
+
+Deno.test("A mount is behind the scope's middleware and guards", async () => {
+  const log: string[] = [];
+  const guard = (name: string) =>
+    dependency(async (request) => {
+      log.push(name);
+      if (request.headers.has(`x-refused-by-${name}`)) throw new HTTPError(403, `Refused by ${name}`);
+    });
+  const app = new App({ deps: { app: guard("app") } });
+  const router = new Router({ deps: { router: guard("router") } });
+  for (const scope of [app, router]) {
+    scope.middleware(async (request, next) => {
+      log.push("middleware");
+      const reply = await next(request);
+      reply.headers.set("x-seen", "yes");
+      return reply;
+    });
+  }
+  router.mount("/other", () => {
+    log.push("handler");
+    return Response.redirect("http://localhost/elsewhere");
+  });
+  app.include(router, { deps: { include: guard("include") } });
+  const reply = await app.fetch(new Request("http://localhost/other/x"));
+  assertEquals([reply.status, reply.headers.get("x-seen")], [302, "yes"]);
+  assertEquals(log.splice(0), ["middleware", "middleware", "app", "include", "router", "handler"]);
+  const refused = await app.fetch(new Request("http://localhost/other/x", { headers: { "x-refused-by-router": "1" } }));
+  assertEquals([refused.status, (await refused.json()).detail], [403, "Refused by router"]);
+  assertEquals(log.includes("handler"), false);
+});
+
+Deno.test("A mount is hidden: in the routes, and neither in the document nor among the tools", () => {
+  const app = new App();
+  app.mount("/other", seen);
+  app.get("/shown", async () => 1);
+  assertEquals(Object.keys(app.openapi().paths), ["/shown"]);
+  assertEquals(app.routes.map(({ method, path, options }) => [method, path, options]), [
+    ["*", "/other", { hidden: true }],
+    ["GET", "/shown", {}],
+  ]);
+});
+
+Deno.test("The body of a request reaches a mounted handler unread, as a stream", async () => {
+  let pulled = 0;
+  const body = new ReadableStream<Uint8Array>({
+    pull(controller) {
+      if (++pulled > 3) return controller.close();
+      controller.enqueue(new TextEncoder().encode(`${pulled};`));
+    },
+  }, { highWaterMark: 0 });
+  const app = new App({ limits: { body: 2 } });
+  app.mount("/other", async (request) => {
+    const before = pulled;
+    return new Response(`${before} ${request.headers.get("content-type")} ${await request.text()}`);
+  });
+  const headers = { "content-type": "text/x" };
+  assertEquals(await textOf(app, "/other", { method: "POST", headers, body }), "200 0 text/x 1;2;3;");
+});
+
+Deno.test("A mounted handler gets the connection, and the application's request", async () => {
+  const state = stateType<{ name: string }>();
+  const app = new App({ state });
+  app.lifespan(async function* () {
+    yield { name: "Ada" };
+  });
+  const infos: MountInfo<{ name: string }>[] = [];
+  app.mount("/other", (_request, info) => {
+    infos.push(info);
+    return new Response();
+  });
+  const remoteAddr: Deno.NetAddr = { transport: "tcp", hostname: "192.0.2.1", port: 1 };
+  await app.fetch(new Request("http://localhost/other"), { remoteAddr });
+  await app.stop();
+  assertEquals(infos.map(({ remoteAddr }) => remoteAddr), [remoteAddr]);
+  assertEquals(infos[0]?.request.state, { name: "Ada" });
+  assertEquals(infos[0]?.request.route?.path, "/other");
+});
+
+Deno.test("What a mounted handler throws is an error reply of the application, and so is a result that is no Response", async () => {
+  const app = new App();
+  app.mount("/refused", () => Promise.reject(new HTTPError(418, "No coffee")));
+  app.mount("/nothing", (() => undefined) as never);
+  app.onError((error) => new Response(`shaped ${error.status}`, { status: error.status }));
+  assertEquals(await textOf(app, "/refused"), "418 shaped 418");
+  assertEquals(await textOf(app, "/nothing"), "500 shaped 500");
+});
+
+Deno.test("Conflicts of mounts with routes are `RouteError`s as for routes", () => {
+  const conflict = (declare: (app: App) => void, message: string) => {
+    const app = new App();
+    app.mount("/other", seen);
+    app.get("/another/{id}", async () => 1);
+    app.get("/rest/{path...}", async () => 1);
+    assertEquals(assertThrows(() => declare(app), RouteError, message).code, "conflict");
+  };
+  const same = "has the method and shape of";
+  conflict((app) => app.get("/other", async () => 1), `GET /other ${same} the mount /other`);
+  conflict((app) => app.post("/other/", async () => 1), `POST /other/ ${same} the mount /other`);
+  conflict((app) => app.put("/other/{all...}", async () => 1), `PUT /other/{all...} ${same} the mount /other`);
+  conflict((app) => app.mount("/other", seen), `the mount /other ${same} the mount /other`);
+  conflict((app) => app.mount("/another/{name}", seen), `the mount /another/{name} ${same} GET /another/{id}`);
+  conflict((app) => app.mount("/rest", seen), `the mount /rest ${same} GET /rest/{path...}`);
+  conflict((app) => app.mount("/docs", seen), "the App serves its documentation page there");
+  const router = new Router();
+  router.get("/other", async () => 1);
+  conflict((app) => app.include(router), "GET /other");
+  const guarded = new App({ deps: { name: async () => 1 } }) as unknown as App;
+  assertThrows(() => guarded.mount("/{name}", seen), RouteError, 'Cannot bind "name"');
+});
+
+Deno.test("A mount that is declared wrongly throws", () => {
+  const app = new App();
+  assertThrows(
+    () => app.mount("/a", { fetch: seen } as never),
+    TypeError,
+    "the handler must be a function, got object",
+  );
+  assertThrows(() => app.mount("/a", seen, { strip: 1 as never }), TypeError, '"strip" must be true or false, got 1');
+  assertThrows(() => app.mount("/a", seen, { stripped: true } as never), TypeError, 'the option "stripped" is unknown');
+  assertThrows(() => app.mount("a" as "/a", seen), RouteError, 'the path must start with "/"');
+  assertThrows(() => app.mount("/a/", seen), RouteError, 'must not end with "/"');
+  assertThrows(() => app.mount("/a/{rest...}", seen), RouteError, "cannot stand in a prefix");
+  app.openapi();
+  const router = new Router();
+  app.include(router);
+  assertThrows(() => router.mount("/a", seen), RouteError, "the router has been included");
+});
+
+Deno.test("A WebSocket route can have the path of a mount; elsewhere below the mount, an upgrade is a GET", async () => {
+  const app = new App();
+  app.mount("/other", seen);
+  app.websocket("/other", async (socket) => socket.send("hello"));
+  const server = Deno.serve({ port: 0, onListen: () => {} }, app.fetch);
+  const socket = new WebSocket(`ws://localhost:${server.addr.port}/other`);
+  const message = await new Promise((resolve) => socket.onmessage = ({ data }) => resolve(data));
+  assertEquals(message, "hello");
+  await new Promise((resolve) => socket.onclose = resolve);
+  await using client = new TestClient(app);
+  const upgrade = { connection: "upgrade", upgrade: "websocket" };
+  const reply = await client.get("/other/x", { headers: upgrade });
+  assertEquals(await reply.text(), "GET http://localhost/x");
+  await server.shutdown();
+});
