@@ -26,6 +26,7 @@ const AMBIENT = `
 declare module "deno-std/*";
 declare module "node:*";
 declare module "node:net" {
+  export function isIP(text: string): number;
   export class BlockList {
     addAddress(address: string, family?: string): void;
     addSubnet(address: string, prefix: number, family?: string): void;
