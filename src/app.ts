@@ -5,6 +5,7 @@ import { type AppOptions, resolveAppOptions } from "./app_options.ts";
 import { type BuiltIn, builtIns, type BuiltInUrls } from "./built_in.ts";
 import { checkErrorShape, type DocumentedErrors, type ErrorShape } from "./describe/openapi/replies.ts";
 import type { OriginPolicy } from "./describe/mcp/origin_policy.ts";
+import type { DocsParts } from "./describe/page/docs_options.ts";
 import { ProtectedResource } from "./describe/mcp/protected_resource.ts";
 import { openapiDocument } from "./describe/openapi/openapi.ts";
 import type { OpenAPIDocument } from "./describe/openapi/document.ts";
@@ -123,7 +124,9 @@ export class App<State = Record<string, unknown>, Given = None> implements AppHa
    * @throws {RangeError} If a number is out of its range.
    */
   constructor(options: AppOptions<State, Given> = {}) {
-    const { title, version, description, urls, limits, admission, topics, originPolicy } = resolveAppOptions(options);
+    const { title, version, description, urls, docs, limits, admission, topics, originPolicy } = resolveAppOptions(
+      options,
+    );
     this.#admission = admission;
     this.title = title;
     this.version = version;
@@ -142,7 +145,7 @@ export class App<State = Record<string, unknown>, Given = None> implements AppHa
     this.route = this.#registry.registerMethods();
     this.websocket = this.#registry.registerWebSocket();
     this.#resource = new ProtectedResource({ title, docsUrl: urls.docsUrl, mcpUrl: urls.mcpUrl, originPolicy });
-    this.#builtIns = this.#endpoints(urls, originPolicy);
+    this.#builtIns = this.#endpoints(urls, docs, originPolicy);
     this.#registry.reserve(this.#builtIns);
   }
 
@@ -618,13 +621,14 @@ export class App<State = Record<string, unknown>, Given = None> implements AppHa
     await this.#topics.close();
   }
 
-  #endpoints(urls: BuiltInUrls, originPolicy: OriginPolicy): readonly BuiltIn[] {
+  #endpoints(urls: BuiltInUrls, docs: DocsParts, originPolicy: OriginPolicy): readonly BuiltIn[] {
     const { title, version, description } = this;
     const registry = this.#registry;
     return builtIns(urls, {
       title,
       version,
       description,
+      docs,
       originPolicy,
       limits: this.#limits,
       get routes() {

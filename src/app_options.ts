@@ -2,6 +2,7 @@
 import type { None, StateType } from "./binding/dependency.ts";
 import { type BuiltInUrls, checkUrls } from "./built_in.ts";
 import { type McpOptions, OriginPolicy } from "./describe/mcp/origin_policy.ts";
+import { type DocsOptions, type DocsParts, readDocs } from "./describe/page/docs_options.ts";
 import { Cors, type CorsOptions, resolveCors } from "./http/cors.ts";
 import { HostList } from "./http/host.ts";
 import { OriginList, type Origins } from "./http/origin.ts";
@@ -46,6 +47,8 @@ export interface AppOptions<State = Record<string, unknown>, Given = None> exten
    * @default {"/docs"}
    */
   docsUrl?: string | null;
+  /** How the documentation page signs in, and who sees the page and the document. */
+  docs?: DocsOptions<State>;
   /**
    * The path of the endpoint for agents, whose tools are the routes with `tool`. null turns it off.
    *
@@ -156,6 +159,7 @@ const OPTIONS: OptionNames<AppOptions> = {
   description: true,
   openapiUrl: true,
   docsUrl: true,
+  docs: true,
   mcpUrl: true,
   mcp: true,
   limits: true,
@@ -174,6 +178,7 @@ interface ResolvedAppOptions {
   readonly version: string;
   readonly description: string | undefined;
   readonly urls: BuiltInUrls;
+  readonly docs: DocsParts;
   readonly originPolicy: OriginPolicy;
   readonly limits: ResolvedLimits;
   readonly admission: AdmissionParts;
@@ -196,6 +201,7 @@ export function resolveAppOptions<State, Given>(options: AppOptions<State, Given
     description,
     openapiUrl = "/openapi.json",
     docsUrl = "/docs",
+    docs = {},
     mcpUrl = "/mcp",
     mcp = {},
     limits,
@@ -213,6 +219,7 @@ export function resolveAppOptions<State, Given>(options: AppOptions<State, Given
     version,
     description,
     urls: checkUrls({ openapiUrl, docsUrl, mcpUrl }),
+    docs: readDocs(docs),
     originPolicy: new OriginPolicy(mcp, { hosts: hostList, origins: originList, cors: resolvedCors }),
     limits: resolveLimits(limits, DEFAULT_LIMITS, "the App"),
     admission: {

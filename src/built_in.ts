@@ -2,11 +2,13 @@
  * The endpoints that an application serves besides its routes: the document, its page, and that for
  * agents.
  */
+import { GuardLevel } from "./binding/guards.ts";
 import { mcpEndpoint } from "./describe/mcp/endpoint.ts";
 import type { OriginPolicy } from "./describe/mcp/origin_policy.ts";
 import type { McpApplication } from "./describe/mcp/server.ts";
 import type { OpenAPIDocument } from "./describe/openapi/document.ts";
 import type { AssetName } from "./describe/page/assets.ts";
+import { type DocsParts, REDIRECT_PAGE } from "./describe/page/docs_options.ts";
 import type { DocsPageOptions } from "./describe/page/page.ts";
 import type { CachedText } from "./http/files/conditional.ts";
 import { stringify } from "./http/json.ts";
@@ -26,12 +28,13 @@ export interface BuiltInUrls {
 interface BuiltInParts extends McpApplication {
   readonly originPolicy: OriginPolicy;
   readonly document: () => OpenAPIDocument;
+  readonly docs: DocsParts;
 }
 
 /** An endpoint, and the text of the error for a route at its path. */
 export type BuiltIn = BuiltInRoute & ReservedPath;
 
-const ASSETS: readonly AssetName[] = ["swagger-ui.css", "page.css", "swagger-ui.js", "page.js"];
+const ASSETS: readonly AssetName[] = ["swagger-ui.css", "page.css", "swagger-ui.js", "page.js", "oauth2-redirect.js"];
 
 /**
  * Checks the paths of the endpoints. Without a document there is no page.
@@ -50,16 +53,31 @@ export function checkUrls({ openapiUrl, docsUrl, mcpUrl }: BuiltInUrls): BuiltIn
   return { openapiUrl, docsUrl: openapiUrl === null ? null : docsUrl, mcpUrl };
 }
 
-/** Makes the endpoints at checked paths. */
-export function builtIns({ openapiUrl, docsUrl, mcpUrl }: BuiltInUrls, parts: BuiltInParts): readonly BuiltIn[] {
+/**
+ * Makes the endpoints at checked paths.
+ *
+ * @throws {TypeError} If no text can satisfy a schema of a guard of the page.
+ * @throws {RouteError} If a guard of the page needs a parameter of the path.
+ */
+export function builtIns(
+  { openapiUrl, docsUrl, mcpUrl }: BuiltInUrls,
+  parts: BuiltInParts,
+): readonly BuiltIn[] {
   const endpoints: BuiltIn[] = [];
+  const { deps, ...signIn } = parts.docs;
+  const isGuarded = deps.size > 0;
+  // What only some clients may see, no cache may keep for others.
+  const cacheControl = isGuarded ? "private, no-cache" : "no-cache";
+  const guarded = (handler: BuiltIn["handler"]) => isGuarded ? behind(deps, handler) : handler;
   if (openapiUrl !== null) {
-    const handler = documentEndpoint(parts.document);
+    const handler = guarded(documentEndpoint(parts.document, cacheControl));
     endpoints.push({ method: "GET", path: openapiUrl, handler, what: "its document", option: "openapiUrl" });
   }
   if (openapiUrl !== null && docsUrl !== null) {
     const assetFolder = docsUrl.endsWith("/") ? docsUrl : `${docsUrl}/`;
-    for (const [path, handler] of docsEndpoints({ title: parts.title, docsUrl, openapiUrl, assetFolder })) {
+    const { title, document } = parts;
+    const options = { title, docsUrl, openapiUrl, assetFolder, signIn, document, cacheControl };
+    for (const [path, handler] of docsEndpoints(options, guarded)) {
       endpoints.push({ method: "GET", path, handler, what: "its documentation page", option: "docsUrl" });
     }
   }
@@ -78,8 +96,17 @@ export function builtIns({ openapiUrl, docsUrl, mcpUrl }: BuiltInUrls, parts: Bu
   return endpoints;
 }
 
+/** Resolves guards before an endpoint answers. Their refusals are the reply. */
+function behind(deps: DocsParts["deps"], handler: BuiltIn["handler"]): BuiltIn["handler"] {
+  const step = GuardLevel.of(undefined, { deps }).stepFor({ all: [], own: new Set() }, "the documentation page")!;
+  return async (request) => {
+    await step.run(request, []);
+    return await handler(request);
+  };
+}
+
 /** Serves the document. It is written once: an application that serves gets no more routes. */
-function documentEndpoint(document: () => OpenAPIDocument): BuiltIn["handler"] {
+function documentEndpoint(document: () => OpenAPIDocument, cacheControl: string): BuiltIn["handler"] {
   let content: Promise<CachedText> | undefined;
   const write = async (): Promise<CachedText> => {
     const { contentHash } = await import("./http/files/conditional.ts");
@@ -88,20 +115,28 @@ function documentEndpoint(document: () => OpenAPIDocument): BuiltIn["handler"] {
   };
   return async ({ headers }) => {
     const { cachedReply } = await import("./http/files/conditional.ts");
-    return await cachedReply(headers, await (content ??= write()), { "cache-control": "no-cache" });
+    return await cachedReply(headers, await (content ??= write()), { "cache-control": cacheControl });
   };
 }
 
 /**
  * The page and its files by their paths. They are loaded on first use: most processes never show
  * the page.
+ *
+ * The files have nothing of the application. The redirect page has no guards, because a browser
+ * that comes from the authorization server sends no `SameSite=Strict` cookie.
  */
-function docsEndpoints(options: DocsPageOptions): [path: string, handler: BuiltIn["handler"]][] {
+function docsEndpoints(
+  options: DocsPageOptions,
+  guarded: (handler: BuiltIn["handler"]) => BuiltIn["handler"],
+): [path: string, handler: BuiltIn["handler"]][] {
   const page = async (request: HttpRequest) => {
     return await (await import("./describe/page/page.ts")).answerPage(request, options);
   };
+  const redirectPage = async () => await (await import("./describe/page/page.ts")).answerRedirectPage();
   return [
-    [options.docsUrl, page],
+    [options.docsUrl, guarded(page)],
+    [options.assetFolder + REDIRECT_PAGE, redirectPage],
     ...ASSETS.map((name): [string, BuiltIn["handler"]] => [options.assetFolder + name, async (request) => {
       return await (await import("./describe/page/assets.ts")).answerAsset(request, name);
     }]),

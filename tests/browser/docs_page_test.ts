@@ -1,9 +1,9 @@
 // The documentation page, in a real browser.
 
 import { assert, assertEquals, assertMatch, assertStringIncludes } from "@std/assert";
-import axe from "npm:axe-core@^4.14.1/axe.min.js" with { type: "text" };
 import type { Browser, BrowserContextOptions, Page } from "npm:playwright-core@^1.65.1";
 import { Buffer } from "node:buffer";
+import { violations } from "./support/accessibility.ts";
 import { browserTest } from "./support/browser.ts";
 import { documentedApp } from "./support/documented_app.ts";
 import { WatchedPage } from "./support/watched_page.ts";
@@ -66,19 +66,6 @@ async function openAll(page: Page): Promise<void> {
     const click = (elements: { click(): void }[]) => elements.forEach((element) => element.click());
     while (await control.count() > 0) await control.evaluateAll(click as (elements: unknown[]) => void);
   }
-}
-
-/** The accessibility faults that axe finds with all its rules. */
-async function violations(page: Page): Promise<string[]> {
-  interface Violation {
-    id: string;
-    nodes: { html: string }[];
-  }
-  await page.evaluate(axe);
-  const found: Violation[] = await page.evaluate(
-    'axe.run({ resultTypes: ["violations"] }).then(({ violations }) => violations)',
-  );
-  return found.flatMap(({ id, nodes }) => nodes.map(({ html }) => `${id}: ${html}`));
 }
 
 async function widthOf(page: Page): Promise<number> {

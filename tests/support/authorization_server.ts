@@ -31,6 +31,8 @@ export interface AuthorizationServerOptions {
 /** The scopes of the API. */
 const SCOPES = "books:read books:write";
 
+const RS256 = { name: "RSASSA-PKCS1-v1_5", hash: "SHA-256" };
+
 /**
  * A server on a free port of this machine. Clients register themselves (RFC 7591), must use PKCE,
  * and get access tokens that are JWTs (RS256) of the scopes `books:read` and `books:write`. All
@@ -177,6 +179,27 @@ export class AuthorizationServer implements AsyncDisposable {
     return reply.access_token;
   }
 
+  /**
+   * The claims of a token of this server.
+   *
+   * @throws {Error} If the server did not sign it.
+   */
+  async claimsOf(token: string): Promise<Record<string, unknown>> {
+    const [head = "", body = "", signature = ""] = token.split(".");
+    const decode = (text: string) => Uint8Array.fromBase64(text, { alphabet: "base64url" });
+    const parse = (text: string) => JSON.parse(new TextDecoder().decode(decode(text)));
+    const { kid } = parse(head);
+    const { keys } = await (await fetch(this.jwksUrl)).json() as { keys: (JsonWebKey & { kid: string })[] };
+    const jwk = keys.find((key) => key.kid === kid);
+    if (!jwk) throw new Error("Cannot check the token: its key is not of this server");
+    const key = await crypto.subtle.importKey("jwk", jwk, RS256, false, ["verify"]);
+    const signed = new TextEncoder().encode(`${head}.${body}`);
+    if (!await crypto.subtle.verify(RS256, key, decode(signature), signed)) {
+      throw new Error("Cannot take the token: its signature is wrong");
+    }
+    return parse(body);
+  }
+
   async [Symbol.asyncDispose](): Promise<void> {
     const { promise: isClosed, resolve } = Promise.withResolvers<void>();
     this.#server.close(() => resolve());
@@ -187,9 +210,8 @@ export class AuthorizationServer implements AsyncDisposable {
 
 async function makeProvider(issuer: string, options: AuthorizationServerOptions): Promise<oidc.Provider> {
   const { audience = "https://books.example", tokenLife = 3_600 } = options;
-  const algorithm = { name: "RSASSA-PKCS1-v1_5", hash: "SHA-256", modulusLength: 2_048 };
   const { privateKey } = await crypto.subtle.generateKey(
-    { ...algorithm, publicExponent: new Uint8Array([1, 0, 1]) },
+    { ...RS256, modulusLength: 2_048, publicExponent: new Uint8Array([1, 0, 1]) },
     true,
     ["sign", "verify"],
   );

@@ -3,31 +3,12 @@
 import { assert, assertEquals } from "@std/assert";
 import { AuthorizationServer } from "../support/authorization_server.ts";
 
-/** The claims of a token, whose signature is checked with the keys of the server. */
-async function claimsOf(server: AuthorizationServer, token: string) {
-  const [head, body, signature] = token.split(".") as [string, string, string];
-  const decode = (text: string) => Uint8Array.fromBase64(text, { alphabet: "base64url" });
-  const json = (text: string) => JSON.parse(new TextDecoder().decode(decode(text)));
-  const { keys } = await (await fetch(server.jwksUrl)).json();
-  const jwk = keys.find(({ kid }: { kid: string }) => kid === json(head).kid);
-  const algorithm = { name: "RSASSA-PKCS1-v1_5", hash: "SHA-256" };
-  const key = await crypto.subtle.importKey("jwk", jwk, algorithm, false, ["verify"]);
-  const isSigned = await crypto.subtle.verify(
-    algorithm,
-    key,
-    decode(signature),
-    new TextEncoder().encode(`${head}.${body}`),
-  );
-  assert(isSigned);
-  return json(body);
-}
-
 Deno.test("The authorization server of the tests gives signed tokens of the API that was asked for", async () => {
   await using server = await AuthorizationServer.start({ audience: "https://shop.example" });
-  const usual = await claimsOf(server, await server.token({ scope: "books:read" }));
+  const usual = await server.claimsOf(await server.token({ scope: "books:read" }));
   assertEquals([usual.iss, usual.aud, usual.sub], [server.issuer, "https://shop.example", "ada"]);
   assertEquals(usual.scope, "books:read");
-  const other = await claimsOf(server, await server.token({ resource: "https://other.example/mcp" }));
+  const other = await server.claimsOf(await server.token({ resource: "https://other.example/mcp" }));
   assertEquals([other.aud, other.scope], ["https://other.example/mcp", "books:read books:write"]);
 });
 
@@ -76,5 +57,5 @@ Deno.test("The authorization server of the tests renews tokens, and demands PKCE
   const grant = { grant_type: "refresh_token", client_id: clientId, refresh_token: first.refresh_token };
   const renewed = await ask(grant);
   assert(renewed.access_token !== first.access_token);
-  assertEquals((await claimsOf(server, renewed.access_token)).scope, "books:read");
+  assertEquals((await server.claimsOf(renewed.access_token)).scope, "books:read");
 });

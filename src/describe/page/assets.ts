@@ -1,6 +1,7 @@
-/** The files that the documentation page loads: those of Swagger UI, and two of our own. */
+/** The files that the documentation page loads: those of Swagger UI, and some of our own. */
 import { cachedReply, contentHash } from "../../http/files/conditional.ts";
 import type { HttpRequest } from "../../http/request.ts";
+import { REDIRECT_SCRIPT, SIGN_IN_SCRIPT } from "./sign_in.ts";
 
 interface Asset {
   readonly contentType: string;
@@ -9,10 +10,10 @@ interface Asset {
   read(): Promise<string>;
 }
 
-export type AssetName = "swagger-ui.css" | "page.css" | "swagger-ui.js" | "page.js";
+export type AssetName = "swagger-ui.css" | "page.css" | "swagger-ui.js" | "page.js" | "oauth2-redirect.js";
 
-export const CSS = "text/css; charset=utf-8";
-export const JAVASCRIPT = "text/javascript; charset=utf-8";
+const CSS = "text/css; charset=utf-8";
+const JAVASCRIPT = "text/javascript; charset=utf-8";
 
 /**
  * Improves Swagger UI's style sheet: a contrast of 4.5 to 1 (WCAG 2.2, 1.4.3), a visible focus, and
@@ -99,31 +100,42 @@ body {
 const SCRIPT = String.raw`"use strict";
 
 const page = document.getElementById("docs");
+let ui;
 
 function start() {
-  const openapiUrl = new URL(page.dataset.openapiUrl, location.href);
-  const rootUrl = new URL(page.dataset.rootUrl, location.href);
-  const ui = SwaggerUIBundle({
+  const { openapiUrl, redirectUrl, persistAuthorization, clientId, scopes } = page.dataset;
+  ui = SwaggerUIBundle({
     domNode: page,
-    url: openapiUrl.href,
+    url: new URL(openapiUrl, location.href).href,
+    oauth2RedirectUrl: new URL(redirectUrl, location.href).href,
+    persistAuthorization: persistAuthorization === "true",
     layout: "BaseLayout",
     deepLinking: true,
     // The colours of the default theme have too little contrast.
     syntaxHighlight: { theme: "obsidian" },
-    plugins: [WithoutNestedLinks, WithoutFormatWarnings],
-    requestInterceptor: (request) => addPrefix(withoutUnchosen(request)),
+    plugins: [WithoutNestedLinks, WithoutFormatWarnings, SignIn],
+    requestInterceptor: (request) => refuseUndeclared(addPrefix(asTokenRequest(withoutUnchosen(request)))),
   });
+  ui.initOAuth({
+    ...(clientId !== undefined && { clientId }),
+    scopes: scopes.split(" ").filter(Boolean),
+    usePkceWithAuthorizationCodeGrant: true,
+  });
+  if (persistAuthorization !== "true") addEventListener("pagehide", () => deleteCookies(ui));
   new MutationObserver(repair).observe(page, { childList: true, subtree: true });
+}
 
-  // A proxy may serve the application below a prefix, which the paths of the document lack. The URL
-  // of the page has it.
-  function addPrefix(request) {
-    const url = new URL(request.url, location.href);
-    if (request.loadSpec || url.origin !== location.origin || ui.specSelectors.specJson().has("servers")) return request;
-    url.pathname = rootUrl.pathname + url.pathname.slice(1);
-    request.url = url.href;
-    return request;
-  }
+function addPrefix(request) {
+  if (!request.loadSpec) request.url = withPrefix(new URL(request.url, location.href)).href;
+  return request;
+}
+
+// A proxy may serve the application below a prefix, which the paths of the document lack. The URL
+// of the page has it.
+function withPrefix(url) {
+  if (url.origin !== location.origin || ui.specSelectors.specJson().has("servers")) return url;
+  url.pathname = new URL(page.dataset.rootUrl, location.href).pathname + url.pathname.slice(1);
+  return url;
 }
 
 // Swagger UI sends an empty file if none was chosen and the document has its media types.
@@ -182,6 +194,7 @@ function inputOf(control) {
   return row?.dataset.propertyName ?? row?.dataset.paramName ?? "Request body";
 }
 
+${SIGN_IN_SCRIPT}
 if (typeof SwaggerUIBundle === "undefined") {
   page.append("Swagger UI, which shows it, could not be loaded. The log of the application says why.");
 } else {
@@ -189,8 +202,11 @@ if (typeof SwaggerUIBundle === "undefined") {
 }
 `;
 
-/** The files, in the order in which the page loads them. */
-export const ASSETS: Readonly<Record<AssetName, Asset>> = {
+/** The files that the page loads, in their order. */
+export const STYLE_SHEETS: readonly AssetName[] = ["swagger-ui.css", "page.css"];
+export const SCRIPTS: readonly AssetName[] = ["swagger-ui.js", "page.js"];
+
+const ASSETS: Readonly<Record<AssetName, Asset>> = {
   "swagger-ui.css": {
     contentType: CSS,
     tag: swaggerUIVersion,
@@ -203,7 +219,17 @@ export const ASSETS: Readonly<Record<AssetName, Asset>> = {
     read: async () => (await import("swagger-ui-dist/swagger-ui-bundle.js", { with: { type: "text" } })).default,
   },
   "page.js": { contentType: JAVASCRIPT, tag: () => contentHash(SCRIPT), read: async () => SCRIPT },
+  "oauth2-redirect.js": {
+    contentType: JAVASCRIPT,
+    tag: () => contentHash(REDIRECT_SCRIPT),
+    read: async () => REDIRECT_SCRIPT,
+  },
 };
+
+/** The URL of a file in the same folder, with its version. */
+export async function assetUrl(name: AssetName): Promise<string> {
+  return `${name}?v=${await ASSETS[name].tag()}`;
+}
 
 export async function answerAsset({ headers, query }: HttpRequest<unknown>, name: AssetName): Promise<Response> {
   const asset = ASSETS[name];

@@ -1,7 +1,10 @@
 /** The documentation page at `docsUrl`: Swagger UI, which shows the document. */
 import { cachedReply, type CachedText, contentHash } from "../../http/files/conditional.ts";
 import type { HttpRequest } from "../../http/request.ts";
-import { type AssetName, ASSETS, CSS, JAVASCRIPT } from "./assets.ts";
+import type { OpenAPIDocument } from "../openapi/document.ts";
+import { type AssetName, assetUrl, SCRIPTS, STYLE_SHEETS } from "./assets.ts";
+import { REDIRECT_PAGE, type SignInOptions } from "./docs_options.ts";
+import { pagePolicy, REDIRECT_POLICY, signInOrigins } from "./policy.ts";
 
 /** What the page shows, and the paths of its parts. */
 export interface DocsPageOptions {
@@ -10,49 +13,74 @@ export interface DocsPageOptions {
   readonly openapiUrl: string;
   /** The path below which the assets are; ends with a slash. */
   readonly assetFolder: string;
+  readonly signIn: SignInOptions;
+  readonly document: () => OpenAPIDocument;
+  readonly cacheControl: string;
 }
 
 const HTML = "text/html; charset=utf-8";
-
-/**
- * The page may load and call its own origin only. Swagger UI has its icons as `data:` URLs, and
- * shows images and sounds of replies by `blob:` URLs.
- */
-const CONTENT_SECURITY_POLICY = [
-  "default-src 'none'",
-  "script-src 'self'",
-  "style-src 'self'",
-  "img-src 'self' data: blob:",
-  "media-src 'self' blob:",
-  "connect-src 'self'",
-  "base-uri 'none'",
-  "form-action 'none'",
-  "frame-ancestors 'none'",
-].join("; ");
 
 /** A drawing of a document. Without an icon, browsers would request `/favicon.ico`. */
 const ICON = "<svg xmlns='http://www.w3.org/2000/svg' viewBox='0 0 16 16'>" +
   "<path fill='#1b1b1b' d='M3 0h7l4 4v12H3z'/><path stroke='#fff' d='M5 6.5h6M5 9.5h6M5 12.5h4'/></svg>";
 
 export async function answerPage({ headers }: HttpRequest<unknown>, options: DocsPageOptions): Promise<Response> {
-  const html = await pageMarkup(options);
+  const origins = signInOrigins(options.document());
+  const html = await pageMarkup(options, origins);
   const content: CachedText = { contentType: HTML, tag: await contentHash(html), read: async () => html };
   return await cachedReply(headers, content, {
-    "cache-control": "no-cache",
-    "content-security-policy": CONTENT_SECURITY_POLICY,
+    "cache-control": options.cacheControl,
+    "content-security-policy": pagePolicy(origins),
+  });
+}
+
+/**
+ * The page that the authorization server redirects to. Its URL has the code, so neither caches nor
+ * other servers may get it.
+ */
+export async function answerRedirectPage(): Promise<Response> {
+  const lines = [
+    "<!doctype html>",
+    '<html lang="en">',
+    "<head>",
+    '<meta charset="utf-8">',
+    '<meta name="viewport" content="width=device-width, initial-scale=1">',
+    "<title>Sign-in</title>",
+    `<script src="./${await assetUrl("oauth2-redirect.js")}" defer></script>`,
+    "</head>",
+    "<body>",
+    "<p>This page needs JavaScript to sign in.</p>",
+    "</body>",
+    "</html>",
+  ];
+  return new Response(lines.join("\n") + "\n", {
+    headers: {
+      "cache-control": "no-store",
+      "content-security-policy": REDIRECT_POLICY,
+      "content-type": HTML,
+      "referrer-policy": "no-referrer",
+      "x-content-type-options": "nosniff",
+    },
   });
 }
 
 /** All URLs are relative to the page, so that a proxy may serve the application below a prefix. */
-async function pageMarkup({ title, docsUrl, openapiUrl, assetFolder }: DocsPageOptions): Promise<string> {
+async function pageMarkup(options: DocsPageOptions, origins: readonly string[]): Promise<string> {
+  const { title, docsUrl, openapiUrl, assetFolder, signIn } = options;
   const document = escape(relativeUrl(docsUrl, openapiUrl));
-  const root = escape(relativeUrl(docsUrl, "/"));
-  const assetUrls = (type: string) => {
-    const names = (Object.keys(ASSETS) as AssetName[]).filter((name) => ASSETS[name].contentType === type);
-    return Promise.all(names.map(async (name) => {
-      return escape(`${relativeUrl(docsUrl, assetFolder + name)}?v=${await ASSETS[name].tag()}`);
-    }));
+  const folder = relativeUrl(docsUrl, assetFolder);
+  const assetUrls = (names: readonly AssetName[]) =>
+    Promise.all(names.map(async (name) => escape(folder + await assetUrl(name))));
+  const data = {
+    "openapi-url": document,
+    "root-url": escape(relativeUrl(docsUrl, "/")),
+    "redirect-url": escape(folder + REDIRECT_PAGE),
+    "sign-in-origins": escape(origins.join(" ")),
+    scopes: escape(signIn.scopes.join(" ")),
+    "persist-authorization": String(signIn.persistAuthorization),
+    ...(signIn.clientId !== undefined && { "client-id": escape(signIn.clientId) }),
   };
+  const attributes = Object.entries(data).map(([name, value]) => ` data-${name}="${value}"`).join("");
   const lines = [
     "<!doctype html>",
     '<html lang="en">',
@@ -61,11 +89,11 @@ async function pageMarkup({ title, docsUrl, openapiUrl, assetFolder }: DocsPageO
     '<meta name="viewport" content="width=device-width, initial-scale=1">',
     `<title>${escape(title)}</title>`,
     `<link rel="icon" href="data:image/svg+xml,${encodeURIComponent(ICON)}">`,
-    ...(await assetUrls(CSS)).map((url) => `<link rel="stylesheet" href="${url}">`),
-    ...(await assetUrls(JAVASCRIPT)).map((url) => `<script src="${url}" defer></script>`),
+    ...(await assetUrls(STYLE_SHEETS)).map((url) => `<link rel="stylesheet" href="${url}">`),
+    ...(await assetUrls(SCRIPTS)).map((url) => `<script src="${url}" defer></script>`),
     "</head>",
     "<body>",
-    `<div id="docs" data-openapi-url="${document}" data-root-url="${root}">`,
+    `<div id="docs"${attributes}>`,
     `<h1>${escape(title)}</h1>`,
     `<p>The <a href="${document}">OpenAPI document</a> of this application.</p>`,
     "<noscript><p>This page needs JavaScript to show it.</p></noscript>",

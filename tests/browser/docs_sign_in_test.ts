@@ -1,0 +1,326 @@
+// The documentation page signs in: each kind of security scheme, in a real browser.
+
+import { assertEquals, assertMatch, assertStringIncludes } from "@std/assert";
+import { App, dependency, HTTPError, type SecurityScheme } from "@webfw/core";
+import { apiKey, basic, bearer, equal } from "@webfw/core/auth";
+import type { DocsOptions, OAuth2SecurityScheme } from "@webfw/core/types";
+import type { Browser, Page } from "npm:playwright-core@^1.65.1";
+import { AuthorizationServer } from "../support/authorization_server.ts";
+import { violations } from "./support/accessibility.ts";
+import { browserTest } from "./support/browser.ts";
+import { WatchedPage } from "./support/watched_page.ts";
+
+type Handler = (request: Request) => Response | Promise<Response>;
+
+/** An application under a name that only the browser knows. */
+class Site implements AsyncDisposable {
+  readonly origin: string;
+  /** Its handler can be set later: an authorization server needs the origin first. */
+  answer: Handler = () => new Response(null, { status: 503 });
+  readonly #server: Deno.HttpServer<Deno.NetAddr>;
+
+  constructor() {
+    const options = { hostname: "127.0.0.1", port: 0, onListen() {} };
+    this.#server = Deno.serve(options, (request) => this.answer(request));
+    this.origin = `http://books.example:${this.#server.addr.port}`;
+  }
+
+  get redirectUrl(): string {
+    return `${this.origin}/docs/oauth2-redirect.html`;
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    await this.#server.shutdown();
+  }
+}
+
+const SCOPES = { "books:read": "Read books", "books:write": "Change books" };
+
+/** A guard of the tokens of an authorization server, whose value is the user's name. */
+function tokenGuard(server: AuthorizationServer, scheme: SecurityScheme) {
+  return dependency({ security: { member: scheme } }, async (request) => {
+    const [, token] = /^Bearer (.+)$/.exec(request.headers.get("authorization") ?? "") ?? [];
+    if (token === undefined) throw new HTTPError(401);
+    const { sub, scope } = await server.claimsOf(token);
+    return `${sub} may ${scope}`;
+  });
+}
+
+function oauth2({ authorizationUrl, tokenUrl }: AuthorizationServer): OAuth2SecurityScheme {
+  return { type: "oauth2", flows: { authorizationCode: { authorizationUrl, tokenUrl, scopes: SCOPES } } };
+}
+
+/** An application with one guarded route, `GET /me`. */
+function guardedApp(user: ReturnType<typeof tokenGuard>, docs: DocsOptions): App {
+  const app = new App({ title: "Books", docs });
+  app.get("/me", { deps: { user } }, async function me(_request, { user }) {
+    return user;
+  });
+  return app;
+}
+
+async function openDocs(browser: Browser, site: Site, otherOrigins: readonly string[] = []): Promise<WatchedPage> {
+  const watched = await WatchedPage.open(browser, `${site.origin}/docs`, {}, otherOrigins);
+  await watched.page.locator(".opblock").first().waitFor();
+  return watched;
+}
+
+async function openDialog(page: Page) {
+  await page.locator(".auth-wrapper").getByRole("button", { name: "Authorize" }).click();
+  return page.locator(".dialog-ux");
+}
+
+/** Sends the request of an operation, and gives the reply. */
+async function tryOut(page: Page, operationId: string): Promise<string> {
+  const block = page.locator(`.opblock[id$="-${operationId}"]`);
+  // The address of the page may name the operation, which is then open.
+  if (!/ is-open/.test(await block.getAttribute("class") ?? "")) {
+    await block.locator(".opblock-summary-control").click();
+  }
+  const start = block.getByRole("button", { name: "Try it out" });
+  const execute = block.getByRole("button", { name: "Execute" });
+  await start.or(execute).first().waitFor();
+  if (await start.isVisible()) await start.click();
+  await execute.click();
+  const reply = block.locator(".live-responses-table .response");
+  await reply.waitFor();
+  return await reply.innerText();
+}
+
+/** All that the window keeps. */
+async function storageOf(page: Page): Promise<string> {
+  return await page.evaluate("JSON.stringify({ ...localStorage, ...sessionStorage })");
+}
+
+browserTest(
+  "The documentation page signs in with OAuth 2.0 at an authorization server of another origin",
+  async (browser, t) => {
+    await using server = await AuthorizationServer.start();
+    await using site = new Site();
+    const clientId = await server.register({ redirect_uris: [site.redirectUrl] });
+    const user = tokenGuard(server, oauth2(server));
+    site.answer = guardedApp(user, { clientId, scopes: ["books:read"] }).fetch;
+
+    await t.step("with PKCE, and sends the token with requests", async () => {
+      await using watched = await openDocs(browser, site, [server.issuer]);
+      const { page } = watched;
+      const asked = page.context().waitForEvent(
+        "request",
+        (request) => request.url().startsWith(`${server.issuer}/auth?`),
+      );
+      const exchanged = page.waitForRequest(server.tokenUrl);
+      const dialog = await openDialog(page);
+      assertStringIncludes(await dialog.innerText(), "authorizationCode with PKCE");
+      const [popup] = await Promise.all([
+        page.waitForEvent("popup"),
+        dialog.getByRole("button", { name: "Authorize" }).click(),
+      ]);
+      const closed = popup.isClosed() || popup.waitForEvent("close");
+      await dialog.getByRole("button", { name: "Logout" }).waitFor();
+      await closed;
+      const { searchParams } = new URL((await asked).url());
+      assertEquals(searchParams.get("code_challenge_method"), "S256");
+      assertEquals(searchParams.get("redirect_uri"), site.redirectUrl);
+      assertEquals(searchParams.get("scope"), "books:read");
+      assertMatch(searchParams.get("state")!, /^[\da-f]{64}$/);
+      const body = new URLSearchParams((await exchanged).postData()!);
+      assertEquals([...body.keys()].sort(), ["client_id", "code", "code_verifier", "grant_type", "redirect_uri"]);
+
+      await dialog.getByRole("button", { name: "Close" }).last().click();
+      assertMatch(await tryOut(page, "me"), /^200[^]+"ada may books:read"/);
+      assertEquals([page.url(), await storageOf(page)], [`${site.origin}/docs#/default/me`, "{}"]);
+      await page.reload();
+      assertMatch(await tryOut(page, "me"), /^401/);
+      assertEquals(watched.complaints.filter((text) => !text.includes("401")), []);
+    });
+
+    await t.step("which redirects to a page without guards that no cache keeps", async () => {
+      const response = await site.answer(new Request(`${site.redirectUrl}?code=secret`));
+      assertEquals(response.headers.get("cache-control"), "no-store");
+      assertEquals(response.headers.get("referrer-policy"), "no-referrer");
+      assertMatch(response.headers.get("content-security-policy")!, /^default-src 'none'; script-src 'self'; /);
+      assertMatch(await response.text(), /<script src="\.\/oauth2-redirect\.js\?v=[0-9a-f]+" defer><\/script>/);
+    });
+  },
+);
+
+browserTest("The documentation page takes only the reply to its own sign-in", async (browser, t) => {
+  await using server = await AuthorizationServer.start({ signIn: "form" });
+  await using site = new Site();
+  const clientId = await server.register({ redirect_uris: [site.redirectUrl] });
+  site.answer = guardedApp(tokenGuard(server, oauth2(server)), { clientId, scopes: ["books:read"] }).fetch;
+
+  /** Opens the window of the authorization server. */
+  const begin = async (watched: WatchedPage) => {
+    const { page } = watched;
+    const asked = page.context().waitForEvent(
+      "request",
+      (request) => request.url().startsWith(`${server.issuer}/auth?`),
+    );
+    const dialog = await openDialog(page);
+    const [popup] = await Promise.all([
+      page.waitForEvent("popup"),
+      dialog.getByRole("button", { name: "Authorize" }).click(),
+    ]);
+    await popup.getByLabel("Login").waitFor();
+    return { dialog, popup, state: new URL((await asked).url()).searchParams.get("state")! };
+  };
+
+  await t.step("not that of a foreign state, and its window has no opener", async () => {
+    await using watched = await openDocs(browser, site, [server.issuer]);
+    const { page } = watched;
+    const { dialog, popup } = await begin(watched);
+    assertEquals(await popup.evaluate("opener"), null);
+    for (const foreign of ["state=foreign&code=stolen", "code=stolen", "state=undefined&access_token=stolen"]) {
+      const attack = await page.context().newPage();
+      await attack.goto(`${site.redirectUrl}?${foreign}`);
+      await attack.getByText("No page waits for this sign-in").waitFor();
+      assertEquals(attack.url(), site.redirectUrl);
+      await attack.close();
+    }
+    assertEquals(server.requests.filter((line) => line === "POST /token"), []);
+    await popup.getByLabel("Login").fill("grace");
+    await Promise.all([popup.waitForEvent("close"), popup.getByRole("button", { name: "Sign in" }).click()]);
+    await dialog.getByRole("button", { name: "Logout" }).waitFor();
+    await dialog.getByRole("button", { name: "Close" }).last().click();
+    assertMatch(await tryOut(page, "me"), /^200[^]+"grace may /);
+    assertEquals(watched.complaints, []);
+  });
+
+  await t.step("and shows the error of the authorization server", async () => {
+    await using watched = await openDocs(browser, site, [server.issuer]);
+    const { dialog, popup, state } = await begin(watched);
+    const reply = new URLSearchParams({ state, error: "access_denied", error_description: "<b>Not</b> today" });
+    await Promise.all([popup.waitForEvent("close"), popup.goto(`${site.redirectUrl}?${reply}`).catch(() => {})]);
+    await dialog.getByText("access_denied: <b>Not</b> today").waitFor();
+    assertEquals(watched.complaints.filter((text) => !text.startsWith("failed: ")), []);
+  });
+});
+
+browserTest("The documentation page keeps the sign-in over a reload with persistAuthorization", async (browser) => {
+  await using server = await AuthorizationServer.start();
+  await using site = new Site();
+  const clientId = await server.register({ redirect_uris: [site.redirectUrl] });
+  site.answer =
+    guardedApp(tokenGuard(server, oauth2(server)), { clientId, scopes: ["books:read"], persistAuthorization: true })
+      .fetch;
+  await using watched = await openDocs(browser, site, [server.issuer]);
+  const { page } = watched;
+  const dialog = await openDialog(page);
+  await dialog.getByRole("button", { name: "Authorize" }).click();
+  await dialog.getByRole("button", { name: "Logout" }).waitFor();
+  await page.reload();
+  assertMatch(await tryOut(page, "me"), /^200[^]+"ada may /);
+  assertStringIncludes(await storageOf(page), "access_token");
+  await (await openDialog(page)).getByRole("button", { name: "Logout" }).click();
+  assertEquals(await storageOf(page), '{"authorized":"{}"}');
+  assertEquals(watched.complaints, []);
+});
+
+browserTest("The documentation page signs in with OpenID Connect Discovery", async (browser, t) => {
+  await using server = await AuthorizationServer.start();
+  await using site = new Site();
+  const clientId = await server.register({ redirect_uris: [site.redirectUrl] });
+
+  await t.step("at the server that declares it", async () => {
+    const user = tokenGuard(server, { type: "openIdConnect", openIdConnectUrl: server.openIdConnectUrl });
+    site.answer = guardedApp(user, { clientId, scopes: ["openid", "books:write"] }).fetch;
+    await using watched = await openDocs(browser, site, [server.issuer]);
+    const { page } = watched;
+    const dialog = await openDialog(page);
+    await dialog.getByRole("heading", { name: "authorization_code with PKCE" }).waitFor();
+    assertEquals(await dialog.getByRole("button", { name: "Authorize" }).count(), 1);
+    await dialog.getByRole("button", { name: "Authorize" }).click();
+    await dialog.getByRole("button", { name: "Logout" }).waitFor();
+    await dialog.getByRole("button", { name: "Close" }).last().click();
+    assertMatch(await tryOut(page, "me"), /^200[^]+"ada may books:write"/);
+    assertEquals(watched.complaints, []);
+  });
+
+  await t.step("and says so when the token endpoint is of an origin that the document does not name", async () => {
+    const found = await (await fetch(server.openIdConnectUrl)).json();
+    await using elsewhere = new Site();
+    elsewhere.answer = () => Response.json(found, { headers: { "access-control-allow-origin": "*" } });
+    const user = tokenGuard(server, { type: "openIdConnect", openIdConnectUrl: `${elsewhere.origin}/found` });
+    site.answer = guardedApp(user, { clientId, scopes: ["openid"] }).fetch;
+    await using watched = await openDocs(browser, site, [server.issuer, elsewhere.origin]);
+    const dialog = await openDialog(watched.page);
+    await dialog.getByRole("button", { name: "Authorize" }).click();
+    await dialog.getByText(`This page does not send requests to ${server.issuer}`).waitFor();
+    assertEquals(watched.complaints, []);
+  });
+});
+
+browserTest("The documentation page sends passwords, tokens and keys", async (browser, t) => {
+  await using site = new Site();
+  const app = new App({ title: "Books" });
+  const hostile = "</script>[x](javascript:alert(1))";
+  const staff = basic(async (name, password) => equal(password, "passwört€") && name, { description: hostile });
+  const reader = bearer(async (token) => equal(token, "token") && "Ada");
+  app.get("/basic", { deps: { staff } }, async function sendBasic(_request, { staff }) {
+    return staff;
+  });
+  app.get("/bearer", { deps: { reader } }, async function sendBearer(_request, { reader }) {
+    return reader;
+  });
+  for (const place of ["header", "query", "cookie"] as const) {
+    const partner = apiKey(async (key) => equal(key, "k-1") && "Ada", { in: place, name: `x-${place}`, scheme: place });
+    app.get(`/${place}`, { deps: { partner }, operationId: `send_${place}` }, async (_request, { partner }) => partner);
+  }
+  site.answer = app.fetch;
+
+  await t.step("of each place, and forgets them", async () => {
+    await using watched = await openDocs(browser, site);
+    const { page } = watched;
+    const dialog = await openDialog(page);
+    assertEquals(await violations(page), []);
+    const entry = (name: string) => dialog.locator(".auth-container").filter({ hasText: new RegExp(`^${name}\\s`) });
+    await entry("basic").getByLabel("Username").fill("Ada");
+    await entry("basic").getByLabel("Password").fill("passwört€");
+    await entry("bearer").getByRole("textbox").fill("token");
+    for (const place of ["header", "query", "cookie"]) await entry(place).getByRole("textbox").fill("k-1");
+    for (let left = 5; left > 0; left--) {
+      await dialog.getByRole("button", { name: "Authorize" }).first().click();
+    }
+    assertEquals(await dialog.getByRole("button", { name: "Logout" }).count(), 5);
+    await dialog.getByRole("button", { name: "Close" }).last().click();
+    for (const operation of ["sendBasic", "sendBearer", "send_header", "send_query", "send_cookie"]) {
+      assertMatch(await tryOut(page, operation), /^200[^]+"Ada"/, operation);
+    }
+    assertEquals(await storageOf(page), "{}");
+    await page.reload();
+    for (const operation of ["sendBearer", "send_cookie"]) {
+      assertMatch(await tryOut(page, operation), /^401/, operation);
+    }
+    assertEquals(watched.complaints.filter((text) => !text.includes("401")), []);
+  });
+
+  await t.step("and says when the browser keeps a cookie from it", async () => {
+    await using watched = await openDocs(browser, site);
+    const { page } = watched;
+    await page.context().addCookies([{ name: "x-cookie", value: "k-1", url: site.origin, httpOnly: true }]);
+    const dialog = await openDialog(page);
+    const entry = dialog.locator(".auth-container").filter({ hasText: /^cookie\s/ });
+    await entry.getByRole("textbox").fill("k-2");
+    await entry.getByRole("button", { name: "Authorize" }).click();
+    await entry.getByText("does not let this page set the cookie x-cookie").waitFor();
+    await dialog.getByRole("button", { name: "Close" }).last().click();
+    assertMatch(await tryOut(page, "send_cookie"), /^200/);
+    assertEquals(watched.complaints, []);
+  });
+});
+
+browserTest("The browser asks for the password of a documentation page behind docs.deps", async (browser) => {
+  await using site = new Site();
+  const staff = basic(async (name, password) => equal(password, "secret") && name);
+  const app = new App({ title: "Books", docs: { deps: { staff } } });
+  app.get("/books", async function listBooks() {
+    return [];
+  });
+  site.answer = app.fetch;
+  const httpCredentials = { username: "Ada", password: "secret", origin: site.origin };
+  await using watched = await WatchedPage.open(browser, `${site.origin}/docs`, { httpCredentials });
+  await watched.page.locator(".opblock").first().waitFor();
+  assertMatch(await tryOut(watched.page, "listBooks"), /^200/);
+  assertEquals(watched.complaints.filter((text) => !text.includes("401")), []);
+});

@@ -1,0 +1,17 @@
+// Accessibility of pages, by axe.
+
+import axe from "npm:axe-core@^4.14.1/axe.min.js" with { type: "text" };
+import type { Page } from "npm:playwright-core@^1.65.1";
+
+/** The accessibility faults that axe finds with all its rules. */
+export async function violations(page: Page): Promise<string[]> {
+  interface Violation {
+    id: string;
+    nodes: { html: string }[];
+  }
+  await page.evaluate(axe);
+  const found: Violation[] = await page.evaluate(
+    'axe.run({ resultTypes: ["violations"] }).then(({ violations }) => violations)',
+  );
+  return found.flatMap(({ id, nodes }) => nodes.map(({ html }) => `${id}: ${html}`));
+}
