@@ -1,9 +1,9 @@
 // The documentation page signs in: each kind of security scheme, in a real browser.
 
 import { assertEquals, assertMatch, assertStringIncludes } from "@std/assert";
-import { App, dependency, HTTPError, type SecurityScheme } from "@webfw/core";
-import { apiKey, basic, bearer, equal } from "@webfw/core/auth";
-import type { DocsOptions, OAuth2SecurityScheme } from "@webfw/core/types";
+import { App } from "@webfw/core";
+import { apiKey, basic, bearer, equal, jwt, type JwtOptions } from "@webfw/core/auth";
+import type { DocsOptions } from "@webfw/core/types";
 import type { Browser, Page } from "npm:playwright-core@^1.65.1";
 import { AuthorizationServer } from "../support/authorization_server.ts";
 import { violations } from "./support/accessibility.ts";
@@ -36,27 +36,20 @@ class Site implements AsyncDisposable {
 
 const SCOPES = { "books:read": "Read books", "books:write": "Change books" };
 
-/** A guard of the tokens of an authorization server, whose value is the user's name. */
-function tokenGuard(server: AuthorizationServer, scheme: SecurityScheme) {
-  return dependency({ security: { member: scheme } }, async (request) => {
-    const [, token] = /^Bearer (.+)$/.exec(request.headers.get("authorization") ?? "") ?? [];
-    if (token === undefined) throw new HTTPError(401);
-    const { sub, scope } = await server.claimsOf(token);
-    return `${sub} may ${scope}`;
-  });
-}
+type MemberOptions = Pick<JwtOptions<unknown>, "oauth2" | "openIdConnectUrl">;
 
-function oauth2({ authorizationUrl, tokenUrl }: AuthorizationServer): OAuth2SecurityScheme {
-  return { type: "oauth2", flows: { authorizationCode: { authorizationUrl, tokenUrl, scopes: SCOPES } } };
-}
-
-/** An application with one guarded route, `GET /me`. */
-function guardedApp(user: ReturnType<typeof tokenGuard>, docs: DocsOptions): App {
+/** An application with one route, `GET /me`, for those who have a token of an authorization server. */
+function guardedApp({ issuer, jwksUrl: keys }: AuthorizationServer, member: MemberOptions, docs: DocsOptions): App {
+  const user = jwt({ issuer, keys, audience: "https://books.example", scheme: "member", ...member });
   const app = new App({ title: "Books", docs });
   app.get("/me", { deps: { user } }, async function me(_request, { user }) {
-    return user;
+    return `${user.sub} may ${user.scope}`;
   });
   return app;
+}
+
+function oauth2({ authorizationUrl, tokenUrl }: AuthorizationServer): MemberOptions {
+  return { oauth2: { authorizationUrl, tokenUrl, scopes: SCOPES } };
 }
 
 async function openDocs(browser: Browser, site: Site, otherOrigins: readonly string[] = []): Promise<WatchedPage> {
@@ -98,8 +91,7 @@ browserTest(
     await using server = await AuthorizationServer.start();
     await using site = new Site();
     const clientId = await server.register({ redirect_uris: [site.redirectUrl] });
-    const user = tokenGuard(server, oauth2(server));
-    site.answer = guardedApp(user, { clientId, scopes: ["books:read"] }).fetch;
+    site.answer = guardedApp(server, oauth2(server), { clientId, scopes: ["books:read"] }).fetch;
 
     await t.step("with PKCE, and sends the token with requests", async () => {
       await using watched = await openDocs(browser, site, [server.issuer]);
@@ -148,7 +140,7 @@ browserTest("The documentation page takes only the reply to its own sign-in", as
   await using server = await AuthorizationServer.start({ signIn: "form" });
   await using site = new Site();
   const clientId = await server.register({ redirect_uris: [site.redirectUrl] });
-  site.answer = guardedApp(tokenGuard(server, oauth2(server)), { clientId, scopes: ["books:read"] }).fetch;
+  site.answer = guardedApp(server, oauth2(server), { clientId, scopes: ["books:read"] }).fetch;
 
   /** Opens the window of the authorization server. */
   const begin = async (watched: WatchedPage) => {
@@ -201,9 +193,8 @@ browserTest("The documentation page keeps the sign-in over a reload with persist
   await using server = await AuthorizationServer.start();
   await using site = new Site();
   const clientId = await server.register({ redirect_uris: [site.redirectUrl] });
-  site.answer =
-    guardedApp(tokenGuard(server, oauth2(server)), { clientId, scopes: ["books:read"], persistAuthorization: true })
-      .fetch;
+  site.answer = guardedApp(server, oauth2(server), { clientId, scopes: ["books:read"], persistAuthorization: true })
+    .fetch;
   await using watched = await openDocs(browser, site, [server.issuer]);
   const { page } = watched;
   const dialog = await openDialog(page);
@@ -223,8 +214,8 @@ browserTest("The documentation page signs in with OpenID Connect Discovery", asy
   const clientId = await server.register({ redirect_uris: [site.redirectUrl] });
 
   await t.step("at the server that declares it", async () => {
-    const user = tokenGuard(server, { type: "openIdConnect", openIdConnectUrl: server.openIdConnectUrl });
-    site.answer = guardedApp(user, { clientId, scopes: ["openid", "books:write"] }).fetch;
+    const { openIdConnectUrl } = server;
+    site.answer = guardedApp(server, { openIdConnectUrl }, { clientId, scopes: ["openid", "books:write"] }).fetch;
     await using watched = await openDocs(browser, site, [server.issuer]);
     const { page } = watched;
     const dialog = await openDialog(page);
@@ -241,8 +232,8 @@ browserTest("The documentation page signs in with OpenID Connect Discovery", asy
     const found = await (await fetch(server.openIdConnectUrl)).json();
     await using elsewhere = new Site();
     elsewhere.answer = () => Response.json(found, { headers: { "access-control-allow-origin": "*" } });
-    const user = tokenGuard(server, { type: "openIdConnect", openIdConnectUrl: `${elsewhere.origin}/found` });
-    site.answer = guardedApp(user, { clientId, scopes: ["openid"] }).fetch;
+    const openIdConnectUrl = `${elsewhere.origin}/found`;
+    site.answer = guardedApp(server, { openIdConnectUrl }, { clientId, scopes: ["openid"] }).fetch;
     await using watched = await openDocs(browser, site, [server.issuer, elsewhere.origin]);
     const dialog = await openDialog(watched.page);
     await dialog.getByRole("button", { name: "Authorize" }).click();
@@ -265,7 +256,7 @@ browserTest("The documentation page sends passwords, tokens and keys", async (br
   });
   for (const place of ["header", "query", "cookie"] as const) {
     const partner = apiKey(async (key) => equal(key, "k-1") && "Ada", { in: place, name: `x-${place}`, scheme: place });
-    app.get(`/${place}`, { deps: { partner }, operationId: `send_${place}` }, async (_request, { partner }) => partner);
+    app.get(`/${place}`, { deps: { partner }, operationId: `by-${place}` }, async (_request, { partner }) => partner);
   }
   site.answer = app.fetch;
 
@@ -284,12 +275,12 @@ browserTest("The documentation page sends passwords, tokens and keys", async (br
     }
     assertEquals(await dialog.getByRole("button", { name: "Logout" }).count(), 5);
     await dialog.getByRole("button", { name: "Close" }).last().click();
-    for (const operation of ["sendBasic", "sendBearer", "send_header", "send_query", "send_cookie"]) {
+    for (const operation of ["sendBasic", "sendBearer", "by-header", "by-query", "by-cookie"]) {
       assertMatch(await tryOut(page, operation), /^200[^]+"Ada"/, operation);
     }
     assertEquals(await storageOf(page), "{}");
     await page.reload();
-    for (const operation of ["sendBearer", "send_cookie"]) {
+    for (const operation of ["sendBearer", "by-cookie"]) {
       assertMatch(await tryOut(page, operation), /^401/, operation);
     }
     assertEquals(watched.complaints.filter((text) => !text.includes("401")), []);
@@ -305,7 +296,7 @@ browserTest("The documentation page sends passwords, tokens and keys", async (br
     await entry.getByRole("button", { name: "Authorize" }).click();
     await entry.getByText("does not let this page set the cookie x-cookie").waitFor();
     await dialog.getByRole("button", { name: "Close" }).last().click();
-    assertMatch(await tryOut(page, "send_cookie"), /^200/);
+    assertMatch(await tryOut(page, "by-cookie"), /^200/);
     assertEquals(watched.complaints, []);
   });
 });

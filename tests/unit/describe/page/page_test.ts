@@ -127,6 +127,17 @@ Deno.test("A title is escaped, whatever it contains", async () => {
   assertMatch(await markupOf({ title: `a<b>&"c'` }), /<title>a&#60;b&#62;&#38;&#34;c&#39;<\/title>/);
 });
 
+Deno.test("What the page gets to sign in is escaped, whatever it contains", async () => {
+  const expected = structureOf(await markupOf({ docs: { clientId: "books" } }));
+  for (const clientId of HOSTILE_TEXTS) {
+    assertEquals(structureOf(await markupOf({ docs: { clientId } })), expected, clientId);
+    // Scopes have no spaces, quotes or controls.
+    const scope = `x${clientId.replaceAll(/[^\x21\x23-\x5b\x5d-\x7e]/g, "")}`;
+    const page = await markupOf({ docs: { clientId: "books", scopes: [scope] } });
+    assertEquals(structureOf(page), expected, scope);
+  }
+});
+
 Deno.test("A path is escaped, whatever it contains", async () => {
   const expected = structureOf(await markupOf({}));
   for (const text of HOSTILE_TEXTS) {
