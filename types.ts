@@ -86,7 +86,7 @@ export type {
   RequiredScopes,
   TokenUrl,
 } from "./src/binding/security.ts";
-export type { DocsOptions } from "./src/describe/page/docs_options.ts";
+export type { DocsOptions } from "./src/describe/docs_options.ts";
 export type { McpOptions } from "./src/describe/mcp/origin_policy.ts";
 
 // Workers, started by the command line

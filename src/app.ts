@@ -5,7 +5,7 @@ import { type AppOptions, resolveAppOptions } from "./app_options.ts";
 import { type BuiltIn, builtIns, type BuiltInUrls } from "./built_in.ts";
 import { checkErrorShape, type DocumentedErrors, type ErrorShape } from "./describe/openapi/replies.ts";
 import type { OriginPolicy } from "./describe/mcp/origin_policy.ts";
-import type { DocsParts } from "./describe/page/docs_options.ts";
+import type { DocsParts } from "./describe/docs_options.ts";
 import { ProtectedResource } from "./describe/mcp/protected_resource.ts";
 import { openapiDocument } from "./describe/openapi/openapi.ts";
 import type { OpenAPIDocument } from "./describe/openapi/document.ts";

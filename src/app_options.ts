@@ -2,7 +2,7 @@
 import type { None, StateType } from "./binding/dependency.ts";
 import { type BuiltInUrls, checkUrls } from "./built_in.ts";
 import { type McpOptions, OriginPolicy } from "./describe/mcp/origin_policy.ts";
-import { type DocsOptions, type DocsParts, readDocs } from "./describe/page/docs_options.ts";
+import { type DocsOptions, type DocsParts, readDocs } from "./describe/docs_options.ts";
 import { Cors, type CorsOptions, resolveCors } from "./http/cors.ts";
 import { HostList } from "./http/host.ts";
 import { OriginList, type Origins } from "./http/origin.ts";

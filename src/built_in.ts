@@ -8,7 +8,7 @@ import type { OriginPolicy } from "./describe/mcp/origin_policy.ts";
 import type { McpApplication } from "./describe/mcp/server.ts";
 import type { OpenAPIDocument } from "./describe/openapi/document.ts";
 import type { AssetName } from "./describe/page/assets.ts";
-import { type DocsParts, REDIRECT_PAGE } from "./describe/page/docs_options.ts";
+import { type DocsParts, REDIRECT_PAGE } from "./describe/docs_options.ts";
 import type { DocsPageOptions } from "./describe/page/page.ts";
 import type { CachedText } from "./http/files/conditional.ts";
 import { stringify } from "./http/json.ts";

@@ -1,6 +1,6 @@
 /** The option `docs` of an application: who sees the documentation page, and how it signs in. */
-import { type DependencyLike, type PreparedDependency, toDependencies } from "../../binding/dependency.ts";
-import { checkOptions, type OptionNames, quote } from "../../options.ts";
+import { type DependencyLike, type PreparedDependency, toDependencies } from "../binding/dependency.ts";
+import { checkOptions, type OptionNames, quote } from "../options.ts";
 
 /**
  * How the documentation page signs in, and who sees it.
