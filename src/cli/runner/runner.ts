@@ -101,10 +101,16 @@ export abstract class Runner<Options extends RunnerOptions = RunnerOptions> {
     // While this is set, App.run() throws, and stores the error here: a module may not wait for it.
     const loading = Symbol.for("webfw.loading");
     Reflect.set(globalThis, loading, true);
-    const module = await this.#load().catch((error) => this.#failToLoad(error));
-    const error: unknown = Reflect.get(globalThis, loading);
-    if (error instanceof Error) return await this.#failToLoad(error);
+    const [loaded] = await Promise.allSettled([this.#load()]);
+    const refusal: unknown = Reflect.get(globalThis, loading);
     Reflect.deleteProperty(globalThis, loading);
+    if (refusal instanceof Error) {
+      // The message has the cure; the last frame is the call in the user's module.
+      const place = refusal.stack?.split("\n").findLast((line) => line.startsWith("    at ")) ?? "";
+      return await this.fail(`${refusal.message} ${place.trim()}`.trimEnd());
+    }
+    if (loaded.status === "rejected") return await this.#failToLoad(loaded.reason);
+    const module = loaded.value;
     const names = attribute === null ? ["app", "default"] : [attribute];
     const name = names.find((name) => name in module);
     if (name === undefined) {
