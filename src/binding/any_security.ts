@@ -9,6 +9,7 @@ import {
   type NeededState,
   type PreparedDependency,
 } from "./dependency.ts";
+import type { Mistake } from "../schema/schema.ts";
 import { makeGuard } from "./guard.ts";
 import { alternatives, type SecurityRequirement } from "./security.ts";
 
@@ -16,9 +17,12 @@ import { alternatives, type SecurityRequirement } from "./security.ts";
 export type Alternative = SecurityRequirement | Dependency<unknown, never>;
 
 /** What {@linkcode anySecurity} makes of alternatives: of guards a guard, of schemes a requirement. */
-export type AnySecurity<Given> = [Given] extends [Dependency<unknown, never>]
-  ? Dependency<DependencyValue<Given>, NeededState<Given>>
-  : SecurityRequirement;
+export type AnySecurity<Ways extends readonly unknown[]> = [Ways[number]] extends [Dependency<unknown, never>]
+  ? Dependency<DependencyValue<Ways[number]>, NeededState<Ways[number]>>
+  : [Extract<Ways[number], Dependency<unknown, never>>] extends [never] ? SecurityRequirement
+  // After a mistake in a scheme, the compiler takes any alternatives, and has its own message.
+  : number extends Ways["length"] ? SecurityRequirement
+  : Mistake<"Combine guards or security schemes, not both">;
 
 /**
  * Declares alternatives, of which a client needs one.
@@ -77,12 +81,12 @@ export type AnySecurity<Given> = [Given] extends [Dependency<unknown, never>]
 // One signature: with two, the compiler would say only that no overload matches.
 export function anySecurity<Ways extends readonly [Alternative, ...Alternative[]]>(
   ...ways: Ways
-): AnySecurity<Ways[number]> {
+): AnySecurity<Ways> {
   const guards = ways.filter(isDependency);
   const made = guards.length === 0
     ? alternatives(ways as readonly SecurityRequirement[])
     : anyGuard(guards, ways.length);
-  return made as AnySecurity<Ways[number]>;
+  return made as AnySecurity<Ways>;
 }
 
 function anyGuard(guards: readonly PreparedDependency[], count: number): Dependency<unknown> {

@@ -97,3 +97,42 @@ Deno.test("An editor shows plain types for the arguments of handlers and depende
 function inAnyOrder(shown: string): string[] {
   return shown.split("\n").toSorted();
 }
+
+const GUARDS = `
+import { anySecurity, type HttpRequest } from "@webfw/core";
+import { apiKey, basic, bearer, jwt, optional } from "@webfw/core/auth";
+import * as v from "valibot";
+
+interface User {
+  name: string;
+}
+declare function findUser(token: string): Promise<User | null>;
+
+const /*?*/user = bearer(findUser);
+const /*?*/staff = basic(async (name, /*?*/password, request: HttpRequest<{ salt: string }>) => {
+  return name === request.state.salt && { name };
+});
+const /*?*/partner = apiKey(async (key) => key === "k" ? 12 : undefined, { in: "header", name: "x-key" });
+const issuer = { issuer: "https://id.example", audience: "books" };
+const /*?*/anyone = jwt(issuer);
+const /*?*/member = jwt({ ...issuer, claims: v.object({ sub: v.string() }), scopes: (/*?*/claims) => [claims.sub] });
+const /*?*/writer = member.withScopes("books:write");
+const /*?*/maybe = optional(member);
+const /*?*/caller = anySecurity(user, partner);
+`;
+
+Deno.test("An editor shows plain types for guards and their values", async () => {
+  await using server = await LanguageServer.start();
+  assertEquals(await server.hover(GUARDS, "/*?*/"), [
+    "const user: Dependency<User, unknown>",
+    "const staff: Dependency<{\n    name: string;\n}, {\n    salt: string;\n}>",
+    "(parameter) password: string",
+    "const partner: Dependency<12, unknown>",
+    "const anyone: JwtGuard<JwtClaims>",
+    "const member: JwtGuard<{\n    sub: string;\n}>",
+    "(parameter) claims: NoInfer<{\n    sub: string;\n}>",
+    "const writer: Dependency<{\n    sub: string;\n}, unknown>",
+    "const maybe: Dependency<{\n    sub: string;\n} | null, unknown>",
+    "const caller: Dependency<User | 12, unknown>",
+  ]);
+});

@@ -1,6 +1,7 @@
 // The declarations that the mistakes of the tables use.
 
 import { App, dependency } from "@webfw/core";
+import { jwt } from "@webfw/core/auth";
 import { TestClient } from "@webfw/core/testing";
 import * as v from "valibot";
 
@@ -21,6 +22,9 @@ export const Book = v.object({
 export const app = new App<State>();
 export const client = new TestClient(app);
 export const countBooks = dependency(async () => 12);
+
+export const issuer = { issuer: "https://id.example", audience: "books" };
+export const member = jwt({ ...issuer, claims: v.object({ sub: v.string() }) });
 
 /** A schema of another library, as those that follow Standard Schema are. */
 export const standard = {
