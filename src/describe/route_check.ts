@@ -29,7 +29,7 @@ function checkIncluded(route: AnyRoute): void {
  * @throws {TypeError} If JSON cannot carry the values of a model, or a tool option is wrong.
  * @throws {RouteError} With code `tool`, if the route cannot be a tool.
  */
-export function checkRoute(route: AnyRoute): void {
+function checkRoute(route: AnyRoute): void {
   const action = `register ${route.name}`;
   if (route instanceof WebSocketRoute) {
     const { receive, send } = route.options;

@@ -87,7 +87,7 @@ function runFirst(node: SchemaNode, value: unknown): Dataset {
 }
 
 /** The parameters of the generated code, besides the value `input`. */
-export const NAMES = ["values", "INVALID", "runSchema", "runAction", "check"] as const;
+const NAMES = ["values", "INVALID", "runSchema", "runAction", "check"] as const;
 
 /** Deeper schemas become separate checks, which bounds the size of the source. */
 const MAX_DEPTH = 6;
