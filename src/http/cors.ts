@@ -87,7 +87,7 @@ export class Cors {
   readonly #origins: OriginList;
   /** The origins whose pages may use cookies. */
   readonly #credentialed: OriginList | undefined;
-  readonly #exposed: readonly string[];
+  readonly #exposed: ReadonlySet<string>;
   readonly #maxAge: string;
 
   /**
@@ -100,7 +100,7 @@ export class Cors {
   constructor(origins: OriginList, { credentials, exposed, maxAge }: ResolvedCors, credentialed: OriginList = origins) {
     this.#origins = origins;
     this.#credentialed = credentials && !origins.isOpen ? credentialed : undefined;
-    this.#exposed = exposed;
+    this.#exposed = new Set(exposed);
     this.#maxAge = maxAge;
   }
 
@@ -139,41 +139,48 @@ export class Cors {
    *
    * @param raw The request.
    * @param response The reply, whose headers may be immutable.
+   * @param isPlain Whether its headers are mutable, and only describe its body.
    * @returns The reply, or a copy of it.
    */
-  stamp(raw: Request, response: Response): Response {
+  stamp(raw: Request, response: Response, isPlain = false): Response {
     if (response.status === 101) return response;
     const origin = raw.headers.get("origin");
+    if (isPlain) {
+      this.#write(response.headers, origin, null, "");
+      return response;
+    }
+    let vary: string | null = null;
+    let exposed = "";
+    // One pass costs less than looking for each name.
+    response.headers.forEach((value, name) => {
+      if (name === "vary") vary = value;
+      else if (this.#exposed.has(name)) exposed += exposed === "" ? name : `, ${name}`;
+    });
     try {
-      this.#write(response.headers, origin);
+      this.#write(response.headers, origin, vary, exposed);
       return response;
     } catch {
       const copy = new Response(response.body, response);
-      this.#write(copy.headers, origin);
+      this.#write(copy.headers, origin, vary, exposed);
       return copy;
     }
   }
 
-  #write(headers: Headers, origin: string | null): void {
+  /** Adds the headers to those of a reply, which has a `Vary`, and others to expose. */
+  #write(headers: Headers, origin: string | null, vary: string | null, exposed: string): void {
     if (this.#origins.isOpen) headers.set("access-control-allow-origin", "*");
     else {
-      // A cache must not send the reply for one origin to another, nor that for none to any.
-      addVary(headers);
+      addVary(headers, vary);
       if (origin === null || !this.#origins.names(origin)) return;
       headers.set("access-control-allow-origin", origin);
       if (this.#credentialed?.names(origin)) headers.set("access-control-allow-credentials", "true");
     }
-    if (origin === null) return;
-    let exposed = "";
-    for (const name of this.#exposed) {
-      if (headers.has(name)) exposed += exposed === "" ? name : `, ${name}`;
-    }
-    if (exposed !== "") headers.append("access-control-expose-headers", exposed);
+    if (origin !== null && exposed !== "") headers.append("access-control-expose-headers", exposed);
   }
 }
 
-function addVary(headers: Headers): void {
-  const vary = headers.get("vary");
+/** A cache must not send the reply for one origin to another, nor that for none to any. */
+function addVary(headers: Headers, vary: string | null): void {
   if (vary === null) headers.set("vary", "Origin");
   else if (!/(?:^|,)\s*(?:\*|origin)\s*(?:,|$)/i.test(vary)) headers.append("vary", "Origin");
 }

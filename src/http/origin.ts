@@ -133,6 +133,8 @@ export function readOrigin(text: string): Origin | undefined {
  * @param host `host[:port]` of the request.
  */
 export function isSameHost(origin: string, host: string): boolean {
+  const start = origin.indexOf("://");
+  if (start > 0 && origin.slice(start + 3) === host) return true;
   const page = readOrigin(origin);
   const own = readAuthority(host);
   if (page === undefined || own === undefined || page.name !== own.name) return false;

@@ -407,6 +407,8 @@ export class RequestContext {
   mutableReply: Response | undefined;
   /** The reply whose body is known to have been made at once, and not as a stream. */
   bufferedReply: Response | undefined;
+  /** The reply whose headers are mutable, and known to describe only its body. */
+  plainReply: Response | undefined;
   /** Undefined until it is first read. */
   id: string | undefined;
   /** The URL that challenges of an error reply name as `resource_metadata` (RFC 9728). */
@@ -440,6 +442,7 @@ export class RequestContext {
     this.hasReplied = false;
     this.mutableReply = undefined;
     this.bufferedReply = undefined;
+    this.plainReply = undefined;
     this.id = undefined;
     this.resourceMetadata = undefined;
     this.call = call;

@@ -336,7 +336,7 @@ function endpointOf(route: Route, parts: DispatcherParts, finalize: ReplyStep): 
  */
 function handlerEndpoint(
   route: Route,
-  { toErrorReply, stopping, resourceMetadata }: DispatcherParts,
+  { toErrorReply, stopping, resourceMetadata, cors }: DispatcherParts,
   finalize: ReplyStep | undefined,
 ): Endpoint {
   const { binder, pass, handler, options, name } = route;
@@ -366,6 +366,7 @@ function handlerEndpoint(
       if (response !== result) context.mutableReply = response;
       if ((context.afterResponse || !finalize) && isBuffered(result)) context.bufferedReply = response;
       if (context.replyHeaders) response = placeHeaders(context, response);
+      else if (cors && finalize && response !== result && isBuffered(result)) context.plainReply = response;
       if (!finalize) return ensureMutable(context, response);
     } catch (thrown) {
       context.releaseBody();
@@ -400,7 +401,10 @@ function eachOf(reduce: (value: unknown) => unknown): (source: unknown) => Async
 
 function finalizer(background: BackgroundTasks, cors: Cors | undefined): ReplyStep {
   if (!cors) return (context, response) => finish(context, response, background);
-  return (context, response) => cors.stamp(context.raw, finish(context, response, background));
+  return (context, response) => {
+    const finished = finish(context, response, background);
+    return cors.stamp(context.raw, finished, finished === context.plainReply);
+  };
 }
 
 /** Whether the reply of a result is made at once, and not streamed. */

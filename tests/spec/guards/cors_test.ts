@@ -282,7 +282,7 @@ Deno.test("Exposed, where the reply has them: what is given adds to them", async
   const { headers } = await ask(app, "GET", "/", { origin: SHOP });
   assertEquals(
     headers.get("access-control-expose-headers"),
-    "x-own, retry-after, location, etag, ratelimit, ratelimit-policy, idempotency-replayed, x-request-id, x-total",
+    "x-own, etag, idempotency-replayed, location, ratelimit, ratelimit-policy, retry-after, x-request-id, x-total",
   );
 });
 
