@@ -7,6 +7,9 @@ import { type Authority, readAuthority } from "./host.ts";
 import { isSameHost, type OriginList, readOrigin } from "./origin.ts";
 import { contextOf, type HttpRequest } from "./request.ts";
 
+/** The schemes whose credentials a browser adds by itself. */
+const BROWSER_SCHEMES = /^(?:basic|digest|negotiate|ntlm)(?: |$)/i;
+
 /** Whether requests of a method change nothing (RFC 9110, section 9.2.1). TRACE is not served. */
 export function isSafe(method: string): boolean {
   return method === "GET" || method === "HEAD" || method === "OPTIONS";
@@ -30,7 +33,7 @@ export function refuseCrossOrigin(request: HttpRequest, origins: OriginList): vo
   // Browsers send no Sec-Fetch-Site with handshakes, and over HTTP to other machines.
   if (site === null && (origin === null || isSameHost(origin, host))) return;
   if (origin !== null && origins.names(origin)) return;
-  if (origins.isOpen && !hasCredentials(headers)) return;
+  if (origins.isOpen && !hasBrowserCredentials(headers)) return;
   throw new HTTPError(
     403,
     `This request comes from a page of ${originText(origin)}, and not from one of ${hostText(host)}: the App can ` +
@@ -38,9 +41,8 @@ export function refuseCrossOrigin(request: HttpRequest, origins: OriginList): vo
   );
 }
 
-/** Credentials that a browser adds by itself. */
-function hasCredentials(headers: Headers): boolean {
-  return headers.has("cookie") || /^basic(?: |$)/i.test(headers.get("authorization") ?? "");
+function hasBrowserCredentials(headers: Headers): boolean {
+  return headers.has("cookie") || BROWSER_SCHEMES.test(headers.get("authorization") ?? "");
 }
 
 /** An origin for a message. Nothing is repeated that is none. */

@@ -90,6 +90,30 @@ Deno.test("A rebound name is refused, although Origin and Host agree", async () 
   assertEquals(await statusOf({}, { from: "203.0.113.7", ...attacker }), 403);
 });
 
+Deno.test("A rebound name is refused, whatever headers of a proxy the page adds", async () => {
+  const attacker = { host: "attacker.example:8000", origin: "http://attacker.example:8000" };
+  for (
+    const options of [{ trustProxy: 1 }, { trustProxy: ["127.0.0.1"] }, { trustProxy: 1, hosts: ["books.example"] }]
+  ) {
+    for (const added of [{}, { "x-forwarded-host": "books.example" }, { "x-forwarded-for": "10.0.0.1" }]) {
+      for (const site of [{}, { "sec-fetch-site": "same-origin" }]) {
+        const app = new App(options);
+        const info = { remoteAddr: { transport: "tcp", hostname: "127.0.0.1", port: 1 } } as const;
+        const agent = new Agent((request) => app.fetch(request, info), `http://${attacker.host}/mcp`);
+        const { status } = await agent.post(
+          PING,
+          { origin: attacker.origin, ...added, ...site } as Record<string, string>,
+        );
+        assertEquals([options, added, status], [
+          options,
+          added,
+          "hosts" in options && !("x-forwarded-host" in added) ? 421 : 403,
+        ]);
+      }
+    }
+  }
+});
+
 Deno.test("Hosts and origins are checked when the application is made", () => {
   const refused = (mcp: unknown) => assertThrows(() => new App({ mcp: mcp as McpOptions }), TypeError).message;
   assertEquals(

@@ -23,6 +23,8 @@ const PLACES: readonly (readonly [
   ["make the App", "title", "titel", (options) => new App(options)],
   ["set the limits of the App", "body", "boddy", (limits) => new App({ limits })],
   ["set mcp", "origins", "origin", (mcp) => new App({ mcp })],
+  ["set cors", "maxAge", "maxage", (cors) => new App({ cors })],
+  ["set trustProxy", "header", "headers", (trust) => new App({ trustProxy: { hops: 1, ...trust } })],
   ["set mcp", "hosts", "host", (mcp) => new App({ mcp, mcpUrl: null })],
   ["keep topics", "token", "tokken", (options) => new App({ topics: { url: "https://kv.example", ...options } })],
   ["make a router", "prefix", "prefx", (options) => new Router(options)],

@@ -140,6 +140,21 @@ Deno.test("On a route for OPTIONS of the user's own, the handler answers", async
   assertEquals(ran, ["OPTIONS /asks"]);
 });
 
+Deno.test("Below a mount the handler answers, and its replies carry the headers", async () => {
+  const app = new App({ origins: [SHOP] });
+  const asked: string[] = [];
+  app.mount("/other", ({ method, headers }) => {
+    asked.push(`${method} ${headers.get("origin")}`);
+    return new Response(null, { status: 202, headers: { "access-control-allow-methods": "PURGE" } });
+  });
+  for (const origin of [SHOP, OTHER]) {
+    const { status, headers } = await preflight(app, "/other/x", origin, "PURGE");
+    const allowed = origin === SHOP ? { "allow-origin": SHOP } : {};
+    assertEquals([status, corsOf(headers)], [202, { "vary": "Origin", ...allowed, "allow-methods": "PURGE" }]);
+  }
+  assertEquals(asked, [`OPTIONS ${SHOP}`, `OPTIONS ${OTHER}`]);
+});
+
 Deno.test("Without origins an OPTIONS is a request like any other", async () => {
   const { app, ran } = service({});
   const response = await preflight(app, "/books", SHOP, "POST");

@@ -106,7 +106,9 @@ Deno.test('"*" lets unsafe requests in that carry neither Cookie nor Authorizati
     assertEquals(await from(OTHER, more), 200);
     assertEquals(await from("null", more), 200);
   }
-  const credentials = [{ cookie: "a=1" }, { authorization: "Basic eDp5" }, { authorization: "basic eDp5" }];
+  const credentials = [{ cookie: "a=1" }, { authorization: "Basic eDp5" }, { authorization: "basic eDp5" }, {
+    authorization: "Negotiate x",
+  }];
   for (const more of credentials as Record<string, string>[]) {
     assertEquals(await from(OTHER, more), 403);
     assertEquals(await from(PARTNER, more), 200);
@@ -173,6 +175,27 @@ Deno.test("`crossOrigin: true` on a scope or route lets them in, `false` within 
   open.post("/", async () => "served");
   assertEquals(await statusOf(open, { headers: { origin: OTHER } }), 200);
   assertEquals(await statusOf(open, { path: "/nothing", headers: { origin: OTHER } }), 403);
+});
+
+Deno.test("A mounted handler is protected, too: unsafe methods and handshakes", async () => {
+  const app = new App();
+  const seen: string[] = [];
+  const mounted = ({ method }: Request) => {
+    seen.push(method);
+    return new Response("served");
+  };
+  app.mount("/closed", mounted);
+  const open = new Router({ crossOrigin: true });
+  open.mount("/open", mounted);
+  app.include(open);
+  const upgrade = { connection: "upgrade", upgrade: "websocket", origin: OTHER };
+  assertEquals(await statusOf(app, { path: "/closed/x", headers: { origin: OTHER } }), 403);
+  assertEquals(await statusOf(app, { path: "/closed/x", method: "GET", headers: upgrade }), 403);
+  assertEquals(seen, []);
+  assertEquals(await statusOf(app, { path: "/closed/x", headers: { origin: OWN } }), 200);
+  assertEquals(await statusOf(app, { path: "/closed/x", method: "GET", headers: { origin: OTHER } }), 200);
+  assertEquals(await statusOf(app, { path: "/open/x", headers: { origin: OTHER } }), 200);
+  assertEquals(seen, ["POST", "GET", "POST"]);
 });
 
 Deno.test("Not needed for clients that send neither header, on any path", async () => {
