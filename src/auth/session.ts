@@ -153,7 +153,7 @@ const OPTIONS: OptionNames<Omit<SessionBaseOptions & SealedSessionOptions, keyof
  *     body: JSON.stringify({ password: "mellon" }),
  *   }),
  * );
- * const cookie = login.headers.get("set-cookie")!.split(";", 1)[0];
+ * const cookie = login.headers.get("set-cookie")!.split(";", 1)[0]!;
  * const me = await app.fetch(new Request("http://localhost/me", { headers: { cookie } }));
  * assertEquals(await me.json(), 7);
  * const refused = await app.fetch(new Request("http://localhost/me"));
