@@ -164,11 +164,12 @@ const OPTIONS: OptionNames<Omit<SessionBaseOptions & SealedSessionOptions, keyof
  */
 export function session<Data extends NonNullable<unknown>, Input = Data>(
   schema: GivenSchema<Input, Data> | Mistake<"Give one valibot schema, such as v.object({ … })">,
-  options: SessionOptions,
+  options: SessionOptions | Mistake<"Give a store, or a secret such as () => Deno.env.get('SECRET')">,
 ): SessionDependency<Data, Input> {
   const action = "make a session";
-  checkGuardOptions(options, OPTIONS, action);
-  const { scheme = "session", description, cookie = {}, maxAge = "14d", renew = false, secret, store } = options;
+  const given = options as SessionOptions;
+  checkGuardOptions(given, OPTIONS, action);
+  const { scheme = "session", description, cookie = {}, maxAge = "14d", renew = false, secret, store } = given;
   if (!isSchema(schema)) throw new TypeError(`Cannot ${action}: the first argument ${schemaFault(schema)}`);
   if (typeof renew !== "boolean") {
     throw new TypeError(`Cannot ${action}: "renew" must be true or false, got ${quote(renew)}`);

@@ -17,11 +17,11 @@ const DECLARATIONS = `
 import {
   anySecurity, App, dependency, file, Form, HTTPError, type Middleware, Router, SSE, stateType, text, ValidationError,
 } from "@webfw/core";
-import { apiKey, basic, bearer, equal, jwt, optional } from "@webfw/core/auth";
+import { apiKey, basic, bearer, equal, jwt, optional, session } from "@webfw/core/auth";
 import { TestClient } from "@webfw/core/testing";
 import * as v from "valibot";
 import {
-  app, Author, Book, client, countBooks, int, issuer, member, standard, type State,
+  app, Author, Book, client, countBooks, int, issuer, member, secret, standard, type State,
 } from ${JSON.stringify(new URL("./mistakes/declarations.ts", import.meta.url).href)};
 `;
 

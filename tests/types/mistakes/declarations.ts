@@ -26,6 +26,9 @@ export const countBooks = dependency(async () => 12);
 export const issuer = { issuer: "https://id.example", audience: "books" };
 export const member = jwt({ ...issuer, claims: v.object({ sub: v.string() }) });
 
+/** A secret of sessions. */
+export const secret = "0b72d3c1".repeat(4);
+
 /** A schema of another library, as those that follow Standard Schema are. */
 export const standard = {
   "~standard": { version: 1, vendor: "zod", validate: (value: unknown) => ({ value }) },
