@@ -221,13 +221,21 @@ async function makeProvider(issuer: string, options: AuthorizationServerOptions)
     // @ts-types="npm:@types/oidc-provider@^9.12.1"
     const { interactionPolicy, Provider } = await import("npm:oidc-provider@^9.13.3");
     const policy = interactionPolicy.base();
-    policy.remove("consent");
+    // Nobody is asked, and clients may still ask for it by `prompt=consent`.
+    policy.get("consent")!.checks.clear();
     return new Provider(issuer, {
       jwks: { keys: [{ ...key, kid: crypto.randomUUID(), use: "sig", alg: "RS256" } as oidc.JWK] },
       cookies: { keys: [crypto.randomUUID()] },
       scopes: ["openid", "offline_access", ...SCOPES.split(" ")],
       pkce: { required: () => true },
       clientBasedCORS: () => true,
+      extraClientMetadata: {
+        properties: ["any_scope"],
+        // A client may ask for more scopes later than when it registered.
+        validator: (_context, _name, _value, metadata) => {
+          delete metadata.scope;
+        },
+      },
       issueRefreshToken: async () => true,
       ttl: {
         AccessToken: tokenLife,
@@ -284,7 +292,7 @@ async function signIn(provider: oidc.Provider, request: IncomingMessage, respons
   if (request.method === "POST") { for await (const chunk of request) chunks.push(chunk); }
   const form = new URLSearchParams(await new Blob(chunks as BlobPart[]).text());
   const accountId = form.get("login") || "ada";
-  await provider.interactionFinished(request, response, { login: { accountId } });
+  await provider.interactionFinished(request, response, { login: { accountId }, consent: {} });
 }
 
 function showForm(response: ServerResponse): void {
