@@ -2,10 +2,8 @@
 import { type None, type RequiredState, startDependencies } from "./binding/dependency.ts";
 import { REGISTRY_CHECKS } from "./describe/route_check.ts";
 import { type AppOptions, resolveAppOptions } from "./app_options.ts";
-import { type BuiltIn, builtIns, type BuiltInUrls } from "./built_in.ts";
+import { type BuiltIn, type BuiltInParts, builtIns, type BuiltInUrls } from "./built_in.ts";
 import { checkErrorShape, type DocumentedErrors, type ErrorShape } from "./describe/openapi/replies.ts";
-import type { OriginPolicy } from "./describe/mcp/origin_policy.ts";
-import type { DocsParts } from "./describe/docs_options.ts";
 import { ProtectedResource } from "./describe/mcp/protected_resource.ts";
 import { openapiDocument } from "./describe/openapi/openapi.ts";
 import type { OpenAPIDocument } from "./describe/openapi/document.ts";
@@ -124,9 +122,7 @@ export class App<State = Record<string, unknown>, Given = None> implements AppHa
    * @throws {RangeError} If a number is out of its range.
    */
   constructor(options: AppOptions<State, Given> = {}) {
-    const { title, version, description, urls, docs, limits, admission, topics, originPolicy } = resolveAppOptions(
-      options,
-    );
+    const { title, version, description, urls, limits, admission, topics, ...shown } = resolveAppOptions(options);
     this.#admission = admission;
     this.title = title;
     this.version = version;
@@ -144,8 +140,8 @@ export class App<State = Record<string, unknown>, Given = None> implements AppHa
     this.delete = this.#registry.registerMethod("DELETE");
     this.route = this.#registry.registerMethods();
     this.websocket = this.#registry.registerWebSocket();
-    this.#resource = new ProtectedResource({ title, docsUrl: urls.docsUrl, mcpUrl: urls.mcpUrl, originPolicy });
-    this.#builtIns = this.#endpoints(urls, docs, originPolicy);
+    this.#resource = new ProtectedResource({ title, ...urls, originPolicy: shown.originPolicy });
+    this.#builtIns = this.#endpoints(urls, shown);
     this.#registry.reserve(this.#builtIns);
   }
 
@@ -621,15 +617,17 @@ export class App<State = Record<string, unknown>, Given = None> implements AppHa
     await this.#topics.close();
   }
 
-  #endpoints(urls: BuiltInUrls, docs: DocsParts, originPolicy: OriginPolicy): readonly BuiltIn[] {
+  #endpoints(
+    urls: BuiltInUrls,
+    shown: Pick<BuiltInParts, "docs" | "originPolicy" | "toolListing">,
+  ): readonly BuiltIn[] {
     const { title, version, description } = this;
     const registry = this.#registry;
     return builtIns(urls, {
       title,
       version,
       description,
-      docs,
-      originPolicy,
+      ...shown,
       limits: this.#limits,
       get routes() {
         registry.nameOperations();
@@ -643,7 +641,7 @@ export class App<State = Record<string, unknown>, Given = None> implements AppHa
         this.#dispatcher!.refuse(request, refusal, this.#stateForCall(), info, call),
       rehearse: (request, destination, info, call) =>
         this.#dispatcher!.rehearse(request, destination, this.#stateForCall(), info, call),
-      resourceMetadata: (tool, request) => this.#resource.urlForTool(tool, request),
+      tokenAdvice: (tool, request) => this.#resource.adviceForTool(tool, request),
       find: (method, path) => (this.#dispatcher ??= this.#createDispatcher()).routeOf(method, path),
     });
   }
@@ -664,7 +662,7 @@ export class App<State = Record<string, unknown>, Given = None> implements AppHa
       app: this,
       routes,
       builtIns: [...this.#builtIns, ...this.#resource.endpoints(routes)],
-      resourceMetadata: (route, request) => this.#resource.urlFor(route, request),
+      tokenAdvice: (route, request) => this.#resource.adviceFor(route, request),
       middlewares: this.#registry.scope.middlewares,
       limits: this.#limits,
       ...this.#admission,

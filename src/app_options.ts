@@ -1,8 +1,9 @@
 /** The options of an application, with their defaults and checks. */
 import type { None, StateType } from "./binding/dependency.ts";
 import { type BuiltInUrls, checkUrls } from "./built_in.ts";
-import { type McpOptions, OriginPolicy } from "./describe/mcp/origin_policy.ts";
 import { type DocsOptions, type DocsParts, readDocs } from "./describe/docs_options.ts";
+import { type McpOptions, readToolListing, type ToolListing } from "./describe/mcp/options.ts";
+import { OriginPolicy } from "./describe/mcp/origin_policy.ts";
 import { Cors, type CorsOptions, resolveCors } from "./http/cors.ts";
 import { HostList } from "./http/host.ts";
 import { OriginList, type Origins } from "./http/origin.ts";
@@ -179,6 +180,7 @@ interface ResolvedAppOptions {
   readonly description: string | undefined;
   readonly urls: BuiltInUrls;
   readonly docs: DocsParts;
+  readonly toolListing: ToolListing;
   readonly originPolicy: OriginPolicy;
   readonly limits: ResolvedLimits;
   readonly admission: AdmissionParts;
@@ -220,6 +222,7 @@ export function resolveAppOptions<State, Given>(options: AppOptions<State, Given
     description,
     urls: checkUrls({ openapiUrl, docsUrl, mcpUrl }),
     docs: readDocs(docs),
+    toolListing: readToolListing(mcp),
     originPolicy: new OriginPolicy(mcp, { hosts: hostList, origins: originList, cors: resolvedCors }),
     limits: resolveLimits(limits, DEFAULT_LIMITS, "the App"),
     admission: {

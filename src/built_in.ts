@@ -25,7 +25,8 @@ export interface BuiltInUrls {
   readonly mcpUrl: string | null;
 }
 
-interface BuiltInParts extends McpApplication {
+/** What the endpoints show and ask. */
+export interface BuiltInParts extends McpApplication {
   readonly originPolicy: OriginPolicy;
   readonly document: () => OpenAPIDocument;
   readonly docs: DocsParts;

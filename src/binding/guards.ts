@@ -115,8 +115,8 @@ export function fieldsOf(stage: Stage, path: PathNames, route: string): TextFiel
 }
 
 /** The owners of the inputs of a stage. */
-export function ownersOf(stage: Stage, route: string): InputOwner[] {
-  return stage.dependencies.map(({ name, options, deps }) => {
+export function ownersOf({ dependencies }: Pick<Stage, "dependencies">, route: string): InputOwner[] {
+  return dependencies.map(({ name, options, deps }) => {
     const reserved = new Map<string, string>();
     for (const needed of deps.keys()) reserveName(reserved, needed, "a dependency", name);
     for (const group of ["headers", "cookies"] as const) {

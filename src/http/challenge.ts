@@ -6,6 +6,7 @@ const HEADER = "www-authenticate";
 const QUOTED = /"(?:[^"\\]|\\.)*"?/g;
 const BEARER = /(?:^|,)\s*bearer(?=\s|,|$)/i;
 const METADATA = /[\s,]resource_metadata\s*=/i;
+const SCOPE = /[\s,]scope\s*=/i;
 const INSUFFICIENT_SCOPE = /[\s,]error\s*=\s*"?insufficient_scope(?:["\s,]|$)/i;
 
 /**
@@ -22,26 +23,35 @@ export function isChallenge({ status, headers }: Pick<HTTPError, "status" | "hea
   }
 }
 
+/** What a client needs to get a token: the metadata of the resource (RFC 9728), and the scopes. */
+export interface TokenAdvice {
+  /** The URL of the metadata, in ASCII without quotes. */
+  readonly metadata: string;
+  /** The scopes that the token must have. */
+  readonly scopes: readonly string[];
+}
+
 /**
- * Adds `resource_metadata` to the `Bearer` challenge of a reply (RFC 9728, section 5.1). A 401
- * without such a challenge gets one. A 403 without it stays as it is, and so does a challenge that
- * names metadata of its own.
+ * Adds `resource_metadata` to the `Bearer` challenge of a reply (RFC 9728, section 5.1), and to that
+ * of a 401 also `scope` (RFC 6750, section 3). A 401 without such a challenge gets one. A 403 without
+ * it stays as it is, and parameters that are there already stay, too.
  *
  * @param reply The reply, whose headers can be changed.
- * @param url The URL of the metadata, in ASCII without quotes.
+ * @param advice What is added.
  */
-export function addResourceMetadata({ status, headers }: Response, url: string): void {
+export function adviseOnToken({ status, headers }: Response, { metadata, scopes }: TokenAdvice): void {
   if (status !== 401 && status !== 403) return;
-  const parameter = `resource_metadata="${url}"`;
   const challenges = headers.get(HEADER) ?? "";
   // Of the same length, and without what only looks like a challenge.
   const unquoted = challenges.replace(QUOTED, (text) => "_".repeat(text.length));
-  if (METADATA.test(unquoted)) return;
+  const parameters = METADATA.test(unquoted) ? [] : [`resource_metadata="${metadata}"`];
+  if (status === 401 && scopes.length > 0 && !SCOPE.test(unquoted)) parameters.push(`scope="${scopes.join(" ")}"`);
+  if (parameters.length === 0) return;
   const bearer = BEARER.exec(unquoted);
   if (bearer) {
     const end = bearer.index + bearer[0].length;
     const others = challenges.slice(end).trimStart();
     const separator = others === "" || others.startsWith(",") ? "" : ", ";
-    headers.set(HEADER, `${challenges.slice(0, end)} ${parameter}${separator}${others}`);
-  } else if (status === 401) headers.append(HEADER, `Bearer ${parameter}`);
+    headers.set(HEADER, `${challenges.slice(0, end)} ${parameters.join(", ")}${separator}${others}`);
+  } else if (status === 401) headers.append(HEADER, `Bearer ${parameters.join(", ")}`);
 }

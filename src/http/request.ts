@@ -5,6 +5,7 @@ import type { Topic } from "../topics/topic.ts";
 import type { TopicOptions } from "../topics/topic_options.ts";
 import { AfterResponse, type Task } from "./after_response.ts";
 import { BodyReader } from "./body.ts";
+import type { TokenAdvice } from "./challenge.ts";
 import { addCookie, addDeletion, type Cookie, type CookieAttributes, readCookies } from "./cookies.ts";
 import type { ResolvedLimits } from "./limits.ts";
 import { type Forwarded, peerAddress, type ProxyTrust } from "./proxy.ts";
@@ -411,8 +412,8 @@ export class RequestContext {
   plainReply: Response | undefined;
   /** Undefined until it is first read. */
   id: string | undefined;
-  /** The URL that challenges of an error reply name as `resource_metadata` (RFC 9728). */
-  resourceMetadata: string | undefined;
+  /** What the challenges of an error reply tell a client that needs a token. */
+  tokenAdvice: TokenAdvice | undefined;
   /** The call of an agent that the request belongs to. */
   readonly call: AgentCall | undefined;
   #body: BodyReader | undefined;
@@ -444,7 +445,7 @@ export class RequestContext {
     this.bufferedReply = undefined;
     this.plainReply = undefined;
     this.id = undefined;
-    this.resourceMetadata = undefined;
+    this.tokenAdvice = undefined;
     this.call = call;
   }
 

@@ -37,7 +37,7 @@ import {
 } from "./middleware.ts";
 import { parsePath } from "./path.ts";
 import type { AnyRoute } from "./registry.ts";
-import type { ResourceMetadataOf, Route } from "./route.ts";
+import type { Route, TokenAdviceOf } from "./route.ts";
 import { type Match, RouteTree, UPGRADE } from "./table.ts";
 
 /** What a dispatcher needs. */
@@ -52,8 +52,8 @@ interface DispatcherParts extends AdmissionParts {
   readonly toErrorReply: ErrorBoundary;
   /** Gives the signal that is aborted when the server stops. */
   readonly stopping: Stopping;
-  /** The URL of the metadata that the challenges of a route name; undefined for most routes. */
-  readonly resourceMetadata: ResourceMetadataOf;
+  /** What the challenges of a route tell a client that needs a token. */
+  readonly tokenAdvice: TokenAdviceOf;
 }
 
 /** A route of the application itself. */
@@ -336,7 +336,7 @@ function endpointOf(route: Route, parts: DispatcherParts, finalize: ReplyStep): 
  */
 function handlerEndpoint(
   route: Route,
-  { toErrorReply, stopping, resourceMetadata, cors }: DispatcherParts,
+  { toErrorReply, stopping, tokenAdvice, cors }: DispatcherParts,
   finalize: ReplyStep | undefined,
 ): Endpoint {
   const { binder, pass, handler, options, name } = route;
@@ -371,7 +371,7 @@ function handlerEndpoint(
     } catch (thrown) {
       context.releaseBody();
       if (!isAdmitted) {
-        context.resourceMetadata = resourceMetadata(route, request);
+        context.tokenAdvice = tokenAdvice(route, request);
         context.call?.refused(thrown);
       }
       response = await toErrorReply(thrown, request);

@@ -1,6 +1,6 @@
 /** Middleware, and the boundary where errors become replies. */
 import { isAsyncFunction } from "../binding/dependency.ts";
-import { addResourceMetadata } from "../http/challenge.ts";
+import { adviseOnToken } from "../http/challenge.ts";
 import { contextOf, type HttpRequest, type RequestContext } from "../http/request.ts";
 import { placeErrorHeaders, placeHeaders, problemReply, toHTTPError, withMutableHeaders } from "../http/reply.ts";
 import { ThrownReply } from "../http/thrown_reply.ts";
@@ -168,7 +168,7 @@ export function errorBoundary(handler: ErrorHandler | undefined): ErrorBoundary 
     report(thrown, request);
     const context = contextOf(request);
     const reply = placeErrorHeaders(context, await shape(toHTTPError(thrown), request));
-    if (context.resourceMetadata !== undefined) addResourceMetadata(reply, context.resourceMetadata);
+    if (context.tokenAdvice) adviseOnToken(reply, context.tokenAdvice);
     return reply;
   };
 }

@@ -4,6 +4,7 @@ import type { Pass } from "../binding/guards.ts";
 import { isAsyncFunction, isAsyncGeneratorFunction } from "../binding/dependency.ts";
 import { DEFAULT_LIMITS, type ResolvedLimits, resolveLimits } from "../http/limits.ts";
 import { WITHOUT_BODY } from "../http/reply.ts";
+import type { TokenAdvice } from "../http/challenge.ts";
 import type { HttpRequest } from "../http/request.ts";
 import type { RouteDeclaration, RouteInfo } from "../http/route_info.ts";
 import { type OptionNames, quote } from "../options.ts";
@@ -127,9 +128,10 @@ export abstract class RouteRecord implements RouteInfo {
 }
 
 /**
- * Gives the URL of the metadata that the challenges of a route name (RFC 9728): undefined for most.
+ * What the challenges of a route tell a client that needs a token; undefined if its guards take no
+ * tokens of an authorization server.
  */
-export type ResourceMetadataOf = (route: RouteRecord, request: HttpRequest) => string | undefined;
+export type TokenAdviceOf = (route: RouteRecord, request: HttpRequest) => TokenAdvice | undefined;
 
 /**
  * Compiles the parts of a route.

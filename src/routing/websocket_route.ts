@@ -11,7 +11,7 @@ import type { OptionNames } from "../options.ts";
 import { isSchema, schemaFault } from "../schema/schema.ts";
 import { compose, type Endpoint, ensureMutable, type ErrorBoundary, type ReplyStep } from "./middleware.ts";
 import type { PathTemplate } from "./path.ts";
-import { type ResourceMetadataOf, type RouteParts, routeParts, RouteRecord } from "./route.ts";
+import { type RouteParts, routeParts, RouteRecord, type TokenAdviceOf } from "./route.ts";
 import { checkDescription, type Scope } from "./scope.ts";
 import { WEBSOCKET } from "./table.ts";
 import type { AcceptedHandshake, UpgradeParts, WebSocketHandler, WebSocketService } from "./websocket_upgrade.ts";
@@ -91,8 +91,8 @@ export class WebSocketRoute extends RouteRecord {
 /** What all WebSocket routes of an application share. */
 interface WebSocketParts extends UpgradeParts {
   readonly toErrorReply: ErrorBoundary;
-  /** The URL of the metadata that the challenges of a route name. */
-  readonly resourceMetadata: ResourceMetadataOf;
+  /** What the challenges of a route tell a client that needs a token. */
+  readonly tokenAdvice: TokenAdviceOf;
   /** The last step of a reply that is not an upgrade. */
   readonly finalize: ReplyStep;
 }
@@ -102,7 +102,7 @@ interface WebSocketParts extends UpgradeParts {
  * upgrade.
  */
 export function webSocketEndpoint(route: WebSocketRoute, parts: WebSocketParts): Endpoint {
-  const { toErrorReply, finalize, resourceMetadata } = parts;
+  const { toErrorReply, finalize, tokenAdvice } = parts;
   const { pass, binder: { bind, resolve, supply } } = route;
   const accepted = new WeakMap<RequestContext, AcceptedHandshake>();
   const accept: Endpoint = async (request) => {
@@ -122,7 +122,7 @@ export function webSocketEndpoint(route: WebSocketRoute, parts: WebSocketParts):
       // one it shuts down.
       return new Response(null, { status: 101 });
     } catch (thrown) {
-      if (!isAdmitted) context.resourceMetadata = resourceMetadata(route, request);
+      if (!isAdmitted) context.tokenAdvice = tokenAdvice(route, request);
       return ensureMutable(context, await toErrorReply(thrown, request));
     }
   };

@@ -1,22 +1,22 @@
 // `deno task describe:install`: installs the programs of Python and Go that tests/describe tries
-// documents with. They come from PyPI and from Go modules, and are kept for other checkouts, too.
+// documents with, and the agents of Python in tests/agents. They come from PyPI and from Go modules, and are kept for other checkouts, too.
 // It needs python3 of 3.11 or later with venv or pip, and go of 1.21 or later, which loads the
 // version that go.mod asks for.
 
 import { join } from "node:path";
-import { GO_FOLDER, PYTHON_FOLDER, run, Toolbox } from "./toolbox.ts";
+import { AGENTS_FOLDER, GO_FOLDER, PYTHON_FOLDER, run, Toolbox } from "./toolbox.ts";
 
 /** Makes a virtual environment with the packages of requirements.txt. */
-async function installPython({ folder, bin }: Toolbox): Promise<void> {
+async function installPython({ folder, bin }: Toolbox, requirements = PYTHON_FOLDER): Promise<void> {
   const packages = ["install", "--quiet", "--disable-pip-version-check", "-r", "requirements.txt"];
   const python = join(bin, "python");
   if (await hasEnsurepip()) {
-    await run("python3", ["-m", "venv", "--clear", folder], PYTHON_FOLDER);
-    await run(python, ["-m", "pip", ...packages], PYTHON_FOLDER);
+    await run("python3", ["-m", "venv", "--clear", folder], requirements);
+    await run(python, ["-m", "pip", ...packages], requirements);
   } else {
     // As Debian's python3 is without python3-venv. Its own pip can serve another environment.
-    await run("python3", ["-m", "venv", "--clear", "--without-pip", folder], PYTHON_FOLDER);
-    await run("python3", ["-m", "pip", "--python", python, ...packages], PYTHON_FOLDER);
+    await run("python3", ["-m", "venv", "--clear", "--without-pip", folder], requirements);
+    await run("python3", ["-m", "pip", "--python", python, ...packages], requirements);
   }
 }
 
@@ -33,6 +33,7 @@ async function installGo({ bin }: Toolbox): Promise<void> {
 
 const INSTALLERS = [
   ["Python", await Toolbox.python(), installPython],
+  ["Python, for agents", await Toolbox.agents(), (toolbox: Toolbox) => installPython(toolbox, AGENTS_FOLDER)],
   ["Go", await Toolbox.go(), installGo],
 ] as const;
 

@@ -1,4 +1,4 @@
-// Python and Go programs that read OpenAPI documents. `deno task describe:install` installs them in
+// Python and Go programs that read OpenAPI documents, or are agents. `deno task describe:install` installs them in
 // a cache outside of the repository. Tests that need them are ignored if they are missing, and fail
 // under WEBFW_REQUIRE_ALL=1.
 
@@ -7,10 +7,13 @@ import { fileURLToPath } from "node:url";
 
 /** Contains requirements.txt, and the programs and settings that tests use. */
 export const PYTHON_FOLDER: string = fileURLToPath(new URL("./consumers/python/", import.meta.url));
+/** Contains requirements.txt of the agents of tests/agents, and their programs. */
+export const AGENTS_FOLDER: string = fileURLToPath(new URL("../agents/clients/python/", import.meta.url));
 /** Contains go.mod, and the program that tests compile with the clients. */
 export const GO_FOLDER: string = fileURLToPath(new URL("./consumers/go/", import.meta.url));
 
 const IS_WINDOWS = Deno.build.os === "windows";
+const PYTHON_BIN = IS_WINDOWS ? "Scripts" : "bin";
 
 /**
  * A folder of the cache. Its name has a hash of the pinned versions, so that other versions get
@@ -32,7 +35,12 @@ export class Toolbox {
 
   /** Programs of Python. */
   static async python(): Promise<Toolbox> {
-    return new Toolbox(await folderOf("python", [`${PYTHON_FOLDER}requirements.txt`]), IS_WINDOWS ? "Scripts" : "bin");
+    return new Toolbox(await folderOf("python", [`${PYTHON_FOLDER}requirements.txt`]), PYTHON_BIN);
+  }
+
+  /** Programs of Python for tests/agents. */
+  static async agents(): Promise<Toolbox> {
+    return new Toolbox(await folderOf("agents", [`${AGENTS_FOLDER}requirements.txt`]), PYTHON_BIN);
   }
 
   /** Programs of Go. */

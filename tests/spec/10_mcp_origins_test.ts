@@ -118,7 +118,7 @@ Deno.test("Hosts and origins are checked when the application is made", () => {
   const refused = (mcp: unknown) => assertThrows(() => new App({ mcp: mcp as McpOptions }), TypeError).message;
   assertEquals(
     refused({ host: [] }),
-    'Cannot set mcp: the option "host" is unknown, the nearest is "hosts"; there are hosts, origins',
+    'Cannot set mcp: the option "host" is unknown, the nearest is "hosts"; there are hosts, origins, list',
   );
   for (const host of ["https://books.example", "books.example:443", "books.example/", "*", "*.", "a.*"]) {
     const message =

@@ -9,54 +9,11 @@
 import { HTTPError } from "../../errors.ts";
 import { Cors, type ResolvedCors } from "../../http/cors.ts";
 import { HostList, isLoopbackName, readAuthority } from "../../http/host.ts";
-import { isSameHost, OriginList, type Origins, readOrigin } from "../../http/origin.ts";
+import { isSameHost, OriginList, readOrigin } from "../../http/origin.ts";
 import { isDirectLoopback } from "../../http/proxy.ts";
 import { contextOf, type HttpRequest } from "../../http/request.ts";
-import { checkOptions, type OptionNames } from "../../options.ts";
 import type { PagePolicy } from "../../routing/dispatch.ts";
-
-/**
- * Which hosts and web pages the agent endpoint accepts. Clients that are no browsers send no
- * origin.
- *
- * @example An application with a host name, and a page elsewhere that may call its tools
- * ```ts
- * import { App } from "@webfw/core";
- * import { assertEquals } from "@std/assert";
- *
- * const app = new App({ mcp: { hosts: ["books.example"], origins: ["https://assistant.example"] } });
- * const ask = (origin: string) =>
- *   app.fetch(
- *     new Request("https://books.example/mcp", {
- *       method: "POST",
- *       headers: { "content-type": "application/json", origin },
- *       body: JSON.stringify({ jsonrpc: "2.0", id: 1, method: "ping" }),
- *     }),
- *   );
- * assertEquals((await ask("https://assistant.example")).status, 200);
- * assertEquals((await ask("https://attacker.example")).status, 403);
- * ```
- */
-export interface McpOptions {
-  /**
-   * The host names of the application, without port, as in `hosts` of the application, which is the
-   * default. If given, a request under another name is refused, except under IP addresses and
-   * `localhost`. If neither is given, only clients on the same machine are held to IP addresses and
-   * `localhost`.
-   */
-  hosts?: readonly string[];
-  /**
-   * The origins of further pages that may use the endpoint, such as `"https://assistant.example"`,
-   * besides `origins` of the application; `"*"` for all, which is not taken from there. Their
-   * browsers get the CORS headers that `fetch` without cookies needs. Pages of the application
-   * itself need no entry if its host name cannot be rebound.
-   *
-   * @default {[]}
-   */
-  origins?: Origins;
-}
-
-const OPTIONS: OptionNames<McpOptions> = { hosts: true, origins: true };
+import type { McpOptions } from "./options.ts";
 
 const EXPOSED_HEADERS = ["mcp-protocol-version", "mcp-session-id", "www-authenticate"];
 
@@ -75,14 +32,13 @@ export class OriginPolicy implements PagePolicy {
   readonly #origins: OriginList;
 
   /**
-   * Checks the options.
+   * Checks the hosts and origins.
    *
    * @param options The options of the endpoint.
    * @param defaults Those of the application.
-   * @throws {TypeError} If an option is unknown, or a host or origin can match no request.
+   * @throws {TypeError} If a host or origin can match no request.
    */
   constructor(options: McpOptions, { hosts, origins, cors }: Defaults) {
-    checkOptions(options, OPTIONS, "set mcp");
     this.#hosts = options.hosts ? new HostList(options.hosts, "mcp.hosts") : hosts;
     this.#origins = origins.named.with(OriginList.read(options.origins ?? [], "set mcp.origins"));
     const exposed = [...cors.exposed, ...EXPOSED_HEADERS];

@@ -3,6 +3,7 @@
  * that server by it, and the scopes to ask for (RFC 9728).
  */
 import type { PreparedDependency } from "../../binding/dependency.ts";
+import type { TokenAdvice } from "../../http/challenge.ts";
 import type { HttpRequest } from "../../http/request.ts";
 import type { BuiltInRoute } from "../../routing/dispatch.ts";
 import { parsePath } from "../../routing/path.ts";
@@ -35,6 +36,9 @@ const WELL_KNOWN = "/.well-known/oauth-protected-resource";
 /** What OpenID Connect Discovery appends to the issuer. */
 const OPENID_CONFIGURATION = "/.well-known/openid-configuration";
 
+/** RFC 6749, section 3.3. */
+const SCOPE = /^[\x21\x23-\x5b\x5d-\x7e]+$/;
+
 /** The metadata of an application and of its endpoint for agents. */
 export class ProtectedResource {
   readonly #parts: ResourceParts;
@@ -44,14 +48,14 @@ export class ProtectedResource {
     this.#parts = parts;
   }
 
-  /** The URL of the application's metadata, for the challenges of a route that takes tokens. */
-  urlFor(route: RouteRecord, request: HttpRequest): string | undefined {
-    return this.#takesTokens(route) ? urlOf(WELL_KNOWN, request) : undefined;
+  /** What the challenges of a route tell a client that needs a token. */
+  adviceFor(route: RouteRecord, request: HttpRequest): TokenAdvice | undefined {
+    return this.#adviceAt(WELL_KNOWN, route, request);
   }
 
-  /** The URL of the metadata of the endpoint for agents, for the challenges of a tool. */
-  urlForTool(tool: RouteRecord, request: HttpRequest): string | undefined {
-    return this.#takesTokens(tool) ? urlOf(metadataPath(this.#parts.mcpUrl ?? ""), request) : undefined;
+  /** What the challenges of the endpoint for agents tell for a tool. */
+  adviceForTool(tool: RouteRecord, request: HttpRequest): TokenAdvice | undefined {
+    return this.#adviceAt(metadataPath(this.#parts.mcpUrl ?? ""), tool, request);
   }
 
   /**
@@ -106,6 +110,12 @@ export class ProtectedResource {
       resource_name: title,
       ...(docsUrl !== null && { resource_documentation: new URL(docsUrl, origin).href }),
     };
+  }
+
+  #adviceAt(path: string, route: RouteRecord, request: HttpRequest): TokenAdvice | undefined {
+    if (!this.#takesTokens(route)) return undefined;
+    const metadata = urlOf(path, request);
+    return metadata === undefined ? undefined : { metadata, scopes: requiredScopes(this.#tokenGuards(route)) };
   }
 
   #takesTokens(route: RouteRecord): boolean {
@@ -171,6 +181,13 @@ function addIssuer(servers: Set<string>, scheme: TokenScheme, origin: string): v
   if (scheme.type !== "openIdConnect" || !URL.canParse(scheme.openIdConnectUrl, origin)) return;
   const { href } = new URL(scheme.openIdConnectUrl, origin);
   if (href.endsWith(OPENID_CONFIGURATION)) servers.add(href.slice(0, -OPENID_CONFIGURATION.length));
+}
+
+/** The scopes that guards require of tokens, as far as a challenge can carry them. */
+function requiredScopes(guards: readonly PreparedDependency[]): string[] {
+  const required = guards.flatMap(({ security }) => security.flatMap((way) => [...way.values()]));
+  const scopes = required.filter(({ scheme }) => isTokenScheme(scheme)).flatMap(({ scopes }) => scopes);
+  return [...new Set(scopes)].filter((scope) => SCOPE.test(scope));
 }
 
 function offeredScopes(scheme: TokenScheme): string[] {

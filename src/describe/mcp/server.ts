@@ -12,9 +12,12 @@ import type {
 import type { ResolvedLimits } from "../../http/limits.ts";
 import { contextOf, type HttpRequest } from "../../http/request.ts";
 import { describeError, log } from "../../log.ts";
-import type { Route } from "../../routing/route.ts";
+import type { Route, TokenAdviceOf } from "../../routing/route.ts";
 import { findOverflows } from "../../schema/coerce_json.ts";
 import { isStackOverflow } from "../../schema/schema.ts";
+import { Permissions } from "./permissions.ts";
+import type { ToolListing } from "./options.ts";
+import { needsToken } from "./protected_resource.ts";
 import { assignToolNames, type Tool, toTool } from "./tool.ts";
 import { type CallTarget, callTool, type Challenge, type Exchange, rehearseCall } from "./tool_call.ts";
 import { isTool } from "./tool_check.ts";
@@ -28,8 +31,16 @@ export interface McpApplication extends CallTarget {
   /** All routes. Their operations have names. */
   readonly routes: readonly Route[];
   readonly limits: ResolvedLimits;
-  /** The URL of the endpoint's metadata, for the challenges of a tool (RFC 9728). */
-  readonly resourceMetadata: (tool: Route, request: HttpRequest) => string | undefined;
+  /** Which tools are listed. */
+  readonly toolListing: ToolListing;
+  /** What the challenges of a tool tell a client that needs a token. */
+  readonly tokenAdvice: TokenAdviceOf;
+}
+
+interface ListedTool {
+  readonly definition: ListToolsResult["tools"][number];
+  readonly route: Route;
+  readonly size: number;
 }
 
 type Sdk = typeof import("@modelcontextprotocol/server");
@@ -50,9 +61,10 @@ export class McpServer {
   readonly #sdk: Sdk;
   readonly #app: McpApplication;
   readonly #tools: ReadonlyMap<string, Tool>;
-  readonly #list: ListToolsResult;
-  /** In bytes, about. */
-  readonly #listSize: number;
+  /** The tools as they are listed, with their sizes in bytes, about. */
+  readonly #listed: readonly ListedTool[];
+  /** Whether no tool can be called without a token of an authorization server. */
+  readonly #needsToken: boolean;
   readonly #options: ServerOptions;
 
   private constructor(sdk: Sdk, app: McpApplication) {
@@ -60,12 +72,15 @@ export class McpServer {
     this.#app = app;
     this.#tools = toolsOf(app);
     // The SDK's type wants JSON values, and JsonSchema leaves those of other keywords open.
-    this.#list = { tools: [...this.#tools.values()].map(({ definition }) => definition) } as ListToolsResult;
-    this.#listSize = JSON.stringify(this.#list).length;
+    this.#listed = Array.from(this.#tools.values(), ({ definition, route }) => {
+      return { definition: definition as ListedTool["definition"], route, size: JSON.stringify(definition).length };
+    });
+    this.#needsToken = this.#tools.size > 0 && this.#tools.values().every(({ route }) => needsToken(route));
     this.#options = {
       capabilities: { tools: {} },
       supportedProtocolVersions: LEGACY_VERSIONS,
-      cacheHints: { "tools/list": { ttlMs: LIST_TTL, cacheScope: "private" } },
+      // A list of what is permitted changes when the user signs in.
+      cacheHints: { "tools/list": { ttlMs: app.toolListing === "all" ? LIST_TTL : 0, cacheScope: "private" } },
       ...(app.description !== undefined && { instructions: app.description }),
     };
   }
@@ -93,6 +108,7 @@ export class McpServer {
     if (Array.isArray(message) && message.length > MAX_BATCH) {
       return errorReply(INVALID_REQUEST, `The batch has more than ${MAX_BATCH} messages`);
     }
+    if (this.#needsToken && isConnecting(message)) await this.#askForToken(caller);
     const isLegacy = await isLegacyRequest(caller.raw, message);
     return isLegacy ? await this.#answerLegacy(message, caller) : await this.#answerModern(message, caller);
   }
@@ -110,7 +126,7 @@ export class McpServer {
       parsedBody: message,
     });
     if (response.status >= 500) log("error", "The agent endpoint failed", { error: describeError(failure) });
-    this.#throwChallenge(exchange);
+    this.#throwRefusal(exchange);
     return response;
   }
 
@@ -123,7 +139,7 @@ export class McpServer {
       if (!isJSONRPCRequest(message)) return accepted();
       const exchange = exchangeOf(caller, false);
       const reply = await this.#answerRequest(message, exchange);
-      this.#throwChallenge(exchange);
+      this.#throwRefusal(exchange);
       return Response.json(reply);
     }
     if (version !== BATCH_VERSION) return errorReply(INVALID_REQUEST, `Revision ${version} has no batches`);
@@ -151,19 +167,61 @@ export class McpServer {
       if (challenge) challenges[index] = challenge;
     });
     exchange.challenge = challenges.find((challenge) => challenge !== undefined);
-    this.#throwChallenge(exchange);
+    this.#throwRefusal(exchange);
     const replies: JSONRPCMessage[] = [];
     await inParallel(requests, async (request, index) => {
       replies[index] = await this.#answerRequest(request, exchange);
     });
+    this.#throwRefusal(exchange);
     return replies;
   }
 
-  /** Refuses the whole request as the guard of a call has refused the call. */
-  #throwChallenge({ challenge, caller }: Exchange): void {
+  /**
+   * Refuses the whole request: as the guard of a call has refused the call, or because a list
+   * cannot be made.
+   */
+  #throwRefusal({ challenge, failure, caller }: Exchange): void {
+    if (failure) throw failure.thrown;
     if (!challenge) return;
-    contextOf(caller).resourceMetadata = this.#app.resourceMetadata(challenge.route, caller);
+    contextOf(caller).tokenAdvice = this.#app.tokenAdvice(challenge.route, caller);
     throw challenge.error;
+  }
+
+  /**
+   * Refuses a client that connects without a token with which it could call anything. Many clients
+   * let a user sign in only then, and not when a call is refused.
+   *
+   * @throws {HTTPError} With 401.
+   */
+  async #askForToken(caller: HttpRequest): Promise<void> {
+    const permissions = new Permissions(caller);
+    let challenge: Challenge | undefined;
+    for (const { route } of this.#tools.values()) {
+      const error = await permissions.refusalOf(route).catch(() => undefined);
+      if (error?.status !== 401) return;
+      challenge ??= { error, route };
+    }
+    if (!challenge) return;
+    // Without scopes, clients ask for all of the metadata, so that they have to sign in only once.
+    const advice = this.#app.tokenAdvice(challenge.route, caller);
+    contextOf(caller).tokenAdvice = advice && { ...advice, scopes: [] };
+    throw challenge.error;
+  }
+
+  /** The list of tools that the caller may see. Without bounds outside of a batch. */
+  async #list({ budget, permissions }: Exchange): Promise<ListToolsResult> {
+    const { ProtocolError, INVALID_REQUEST } = this.#sdk;
+    let listed = this.#listed;
+    if (this.#app.toolListing === "permitted") {
+      const refused = new Set<ListedTool>();
+      await inParallel(listed, async (tool) => {
+        if (await permissions.refusalOf(tool.route)) refused.add(tool);
+      });
+      listed = listed.filter((tool) => !refused.has(tool));
+    }
+    const tools = listed.map(({ definition }) => definition);
+    if (budget.takeList(listed.reduce((sum, { size }) => sum + size, 0))) return { tools };
+    throw new ProtocolError(INVALID_REQUEST, budget.refusal);
   }
 
   #refuseVersion(requested: string): Response {
@@ -187,13 +245,16 @@ export class McpServer {
   }
 
   #createServer(exchange: Exchange): Server {
-    const { budget } = exchange;
-    const { ProtocolError, INVALID_PARAMS, INVALID_REQUEST } = this.#sdk;
+    const { ProtocolError, INVALID_PARAMS } = this.#sdk;
     // The low-level class: McpServer of the SDK would register every tool again for each request.
     const server = new this.#sdk.Server({ name: this.#app.title, version: this.#app.version }, this.#options);
-    server.setRequestHandler("tools/list", () => {
-      if (budget.takeList(this.#listSize)) return this.#list;
-      throw new ProtocolError(INVALID_REQUEST, budget.refusal);
+    server.setRequestHandler("tools/list", async () => {
+      try {
+        return await this.#list(exchange);
+      } catch (thrown) {
+        if (!(thrown instanceof ProtocolError)) exchange.failure = { thrown };
+        throw thrown;
+      }
     });
     server.setRequestHandler("tools/call", ({ params }) => {
       const tool = this.#tools.get(params.name);
@@ -205,7 +266,13 @@ export class McpServer {
 }
 
 function exchangeOf(caller: HttpRequest, isBatch: boolean): Exchange {
-  return { caller, budget: new ReplyBudget(isBatch), isBatch, challenge: undefined };
+  const budget = new ReplyBudget(isBatch);
+  return { caller, budget, isBatch, permissions: new Permissions(caller), challenge: undefined, failure: undefined };
+}
+
+/** Whether a message begins a connection, in the revisions with and without a handshake. */
+function isConnecting(message: unknown): boolean {
+  return isObject(message) && (message.method === "initialize" || message.method === "server/discover");
 }
 
 /** Does work for each item, a few at a time, in their order. */

@@ -15,6 +15,7 @@ import type { Route } from "../../routing/route.ts";
 import { boundIssues } from "../../schema/issues.ts";
 import { isStackOverflow } from "../../schema/schema.ts";
 import type { BodyInput } from "../route/inputs.ts";
+import type { Permissions } from "./permissions.ts";
 import type { CheckedArgument, Tool } from "./tool.ts";
 import { failed, problemText, type ReplyBudget, retryText, toResult } from "./tool_result.ts";
 
@@ -58,8 +59,12 @@ export interface Exchange {
   readonly caller: HttpRequest;
   readonly budget: ReplyBudget;
   readonly isBatch: boolean;
+  /** The answers of guards before a call. */
+  readonly permissions: Permissions;
   /** What becomes the reply to the request, in place of the results. */
   challenge: Challenge | undefined;
+  /** What a list of tools has failed with. */
+  failure: { readonly thrown: unknown } | undefined;
 }
 
 /** The refusal of a guard that asks the client to get a token. */

@@ -7,14 +7,28 @@ import type { RouteRecord } from "../../routing/route.ts";
 /** A scheme whose tokens an authorization server issues. */
 export type TokenScheme = OAuth2SecurityScheme | OpenIdConnectSecurityScheme;
 
+/** A route, as far as its guards are asked for. */
+type GuardedRoute = Pick<RouteRecord, "options" | "scopes">;
+
 /**
  * The dependencies of a route and of its scopes that declare `security`, also those that only others
  * need.
  */
-export function securityOf(
-  { options, scopes }: Pick<RouteRecord, "options" | "scopes">,
-): readonly PreparedDependency[] {
-  return dependenciesOf(scopes, options.deps).filter(({ security }) => security.length > 0);
+export function securityOf({ options, scopes }: GuardedRoute): readonly PreparedDependency[] {
+  return dependenciesOf(scopes, options.deps).filter(declaresSecurity);
+}
+
+/**
+ * The guards of a route: those of its scopes, the outermost first, and then its own. What a guard
+ * needs is not among them.
+ */
+export function guardLevelsOf({ options, scopes }: GuardedRoute): readonly (readonly PreparedDependency[])[] {
+  const own = dependenciesOf([], options.deps).filter(declaresSecurity);
+  return [...scopes.map(({ deps }) => [...deps.values()]), own];
+}
+
+function declaresSecurity({ security }: PreparedDependency): boolean {
+  return security.length > 0;
 }
 
 /** Whether a scheme is of the types `oauth2` or `openIdConnect`. */

@@ -17,7 +17,14 @@ import { Agent } from "../../agents/agent.ts";
 
 const ISSUER = "https://id.example";
 const openid: SecurityRequirement = {
-  id: { type: "openIdConnect", openIdConnectUrl: `${ISSUER}/.well-known/openid-configuration`, scopes: ["books:read"] },
+  id: { type: "openIdConnect", openIdConnectUrl: `${ISSUER}/.well-known/openid-configuration` },
+};
+const scoped: SecurityRequirement = {
+  id: {
+    type: "openIdConnect",
+    openIdConnectUrl: `${ISSUER}/.well-known/openid-configuration`,
+    scopes: ["books:read", "books:list"],
+  },
 };
 const oauth: SecurityRequirement = {
   oauth: {
@@ -130,14 +137,26 @@ Deno.test("The challenge of a WebSocket carries resource_metadata", async () => 
   await response.body?.cancel();
 });
 
+Deno.test("The challenge of a 401 carries the scopes that the guards of the route require", async () => {
+  const app = appOf(guardOf(scoped));
+  app.get("/own", { deps: { guard: guardOf(scoped, 'Bearer scope="own"') } }, async () => {});
+  const parameter = `resource_metadata="http://localhost${ROOT}`;
+  const scope = 'scope="books:read books:list"';
+  assertEquals(await challengeOf(app), `Bearer ${parameter}", ${scope}, realm="id"`);
+  assertEquals(await agentChallengeOf(app), `Bearer ${parameter}/mcp", ${scope}, realm="id"`);
+  assertEquals(await challengeOf(app, "/own"), `Bearer ${parameter}", scope="own"`);
+  const broken: SecurityRequirement = { id: { ...openid.id!, scopes: ['a"b', "c d", "é", "f\r\ng", "ok"] } as never };
+  assertEquals(await challengeOf(appOf(guardOf(broken))), `Bearer ${parameter}", scope="ok", realm="id"`);
+});
+
 Deno.test("The metadata is made from the declared schemes", async () => {
   const common = { bearer_methods_supported: ["header"], resource_name: "Books" };
-  const app = appOf(guardOf(openid));
+  const app = appOf(guardOf(scoped));
   app.get("/write", { deps: { guard: guardOf(oauth) } }, async () => {});
   assertEquals(await metadata(app, ROOT), {
     resource: "http://localhost",
     authorization_servers: [ISSUER],
-    scopes_supported: ["books:read", "books:write"],
+    scopes_supported: ["books:read", "books:list", "books:write"],
     ...common,
     resource_documentation: "http://localhost/docs",
   });
@@ -145,7 +164,7 @@ Deno.test("The metadata is made from the declared schemes", async () => {
   assertEquals(await metadata(app, `${ROOT}/mcp`), {
     resource: "http://localhost/mcp",
     authorization_servers: [ISSUER],
-    scopes_supported: ["books:read"],
+    scopes_supported: ["books:read", "books:list"],
     ...common,
     resource_documentation: "http://localhost/docs",
   });
@@ -230,4 +249,32 @@ Deno.test("The metadata is not served under a host that the application does not
     (await metadata(app, ROOT, "https://books.example") as { resource: string }).resource,
     "https://books.example",
   );
+});
+
+Deno.test("The URLs have the scheme and the host that the client used, behind a trusted proxy", async () => {
+  const guard = guardOf(openid);
+  const forwarded = { "x-forwarded-proto": "https", "x-forwarded-host": "books.example", "x-forwarded-for": "8.8.8.8" };
+  const info = { remoteAddr: { transport: "tcp", hostname: "10.0.0.1", port: 1 } } as const;
+  const resourceOf = async (options: AppOptions) => {
+    const app = appOf(guard, { mcp: { hosts: ["inner", "books.example"] }, ...options });
+    const response = await app.fetch(new Request(`http://inner${ROOT}/mcp`, { headers: forwarded }), info);
+    const challenged = await app.fetch(new Request("http://inner/books", { headers: forwarded }), info);
+    await challenged.body?.cancel();
+    return [(await response.json()).resource, challenged.headers.get("www-authenticate")];
+  };
+  const expected = (origin: string) => [`${origin}/mcp`, `Bearer resource_metadata="${origin}${ROOT}", realm="id"`];
+  assertEquals(
+    await resourceOf({ trustProxy: 1, hosts: ["inner", "books.example"] }),
+    expected("https://books.example"),
+  );
+  assertEquals(await resourceOf({}), expected("http://inner"));
+});
+
+Deno.test("A guard of a scope counts as one of its routes", async () => {
+  const app = new App({ title: "Books", deps: { user: guardOf(openid) } });
+  app.get("/books", { tool: true }, async function books() {});
+  const at = "http://localhost/.well-known/oauth-protected-resource";
+  assertEquals(await challengeOf(app), `Bearer resource_metadata="${at}", realm="id"`);
+  assertEquals(await agentChallengeOf(app), `Bearer resource_metadata="${at}/mcp", realm="id"`);
+  assertEquals((await metadata(app, ROOT) as { authorization_servers: string[] }).authorization_servers, [ISSUER]);
 });

@@ -1,0 +1,102 @@
+/** The options of the endpoint for agents. */
+import type { Origins } from "../../http/origin.ts";
+import { checkOptions, type OptionNames, quote } from "../../options.ts";
+
+/**
+ * Which hosts and web pages the agent endpoint accepts, and which tools it lists. Clients that are
+ * no browsers send no origin.
+ *
+ * @example An application with a host name, and a page elsewhere that may call its tools
+ * ```ts
+ * import { App } from "@webfw/core";
+ * import { assertEquals } from "@std/assert";
+ *
+ * const app = new App({ mcp: { hosts: ["books.example"], origins: ["https://assistant.example"] } });
+ * const ask = (origin: string) =>
+ *   app.fetch(
+ *     new Request("https://books.example/mcp", {
+ *       method: "POST",
+ *       headers: { "content-type": "application/json", origin },
+ *       body: JSON.stringify({ jsonrpc: "2.0", id: 1, method: "ping" }),
+ *     }),
+ *   );
+ * assertEquals((await ask("https://assistant.example")).status, 200);
+ * assertEquals((await ask("https://attacker.example")).status, 403);
+ * ```
+ *
+ * @example A list of the tools that the caller may use
+ * ```ts
+ * import { App } from "@webfw/core";
+ * import { bearer } from "@webfw/core/auth";
+ * import { assertEquals } from "@std/assert";
+ *
+ * const user = bearer(async (token) => token === "f2a9" ? "Ada" : null);
+ * const app = new App({ mcp: { list: "permitted" } });
+ * app.get("/books", { tool: true }, async function books() {
+ *   return ["Emma"];
+ * });
+ * app.delete("/books", { deps: { user }, tool: true }, async function removeBooks() {});
+ *
+ * const list = async (headers: HeadersInit) => {
+ *   const response = await app.fetch(
+ *     new Request("http://localhost/mcp", {
+ *       method: "POST",
+ *       headers: { "content-type": "application/json", ...headers },
+ *       body: JSON.stringify({ jsonrpc: "2.0", id: 1, method: "tools/list" }),
+ *     }),
+ *   );
+ *   const { result } = await response.json();
+ *   return result.tools.map(({ name }: { name: string }) => name);
+ * };
+ * assertEquals(await list({}), ["books"]);
+ * assertEquals(await list({ authorization: "Bearer f2a9" }), ["books", "removeBooks"]);
+ * ```
+ */
+export interface McpOptions {
+  /**
+   * The host names of the application, without port, as in `hosts` of the application, which is the
+   * default. If given, a request under another name is refused, except under IP addresses and
+   * `localhost`. If neither is given, only clients on the same machine are held to IP addresses and
+   * `localhost`.
+   */
+  hosts?: readonly string[];
+  /**
+   * The origins of further pages that may use the endpoint, such as `"https://assistant.example"`,
+   * besides `origins` of the application; `"*"` for all, which is not taken from there. Their
+   * browsers get the CORS headers that `fetch` without cookies needs. Pages of the application
+   * itself need no entry if its host name cannot be rebound.
+   *
+   * @default {[]}
+   */
+  origins?: Origins;
+  /**
+   * Which tools are listed: `"all"`, or those whose guards let the caller in. A call asks the
+   * guards in any case.
+   *
+   * For a list, each guard is asked once, on the request for the list: it sees the headers, cookies
+   * and address of the caller, and what middleware of the application has put into `locals`, but
+   * no middleware of routers. Guards that read `params` or `query` are only asked by a call. If a
+   * guard fails, so does the list.
+   *
+   * @default {"all"}
+   */
+  list?: ToolListing;
+}
+
+/** Which tools are listed. */
+export type ToolListing = "all" | "permitted";
+
+const OPTIONS: OptionNames<McpOptions> = { hosts: true, origins: true, list: true };
+const LISTINGS: readonly unknown[] = ["all", "permitted"] satisfies ToolListing[];
+
+/**
+ * Checks the names of the options, and which tools are listed.
+ *
+ * @throws {TypeError} If an option is unknown, or the list is another.
+ */
+export function readToolListing(options: McpOptions): ToolListing {
+  checkOptions(options, OPTIONS, "set mcp");
+  const { list = "all" } = options;
+  if (LISTINGS.includes(list)) return list;
+  throw new TypeError(`Cannot set mcp.list: it must be "all" or "permitted", got ${quote(list)}`);
+}
