@@ -2,9 +2,11 @@
 
 import { assertEquals, assertMatch, assertStringIncludes } from "@std/assert";
 import { App } from "@webfw/core";
-import { apiKey, basic, bearer, equal, jwt, type JwtOptions } from "@webfw/core/auth";
+import { apiKey, basic, bearer, equal, jwt, type JwtOptions, session } from "@webfw/core/auth";
+import { secureHeaders } from "@webfw/core/middleware";
 import type { DocsOptions } from "@webfw/core/types";
 import type { Browser, Page } from "npm:playwright-core@^1.65.1";
+import * as v from "valibot";
 import { AuthorizationServer } from "../support/authorization_server.ts";
 import { violations } from "./support/accessibility.ts";
 import { browserTest } from "./support/browser.ts";
@@ -19,10 +21,10 @@ class Site implements AsyncDisposable {
   answer: Handler = () => new Response(null, { status: 503 });
   readonly #server: Deno.HttpServer<Deno.NetAddr>;
 
-  constructor() {
+  constructor(hostname = "books.example") {
     const options = { hostname: "127.0.0.1", port: 0, onListen() {} };
     this.#server = Deno.serve(options, (request) => this.answer(request));
-    this.origin = `http://books.example:${this.#server.addr.port}`;
+    this.origin = `http://${hostname}:${this.#server.addr.port}`;
   }
 
   get redirectUrl(): string {
@@ -314,4 +316,64 @@ browserTest("The browser asks for the password of a documentation page behind do
   await watched.page.locator(".opblock").first().waitFor();
   assertMatch(await tryOut(watched.page, "listBooks"), /^200/);
   assertEquals(watched.complaints.filter((text) => !text.includes("401")), []);
+});
+
+browserTest(
+  "A session opens the documentation page, and the browser sends it with the requests of the page",
+  async (browser) => {
+    await using site = new Site();
+    const visit = session(v.object({ name: v.string() }), {
+      secret: "a secret of the tests, of 32 characters",
+      cookie: { secure: false, sameSite: "strict" },
+    });
+    const signedIn = visit.required({ redirect: "/login" });
+    const app = new App({ title: "Books", docs: { deps: { signedIn } } });
+    app.get("/login", { query: { next: v.string() }, hidden: true }, async (_request, { next }) => {
+      const form = `<form method="post" action="/login?${new URLSearchParams({
+        next,
+      })}"><button>Sign in</button></form>`;
+      return new Response(
+        `<!doctype html><html lang="en"><title>Sign in</title><link rel="icon" href="data:,">${form}`,
+        {
+          headers: { "content-type": "text/html" },
+        },
+      );
+    });
+    app.post(
+      "/login",
+      { query: { next: v.string() }, deps: { visit }, hidden: true },
+      async (_request, { next, visit }) => {
+        await visit.set({ name: "Ada" });
+        return new Response(null, { status: 303, headers: { location: next } });
+      },
+    );
+    app.get("/me", { deps: { signedIn } }, async function me(_request, { signedIn }) {
+      return signedIn.data.name;
+    });
+    site.answer = app.fetch;
+    await using watched = await WatchedPage.open(browser, `${site.origin}/docs`);
+    const { page } = watched;
+    assertEquals(page.url(), `${site.origin}/login?next=%2Fdocs`);
+    await page.getByRole("button", { name: "Sign in" }).click();
+    await page.locator(".opblock").first().waitFor();
+    assertMatch(await tryOut(page, "me"), /^200[^]+"Ada"/);
+    assertEquals(watched.complaints, []);
+  },
+);
+
+browserTest("The documentation page signs in where secureHeaders cuts its windows off", async (browser) => {
+  await using server = await AuthorizationServer.start();
+  await using site = new Site("127.0.0.1");
+  const clientId = await server.register({ redirect_uris: [site.redirectUrl] });
+  const app = guardedApp(server, oauth2(server), { clientId, scopes: ["books:read"] });
+  app.middleware(secureHeaders({ crossOriginOpenerPolicy: "same-origin" }));
+  site.answer = app.fetch;
+  await using watched = await openDocs(browser, site, [server.issuer]);
+  const { page } = watched;
+  const dialog = await openDialog(page);
+  await dialog.getByRole("button", { name: "Authorize" }).click();
+  await dialog.getByRole("button", { name: "Logout" }).waitFor();
+  await dialog.getByRole("button", { name: "Close" }).last().click();
+  assertMatch(await tryOut(page, "me"), /^200[^]+"ada may books:read"/);
+  assertEquals(watched.complaints, []);
 });

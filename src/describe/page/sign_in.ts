@@ -32,6 +32,8 @@ function SignIn() {
 function signIn(url, { auth, redirectUrl, callback, errCb }) {
   const fail = (message) => errCb({ authId: auth.name, source: "auth", level: "error", message });
   const target = withPrefix(new URL(url, location.href));
+  // Also a discovery document can name the address.
+  if (!/^https?:$/.test(target.protocol)) return fail("The authorization endpoint is no web address.");
   const bytes = crypto.getRandomValues(new Uint8Array(32));
   const state = Array.from(bytes, (byte) => byte.toString(16).padStart(2, "0")).join("");
   target.searchParams.set("state", state);
@@ -58,8 +60,9 @@ function signIn(url, { auth, redirectUrl, callback, errCb }) {
 // A header that is not sent makes no preflight, which many authorization servers refuse. A client
 // without a secret must not send an empty one.
 function asTokenRequest(request) {
-  const { headers, body } = request;
-  if (headers?.["X-Requested-With"] === undefined || typeof body !== "string") return request;
+  const { headers = {}, body } = request;
+  const isForToken = "X-Requested-With" in headers && headers.Accept === "application/json, text/plain, */*";
+  if (!isForToken || typeof body !== "string") return request;
   delete headers["X-Requested-With"];
   const form = new URLSearchParams(body);
   if (form.get("client_secret") === "") form.delete("client_secret");

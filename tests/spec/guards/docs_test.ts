@@ -2,7 +2,7 @@
 
 import { assertEquals, assertMatch, assertStringIncludes, assertThrows } from "@std/assert";
 import { App, type AppOptions, dependency, HTTPError, RouteError, type SecurityScheme } from "@webfw/core";
-import { basic, equal, jwt } from "@webfw/core/auth";
+import { basic, equal, jwt, session } from "@webfw/core/auth";
 import * as v from "valibot";
 
 async function get(app: App, path: string, headers: HeadersInit = {}): Promise<Response> {
@@ -99,6 +99,22 @@ Deno.test("docs.deps guards page and document, and neither the files of Swagger 
   }
   const api = new App({ docsUrl: null, docs: { deps: { staff } } });
   assertEquals((await get(api, "/openapi.json")).status, 401);
+});
+
+Deno.test("docs.deps with a session redirects a browser that asks for HTML, and refuses others with 401", async () => {
+  const visit = session(v.object({ userId: v.number() }), { secret: "a secret of the tests, of 32 characters" });
+  const app = new App({ docs: { deps: { signedIn: visit.required({ redirect: "/login" }) } } });
+  app.post("/login", { deps: { visit } }, async (_request, { visit }) => await visit.set({ userId: 7 }));
+  const redirected = await get(app, "/docs", { accept: "text/html,*/*;q=0.8" });
+  assertEquals([redirected.status, redirected.headers.get("location")], [303, "/login?next=%2Fdocs"]);
+  assertEquals((await get(app, "/openapi.json", { accept: "application/json,*/*" })).status, 401);
+  const login = await app.fetch(new Request("http://localhost/login", { method: "POST" }));
+  const cookie = login.headers.getSetCookie()[0]!.split(";")[0]!;
+  for (const path of ["/docs", "/openapi.json"]) {
+    const response = await get(app, path, { cookie, accept: "text/html" });
+    assertEquals(response.status, 200, path);
+    await response.body?.cancel();
+  }
 });
 
 Deno.test("docs.deps are guards: what they throw is the reply, which onError shapes, and they are cleaned up", async () => {

@@ -176,6 +176,7 @@ Deno.test("All URLs of the page lead to its own files, at the root and below the
       const attribute = (name: string) => pathOf(new RegExp(`${name}="([^"]*)"`).exec(markup)![1]!);
       assertEquals(attribute("data-openapi-url"), prefix + openapiUrl);
       assertEquals(attribute("data-root-url"), `${prefix}/`);
+      assertEquals(attribute("data-redirect-url"), `${prefix}${folder}oauth2-redirect.html`);
       assertEquals(loadedUrls(markup).map(pathOf), [
         `${prefix}${folder}swagger-ui.css`,
         `${prefix}${folder}page.css`,
