@@ -29,9 +29,10 @@ export function refuseCrossOrigin(request: HttpRequest, origins: OriginList): vo
   const site = headers.get("sec-fetch-site");
   if (site === "same-origin" || site === "none") return;
   const origin = headers.get("origin");
-  const { host } = contextOf(request);
   // Browsers send no Sec-Fetch-Site with handshakes, and over HTTP to other machines.
-  if (site === null && (origin === null || isSameHost(origin, host))) return;
+  if (site === null && origin === null) return;
+  const { host } = contextOf(request);
+  if (site === null && origin !== null && isSameHost(origin, host)) return;
   if (origin !== null && origins.names(origin)) return;
   if (origins.isOpen && !hasBrowserCredentials(headers)) return;
   throw new HTTPError(
