@@ -1,4 +1,5 @@
 /** The framework's log on stderr: a line for each entry, and more for errors on a terminal. */
+import { redactText } from "./redaction.ts";
 import { readVariable } from "./runtime.ts";
 
 /** The severity of an entry. */
@@ -35,7 +36,7 @@ export function log(
 ): void {
   asJson ??= readVariable("WEBFW_LOG") === "json";
   const line = asJson ? toJsonLine(level, message, fields) : toText(level, message, fields);
-  const bytes = encoder.encode(line + "\n");
+  const bytes = encoder.encode(redactText(line) + "\n");
   for (let written = 0; written < bytes.length;) {
     written += Deno.stderr.writeSync(bytes.subarray(written));
   }

@@ -5,7 +5,7 @@ import { type BackgroundTasks, streamProgress } from "./http/after_response.ts";
 import { endWaits, releaseIdleTimer } from "./http/deadline.ts";
 import type { ConnectionInfo } from "./http/request.ts";
 import { pathStart } from "./http/query.ts";
-import { redactUrl } from "./http/redaction.ts";
+import { redactUrl } from "./redaction.ts";
 import { HttpServer, type ListenOptions } from "./http_server.ts";
 import { log } from "./log.ts";
 import { checkOptions, type OptionNames } from "./options.ts";

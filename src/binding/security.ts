@@ -1,7 +1,7 @@
 /** Security schemes of OpenAPI 3.1: how clients authenticate. */
 import * as v from "valibot";
-import { hideInQuery } from "../http/redaction.ts";
 import { nearest } from "../options.ts";
+import { hideInQuery } from "../redaction.ts";
 import { nodeOf, type SchemaNode } from "../schema/schema.ts";
 
 /**

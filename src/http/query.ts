@@ -115,7 +115,7 @@ function indexFrom(text: string, character: string, start: number): number {
 }
 
 /** Decodes a name or value; undefined when its percent-encoding is broken. */
-export function decode(raw: string): string | undefined {
+function decode(raw: string): string | undefined {
   if (!raw.includes("%") && !raw.includes("+")) return raw;
   try {
     return decodeURIComponent(raw.replaceAll("+", " "));

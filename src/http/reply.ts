@@ -4,6 +4,7 @@
  */
 import { HTTPError, isHTTPError } from "../errors.ts";
 import { checkOptions, type OptionNames, quote } from "../options.ts";
+import { redactUrl } from "../redaction.ts";
 import { stringify } from "./json.ts";
 import type { HttpRequest, RequestContext } from "./request.ts";
 import { EventStream } from "./sse/sse.ts";
@@ -150,7 +151,10 @@ export function redirect(location: string | URL, status = 303): Response {
 /** The reply of an error in the format of RFC 9457. */
 export function problemReply(error: HTTPError): Response {
   const init = { status: error.status, headers: PROBLEM };
-  const response = new Response(stringify(error.toProblem()), init);
+  const problem = error.toProblem();
+  // Applications take it from the URL of the request.
+  if (typeof problem.instance === "string") problem.instance = redactUrl(problem.instance);
+  const response = new Response(stringify(problem), init);
   return error.headers ? withHeaders(response, new Headers(error.headers)) : response;
 }
 

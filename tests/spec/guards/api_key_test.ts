@@ -1,7 +1,7 @@
 // "apiKey(async (key) => …, { in, name }): header, query or cookie".
 
 import { assertEquals, assertStringIncludes, assertThrows } from "@std/assert";
-import { App } from "@webfw/core";
+import { App, HTTPError } from "@webfw/core";
 import { apiKey, type ApiKeyOptions } from "@webfw/core/auth";
 import { CapturedLog } from "../support/captured_log.ts";
 import { exchange } from "../support/raw_connection.ts";
@@ -89,4 +89,21 @@ Deno.test("The value of a query parameter that an apiKey declares is REDACTED in
   }
   assertStringIncludes(log.lines[0]!, "GET /?api%20key=REDACTED&x=1 200");
   assertStringIncludes(log.lines[1]!, "GET /nothing-here?api+key=REDACTED 404");
+});
+
+Deno.test("It is REDACTED in log entries, too, and in `instance`", async () => {
+  const app = new App();
+  const partner = apiKey(async (key) => ({ key }), { in: "query", name: "secret_key" });
+  app.get("/fault", { deps: { partner } }, async (request) => {
+    throw new Error(`Cannot answer ${request.raw.url}`);
+  });
+  app.get("/refusal", { deps: { partner } }, async (request) => {
+    throw new HTTPError(409, "Not now", { extensions: { instance: request.raw.url } });
+  });
+  using log = new CapturedLog();
+  await (await app.fetch(new Request("http://localhost/fault?secret_key=s3cret&a=1"))).body?.cancel();
+  assertStringIncludes(log.text, "http://localhost/fault?secret_key=REDACTED&a=1");
+  const { instance } = await (await app.fetch(new Request("http://localhost/refusal?a=1&secret_key=s3cret"))).json();
+  assertEquals(instance, "http://localhost/refusal?a=1&secret_key=REDACTED");
+  assertEquals(log.text.includes("s3cret"), false);
 });

@@ -1,5 +1,5 @@
 import { assertEquals } from "@std/assert";
-import { hideInQuery, redactQuery, redactUrl } from "../../../src/http/redaction.ts";
+import { hideInQuery, redactQuery, redactText, redactUrl } from "../../src/redaction.ts";
 
 Deno.test("The value of a secret query parameter is REDACTED, however its name is written", () => {
   hideInQuery("Access Token");
@@ -14,4 +14,12 @@ Deno.test("The value of a secret query parameter is REDACTED, however its name i
   assertEquals(redactUrl("/a?x=1&Access+Token=s3&y=2"), "/a?x=1&Access+Token=REDACTED&y=2");
   assertEquals(redactQuery("Access+Token=s3"), "Access+Token=REDACTED");
   for (const url of ["/a", "/a?", "/a?x=1&&y", "/a?%zz=1", "/Access+Token=s3"]) assertEquals(redactUrl(url), url);
+});
+
+Deno.test("In any text, the values in URLs are REDACTED", () => {
+  hideInQuery("key[a]");
+  const text = "GET \"http://localhost/?key[a]=s3\" and '/a?x=1&KEY%5Ba%5D=s3&y=2', key[a]=kept ?key=kept";
+  const redacted =
+    "GET \"http://localhost/?key[a]=REDACTED\" and '/a?x=1&KEY%5Ba%5D=REDACTED&y=2', key[a]=kept ?key=kept";
+  assertEquals(redactText(text), redacted);
 });

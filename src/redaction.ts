@@ -1,0 +1,54 @@
+/** Hides credentials that clients send in queries, wherever the framework writes a URL. */
+
+/** In lower case: a client that misspells the case of a name has sent the secret, too. */
+const secrets = new Set<string>();
+/** Finds the values of secrets in any text. */
+let pattern: RegExp | undefined;
+
+/**
+ * Makes a query parameter a secret, in all that this process writes. A request that finds no route
+ * can carry it, too.
+ */
+export function hideInQuery(name: string): void {
+  secrets.add(name.toLowerCase());
+  const spellings = [...secrets].flatMap((name) => [name, encodeURIComponent(name), name.replaceAll(" ", "+")]);
+  const names = spellings.map((text) => text.replace(/[\\^$.*+?()[\]{}|]/g, "\\$&"));
+  pattern = new RegExp(`([?&](?:${names.join("|")})=)[^&#\\s"<>\\\\]*`, "gi");
+}
+
+/**
+ * A URL, or a part of one from its path on, with `REDACTED` in place of each secret in its query.
+ * Every URL of a request that goes to a log, a trace or a reply passes it.
+ */
+export function redactUrl(url: string): string {
+  const start = secrets.size === 0 ? -1 : url.indexOf("?");
+  return start < 0 ? url : `${url.slice(0, start + 1)}${redactQuery(url.slice(start + 1))}`;
+}
+
+/** The same for a query without its question mark. */
+export function redactQuery(query: string): string {
+  return secrets.size === 0 ? query : query.split("&").map(redactPair).join("&");
+}
+
+/**
+ * The same for the URLs in a text, such as the message of an error. It finds only the usual
+ * spellings of a name, so use {@linkcode redactUrl} where the text is a URL.
+ */
+export function redactText(text: string): string {
+  return pattern === undefined ? text : text.replace(pattern, "$1REDACTED");
+}
+
+function redactPair(pair: string): string {
+  const equals = pair.indexOf("=");
+  if (equals < 0) return pair;
+  const name = pair.slice(0, equals);
+  return secrets.has(decode(name).toLowerCase()) ? `${name}=REDACTED` : pair;
+}
+
+function decode(name: string): string {
+  try {
+    return decodeURIComponent(name.replaceAll("+", " "));
+  } catch {
+    return name;
+  }
+}
