@@ -153,6 +153,7 @@ Deno.test("Keys that cannot be fetched are 503 with Retry-After, logged, never 4
     [() => Response.json(null), "JSON Web Key Set malformed"],
     [() => Response.redirect(`${issuer.url}/elsewhere`), "answered with status 302"],
     [() => new Response(new Uint8Array(1_048_577)), "sent more than 1048576 bytes"],
+    [compressed, "sent more than 1048576 bytes"],
     [() => endless(), "sent more than 1048576 bytes"],
   ];
   for (const [answer, reason] of answers) {
@@ -176,13 +177,16 @@ Deno.test("Keys that cannot be fetched are 503 with Retry-After, logged, never 4
   assertEquals((await ask(app, token)).status, 200);
 });
 
-/** A reply without an end, which is compressed, so that few bytes are many. */
+/** A reply without an end. */
 function endless(): Response {
   const zeros = new Uint8Array(65_536);
-  const body = new ReadableStream<Uint8Array>({ pull: (controller) => controller.enqueue(zeros) });
-  return new Response(body.pipeThrough(new CompressionStream("gzip") as TransformStream<Uint8Array, Uint8Array>), {
-    headers: { "content-encoding": "gzip" },
-  });
+  return new Response(new ReadableStream({ pull: (controller) => controller.enqueue(zeros) }));
+}
+
+/** A small reply that is large when it is decompressed. */
+async function compressed(): Promise<Response> {
+  const zip = new Blob([new Uint8Array(2_000_000)]).stream().pipeThrough(new CompressionStream("gzip"));
+  return new Response(await new Response(zip).bytes(), { headers: { "content-encoding": "gzip" } });
 }
 
 Deno.test("Nobody listens: 503", async () => {
