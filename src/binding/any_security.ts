@@ -1,6 +1,6 @@
 /** Alternatives, of which a client needs one: security schemes, or guards. */
 import { HTTPError, isHTTPError } from "../errors.ts";
-import { ThrownReply } from "../http/thrown_reply.ts";
+import { isThrownReply, type ThrownReply } from "../http/thrown_reply.ts";
 import { Attempt, type Made, sharedDeps } from "./attempt.ts";
 import {
   type Dependency,
@@ -116,7 +116,7 @@ function anyGuard(guards: readonly PreparedDependency[], count: number): Depende
           return await attempt.run(request, args, made);
         } catch (thrown) {
           // Only a refusal leads to the next guard; a fault must not be hidden.
-          if (thrown instanceof ThrownReply) redirection ??= thrown;
+          if (isThrownReply(thrown)) redirection ??= thrown;
           else if (!isHTTPError(thrown)) throw thrown;
           else refusals.push({ error: thrown, isSent: attempt.dependency.isSent?.(request) ?? false });
         }

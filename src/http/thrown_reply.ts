@@ -16,3 +16,13 @@ export class ThrownReply extends Error {
     this.reply = reply;
   }
 }
+
+/** Whether a thrown value is a {@linkcode ThrownReply}. */
+export function isThrownReply(thrown: unknown): thrown is ThrownReply {
+  try {
+    return thrown instanceof ThrownReply;
+  } catch {
+    // A proxy may throw for any operation.
+    return false;
+  }
+}

@@ -3,7 +3,7 @@ import { isAsyncFunction } from "../binding/dependency.ts";
 import { adviseOnToken } from "../http/challenge.ts";
 import { contextOf, type HttpRequest, type RequestContext } from "../http/request.ts";
 import { placeErrorHeaders, placeHeaders, problemReply, toHTTPError, withMutableHeaders } from "../http/reply.ts";
-import { ThrownReply } from "../http/thrown_reply.ts";
+import { isThrownReply } from "../http/thrown_reply.ts";
 import { HTTPError, isHTTPError } from "../errors.ts";
 import { describeError, log } from "../log.ts";
 
@@ -164,7 +164,7 @@ export function errorBoundary(handler: ErrorHandler | undefined): ErrorBoundary 
     }
   };
   return async (thrown, request) => {
-    if (thrown instanceof ThrownReply) return placeErrorHeaders(contextOf(request), thrown.reply);
+    if (isThrownReply(thrown)) return placeErrorHeaders(contextOf(request), thrown.reply);
     report(thrown, request);
     const context = contextOf(request);
     const reply = placeErrorHeaders(context, await shape(toHTTPError(thrown), request));
