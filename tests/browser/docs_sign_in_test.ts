@@ -1,7 +1,7 @@
 // The documentation page signs in: each kind of security scheme, in a real browser.
 
 import { assertEquals, assertMatch, assertStringIncludes } from "@std/assert";
-import { App } from "@webfw/core";
+import { App, dependency, HTTPError } from "@webfw/core";
 import { apiKey, basic, bearer, equal, jwt, type JwtOptions, session } from "@webfw/core/auth";
 import { secureHeaders } from "@webfw/core/middleware";
 import type { DocsOptions } from "@webfw/core/types";
@@ -200,8 +200,10 @@ browserTest("The documentation page keeps the sign-in over a reload with persist
   await using watched = await openDocs(browser, site, [server.issuer]);
   const { page } = watched;
   const dialog = await openDialog(page);
+  assertEquals(await violations(page), []);
   await dialog.getByRole("button", { name: "Authorize" }).click();
   await dialog.getByRole("button", { name: "Logout" }).waitFor();
+  assertEquals(await violations(page), []);
   await page.reload();
   assertMatch(await tryOut(page, "me"), /^200[^]+"ada may /);
   assertStringIncludes(await storageOf(page), "access_token");
@@ -377,3 +379,46 @@ browserTest("The documentation page signs in where secureHeaders cuts its window
   assertMatch(await tryOut(page, "me"), /^200[^]+"ada may books:read"/);
   assertEquals(watched.complaints, []);
 });
+
+browserTest(
+  "The documentation page signs in at the application itself, below the prefix of a proxy",
+  async (browser) => {
+    await using site = new Site();
+    const flow = { authorizationUrl: "/authorize", tokenUrl: "/token", scopes: {} };
+    const user = dependency(
+      { security: { own: { type: "oauth2", flows: { authorizationCode: flow } } } },
+      async ({ headers }) => {
+        if (headers.get("authorization") !== "Bearer t-1") throw new HTTPError(401);
+        return "Ada";
+      },
+    );
+    const app = new App({ title: "Books", docs: { clientId: "page" } });
+    const asked = { redirect_uri: v.string(), state: v.string() };
+    app.get("/authorize", { query: asked, hidden: true }, async (_request, { redirect_uri, state }) => {
+      const location = `${redirect_uri}?${new URLSearchParams({ code: "c-1", state })}`;
+      return new Response(null, { status: 303, headers: { location } });
+    });
+    app.post("/token", { hidden: true }, async (request) => {
+      const form = new URLSearchParams(await request.text());
+      if (form.get("code") !== "c-1") throw new HTTPError(400);
+      return { access_token: "t-1", token_type: "bearer" };
+    });
+    app.get("/me", { deps: { user } }, async function me(_request, { user }) {
+      return user;
+    });
+    site.answer = (request) => {
+      const url = new URL(request.url);
+      if (!url.pathname.startsWith("/shop/v1/")) return new Response(null, { status: 404 });
+      url.pathname = url.pathname.slice("/shop/v1".length);
+      return app.fetch(new Request(url, { method: request.method, headers: request.headers, body: request.body }));
+    };
+    await using watched = await WatchedPage.open(browser, `${site.origin}/shop/v1/docs`);
+    const { page } = watched;
+    const dialog = await openDialog(page);
+    await dialog.getByRole("button", { name: "Authorize" }).click();
+    await dialog.getByRole("button", { name: "Logout" }).waitFor();
+    await dialog.getByRole("button", { name: "Close" }).last().click();
+    assertMatch(await tryOut(page, "me"), /^200[^]+"Ada"/);
+    assertEquals(watched.complaints, []);
+  },
+);

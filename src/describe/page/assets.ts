@@ -33,7 +33,8 @@ body {
 }
 
 .swagger-ui .info a,
-.swagger-ui .info .link .url {
+.swagger-ui .info .link .url,
+.swagger-ui .scopes h2 a {
   color: #1a5fb4;
 }
 .swagger-ui .info .title small,
@@ -172,6 +173,7 @@ function WithoutFormatWarnings() {
 const REPAIRS = [
   [".information-container:not([role])", () => ({ role: "banner" })],
   [":is(h3, h4, h5):not([aria-level])", ({ tagName }) => ({ ariaLevel: tagName[1] - 1 })],
+  [".auth-container h6:not([aria-level])", () => ({ ariaLevel: 4 })],
   [".responses-table[role=region]:not([aria-label])", (table) => ({ ariaLabel: "Responses of " + operationOf(table) })],
   [":is(select, textarea, input):not([aria-label], [id])", (control) => ({ ariaLabel: inputOf(control) })],
   [".dialog-ux:not([role])", () => ({ role: "dialog", ariaModal: "true", ariaLabel: "Authorize" })],
