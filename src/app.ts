@@ -20,8 +20,8 @@ import type { AdmissionParts } from "./routing/admission.ts";
 import { Dispatcher } from "./routing/dispatch.ts";
 import { errorBoundary, type ErrorHandler, type Middleware } from "./routing/middleware.ts";
 import { isDocumented, type MethodsOption, Registry } from "./routing/registry.ts";
-import type { MountedHandler, MountOptions } from "./routing/mount.ts";
-import type { ExtraKeys, FreePath, PathNames, RegisterDeclared, RegisterRoute } from "./routing/route_options.ts";
+import type { RegisterMount } from "./routing/mount.ts";
+import type { ExtraKeys, RegisterDeclared, RegisterRoute } from "./routing/route_options.ts";
 import type { RegisterWebSocket } from "./routing/websocket_options.ts";
 import type { Mistake } from "./schema/schema.ts";
 import { checkRunOptions, type RunOptions, type Servable, serve, stopWithDenoServe } from "./serve.ts";
@@ -140,6 +140,7 @@ export class App<State = Record<string, unknown>, Given = None> implements AppHa
     this.delete = this.#registry.registerMethod("DELETE");
     this.route = this.#registry.registerMethods();
     this.websocket = this.#registry.registerWebSocket();
+    this.mount = this.#registry.registerMount();
     this.#resource = new ProtectedResource({ title, ...urls, originPolicy: shown.originPolicy });
     this.#builtIns = this.#endpoints(urls, shown);
     this.#registry.reserve(this.#builtIns);
@@ -296,6 +297,25 @@ export class App<State = Record<string, unknown>, Given = None> implements AppHa
   readonly websocket: RegisterWebSocket<State, "", Given>;
 
   /**
+   * Hands everything below a path to a handler of the platform's `Request`, such as another
+   * framework: with any method, and behind the middleware and guards.
+   *
+   * @example A handler that knows nothing of the application
+   * ```ts
+   * import { App } from "@webfw/core";
+   * import { assertEquals } from "@std/assert";
+   *
+   * const other = (request: Request) => new Response(`${request.method} ${new URL(request.url).pathname}`);
+   *
+   * const app = new App();
+   * app.mount("/other", other);
+   * const response = await app.fetch(new Request("http://localhost/other/hello?to=Ada"));
+   * assertEquals(await response.text(), "GET /hello");
+   * ```
+   */
+  readonly mount: RegisterMount<State, "", Given>;
+
+  /**
    * Adds the routes of a router. After that, the router cannot change, but it can be included
    * elsewhere too.
    *
@@ -325,46 +345,6 @@ export class App<State = Record<string, unknown>, Given = None> implements AppHa
     options: IncludeOptions<At, State> = {},
   ): void {
     includeRouter(this.#registry, router, options);
-  }
-
-  /**
-   * Hands everything below a path to a handler of the platform's `Request`: another framework, or a
-   * GraphQL server. It gets any method, and the path itself, too.
-   *
-   * The middleware and the guards of the scopes run before it. Routes and built-in endpoints with a
-   * more specific path come first. The handler reads the body from its request, as an unread stream
-   * without a limit of size. A mount is not in the document.
-   *
-   * The handler cannot accept a WebSocket: it sees the request as a GET. A WebSocket route can have
-   * the same path.
-   *
-   * @param path The path. It may contain `{name}`, which the handler gets from `info.request.params`.
-   * @param handler Answers a request.
-   * @param options Whether the handler sees the whole path.
-   * @throws {TypeError} If the handler is not a function, or an option is wrong.
-   * @throws {RouteError} With code `conflict`, if a route has the path or takes all below it, or a
-   * dependency has a name of the path; with code `path`, if the path is malformed; with code `frozen`
-   * after the first request or include.
-   *
-   * @example A handler that knows nothing of the application
-   * ```ts
-   * import { App } from "@webfw/core";
-   * import { assertEquals } from "@std/assert";
-   *
-   * const other = (request: Request) => new Response(`${request.method} ${new URL(request.url).pathname}`);
-   *
-   * const app = new App();
-   * app.mount("/other", other);
-   * const response = await app.fetch(new Request("http://localhost/other/hello?to=Ada"));
-   * assertEquals(await response.text(), "GET /hello");
-   * ```
-   */
-  mount<const Path extends string>(
-    path: FreePath<Path, PathNames<Path>, Given>,
-    handler: MountedHandler<State>,
-    options: MountOptions = {},
-  ): void {
-    this.#registry.mount(path, handler, options);
   }
 
   /**

@@ -3,11 +3,11 @@ import type { DependencyLike, None, RequiredState, StateType } from "./binding/d
 import { REGISTRY_CHECKS } from "./describe/route_check.ts";
 import { checkOptions, type OptionNames } from "./options.ts";
 import type { Middleware } from "./routing/middleware.ts";
-import type { MountedHandler, MountOptions } from "./routing/mount.ts";
+import type { RegisterMount } from "./routing/mount.ts";
 import { type MethodsOption, Registry } from "./routing/registry.ts";
 import { GROUP_OPTIONS, type GroupOptions, type ScopeDependencies } from "./routing/scope.ts";
 import type { Mistake } from "./schema/schema.ts";
-import type { FreePath, PathNames, PathText, RegisterDeclared, RegisterRoute } from "./routing/route_options.ts";
+import type { PathNames, PathText, RegisterDeclared, RegisterRoute } from "./routing/route_options.ts";
 import type { RegisterWebSocket } from "./routing/websocket_options.ts";
 
 /**
@@ -102,6 +102,24 @@ const ROUTER_OPTIONS: OptionNames<RouterOptions<unknown, string>> = { prefix: tr
  * assertEquals(await response.json(), { shelf: "top", id: "7" });
  * ```
  *
+ * @example Guards of all routes, whose values are arguments
+ * ```ts
+ * import { App, Router } from "@webfw/core";
+ * import { bearer } from "@webfw/core/auth";
+ * import { assertEquals } from "@std/assert";
+ *
+ * const currentUser = bearer(async (token) => token === "secret" ? { name: "Ada" } : null);
+ *
+ * const admin = new Router({ prefix: "/admin", deps: { user: currentUser }, tags: ["Admin"] });
+ * admin.get("/me", async (_request, { user }) => user.name);
+ *
+ * const app = new App();
+ * app.include(admin);
+ * const ask = (headers: HeadersInit) => app.fetch(new Request("http://localhost/admin/me", { headers }));
+ * assertEquals(await (await ask({ authorization: "Bearer secret" })).json(), "Ada");
+ * assertEquals((await ask({})).status, 401);
+ * ```
+ *
  * @category Applications
  */
 export class Router<
@@ -139,6 +157,7 @@ export class Router<
     this.delete = this.#registry.registerMethod("DELETE");
     this.route = this.#registry.registerMethods();
     this.websocket = this.#registry.registerWebSocket();
+    this.mount = this.#registry.registerMount();
   }
 
   /**
@@ -282,8 +301,29 @@ export class Router<
   readonly websocket: RegisterWebSocket<State, Prefix, Given>;
 
   /**
-   * Adds the routes of a router. After that, the router cannot change, but it can be included
-   * elsewhere too.
+   * Hands everything below a path to a handler of the platform's `Request`, such as another
+   * framework: with any method, and behind the middleware and guards.
+   *
+   * @example A handler that knows nothing of the application
+   * ```ts
+   * import { App, Router } from "@webfw/core";
+   * import { assertEquals } from "@std/assert";
+   *
+   * const other = (request: Request) => new Response(`${request.method} ${new URL(request.url).pathname}`);
+   *
+   * const router = new Router();
+   * router.mount("/other", other);
+   * const app = new App();
+   * app.include(router);
+   * const response = await app.fetch(new Request("http://localhost/other/hello?to=Ada"));
+   * assertEquals(await response.text(), "GET /hello");
+   * ```
+   */
+  readonly mount: RegisterMount<State, Prefix, Given>;
+
+  /**
+   * Adds the routes of a router, behind the guards of the include. After that, the router cannot
+   * change, but it can be included elsewhere too.
    *
    * @param router The router.
    * @param options The prefix of its routes.
@@ -313,48 +353,6 @@ export class Router<
     options: IncludeOptions<At, State> = {},
   ): void {
     includeRouter(this.#registry, router, options);
-  }
-
-  /**
-   * Hands everything below a path to a handler of the platform's `Request`: another framework, or a
-   * GraphQL server. It gets any method, and the path itself, too.
-   *
-   * The middleware and the guards of the scopes run before it. Routes and built-in endpoints with a
-   * more specific path come first. The handler reads the body from its request, as an unread stream
-   * without a limit of size. A mount is not in the document.
-   *
-   * The handler cannot accept a WebSocket: it sees the request as a GET. A WebSocket route can have
-   * the same path.
-   *
-   * @param path The path. It may contain `{name}`, which the handler gets from `info.request.params`.
-   * @param handler Answers a request.
-   * @param options Whether the handler sees the whole path.
-   * @throws {TypeError} If the handler is not a function, or an option is wrong.
-   * @throws {RouteError} With code `conflict`, if a route has the path or takes all below it, or a
-   * dependency has a name of the path; with code `path`, if the path is malformed; with code `frozen`
-   * after the first request or include.
-   *
-   * @example A handler that knows nothing of the application
-   * ```ts
-   * import { App, Router } from "@webfw/core";
-   * import { assertEquals } from "@std/assert";
-   *
-   * const other = (request: Request) => new Response(`${request.method} ${new URL(request.url).pathname}`);
-   *
-   * const router = new Router();
-   * router.mount("/other", other);
-   * const app = new App();
-   * app.include(router);
-   * const response = await app.fetch(new Request("http://localhost/other/hello?to=Ada"));
-   * assertEquals(await response.text(), "GET /hello");
-   * ```
-   */
-  mount<const Path extends string>(
-    path: FreePath<Path, PathNames<`${Prefix}${Path}`>, Given>,
-    handler: MountedHandler<State>,
-    options: MountOptions = {},
-  ): void {
-    this.#registry.mount(path, handler, options);
   }
 
   /**

@@ -1,10 +1,12 @@
 /** Mounts: handlers of the platform's requests that get everything below a path. */
+import type { None } from "../binding/dependency.ts";
 import { type ConnectionInfo, contextOf, type HttpRequest } from "../http/request.ts";
 import { pathStart } from "../http/query.ts";
 import type { RouteInfo } from "../http/route_info.ts";
 import { type OptionNames, quote, readOptions } from "../options.ts";
 import type { PathTemplate, Segment } from "./path.ts";
 import { Route, type RouteParts, routeParts } from "./route.ts";
+import type { FreePath, PathNames } from "./route_options.ts";
 import type { Scope } from "./scope.ts";
 import { ANY_METHOD } from "./table.ts";
 
@@ -40,6 +42,36 @@ export interface MountOptions {
    * @default {true}
    */
   strip?: boolean;
+}
+
+/**
+ * Hands everything below a path to a handler of the platform's `Request`: another framework, or a
+ * GraphQL server. It gets any method, and the path itself, too.
+ *
+ * The middleware and the guards of the scopes run before it. Routes and built-in endpoints with a
+ * more specific path come first. The handler reads the body from its request, as an unread stream
+ * without a limit of size. A mount is not in the document.
+ *
+ * The handler cannot accept a WebSocket: it sees the request as a GET. A WebSocket route can have the
+ * same path.
+ */
+export interface RegisterMount<State, Prefix extends string, Given = None> {
+  /**
+   * Mounts a handler.
+   *
+   * @param path The path. It may contain `{name}`, which the handler finds in `info.request.params`.
+   * @param handler Answers a request.
+   * @param options Whether the handler sees the whole path.
+   * @throws {TypeError} If the handler is not a function, or an option is wrong.
+   * @throws {RouteError} With code `conflict`, if a route has the path or takes all below it, or a
+   * dependency has a name of the path; with code `path`, if the path is malformed; with code
+   * `frozen` after the first request or include.
+   */
+  <const Path extends string>(
+    path: FreePath<Path, PathNames<`${Prefix}${Path}`>, Given>,
+    handler: MountedHandler<State>,
+    options?: MountOptions,
+  ): void;
 }
 
 const MOUNT_OPTIONS: OptionNames<MountOptions> = { strip: true };

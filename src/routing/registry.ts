@@ -3,7 +3,7 @@ import { RouteError } from "../errors.ts";
 import type { RouteDeclaration, WebSocketDeclaration } from "../http/route_info.ts";
 import { type OptionNames, readOptions } from "../options.ts";
 import { checkMiddleware } from "./middleware.ts";
-import { type MountOptions, MountRoute } from "./mount.ts";
+import { type MountOptions, MountRoute, type RegisterMount } from "./mount.ts";
 import { parsePath, parsePrefix } from "./path.ts";
 import { assignOperationIds, Route, ROUTE_OPTIONS } from "./route.ts";
 import type { RegisterDeclared, RegisterRoute } from "./route_options.ts";
@@ -195,23 +195,18 @@ export class Registry {
     );
   }
 
-  /**
-   * Adds a mount.
-   *
-   * @param path The path; the slash alone stands for the prefix of the registry.
-   * @param handler The handler.
-   * @param options The options.
-   * @throws {TypeError} If the handler is no function, or an option is wrong.
-   * @throws {RouteError} With code `conflict`, `path` or `frozen`.
-   */
-  mount(path: string, handler: unknown, options: MountOptions): void {
-    const action = "mount a handler";
-    this.#assertOpen(action);
-    const below = path === "/" ? "" : path;
-    parsePrefix(below, action);
-    const mount = MountRoute.mount(this.#prefix + below, handler, options, this.scope);
-    this.#assertServable(mount.path, action);
-    this.#routes.add([mount], action);
+  /** Makes the function `mount`. */
+  registerMount<State, Prefix extends string, Given>(): RegisterMount<State, Prefix, Given> {
+    return (path: string, handler: unknown, options: MountOptions = {}): void => {
+      const action = "mount a handler";
+      this.#assertOpen(action);
+      // The slash alone stands for everything.
+      const below = path === "/" ? "" : path;
+      parsePrefix(below, action);
+      const mount = MountRoute.mount(this.#prefix + below, handler, options, this.scope);
+      this.#assertServable(mount.path, action);
+      this.#routes.add([mount], action);
+    };
   }
 
   /**

@@ -212,3 +212,29 @@ Deno.test("A WebSocket route can have the path of a mount; elsewhere below the m
   assertEquals(await reply.text(), "GET http://localhost/x");
   await server.shutdown();
 });
+
+Deno.test("The application of another framework is mounted by its `fetch`", async () => {
+  /** As Hono exports it: with variables of the environment, and a context that is optional. */
+  class Other<Variables extends object> {
+    fetch = (
+      request: Request,
+      _env?: Variables | Record<never, never>,
+      _context?: { waitUntil(promise: Promise<unknown>): void },
+    ): Response | Promise<Response> => request.method === "GET" ? seen(request) : Promise.resolve(seen(request));
+  }
+  const app = new App();
+  app.mount("/hono", new Other<{ secret: string }>().fetch);
+  const router = new Router({ prefix: "/v1", deps: { user: async () => 1 } });
+  router.mount("/deno", (request: Request, _info: Pick<Deno.ServeHandlerInfo, never>) => seen(request));
+  app.include(router);
+  assertEquals(await textOf(app, "/hono/a"), "200 GET http://localhost/a");
+  assertEquals(await textOf(app, "/v1/deno", { method: "POST" }), "200 POST http://localhost/");
+});
+
+Deno.test("A name of the router's `deps` in the path of a mount is a compile error", () => {
+  const router = new Router({ deps: { user: async () => 1 } });
+  // @ts-expect-error The deps of the scope bind 'user' already
+  assertThrows(() => router.mount("/{user}", seen), RouteError);
+  // @ts-expect-error the handler answers with a Response
+  router.mount("/a", () => 1);
+});
