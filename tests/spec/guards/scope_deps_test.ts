@@ -226,14 +226,36 @@ Deno.test("Guards of scopes hold for WebSockets, and refuse before the upgrade",
   }
 });
 
-Deno.test("Guards of an application do not hold for built-in endpoints, 404 and 405", async () => {
-  const app = new App({ deps: { closed: dependency(async () => Promise.reject(new HTTPError(401, "Closed"))) } });
+Deno.test("A WebSocket handler gets the values of its router's `deps`, which are cleaned up when the connection has ended", async () => {
+  const { log, step } = stepLog();
+  const app = new App({ deps: { app: step("app") } });
+  const router = new Router({ deps: { user: step("user") } });
+  router.websocket("/socket/{id}", async (socket, { id, user }) => {
+    log.push("open");
+    socket.send(`${id} ${user}`);
+  });
+  app.include(router);
+  const server = Deno.serve({ port: 0, onListen: () => {} }, app.fetch);
+  const socket = new WebSocket(`ws://localhost:${server.addr.port}/socket/7`);
+  const closed = new Promise((resolve) => socket.onclose = resolve);
+  assertEquals(await new Promise((resolve) => socket.onmessage = ({ data }) => resolve(data)), "7 user");
+  await closed;
+  await app.stop();
+  await server.shutdown();
+  assertEquals(log, ["app", "user", "open", "user ends", "app ends"]);
+});
+
+Deno.test("Guards of an application do not hold for built-in endpoints, 404, 405 and preflights", async () => {
+  const closed = dependency(async () => Promise.reject(new HTTPError(401, "Closed")));
+  const app = new App({ deps: { closed }, origins: ["https://shop.example"] });
   app.get("/", async () => 1);
   await using client = new TestClient(app);
   const statuses = [];
   for (const path of ["/", "/openapi.json", "/docs", "/nowhere"]) statuses.push((await client.get(path)).status);
   assertEquals(statuses, [401, 200, 200, 404]);
   assertEquals((await client.post("/")).status, 405);
+  const headers = { origin: "https://shop.example", "access-control-request-method": "GET" };
+  assertEquals((await client.request("OPTIONS", "/", { headers })).status, 204);
 });
 
 Deno.test("Guards of scopes hold for tools: also where the arguments of a call are invalid", async () => {
