@@ -10,6 +10,7 @@ import type {
   Transport,
 } from "@modelcontextprotocol/server";
 import type { ResolvedLimits } from "../../http/limits.ts";
+import { toHTTPError } from "../../http/reply.ts";
 import { contextOf, type HttpRequest } from "../../http/request.ts";
 import { describeError, log } from "../../log.ts";
 import type { Route, TokenAdviceOf } from "../../routing/route.ts";
@@ -172,13 +173,12 @@ export class McpServer {
     await inParallel(requests, async (request, index) => {
       replies[index] = await this.#answerRequest(request, exchange);
     });
-    this.#throwRefusal(exchange);
     return replies;
   }
 
   /**
-   * Refuses the whole request: as the guard of a call has refused the call, or because a list
-   * cannot be made.
+   * Refuses the whole request: as the guard of a call has refused the call, or because its list of
+   * tools cannot be made.
    */
   #throwRefusal({ challenge, failure, caller }: Exchange): void {
     if (failure) throw failure.thrown;
@@ -245,15 +245,18 @@ export class McpServer {
   }
 
   #createServer(exchange: Exchange): Server {
-    const { ProtocolError, INVALID_PARAMS } = this.#sdk;
+    const { ProtocolError, INTERNAL_ERROR, INVALID_PARAMS } = this.#sdk;
     // The low-level class: McpServer of the SDK would register every tool again for each request.
     const server = new this.#sdk.Server({ name: this.#app.title, version: this.#app.version }, this.#options);
     server.setRequestHandler("tools/list", async () => {
       try {
         return await this.#list(exchange);
       } catch (thrown) {
-        if (!(thrown instanceof ProtocolError)) exchange.failure = { thrown };
-        throw thrown;
+        if (thrown instanceof ProtocolError) throw thrown;
+        if (!exchange.isBatch) exchange.failure = { thrown };
+        // The calls of a batch have results, which are sent.
+        else log("error", "The tools could not be listed", { error: describeError(thrown) });
+        throw new ProtocolError(INTERNAL_ERROR, toHTTPError(thrown).detail);
       }
     });
     server.setRequestHandler("tools/call", ({ params }) => {

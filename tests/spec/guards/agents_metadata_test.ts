@@ -12,7 +12,7 @@ import {
   HTTPError,
   type SecurityRequirement,
 } from "@webfw/core";
-import { bearer } from "@webfw/core/auth";
+import { bearer, jwt, optional } from "@webfw/core/auth";
 import { Agent } from "../../agents/agent.ts";
 
 const ISSUER = "https://id.example";
@@ -249,6 +249,12 @@ Deno.test("The metadata is not served under a host that the application does not
     (await metadata(app, ROOT, "https://books.example") as { resource: string }).resource,
     "https://books.example",
   );
+  // A page whose host name leads to this machine.
+  const rebound = new Request(`http://evil.example${ROOT}`);
+  const info = { remoteAddr: { transport: "tcp", hostname: "127.0.0.1", port: 1 } } as const;
+  const refused = await appOf(guardOf(openid)).fetch(rebound, info);
+  assertEquals(refused.status, 403);
+  await refused.body?.cancel();
 });
 
 Deno.test("The URLs have the scheme and the host that the client used, behind a trusted proxy", async () => {
@@ -277,4 +283,28 @@ Deno.test("A guard of a scope counts as one of its routes", async () => {
   assertEquals(await challengeOf(app), `Bearer resource_metadata="${at}", realm="id"`);
   assertEquals(await agentChallengeOf(app), `Bearer resource_metadata="${at}/mcp", realm="id"`);
   assertEquals((await metadata(app, ROOT) as { authorization_servers: string[] }).authorization_servers, [ISSUER]);
+});
+
+Deno.test("The servers of the metadata are the issuers of the jwt guards, also of those that others are made of", async () => {
+  const member = jwt({
+    issuer: "https://id.example/realms/books",
+    audience: null,
+    oauth2: {
+      authorizationUrl: "https://id.example/realms/books/auth",
+      tokenUrl: "https://id.example/realms/books/token",
+      scopes: { "books:read": "Read books", "books:write": "Change books" },
+    },
+  });
+  const either = anySecurity(member, bearer(async () => null));
+  for (const guard of [member, member.withScopes("books:write"), optional(member), either]) {
+    const { authorization_servers, scopes_supported } = await metadata(appOf(guard), ROOT) as Record<string, unknown>;
+    assertEquals(authorization_servers, ["https://id.example/realms/books"]);
+    assertEquals(scopes_supported, ["books:read", "books:write"]);
+  }
+  assertEquals(
+    await agentChallengeOf(appOf(member.withScopes("books:write"))),
+    `Bearer resource_metadata="http://localhost${ROOT}/mcp", scope="books:write", realm="jwt"`,
+  );
+  const plain = jwt({ issuer: "https://id.example", audience: null });
+  assertEquals(await metadata(appOf(plain), ROOT), 404);
 });

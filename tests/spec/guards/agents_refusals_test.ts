@@ -277,3 +277,21 @@ Deno.test("A key that the query of the endpoint carries reaches the guard, and n
   const { content } = await new Agent(app, `${URL}?key=k-1&part=2`).call("file", { part: "1" });
   assertEquals((content[0] as unknown as { resource: { uri: string } }).resource.uri, "http://localhost/file?part=1");
 });
+
+Deno.test("Guards of scopes hold for tools, in their order", async () => {
+  const order: string[] = [];
+  const named = (name: string, status?: number) =>
+    dependency(async () => {
+      order.push(name);
+      if (status !== undefined) throw new HTTPError(status, `Refused by ${name}`);
+    });
+  const app = new App({ deps: { outer: named("app") } });
+  const router = new Router({ prefix: "/books", deps: { inner: named("router", 401) } });
+  router.get("/{id}", { params: { id: v.number() }, deps: { user }, tool: true }, async function book() {});
+  app.include(router, { deps: { between: named("include") } });
+  for (const message of [callOf("book", { id: 1 }), callOf("book", { id: "x" }), [callOf("book", { id: 1 })]]) {
+    const reply = await new Agent(app).post(message);
+    assertEquals([reply.status, reply.body?.detail], [401, "Refused by router"]);
+    assertEquals(order.splice(0), ["app", "include", "router"]);
+  }
+});
