@@ -320,3 +320,34 @@ Deno.test("A GET that asks for an upgrade on a path without WebSocket is a GET",
   const { status } = await exchange(serving.port, upgradeRequest("/", { origin: OTHER, connection: "close, upgrade" }));
   assertEquals(status, 200);
 });
+
+Deno.test("On by default, and a GET pays nothing for it: no header is read", async () => {
+  let reads: string[] = [];
+  /** A request that notes which headers are read. */
+  class NotingRequest extends Request {
+    override get headers(): Headers {
+      return new Proxy(super.headers, {
+        get(target, name) {
+          const member = Reflect.get(target, name);
+          if (typeof member !== "function") return member;
+          return (...args: unknown[]) => {
+            reads.push(String(args[0]));
+            return member.apply(target, args);
+          };
+        },
+      });
+    }
+  }
+  const app = service();
+  const read = async (method: string, headers: Record<string, string> = {}): Promise<string[]> => {
+    reads = [];
+    const response = await app.fetch(new NotingRequest(`http://${HOST}/`, { method, headers }));
+    await response.body?.cancel();
+    return reads;
+  };
+  assertEquals(await read("GET", { origin: OTHER }), []);
+  assertEquals(await read("HEAD", { origin: OTHER }), []);
+  assertEquals(await read("OPTIONS", { origin: OTHER }), []);
+  assertEquals(await read("POST", { "sec-fetch-site": "same-origin", "origin": OWN }), ["sec-fetch-site"]);
+  assertEquals(await read("POST"), ["sec-fetch-site", "origin"]);
+});
