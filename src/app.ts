@@ -1,5 +1,5 @@
 /** The application: connects routes, lifespans, topics and the dispatcher. */
-import { type None, type RequiredState, startDependencies } from "./binding/dependency.ts";
+import { type None, type PreparedDependency, type RequiredState, startDependencies } from "./binding/dependency.ts";
 import { REGISTRY_CHECKS } from "./describe/route_check.ts";
 import { type AppOptions, resolveAppOptions } from "./app_options.ts";
 import { type BuiltIn, type BuiltInParts, builtIns, type BuiltInUrls } from "./built_in.ts";
@@ -108,6 +108,7 @@ export class App<State = Record<string, unknown>, Given = None> implements AppHa
   #dispatcher: Dispatcher | undefined;
   #starting: Promise<void> | undefined;
   #hasWorkers = false;
+  readonly #docsGuards: readonly PreparedDependency[];
   #state: Readonly<State> | undefined;
   /** The state for new requests; undefined while the application stops, so that it refuses them. */
   #openState: Readonly<State> | undefined;
@@ -131,6 +132,7 @@ export class App<State = Record<string, unknown>, Given = None> implements AppHa
     this.#topics = new Topics({ openStore: (isDurable) => isDurable ? openDurableStore(topics) : new MemoryStore() });
     this.openapiUrl = urls.openapiUrl;
     this.docsUrl = urls.docsUrl;
+    this.#docsGuards = [...shown.docs.deps.values()];
     this.mcpUrl = urls.mcpUrl;
     this.#registry = new Registry({ prefix: "", isRoot: true, options, checks: REGISTRY_CHECKS });
     this.get = this.#registry.registerMethod("GET");
@@ -584,8 +586,8 @@ export class App<State = Record<string, unknown>, Given = None> implements AppHa
   }
 
   async #startAll(): Promise<Readonly<State>> {
-    const dependencies = this.#registry.routes.flatMap(({ binder }) => binder.dependencies);
-    await startDependencies(dependencies, { hasWorkers: this.#hasWorkers });
+    const ofRoutes = this.#registry.routes.flatMap(({ binder }) => binder.dependencies);
+    await startDependencies([...ofRoutes, ...this.#docsGuards], { hasWorkers: this.#hasWorkers });
     return await this.#lifespans.start(this as unknown as App<State>, () => this.#topics.open());
   }
 

@@ -211,13 +211,18 @@ export interface StartConditions {
   readonly hasWorkers: boolean;
 }
 
-/** Prepares dependencies at the start of an application, each once. */
+/** Prepares dependencies, and those that they need, at the start of an application, each once. */
 export async function startDependencies(
   dependencies: Iterable<PreparedDependency>,
   conditions: StartConditions,
 ): Promise<void> {
+  const needed = new Set(dependencies);
   const all = new Set<Start>();
-  for (const { starts } of dependencies) for (const start of starts) all.add(start);
+  // A set is also iterated over what is added meanwhile.
+  for (const { deps, starts } of needed) {
+    for (const dependency of deps.values()) needed.add(dependency);
+    for (const start of starts) all.add(start);
+  }
   for (const start of all) await start(conditions);
 }
 

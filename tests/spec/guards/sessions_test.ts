@@ -10,7 +10,7 @@ import {
   assertStringIncludes,
   assertThrows,
 } from "@std/assert";
-import { anySecurity, App, type HttpRequest, Router } from "@webfw/core";
+import { anySecurity, App, dependency, type HttpRequest, Router } from "@webfw/core";
 import { bearer, optional, session, type SessionOptions } from "@webfw/core/auth";
 import { defaults, seal } from "npm:iron-webcrypto@^2.0.0";
 import * as v from "valibot";
@@ -573,4 +573,10 @@ Deno.test("a session on a scope guards its routes, and its secret is asked for a
   outer.include(inner, { deps: { user: session(User, { secret: () => undefined }).required() } });
   broken.include(outer);
   await assertRejects(() => broken.start(), Error, "is missing");
+
+  const reader = dependency(
+    { deps: { user: session(User, { secret: () => undefined }).required() } },
+    async (_request, { user }) => user.data.userId,
+  );
+  await assertRejects(() => new App({ docs: { deps: { reader } } }).start(), Error, "is missing");
 });
