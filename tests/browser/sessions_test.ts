@@ -5,6 +5,7 @@ import { App, Form, html, HTTPError, redirect, Router } from "@webfw/core";
 import { memorySessions, session, type SessionOptions } from "@webfw/core/auth";
 import { assertEquals } from "@std/assert";
 import * as v from "valibot";
+import { CapturedLog } from "../spec/support/captured_log.ts";
 import { Serving } from "../spec/support/serving.ts";
 import { browserTest } from "./support/browser.ts";
 
@@ -83,6 +84,7 @@ for (
 browserTest(
   "The cookie of an error reply is kept; a Secure one over http from another host is not",
   async (browser) => {
+    using log = new CapturedLog();
     await using serving = await Serving.start(shop({ secret: "0b72d3c1".repeat(4) }));
     const context = await browser.newContext();
     const page = await context.newPage();
@@ -97,5 +99,6 @@ browserTest(
       assertEquals((await context.cookies(`https://${host}`)).map(({ name }) => name), [...names]);
     }
     await context.close();
+    assertEquals(log.lines.filter((line) => line.includes("Browsers drop the session cookie")).length, 1);
   },
 );
