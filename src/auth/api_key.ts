@@ -76,7 +76,8 @@ export function apiKey<Value, State = Record<string, unknown>>(
   const declared = { type: "apiKey", in: source, name, ...(description !== undefined && { description }) } as const;
   const challenge = `ApiKey realm=${quotedString(scheme)}, in="${source}"`;
   const read = reader(source, name);
-  const missing = source === "query" ? "Send the key once in the query" : `Send the key in the ${source}`;
+  const place = { header: "in the header", query: "once in the query, as", cookie: "in the cookie" }[source];
+  const missing = `Send a key ${place} ${name}`;
   return makeGuard<Value, RequiredState<State>>({
     name: scheme,
     security: readSecurity({ [scheme]: declared }, scheme),

@@ -12,7 +12,8 @@ import { RemoteKeys } from "./remote_keys.ts";
 export type JwtKey = JwtCryptoKey | Uint8Array;
 
 /**
- * Finds the key of a token. Without a key (null or undefined), the token is refused.
+ * Finds the key of a token. Without a key (null or undefined), the token is refused. For keys that
+ * the application has, `createLocalJWKSet` of npm's `jose` makes such a function.
  *
  * @category Dependencies
  */
@@ -78,7 +79,7 @@ function functionSource(find: JwtKeyFunction, algorithms: readonly JwtAlgorithm[
     algorithms,
     isRemote: false,
     find: async ({ header }) => {
-      const key = await find(header);
+      const key = await findOrRefuse(find, header);
       if (key === null || key === undefined) throw new InvalidToken();
       if (!isKey(key)) {
         throw new TypeError(
@@ -91,6 +92,17 @@ function functionSource(find: JwtKeyFunction, algorithms: readonly JwtAlgorithm[
       return key;
     },
   };
+}
+
+async function findOrRefuse(find: JwtKeyFunction, header: JwtHeader): Promise<JwtKey | null | undefined> {
+  try {
+    return await find(header);
+  } catch (error) {
+    // Functions of jose throw where no key fits, or several do.
+    const { code } = Object(error) as { readonly code?: unknown };
+    const isUnknown = code === "ERR_JWKS_NO_MATCHING_KEY" || code === "ERR_JWKS_MULTIPLE_MATCHING_KEYS";
+    throw isUnknown ? new InvalidToken() : error;
+  }
 }
 
 function isKey(value: unknown): value is JwtKey {

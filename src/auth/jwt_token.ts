@@ -5,12 +5,13 @@
  *
  * @category Dependencies
  */
-export interface JwtHeader {
+// Not an interface, which would lack the index signature that functions of jose ask for.
+export type JwtHeader = {
   /** The algorithm, one of those that the guard takes. */
   readonly alg: string;
   /** The id of the key, if the token names one. It is checked to be a text. */
   readonly kid?: string;
-}
+};
 
 /** The token is not valid, a mistake of the client. */
 export class InvalidToken extends Error {}

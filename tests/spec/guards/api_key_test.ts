@@ -21,6 +21,12 @@ const apps = {
   cookie: echoing({ in: "cookie", name: "key" }),
 };
 
+const MISSING = {
+  header: "Send a key in the header X-Api-Key",
+  query: "Send a key once in the query, as api key",
+  cookie: "Send a key in the cookie key",
+};
+
 /** A request with these values of a header, in the query, or in a cookie. */
 function sending(source: keyof typeof apps, ...values: string[]): Request {
   if (source === "query") {
@@ -43,7 +49,8 @@ for (const source of ["header", "query", "cookie"] as const) {
       const response = await app.fetch(sending(source, ...values));
       assertEquals(response.status, 401);
       assertEquals(response.headers.get("www-authenticate"), `ApiKey realm="apiKey", in="${source}"`);
-      await response.body?.cancel();
+      const isMissing = values.length === 0 || values[0] === "";
+      assertEquals((await response.json()).detail, isMissing ? MISSING[source] : "The key is not valid");
     }
   });
 

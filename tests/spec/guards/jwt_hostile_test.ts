@@ -2,8 +2,9 @@
 // `algorithms`", "asymmetric algorithms only".
 
 import { assert, assertEquals } from "@std/assert";
+import { HTTPError } from "@webfw/core";
 import { jwt } from "@webfw/core/auth";
-import { CompactEncrypt, exportJWK, exportSPKI, SignJWT } from "jose";
+import { CompactEncrypt, createLocalJWKSet, exportJWK, exportSPKI, SignJWT } from "jose";
 import { CapturedLog } from "../support/captured_log.ts";
 import { answering, ask, AUDIENCE, base64url, ISSUER, now, refusal, Signer } from "./support/tokens.ts";
 
@@ -126,6 +127,30 @@ Deno.test("The id of a key reaches the function as a text only, and null or unde
   assertEquals(seen.length, count);
   assertEquals(seen[0], { alg: "ES256", kid: "k1" });
   assertEquals(seen[1], { alg: "ES256", kid: "../../etc/passwd" });
+});
+
+Deno.test("A set of keys by jose is such a function, and a key that it does not have is 401", async () => {
+  const keys = createLocalJWKSet({ keys: [await signer.jwk(), await rsa.jwk()] });
+  const app = answering(jwt({ ...common, keys }));
+  assertEquals((await ask(app, await signer.sign())).status, 200);
+  assertEquals(await refusal(app, await signer.sign({}, { kid: "other" })), NOT_VALID);
+  const twice = createLocalJWKSet({ keys: [await signer.jwk(), await stranger.jwk()] });
+  assertEquals(await refusal(answering(jwt({ ...common, keys: twice })), await signer.sign()), NOT_VALID);
+});
+
+Deno.test("A function that fails is a 500, or the HTTPError that it throws", async () => {
+  const failing = (error: unknown) =>
+    answering(jwt({
+      ...common,
+      keys: async () => {
+        throw error;
+      },
+    }));
+  using log = new CapturedLog();
+  assertEquals((await ask(failing(new Error("the vault is away")), await signer.sign())).status, 500);
+  assert(log.text.includes("the vault is away"));
+  assertEquals((await ask(failing(new HTTPError(503)), await signer.sign())).status, 503);
+  assertEquals((await ask(failing(undefined), await signer.sign())).status, 500);
 });
 
 Deno.test("Claims of odd types are refused", async () => {
