@@ -56,7 +56,7 @@ export interface AppOptions<State = Record<string, unknown>, Given = None> exten
    * @default {"/mcp"}
    */
   mcpUrl?: string | null;
-  /** The hosts and the web pages that the endpoint for agents accepts. */
+  /** The hosts and the web pages that the endpoint for agents accepts, and which tools it lists. */
   mcp?: McpOptions;
   /** Bounds of what clients can send. Each has a safe default. */
   limits?: Limits;

@@ -7,6 +7,7 @@ const DOCUMENTS = [
   "README.md",
   "CONTRIBUTING.md",
   "CHANGELOG.md",
+  "docs/auth.md",
   "docs/browsers.md",
   "docs/deployment.md",
   "docs/performance.md",

@@ -80,11 +80,11 @@ export interface McpOptions {
    *
    * @default {"all"}
    */
-  list?: ToolListing;
+  list?: "all" | "permitted";
 }
 
 /** Which tools are listed. */
-export type ToolListing = "all" | "permitted";
+export type ToolListing = NonNullable<McpOptions["list"]>;
 
 const OPTIONS: OptionNames<McpOptions> = { hosts: true, origins: true, list: true };
 const LISTINGS: readonly unknown[] = ["all", "permitted"] satisfies ToolListing[];

@@ -126,8 +126,8 @@ export class McpServer {
     const response = await fetch(new Request(caller.raw.url, { method: "POST", headers: caller.headers }), {
       parsedBody: message,
     });
-    if (response.status >= 500) log("error", "The agent endpoint failed", { error: describeError(failure) });
     this.#throwRefusal(exchange);
+    if (response.status >= 500) log("error", "The agent endpoint failed", { error: describeError(failure) });
     return response;
   }
 
@@ -278,7 +278,10 @@ function isConnecting(message: unknown): boolean {
   return isObject(message) && (message.method === "initialize" || message.method === "server/discover");
 }
 
-/** Does work for each item, a few at a time, in their order. */
+/**
+ * Does work for each item, a few at a time, in their order. After a failure it begins no more, and
+ * waits for what has begun: a resource that opens later would never be cleaned up.
+ */
 async function inParallel<Item>(
   items: readonly Item[],
   work: (item: Item, index: number) => Promise<void>,
@@ -287,10 +290,17 @@ async function inParallel<Item>(
   const workOn = async (): Promise<void> => {
     while (next < items.length) {
       const index = next++;
-      await work(items[index]!, index);
+      try {
+        await work(items[index]!, index);
+      } catch (failure) {
+        next = items.length;
+        throw failure;
+      }
     }
   };
-  await Promise.all(Array.from({ length: BATCH_CONCURRENCY }, workOn));
+  const results = await Promise.allSettled(Array.from({ length: BATCH_CONCURRENCY }, workOn));
+  const failed = results.find((result) => result.status === "rejected");
+  if (failed) throw failed.reason;
 }
 
 function isObject(value: unknown): value is Readonly<Record<string, unknown>> {

@@ -167,6 +167,28 @@ Deno.test("If a guard fails, so does the list, and says nothing of it", async ()
   assertEquals(log.lines.filter((line) => line.includes("password of the database")).length, 3);
 });
 
+Deno.test("A list that fails waits for the other guards, so that what they open is closed", async () => {
+  using _log = new CapturedLog();
+  const { promise: hasFailed, resolve } = Promise.withResolvers<void>();
+  const order: string[] = [];
+  const failing = dependency({ security }, async () => {
+    resolve();
+    throw new Error("Away");
+  });
+  const slow = dependency({ security }, async function* () {
+    await hasFailed;
+    order.push("opened");
+    yield "connection";
+    order.push("closed");
+  });
+  const app = new App({ mcp: { list: "permitted" } });
+  app.get("/slow", { deps: { slow }, tool: true }, async function slow() {});
+  app.get("/failing", { deps: { failing }, tool: true }, async function failing() {});
+  assertEquals((await agentWith(app).post(list)).status, 500);
+  await app.stop();
+  assertEquals(order, ["opened", "closed"]);
+});
+
 Deno.test("mcp.list is all or permitted", () => {
   assertThrows(
     () => new App({ mcp: { list: "some" as "all" } }),
