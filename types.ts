@@ -43,7 +43,7 @@ export type {
   RouteOptions,
   SuspiciousPath,
 } from "./src/routing/route_options.ts";
-export type { RegisterMount } from "./src/routing/mount.ts";
+export type { MountedHandler, MountInfo, MountOptions, RegisterMount } from "./src/routing/mount.ts";
 export type { RegisterWebSocket, WebSocketOptions } from "./src/routing/websocket_options.ts";
 export type { GroupOptions, InferredDependencies, ScopeDependencies, ScopeOptions } from "./src/routing/scope.ts";
 export type {

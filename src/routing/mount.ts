@@ -10,31 +10,19 @@ import type { FreePath, PathNames } from "./route_options.ts";
 import type { Scope } from "./scope.ts";
 import { ANY_METHOD } from "./table.ts";
 
-/**
- * What a mounted handler learns of a request besides the request itself.
- *
- * @category Applications
- */
+/** What a mounted handler learns of a request besides the request itself. */
 export interface MountInfo<State = Record<string, unknown>> extends ConnectionInfo {
   /** The request as the application sees it: its state, path parameters and locals. */
   readonly request: HttpRequest<State>;
 }
 
-/**
- * A handler for `mount`: a function of the platform's `Request`, as other frameworks export it.
- *
- * @category Applications
- */
+/** A handler for `mount`: a function of the platform's `Request`, as other frameworks export it. */
 export type MountedHandler<State = Record<string, unknown>> = (
   request: Request,
   info: MountInfo<State>,
 ) => Response | Promise<Response>;
 
-/**
- * Options of a mount.
- *
- * @category Applications
- */
+/** Options of a mount. */
 export interface MountOptions {
   /**
    * Whether the handler sees the path without that of the mount: `/hello` for `/other/hello`.

@@ -4,8 +4,9 @@
 // path without the mount (`{ strip: false }` keeps it)."
 
 import { assertEquals, assertThrows } from "@std/assert";
-import { App, dependency, HTTPError, type MountInfo, RouteError, Router, stateType } from "@webfw/core";
+import { App, dependency, HTTPError, RouteError, Router, stateType } from "@webfw/core";
 import { TestClient } from "@webfw/core/testing";
+import type { MountInfo } from "@webfw/core/types";
 
 /** A handler that answers with what it sees. */
 const seen = (request: Request) => new Response(`${request.method} ${request.url}`);
