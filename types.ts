@@ -65,6 +65,17 @@ export type { UploadFileSchema } from "./src/binding/form_body.ts";
 export type { ProblemSchema } from "./src/describe/openapi/replies.ts";
 export type { DataEncoding, Misread } from "./src/http/sse/sse.ts";
 
+// Limits on how often clients may send requests
+export type {
+  RateLimit,
+  RateLimitByRequest,
+  RateLimitByValue,
+  RateLimitKey,
+  RateLimitNumbers,
+  RateLimits,
+} from "./src/rate_limit/rate_limit.ts";
+export type { SharedCount, SharedLimiter } from "./src/rate_limit/shared_counts.ts";
+
 // Dependencies and their security
 export type {
   AnyDependency,

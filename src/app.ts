@@ -69,7 +69,7 @@ const WEBFW_CHECK_TOPIC: unique symbol = Symbol.for("webfw.checkTopic");
  *
  * @category Applications
  */
-export class App<State = Record<string, unknown>, Given = None> implements AppHandle {
+export class App<State = Record<string, unknown>, Given = None, Counted = unknown> implements AppHandle {
   /** The title of the application. */
   readonly title: string;
   /** The version of the application. */
@@ -122,7 +122,7 @@ export class App<State = Record<string, unknown>, Given = None> implements AppHa
    * @throws {RouteError} If the path of an endpoint is malformed, or two endpoints have the same.
    * @throws {RangeError} If a number is out of its range.
    */
-  constructor(options: AppOptions<State, Given> = {}) {
+  constructor(options: AppOptions<State, Given, Counted> = {}) {
     const { title, version, description, urls, limits, admission, topics, ...shown } = resolveAppOptions(options);
     this.#admission = admission;
     this.title = title;
@@ -341,10 +341,10 @@ export class App<State = Record<string, unknown>, Given = None> implements AppHa
    * assertEquals(await response.json(), ["Emma"]);
    * ```
    */
-  include<Needed = unknown, const At extends string = "">(
+  include<Needed = unknown, const At extends string = "", Counted = unknown>(
     router: RequiredState<State> extends Needed ? Includable<Needed>
       : Mistake<"The state that the router needs is not the one here: give both one stateType()">,
-    options: IncludeOptions<At, State> = {},
+    options: IncludeOptions<At, State, Counted> = {},
   ): void {
     includeRouter(this.#registry, router, options);
   }
@@ -542,6 +542,7 @@ export class App<State = Record<string, unknown>, Given = None> implements AppHa
     if (options.workers) {
       const { openWorkerStore } = await import("./topics/worker_store.ts");
       this.#topics.use(openWorkerStore(options.workers));
+      await this.#registry.scope.gates.shareWith(options.workers);
     }
     try {
       await serve(this.#servable, options);

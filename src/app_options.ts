@@ -12,6 +12,7 @@ import { DEFAULT_LIMITS, type Limits, type ResolvedLimits, resolveLimits } from 
 import { checkOptions, type OptionNames } from "./options.ts";
 import type { AdmissionParts } from "./routing/admission.ts";
 import { SCOPE_OPTIONS, type ScopeDependencies, type ScopeOptions } from "./routing/scope.ts";
+import type { RateLimits } from "./rate_limit/rate_limit.ts";
 import { toLocation } from "./topics/location.ts";
 import type { KvLocation, TopicsLocation } from "./topics/location.ts";
 import type { TopicStore } from "./topics/store.ts";
@@ -21,7 +22,7 @@ import type { TopicStore } from "./topics/store.ts";
  *
  * @category Applications
  */
-export interface AppOptions<State = Record<string, unknown>, Given = None> extends ScopeOptions {
+export interface AppOptions<State = Record<string, unknown>, Given = None, Counted = unknown> extends ScopeOptions {
   /**
    * The title of the application.
    *
@@ -152,6 +153,11 @@ export interface AppOptions<State = Record<string, unknown>, Given = None> exten
    * application's own endpoints do without them.
    */
   deps?: ScopeDependencies<State, never, Given>;
+  /**
+   * How often a client may send requests to all routes together: one limit, or a list. Each is
+   * counted by itself.
+   */
+  rateLimit?: RateLimits<Counted, State>;
 }
 
 const OPTIONS: OptionNames<AppOptions> = {
@@ -195,7 +201,9 @@ interface ResolvedAppOptions {
  * @throws {RouteError} If the path of an endpoint cannot be parsed.
  * @throws {RangeError} If a number is out of its range.
  */
-export function resolveAppOptions<State, Given>(options: AppOptions<State, Given>): ResolvedAppOptions {
+export function resolveAppOptions<State, Given, Counted>(
+  options: AppOptions<State, Given, Counted>,
+): ResolvedAppOptions {
   checkOptions(options, OPTIONS, "make the App");
   const {
     title = "webfw",

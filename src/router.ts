@@ -2,6 +2,7 @@
 import type { DependencyLike, None, RequiredState, StateType } from "./binding/dependency.ts";
 import { REGISTRY_CHECKS } from "./describe/route_check.ts";
 import { checkOptions, type OptionNames } from "./options.ts";
+import type { RateLimits } from "./rate_limit/rate_limit.ts";
 import type { Middleware } from "./routing/middleware.ts";
 import type { RegisterMount } from "./routing/mount.ts";
 import { type MethodsOption, Registry } from "./routing/registry.ts";
@@ -15,7 +16,11 @@ import type { RegisterWebSocket } from "./routing/websocket_options.ts";
  *
  * @category Applications
  */
-export interface IncludeOptions<Prefix extends string = string, State = Record<string, unknown>> extends GroupOptions {
+export interface IncludeOptions<
+  Prefix extends string = string,
+  State = Record<string, unknown>,
+  Counted = unknown,
+> extends GroupOptions {
   /**
    * A prefix before that of the router. It is empty, or starts with a slash and does not end with
    * one. It may contain `{name}`.
@@ -28,6 +33,11 @@ export interface IncludeOptions<Prefix extends string = string, State = Record<s
    * are not handed over.
    */
   deps?: Readonly<Record<string, DependencyLike<unknown, State>>>;
+  /**
+   * How often a client may send requests to the routes together: one limit, or a list. Each is
+   * counted by itself.
+   */
+  rateLimit?: RateLimits<Counted, State>;
 }
 
 /** A router that can be included where the state is `State`. */
@@ -46,10 +56,10 @@ const INCLUDE_OPTIONS: OptionNames<IncludeOptions> = { prefix: true, ...GROUP_OP
  *
  * @throws {TypeError} If it is not a router, or an option is unknown.
  */
-export function includeRouter<State>(
+export function includeRouter<State, Counted>(
   registry: Registry,
   router: unknown,
-  options: IncludeOptions<string, State>,
+  options: IncludeOptions<string, State, Counted>,
 ): void {
   if (!(router instanceof Router)) throw new TypeError("Cannot include: the argument must be a Router");
   checkOptions(options, INCLUDE_OPTIONS, "include the router");
@@ -63,7 +73,7 @@ let registryOf: (router: object) => Registry;
  *
  * @category Applications
  */
-export interface RouterOptions<State, Prefix extends string, Given = None> extends GroupOptions {
+export interface RouterOptions<State, Prefix extends string, Given = None, Counted = unknown> extends GroupOptions {
   /**
    * The prefix of all paths. It is empty, or starts with a slash and does not end with one. It may
    * contain `{name}`, a parameter that the handlers get like any other.
@@ -78,6 +88,11 @@ export interface RouterOptions<State, Prefix extends string, Given = None> exten
    * values as arguments by these names. Guards of outer scopes are resolved before them.
    */
   deps?: ScopeDependencies<State, PathNames<Prefix>, Given>;
+  /**
+   * How often a client may send requests to the routes together: one limit, or a list. Each is
+   * counted by itself.
+   */
+  rateLimit?: RateLimits<Counted, State>;
 }
 
 const ROUTER_OPTIONS: OptionNames<RouterOptions<unknown, string>> = { prefix: true, state: true, ...GROUP_OPTIONS };
@@ -126,6 +141,7 @@ export class Router<
   State = Record<string, unknown>,
   const Prefix extends string = string,
   Given = None,
+  Counted = unknown,
 > implements Includable<State> {
   /**
    * Carries the type of the state; absent at run time.
@@ -147,7 +163,7 @@ export class Router<
    * @throws {TypeError} If an option is unknown.
    * @throws {RouteError} With code `path`, if the prefix is malformed.
    */
-  constructor(options: RouterOptions<State, Prefix, Given> = {}) {
+  constructor(options: RouterOptions<State, Prefix, Given, Counted> = {}) {
     checkOptions(options, ROUTER_OPTIONS, "make a router");
     this.#registry = new Registry({ prefix: options.prefix ?? "", isRoot: false, options, checks: REGISTRY_CHECKS });
     this.get = this.#registry.registerMethod("GET");
@@ -347,10 +363,10 @@ export class Router<
    * assertEquals(await response.json(), ["Emma"]);
    * ```
    */
-  include<Needed = unknown, const At extends string = "">(
+  include<Needed = unknown, const At extends string = "", Counted = unknown>(
     router: RequiredState<State> extends Needed ? Includable<Needed>
       : Mistake<"The state that the router needs is not the one here: give both one stateType()">,
-    options: IncludeOptions<At, State> = {},
+    options: IncludeOptions<At, State, Counted> = {},
   ): void {
     includeRouter(this.#registry, router, options);
   }

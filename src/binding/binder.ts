@@ -37,6 +37,8 @@ interface BinderOf<IsAsync extends boolean, Bound> {
    * input is validated and before the body is read.
    */
   readonly guards: readonly PlacedGuards[];
+  /** The places of the dependencies among the values. */
+  readonly indices: Indices;
   /** Whether the route has one dependency, with those of its scopes. */
   readonly isSingle: boolean;
   /** Whether {@linkcode BinderOf.bind} returns a promise. */
@@ -65,6 +67,8 @@ interface BinderParts {
   readonly name: string;
   /** The scopes around the route, the outermost first. The last one declares the route. */
   readonly scopes: readonly GuardScope[];
+  /** Further guards of the route, which the handler does not get. */
+  readonly counted: readonly PreparedDependency[];
   /** Whether the path is complete, because the outermost scope is an application. */
   readonly isComplete: boolean;
   /** The binder of the same route in fewer scopes. */
@@ -93,11 +97,12 @@ const NOTHING_MADE: Indices = new Map();
  * @throws {RouteError} If a name is bound twice, or the path does not contain a parameter.
  * @throws {TypeError} If a value is not a schema or dependency, or a schema cannot be satisfied.
  */
-export function compileBinder({ options, path, name, scopes, isComplete, previous }: BinderParts): Binder {
+export function compileBinder(parts: BinderParts): Binder {
+  const { options, path, name, scopes, counted, isComplete, previous } = parts;
   const deps = toDependencies(options.deps);
   const handed = scopes.at(-1)!.deps;
   const levels = levelsOf(scopes);
-  const resolver = new Resolver(levels.findLast(isDefined)?.indices ?? NOTHING_MADE, handed, deps);
+  const resolver = new Resolver(levels.findLast(isDefined)?.indices ?? NOTHING_MADE, handed, deps, counted);
   const inputs = compileInputs({ options, path, name, handed, deps, resolver, previous: previous?.inputs });
   const { fields } = inputs.others;
   const { body } = inputs;
@@ -108,6 +113,7 @@ export function compileBinder({ options, path, name, scopes, isComplete, previou
   const common = {
     dependencies: resolver.dependencies,
     guards,
+    indices: resolver.indices,
     isSingle: resolver.isSingle,
     resolve: resolver.others.isEmpty
       ? undefined

@@ -14,6 +14,8 @@ import { type Args, type InputOwner, type PathNames, reserveName, TextFields } f
 export interface GuardScope {
   /** The dependencies of the scope, by name. */
   readonly deps: ReadonlyMap<string, PreparedDependency>;
+  /** Further dependencies, for whose values requests are counted. No handler gets them. */
+  readonly counted: readonly PreparedDependency[];
 }
 
 /**
@@ -56,8 +58,8 @@ export class GuardLevel {
   readonly #steps = new Map<string, GuardStep>();
   readonly #inner = new WeakMap<GuardScope, GuardLevel>();
 
-  private constructor(made: Indices, { deps }: GuardScope) {
-    this.indices = withDependencies(deps.values(), made);
+  private constructor(made: Indices, scope: GuardScope) {
+    this.indices = withDependencies(guardsOf(scope), made);
     this.#stage = new Stage([...this.indices.keys()].slice(made.size), this.indices);
   }
 
@@ -92,10 +94,19 @@ function readsPath({ options: { params = {}, query = {} } }: PreparedDependency,
   return Object.keys(params).length > 0 || all.some((name) => Object.hasOwn(query, name));
 }
 
+/** Whether a scope has dependencies. */
+export function hasGuards(scope: GuardScope): boolean {
+  return guardsOf(scope).length > 0;
+}
+
+function guardsOf({ deps, counted }: GuardScope): PreparedDependency[] {
+  return [...deps.values(), ...counted];
+}
+
 /** The levels of scopes, the outermost first; undefined for those without dependencies. */
 export function levelsOf(scopes: readonly GuardScope[]): readonly (GuardLevel | undefined)[] {
   let outer: GuardLevel | undefined;
-  return scopes.map((scope) => scope.deps.size === 0 ? undefined : outer = GuardLevel.of(outer, scope));
+  return scopes.map((scope) => hasGuards(scope) ? outer = GuardLevel.of(outer, scope) : undefined);
 }
 
 /**
@@ -103,10 +114,15 @@ export function levelsOf(scopes: readonly GuardScope[]): readonly (GuardLevel | 
  *
  * @param scopes The scopes, the outermost first.
  * @param deps The option `deps` of the route.
+ * @param counted Further guards of the route.
  */
-export function dependenciesOf(scopes: readonly GuardScope[], deps: RouteDeclaration["deps"]): PreparedDependency[] {
-  const declared = [...scopes.map((scope) => scope.deps), toDependencies(deps)];
-  return [...withDependencies(declared.flatMap((deps) => [...deps.values()]), NOTHING_MADE).keys()];
+export function dependenciesOf(
+  scopes: readonly GuardScope[],
+  deps: RouteDeclaration["deps"],
+  counted: readonly PreparedDependency[],
+): PreparedDependency[] {
+  const declared = [...scopes, { deps: toDependencies(deps), counted }];
+  return [...withDependencies(declared.flatMap(guardsOf), NOTHING_MADE).keys()];
 }
 
 /** Prepares the text inputs of a stage, which are bound together. */

@@ -109,6 +109,8 @@ export class Resolver {
   readonly others: Stage;
   /** Whether the request has one dependency, with those of the scopes. */
   readonly isSingle: boolean;
+  /** The indices of all dependencies, with those of the scopes. */
+  readonly indices: Indices;
   readonly #handed: readonly Need[];
 
   /**
@@ -117,16 +119,19 @@ export class Resolver {
    * @param made The dependencies that the scopes have made before.
    * @param handed Those of them that the handler gets, by name.
    * @param deps The dependencies of the route, by name.
+   * @param counted Further guards of the route, which the handler does not get.
    */
   constructor(
     made: Indices,
     handed: ReadonlyMap<string, PreparedDependency>,
     deps: ReadonlyMap<string, PreparedDependency>,
+    counted: readonly PreparedDependency[],
   ) {
-    const indices = withDependencies(deps.values(), made);
+    const indices = withDependencies([...deps.values(), ...counted], made);
     this.dependencies = [...indices.keys()];
     const own = this.dependencies.slice(made.size);
-    const guards = guardsAmong(own);
+    const guards = guardsAmong(own, counted);
+    this.indices = indices;
     this.guards = new Stage(own.filter((dependency) => guards.has(dependency)), indices);
     this.others = new Stage(own.filter((dependency) => !guards.has(dependency)), indices);
     this.isSingle = indices.size === 1;
@@ -175,7 +180,11 @@ function needsOf(deps: ReadonlyMap<string, PreparedDependency>, indices: Indices
   return Array.from(deps, ([name, dependency]) => [name, indices.get(dependency)!]);
 }
 
-function guardsAmong(dependencies: readonly PreparedDependency[]): ReadonlySet<PreparedDependency> {
+/** The dependencies that declare `security`, further ones, and what these need. */
+function guardsAmong(
+  dependencies: readonly PreparedDependency[],
+  further: readonly PreparedDependency[],
+): ReadonlySet<PreparedDependency> {
   const guards = new Set<PreparedDependency>();
   const add = (dependency: PreparedDependency): void => {
     if (guards.has(dependency)) return;
@@ -183,6 +192,7 @@ function guardsAmong(dependencies: readonly PreparedDependency[]): ReadonlySet<P
     for (const needed of dependency.deps.values()) add(needed);
   };
   for (const dependency of dependencies) if (dependency.security.length > 0) add(dependency);
+  for (const dependency of further) add(dependency);
   return guards;
 }
 

@@ -127,7 +127,7 @@ export class HttpRequest<State = Record<string, unknown>> {
 
   /**
    * The id of the request, for logs: a random UUID, made when it is first read, or what
-   * `requestId()` took from a trusted proxy.
+   * `requestId()` has taken from a trusted proxy.
    *
    * @example An id for a log
    * ```ts

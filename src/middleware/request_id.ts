@@ -1,4 +1,5 @@
 /** A middleware that sends the id of each request with its reply. */
+import { contextOf } from "../http/request.ts";
 import { checkOptions, type OptionNames, quote } from "../options.ts";
 import type { Middleware } from "../routing/middleware.ts";
 
@@ -18,8 +19,15 @@ export interface RequestIdOptions {
 
 const OPTIONS: OptionNames<RequestIdOptions> = { header: true };
 
+/** Ids that are safe in logs and headers: those of AWS and of base64 are among them. */
+const ID = /^[\w.:/+=~@-]{1,128}$/;
+
 /**
- * Sends `request.id` with each reply.
+ * Sends `request.id` with each reply. Behind a proxy that `trustProxy` names, the id is that of the
+ * same header of the request: at most 128 letters, digits and `.:/+=~@_-`. From anybody else, an id
+ * is not taken.
+ *
+ * Add it first: an id that was read before is kept.
  *
  * @param options The name of the header.
  * @throws {TypeError} If an option is unknown, or the header has no valid name.
@@ -43,6 +51,11 @@ export function requestId(options: RequestIdOptions = {}): Middleware<unknown> {
   checkOptions(options, OPTIONS, "make requestId()");
   const header = checkName(options.header ?? "x-request-id");
   return async (request, next) => {
+    const context = contextOf(request);
+    if (context.id === undefined && context.forwarded) {
+      const sent = request.headers.get(header);
+      if (sent !== null && ID.test(sent)) context.id = sent;
+    }
     const response = await next(request);
     response.headers.set(header, request.id);
     return response;

@@ -96,7 +96,7 @@ export class MountRoute extends Route {
     if (typeof strip !== "boolean") {
       throw new TypeError(`Cannot ${action}: "strip" must be true or false, got ${quote(strip)}`);
     }
-    return new MountRoute(routeParts(ANY_METHOD, path, OPTIONS, "", scope), mounted as MountedHandler, strip);
+    return new MountRoute(routeParts(ANY_METHOD, path, OPTIONS, "", scope, []), mounted as MountedHandler, strip);
   }
 
   override get path(): string {

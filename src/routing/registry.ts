@@ -2,6 +2,7 @@
 import { RouteError } from "../errors.ts";
 import type { RouteDeclaration, WebSocketDeclaration } from "../http/route_info.ts";
 import { type OptionNames, readOptions } from "../options.ts";
+import { readRateLimits } from "../rate_limit/rate_limit.ts";
 import { checkMiddleware } from "./middleware.ts";
 import { type MountOptions, MountRoute, type RegisterMount } from "./mount.ts";
 import { parsePath, parsePrefix } from "./path.ts";
@@ -230,9 +231,10 @@ export class Registry {
     const action = `register ${methods.join(", ")} ${full}`;
     checkOrder(options, action);
     const known = readOptions(options, ROUTE_OPTIONS, action);
+    const rateLimits = readRateLimits(known.rateLimit, action);
     this.#add(
       methods.map((method, index) =>
-        Route.declare(method, full, index === 0 ? known : withoutNames(known), handler, this.scope)
+        Route.declare(method, full, index === 0 ? known : withoutNames(known), handler, this.scope, rateLimits)
       ),
     );
   }

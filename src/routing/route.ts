@@ -1,25 +1,19 @@
 /** Routes: their checks, their compiled records, and the names of their operations. */
 import { type Binder, compileBinder } from "../binding/binder.ts";
-import type { Pass } from "../binding/guards.ts";
-import { isAsyncFunction, isAsyncGeneratorFunction } from "../binding/dependency.ts";
+import { hasGuards, type Pass } from "../binding/guards.ts";
+import { isAsyncFunction, isAsyncGeneratorFunction, type PreparedDependency } from "../binding/dependency.ts";
 import { DEFAULT_LIMITS, type ResolvedLimits, resolveLimits } from "../http/limits.ts";
 import { WITHOUT_BODY } from "../http/reply.ts";
 import type { TokenAdvice } from "../http/challenge.ts";
 import type { HttpRequest } from "../http/request.ts";
 import type { RouteDeclaration, RouteInfo } from "../http/route_info.ts";
+import { countedBy, type RateLimiter } from "../rate_limit/rate_limit.ts";
 import { type OptionNames, quote } from "../options.ts";
 import { isForm } from "../schema/form.ts";
 import { isSchema, schemaFault } from "../schema/schema.ts";
 import { passOf } from "./pass.ts";
 import { parsePath, type PathTemplate, type Segment } from "./path.ts";
-import {
-  checkDescription,
-  checkRateLimit,
-  effectiveOptions,
-  type PlacedRateLimit,
-  rateLimitsOf,
-  type Scope,
-} from "./scope.ts";
+import { checkDescription, effectiveOptions, type Scope } from "./scope.ts";
 
 /** The parts of a route, which its copies under other paths share in part. */
 export interface RouteParts {
@@ -31,6 +25,8 @@ export interface RouteParts {
   readonly handlerName: string;
   /** The application, includes and routers around it, the outermost first. */
   readonly scopes: readonly Scope[];
+  /** The limits on how often clients may send requests. */
+  readonly rateLimits: readonly RateLimiter[];
   /** Makes the handler's arguments. */
   readonly binder: Binder;
   /** The names in the path as the route declares it. Includes add others. */
@@ -96,9 +92,19 @@ export abstract class RouteRecord implements RouteInfo {
     return (this.#pass ??= { pass: passOf(this) }).pass;
   }
 
-  /** Its limits on how often a client may send requests, and those of its scopes. */
-  get rateLimits(): readonly PlacedRateLimit[] {
-    return rateLimitsOf(this.scopes, this.#parts.declared);
+  /** Its own limits on how often clients may send requests. */
+  get rateLimits(): readonly RateLimiter[] {
+    return this.#parts.rateLimits;
+  }
+
+  /** Its dependencies for whose values requests are counted. */
+  get counted(): readonly PreparedDependency[] {
+    return countedBy(this.rateLimits);
+  }
+
+  /** Whether it, or a scope around it, limits how often clients may send requests. */
+  get isLimited(): boolean {
+    return [this, ...this.scopes].some(({ rateLimits }) => rateLimits.length > 0);
   }
 
   /**
@@ -121,7 +127,7 @@ export abstract class RouteRecord implements RouteInfo {
     const template = prefix.text === ""
       ? this.template
       : parsePath(prefix.text + this.template.text, `include ${this.method}`);
-    const inherits = prefix.names.length === 0 && scopes.every(({ deps }) => deps.size === 0);
+    const inherits = prefix.names.length === 0 && !scopes.some(hasGuards);
     const binder = inherits ? this.binder : compile({ ...parts, template, scopes }, this.binder);
     return { ...parts, template, scopes, binder };
   }
@@ -141,6 +147,7 @@ export type TokenAdviceOf = (route: RouteRecord, request: HttpRequest) => TokenA
  * @param options Its options.
  * @param handlerName The name of the handler; empty if it has none.
  * @param scope The scope of the application or router that declares it.
+ * @param rateLimits The limits of the option `rateLimit`.
  * @throws {TypeError} If an option is wrong.
  * @throws {RouteError} If the path is malformed, or a name is bound twice.
  */
@@ -150,20 +157,20 @@ export function routeParts(
   options: RouteInfo["options"],
   handlerName: string,
   scope: Scope,
+  rateLimits: readonly RateLimiter[],
 ): RouteParts {
-  checkRateLimit(options.rateLimit, `register ${method} ${path}`);
   const template = parsePath(path, `register ${method}`);
   const ownNames = new Set(template.names);
   // Only checks the limits. Those of the application are not known yet.
   resolveLimits(options.limits, DEFAULT_LIMITS, `${method} ${path}`);
   const declared = Object.freeze({ ...options });
-  const parts = { method, template, declared, handlerName, scopes: [scope], ownNames };
+  const parts = { method, template, declared, handlerName, scopes: [scope], rateLimits, ownNames };
   return { ...parts, binder: compile(parts) };
 }
 
 /** Compiles the binder of a route, of which that of a copy in fewer scopes can be a part. */
 function compile(
-  { method, template, declared, scopes, ownNames }: Omit<RouteParts, "binder">,
+  { method, template, declared, scopes, rateLimits, ownNames }: Omit<RouteParts, "binder">,
   previous?: Binder,
 ): Binder {
   return compileBinder({
@@ -171,6 +178,7 @@ function compile(
     path: { all: template.names, own: ownNames },
     name: `${method} ${template.text}`,
     scopes,
+    counted: countedBy(rateLimits),
     isComplete: scopes[0]!.isRoot,
     previous,
   });
@@ -223,6 +231,7 @@ export class Route extends RouteRecord {
    * @param options Its options.
    * @param handler Its handler.
    * @param scope The scope of the application or router that declares it.
+   * @param rateLimits The limits of the option `rateLimit`, which its other methods share.
    * @throws {TypeError} If the handler is not async, or an option is wrong.
    * @throws {RouteError} If the path is malformed, or a name is bound twice.
    */
@@ -232,13 +241,14 @@ export class Route extends RouteRecord {
     options: RouteDeclaration,
     handler: unknown,
     scope: Scope,
+    rateLimits: readonly RateLimiter[],
   ): Route {
     const name = `${method} ${path}`;
     checkHandler(handler, name);
     checkOptions(options, name);
     checkBody(options, name);
     checkStatus(options, handler, name);
-    return new Route(routeParts(method, path, options, handler.name, scope), handler);
+    return new Route(routeParts(method, path, options, handler.name, scope, rateLimits), handler);
   }
 
   override under(prefix: PathTemplate, outer: readonly Scope[]): Route {

@@ -2,6 +2,7 @@
 import type { DependencyLike, None } from "../binding/dependency.ts";
 import type { RouteDescription } from "../http/route_info.ts";
 import type { HttpRequest } from "../http/request.ts";
+import type { RateLimits } from "../rate_limit/rate_limit.ts";
 import type { GivenSchema, Mistake, NotSchemas, OutputOf, Schemas } from "../schema/schema.ts";
 import type { FormSchema } from "../schema/form.ts";
 
@@ -79,6 +80,7 @@ export interface RouteOptions<
   FormValue,
   Dependencies,
   Model,
+  Counted,
 > extends RouteDescription {
   // The type parameters are the schemas, and only the handler computes their values. Inferring the
   // values directly costs the compiler three times as much for each parameter.
@@ -113,6 +115,11 @@ export interface RouteOptions<
    * data leaks. For an `async function*` it is the schema of each value.
    */
   response?: GivenSchema<Model, unknown> | Mistake<"Give one valibot schema, such as v.object({ … })">;
+  /**
+   * How often a client may send requests, besides the limits of the routers and the application
+   * around it: one limit, or a list.
+   */
+  rateLimit?: RateLimits<Counted, State>;
 }
 
 /** The values that a handler can return for a model. Their parts can be read-only. */
@@ -201,6 +208,7 @@ export interface RegisterDeclared<State, Prefix extends string, Extra, Given = N
     FormValue = never,
     Dependencies = None,
     Model = unknown,
+    Counted = unknown,
     const Result extends Returned<Model> | Response =
       | Returned<Model>
       | Response,
@@ -221,7 +229,8 @@ export interface RegisterDeclared<State, Prefix extends string, Extra, Given = N
         Body,
         FormValue,
         Dependencies,
-        Model
+        Model,
+        Counted
       >
       & Extra,
     handler: (

@@ -4,6 +4,8 @@ import type { GuardScope } from "../binding/guards.ts";
 import type { RateLimitOption, RouteDeclaration, RouteInfo } from "../http/route_info.ts";
 import { isSchema, type Mistake, type Schema, schemaFault } from "../schema/schema.ts";
 import { type OptionNames, quote } from "../options.ts";
+import { RateGates } from "../rate_limit/gate.ts";
+import { countedBy, type RateLimiter, readRateLimits } from "../rate_limit/rate_limit.ts";
 import type { Middleware } from "./middleware.ts";
 
 /**
@@ -87,6 +89,10 @@ export const GROUP_OPTIONS: OptionNames<ScopeDeclaration> = { ...SCOPE_OPTIONS, 
 export class Scope implements GuardScope {
   readonly options: Readonly<GroupOptions>;
   readonly deps: ReadonlyMap<string, PreparedDependency>;
+  readonly rateLimits: readonly RateLimiter[];
+  readonly counted: readonly PreparedDependency[];
+  /** The limits at work in the application that this is. */
+  readonly gates: RateGates = new RateGates();
   /** Whether it is an application, so that the paths of its routes are complete. */
   readonly isRoot: boolean;
   /** The middlewares, the outermost first. The list can grow until the scope is frozen. */
@@ -108,7 +114,8 @@ export class Scope implements GuardScope {
     this.deps = toDependencies(deps);
     const given = { responses, tags, hidden, crossOrigin };
     checkDescription(given, action);
-    checkRateLimit(rateLimit, action);
+    this.rateLimits = readRateLimits(rateLimit, action);
+    this.counted = countedBy(this.rateLimits);
     this.options = withoutUndefined({ ...given, rateLimit });
     this.isDescriptive = Object.values(given).some((option) => option !== undefined);
   }
@@ -117,23 +124,6 @@ export class Scope implements GuardScope {
   get isEmpty(): boolean {
     return Object.keys(this.options).length === 0 && this.deps.size === 0;
   }
-}
-
-/** The place of a limit: on a scope, or on the route itself. */
-export interface PlacedRateLimit {
-  /** The index of its scope, the outermost is 0. The route itself comes after its scopes. */
-  readonly place: number;
-  /** The scope that declares it; undefined for the route itself. */
-  readonly scope: Scope | undefined;
-  readonly rateLimit: RateLimitOption;
-}
-
-/** The limits of a route and of its scopes, the outermost first. */
-export function rateLimitsOf(scopes: readonly Scope[], declared: RouteInfo["options"]): readonly PlacedRateLimit[] {
-  return [...scopes, undefined].flatMap((scope, place) => {
-    const { rateLimit } = scope?.options ?? declared;
-    return rateLimit === undefined ? [] : [{ place, scope, rateLimit }];
-  });
 }
 
 /**
@@ -180,18 +170,6 @@ export function checkDescription(
     if (value === undefined || typeof value === "boolean") continue;
     throw new TypeError(`Cannot ${action}: "${option}" must be true or false, got ${quote(value)}`);
   }
-}
-
-/**
- * Checks a limit.
- *
- * @throws {TypeError} If it is no object.
- */
-export function checkRateLimit(rateLimit: unknown, action: string): void {
-  if (rateLimit === undefined || (typeof rateLimit === "object" && rateLimit !== null)) return;
-  throw new TypeError(
-    `Cannot ${action}: "rateLimit" must be an object, got ${quote(rateLimit)}; write { limit: 100, per: "1m" }`,
-  );
 }
 
 function withoutUndefined<Options extends object>(

@@ -2,6 +2,7 @@
 import type { DependencyLike, None } from "../binding/dependency.ts";
 import type { WebSocketDescription } from "../http/route_info.ts";
 import type { WebSocketConnection } from "../http/websocket/connection.ts";
+import type { RateLimits } from "../rate_limit/rate_limit.ts";
 import type { GivenSchema, Mistake, NotSchemas, OutputOf, Schemas } from "../schema/schema.ts";
 import type { ArgumentOrder, FreePath, IsKnown, PathNames } from "./route_options.ts";
 
@@ -20,6 +21,7 @@ export interface WebSocketOptions<
   Dependencies,
   Receive,
   Send,
+  Counted,
 > extends WebSocketDescription {
   /** Schemas of the path's parameters. A parameter without a schema is a string. */
   params?: PathSchemas extends Schemas ? keyof PathSchemas extends Names ? PathSchemas
@@ -52,6 +54,8 @@ export interface WebSocketOptions<
   receive?: GivenSchema<unknown, Receive> | Mistake<"Give one valibot schema, such as v.object({ … })">;
   /** The schema of sent messages, which become JSON. Without one they are text or bytes. */
   send?: GivenSchema<Send, unknown> | Mistake<"Give one valibot schema, such as v.object({ … })">;
+  /** How often a client may connect: one limit, or a list. */
+  rateLimit?: RateLimits<Counted, State>;
 }
 
 /**
@@ -104,6 +108,7 @@ export interface RegisterWebSocket<State, Prefix extends string, Given = None> {
     Dependencies = None,
     Receive = string | Uint8Array<ArrayBuffer>,
     Send = string | Uint8Array,
+    Counted = unknown,
   >(
     path: FreePath<Path, Names, Given>,
     options: WebSocketOptions<
@@ -119,7 +124,8 @@ export interface RegisterWebSocket<State, Prefix extends string, Given = None> {
       CookieSchemas,
       Dependencies,
       Receive,
-      Send
+      Send,
+      Counted
     >,
     handler: (
       socket: WebSocketConnection<Receive, Send, State>,

@@ -8,6 +8,7 @@ import { checkHandshake, chooseProtocol } from "../http/websocket/handshake.ts";
 import { compileDecoding, compileEncoding } from "../http/websocket/messages.ts";
 import type { WebSocketTransport } from "../http/websocket/transport.ts";
 import type { OptionNames } from "../options.ts";
+import { readRateLimits } from "../rate_limit/rate_limit.ts";
 import { isSchema, schemaFault } from "../schema/schema.ts";
 import { compose, type Endpoint, ensureMutable, type ErrorBoundary, type ReplyStep } from "./middleware.ts";
 import type { PathTemplate } from "./path.ts";
@@ -71,6 +72,7 @@ export class WebSocketRoute extends RouteRecord {
     const name = `${WEBSOCKET} ${path}`;
     checkHandler(handler, name);
     checkDeclaration(options, name);
+    const rateLimits = readRateLimits(options.rateLimit, `register ${name}`);
     const { receive, send, origins = [], protocols = [], idleTimeout = DEFAULT_IDLE_TIMEOUT } = options;
     checkProtocols(protocols, name);
     const plan: WebSocketPlan = {
@@ -80,7 +82,7 @@ export class WebSocketRoute extends RouteRecord {
       protocols,
       idleTimeout: toMilliseconds(idleTimeout, `the idleTimeout of ${name}`),
     };
-    return new WebSocketRoute(routeParts(WEBSOCKET, path, options, handler.name, scope), plan);
+    return new WebSocketRoute(routeParts(WEBSOCKET, path, options, handler.name, scope, rateLimits), plan);
   }
 
   override under(prefix: PathTemplate, outer: readonly Scope[]): WebSocketRoute {

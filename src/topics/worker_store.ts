@@ -93,6 +93,8 @@ function serveGuest(store: TopicStore, port: MessagePort): Guest {
   const watched = new Map<string, () => void>();
   const send = (message: HostMessage): void => port.postMessage(message);
   port.onmessage = async ({ data }: MessageEvent<GuestMessage>) => {
+    // Others count requests over the same port.
+    if (!("call" in data)) return;
     switch (data.call) {
       case "join":
         guest.hasJoined = true;
@@ -220,6 +222,7 @@ export class RemoteStore implements TopicStore {
   }
 
   #receive(message: HostMessage): void {
+    if ("counted" in message) return;
     if ("changed" in message) return this.#watchers.get(message.changed)?.forEach((onChange) => onChange());
     const answer = this.#answers.get(message.number);
     this.#answers.delete(message.number);

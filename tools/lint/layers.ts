@@ -20,6 +20,7 @@ const TOWERS: readonly (readonly (readonly string[])[])[] = [
     ["src/http/"],
     ["src/binding/"],
     ["src/auth/"],
+    ["src/rate_limit/"],
     ["src/routing/"],
     ["src/middleware/"],
     ["src/describe/json_schema/"],

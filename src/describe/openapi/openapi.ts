@@ -27,7 +27,7 @@ interface DocumentParts {
 
 type DescribedRoute = Pick<
   Route,
-  "name" | "method" | "template" | "operationId" | "options" | "handler" | "scopes"
+  "name" | "method" | "template" | "operationId" | "options" | "handler" | "scopes" | "counted" | "isLimited"
 >;
 
 const METHODS: ReadonlySet<string> = new Set<OpenAPIMethod>(
@@ -68,7 +68,7 @@ export function openapiDocument(
  */
 function operationOf(route: DescribedRoute, pathNames: readonly string[], components: Components): OpenAPIOperation {
   const { operationId, options: { tags = [], deprecated }, template: { names } } = route;
-  const inputs = inputsOf(route.options, names, route.scopes);
+  const inputs = inputsOf(route.options, names, route.scopes, route.counted);
   const nameOf = ({ in: source, name }: ParameterInput) => source === "path" ? pathNames[names.indexOf(name)]! : name;
   const parameters = inputs.parameters
     .filter((input) => !isDescribedElsewhere(input) && !isCredential(input, inputs.dependencies))

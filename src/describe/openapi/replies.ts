@@ -21,11 +21,22 @@ import type {
   OpenAPIResponse,
 } from "./document.ts";
 
+/** The reply to a request beyond a limit. */
+const TOO_MANY_REQUESTS: DeclaredReply = {
+  status: 429,
+  description: "There were too many requests.",
+  headers: {
+    "Retry-After": "The seconds after which to try again.",
+    "RateLimit": "How many requests are left, and for how long (draft-ietf-httpapi-ratelimit-headers).",
+    "RateLimit-Policy": "How many requests are let through in which time.",
+  },
+};
+
 type Reply = OpenAPIResponse | OpenAPIReference;
 type Content = Record<string, OpenAPIMediaType>;
 type Replies = readonly (readonly [status: number, reply: OpenAPIResponse])[];
 
-type AnsweringRoute = Pick<Route, "handler" | "operationId" | "options">;
+type AnsweringRoute = Pick<Route, "handler" | "operationId" | "options" | "isLimited">;
 
 /**
  * The replies of a route, by status. `models` and `errors` collect what they refer to.
@@ -38,9 +49,12 @@ export function repliesOf(
   models: Models,
   errors: ErrorReplies,
 ): OpenAPIOperation["responses"] {
-  const { operationId, options: { responses = {} } } = route;
+  const { operationId, options: { responses = {} }, isLimited } = route;
   const success = successOf(route, models);
-  const refusals = mergeByStatus(dependencies.flatMap(({ replies }) => replies));
+  const refusals = mergeByStatus([
+    ...dependencies.flatMap(({ replies }) => replies),
+    ...(isLimited ? [TOO_MANY_REQUESTS] : []),
+  ]);
   const replies: (readonly [status: number | string, reply: Reply])[] = [
     ...errors.of(canBeInvalid),
     ...errors.ofGuards([...refusals.values()].filter(({ status }) => !(status in responses))),

@@ -57,15 +57,17 @@ export interface BodyInput {
  * @param options The options of the route.
  * @param pathNames The names in its full path, in order.
  * @param scopes The scopes around it, the outermost first.
+ * @param counted Its dependencies for whose values requests are counted.
  */
 export function inputsOf(
   options: InputOptions,
   pathNames: readonly string[],
   scopes: readonly GuardScope[] = [],
+  counted: readonly PreparedDependency[] = [],
 ): RouteInputs {
   const collected = new ParameterCollector(pathNames);
   collected.add(options);
-  const dependencies = dependenciesOf(scopes, options.deps);
+  const dependencies = dependenciesOf(scopes, options.deps, counted);
   for (const dependency of dependencies) collected.add(dependency.options);
   const parameters = collected.list();
   const body = bodyOf(options);

@@ -8,23 +8,23 @@ import type { RouteRecord } from "../../routing/route.ts";
 export type TokenScheme = OAuth2SecurityScheme | OpenIdConnectSecurityScheme;
 
 /** A route, as far as its guards are asked for. */
-type GuardedRoute = Pick<RouteRecord, "options" | "scopes">;
+type GuardedRoute = Pick<RouteRecord, "options" | "scopes" | "counted">;
 
 /**
  * The dependencies of a route and of its scopes that declare `security`, also those that only others
  * need.
  */
-export function securityOf({ options, scopes }: GuardedRoute): readonly PreparedDependency[] {
-  return dependenciesOf(scopes, options.deps).filter(declaresSecurity);
+export function securityOf({ options, scopes, counted }: GuardedRoute): readonly PreparedDependency[] {
+  return dependenciesOf(scopes, options.deps, counted).filter(declaresSecurity);
 }
 
 /**
  * The guards of a route: those of its scopes, the outermost first, and then its own. What a guard
  * needs is not among them.
  */
-export function guardLevelsOf({ options, scopes }: GuardedRoute): readonly (readonly PreparedDependency[])[] {
-  const own = dependenciesOf([], options.deps).filter(declaresSecurity);
-  return [...scopes.map(({ deps }) => [...deps.values()]), own];
+export function guardLevelsOf({ options, scopes, counted }: GuardedRoute): readonly (readonly PreparedDependency[])[] {
+  const own = dependenciesOf([], options.deps, counted).filter(declaresSecurity);
+  return [...scopes.map(({ deps, counted }) => [...deps.values(), ...counted]), own];
 }
 
 function declaresSecurity({ security }: PreparedDependency): boolean {

@@ -33,7 +33,38 @@ Deno.test("requestId: the id is sent with the reply, errors and 404 too", async 
   assertMatch((await client.get("/missing")).headers.get("x-request-id")!, UUID);
 });
 
-Deno.test("requestId: it is taken from a trusted proxy only, never from a client", async () => {
+const LONG = "x".repeat(128);
+
+Deno.test("requestId: it is taken from a trusted proxy only, validated and bounded", async () => {
+  const app = new App({ trustProxy: 1 });
+  app.middleware(requestId());
+  app.get("/", async (request) => request.id);
+  await using client = new TestClient(app);
+  const idFor = async (sent: string) => {
+    const reply = await client.get("/", { headers: { "x-request-id": sent, "x-forwarded-for": "203.0.113.7" } });
+    assertEquals(await reply.json(), reply.headers.get("x-request-id"));
+    return reply.headers.get("x-request-id")!;
+  };
+  for (const sent of ["r-1", "Root=1-67891233-abcdef012345678912345678", "aB+/=", LONG]) {
+    assertEquals(await idFor(sent), sent);
+  }
+  for (const sent of [`${LONG}x`, "a b", 'a"b', "<script>", "a,b", ""]) assertMatch(await idFor(sent), UUID);
+});
+
+Deno.test("requestId: an id that was read before is kept", async () => {
+  const app = new App({ trustProxy: 1 });
+  const read: string[] = [];
+  app.middleware(async (request, next) => {
+    read.push(request.id);
+    return await next(request);
+  });
+  app.middleware(requestId());
+  await using client = new TestClient(app);
+  const reply = await client.get("/", { headers: { "x-request-id": "later" } });
+  assertEquals(reply.headers.get("x-request-id"), read[0]);
+});
+
+Deno.test("requestId: without trustProxy, never from a client", async () => {
   const app = new App();
   app.middleware(requestId({ header: "X-Correlation-Id" }));
   app.get("/", async (request) => request.id);

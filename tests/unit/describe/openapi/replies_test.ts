@@ -25,7 +25,7 @@ const inputs = (canBeInvalid: boolean) => ({ canBeInvalid, dependencies: [] });
 /** The replies, except for the ranges 4XX and 5XX. */
 function describe(options: RouteDeclaration, handler: AnyHandler = async () => {}) {
   const models = new Models("#/components/schemas/");
-  const route = { handler, operationId: "act", options };
+  const route = { handler, operationId: "act", options, isLimited: false };
   const { "4XX": _4, "5XX": _5, ...replies } = repliesOf(route, inputs(false), models, new ErrorReplies("default"));
   models.definitions();
   return replies;
@@ -80,7 +80,7 @@ Deno.test("A model that is declared for a status which has one is not taken up",
   const titled = (title: string) => v.pipe(v.object({}), v.title(title));
   const options = { response: titled("Sent"), responses: { 200: titled("Hidden") } };
   repliesOf(
-    { handler: async () => {}, operationId: "act", options },
+    { handler: async () => {}, operationId: "act", options, isLimited: false },
     inputs(false),
     models,
     new ErrorReplies("default"),
@@ -129,7 +129,7 @@ Deno.test("Files and streams are sent as they are, with whatever type they have"
 Deno.test("A documented 422 replaces that of the framework", () => {
   const models = new Models("#/components/schemas/");
   const options = { responses: { 422: v.pipe(v.void(), v.description("Own")) } };
-  const route = { handler: async () => {}, operationId: "act", options };
+  const route = { handler: async () => {}, operationId: "act", options, isLimited: false };
   const replies = repliesOf(route, inputs(true), models, new ErrorReplies("default"));
   assertEquals(replies["422"], { description: "Own" });
 });
