@@ -44,7 +44,7 @@ export type RateLimitKey = string | number | null;
  *
  * const request = () => new Request("http://localhost/report", { headers: { authorization: "Bearer ada" } });
  * const first = await app.fetch(request());
- * assertEquals([first.status, first.headers.get("ratelimit")], [200, '"1";r=0;t=3600']);
+ * assertEquals([first.status, first.headers.get("ratelimit")], [200, '"2";r=0;t=3600']);
  * await first.body?.cancel();
  * const second = await app.fetch(request());
  * assertEquals([second.status, second.headers.get("retry-after")], [429, "3600"]);

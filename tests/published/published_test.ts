@@ -96,6 +96,7 @@ Deno.test("The published packages", async (t) => {
         "/deno.json",
         "/mod.ts",
         "/auth.ts",
+        "/middleware.ts",
         "/store.ts",
         "/openapi.ts",
         "/types.ts",
