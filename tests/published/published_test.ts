@@ -108,7 +108,7 @@ Deno.test("The published packages", async (t) => {
       assertEquals(files.includes(file), true, file);
     }
     const strangers = files.filter((file) =>
-      !/^\/(src\/.+\.ts|(mod|auth|store|openapi|types|cli)\.ts|deno\.json|[A-Z]+(\.md)?)$/.test(file)
+      !/^\/(src\/.+\.ts|(mod|auth|middleware|store|openapi|types|cli)\.ts|deno\.json|[A-Z]+(\.md)?)$/.test(file)
     );
     assertEquals(strangers, []);
     const version = config.version;
