@@ -48,7 +48,7 @@ Deno.test("An editor shows plain types for the arguments of handlers and depende
     shown.map(inAnyOrder),
     [
       "const countBooks: Dependency<number, unknown>",
-      'const shelves: Router<State, "/shelves/{shelf}", None>',
+      'const shelves: Router<State, "/shelves/{shelf}", None, unknown>',
       `(parameter) args: {
     readonly limit: number;
     readonly count: number;
