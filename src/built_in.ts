@@ -99,7 +99,10 @@ export function builtIns(
 
 /** Resolves guards before an endpoint answers. Their refusals are the reply. */
 function behind(deps: DocsParts["deps"], handler: BuiltIn["handler"]): BuiltIn["handler"] {
-  const step = GuardLevel.of(undefined, { deps }).stepFor({ all: [], own: new Set() }, "the documentation page")!;
+  const step = GuardLevel.of(undefined, { deps, counted: [] }).stepFor(
+    { all: [], own: new Set() },
+    "the documentation page",
+  )!;
   return async (request) => {
     await step.run(request, []);
     return await handler(request);
