@@ -6,8 +6,8 @@ import type { App } from "@webfw/core";
 export async function askFrom<State>(
   app: App<State>,
   hostname: string,
-  path = "/",
-  init?: RequestInit,
+  path: string = "/",
+  init: RequestInit = {},
 ): Promise<{ readonly status: number; readonly headers: Headers; readonly body: string }> {
   const remoteAddr = { transport: "tcp", hostname, port: 50_000 } as const;
   const response = await app.fetch(new Request(`http://localhost${path}`, init), { remoteAddr });
