@@ -82,7 +82,7 @@ Deno.test("An editor shows plain types for the arguments of handlers and depende
       `const admin: Router<Record<string, unknown>, "/{org}", {
     user: number;
     level: string;
-}>`,
+}, unknown>`,
       `(parameter) args: {
     readonly org: string;
     readonly id: string;
