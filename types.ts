@@ -99,7 +99,7 @@ export type {
   TokenUrl,
 } from "./src/binding/security.ts";
 export type { DocsOptions } from "./src/describe/docs_options.ts";
-export type { McpOptions } from "./src/describe/mcp/options.ts";
+export type { McpOptions, ToolListing } from "./src/describe/mcp/options.ts";
 
 // Workers, started by the command line
 export type { WorkerPorts } from "./src/topics/worker_store.ts";
