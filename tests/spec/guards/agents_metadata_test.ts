@@ -308,3 +308,10 @@ Deno.test("The servers of the metadata are the issuers of the jwt guards, also o
   const plain = jwt({ issuer: "https://id.example", audience: null });
   assertEquals(await metadata(appOf(plain), ROOT), 404);
 });
+
+Deno.test("The challenge of a mount carries resource_metadata, and a mount of every path leaves the metadata", async () => {
+  const app = new App({ deps: { user: guardOf(openid) } });
+  app.mount("/", () => new Response("mounted"));
+  assertEquals(await challengeOf(app, "/any"), `Bearer resource_metadata="http://localhost${ROOT}", realm="id"`);
+  assertEquals((await metadata(app, ROOT) as { resource: string }).resource, "http://localhost");
+});
