@@ -83,18 +83,20 @@ export class SessionCookie {
   }
 
   /**
-   * Sets the cookie with the reply.
+   * Sets the cookie with the reply, which no cache may keep then.
    *
    * @throws {RangeError} If it is larger than browsers take.
    */
   set(request: HttpRequest, value: string): void {
     request.setCookie(this.#holding(value));
+    keepFromCaches(request);
     this.#warnOnce(request.url);
   }
 
   /** Deletes the cookie with the reply. */
   delete(request: HttpRequest): void {
     request.deleteCookie(this.name, this.#attributes);
+    keepFromCaches(request);
   }
 
   #holding(value: string): Cookie {
@@ -110,4 +112,9 @@ export class SessionCookie {
       cure: "use HTTPS; behind a proxy that ends HTTPS set trustProxy; for development set cookie: { secure: false }",
     });
   }
+}
+
+/** A cache that is shared would hand the cookie of one visitor to others. */
+function keepFromCaches({ replyHeaders }: HttpRequest): void {
+  if (!replyHeaders.has("cache-control")) replyHeaders.set("cache-control", "no-store");
 }

@@ -12,6 +12,7 @@ import {
 } from "@std/assert";
 import { anySecurity, App, dependency, type HttpRequest, Router } from "@webfw/core";
 import { bearer, optional, session, type SessionOptions } from "@webfw/core/auth";
+import { timeout } from "@webfw/core/middleware";
 import { defaults, seal } from "npm:iron-webcrypto@^2.0.0";
 import * as v from "valibot";
 import { CapturedLog } from "../support/captured_log.ts";
@@ -579,4 +580,45 @@ Deno.test("a session on a scope guards its routes, and its secret is asked for a
     async (_request, { user }) => user.data.userId,
   );
   await assertRejects(() => new App({ docs: { deps: { reader } } }).start(), Error, "is missing");
+});
+
+Deno.test("a reply that sets or deletes the cookie is kept by no cache, whatever the handler returns", async () => {
+  using clock = new MovedClock();
+  const visit = session(User, { secret: SECRET, renew: true });
+  const app = new App();
+  app.get("/page", { deps: { visit } }, async () => new Response("x", { headers: { "cache-control": "public" } }));
+  app.get("/own", { deps: { visit } }, async (request, { visit }) => {
+    request.replyHeaders.set("cache-control", "private");
+    await visit.clear();
+  });
+  app.post("/login", { deps: { visit } }, async (_request, { visit }) => await visit.set({ userId: 7 }));
+  const visitor = new Visitor(app);
+  const ask = async (path: string, method = "GET") => {
+    const { headers, body } = await visitor.send(path, { method });
+    await body?.cancel();
+    return headers.get("cache-control");
+  };
+  assertEquals([await ask("/login", "POST"), await ask("/page")], ["no-store", "public"]);
+  clock.advance(8 * DAY);
+  assertEquals([await ask("/page"), await ask("/page"), await ask("/own")], ["no-store", "public", "private"]);
+});
+
+Deno.test("a handler that goes on after timeout() sets no session", async () => {
+  const visit = session(User, { secret: SECRET });
+  const app = new App();
+  const replied = Promise.withResolvers<void>();
+  let late: Promise<void> | undefined;
+  app.middleware(timeout("5ms"));
+  app.post("/", { deps: { visit } }, async (_request, { visit }) => {
+    await replied.promise;
+    late = assertRejects(() => visit.set({ userId: 1 }), TypeError, "the reply has begun").then(() => {});
+    await late;
+  });
+  await using serving = await Serving.start(app);
+  const response = await fetch(serving.origin, { method: "POST" });
+  assertEquals([response.status, response.headers.getSetCookie()], [503, []]);
+  await response.body?.cancel();
+  replied.resolve();
+  await serving.stop();
+  await late!;
 });
