@@ -3,10 +3,11 @@
 // included, with any method, behind the scope's middleware and guards; hidden; the handler sees the
 // path without the mount (`{ strip: false }` keeps it)."
 
-import { assertEquals, assertThrows } from "@std/assert";
+import { assertEquals, assertStringIncludes, assertThrows } from "@std/assert";
 import { App, dependency, HTTPError, RouteError, Router, stateType } from "@webfw/core";
 import { TestClient } from "@webfw/core/testing";
 import type { MountInfo } from "@webfw/core/types";
+import { CapturedLog } from "../support/captured_log.ts";
 
 /** A handler that answers with what it sees. */
 const seen = (request: Request) => new Response(`${request.method} ${request.url}`);
@@ -153,8 +154,10 @@ Deno.test("What a mounted handler throws is an error reply of the application, a
   app.mount("/refused", () => Promise.reject(new HTTPError(418, "No coffee")));
   app.mount("/nothing", (() => undefined) as never);
   app.onError((error) => new Response(`shaped ${error.status}`, { status: error.status }));
+  using log = new CapturedLog();
   assertEquals(await textOf(app, "/refused"), "418 shaped 418");
   assertEquals(await textOf(app, "/nothing"), "500 shaped 500");
+  assertStringIncludes(log.text, "Cannot reply to /nothing: the mounted handler returned undefined");
 });
 
 Deno.test("Conflicts of mounts with routes are `RouteError`s as for routes", () => {
