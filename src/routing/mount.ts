@@ -3,6 +3,7 @@ import type { None } from "../binding/dependency.ts";
 import { type ConnectionInfo, contextOf, type HttpRequest } from "../http/request.ts";
 import { pathStart } from "../http/query.ts";
 import type { RouteInfo } from "../http/route_info.ts";
+import { HTTPError } from "../errors.ts";
 import { type OptionNames, quote, readOptions } from "../options.ts";
 import type { PathTemplate, Segment } from "./path.ts";
 import { Route, type RouteParts, routeParts } from "./route.ts";
@@ -132,8 +133,19 @@ function handlerOf(mounted: MountedHandler, dropped: number): (request: HttpRequ
   };
 }
 
-/** The platform's request, with the body as an unread stream. */
+/**
+ * The methods that a `Request` cannot have: `TRACE`, `TRACK`, `CONNECT`, and the others in lower
+ * case, some of which it would write in upper case.
+ */
+const NO_METHOD = /^(?:TRACE|TRACK|CONNECT)$|[a-z]/;
+
+/**
+ * The platform's request, with the body as an unread stream.
+ *
+ * @throws {HTTPError} With 501, if it cannot have the method.
+ */
 function toPlatform(request: HttpRequest, dropped: number): Request {
+  if (NO_METHOD.test(request.method)) throw new HTTPError(501, "The method cannot be served here");
   const { raw, url: { origin } } = request;
   const { pathEnd } = contextOf(request);
   let start = pathStart(raw.url);

@@ -160,6 +160,21 @@ Deno.test("What a mounted handler throws is an error reply of the application, a
   assertStringIncludes(log.text, "Cannot reply to /nothing: the mounted handler returned undefined");
 });
 
+Deno.test("A method that no `Request` can have is 501, and does not fill the log", async () => {
+  const app = new App();
+  app.mount("/other", seen);
+  using log = new CapturedLog();
+  const server = Deno.serve({ port: 0, onListen: () => {} }, app.fetch);
+  for (const method of ["TRACE", "TRACK", "get", "patch"]) {
+    const connection = await Deno.connect({ port: server.addr.port });
+    const head = `${method} /other HTTP/1.1\r\nhost: localhost\r\nconnection: close\r\n\r\n`;
+    await connection.write(new TextEncoder().encode(head));
+    assertStringIncludes(await new Response(connection.readable).text(), "HTTP/1.1 501 Not Implemented", method);
+  }
+  await server.shutdown();
+  assertEquals(log.text, "");
+});
+
 Deno.test("Conflicts of mounts with routes are `RouteError`s as for routes", () => {
   const conflict = (declare: (app: App) => void, message: string) => {
     const app = new App();
