@@ -1,0 +1,20 @@
+// The page of those who have signed in: it makes a token, and calls the API with it.
+import { post } from "./post.js";
+
+const $ = (id) => document.getElementById(id);
+
+$("create").onclick = async () => {
+  const response = await post("/tokens", {});
+  if (response.status === 401) return location.assign("/login");
+  if (!response.ok) return $("problem").textContent = (await response.json()).detail;
+  const { access_token } = await response.json();
+  $("token").textContent = access_token;
+  const account = await fetch("/api/account", { headers: { authorization: `Bearer ${access_token}` } });
+  const { name, email, detail } = await account.json();
+  $("account").textContent = detail ?? `${name}, ${email}`;
+};
+
+$("logout").onclick = async () => {
+  await post("/logout", {});
+  location.assign("/login");
+};
