@@ -8,7 +8,10 @@ const Name = v.pipe(v.string(), v.trim(), v.nonEmpty(), v.maxLength(100));
 export const Registration = v.pipe(v.object({ email: Email, name: Name, password: Password }), v.title("Registration"));
 export type Registration = v.InferOutput<typeof Registration>;
 
-export const Login = v.pipe(v.object({ email: Email, password: v.pipe(v.string(), v.maxLength(200)) }), v.title("Login"));
+export const Login = v.pipe(
+  v.object({ email: Email, password: v.pipe(v.string(), v.maxLength(200)) }),
+  v.title("Login"),
+);
 export type Login = v.InferOutput<typeof Login>;
 
 /** The row in the database also has the hash of the password. Replies are reduced to this. */

@@ -6,18 +6,26 @@ import type { Connection } from "./connection.ts";
 import { connection, state } from "./database.ts";
 import { Book, BookChanges, Isbn, StockedBook } from "./models.ts";
 import { pageOf, paging, toPage } from "./paging.ts";
-import { AlreadyThere, NoSuchBook, NoSuchShop, NotAllowed, NotSignedIn } from "./problems.ts";
+import { AlreadyThere, NoSuchBook, NoSuchShop, NotAllowed } from "./problems.ts";
 import { currentShop, type ShopRow } from "./shops.ts";
 
-/** Everything below the path of a shop's books. */
-export const books = new Router({ prefix: "/shops/{slug}/books", state });
+const inShop = { prefix: "/shops/{slug}/books", state, tags: ["books"], responses: { 404: NoSuchBook } } as const;
+
+/** What everyone may do with the books of a shop. */
+export const books = new Router(inShop);
+
+/** What its clerks may do. The dependencies of a router are resolved before anything else. */
+export const bookChanges = new Router({
+  ...inShop,
+  deps: { db: connection, shop: currentShop, clerk },
+  responses: { 403: NotAllowed, 404: NoSuchBook },
+});
 
 books.get("", {
   query: { ...paging, search: v.optional(v.string(), ""), sort: v.optional(v.picklist(["title", "price"]), "title") },
   deps: { db: connection, shop: currentShop },
   response: pageOf(Book),
   responses: { 404: NoSuchShop },
-  tags: ["books"],
   tool: true,
 }, async function listBooks(request, { search, sort, limit, offset, db, shop }) {
   `List the books of a shop.
@@ -35,21 +43,17 @@ books.get("/{isbn}", {
   params: { isbn: Isbn },
   deps: { db: connection, shop: currentShop },
   response: Book,
-  responses: { 404: NoSuchBook },
-  tags: ["books"],
   tool: true,
 }, async function getBook(_request, { isbn, db, shop }) {
   "Get a book of a shop, by its ISBN.";
   return findBook(db, shop, isbn);
 });
 
-books.post("", {
+bookChanges.post("", {
   body: StockedBook,
-  deps: { db: connection, shop: currentShop, clerk },
   response: Book,
   status: 201,
-  responses: { 401: NotSignedIn, 403: NotAllowed, 404: NoSuchShop, 409: AlreadyThere },
-  tags: ["books"],
+  responses: { 404: NoSuchShop, 409: AlreadyThere },
 }, async function addBook(request, { body, db, shop }) {
   "Add a book to a shop, as one of its clerks.";
   const { isbn, title, author, price, cost, stock } = body;
@@ -62,13 +66,10 @@ books.post("", {
   return findBook(db, shop, isbn);
 });
 
-books.patch("/{isbn}", {
+bookChanges.patch("/{isbn}", {
   params: { isbn: Isbn },
   body: BookChanges,
-  deps: { db: connection, shop: currentShop, clerk },
   response: Book,
-  responses: { 401: NotSignedIn, 403: NotAllowed, 404: NoSuchBook },
-  tags: ["books"],
 }, async function changeBook(_request, { isbn, body, db, shop }) {
   "Change the price or the stock of a book, as a clerk of its shop.";
   const { price = null, stock = null } = body;
@@ -78,12 +79,9 @@ books.patch("/{isbn}", {
   return findBook(db, shop, isbn);
 });
 
-books.delete("/{isbn}", {
+bookChanges.delete("/{isbn}", {
   params: { isbn: Isbn },
-  deps: { db: connection, shop: currentShop, clerk },
   status: 204,
-  responses: { 401: NotSignedIn, 403: NotAllowed, 404: NoSuchBook },
-  tags: ["books"],
 }, async function removeBook(_request, { isbn, db, shop }) {
   "Remove a book from a shop, as one of its clerks.";
   const removed = db.run`DELETE FROM books WHERE shop_id = ${shop.id} AND isbn = ${isbn}`;

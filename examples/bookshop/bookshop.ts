@@ -1,10 +1,10 @@
 /** Puts the service together. */
 import { App } from "@webfw/core";
+import { requestId } from "@webfw/core/middleware";
 import * as v from "valibot";
-import { books } from "./books.ts";
+import { bookChanges, books } from "./books.ts";
 import { Database, type State, state } from "./database.ts";
 import { orders } from "./orders.ts";
-import { requestId } from "./request_id.ts";
 import { shops } from "./shops.ts";
 import { stock } from "./stock.ts";
 
@@ -22,7 +22,7 @@ export function bookshop(file: string): App<State> {
     database.close();
   });
 
-  app.middleware(requestId);
+  app.middleware(requestId());
 
   app.get(
     "/",
@@ -35,6 +35,7 @@ export function bookshop(file: string): App<State> {
   );
   app.include(shops);
   app.include(books);
+  app.include(bookChanges);
   app.include(orders);
   app.include(stock);
 

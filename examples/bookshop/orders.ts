@@ -4,11 +4,16 @@ import { currentUser, type User } from "./auth.ts";
 import type { Connection } from "./connection.ts";
 import { connection, state } from "./database.ts";
 import { type Book, Id, Order, OrderDraft } from "./models.ts";
-import { NoSuchOrder, NoSuchShop, NotSignedIn, TooFewCopies } from "./problems.ts";
+import { NoSuchOrder, NoSuchShop, TooFewCopies } from "./problems.ts";
 import { currentShop, type ShopRow } from "./shops.ts";
 
 /** Everything below the path of a shop's orders. */
-export const orders = new Router({ prefix: "/shops/{slug}/orders", state });
+export const orders = new Router({
+  prefix: "/shops/{slug}/orders",
+  state,
+  deps: { user: currentUser },
+  tags: ["orders"],
+});
 
 /** Shared caches must not store what concerns one customer. */
 orders.middleware(async (request, next) => {
@@ -19,11 +24,10 @@ orders.middleware(async (request, next) => {
 
 orders.post("", {
   body: OrderDraft,
-  deps: { db: connection, shop: currentShop, user: currentUser },
+  deps: { db: connection, shop: currentShop },
   response: Order,
   status: 201,
-  responses: { 401: NotSignedIn, 404: NoSuchShop, 409: TooFewCopies },
-  tags: ["orders"],
+  responses: { 404: NoSuchShop, 409: TooFewCopies },
   tool: true,
 }, async function placeOrder(request, { body, db, shop, user }) {
   "Order books of a shop, to be sent to an address.";
@@ -34,10 +38,9 @@ orders.post("", {
 
 orders.get("/{id}", {
   params: { id: Id },
-  deps: { db: connection, shop: currentShop, user: currentUser },
+  deps: { db: connection, shop: currentShop },
   response: Order,
-  responses: { 401: NotSignedIn, 404: NoSuchOrder },
-  tags: ["orders"],
+  responses: { 404: NoSuchOrder },
   tool: true,
 }, async function getOrder(_request, { id, db, shop, user }) {
   "Get an order: your own, or one in your shop.";

@@ -7,5 +7,4 @@ export const NoSuchBook = v.pipe(Problem, v.description("There is no such shop, 
 export const NoSuchOrder = v.pipe(Problem, v.description("There is no such shop, or you have no such order in it."));
 export const AlreadyThere = v.pipe(Problem, v.description("The shop has this book already."));
 export const TooFewCopies = v.pipe(Problem, v.description("The shop has too few copies of a book."));
-export const NotSignedIn = v.pipe(Problem, v.description("The token of a user is missing, or unknown."));
 export const NotAllowed = v.pipe(Problem, v.description("Only clerks of the shop may do this."));

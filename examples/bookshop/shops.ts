@@ -21,17 +21,16 @@ export interface ShopRow extends Shop {
 }
 
 /** All shops, and each by its name in the path. */
-export const shops = new Router({ prefix: "/shops", state });
+export const shops = new Router({ prefix: "/shops", state, tags: ["shops"] });
 
-shops.get("", {
-  deps: { db: connection },
-  response: v.array(Shop),
-  tags: ["shops"],
-  tool: true,
-}, async function listShops(_request, { db }) {
-  "List all shops, by name.";
-  return db.all<Shop>`SELECT * FROM shops ORDER BY name`;
-});
+shops.get(
+  "",
+  { deps: { db: connection }, response: v.array(Shop), tool: true },
+  async function listShops(_request, { db }) {
+    "List all shops, by name.";
+    return db.all<Shop>`SELECT * FROM shops ORDER BY name`;
+  },
+);
 
 // The row has its key, too. The annotation says that this is meant, and the response model leaves
 // the key out.
@@ -39,7 +38,6 @@ shops.get("/{slug}", {
   deps: { shop: currentShop },
   response: Shop,
   responses: { 404: NoSuchShop },
-  tags: ["shops"],
 }, async function getShop(_request, { shop }): Promise<Shop> {
   "Get a shop.";
   return shop;

@@ -6,7 +6,7 @@ import { Router } from "@webfw/core";
 import { clerk } from "./auth.ts";
 import { connection, state } from "./database.ts";
 import { StockedBook } from "./models.ts";
-import { NoSuchShop, NotAllowed, NotSignedIn } from "./problems.ts";
+import { NoSuchShop, NotAllowed } from "./problems.ts";
 import { currentShop } from "./shops.ts";
 
 /** Everything that a shop has. */
@@ -16,7 +16,7 @@ export const stock = new Router({ prefix: "/shops/{slug}/stock", state });
 stock.get("", {
   deps: { db: connection, shop: currentShop, clerk },
   response: StockedBook,
-  responses: { 401: NotSignedIn, 403: NotAllowed, 404: NoSuchShop },
+  responses: { 403: NotAllowed, 404: NoSuchShop },
   tags: ["books"],
 }, async function* listStock(_request, { db, shop }) {
   "Export everything that a shop has, for its clerks.";

@@ -1,10 +1,5 @@
-/** Bearer tokens (RFC 6750). */
+/** Tokens, as the database has them. */
 import { createHash } from "node:crypto";
-
-/** The token in an `Authorization` header, if there is one. */
-export function bearerToken(header: string): string | undefined {
-  return /^Bearer +([\w.~+/-]+=*)$/i.exec(header)?.[1];
-}
 
 /**
  * The stored form of a token. A plain hash is enough for a long random text; a password needs a

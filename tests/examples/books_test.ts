@@ -135,7 +135,7 @@ Deno.test("only the clerks of a shop change its books", async () => {
     shop.post(`/shops/${slug}/books`, { json: WAR_AND_PEACE, headers });
   const refused = await change("corner", {});
   assertEquals(refused.status, 401);
-  assertEquals(refused.headers.get("www-authenticate"), "Bearer");
+  assertEquals(refused.headers.get("www-authenticate"), 'Bearer realm="bearer"');
   for (
     const authorization of ["Bearer", "Bearer nobody", "Basic YWRhOmFkYQ==", "grace", "Bearer grace, Bearer grace"]
   ) {

@@ -61,14 +61,13 @@ Deno.test("a client that leaves in the middle of the stock gives its connection 
   await Deno.remove(folder, { recursive: true });
 });
 
-Deno.test("every reply has a request id: the one that came, if it is a plain word", async () => {
+Deno.test("every reply has a request id of its own, not one that a client chose", async () => {
   await using shop = await TemporaryBookshop.open();
   const idOf = async (headers: HeadersInit) => (await shop.get("/nothing", { headers })).headers.get("x-request-id");
   const made = await idOf({});
   assertMatch(made ?? "", /^[0-9a-f-]{36}$/);
   assertNotEquals(await idOf({}), made);
-  assertEquals(await idOf({ "x-request-id": "from-the-proxy_1" }), "from-the-proxy_1");
-  assertMatch(await idOf({ "x-request-id": "forged line" }) ?? "", /^[0-9a-f-]{36}$/);
+  assertNotEquals(await idOf({ "x-request-id": "chosen" }), "chosen");
 });
 
 Deno.test("the root lists all routes", async () => {
