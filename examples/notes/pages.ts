@@ -4,6 +4,7 @@ export const LOGIN = `<!DOCTYPE html>
 <html lang="en">
   <meta charset="utf-8">
   <title>Sign in</title>
+  <link rel="icon" href="data:,">
   <form method="post">
     <label>Password <input type="password" name="password" required autocomplete="current-password"></label>
     <button>Sign in</button>
@@ -14,6 +15,7 @@ export const PAGE = `<!DOCTYPE html>
 <html lang="en">
   <meta charset="utf-8">
   <title>Notes</title>
+  <link rel="icon" href="data:,">
   <ul id="notes"></ul>
   <form id="new">
     <label>Note <input name="text" required maxlength="200"></label>

@@ -6,9 +6,9 @@ for (const name of ["login", "register"]) {
   form.onsubmit = async (event) => {
     event.preventDefault();
     const response = await post(`/${name}`, Object.fromEntries(new FormData(form)));
-    if (response.ok) return location.assign(nextPage());
     const { detail, errors = [] } = await response.json();
-    const faults = errors.map(({ loc, msg }) => `${loc.at(-1)}: ${msg}`);
+    if (response.ok) return location.assign(nextPage());
+    const faults = errors.map(({ path, message }) => `${path.at(-1)}: ${message}`);
     document.getElementById("problem").textContent = faults.join(", ") || detail;
   };
 }
