@@ -43,9 +43,6 @@ export type { Middleware, Next } from "./src/routing/middleware.ts";
 export type { Lifespan } from "./src/lifespan.ts";
 export type { ListenAddress, RunOptions } from "./src/serve.ts";
 export type { Limits } from "./src/http/limits.ts";
-export type { Origins } from "./src/http/origin.ts";
-export type { CorsOptions } from "./src/http/cors.ts";
-export type { ProxyOptions, TrustProxy } from "./src/http/proxy.ts";
 export type { Duration } from "./src/duration.ts";
 
 // Declarations of routes
@@ -68,7 +65,7 @@ export type { RouteInfo, ToolAnnotations, ToolOptions } from "./src/http/route_i
 
 // Requests, replies, streams
 export { type AppHandle, type ConnectionInfo, HttpRequest } from "./src/http/request.ts";
-export type { Cookie, CookieAttributes } from "./src/http/cookies.ts";
+export type { Cookie } from "./src/http/cookies.ts";
 export { file, type FileOptions } from "./src/http/files/file.ts";
 export { html, redirect, text } from "./src/http/reply.ts";
 export { type EventStream, type ServerSentEvent, SSE, type SSEOptions } from "./src/http/sse/sse.ts";

@@ -98,6 +98,10 @@ export type {
   RequiredScopes,
   TokenUrl,
 } from "./src/binding/security.ts";
+export type { CorsOptions } from "./src/http/cors.ts";
+export type { Origins } from "./src/http/origin.ts";
+export type { ProxyOptions, TrustProxy } from "./src/http/proxy.ts";
+export type { CookieAttributes } from "./src/http/cookies.ts";
 export type { DocsOptions } from "./src/describe/docs_options.ts";
 export type { McpOptions, ToolListing } from "./src/describe/mcp/options.ts";
 

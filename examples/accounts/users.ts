@@ -12,7 +12,7 @@ interface Row extends Account {
 export class Users implements Disposable {
   readonly #sqlite: DatabaseSync;
   /** The hash of no password, so that an unknown address takes as long as a wrong password. */
-  readonly #nobody = hashPassword(crypto.randomUUID());
+  #nobody: Promise<Uint8Array> | undefined;
 
   /** Opens the file. A new one gets its table. */
   constructor(file: string) {
@@ -38,6 +38,7 @@ export class Users implements Disposable {
   /** The user with this address and password, or undefined. */
   async verify({ email, password }: Login): Promise<Account | undefined> {
     const row = this.#sqlite.prepare("SELECT * FROM users WHERE email = ?").get(email) as Row | undefined;
+    this.#nobody ??= hashPassword(crypto.randomUUID());
     const isRight = await isPassword(password, row?.password ?? await this.#nobody);
     return isRight ? row : undefined;
   }

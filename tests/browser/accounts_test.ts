@@ -65,6 +65,7 @@ browserTest("Somebody registers, makes a token that the API takes, signs out, an
     redirect: "manual",
   });
   assertEquals([replayed.status, replayed.headers.get("location")], [303, "/login?next=%2F"]);
+  await replayed.body?.cancel();
   assertEquals(watched.complaints, []);
 
   await fill(page, "Sign in", { Email: "ada@example.org", Password: "wrong horse battery" });

@@ -4,10 +4,10 @@ import { post } from "./post.js";
 const $ = (id) => document.getElementById(id);
 
 $("create").onclick = async () => {
-  const response = await post("/tokens", {});
-  if (response.status === 401) return location.assign("/login");
-  if (!response.ok) return $("problem").textContent = (await response.json()).detail;
-  const { access_token } = await response.json();
+  const { ok, status, reply } = await post("/tokens", {});
+  if (status === 401) return location.assign("/login");
+  if (!ok) return $("problem").textContent = reply.detail;
+  const { access_token } = reply;
   $("token").textContent = access_token;
   const account = await fetch("/api/account", { headers: { authorization: `Bearer ${access_token}` } });
   const { name, email, detail } = await account.json();

@@ -5,9 +5,9 @@ for (const name of ["login", "register"]) {
   const form = document.getElementById(name);
   form.onsubmit = async (event) => {
     event.preventDefault();
-    const response = await post(`/${name}`, Object.fromEntries(new FormData(form)));
-    const { detail, errors = [] } = await response.json();
-    if (response.ok) return location.assign(nextPage());
+    const { ok, reply } = await post(`/${name}`, Object.fromEntries(new FormData(form)));
+    if (ok) return location.assign(nextPage());
+    const { detail, errors = [] } = reply;
     const faults = errors.map(({ path, message }) => `${path.at(-1)}: ${message}`);
     document.getElementById("problem").textContent = faults.join(", ") || detail;
   };

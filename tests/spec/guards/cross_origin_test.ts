@@ -1,7 +1,8 @@
 // Guards, section 3: cross-origin requests, and what `origins` opens. Titles quote its rules.
 
 import { assert, assertEquals, assertThrows } from "@std/assert";
-import { App, type AppOptions, type Origins, Router } from "@webfw/core";
+import { App, type AppOptions, Router } from "@webfw/core";
+import type { Origins } from "@webfw/core/types";
 import { exchange } from "../support/raw_connection.ts";
 import { RawSocket, upgradeRequest } from "../support/raw_socket.ts";
 import { Serving } from "../support/serving.ts";

@@ -2,7 +2,8 @@
 // and adds the headers that a proxy adds.
 
 import { assert, assertEquals, assertThrows } from "@std/assert";
-import { App, type AppOptions, type TrustProxy } from "@webfw/core";
+import { App, type AppOptions } from "@webfw/core";
+import type { TrustProxy } from "@webfw/core/types";
 import { contextOf } from "../../../src/http/request.ts";
 import { CapturedLog } from "../support/captured_log.ts";
 import { exchange } from "../support/raw_connection.ts";
