@@ -1,5 +1,6 @@
 /** A middleware that adds headers which tell browsers to be careful. */
 import { type Duration, toMilliseconds } from "../duration.ts";
+import { contextOf } from "../http/request.ts";
 import { checkOptions, type OptionNames, quote } from "../options.ts";
 import type { Middleware } from "../routing/middleware.ts";
 
@@ -182,7 +183,9 @@ export function secureHeaders(options: SecureHeadersOptions = {}): Middleware<un
       setMissing(headers, "x-frame-options", frameOptions);
     }
     // RFC 6797, section 7.2: not over HTTP.
-    if (hsts !== null && request.url.protocol === "https:") setMissing(headers, "strict-transport-security", hsts);
+    if (hsts !== null && contextOf(request).url.startsWith("https:")) {
+      setMissing(headers, "strict-transport-security", hsts);
+    }
     for (const [name, value] of others) setMissing(headers, name, value);
     return response;
   };

@@ -26,13 +26,12 @@ export function passOf(route: GuardedRoute): Pass | undefined {
  */
 function stepsOf({ name, scopes, binder, rateLimits }: GuardedRoute): GuardStep[] {
   const { guards, indices } = binder;
-  const { gates } = scopes[0]!;
   const steps: GuardStep[] = [];
   let number = 0;
   for (let place = 0; place <= scopes.length; place++) {
     const after: GuardStep[] = [];
     for (const limiter of scopes[place]?.rateLimits ?? rateLimits) {
-      const gate = gates.gateOf(limiter, `${name}#${++number}`);
+      const gate = scopes[0]!.gates.gateOf(limiter, `${name}#${++number}`);
       if (!limiter.after) {
         steps.push({ index: undefined, run: (request) => gate.check(request) });
         continue;

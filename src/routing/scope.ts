@@ -91,14 +91,14 @@ export class Scope implements GuardScope {
   readonly deps: ReadonlyMap<string, PreparedDependency>;
   readonly rateLimits: readonly RateLimiter[];
   readonly counted: readonly PreparedDependency[];
-  /** The limits at work in the application that this is. */
-  readonly gates: RateGates = new RateGates();
   /** Whether it is an application, so that the paths of its routes are complete. */
   readonly isRoot: boolean;
   /** The middlewares, the outermost first. The list can grow until the scope is frozen. */
   readonly middlewares: Middleware[] = [];
   /** Whether it declares an option that changes the effective options of its routes. */
   readonly isDescriptive: boolean;
+
+  #gates: RateGates | undefined;
 
   /**
    * Checks the options.
@@ -118,6 +118,11 @@ export class Scope implements GuardScope {
     this.counted = countedBy(this.rateLimits);
     this.options = withoutUndefined({ ...given, rateLimit });
     this.isDescriptive = Object.values(given).some((option) => option !== undefined);
+  }
+
+  /** The limits at work in the application that this is. */
+  get gates(): RateGates {
+    return this.#gates ??= new RateGates();
   }
 
   /** Whether it changes nothing for its routes. */

@@ -17,6 +17,7 @@ app.lifespan(async function* () {
   console.log("lifespan ended");
 });
 app.get("/worker", async () => worker);
+app.get("/limited", { rateLimit: { limit: 20, per: "1h" } }, async () => worker);
 app.get("/news", async (request) => {
   request.after(() => console.log("stream ended"));
   return SSE(request.app.topic("news").subscribe());
@@ -144,4 +145,19 @@ Deno.test("A number of workers that cannot be is a mistake of usage, as is more 
     assertEquals(code, 2);
     assert(stderr.startsWith("error: Cannot use"), stderr);
   }
+});
+
+Deno.test("workers count the requests of a client together", { ignore }, async () => {
+  await using folder = await project();
+  await using webfw = await Webfw.start(["run", "main.ts", "--port", "0", "--workers", "3"], { cwd: folder.path });
+  const origin = await webfw.origin();
+  const seen = new Set<string>();
+  await until("all workers have answered", async () => seen.add(await send(`${origin}/worker`)).size === 3);
+  const replies = await Promise.all(Array.from({ length: 60 }, () => send(`${origin}/limited`)));
+  const passed = replies.filter((reply) => seen.has(reply));
+  assertEquals(passed.length, 20);
+  assert(new Set(passed).size > 1, "only one worker has let requests through");
+  webfw.signal("SIGTERM");
+  assertEquals(await webfw.end(), 0);
+  await isGone(webfw.pid);
 });

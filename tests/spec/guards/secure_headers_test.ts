@@ -39,6 +39,17 @@ Deno.test("secureHeaders: hsts over https only", async () => {
   assertEquals((await headersOf({ hsts: null }, "https://localhost/"))[name], undefined);
 });
 
+Deno.test("secureHeaders: hsts behind a trusted proxy that ends TLS", async () => {
+  const app = new App({ trustProxy: 1 });
+  app.middleware(secureHeaders());
+  await using client = new TestClient(app);
+  const through = async (scheme: string) => {
+    const headers = { "x-forwarded-for": "203.0.113.7", "x-forwarded-proto": scheme };
+    return (await client.get("/", { headers })).headers.has("strict-transport-security");
+  };
+  assertEquals([await through("https"), await through("http")], [true, false]);
+});
+
 Deno.test("secureHeaders: frameAncestors is in the policy and in X-Frame-Options", async () => {
   const frames = async (options: SecureHeadersOptions) => {
     const headers = await headersOf({ contentSecurityPolicy: null, ...options });
