@@ -384,6 +384,12 @@ export interface AgentCall {
   readonly refused: (thrown: unknown) => void;
 }
 
+/** The values of the headers `RateLimit-Policy` and `RateLimit`. */
+export interface RateLimitHeaders {
+  readonly policy: string;
+  readonly rest: string;
+}
+
 /** One request with everything that belongs to it, for the framework only. */
 export class RequestContext {
   readonly raw: Request;
@@ -404,6 +410,8 @@ export class RequestContext {
   placedHeaders: Headers | undefined;
   /** Whether the reply has been handed to the server, so that nothing can be added to its head. */
   hasReplied: boolean;
+  /** What limits say to the client, for each reply of the request. */
+  rateLimit: RateLimitHeaders | undefined;
   /** The reply whose headers are known to be mutable. */
   mutableReply: Response | undefined;
   /** The reply whose body is known to have been made at once, and not as a stream. */
@@ -440,6 +448,7 @@ export class RequestContext {
     this.afterResponse = undefined;
     this.replyHeaders = undefined;
     this.placedHeaders = undefined;
+    this.rateLimit = undefined;
     this.hasReplied = false;
     this.mutableReply = undefined;
     this.bufferedReply = undefined;

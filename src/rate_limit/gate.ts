@@ -115,10 +115,14 @@ export class RateGate {
   }
 
   /** Tells the client of the limit: draft-ietf-httpapi-ratelimit-headers-10. */
-  #settle({ replyHeaders }: HttpRequest, { isRefused, remaining, resetMs }: Count): void {
+  #settle(request: HttpRequest, { isRefused, remaining, resetMs }: Count): void {
     const seconds = toSeconds(resetMs);
-    replyHeaders.append("ratelimit-policy", this.#policy);
-    replyHeaders.append("ratelimit", `${this.#name};r=${remaining};t=${seconds}`);
+    const rest = `${this.#name};r=${remaining};t=${seconds}`;
+    const context = contextOf(request);
+    const { rateLimit: outer } = context;
+    context.rateLimit = outer
+      ? { policy: `${outer.policy}, ${this.#policy}`, rest: `${outer.rest}, ${rest}` }
+      : { policy: this.#policy, rest };
     if (!isRefused) return;
     throw new HTTPError(429, `Too many requests: try again in ${seconds} s`, {
       headers: { "retry-after": String(seconds) },

@@ -14,7 +14,7 @@ import { BackgroundTasks, runAfterResponse } from "../http/after_response.ts";
 import { HostCheck } from "../http/host.ts";
 import type { Cors } from "../http/cors.ts";
 import type { ResolvedLimits } from "../http/limits.ts";
-import { placeHeaders, toReply, withoutBody } from "../http/reply.ts";
+import { placeHeaders, placeRateLimit, toReply, withoutBody } from "../http/reply.ts";
 import { EventStream } from "../http/sse/sse.ts";
 import type { Stopping } from "../http/stream_reply.ts";
 import { asksForWebSocket } from "../http/websocket/handshake.ts";
@@ -366,6 +366,7 @@ function handlerEndpoint(
       if (response !== result) context.mutableReply = response;
       if ((context.afterResponse || !finalize) && isBuffered(result)) context.bufferedReply = response;
       if (context.replyHeaders) response = placeHeaders(context, response);
+      if (context.rateLimit) placeRateLimit(context.rateLimit, response = ensureMutable(context, response));
       else if (cors && finalize && response !== result && isBuffered(result)) context.plainReply = response;
       if (!finalize) return ensureMutable(context, response);
     } catch (thrown) {
