@@ -365,9 +365,10 @@ function handlerEndpoint(
       response = reply instanceof Promise ? await reply : reply;
       if (response !== result) context.mutableReply = response;
       if ((context.afterResponse || !finalize) && isBuffered(result)) context.bufferedReply = response;
+      const isBare = !context.replyHeaders && !context.rateLimit;
       if (context.replyHeaders) response = placeHeaders(context, response);
       if (context.rateLimit) placeRateLimit(context.rateLimit, response = ensureMutable(context, response));
-      else if (cors && finalize && response !== result && isBuffered(result)) context.plainReply = response;
+      if (cors && isBare && finalize && response !== result && isBuffered(result)) context.plainReply = response;
       if (!finalize) return ensureMutable(context, response);
     } catch (thrown) {
       context.releaseBody();

@@ -43,6 +43,17 @@ Deno.test("429 with Retry-After and RateLimit/RateLimit-Policy, which replies be
   assertEquals([title, detail], ["Too Many Requests", "Too many requests: try again in 90 s"]);
 });
 
+Deno.test("Pages of other origins may read what is left", async () => {
+  const app = new App({ origins: ["https://shop.example"] });
+  app.get("/", { rateLimit: once }, async () => "fine");
+  const init = { headers: { origin: "https://shop.example" } };
+  for (const status of [200, 429]) {
+    const reply = await askFrom(app, HOST, "/", init);
+    assertEquals(reply.status, status);
+    assertStringIncludes(reply.headers.get("access-control-expose-headers") ?? "", "ratelimit, ratelimit-policy");
+  }
+});
+
 Deno.test("A route without a limit carries no header of it", async () => {
   const app = new App();
   app.get("/", async () => "fine");
