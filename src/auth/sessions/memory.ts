@@ -99,21 +99,19 @@ class MemorySessions implements SessionStore {
   }
 
   async get(key: string): Promise<string | null> {
-    const entry = this.#entries.get(key);
-    if (!entry) return null;
-    if (entry.expires > Date.now()) return entry.value;
-    this.#remove(key, entry);
-    return null;
+    return this.#find(key)?.value ?? null;
   }
 
+  // Nothing is awaited here: requests of one visitor replace and delete the same key at once.
   async set(key: string, value: string, { expiresIn, mustExist }: SessionWrite): Promise<void> {
-    if (mustExist && await this.get(key) === null) return;
+    const earlier = this.#find(key);
+    if (mustExist && !earlier) return;
     if (value.length > MAX_VALUE) {
       throw new RangeError(
         `Cannot keep the session in memory: it has ${value.length} characters, and at most ${MAX_VALUE} are kept`,
       );
     }
-    await this.delete(key);
+    if (earlier) this.#remove(key, earlier);
     const entry = { value, expires: Date.now() + expiresIn };
     this.#entries.set(key, entry);
     this.#bytes += sizeOf(key, entry);
@@ -123,6 +121,14 @@ class MemorySessions implements SessionStore {
   async delete(key: string): Promise<void> {
     const entry = this.#entries.get(key);
     if (entry) this.#remove(key, entry);
+  }
+
+  /** The entry of a key, which is removed if it has expired. */
+  #find(key: string): Entry | undefined {
+    const entry = this.#entries.get(key);
+    if (!entry || entry.expires > Date.now()) return entry;
+    this.#remove(key, entry);
+    return undefined;
   }
 
   /** Drops some that have expired, and those that were set first until the rest is within bounds. */

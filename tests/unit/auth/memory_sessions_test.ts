@@ -57,6 +57,29 @@ Deno.test("It is bounded in memory, whatever is replaced and deleted", async () 
   assertEquals([await store.get("b"), await store.get("c")], [null, value]);
 });
 
+Deno.test("Sessions that are replaced at once are counted once", async () => {
+  const store = memorySessions({ maxBytes: 10_000 });
+  const value = "x".repeat(1_000);
+  await store.set("a", value, HOUR);
+  for (let round = 0; round < 50; round++) {
+    const renewal = { ...HOUR, mustExist: true };
+    await Promise.all([store.set("a", value, renewal), store.set("a", value, renewal), store.set("b", value, HOUR)]);
+  }
+  assertEquals([await store.get("a"), await store.get("b")], [value, value]);
+});
+
+Deno.test("A renewal brings back no session that is deleted at the same time", async () => {
+  const store = memorySessions();
+  for (let ticks = 0; ticks < 8; ticks++) {
+    await store.set("a", "1", HOUR);
+    const renewed = store.set("a", "2", { ...HOUR, mustExist: true });
+    for (let tick = 0; tick < ticks; tick++) await Promise.resolve();
+    await store.delete("a");
+    await renewed;
+    assertEquals(await store.get("a"), null, `${ticks}`);
+  }
+});
+
 Deno.test("Expired sessions make room before others, without a timer", async () => {
   using clock = new MovedClock();
   const store = memorySessions({ maxSessions: 4 });
