@@ -50,6 +50,23 @@ export function leastSecret(algorithms: readonly string[]): number {
   return Math.max(...algorithms.map((algorithm) => SECRET_BYTES.get(algorithm) ?? 0));
 }
 
+const FAMILIES = new Map([["RSASSA-PKCS1-v1_5", "RS"], ["RSA-PSS", "PS"], ["HMAC", "HS"]]);
+
+const CURVES = new Map<string | undefined, JwtAlgorithm>([["P-256", "ES256"], ["P-384", "ES384"], ["P-521", "ES512"]]);
+
+/** The algorithms that fit a `CryptoKey`: two names of one, or none. */
+export function algorithmsOf(key: { readonly name: string }): readonly JwtAlgorithm[] {
+  const { name, hash, namedCurve } = key as {
+    readonly name: string;
+    readonly hash?: { readonly name: string };
+    readonly namedCurve?: string;
+  };
+  if (name === "Ed25519") return ["Ed25519", "EdDSA"];
+  const known: readonly string[] = [...ASYMMETRIC, ...SECRET_BYTES.keys()];
+  const found = name === "ECDSA" ? CURVES.get(namedCurve) : `${FAMILIES.get(name)}${hash?.name.slice("SHA-".length)}`;
+  return found !== undefined && known.includes(found) ? [found as JwtAlgorithm] : [];
+}
+
 /** @throws {TypeError} If the option is no list of known algorithms. */
 export function checkAlgorithms(algorithms: unknown, action: string): asserts algorithms is readonly JwtAlgorithm[] {
   if (!Array.isArray(algorithms) || algorithms.length === 0) {

@@ -1,6 +1,6 @@
 /** Where the keys come from that verify JSON Web Tokens: the application, or an address. */
 import { quote } from "../options.ts";
-import { ASYMMETRIC, isSymmetric, type JwtAlgorithm, leastSecret } from "./jwt_algorithms.ts";
+import { algorithmsOf, ASYMMETRIC, isSymmetric, type JwtAlgorithm, leastSecret } from "./jwt_algorithms.ts";
 import { InvalidToken, type JwtCryptoKey, type JwtHeader, type UnverifiedToken } from "./jwt_token.ts";
 import { RemoteKeys } from "./remote_keys.ts";
 
@@ -53,6 +53,13 @@ export function readKeys(
   algorithms: readonly JwtAlgorithm[] | undefined,
   action: string,
 ): KeySource {
+  if (typeof keys === "string" && !/^https?:/i.test(keys)) {
+    // The text is not told: it may be a secret.
+    throw new TypeError(
+      `Cannot ${action}: a text as "keys" is the https: URL of a JWKS, and this one is no such URL, ` +
+        `give a secret as bytes, new TextEncoder().encode(secret)`,
+    );
+  }
   if (keys === undefined || typeof keys === "string" || keys instanceof URL) {
     checkAsymmetric(algorithms, "keys of an address are public", action);
     const remote = new RemoteKeys(issuer, keys === undefined ? undefined : String(keys), action);
@@ -71,6 +78,7 @@ export function readKeys(
     checkAsymmetric(algorithms, "the key is public", action);
     checkPublic(keys as JwtCryptoKey, action);
   }
+  if (!(keys instanceof Uint8Array)) checkFit(keys, algorithms ?? ASYMMETRIC, action);
   return { algorithms: algorithms ?? ASYMMETRIC, isRemote: false, find: () => Promise.resolve(keys) };
 }
 
@@ -128,6 +136,16 @@ function checkPublic({ type, usages, algorithm }: JwtCryptoKey, action: string):
   throw new TypeError(`Cannot ${action}: a key of RSA must have 2048 bits or more, got ${modulusLength}`);
 }
 
+/** A key that fits no algorithm would refuse each token. */
+function checkFit({ algorithm }: JwtCryptoKey, algorithms: readonly JwtAlgorithm[], action: string): void {
+  const own = algorithmsOf(algorithm);
+  if (algorithms.some((name) => own.includes(name))) return;
+  const fault = own.length === 0
+    ? `the key is of ${algorithm.name}, and no algorithm fits it`
+    : `the key is for "${own[0]}", and "algorithms" does not have it`;
+  throw new TypeError(`Cannot ${action}: ${fault}, give another key`);
+}
+
 function checkSecret(key: JwtKey, algorithms: readonly JwtAlgorithm[] | undefined, action: string): void {
   if (algorithms === undefined || algorithms.length === 0) {
     throw new TypeError(`Cannot ${action}: a secret needs "algorithms", write algorithms: ["HS256"]`);
@@ -137,13 +155,15 @@ function checkSecret(key: JwtKey, algorithms: readonly JwtAlgorithm[] | undefine
     throw new TypeError(`Cannot ${action}: the key is a secret, and "${wrong}" needs a public key, leave it out`);
   }
   if (!(key instanceof Uint8Array)) {
-    if (key.usages.includes("verify")) return;
-    throw new TypeError(`Cannot ${action}: the key must have the usage "verify"`);
-  }
-  if (new TextDecoder().decode(key.subarray(0, 10)) === "-----BEGIN") {
+    if (!key.usages.includes("verify")) {
+      throw new TypeError(`Cannot ${action}: the key must have the usage "verify"`);
+    }
+  } else if (new TextDecoder().decode(key.subarray(0, 10)) === "-----BEGIN") {
     throw new TypeError(`Cannot ${action}: the bytes are a PEM file and no secret, import it as a CryptoKey`);
   }
-  const least = leastSecret(algorithms);
-  if (key.length >= least) return;
-  throw new TypeError(`Cannot ${action}: the secret must have ${least} bytes or more, got ${key.length}`);
+  const [least, length] = key instanceof Uint8Array
+    ? [leastSecret(algorithms), key.length]
+    : [leastSecret(algorithmsOf(key.algorithm)), (key.algorithm as { readonly length?: number }).length! / 8];
+  if (length >= least) return;
+  throw new TypeError(`Cannot ${action}: the secret must have ${least} bytes or more, got ${length}`);
 }

@@ -138,7 +138,8 @@ async function findKey(find: FindKey, header: JwtHeader): Promise<JwtCryptoKey |
 /** The issuer that a token names; it is not verified. */
 function issuerOf(payload: string): unknown {
   try {
-    return JSON.parse(atob(payload.replaceAll("-", "+").replaceAll("_", "/"))).iss;
+    const text = new TextDecoder().decode(Uint8Array.fromBase64(payload, { alphabet: "base64url" }));
+    return JSON.parse(text).iss;
   } catch {
     return undefined;
   }

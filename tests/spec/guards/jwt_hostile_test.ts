@@ -226,7 +226,7 @@ Deno.test("A token of another algorithm than that of the key is 401, and no erro
 });
 
 Deno.test("algorithms narrows what is taken", async () => {
-  const app = answering(jwt({ ...common, keys: rsa.publicKey, algorithms: ["PS256", "RS512"] }));
+  const app = answering(jwt({ ...common, keys: async () => rsa.publicKey, algorithms: ["PS256", "RS512"] }));
   assertEquals(await refusal(app, await rsa.sign()), NOT_VALID);
 });
 

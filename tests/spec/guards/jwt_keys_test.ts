@@ -274,6 +274,13 @@ Deno.test("Keys of other kinds in the set are not used: secrets, for encryption,
   }
 });
 
+Deno.test("The issuer may be any text, also one that is not ASCII", async () => {
+  await using issuer = new Issuer([await one.jwk()]);
+  const iss = "Bücher 書店";
+  const app = answering(jwt({ issuer: iss, audience: AUDIENCE, keys: issuer.jwks }));
+  assertEquals((await ask(app, await one.sign({ iss }))).status, 200);
+});
+
 Deno.test("A token that names no key is verified by the only one that fits", async () => {
   await using issuer = new Issuer([await one.jwk(), await two.jwk()]);
   assertEquals((await ask(issuer.app(), await of(one, issuer, { kid: undefined }))).status, 200);

@@ -3,7 +3,7 @@
 
 import { assert, assertEquals, assertFalse, assertThrows } from "@std/assert";
 import { App } from "@webfw/core";
-import { jwt, type JwtOptions } from "@webfw/core/auth";
+import { jwt, type JwtAlgorithm, type JwtOptions } from "@webfw/core/auth";
 import * as v from "valibot";
 import { CapturedLog } from "../support/captured_log.ts";
 import { answering, ask, AUDIENCE, ISSUER, now, refusal, Signer } from "./support/tokens.ts";
@@ -176,6 +176,13 @@ Deno.test("Wrong options throw where the guard is made", async () => {
     ["sign", "verify"],
   );
   const pem = new TextEncoder().encode("-----BEGIN PUBLIC KEY-----\nMIIBIjANBgkqhkiG9w0BAQEFAAOCAQ8A");
+  const importHmac = (bytes: number, hash: string) =>
+    crypto.subtle.importKey("raw", new Uint8Array(bytes), { name: "HMAC", hash }, false, ["verify"]);
+  const sha1 = await crypto.subtle.generateKey(
+    { name: "RSA-PSS", modulusLength: 2048, publicExponent: new Uint8Array([1, 0, 1]), hash: "SHA-1" },
+    true,
+    ["sign", "verify"],
+  );
   const cases: [options: Record<string, unknown>, message: string][] = [
     [{ issuer: undefined }, '"issuer" must be the text of the claim iss, got undefined'],
     [{ issuer: "" }, '"issuer" must be the text of the claim iss, got ""'],
@@ -215,6 +222,23 @@ Deno.test("Wrong options throw where the guard is made", async () => {
       { keys: undefined, issuer: "id.example" },
       'without "keys", "issuer" must be an https: URL, or one of a loopback host, got "id.example"',
     ],
+    [
+      { keys: signer.publicKey, algorithms: ["RS256", "ES384"] },
+      'the key is for "ES256", and "algorithms" does not have it, give another key',
+    ],
+    [{ keys: sha1.publicKey }, "the key is of RSA-PSS, and no algorithm fits it, give another key"],
+    [{ keys: await importHmac(16, "SHA-256"), algorithms: ["HS256"] }, "the secret must have 32 bytes or more, got 16"],
+    [
+      { keys: await importHmac(64, "SHA-512"), algorithms: ["HS256"] },
+      'the key is for "HS512", and "algorithms" does not have it, give another key',
+    ],
+    ...["0b72d3c10b72d3c10b72d3c10b72d3c1", "secret:0b72d3c1", "-----BEGIN PUBLIC KEY-----"].map((
+      keys,
+    ): [Record<string, unknown>, string] => [
+      { keys, algorithms: ["HS256"] },
+      'a text as "keys" is the https: URL of a JWKS, and this one is no such URL, ' +
+      "give a secret as bytes, new TextEncoder().encode(secret)",
+    ]),
     [{ claims: { sub: v.string() } }, '"claims" must be one valibot schema, write v.object({ … }) around the entries'],
     [{ scopes: ["a"] }, '"scopes" must be a function of the claims, got object'],
     [
@@ -234,6 +258,24 @@ Deno.test("Wrong options throw where the guard is made", async () => {
       TypeError,
       "Cannot demand scopes: each must be a word",
     );
+  }
+});
+
+Deno.test("A key of each algorithm is taken for that algorithm", async () => {
+  const names = ["RS256", "RS384", "RS512", "PS256", "PS384", "PS512", "ES256", "ES384", "ES512", "Ed25519", "EdDSA"];
+  for (const algorithm of names as JwtAlgorithm[]) {
+    const signer = await Signer.make(algorithm);
+    for (const algorithms of [undefined, [algorithm]]) {
+      const app = answering(jwt({ ...common, keys: signer.publicKey, ...(algorithms && { algorithms }) }));
+      assertEquals((await ask(app, await signer.sign())).status, 200, algorithm);
+    }
+  }
+  for (const [algorithm, bytes] of [["HS256", 32], ["HS384", 48], ["HS512", 64]] as const) {
+    const format = { name: "HMAC", hash: `SHA-${algorithm.slice(2)}` };
+    const key = await crypto.subtle.importKey("raw", new Uint8Array(bytes), format, false, ["verify"]);
+    for (const algorithms of [[algorithm], ["HS256", "HS384", "HS512"]] as JwtAlgorithm[][]) {
+      jwt({ ...common, keys: key, algorithms });
+    }
   }
 });
 
