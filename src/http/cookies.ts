@@ -1,5 +1,5 @@
 /** Cookies: those that a request carries, and those that a reply sets or deletes. */
-import { deleteCookie, getCookies, setCookie } from "@std/http/cookie";
+import { deleteCookie, setCookie } from "@std/http/cookie";
 import { checkOptions, type OptionNames, quote } from "../options.ts";
 
 /**
@@ -111,15 +111,34 @@ export function addDeletion(headers: Headers, name: string, attributes: CookieAt
 }
 
 /**
- * The cookies of a request by name. Pairs without a name are left out: getCookies throws for them,
- * and a neighbouring site may set one.
+ * The cookies of a request by name. Of several with one name the last counts. Pairs without a name
+ * are left out.
+ *
+ * Not getCookies: it throws for a pair without a name, and removes all that JavaScript takes for a
+ * space, such as byte A0. So a neighbouring host could set a cookie that passes for one with the
+ * prefix `__Host-`.
  */
 export function readCookies(headers: Headers): Readonly<Record<string, string>> {
-  const pairs = headers.get("cookie")?.split(";").map((pair) => pair.trim()) ?? [];
-  const named = pairs.filter((pair) => pair !== "" && !pair.startsWith("="));
-  const cookies = named.length === 0 ? {} : getCookies(new Headers({ cookie: named.join("; ") }));
   // The client chooses the names, so the object has no prototype.
-  return Object.assign(Object.create(null), cookies);
+  const cookies: Record<string, string> = Object.create(null);
+  for (const pair of headers.get("cookie")?.split(";") ?? []) {
+    const [name, ...value] = trimSpace(pair).split("=");
+    if (name !== "") cookies[trimSpace(name!)] = value.join("=");
+  }
+  return cookies;
+}
+
+/** Removes spaces and tabs from both ends, in linear time. */
+function trimSpace(text: string): string {
+  let start = 0;
+  let end = text.length;
+  while (start < end && isSpace(text[start])) start++;
+  while (end > start && isSpace(text[end - 1])) end--;
+  return text.slice(start, end);
+}
+
+function isSpace(char: string | undefined): boolean {
+  return char === " " || char === "\t";
 }
 
 /** An attribute that is `undefined` counts as absent. */

@@ -3,10 +3,10 @@ import { contextOf, type HttpRequest } from "../../http/request.ts";
 import { quote } from "../../options.ts";
 
 /**
- * A path of the same origin. After `//`, and after a backslash, which browsers take for a slash, a
- * host would begin.
+ * A path of the same origin, as a URL has it. After `//`, and after a backslash, which browsers take
+ * for a slash, a host would begin. They ignore tabs and line breaks.
  */
-const OWN_PATH = /^\/(?![/\\])[^\\]*$/;
+const OWN_PATH = /^\/(?!\/)[!-\[\]-~]*$/;
 
 /**
  * Checks the path of a page to sign in at.
@@ -16,7 +16,7 @@ const OWN_PATH = /^\/(?![/\\])[^\\]*$/;
 export function checkLoginPath(path: unknown, action: string): void {
   if (typeof path === "string" && OWN_PATH.test(path) && !path.includes("#")) return;
   throw new TypeError(
-    `Cannot ${action}: "redirect" must be a path of the application, such as "/login", got ${quote(path)}`,
+    `Cannot ${action}: "redirect" must be a path of the application in ASCII, such as "/login", got ${quote(path)}`,
   );
 }
 

@@ -138,6 +138,22 @@ Deno.test("cookies of 1 MB and many of the same name: the last one counts, and o
   assertEquals(await ask(`${NAME}=${good}; ${many}`), null);
 });
 
+Deno.test("a byte that only JavaScript takes for a space does not make a cookie that any host may set a `__Host-` one", async () => {
+  const app = appWith({ secret: SECRET });
+  const visitor = new Visitor(app);
+  await visitor.post("/login/7");
+  const good = visitor.cookies.get(NAME)!;
+  const ask = async (cookie: string) =>
+    await (await app.fetch(new Request("http://localhost/visit", { headers: { cookie } }))).json();
+  for (const space of ["\u00a0", "\u000b", "\u000c", "=", "= "]) {
+    assertEquals(await ask(`a=1; ${space}${NAME}=${good}`), null, JSON.stringify(space));
+    assertEquals(await ask(`a=1; ${NAME}${space}=${good}`), null, JSON.stringify(space));
+  }
+  for (const space of ["", " ", "\t", " \t "]) {
+    assertEquals(await ask(`a=1;${space}${NAME}${space}=${good}${space};;`), { userId: 7 }, JSON.stringify(space));
+  }
+});
+
 Deno.test("a seal for another cookie, or of iron with the same secret, is no session", async () => {
   const app = appWith({ secret: SECRET, cookie: { secure: false } });
   const other = new Visitor(appWith({ secret: SECRET, cookie: { secure: false, name: "other" } }));
@@ -255,8 +271,14 @@ Deno.test("a wrong declaration throws where it is made", () => {
   assertThrows(() => session({} as typeof User, { secret: SECRET }), TypeError, "must be a valibot schema");
   assertThrows(() => session(v.date(), { secret: SECRET }), TypeError, "cannot be read from JSON");
   const visit = session(User, { secret: SECRET });
-  for (const redirect of ["login", "//evil.example", "/\\evil.example", "https://evil.example", "/a#b", ""]) {
-    assertThrows(() => visit.required({ redirect }), TypeError, '"redirect" must be a path of the application');
+  for (
+    const redirect of ["login", "//evil.example", "/\\evil.example", "https://evil.example", "/a#b", "", "/\t/a", "/é"]
+  ) {
+    assertThrows(
+      () => visit.required({ redirect }),
+      TypeError,
+      '"redirect" must be a path of the application in ASCII',
+    );
   }
 });
 
