@@ -49,7 +49,7 @@ const OPTIONS: OptionNames<ProxyOptions> = { hops: true, from: true, header: tru
 const MAX_HOPS = 32;
 
 /** Headers that a proxy adds. */
-const FORWARDING = ["forwarded", "x-forwarded-for", "x-forwarded-host"];
+const FORWARDING = ["forwarded", "x-forwarded-for", "x-forwarded-host", "x-forwarded-proto", "x-real-ip"];
 
 const LOOPBACK_ADDRESS = /^(?:::ffff:)?127\.|^::1$/;
 

@@ -126,11 +126,26 @@ export class MountRoute extends Route {
 /** Makes the handler of a mount, which drops the first segments of the path. */
 function handlerOf(mounted: MountedHandler, dropped: number): (request: HttpRequest) => Promise<Response> {
   return async (request) => {
-    const { connection } = contextOf(request);
-    const response = await mounted(toPlatform(request, dropped), { ...connection, request });
+    const response = await mounted(toPlatform(request, dropped), infoOf(request));
     if (response instanceof Response) return response;
     throw new TypeError(`Cannot reply to ${request.route?.path}: the mounted handler returned ${quote(response)}`);
   };
+}
+
+/** Deno's object has getters, which a copy does not get. An unread `completed` costs nothing. */
+function infoOf(request: HttpRequest): MountInfo {
+  const { connection } = contextOf(request);
+  if (!connection) return { request };
+  const info: { readonly [Name in keyof MountInfo]-?: MountInfo[Name] | undefined } = {
+    get remoteAddr() {
+      return connection.remoteAddr;
+    },
+    get completed() {
+      return connection.completed;
+    },
+    request,
+  };
+  return info as MountInfo;
 }
 
 /**

@@ -168,6 +168,8 @@ export class RouteTree<Entry> {
    * nothing has the method, 426 if only a WebSocket matches.
    */
   find(method: string, url: string, start = 0, end: number = url.length): Match<Entry> {
+    // The platform's URL takes a backslash for a slash, so handlers would see another path.
+    if (contains("\\", url, start, end)) refuseDotSegments(decodePath(url.slice(start, end).replaceAll("\\", "/")));
     if (contains("%", url, start, end)) {
       const path = decodePath(url.slice(start, end));
       refuseDotSegments(path);

@@ -102,6 +102,25 @@ Deno.test("Dot segments, plain or escaped, lead to no other route", async () => 
   }
 });
 
+Deno.test("Dot segments between backslashes, which the platform's URL takes for slashes, are refused", async () => {
+  await using serving = await Serving.start(telling());
+  for (
+    const target of [
+      "/files/\\..\\..\\admin",
+      "/files/..\\..\\admin",
+      "/files/x\\..\\admin",
+      "/files/\\%2e%2E\\..\\admin",
+      "/files/%41\\.%2e\\admin",
+      "/files/\\.",
+    ]
+  ) {
+    assertEquals((await get(serving.port, target)).status, 400, target);
+  }
+  // Escaped, it is a character of a name.
+  assertEquals((await get(serving.port, "/files/a%5C..%5Cb")).served.rest, "a\\..\\b");
+  assertEquals((await get(serving.port, "/files/a\\b")).status, 200);
+});
+
 Deno.test("NUL and control characters: escaped they are data, raw they are refused", async () => {
   await using serving = await Serving.start(telling());
   assertEquals((await get(serving.port, "/hello/a%00b")).served.name, "a\0b");

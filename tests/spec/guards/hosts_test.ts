@@ -98,7 +98,7 @@ Deno.test("Not for loopback names where the peer is loopback and nothing was for
   for (const host of ["localhost:8000", "a.localhost", "127.0.0.1", "[::1]:8000"]) {
     for (const from of ["127.0.0.1", "::1", "::ffff:127.0.0.1"]) {
       assertEquals([host, from, await statusOf(app, host, { from })], [host, from, 200]);
-      for (const header of ["x-forwarded-for", "x-forwarded-host", "forwarded"]) {
+      for (const header of ["x-forwarded-for", "x-forwarded-host", "x-forwarded-proto", "x-real-ip", "forwarded"]) {
         assertEquals(await statusOf(app, host, { from, headers: { [header]: "x" } }), 421);
       }
     }

@@ -8,6 +8,8 @@ import { App, dependency, HTTPError, RouteError, Router, stateType } from "@webf
 import { TestClient } from "@webfw/core/testing";
 import type { MountInfo } from "@webfw/core/types";
 import { CapturedLog } from "../support/captured_log.ts";
+import { exchange } from "../support/raw_connection.ts";
+import { Serving } from "../support/serving.ts";
 
 /** A handler that answers with what it sees. */
 const seen = (request: Request) => new Response(`${request.method} ${request.url}`);
@@ -147,6 +149,27 @@ Deno.test("A mounted handler gets the connection, and the application's request"
   assertEquals(infos.map(({ remoteAddr }) => remoteAddr), [remoteAddr]);
   assertEquals(infos[0]?.request.state, { name: "Ada" });
   assertEquals(infos[0]?.request.route?.path, "/other");
+});
+
+Deno.test("A mounted handler gets the address of the connection from a server, too", async () => {
+  const app = new App();
+  app.mount("/other", (_request, { remoteAddr, completed }) => {
+    const isPromise = completed instanceof Promise;
+    return Response.json([remoteAddr?.transport === "tcp" && remoteAddr.hostname, isPromise]);
+  });
+  await using serving = await Serving.start(app);
+  const reply = await fetch(`${serving.origin}/other`);
+  assertEquals(await reply.json(), ["127.0.0.1", true]);
+});
+
+Deno.test("No path leads a mounted handler out of its mount", async () => {
+  const app = new App();
+  app.mount("/open", seen, { strip: false });
+  await using serving = await Serving.start(app);
+  for (const path of ["/open/\\..\\..\\admin", "/open/..\\admin", "/open/\\%2e%2e\\admin", "/open/../admin"]) {
+    const request = `GET ${path} HTTP/1.1\r\nhost: localhost\r\nconnection: close\r\n\r\n`;
+    assertEquals((await exchange(serving.port, request)).status, 400, path);
+  }
 });
 
 Deno.test("What a mounted handler throws is an error reply of the application, and so is a result that is no Response", async () => {
