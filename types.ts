@@ -102,7 +102,7 @@ export type { CorsOptions } from "./src/http/cors.ts";
 export type { Origins } from "./src/http/origin.ts";
 export type { ProxyOptions, TrustProxy } from "./src/http/proxy.ts";
 export type { CookieAttributes } from "./src/http/cookies.ts";
-export type { DocsOptions } from "./src/describe/docs_options.ts";
+export type { DocsOptions } from "./src/describe/page/options.ts";
 export type { McpOptions, ToolListing } from "./src/describe/mcp/options.ts";
 
 // Workers, started by the command line

@@ -1,7 +1,7 @@
 /** The options of an application, with their defaults and checks. */
 import type { None, StateType } from "./binding/dependency.ts";
 import { type BuiltInUrls, checkUrls } from "./built_in.ts";
-import { type DocsOptions, type DocsParts, readDocs } from "./describe/docs_options.ts";
+import { type DocsOptions, type DocsParts, readDocs } from "./describe/page/options.ts";
 import { type McpOptions, readToolListing, type ToolListing } from "./describe/mcp/options.ts";
 import { OriginPolicy } from "./describe/mcp/origin_policy.ts";
 import { Cors, type CorsOptions, resolveCors } from "./http/cors.ts";

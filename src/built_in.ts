@@ -3,12 +3,13 @@
  * agents.
  */
 import { GuardLevel } from "./binding/guards.ts";
+import { NO_PATH } from "./binding/text_fields.ts";
 import { mcpEndpoint } from "./describe/mcp/endpoint.ts";
 import type { OriginPolicy } from "./describe/mcp/origin_policy.ts";
 import type { McpApplication } from "./describe/mcp/server.ts";
 import type { OpenAPIDocument } from "./describe/openapi/document.ts";
 import type { AssetName } from "./describe/page/assets.ts";
-import { type DocsParts, REDIRECT_PAGE } from "./describe/docs_options.ts";
+import { type DocsParts, REDIRECT_PAGE } from "./describe/page/options.ts";
 import type { DocsPageOptions } from "./describe/page/page.ts";
 import type { CachedText } from "./http/files/conditional.ts";
 import { stringify } from "./http/json.ts";
@@ -99,10 +100,7 @@ export function builtIns(
 
 /** Resolves guards before an endpoint answers. Their refusals are the reply. */
 function behind(deps: DocsParts["deps"], handler: BuiltIn["handler"]): BuiltIn["handler"] {
-  const step = GuardLevel.of(undefined, { deps, counted: [] }).stepFor(
-    { all: [], own: new Set() },
-    "the documentation page",
-  )!;
+  const step = GuardLevel.of(undefined, { deps, counted: [] }).stepFor(NO_PATH, "the documentation page")!;
   return async (request) => {
     await step.run(request, []);
     return await handler(request);

@@ -4,9 +4,10 @@ import { makeGuard } from "../binding/guard.ts";
 import { readSecurity } from "../binding/security.ts";
 import { pickQuery, queryText } from "../http/query.ts";
 import { contextOf, type HttpRequest } from "../http/request.ts";
+import { quotedString } from "../http/syntax.ts";
 import { type OptionNames, quote } from "../options.ts";
 import { checkGuardOptions, checkVerify, type GuardOptions } from "./options.ts";
-import { isLetIn, MAX_CREDENTIAL, quotedString, UNAUTHORIZED, unauthorized } from "./refusal.ts";
+import { isLetIn, MAX_CREDENTIAL, UNAUTHORIZED, unauthorized } from "./refusal.ts";
 
 /**
  * The options of a guard of keys.

@@ -3,10 +3,11 @@ import type { Dependency, RequiredState } from "../binding/dependency.ts";
 import { makeGuard } from "../binding/guard.ts";
 import { readSecurity } from "../binding/security.ts";
 import type { HttpRequest } from "../http/request.ts";
+import { quotedString } from "../http/syntax.ts";
 import type { OptionNames } from "../options.ts";
 import { credentialsOf, hasAuthorization } from "./authorization.ts";
 import { checkGuardOptions, checkText, checkVerify, type GuardOptions } from "./options.ts";
-import { isLetIn, quotedString, UNAUTHORIZED, unauthorized } from "./refusal.ts";
+import { isLetIn, UNAUTHORIZED, unauthorized } from "./refusal.ts";
 
 /**
  * The options of a guard of names and passwords.

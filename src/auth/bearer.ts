@@ -4,9 +4,10 @@ import { makeGuard } from "../binding/guard.ts";
 import { readSecurity } from "../binding/security.ts";
 import { HTTPError } from "../errors.ts";
 import type { HttpRequest } from "../http/request.ts";
+import { quotedString } from "../http/syntax.ts";
 import { credentialsOf, hasAuthorization } from "./authorization.ts";
 import { checkGuardOptions, checkVerify, type GuardOptions } from "./options.ts";
-import { isLetIn, quotedString, UNAUTHORIZED, unauthorized } from "./refusal.ts";
+import { isLetIn, UNAUTHORIZED, unauthorized } from "./refusal.ts";
 
 /**
  * A guard of the bearer token in the `Authorization` header (RFC 6750).

@@ -2,6 +2,7 @@
 import type { Dependency } from "../binding/dependency.ts";
 import { makeGuard } from "../binding/guard.ts";
 import {
+  isScope,
   type OAuth2SecurityScheme,
   type OpenIdConnectSecurityScheme,
   readSecurity,
@@ -119,12 +120,9 @@ function schemeOf({ oauth2, openIdConnectUrl, description }: SchemeOptions): Jwt
   return { type: "http", scheme: "bearer", bearerFormat: "JWT", ...words };
 }
 
-/** The characters of a scope (RFC 6749, section 3.3). */
-const SCOPE = /^[\x21\x23-\x5b\x5d-\x7e]+$/;
-
 /** The security of a guard that demands scopes. */
 function requireScopes(scheme: JwtScheme, name: string, scopes: readonly string[]): SecurityWay {
-  const wrong = scopes.find((scope) => typeof scope !== "string" || !SCOPE.test(scope));
+  const wrong = scopes.find((scope) => !isScope(scope));
   if (wrong !== undefined || scopes.length === 0) {
     const got = scopes.length === 0 ? "none" : quote(wrong);
     throw new TypeError(

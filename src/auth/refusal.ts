@@ -40,8 +40,3 @@ export function unauthorized(detail: string, challenge: string): HTTPError {
 export function isLetIn<Value>(value: Value | null | undefined | false): value is Value {
   return value !== null && value !== undefined && value !== false;
 }
-
-/** A text as a quoted string (RFC 9110, section 5.6.4). */
-export function quotedString(text: string): string {
-  return `"${text.replace(/["\\]/g, "\\$&")}"`;
-}

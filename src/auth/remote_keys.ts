@@ -1,5 +1,6 @@
 /** The public keys of an issuer, fetched from its JSON Web Key Set (RFC 7517). */
 import { HTTPError } from "../errors.ts";
+import { isLoopbackName } from "../http/host.ts";
 import { describeError, log } from "../log.ts";
 import { InvalidToken, type JwtCryptoKey, type JwtHeader, type UnverifiedToken } from "./jwt_token.ts";
 
@@ -156,7 +157,7 @@ function isSafe(address: string): boolean {
   if (!URL.canParse(address)) return false;
   const { protocol, hostname } = new URL(address);
   if (protocol === "https:") return true;
-  return protocol === "http:" && /^(?:localhost|.+\.localhost|127(?:\.\d+){3}|\[::1\])$/.test(hostname);
+  return protocol === "http:" && isLoopbackName(hostname);
 }
 
 async function withTimeLimit<Value>(work: (signal: AbortSignal) => Promise<Value>): Promise<Value> {

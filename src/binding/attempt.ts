@@ -1,13 +1,9 @@
 /** Dependencies that guards run by themselves, because their refusals are not the last word. */
-import { type Issue, ValidationError } from "../errors.ts";
 import type { HttpRequest } from "../http/request.ts";
-import { boundIssues } from "../schema/issues.ts";
 import type { DeclaredReply, PreparedDependency, Start } from "./dependency.ts";
 import { resolveOne } from "./resolver.ts";
 import { combineWays, type SecurityWay } from "./security.ts";
-import { type Args, TextFields } from "./text_fields.ts";
-
-const NO_PATH = { all: [], own: new Set<string>() } as const;
+import { type Args, bindAnyText, NO_PATH, TextFields } from "./text_fields.ts";
 
 /** What attempts of one request have made, so that each dependency is made once. */
 export type Made = Map<PreparedDependency, Promise<unknown>>;
@@ -80,10 +76,7 @@ export class Attempt {
 
   async #make(request: HttpRequest, shared: Readonly<Args>, made: Made): Promise<unknown> {
     for (const guard of this.#guards.values()) await guard.run(request, shared, made);
-    const issues: Issue[] = [];
-    const fields = this.#fields;
-    const [args] = fields.isAsync ? await fields.bindAsync(request, issues) : fields.bind(request, issues);
-    if (issues.length > 0) throw new ValidationError(boundIssues(issues));
+    const [args] = await bindAnyText(this.#fields, request);
     for (const [argument, guard] of this.#guards) args![argument] = await guard.run(request, shared, made);
     for (const [argument, name] of this.#shared) args![argument] = shared[name];
     return await resolveOne(this.dependency, request, args!);

@@ -5,7 +5,6 @@ import type { RouteDeclaration } from "../http/route_info.ts";
 import { checkTextOptions, type PreparedDependency, type TextOptions, toDependencies } from "./dependency.ts";
 import { FormBody } from "./form_body.ts";
 import {
-  bindText,
   fieldsOf,
   type GuardLevel,
   type GuardScope,
@@ -13,12 +12,19 @@ import {
   levelsOf,
   ownersOf,
   type PlacedGuards,
-  refuseIssues,
 } from "./guards.ts";
 import { JsonBody } from "./json_body.ts";
-import { type Indices, Resolver, type Stage, type Values } from "./resolver.ts";
+import { type Indices, NOTHING_MADE, Resolver, type Stage, type Values } from "./resolver.ts";
 import { isStream, streamOpener } from "./stream_body.ts";
-import { type Args, type InputOwner, type PathNames, reserveName, TextFields } from "./text_fields.ts";
+import {
+  type Args,
+  bindText,
+  type InputOwner,
+  type PathNames,
+  refuseIssues,
+  reserveName,
+  TextFields,
+} from "./text_fields.ts";
 
 /** The options of a route that declare input. */
 export type InputOptions = TextOptions & Pick<RouteDeclaration, "body" | "form" | "deps" | "limits">;
@@ -88,8 +94,6 @@ interface CompiledInputs {
   readonly others: CompiledFields;
   readonly body: Body | undefined;
 }
-
-const NOTHING_MADE: Indices = new Map();
 
 /**
  * Compiles the options of a route.

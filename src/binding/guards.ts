@@ -2,13 +2,19 @@
  * Guards: what has to let a request through before its other input is validated. Those of a scope
  * are prepared once for all of its routes, because they have the same places among the values.
  */
-import { type Issue, ValidationError } from "../errors.ts";
 import type { HttpRequest } from "../http/request.ts";
-import { boundIssues } from "../schema/issues.ts";
 import type { RouteDeclaration } from "../http/route_info.ts";
 import { type PreparedDependency, toDependencies } from "./dependency.ts";
-import { type Indices, Stage, type Values, withDependencies } from "./resolver.ts";
-import { type Args, type InputOwner, type PathNames, reserveName, TextFields } from "./text_fields.ts";
+import { type Indices, NOTHING_MADE, Stage, withDependencies } from "./resolver.ts";
+import {
+  type Args,
+  bindAnyText,
+  bindText,
+  type InputOwner,
+  type PathNames,
+  reserveName,
+  TextFields,
+} from "./text_fields.ts";
 
 /** A scope, as far as its guards need it. */
 export interface GuardScope {
@@ -41,11 +47,6 @@ export interface PlacedGuards {
   readonly place: number;
   readonly step: GuardStep;
 }
-
-/** Resolves all guards of a route. */
-export type Pass = (request: HttpRequest) => Promise<Values>;
-
-const NOTHING_MADE: Indices = new Map();
 
 /** The levels of outermost scopes. */
 const outermost = new WeakMap<GuardScope, GuardLevel>();
@@ -99,7 +100,8 @@ export function hasGuards(scope: GuardScope): boolean {
   return guardsOf(scope).length > 0;
 }
 
-function guardsOf({ deps, counted }: GuardScope): PreparedDependency[] {
+/** The guards of a scope, without what they need. */
+export function guardsOf({ deps, counted }: GuardScope): PreparedDependency[] {
   return [...deps.values(), ...counted];
 }
 
@@ -149,54 +151,8 @@ export function guardStep(stage: Stage, fields: TextFields): GuardStep {
   const resolve = index === undefined
     ? (request: HttpRequest, args: readonly Args[], values: unknown[]) => stage.resolve(request, args, 0, values)
     : (request: HttpRequest, args: readonly Args[], values: unknown[]) => stage.resolveOnly(request, args[0]!, values);
-  if (!fields.isAsync) return { index, run: (request, values) => resolve(request, bindText(fields, request), values) };
-  const run: GuardStep["run"] = async (request, values) => {
-    const issues: Issue[] = [];
-    const args = await fields.bindAsync(request, issues);
-    refuseIssues(issues);
-    return await resolve(request, args, values);
-  };
+  const run: GuardStep["run"] = fields.isAsync
+    ? async (request, values) => await resolve(request, await bindAnyText(fields, request), values)
+    : (request, values) => resolve(request, bindText(fields, request), values);
   return { index, run };
-}
-
-/**
- * Makes the function that runs the steps of a route, one after another.
- *
- * @param steps The steps.
- * @param isSingle Whether the route has one dependency.
- * @returns Undefined if there is no step.
- */
-export function compilePass(steps: readonly GuardStep[], isSingle: boolean): Pass | undefined {
-  const [first] = steps;
-  if (!first) return undefined;
-  // Most routes with a guard have only that one, so it costs no further promise.
-  if (steps.length === 1 && isSingle && first.index !== undefined) return (request) => first.run(request, [])!;
-  return async (request) => {
-    const values: unknown[] = [];
-    for (let position = 0; position < steps.length; position++) {
-      const { run, index } = steps[position]!;
-      const pending = run(request, values);
-      if (pending === undefined) continue;
-      const value = await pending;
-      if (index !== undefined) values[index] = value;
-    }
-    return isSingle ? values[0] : values;
-  };
-}
-
-/**
- * Binds text inputs whose schemas are sync.
- *
- * @throws {ValidationError} With all issues.
- */
-export function bindText(fields: TextFields, request: HttpRequest): readonly Args[] {
-  const issues: Issue[] = [];
-  const args = fields.bind(request, issues);
-  refuseIssues(issues);
-  return args;
-}
-
-/** @throws {ValidationError} If there are issues. */
-export function refuseIssues(issues: readonly Issue[]): void {
-  if (issues.length > 0) throw new ValidationError(boundIssues(issues));
 }

@@ -2,12 +2,11 @@
  * Makes dependencies on a request that no route serves, each once: for questions about routes
  * before a request for one of them comes.
  */
-import type { Issue } from "../errors.ts";
 import type { HttpRequest } from "../http/request.ts";
 import type { PreparedDependency } from "./dependency.ts";
-import { bindText, ownersOf, refuseIssues } from "./guards.ts";
+import { ownersOf } from "./guards.ts";
 import { resolveOne } from "./resolver.ts";
-import { type Args, TextFields } from "./text_fields.ts";
+import { type Args, bindAnyText, NO_PATH, TextFields } from "./text_fields.ts";
 
 /** The headers and cookies of dependencies, compiled at first use. */
 const compiled = new WeakMap<PreparedDependency, TextFields>();
@@ -50,12 +49,9 @@ export function readsRoute({ options: { params = {}, query = {} }, deps }: Prepa
 async function bind(dependency: PreparedDependency, request: HttpRequest): Promise<Args> {
   let fields = compiled.get(dependency);
   if (!fields) {
-    fields = new TextFields(ownersOf({ dependencies: [dependency] }, "a list of tools"), { all: [], own: new Set() });
+    fields = new TextFields(ownersOf({ dependencies: [dependency] }, "a list of tools"), NO_PATH);
     compiled.set(dependency, fields);
   }
-  if (!fields.isAsync) return bindText(fields, request)[0]!;
-  const issues: Issue[] = [];
-  const [args] = await fields.bindAsync(request, issues);
-  refuseIssues(issues);
+  const [args] = await bindAnyText(fields, request);
   return args!;
 }

@@ -12,6 +12,9 @@ export type Values = unknown;
 /** The index of each dependency's value. A dependency comes after those that it needs. */
 export type Indices = ReadonlyMap<PreparedDependency, number>;
 
+/** The indices before the first dependency is made. */
+export const NOTHING_MADE: Indices = new Map();
+
 /** The argument name of a dependency, and its index among the values. */
 type Need = readonly [name: string, index: number];
 

@@ -62,6 +62,14 @@ export type RequiredScheme =
   | OAuth2SecurityScheme & RequiredScopes
   | OpenIdConnectSecurityScheme & RequiredScopes;
 
+/** The characters of a scope (RFC 6749, section 3.3): spaces separate scopes. */
+const SCOPE = /^[\x21\x23-\x5b\x5d-\x7e]+$/;
+
+/** Whether a value is the name of one scope that a token can carry. */
+export function isScope(value: unknown): value is string {
+  return typeof value === "string" && SCOPE.test(value);
+}
+
 /** The scopes that are required of a scheme. */
 export interface RequiredScopes {
   /**

@@ -1,10 +1,10 @@
 /** Binds what a request sends as text: its path, query, headers and cookies. */
-import { type InputSource, type Issue, RouteError } from "../errors.ts";
+import { type InputSource, type Issue, RouteError, ValidationError } from "../errors.ts";
 import { pickQuery, queryText, type QueryValue } from "../http/query.ts";
 import { contextOf, type HttpRequest } from "../http/request.ts";
 import { INVALID, toValidator, type Validator } from "../schema/check.ts";
 import { coerceText } from "../schema/coerce_text.ts";
-import { toIssue } from "../schema/issues.ts";
+import { boundIssues, toIssue } from "../schema/issues.ts";
 import type { Dataset, Schema, SchemaIssue } from "../schema/schema.ts";
 import type { TextOptions } from "./dependency.ts";
 
@@ -28,6 +28,9 @@ export interface PathNames {
   /** The names in the path as the route declares it. Includes add the others. */
   readonly own: ReadonlySet<string>;
 }
+
+/** The names where no path is known. */
+export const NO_PATH: PathNames = { all: [], own: new Set() };
 
 /** An argument that is an object of several inputs. */
 type Group = "headers" | "cookies";
@@ -138,6 +141,36 @@ export class TextFields {
 }
 
 const NO_QUERY: readonly QueryValue[] = [];
+
+/**
+ * Binds text inputs whose schemas are sync.
+ *
+ * @throws {ValidationError} With all issues.
+ */
+export function bindText(fields: TextFields, request: HttpRequest): readonly Args[] {
+  const issues: Issue[] = [];
+  const args = fields.bind(request, issues);
+  refuseIssues(issues);
+  return args;
+}
+
+/**
+ * Binds text inputs whose schemas may be async.
+ *
+ * @throws {ValidationError} With all issues.
+ */
+export async function bindAnyText(fields: TextFields, request: HttpRequest): Promise<readonly Args[]> {
+  if (!fields.isAsync) return bindText(fields, request);
+  const issues: Issue[] = [];
+  const args = await fields.bindAsync(request, issues);
+  refuseIssues(issues);
+  return args;
+}
+
+/** @throws {ValidationError} If there are issues. */
+export function refuseIssues(issues: readonly Issue[]): void {
+  if (issues.length > 0) throw new ValidationError(boundIssues(issues));
+}
 
 function fieldsOf(owner: InputOwner, ownerIndex: number, path: PathNames, queryKeys: Map<string, number>): Field[] {
   const fields: Field[] = [];

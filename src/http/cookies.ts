@@ -1,6 +1,7 @@
 /** Cookies: those that a request carries, and those that a reply sets or deletes. */
 import { deleteCookie, setCookie } from "@std/http/cookie";
 import { checkOptions, type OptionNames, quote } from "../options.ts";
+import { isToken } from "./syntax.ts";
 
 /**
  * The attributes by which a browser knows a cookie, and decides where to send it.
@@ -73,8 +74,6 @@ const COOKIE: OptionNames<Cookie> = { name: true, value: true, maxAge: true, exp
 
 const DEFAULTS = { path: "/", secure: true, httpOnly: true, sameSite: "Lax" } as const;
 
-/** A token, RFC 9110, section 5.6.2. */
-const NAME = /^[!#$%&'*+.^_`|~\w-]+$/;
 /** RFC 6265, section 4.1.1, without the quotes around a value. */
 const VALUE = /^[\x21\x23-\x2b\x2d-\x3a\x3c-\x5b\x5d-\x7e]*$/;
 const PATH = /^\/[\x20-\x3a\x3c-\x7e]*$/;
@@ -155,7 +154,7 @@ function check(cookie: Cookie, action: string): void {
 /** What is wrong with a cookie. The value is not told: it may be a secret. */
 function faultOf(cookie: Cookie): string | undefined {
   const { name, value, maxAge, expires, domain, path, secure, httpOnly, sameSite, partitioned } = cookie;
-  if (typeof name !== "string" || !NAME.test(name)) {
+  if (typeof name !== "string" || !isToken(name)) {
     return 'its name must be a token, use letters, digits, "-", "_" and "."';
   }
   if (typeof value !== "string" || !VALUE.test(value)) {

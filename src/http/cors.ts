@@ -3,6 +3,7 @@ import { type Duration, toMilliseconds } from "../duration.ts";
 import { HTTPError } from "../errors.ts";
 import { type OptionNames, quote, readOptions } from "../options.ts";
 import type { OriginList } from "./origin.ts";
+import { isToken } from "./syntax.ts";
 
 /**
  * What pages of the origins in `origins` may do with replies.
@@ -44,10 +45,10 @@ const EXPOSED = [
   "x-request-id",
 ];
 
-/** The name of a method or header: RFC 9110, section 5.6.2. */
-const TOKEN = /^[\w!#$%&'*+.^`|~-]{1,100}$/;
-/** The most headers that a preflight allows. Each has at most 100 characters. */
+/** The most headers that a preflight allows. */
 const MAX_HEADERS = 100;
+/** The most characters of the name of a method or a header. */
+const MAX_NAME = 100;
 
 /** Checked options. */
 export interface ResolvedCors {
@@ -72,7 +73,7 @@ export function resolveCors(options: CorsOptions, origins: OriginList): Resolved
   if (credentials && origins.isOpen) {
     throw new TypeError('Cannot set cors: browsers take no credentials with "*", list the origins by their names');
   }
-  if (!Array.isArray(exposeHeaders) || !exposeHeaders.every((name) => typeof name === "string" && TOKEN.test(name))) {
+  if (!Array.isArray(exposeHeaders) || !exposeHeaders.every((name) => typeof name === "string" && isName(name))) {
     throw new TypeError('Cannot set cors: "exposeHeaders" must be a list of names, such as ["x-total"]');
   }
   return {
@@ -124,7 +125,7 @@ export class Cors {
     }
     // With the method that was asked for, the page can read a 405.
     const allowed = new Set(methods());
-    if (TOKEN.test(method)) allowed.add(method);
+    if (isName(method)) allowed.add(method);
     const reply = new Headers({
       "access-control-allow-methods": [...allowed].sort().join(", "),
       "access-control-max-age": this.#maxAge,
@@ -185,8 +186,12 @@ function addVary(headers: Headers, vary: string | null): void {
   else if (!/(?:^|,)\s*(?:\*|origin)\s*(?:,|$)/i.test(vary)) headers.append("vary", "Origin");
 }
 
+function isName(text: string): boolean {
+  return text.length <= MAX_NAME && isToken(text);
+}
+
 /** The names that a preflight asks for. What is no name is left out. */
 function readNames(list: string | null): string {
   const names = list?.split(",", MAX_HEADERS).map((name) => name.trim().toLowerCase()) ?? [];
-  return [...new Set(names.filter((name) => TOKEN.test(name)))].join(", ");
+  return [...new Set(names.filter(isName))].join(", ");
 }

@@ -4,6 +4,7 @@
  * of what a proxy appends, even an open quote.
  */
 import { nodeNet } from "../runtime.ts";
+import { isToken } from "./syntax.ts";
 
 /** What one proxy says about a request. A part that cannot be read is undefined. */
 export interface Hop {
@@ -18,8 +19,6 @@ export interface Hop {
 const MAX_NODE = 64;
 /** An address, perhaps with a port, which may be a name that starts with `_` (RFC 7239, section 6). */
 const NODE = /^(?:\[([\da-f:.]+)\]|([\d.]+))(?::[\w.-]+)?$/i;
-/** RFC 9110, section 5.6.2. */
-const TOKEN = /^[\w!#$%&'*+.^`|~-]+$/;
 
 /**
  * Splits a list from the right, outside of quoted texts.
@@ -98,7 +97,7 @@ function readElement(element: string): Hop {
     const equals = pair.indexOf("=");
     const name = pair.slice(0, equals).toLowerCase();
     const value = equals < 0 ? undefined : unquote(pair.slice(equals + 1));
-    if (value === undefined || !TOKEN.test(name) || pairs.has(name)) return NOTHING;
+    if (value === undefined || !isToken(name) || pairs.has(name)) return NOTHING;
     pairs.set(name, value);
   }
   return {
@@ -112,7 +111,7 @@ const NOTHING: Hop = { address: undefined, scheme: undefined, host: undefined };
 
 /** The text of a token or a quoted text. */
 function unquote(text: string): string | undefined {
-  if (!text.startsWith('"')) return TOKEN.test(text) ? text : undefined;
+  if (!text.startsWith('"')) return isToken(text) ? text : undefined;
   return /^"(?:[^"\\]|\\.)*"$/.test(text) ? text.slice(1, -1).replace(/\\(.)/g, "$1") : undefined;
 }
 

@@ -67,9 +67,9 @@ export function readAuthority(text: string): Authority | undefined {
   return name === undefined || name === "" ? undefined : { name, port: port && String(Number(port)) };
 }
 
-/** Whether a name or address always leads to the machine that asks. */
-export function isLoopbackName(name: string): boolean {
-  return LOOPBACK_NAME.test(name);
+/** Whether a name or address, if there is one, always leads to the machine that asks. */
+export function isLoopbackName(name: string | undefined): boolean {
+  return name !== undefined && LOOPBACK_NAME.test(name);
 }
 
 /** Hosts by name: `books.example`, or `*.books.example` for all names below it. */

@@ -155,7 +155,7 @@ export function isDirectLoopback(headers: Headers, peer: string | null): boolean
 
 /** Whether a request names this machine as its host, from this machine. */
 export function isLocalRequest(headers: Headers, peer: string | null, host: string): boolean {
-  return isLoopbackName(readAuthority(host)?.name ?? "") && isDirectLoopback(headers, peer);
+  return isLoopbackName(readAuthority(host)?.name) && isDirectLoopback(headers, peer);
 }
 
 function readTrust(trust: TrustProxy | undefined): ProxyOptions {

@@ -1,8 +1,16 @@
 /** What a request has to pass before the input of its route is validated. */
 import type { Binder } from "../binding/binder.ts";
-import { compilePass, type GuardStep, type Pass } from "../binding/guards.ts";
+import type { GuardStep } from "../binding/guards.ts";
+import type { Values } from "../binding/resolver.ts";
+import type { HttpRequest } from "../http/request.ts";
 import type { RateLimiter } from "../rate_limit/rate_limit.ts";
 import type { Scope } from "./scope.ts";
+
+/**
+ * Lets a request through to a route, or rejects with the refusal: the guards and rate limits of its
+ * scopes and its own. It gives the values of the guards.
+ */
+export type Pass = (request: HttpRequest) => Promise<Values>;
 
 /** A route, as far as its steps need it. */
 interface GuardedRoute {
@@ -44,4 +52,29 @@ function stepsOf({ name, scopes, binder, rateLimits }: GuardedRoute): GuardStep[
     steps.push(...after);
   }
   return steps;
+}
+
+/**
+ * Makes the function that runs the steps of a route, one after another.
+ *
+ * @param steps The steps.
+ * @param isSingle Whether the route has one dependency.
+ * @returns Undefined if there is no step.
+ */
+export function compilePass(steps: readonly GuardStep[], isSingle: boolean): Pass | undefined {
+  const [first] = steps;
+  if (!first) return undefined;
+  // Most routes with a guard have only that one, so it costs no further promise.
+  if (steps.length === 1 && isSingle && first.index !== undefined) return (request) => first.run(request, [])!;
+  return async (request) => {
+    const values: unknown[] = [];
+    for (let position = 0; position < steps.length; position++) {
+      const { run, index } = steps[position]!;
+      const pending = run(request, values);
+      if (pending === undefined) continue;
+      const value = await pending;
+      if (index !== undefined) values[index] = value;
+    }
+    return isSingle ? values[0] : values;
+  };
 }

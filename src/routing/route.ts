@@ -1,6 +1,6 @@
 /** Routes: their checks, their compiled records, and the names of their operations. */
 import { type Binder, compileBinder } from "../binding/binder.ts";
-import { hasGuards, type Pass } from "../binding/guards.ts";
+import { hasGuards } from "../binding/guards.ts";
 import { isAsyncFunction, isAsyncGeneratorFunction, type PreparedDependency } from "../binding/dependency.ts";
 import { DEFAULT_LIMITS, type ResolvedLimits, resolveLimits } from "../http/limits.ts";
 import { WITHOUT_BODY } from "../http/reply.ts";
@@ -11,7 +11,7 @@ import { countedBy, type RateLimiter } from "../rate_limit/rate_limit.ts";
 import { type OptionNames, quote } from "../options.ts";
 import { isForm } from "../schema/form.ts";
 import { isSchema, schemaFault } from "../schema/schema.ts";
-import { passOf } from "./pass.ts";
+import { type Pass, passOf } from "./pass.ts";
 import { parsePath, type PathTemplate, type Segment } from "./path.ts";
 import { checkDescription, effectiveOptions, type Scope } from "./scope.ts";
 

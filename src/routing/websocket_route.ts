@@ -4,6 +4,7 @@ import { type Duration, toMilliseconds } from "../duration.ts";
 import { contextOf, type RequestContext } from "../http/request.ts";
 import type { WebSocketDeclaration } from "../http/route_info.ts";
 import { OriginList } from "../http/origin.ts";
+import { isToken } from "../http/syntax.ts";
 import { checkHandshake, chooseProtocol } from "../http/websocket/handshake.ts";
 import { compileDecoding, compileEncoding } from "../http/websocket/messages.ts";
 import type { WebSocketTransport } from "../http/websocket/transport.ts";
@@ -35,9 +36,6 @@ export const WEBSOCKET_OPTIONS: OptionNames<WebSocketDeclaration> = {
   rateLimit: true,
   limits: true,
 };
-
-/** The name of a subprotocol is a token: RFC 9110, section 5.6.2. */
-const TOKEN = /^[!#$%&'*+.^_`|~\w-]+$/;
 
 /** What is compiled of the options. */
 interface WebSocketPlan extends WebSocketService {
@@ -192,6 +190,6 @@ function checkDeclaration(options: WebSocketDeclaration, name: string): void {
 }
 
 function checkProtocols(protocols: readonly string[], name: string): void {
-  if (Array.isArray(protocols) && protocols.every((protocol) => TOKEN.test(protocol))) return;
+  if (Array.isArray(protocols) && protocols.every(isToken)) return;
   throw new TypeError(`Cannot register ${name}: protocols must be a list of names, such as ["chat.v1"]`);
 }

@@ -14,7 +14,7 @@ const PACKAGES = ["@std/http/cookie", "@std/http/status", "@valibot/to-json-sche
 /** Modules that are loaded on first use, and that use. */
 const FIRST_USE: readonly (readonly [use: string, modules: RegExp])[] = [
   ["an agent asks", /^src\/describe\/mcp\/(?:server|tool|tool_call|tool_result|tool_schema)\.ts$/],
-  ["the documentation page is shown", /^src\/describe\/page\//],
+  ["the documentation page is shown", /^src\/describe\/page\/(?!options\.ts)/],
   ["a durable topic is used", /^src\/topics\/kv\/(?!capabilities\.ts)/],
   ["workers share topics", /^src\/topics\/worker_store\.ts$/],
   ["topics are reported", /^src\/topics\/topic_report\.ts$/],

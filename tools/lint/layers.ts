@@ -26,7 +26,6 @@ const TOWERS: readonly (readonly (readonly string[])[])[] = [
     ["src/describe/json_schema/"],
     ["src/describe/route/"],
     ["src/describe/openapi/"],
-    ["src/describe/docs_options.ts"],
     ["src/describe/page/", "src/describe/mcp/"],
     ["src/describe/route_check.ts"],
     ["src/router.ts", "src/lifespan.ts", "src/built_in.ts"],

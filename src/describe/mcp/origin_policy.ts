@@ -72,8 +72,7 @@ export class OriginPolicy implements PagePolicy {
     if (origin === null || this.#origins.allows(origin)) return;
     const { host } = contextOf(request);
     if (isOwnHost && isSameHost(origin, host)) return;
-    const isLoopback = (name = "") => isLoopbackName(name);
-    if (isLoopback(readAuthority(host)?.name) && isLoopback(readOrigin(origin)?.name)) return;
+    if (isLoopbackName(readAuthority(host)?.name) && isLoopbackName(readOrigin(origin)?.name)) return;
     throw new HTTPError(403, "Pages of this origin are not answered: the application has to name it as trusted");
   };
 }

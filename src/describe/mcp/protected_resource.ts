@@ -3,6 +3,7 @@
  * that server by it, and the scopes to ask for (RFC 9728).
  */
 import type { PreparedDependency } from "../../binding/dependency.ts";
+import { isScope } from "../../binding/security.ts";
 import type { TokenAdvice } from "../../http/challenge.ts";
 import type { HttpRequest } from "../../http/request.ts";
 import type { BuiltInRoute } from "../../routing/dispatch.ts";
@@ -13,7 +14,7 @@ import type { OriginPolicy } from "./origin_policy.ts";
 import { isTool } from "./tool_check.ts";
 
 /** The application, as far as its metadata needs it. */
-export interface ResourceParts {
+interface ResourceParts {
   readonly title: string;
   /** The path of the documentation page; null if it is not served. */
   readonly docsUrl: string | null;
@@ -35,9 +36,6 @@ interface ResourceMetadata {
 const WELL_KNOWN = "/.well-known/oauth-protected-resource";
 /** What OpenID Connect Discovery appends to the issuer. */
 const OPENID_CONFIGURATION = "/.well-known/openid-configuration";
-
-/** RFC 6749, section 3.3. */
-const SCOPE = /^[\x21\x23-\x5b\x5d-\x7e]+$/;
 
 /** The metadata of an application and of its endpoint for agents. */
 export class ProtectedResource {
@@ -187,7 +185,7 @@ function addIssuer(servers: Set<string>, scheme: TokenScheme, origin: string): v
 function requiredScopes(guards: readonly PreparedDependency[]): string[] {
   const required = guards.flatMap(({ security }) => security.flatMap((way) => [...way.values()]));
   const scopes = required.filter(({ scheme }) => isTokenScheme(scheme)).flatMap(({ scopes }) => scopes);
-  return [...new Set(scopes)].filter((scope) => SCOPE.test(scope));
+  return [...new Set(scopes)].filter(isScope);
 }
 
 function offeredScopes(scheme: TokenScheme): string[] {

@@ -3,7 +3,7 @@ import { cachedReply, type CachedText, contentHash } from "../../http/files/cond
 import type { HttpRequest } from "../../http/request.ts";
 import type { OpenAPIDocument } from "../openapi/document.ts";
 import { type AssetName, assetUrl, SCRIPTS, STYLE_SHEETS } from "./assets.ts";
-import { REDIRECT_PAGE, type SignInOptions } from "../docs_options.ts";
+import { REDIRECT_PAGE, type SignInOptions } from "./options.ts";
 import { pagePolicy, REDIRECT_POLICY, signInOrigins } from "./policy.ts";
 
 /** What the page shows, and the paths of its parts. */

@@ -1,6 +1,6 @@
 /** What the guards of a route ask for, for agents and for the metadata of its authorization. */
 import type { PreparedDependency } from "../../binding/dependency.ts";
-import { dependenciesOf } from "../../binding/guards.ts";
+import { dependenciesOf, guardsOf } from "../../binding/guards.ts";
 import type { OAuth2SecurityScheme, OpenIdConnectSecurityScheme } from "../../binding/security.ts";
 import type { RouteRecord } from "../../routing/route.ts";
 
@@ -24,7 +24,7 @@ export function securityOf({ options, scopes, counted }: GuardedRoute): readonly
  */
 export function guardLevelsOf({ options, scopes, counted }: GuardedRoute): readonly (readonly PreparedDependency[])[] {
   const own = dependenciesOf([], options.deps, counted).filter(declaresSecurity);
-  return [...scopes.map(({ deps, counted }) => [...deps.values(), ...counted]), own];
+  return [...scopes.map(guardsOf), own];
 }
 
 function declaresSecurity({ security }: PreparedDependency): boolean {

@@ -1,6 +1,7 @@
 /** The option `docs` of an application: who sees the documentation page, and how it signs in. */
-import { type DependencyLike, type PreparedDependency, toDependencies } from "../binding/dependency.ts";
-import { checkOptions, type OptionNames, quote } from "../options.ts";
+import { type DependencyLike, type PreparedDependency, toDependencies } from "../../binding/dependency.ts";
+import { isScope } from "../../binding/security.ts";
+import { checkOptions, type OptionNames, quote } from "../../options.ts";
 
 /**
  * How the documentation page signs in, and who sees it.
@@ -91,9 +92,4 @@ export function readDocs<State>(options: DocsOptions<State>): DocsParts {
 
 function isText(value: unknown): boolean {
   return typeof value === "string" && value !== "";
-}
-
-/** RFC 6749, section 3.3: spaces separate scopes. */
-function isScope(value: unknown): boolean {
-  return typeof value === "string" && /^[\x21\x23-\x5b\x5d-\x7e]+$/.test(value);
 }
