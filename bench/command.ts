@@ -20,6 +20,18 @@ export function readCount(text: string): number {
   throw new UsageError(`Cannot read the arguments: "${text}" is not a count`);
 }
 
+/**
+ * Reads a time in milliseconds.
+ *
+ * @throws {UsageError} if the text is no time such as 500ms or 2s
+ */
+export function readDuration(text: string): number {
+  const [, amount, unit] = /^(\d+(?:\.\d+)?)(ms|s)$/.exec(text) ?? [];
+  const value = Number(amount) * (unit === "s" ? 1000 : 1);
+  if (value > 0) return value;
+  throw new UsageError(`Cannot read the arguments: "${text}" is not a time`);
+}
+
 /** Reads names that are separated by commas. */
 export function readNames(text: string | undefined): string[] {
   return text ? text.split(",") : [];

@@ -1,6 +1,6 @@
 // Proves that a server does the work of a workload before it is measured.
 
-import type { ExpectedReply, Workload, WorkloadRequest } from "./workloads.ts";
+import type { ExpectedReply, Work, WorkloadRequest } from "./workloads.ts";
 
 /** Reply headers that every server may have. */
 const UNREMARKABLE = new Set([
@@ -11,17 +11,17 @@ const UNREMARKABLE = new Set([
 ]);
 
 /**
- * Sends every request of a workload to a server.
+ * Sends every request to a server.
  *
  * @returns One line for each fault of the server.
  */
-export async function check(workload: Workload, port: number): Promise<string[]> {
+export async function check(work: Work, port: number): Promise<string[]> {
   const faults: string[] = [];
-  for (const { request, reply } of [workload.measured, ...workload.accepted]) {
+  for (const { request, reply } of [work.measured, ...work.accepted]) {
     const fault = difference(await observe(request, port), reply);
     if (fault) faults.push(`${describe(request)}: ${fault}`);
   }
-  for (const request of workload.refused) {
+  for (const request of work.refused) {
     const { status } = await observe(request, port);
     if (status >= 400 && status <= 499) continue;
     faults.push(`${describe(request)}: status ${status} instead of 4xx`);
@@ -31,7 +31,7 @@ export async function check(workload: Workload, port: number): Promise<string[]>
 
 /** The headers that a server adds to the measured reply without being asked. */
 export async function remarkableHeaders(
-  { measured: { request, reply } }: Workload,
+  { measured: { request, reply } }: Work,
   port: number,
 ): Promise<string[]> {
   const { headers } = await observe(request, port);
@@ -73,7 +73,8 @@ function difference(
   }
   for (const [name, value] of Object.entries(expected.headers ?? {})) {
     const found = observed.headers.get(name);
-    if (found !== value) return `${name} ${found} instead of ${value}`;
+    const fits = value instanceof RegExp ? found !== null && value.test(found) : found === value;
+    if (!fits) return `${name} ${found} instead of ${value}`;
   }
   return undefined;
 }

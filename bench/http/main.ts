@@ -9,7 +9,7 @@ import { type Contestant, measure } from "./measurement.ts";
 import { type Options, readOptions, USAGE } from "./options.ts";
 import { noteComparisons } from "./noting.ts";
 import { report } from "./report.ts";
-import { BASELINE, prepareServers } from "./servers.ts";
+import { BASELINE, entriesOf, prepareServers } from "./servers.ts";
 import { WORKLOADS } from "./workloads.ts";
 
 /** Measures, and returns the exit code. */
@@ -29,8 +29,7 @@ export async function main(args: string[], signal: AbortSignal): Promise<number>
     console.log(heading(options, load.name, cores.description));
     const results: Record<string, Contestant[]> = {};
     for (const workload of workloads) {
-      const entered = servers.filter((server) => server.workload === undefined || server.workload === workload.name);
-      const contestants = await measure(workload, entered, {
+      const contestants = await measure(entriesOf(workload, servers), {
         load,
         prefix: cores.server,
         rounds: options.rounds,

@@ -1,10 +1,19 @@
-// Measures one workload: starts the servers, checks them, and loads them in turn.
+// Measures servers with one workload: starts them, checks them, and loads them in turn.
 
 import { check, remarkableHeaders } from "./checks.ts";
 import type { LoadGenerator } from "./load.ts";
 import { ServerProcess } from "./server_process.ts";
-import type { Server } from "./servers.ts";
-import type { Workload } from "./workloads.ts";
+import type { Work, WorkloadRequest } from "./workloads.ts";
+
+/** A server that takes part. */
+export interface Entry {
+  server: string;
+  fillerRoutes: number;
+  /** The program and its arguments. */
+  command: string[];
+  /** What it has to answer, when it listens on a port. */
+  workAt(port: number): Promise<Work>;
+}
 
 /** How one server did in one round. */
 export interface Sample {
@@ -43,66 +52,41 @@ export interface Conditions {
 }
 
 /**
- * Measures servers on a workload in interleaved rounds. Each round starts with another server.
+ * Measures servers in interleaved rounds. Each round starts with another server.
  * Servers that fail the checks are left out.
  */
-export async function measure(
-  workload: Workload,
-  servers: Server[],
-  conditions: Conditions,
-): Promise<Contestant[]> {
+export async function measure(entries: Entry[], conditions: Conditions): Promise<Contestant[]> {
   await using stack = new AsyncDisposableStack();
   const contestants: Contestant[] = [];
-  const running: { contestant: Contestant; process: ServerProcess }[] = [];
-  for (const fillerRoutes of workload.fillerRoutes) {
-    for (const server of servers) {
-      const contestant: Contestant = {
-        server: server.name,
-        fillerRoutes,
-        headers: [],
-        faults: [],
-        samples: [],
-      };
-      contestants.push(contestant);
-      try {
-        const process = stack.use(
-          await ServerProcess.start(
-            [...conditions.prefix, ...server.command(fillerRoutes)],
-            conditions.signal,
-          ),
-        );
-        contestant.faults = await check(workload, process.port);
-        contestant.headers = await remarkableHeaders(workload, process.port);
-        if (contestant.faults.length === 0) {
-          running.push({ contestant, process });
-        }
-      } catch (error) {
-        conditions.signal.throwIfAborted();
-        contestant.faults = [
-          error instanceof Error ? error.message : String(error),
-        ];
-      }
+  const running: { contestant: Contestant; process: ServerProcess; request: WorkloadRequest }[] = [];
+  for (const { server, fillerRoutes, command, workAt } of entries) {
+    const contestant: Contestant = { server, fillerRoutes, headers: [], faults: [], samples: [] };
+    contestants.push(contestant);
+    try {
+      const process = stack.use(await ServerProcess.start([...conditions.prefix, ...command], conditions.signal));
+      const work = await workAt(process.port);
+      contestant.faults = await check(work, process.port);
+      contestant.headers = await remarkableHeaders(work, process.port);
+      if (contestant.faults.length === 0) running.push({ contestant, process, request: work.measured.request });
+    } catch (error) {
+      conditions.signal.throwIfAborted();
+      contestant.faults = [error instanceof Error ? error.message : String(error)];
     }
   }
-  for (const { process } of running) {
-    await sample(workload, process, conditions); // Warms the server up.
+  for (const { process, request } of running) {
+    await sample(request, process, conditions); // Warms the server up.
   }
   for (let round = 0; round < conditions.rounds; round++) {
     const first = round % running.length;
-    for (
-      const { contestant, process } of [
-        ...running.slice(first),
-        ...running.slice(0, first),
-      ]
-    ) {
-      contestant.samples.push(await sample(workload, process, conditions));
+    for (const { contestant, process, request } of [...running.slice(first), ...running.slice(0, first)]) {
+      contestant.samples.push(await sample(request, process, conditions));
     }
   }
   return contestants;
 }
 
 async function sample(
-  { measured: { request } }: Workload,
+  request: WorkloadRequest,
   process: ServerProcess,
   { load, duration, connections, signal }: Conditions,
 ): Promise<Sample> {

@@ -1,7 +1,7 @@
 // The arguments of `deno task bench http`.
 
 import { parseArgs } from "@std/cli/parse-args";
-import { readCount, readNames, refuseUnknown, UsageError } from "../command.ts";
+import { readCount, readDuration, readNames, refuseUnknown } from "../command.ts";
 
 /** What is measured, and for how long. */
 export interface Options {
@@ -56,11 +56,4 @@ export function readOptions(args: string[]): Options {
     json: parsed.json,
     help: parsed.help,
   };
-}
-
-function readDuration(text: string): number {
-  const [, amount, unit] = /^(\d+(?:\.\d+)?)(ms|s)$/.exec(text) ?? [];
-  const value = Number(amount) * (unit === "s" ? 1000 : 1);
-  if (value > 0) return value;
-  throw new UsageError(`Cannot read the arguments: "${text}" is not a time`);
 }

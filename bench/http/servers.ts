@@ -2,7 +2,9 @@
 
 import { join } from "node:path";
 import { ownProgram } from "../own_program.ts";
+import type { Entry } from "./measurement.ts";
 import { isInstalled } from "./programs.ts";
+import type { Workload } from "./workloads.ts";
 
 const HERE = import.meta.dirname!;
 const PEERS = join(HERE, "..", "peers");
@@ -65,6 +67,19 @@ export async function prepareServers(directory: string): Promise<Server[]> {
     ...servers.filter(({ name }) => CAN_BE_SYNC.includes(name)).map(withSyncHandlers),
     ...servers.filter(({ name }) => name === BASELINE).map(withBounds),
   ];
+}
+
+/** The servers that take part in a workload, with each number of filler routes. */
+export function entriesOf(workload: Workload, servers: Server[]): Entry[] {
+  const own = servers.filter((server) => server.workload === undefined || server.workload === workload.name);
+  return workload.fillerRoutes.flatMap((fillerRoutes) =>
+    own.map(({ name, command }) => ({
+      server: name,
+      fillerRoutes,
+      command: command(fillerRoutes),
+      workAt: async () => workload,
+    }))
+  );
 }
 
 function server(name: string, command: string[]): Server {

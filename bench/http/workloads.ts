@@ -18,8 +18,8 @@ export interface ExpectedReply {
   /** The media type without parameters. */
   type: string;
   body: string;
-  /** Other headers that the reply must have. */
-  headers?: Record<string, string>;
+  /** Other headers that the reply must have, or must not have where it says null. */
+  headers?: Record<string, string | RegExp | null>;
 }
 
 /** A request and its required reply. */
@@ -28,17 +28,21 @@ export interface Exchange {
   reply: ExpectedReply;
 }
 
-/** One thing to measure. */
-export interface Workload {
-  name: string;
-  /** A title for the report. */
-  title: string;
+/** The requests that a server has to answer. */
+export interface Work {
   /** The request under load, and its reply. */
   measured: Exchange;
   /** Further requests that must be accepted. They are only checked, not measured. */
   accepted: Exchange[];
   /** Requests that must get a 4xx status. */
   refused: WorkloadRequest[];
+}
+
+/** One thing to measure. */
+export interface Workload extends Work {
+  name: string;
+  /** A title for the report. */
+  title: string;
   /**
    * How many other routes to register; more than one number compares the same server with itself.
    */

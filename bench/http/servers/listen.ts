@@ -19,7 +19,7 @@ export function announce(port: number): void {
 
 /** Serves a fetch handler on a free loopback port. */
 export function listen(
-  handler: (request: Request) => Response | Promise<Response>,
+  handler: (request: Request, info: Deno.ServeHandlerInfo) => Response | Promise<Response>,
 ): void {
   Deno.serve(
     {
