@@ -622,8 +622,8 @@ export class App<State = Record<string, unknown>, Given = None, Counted = unknow
       fetch: (request, info, call) => this.#dispatcher!.dispatch(request, this.#stateForCall(), info, call),
       refuse: (request, refusal, info, call) =>
         this.#dispatcher!.refuse(request, refusal, this.#stateForCall(), info, call),
-      rehearse: (request, destination, info, call) =>
-        this.#dispatcher!.rehearse(request, destination, this.#stateForCall(), info, call),
+      askGuards: (request, destination, info, call) =>
+        this.#dispatcher!.askGuards(request, destination, this.#stateForCall(), info, call),
       tokenAdvice: (tool, request) => this.#resource.adviceForTool(tool, request),
       find: (method, path) => (this.#dispatcher ??= this.#createDispatcher()).routeOf(method, path),
     });

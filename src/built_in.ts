@@ -2,7 +2,7 @@
  * The endpoints that an application serves besides its routes: the document, its page, and that for
  * agents.
  */
-import { GuardLevel } from "./binding/guards.ts";
+import { GuardLevel } from "./binding/scope_guards.ts";
 import { NO_PATH } from "./binding/text_fields.ts";
 import { mcpEndpoint } from "./describe/mcp/endpoint.ts";
 import type { OriginPolicy } from "./describe/mcp/origin_policy.ts";

@@ -1,5 +1,5 @@
 /** Guards that let callers in who send nothing. */
-import { Attempt, sharedDeps } from "../binding/attempt.ts";
+import { InnerGuard, sharedDeps } from "../binding/inner_guard.ts";
 import { type Dependency, isDependency, type PreparedDependency } from "../binding/dependency.ts";
 import { makeGuard } from "../binding/guard.ts";
 import { quote } from "../options.ts";
@@ -47,15 +47,15 @@ export function optional<Value, State>(guard: Dependency<Value, State>): Depende
     );
   }
   const shared = new Map<PreparedDependency, string>();
-  const attempt = new Attempt(given, shared);
+  const inner = new InnerGuard(given, shared);
   return makeGuard<Value | null, State>({
     name: `optional ${name}`,
-    security: [...attempt.security, new Map()],
-    replies: attempt.replies,
-    issuers: attempt.issuers,
-    starts: attempt.starts,
+    security: [...inner.security, new Map()],
+    replies: inner.replies,
+    issuers: inner.issuers,
+    starts: inner.starts,
     deps: sharedDeps(shared),
     isSent,
-    resolve: async (request, args) => isSent(request) ? await attempt.run(request, args, new Map()) as Value : null,
+    resolve: async (request, args) => isSent(request) ? await inner.run(request, args, new Map()) as Value : null,
   });
 }

@@ -1,7 +1,7 @@
 /** Alternatives, of which a client needs one: security schemes, or guards. */
 import { HTTPError, isHTTPError } from "../errors.ts";
 import { isThrownReply, type ThrownReply } from "../http/thrown_reply.ts";
-import { Attempt, type Made, sharedDeps } from "./attempt.ts";
+import { InnerGuard, type Made, sharedDeps } from "./inner_guard.ts";
 import {
   type Dependency,
   type DependencyValue,
@@ -97,28 +97,28 @@ function anyGuard(guards: readonly PreparedDependency[], count: number): Depende
     );
   }
   const shared = new Map<PreparedDependency, string>();
-  const attempts = guards.map((guard) => new Attempt(guard, shared));
+  const inner = guards.map((guard) => new InnerGuard(guard, shared));
   const senders = guards.flatMap(({ isSent }) => isSent ?? []);
   return makeGuard({
     name,
-    security: attempts.flatMap(({ security }) => security),
-    replies: attempts.flatMap(({ replies }) => replies),
-    issuers: attempts.flatMap(({ issuers }) => issuers),
-    starts: attempts.flatMap(({ starts }) => starts),
+    security: inner.flatMap(({ security }) => security),
+    replies: inner.flatMap(({ replies }) => replies),
+    issuers: inner.flatMap(({ issuers }) => issuers),
+    starts: inner.flatMap(({ starts }) => starts),
     deps: sharedDeps(shared),
     isSent: senders.length < count ? undefined : (request) => senders.some((isSent) => isSent(request)),
     resolve: async (request, args) => {
       const made: Made = new Map();
       const refusals: Refusal[] = [];
       let redirection: ThrownReply | undefined;
-      for (const attempt of attempts) {
+      for (const guard of inner) {
         try {
-          return await attempt.run(request, args, made);
+          return await guard.run(request, args, made);
         } catch (thrown) {
           // Only a refusal leads to the next guard; a fault must not be hidden.
           if (isThrownReply(thrown)) redirection ??= thrown;
           else if (!isHTTPError(thrown)) throw thrown;
-          else refusals.push({ error: thrown, isSent: attempt.dependency.isSent?.(request) ?? false });
+          else refusals.push({ error: thrown, isSent: guard.dependency.isSent?.(request) ?? false });
         }
       }
       const refusal = refusals.length === 0 ? undefined : together(refusals);

@@ -12,7 +12,7 @@ import {
   levelsOf,
   ownersOf,
   type PlacedGuards,
-} from "./guards.ts";
+} from "./scope_guards.ts";
 import { JsonBody } from "./json_body.ts";
 import { type Indices, NOTHING_MADE, Resolver, type Stage, type Values } from "./resolver.ts";
 import { isStream, streamOpener } from "./stream_body.ts";

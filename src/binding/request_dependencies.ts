@@ -4,7 +4,7 @@
  */
 import type { HttpRequest } from "../http/request.ts";
 import type { PreparedDependency } from "./dependency.ts";
-import { ownersOf } from "./guards.ts";
+import { ownersOf } from "./scope_guards.ts";
 import { resolveOne } from "./resolver.ts";
 import { type Args, bindAnyText, NO_PATH, TextFields } from "./text_fields.ts";
 

@@ -379,7 +379,7 @@ export interface AgentCall {
    * Whether the guards are only asked, and will be asked again for the same call. Nothing is
    * counted then.
    */
-  readonly isRehearsal: boolean;
+  readonly onlyAsks: boolean;
   /** Gets what a guard of the route threw. */
   readonly refused: (thrown: unknown) => void;
 }

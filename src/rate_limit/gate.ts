@@ -94,7 +94,7 @@ export class RateGate {
 
   #count(request: HttpRequest, caller: RateLimitKey): Promise<void> | undefined {
     // Guards are asked before the calls of agents run, and the calls count.
-    if (caller === null || contextOf(request).call?.isRehearsal) return undefined;
+    if (caller === null || contextOf(request).call?.onlyAsks) return undefined;
     if (typeof caller !== "string" && typeof caller !== "number") {
       throw new TypeError(
         `Cannot count the request: the caller must be a text, a number or null, got ${quote(caller)}`,

@@ -206,7 +206,7 @@ export class Dispatcher {
     info: ConnectionInfo | undefined,
     call: AgentCall,
   ): Promise<Response> {
-    return this.#askGuards(raw, { route, values }, state, info, call, () => {
+    return this.#runGuards(raw, { route, values }, state, info, call, () => {
       throw new ValidationError(issues);
     });
   }
@@ -215,18 +215,19 @@ export class Dispatcher {
    * Runs the middlewares and guards of a route, and nothing else. It never rejects. What a guard
    * throws goes to the call.
    */
-  async rehearse(
+  async askGuards(
     raw: Request,
     target: Destination,
     state: Readonly<Record<string, unknown>>,
     info: ConnectionInfo | undefined,
     call: AgentCall,
   ): Promise<void> {
-    const reply = await this.#askGuards(raw, target, state, info, call, () => new Response(null, { status: 204 }));
+    const reply = await this.#runGuards(raw, target, state, info, call, () => new Response(null, { status: 204 }));
     await reply.body?.cancel();
   }
 
-  #askGuards(
+  /** Runs the middlewares and guards of a route, and then `answer` in place of the rest. */
+  #runGuards(
     raw: Request,
     { route, values }: Destination,
     state: Readonly<Record<string, unknown>>,
@@ -285,12 +286,12 @@ export class Dispatcher {
       const reply = admit?.(request);
       if (reply) return Promise.resolve(finalize(contextOf(request), reply));
     } catch (refusal) {
-      return this.#refuse(refusal, request, finalize);
+      return this.#answerRefusal(refusal, request, finalize);
     }
     return endpoint(request);
   }
 
-  async #refuse(refusal: unknown, request: HttpRequest, finalize: ReplyStep): Promise<Response> {
+  async #answerRefusal(refusal: unknown, request: HttpRequest, finalize: ReplyStep): Promise<Response> {
     return finalize(contextOf(request), await this.#parts.toErrorReply(refusal, request));
   }
 
@@ -348,10 +349,10 @@ function handlerEndpoint(
   return async (request) => {
     const context = contextOf(request);
     let response: Response;
-    let isAdmitted = pass === undefined;
+    let hasPassed = pass === undefined;
     try {
       let values = pass && await pass(request);
-      isAdmitted = true;
+      hasPassed = true;
       const bound = isAsync ? await bind(request) : bind(request);
       const args = bound[0]!;
       if (resolve) values = await resolve(request, bound, values);
@@ -372,7 +373,7 @@ function handlerEndpoint(
       if (!finalize) return ensureMutable(context, response);
     } catch (thrown) {
       context.releaseBody();
-      if (!isAdmitted) {
+      if (!hasPassed) {
         context.tokenAdvice = tokenAdvice(route, request);
         context.call?.refused(thrown);
       }

@@ -1,6 +1,6 @@
 /** What a request has to pass before the input of its route is validated. */
 import type { Binder } from "../binding/binder.ts";
-import type { GuardStep } from "../binding/guards.ts";
+import type { GuardStep } from "../binding/scope_guards.ts";
 import type { Values } from "../binding/resolver.ts";
 import type { HttpRequest } from "../http/request.ts";
 import type { RateLimiter } from "../rate_limit/rate_limit.ts";

@@ -1,6 +1,6 @@
 /** Routes: their checks, their compiled records, and the names of their operations. */
 import { type Binder, compileBinder } from "../binding/binder.ts";
-import { hasGuards } from "../binding/guards.ts";
+import { hasGuards } from "../binding/scope_guards.ts";
 import { isAsyncFunction, isAsyncGeneratorFunction, type PreparedDependency } from "../binding/dependency.ts";
 import { DEFAULT_LIMITS, type ResolvedLimits, resolveLimits } from "../http/limits.ts";
 import { WITHOUT_BODY } from "../http/reply.ts";

@@ -1,6 +1,6 @@
 /** Scopes: what applications, routers and includes declare for all of their routes. */
 import { type DependencyLike, type PreparedDependency, toDependencies } from "../binding/dependency.ts";
-import type { GuardScope } from "../binding/guards.ts";
+import type { GuardScope } from "../binding/scope_guards.ts";
 import type { RateLimitOption, RouteDeclaration, RouteInfo } from "../http/route_info.ts";
 import { isSchema, type Mistake, type Schema, schemaFault } from "../schema/schema.ts";
 import { type OptionNames, quote } from "../options.ts";

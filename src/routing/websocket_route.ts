@@ -107,12 +107,12 @@ export function webSocketEndpoint(route: WebSocketRoute, parts: WebSocketParts):
   const accepted = new WeakMap<RequestContext, AcceptedHandshake>();
   const accept: Endpoint = async (request) => {
     const context = contextOf(request);
-    let isAdmitted = false;
+    let hasPassed = false;
     try {
       checkHandshake(request.raw);
       const protocol = chooseProtocol(request.raw, route.plan.protocols);
       let values = pass && await pass(request);
-      isAdmitted = true;
+      hasPassed = true;
       const bound = await bind(request);
       const args = bound[0]!;
       if (resolve) values = await resolve(request, bound, values);
@@ -122,7 +122,7 @@ export function webSocketEndpoint(route: WebSocketRoute, parts: WebSocketParts):
       // one it shuts down.
       return new Response(null, { status: 101 });
     } catch (thrown) {
-      if (!isAdmitted) context.tokenAdvice = tokenAdvice(route, request);
+      if (!hasPassed) context.tokenAdvice = tokenAdvice(route, request);
       return ensureMutable(context, await toErrorReply(thrown, request));
     }
   };

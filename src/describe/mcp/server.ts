@@ -20,7 +20,7 @@ import { Permissions } from "./permissions.ts";
 import type { ToolListing } from "./options.ts";
 import { needsToken } from "./protected_resource.ts";
 import { assignToolNames, type Tool, toTool } from "./tool.ts";
-import { type CallTarget, callTool, type Challenge, type Exchange, rehearseCall } from "./tool_call.ts";
+import { askGuardsOf, type CallTarget, callTool, type Challenge, type Exchange } from "./tool_call.ts";
 import { isTool } from "./tool_check.ts";
 import { ReplyBudget } from "./tool_result.ts";
 
@@ -164,7 +164,7 @@ export class McpServer {
       const { name, arguments: given } = (params ?? {}) as { readonly name?: unknown; readonly arguments?: unknown };
       const tool = typeof name === "string" ? this.#tools.get(name) : undefined;
       if (!tool) return;
-      const challenge = await rehearseCall(tool, isObject(given) ? given : {}, exchange, this.#app);
+      const challenge = await askGuardsOf(tool, isObject(given) ? given : {}, exchange, this.#app);
       if (challenge) challenges[index] = challenge;
     });
     exchange.challenge = challenges.find((challenge) => challenge !== undefined);

@@ -45,7 +45,7 @@ export interface CallTarget {
    *
    * @throws {HTTPError} With 503, if the application has stopped.
    */
-  readonly rehearse: (
+  readonly askGuards: (
     request: Request,
     destination: Destination,
     info: ConnectionInfo | undefined,
@@ -125,7 +125,7 @@ export async function callTool(
     const refused = (thrown: unknown) => {
       if (!isBatch) exchange.challenge ??= challengeOf(thrown, tool);
     };
-    const call = { isRehearsal: false, refused };
+    const call = { onlyAsks: false, refused };
     if (issues.length > 0) {
       const refusal = await app.refuse(request, { route: tool.route, values, issues }, connection, call);
       return await toResult(refusal, tool.outputForm, budget, uri);
@@ -149,7 +149,7 @@ export async function callTool(
  * @returns The challenge of a guard. Undefined also if the call fails in another way, which is its
  * result later.
  */
-export async function rehearseCall(
+export async function askGuardsOf(
   tool: Tool,
   args: CallArguments,
   exchange: Exchange,
@@ -162,7 +162,7 @@ export async function rehearseCall(
     const { request, values, issues } = requestOf(tool, args, exchange.caller);
     if (issues.length === 0) checkDestination(request, tool, app);
     const destination = { route: tool.route, values };
-    await app.rehearse(request, destination, connectionOf(exchange), { isRehearsal: true, refused });
+    await app.askGuards(request, destination, connectionOf(exchange), { onlyAsks: true, refused });
   } catch {
     // The call itself fails in the same way.
   }

@@ -3,7 +3,7 @@
  * form.
  */
 import type { InputOptions } from "../../binding/binder.ts";
-import { dependenciesOf, type GuardScope } from "../../binding/guards.ts";
+import { dependenciesOf, type GuardScope } from "../../binding/scope_guards.ts";
 import type { PreparedDependency, TextOptions } from "../../binding/dependency.ts";
 import { isStream } from "../../binding/stream_body.ts";
 import type { InputSource } from "../../errors.ts";

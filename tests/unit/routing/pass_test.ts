@@ -1,5 +1,5 @@
 import { assert, assertEquals } from "@std/assert";
-import type { GuardStep } from "../../../src/binding/guards.ts";
+import type { GuardStep } from "../../../src/binding/scope_guards.ts";
 import type { HttpRequest } from "../../../src/http/request.ts";
 import { compilePass } from "../../../src/routing/pass.ts";
 

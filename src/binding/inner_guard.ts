@@ -1,22 +1,22 @@
-/** Dependencies that guards run by themselves, because their refusals are not the last word. */
+/** Guards inside of a guard, which runs them itself, because their refusals are not the last word. */
 import type { HttpRequest } from "../http/request.ts";
 import type { DeclaredReply, PreparedDependency, Start } from "./dependency.ts";
 import { resolveOne } from "./resolver.ts";
 import { combineWays, type SecurityWay } from "./security.ts";
 import { type Args, bindAnyText, NO_PATH, TextFields } from "./text_fields.ts";
 
-/** What attempts of one request have made, so that each dependency is made once. */
+/** What the inner guards of one request have made, so that each is made once. */
 export type Made = Map<PreparedDependency, Promise<unknown>>;
 
 /**
  * A guard that is run apart from those of the route, with the guards that it needs. Dependencies
  * that are no guards, such as a connection, are made by the route, once for all who need them.
  */
-export class Attempt {
+export class InnerGuard {
   readonly dependency: PreparedDependency;
   readonly #fields: TextFields;
   /** The guards that it needs, by the names of its arguments. */
-  readonly #guards: ReadonlyMap<string, Attempt>;
+  readonly #guards: ReadonlyMap<string, InnerGuard>;
   /** The other dependencies that it needs: their names among the shared ones, by argument. */
   readonly #shared: ReadonlyMap<string, string>;
 
@@ -27,10 +27,10 @@ export class Attempt {
    */
   constructor(dependency: PreparedDependency, shared: Map<PreparedDependency, string>) {
     const { name, options, deps } = dependency;
-    const guards = new Map<string, Attempt>();
+    const guards = new Map<string, InnerGuard>();
     const others = new Map<string, string>();
     for (const [argument, needed] of deps) {
-      if (isGuard(needed)) guards.set(argument, new Attempt(needed, shared));
+      if (isGuard(needed)) guards.set(argument, new InnerGuard(needed, shared));
       else {
         if (!shared.has(needed)) shared.set(needed, `shared${shared.size}`);
         others.set(argument, shared.get(needed)!);
@@ -83,7 +83,7 @@ export class Attempt {
   }
 }
 
-/** The `deps` of a guard that runs attempts. */
+/** The `deps` of a guard that has inner guards. */
 export function sharedDeps(shared: ReadonlyMap<PreparedDependency, string>): Record<string, PreparedDependency> {
   return Object.fromEntries(Array.from(shared, ([dependency, name]) => [name, dependency]));
 }

@@ -1,7 +1,7 @@
 import { assert, assertEquals } from "@std/assert";
 import { dependency } from "@webfw/core";
 import * as v from "valibot";
-import { GuardLevel, levelsOf } from "../../../src/binding/guards.ts";
+import { GuardLevel, levelsOf } from "../../../src/binding/scope_guards.ts";
 import { Scope } from "../../../src/routing/scope.ts";
 
 const plain = dependency(async () => "plain");
