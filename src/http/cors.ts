@@ -83,6 +83,17 @@ export function resolveCors(options: CorsOptions, origins: OriginList): Resolved
   };
 }
 
+/** What a reply has already. */
+interface SentHeaders {
+  readonly vary: string | null;
+  /** The names of the headers that pages may read, as a list. */
+  readonly exposed: string;
+  /** Whether the handler allows credentials by itself. */
+  readonly hasCredentials: boolean;
+}
+
+const NOTHING_SENT: SentHeaders = { vary: null, exposed: "", hasCredentials: false };
+
 /** Answers preflights, and adds the CORS headers to replies. */
 export class Cors {
   readonly #origins: OriginList;
@@ -147,35 +158,37 @@ export class Cors {
     if (response.status === 101) return response;
     const origin = raw.headers.get("origin");
     if (isPlain) {
-      this.#write(response.headers, origin, null, "");
+      this.#write(response.headers, origin, NOTHING_SENT);
       return response;
     }
-    let vary: string | null = null;
-    let exposed = "";
+    const sent = { vary: null as string | null, exposed: "", hasCredentials: false };
     // One pass costs less than looking for each name.
     response.headers.forEach((value, name) => {
-      if (name === "vary") vary = value;
-      else if (this.#exposed.has(name)) exposed += exposed === "" ? name : `, ${name}`;
+      if (name === "vary") sent.vary = value;
+      else if (name === "access-control-allow-credentials") sent.hasCredentials = true;
+      else if (this.#exposed.has(name)) sent.exposed += sent.exposed === "" ? name : `, ${name}`;
     });
     try {
-      this.#write(response.headers, origin, vary, exposed);
+      this.#write(response.headers, origin, sent);
       return response;
     } catch {
       const copy = new Response(response.body, response);
-      this.#write(copy.headers, origin, vary, exposed);
+      this.#write(copy.headers, origin, sent);
       return copy;
     }
   }
 
-  /** Adds the headers to those of a reply, which has a `Vary`, and others to expose. */
-  #write(headers: Headers, origin: string | null, vary: string | null, exposed: string): void {
+  /** Adds the headers to those of a reply. */
+  #write(headers: Headers, origin: string | null, { vary, exposed, hasCredentials }: SentHeaders): void {
     if (this.#origins.isOpen) headers.set("access-control-allow-origin", "*");
     else {
       addVary(headers, vary);
       if (origin === null || !this.#origins.names(origin)) return;
       headers.set("access-control-allow-origin", origin);
-      if (this.#credentialed?.names(origin)) headers.set("access-control-allow-credentials", "true");
     }
+    if (origin !== null && this.#credentialed?.names(origin)) headers.set("access-control-allow-credentials", "true");
+    // A handler with CORS of its own meant another origin than the one that this list allows.
+    else if (hasCredentials) headers.delete("access-control-allow-credentials");
     if (origin !== null && exposed !== "") headers.append("access-control-expose-headers", exposed);
   }
 }

@@ -128,13 +128,15 @@ export class Dispatcher {
       const isSocket = route instanceof WebSocketRoute;
       const method = isSocket ? UPGRADE : route.method;
       const pages = isSocket ? origins.named.with(route.plan.origins) : origins;
+      const isMount = route instanceof MountRoute;
+      // A preflight has no credentials, so it would not get past guards to a handler that answers it.
+      const isOutOfReach = (isMount || method === "OPTIONS") && route.binder.guards.length > 0;
       const entry: Served = {
         matched: matchedBy(route, parts.limits),
         admit: admission([
           admitHost(hosts),
-          route.crossOrigin || (isSocket && pages.isOpen)
-            ? undefined
-            : admitPages(route instanceof MountRoute ? undefined : method, pages),
+          isOutOfReach ? admitPreflight(cors, methodsOf) : undefined,
+          route.crossOrigin || (isSocket && pages.isOpen) ? undefined : admitPages(isMount ? undefined : method, pages),
         ]),
         endpoint: isSocket
           ? webSocketEndpoint(route, { ...parts, background, openSockets, finalize })

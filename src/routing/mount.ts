@@ -175,6 +175,8 @@ function toPlatform(request: HttpRequest, dropped: number): Request {
     headers: raw.headers,
     body: hasBody && raw.body !== null ? request.stream() : null,
   });
+  // Handlers that accept WebSockets would answer 101, and the connection is not theirs.
+  platform.headers.delete("upgrade");
   // To read the signal of a server's request costs a listener, so only handlers that use it do.
   Object.defineProperty(platform, "signal", { get: () => request.signal });
   return platform;

@@ -1,7 +1,7 @@
 // Guards, section 3: CORS. Titles quote its rules.
 
 import { assert, assertEquals, assertThrows } from "@std/assert";
-import { App, type AppOptions, html, HTTPError, SSE } from "@webfw/core";
+import { App, type AppOptions, html, HTTPError, Router, SSE } from "@webfw/core";
 import { CapturedLog } from "../support/captured_log.ts";
 import { exchange, headerOf, type RawReply } from "../support/raw_connection.ts";
 import { Serving } from "../support/serving.ts";
@@ -153,6 +153,38 @@ Deno.test("Below a mount the handler answers, and its replies carry the headers"
     assertEquals([status, corsOf(headers)], [202, { "vary": "Origin", ...allowed, "allow-methods": "PURGE" }]);
   }
   assertEquals(asked, [`OPTIONS ${SHOP}`, `OPTIONS ${OTHER}`]);
+});
+
+Deno.test("A preflight below a mount behind guards is answered before guards, which it could not pass", async () => {
+  const ran: string[] = [];
+  const guard = async (): Promise<void> => {
+    ran.push("guard");
+    throw new HTTPError(401);
+  };
+  const router = new Router({ prefix: "/staff", deps: { guard } });
+  router.mount("/other", ({ method }) => new Response(method));
+  router.route("/asks", { methods: ["OPTIONS"] }, async () => "asked");
+  const app = new App({ origins: [SHOP] });
+  app.include(router);
+  for (const path of ["/staff/other/x", "/staff/asks"]) {
+    assertEquals((await preflight(app, path, SHOP, "DELETE")).status, 204, path);
+    const refused = await preflight(app, path, OTHER, "DELETE");
+    assertEquals([refused.status, refused.headers.get("access-control-allow-origin")], [403, null], path);
+  }
+  assertEquals(ran, []);
+  assertEquals((await ask(app, "OPTIONS", "/staff/other/x", { origin: SHOP })).status, 401);
+  assertEquals(ran, ["guard"]);
+});
+
+Deno.test("A handler with CORS headers of its own does not allow credentials to a listed origin", async () => {
+  for (const origins of [[SHOP], "*"] as const) {
+    const app = new App({ origins });
+    // As the middleware of other frameworks sends it, whatever the origin of the request is.
+    app.mount("/other", () => new Response("", { headers: { "access-control-allow-credentials": "true" } }));
+    const { headers } = await ask(app, "GET", "/other", { origin: SHOP });
+    const allowed = origins === "*" ? { "allow-origin": "*" } : { "vary": "Origin", "allow-origin": SHOP };
+    assertEquals(corsOf(headers), allowed);
+  }
 });
 
 Deno.test("Without origins an OPTIONS is a request like any other", async () => {

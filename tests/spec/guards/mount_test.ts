@@ -255,6 +255,19 @@ Deno.test("A WebSocket route can have the path of a mount; elsewhere below the m
   await server.shutdown();
 });
 
+Deno.test("A mounted handler that accepts WebSockets does not get as far as a 101", async () => {
+  const app = new App();
+  app.mount("/other", (request) => {
+    if (request.headers.get("upgrade") !== "websocket") return new Response("a GET", { status: 404 });
+    return Deno.upgradeWebSocket(request).response;
+  });
+  await using serving = await Serving.start(app);
+  const key = "sec-websocket-version: 13\r\nsec-websocket-key: dGhlIHNhbXBsZSBub25jZQ==";
+  const upgrade = `connection: upgrade, close\r\nupgrade: websocket\r\n${key}`;
+  const reply = await exchange(serving.port, `GET /other HTTP/1.1\r\nhost: localhost\r\n${upgrade}\r\n\r\n`);
+  assertEquals([reply.status, reply.body], [404, "a GET"]);
+});
+
 Deno.test("The application of another framework is mounted by its `fetch`", async () => {
   /** As Hono exports it: with variables of the environment, and a context that is optional. */
   class Other<Variables extends object> {
