@@ -27,14 +27,16 @@ export interface Session<Data, Input = Data> {
    * in the head of the reply, also of an error reply.
    *
    * @param data What it holds. It must fit the schema, and JSON must be able to carry it.
-   * @throws {TypeError} If the data does not fit, if the reply has begun, or on a WebSocket.
+   * @throws {TypeError} If the data does not fit, if the reply has begun, on a WebSocket, or in
+   * the call of a tool.
    * @throws {RangeError} If the cookie has more than 4,096 bytes.
    */
   set(data: Input): Promise<void>;
   /**
    * Ends the session: it deletes the cookie, and what is in the store.
    *
-   * @throws {TypeError} If the reply has begun, or on a WebSocket.
+   * @throws {TypeError} If the reply has begun, on a WebSocket, or in
+   * the call of a tool.
    */
   clear(): Promise<void>;
 }
@@ -230,9 +232,10 @@ class RequestSession<Data, Input> implements Session<Data, Input> {
 
   #assertPossible(what: string): void {
     const { name } = this.#definition;
-    if (isWebSocket(this.#request)) {
+    const other = withoutCookies(this.#request);
+    if (other !== undefined) {
       throw new TypeError(
-        `Cannot ${what} the session "${name}": a WebSocket has no reply with cookies, do it in a request before`,
+        `Cannot ${what} the session "${name}": ${other} has no reply with cookies, do it in a request of a browser`,
       );
     }
     contextOf(this.#request).assertHeadOpen(`${what} the session`, name);
@@ -251,9 +254,11 @@ class RequestSession<Data, Input> implements Session<Data, Input> {
 }
 
 function canSetCookie(request: HttpRequest): boolean {
-  return !isWebSocket(request) && !contextOf(request).hasReplied;
+  return withoutCookies(request) === undefined && !contextOf(request).hasReplied;
 }
 
-function isWebSocket({ route }: HttpRequest): boolean {
-  return route?.method === "WEBSOCKET";
+/** What a request is that cannot have cookies with its reply; undefined if it can. */
+function withoutCookies(request: HttpRequest): string | undefined {
+  if (request.route?.method === "WEBSOCKET") return "a WebSocket";
+  return contextOf(request).call && "the call of a tool";
 }

@@ -11,7 +11,7 @@ import {
   assertThrows,
 } from "@std/assert";
 import { anySecurity, App, dependency, type HttpRequest, Router } from "@webfw/core";
-import { bearer, optional, session, type SessionOptions } from "@webfw/core/auth";
+import { bearer, memorySessions, optional, session, type SessionOptions } from "@webfw/core/auth";
 import { timeout } from "@webfw/core/middleware";
 import { defaults, seal } from "npm:iron-webcrypto@^2.0.0";
 import * as v from "valibot";
@@ -460,6 +460,38 @@ Deno.test("set and clear after the reply has begun, and on a WebSocket, throw", 
     4,
   );
   assertEquals(faults.filter((fault) => /"session": a WebSocket has no reply with cookies/.test(fault)).length, 2);
+});
+
+Deno.test("in the call of a tool, whose result has no cookies, set and clear throw, and nothing is lost", async () => {
+  using clock = new MovedClock();
+  const visit = session(User, { store: memorySessions(), renew: true });
+  const app = new App();
+  const faults: string[] = [];
+  app.post("/login", { deps: { visit } }, async (_request, { visit }) => await visit.set({ userId: 7 }));
+  app.post("/tool", { deps: { visit }, tool: true }, async function useTool(_request, { visit }) {
+    faults.push((await assertRejects(() => visit.set({ userId: 1 }), TypeError)).message);
+    faults.push((await assertRejects(() => visit.clear(), TypeError)).message);
+    return visit.data;
+  });
+  app.get("/visit", { deps: { visit } }, async (_request, { visit }) => visit.data);
+  const visitor = new Visitor(app);
+  await visitor.post("/login");
+  const cookie = `${NAME}=${visitor.cookies.get(NAME)}`;
+  // The half of maxAge is over: it is not renewed, since nothing can be set.
+  clock.advance(10 * DAY);
+  const call = { jsonrpc: "2.0", id: 1, method: "tools/call", params: { name: "useTool", arguments: {} } };
+  const response = await app.fetch(
+    new Request("http://localhost/mcp", {
+      method: "POST",
+      headers: { cookie, "content-type": "application/json" },
+      body: JSON.stringify(call),
+    }),
+  );
+  assertEquals((await response.json()).result.structuredContent, { userId: 7 });
+  assertEquals(response.headers.getSetCookie(), []);
+  assertEquals(faults.length, 2);
+  for (const fault of faults) assertMatch(fault, /"session": the call of a tool has no reply with cookies/);
+  assertEquals(await visitor.get("/visit"), { userId: 7 });
 });
 
 Deno.test("a Secure cookie over http to a host that is no loopback is told once in the log", async () => {
