@@ -19,8 +19,8 @@ import { runProgram } from "./src/cli/program.ts";
  *
  * @param args The arguments after the name of the program.
  * @returns The exit code: 0 for success and for a stop by SIGINT or SIGTERM, 2 for an invalid
- * command line, and 1 or the code of the child process for other failures. A failure prints one line
- * to stderr.
+ * command line, and 1 or the code of the child process for other failures. A failure prints one
+ * line to stderr.
  *
  * @example
  * ```ts

@@ -27,9 +27,9 @@
  *
  * This entry point exports what programs use. The others are `@webfw/core/auth` for tokens,
  * passwords and keys, `@webfw/core/middleware` for security headers, time limits and other
- * middleware, `@webfw/core/testing` for tests, `@webfw/core/store` for authors of a store of durable
- * topics, `@webfw/core/openapi` for the types
- * of the OpenAPI document, and `@webfw/core/types` for the types that the compiler infers.
+ * middleware, `@webfw/core/testing` for tests, `@webfw/core/store` for authors of a store of
+ * durable topics, `@webfw/core/openapi` for the types of the OpenAPI document, and
+ * `@webfw/core/types` for the types that the compiler infers.
  *
  * @module
  */

@@ -1,6 +1,6 @@
 /**
- * The types for a custom store of durable topics. Implement {@linkcode TopicStore}, and pass the store
- * to an application as the option `topics`.
+ * The types for a custom store of durable topics. Implement {@linkcode TopicStore}, and pass the
+ * store to an application as the option `topics`.
  *
  * `tests/contract/topic_store.ts` in the repository is a test suite for stores.
  *

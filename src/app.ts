@@ -118,7 +118,8 @@ export class App<State = Record<string, unknown>, Given = None, Counted = unknow
    * Makes an application without routes.
    *
    * @param options Its description, limits and endpoints.
-   * @throws {TypeError} If an option is unknown or wrong, or the path of an endpoint has a parameter.
+   * @throws {TypeError} If an option is unknown or wrong, or the path of an endpoint has a
+   * parameter.
    * @throws {RouteError} If the path of an endpoint is malformed, or two endpoints have the same.
    * @throws {RangeError} If a number is out of its range.
    */
@@ -552,11 +553,11 @@ export class App<State = Record<string, unknown>, Given = None, Counted = unknow
   }
 
   /**
-   * Prepares the guards, checks the store of durable topics and starts the lifespans, once. {@linkcode App.run} and the
-   * first request call it.
+   * Prepares the guards, checks the store of durable topics and starts the lifespans, once.
+   * {@linkcode App.run} and the first request call it.
    *
-   * @throws {Error} If the configuration of guards or durable topics cannot work. A temporary outage of their
-   * store is not an error.
+   * @throws {Error} If the configuration of guards or durable topics cannot work. A temporary
+   * outage of their store is not an error.
    */
   start(): Promise<void> {
     return this.#starting ??= this.#startAll().then((state) => {

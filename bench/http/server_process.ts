@@ -55,8 +55,8 @@ export class ServerProcess implements AsyncDisposable {
   }
 
   /**
-   * The CPU time of the threads that run now, in milliseconds, if the system reports it. It is exact
-   * to a nanosecond: a tick is too long for a start.
+   * The CPU time of the threads that run now, in milliseconds, if the system reports it. It is
+   * exact to a nanosecond: a tick is too long for a start.
    */
   threadTime(): number | undefined {
     if (Deno.build.os !== "linux") return undefined;

@@ -36,7 +36,9 @@ const QUIET = 60_000;
  * asks for the lease of the retention worker every five seconds.
  */
 const MAX_ASKED_IN_QUIET = 400;
-/** How many more for each of the other topics: it is trimmed once or twice, by pages of two reads. */
+/**
+ * How many more for each of the other topics: it is trimmed once or twice, by pages of two reads.
+ */
 const MAX_ASKED_FOR_OTHER = 15;
 
 /** The leading zeros of all cursors: versions have 16 digits, and no run has that many writes. */

@@ -64,7 +64,9 @@ export interface JwtOptions<Claims> extends GuardOptions {
    * and 512, and Ed25519. A secret needs this option.
    */
   algorithms?: readonly JwtAlgorithm[];
-  /** The schema of the claims. Its result is the value. A token whose claims do not fit is refused. */
+  /**
+   * The schema of the claims. Its result is the value. A token whose claims do not fit is refused.
+   */
   claims?: GivenSchema<unknown, Claims>;
   /**
    * The scopes of a token, for `withScopes`. By default those in the claims `scope` and `scp`, each

@@ -16,7 +16,9 @@ import { alternatives, type SecurityRequirement } from "./security.ts";
 /** An alternative of {@linkcode anySecurity}: security schemes, or a guard. */
 export type Alternative = SecurityRequirement | Dependency<unknown, never>;
 
-/** What {@linkcode anySecurity} makes of alternatives: of guards a guard, of schemes a requirement. */
+/**
+ * What {@linkcode anySecurity} makes of alternatives: of guards a guard, of schemes a requirement.
+ */
 export type AnySecurity<Ways extends readonly unknown[]> = [Ways[number]] extends [Dependency<unknown, never>]
   ? Dependency<DependencyValue<Ways[number]>, NeededState<Ways[number]>>
   : [Extract<Ways[number], Dependency<unknown, never>>] extends [never] ? SecurityRequirement

@@ -252,11 +252,11 @@ const OPTIONS: OptionNames<AnyOptions> = {
  * once for each request, and independent dependencies are made in parallel.
  *
  * A dependency that declares `security` is a guard, and so is one among the `deps` of an
- * application, a router or an include; with them, the dependencies that they need. Guards run before
- * any other input is validated and before the body is read: from the outermost scope inwards, those
- * of one scope in parallel, and those of the route last. Invalid input of guards is a 422 that lists
- * only the issues of their scope. Then all other input is validated together, and then the other
- * dependencies run.
+ * application, a router or an include; with them, the dependencies that they need. Guards run
+ * before any other input is validated and before the body is read: from the outermost scope
+ * inwards, those of one scope in parallel, and those of the route last. Invalid input of guards is
+ * a 422 that lists only the issues of their scope. Then all other input is validated together, and
+ * then the other dependencies run.
  *
  * An `async function*` yields the value, and cleans up after the last byte of the reply, even if
  * the request failed. Cleanups run in reverse order.

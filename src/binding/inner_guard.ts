@@ -1,4 +1,6 @@
-/** Guards inside of a guard, which runs them itself, because their refusals are not the last word. */
+/**
+ * Guards inside of a guard, which runs them itself, because their refusals are not the last word.
+ */
 import type { HttpRequest } from "../http/request.ts";
 import type { DeclaredReply, PreparedDependency, Start } from "./dependency.ts";
 import { resolveOne } from "./resolver.ts";

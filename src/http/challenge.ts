@@ -32,9 +32,9 @@ export interface TokenAdvice {
 }
 
 /**
- * Adds `resource_metadata` to the `Bearer` challenge of a reply (RFC 9728, section 5.1), and to that
- * of a 401 also `scope` (RFC 6750, section 3). A 401 without such a challenge gets one. A 403 without
- * it stays as it is, and parameters that are there already stay, too.
+ * Adds `resource_metadata` to the `Bearer` challenge of a reply (RFC 9728, section 5.1), and to
+ * that of a 401 also `scope` (RFC 6750, section 3). A 401 without such a challenge gets one. A 403
+ * without it stays as it is, and parameters that are there already stay, too.
  *
  * @param reply The reply, whose headers can be changed.
  * @param advice What is added.

@@ -17,7 +17,9 @@ export interface Hop {
 
 /** An address with zone and port is shorter. */
 const MAX_NODE = 64;
-/** An address, perhaps with a port, which may be a name that starts with `_` (RFC 7239, section 6). */
+/**
+ * An address, perhaps with a port, which may be a name that starts with `_` (RFC 7239, section 6).
+ */
 const NODE = /^(?:\[([\da-f:.]+)\]|([\d.]+))(?::[\w.-]+)?$/i;
 
 /**
@@ -71,8 +73,8 @@ export function* xForwardedHops(headers: Headers): Generator<Hop, void, void> {
 }
 
 /**
- * Reads an IP address, perhaps with a port. Undefined for anything else, such as the names `unknown`
- * and `_hidden` of RFC 7239.
+ * Reads an IP address, perhaps with a port. Undefined for anything else, such as the names
+ * `unknown` and `_hidden` of RFC 7239.
  *
  * @param text The text.
  * @returns The address in its shortest form; one of IPv4 that is written as IPv6, as one of IPv4.

@@ -24,8 +24,9 @@ export type TrustProxy = number | readonly string[] | ProxyOptions;
  */
 export interface ProxyOptions {
   /**
-   * The number of proxies that each request passes, from 1 to 32. Nobody else may be able to connect
-   * to the application. It also holds for a Unix socket, and for `app.fetch` without a connection.
+   * The number of proxies that each request passes, from 1 to 32. Nobody else may be able to
+   * connect to the application. It also holds for a Unix socket, and for `app.fetch` without a
+   * connection.
    */
   hops?: number;
   /**

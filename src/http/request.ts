@@ -196,10 +196,10 @@ export class HttpRequest<State = Record<string, unknown>> {
    * Sets a cookie with the reply, also with an error reply. A cookie of the same name, domain and
    * path that was set before is replaced. The 101 of a WebSocket sets none.
    *
-   * @param cookie The cookie. It is `HttpOnly`, `Secure` and `SameSite=Lax`, with `Path=/`, unless it
-   * says otherwise.
-   * @throws {TypeError} If a part of it cannot be sent, if browsers would refuse it, or if the reply
-   * has begun.
+   * @param cookie The cookie. It is `HttpOnly`, `Secure` and `SameSite=Lax`, with `Path=/`, unless
+   * it says otherwise.
+   * @throws {TypeError} If a part of it cannot be sent, if browsers would refuse it, or if the
+   * reply has begun.
    * @throws {RangeError} If it has more than 4,096 bytes with its attributes.
    *
    * @example A preference that scripts may read

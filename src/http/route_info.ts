@@ -82,8 +82,8 @@ export interface RouteDescription {
    */
   hidden?: boolean;
   /**
-   * Whether pages of all origins may send unsafe requests. Without it, the innermost router, include
-   * or application that says something decides.
+   * Whether pages of all origins may send unsafe requests. Without it, the innermost router,
+   * include or application that says something decides.
    *
    * @default {false}
    */

@@ -8,9 +8,9 @@ import type { Middleware } from "../routing/middleware.ts";
  * (`If-None-Match`, RFC 9110, section 13.1.2). The handler still runs: this saves bytes, not work.
  *
  * The tag is strong: a hash of the content. It is for replies to GET and HEAD with status 200 and
- * at most 1 MiB that webfw makes at once: of JSON, `text()` and `html()`. Streams, a `Response` that a
- * program makes, and replies with `Cache-Control: no-store` stay as they are. Files have a tag
- * already. A tag that a reply has is kept.
+ * at most 1 MiB that webfw makes at once: of JSON, `text()` and `html()`. Streams, a `Response`
+ * that a program makes, and replies with `Cache-Control: no-store` stay as they are. Files have a
+ * tag already. A tag that a reply has is kept.
  *
  * Add it before middleware that changes bodies or `Cache-Control`, so that it sees the changes.
  *

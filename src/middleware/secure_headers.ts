@@ -18,9 +18,9 @@ export interface SecureHeadersOptions {
    */
   contentSecurityPolicy?: string | Readonly<Record<string, readonly string[]>> | null;
   /**
-   * The pages that may show a reply in a frame: `"none"`, those of this origin (`"self"`), or a list
-   * of origins. It becomes `frame-ancestors` of the policy, and `X-Frame-Options` for browsers that
-   * do not know it.
+   * The pages that may show a reply in a frame: `"none"`, those of this origin (`"self"`), or a
+   * list of origins. It becomes `frame-ancestors` of the policy, and `X-Frame-Options` for browsers
+   * that do not know it.
    *
    * @default {"none"}
    */
@@ -178,7 +178,8 @@ export function secureHeaders(options: SecureHeadersOptions = {}): Middleware<un
     const { headers } = response;
     const own = headers.get("content-security-policy");
     if (own === null && policy !== null) headers.set("content-security-policy", policy);
-    // Older browsers would obey this header against the `frame-ancestors` of the reply's own policy.
+    // Older browsers would obey this header against the `frame-ancestors` of the reply's own
+    // policy.
     if (frameOptions !== null && !(own !== null && /\bframe-ancestors\b/i.test(own))) {
       setMissing(headers, "x-frame-options", frameOptions);
     }

@@ -10,8 +10,8 @@ import type { Middleware } from "../routing/middleware.ts";
  * aborted. The handler itself is not stopped: pass the signal to what it waits for. Its late reply
  * is dropped, and its dependencies are cleaned up when it has ended.
  *
- * The body of a streamed reply can take longer, and so can a WebSocket. The signal that a middleware
- * around this one has read is not aborted.
+ * The body of a streamed reply can take longer, and so can a WebSocket. The signal that a
+ * middleware around this one has read is not aborted.
  *
  * @param duration The time. All requests share one timer, so that a reply can take a sixteenth
  * longer.

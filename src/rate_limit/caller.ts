@@ -5,8 +5,8 @@ const MAX_LENGTH = 128;
 
 /**
  * The caller behind an address: the address of IPv4, or the network `/64` of one of IPv6, because a
- * single client has such a network for itself (RFC 6177). An address of IPv4 that is written as IPv6
- * is one of IPv4.
+ * single client has such a network for itself (RFC 6177). An address of IPv4 that is written as
+ * IPv6 is one of IPv4.
  */
 export function networkOf(address: string): string {
   if (!address.includes(":")) return address;

@@ -41,14 +41,15 @@ export interface MountOptions {
  * more specific path come first. The handler reads the body from its request, as an unread stream
  * without a limit of size. A mount is not in the document.
  *
- * The handler cannot accept a WebSocket: it sees the request as a GET. A WebSocket route can have the
- * same path.
+ * The handler cannot accept a WebSocket: it sees the request as a GET. A WebSocket route can have
+ * the same path.
  */
 export interface RegisterMount<State, Prefix extends string, Given = None> {
   /**
    * Mounts a handler.
    *
-   * @param path The path. It may contain `{name}`, which the handler finds in `info.request.params`.
+   * @param path The path. It may contain `{name}`, which the handler finds in
+   * `info.request.params`.
    * @param handler Answers a request.
    * @param options Whether the handler sees the whole path.
    * @throws {TypeError} If the handler is not a function, or an option is wrong.

@@ -63,7 +63,9 @@ export abstract class RouteRecord implements RouteInfo {
     return this.template.text;
   }
 
-  /** The shapes of the paths that it serves. No other route with its method can have one of them. */
+  /**
+   * The shapes of the paths that it serves. No other route with its method can have one of them.
+   */
   get shapes(): readonly string[] {
     return [this.template.shape];
   }
@@ -84,9 +86,9 @@ export abstract class RouteRecord implements RouteInfo {
   }
 
   /**
-   * What lets a request through to the route before its input is validated: the guards of its scopes
-   * and its own. It is compiled at first use, when the application starts. Undefined if there is
-   * nothing to check.
+   * What lets a request through to the route before its input is validated: the guards of its
+   * scopes and its own. It is compiled at first use, when the application starts. Undefined if
+   * there is nothing to check.
    */
   get pass(): Pass | undefined {
     return (this.#pass ??= { pass: passOf(this) }).pass;

@@ -175,7 +175,9 @@ export const OBJECTS: ReadonlySet<string> = new Set([
   "variant",
 ]);
 
-/** The kinds that give their own input to the schemas inside them, and take null only if those do. */
+/**
+ * The kinds that give their own input to the schemas inside them, and take null only if those do.
+ */
 export const PASSING: ReadonlySet<string> = new Set([
   "optional",
   "undefinedable",

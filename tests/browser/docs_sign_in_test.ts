@@ -40,7 +40,9 @@ const SCOPES = { "books:read": "Read books", "books:write": "Change books" };
 
 type MemberOptions = Pick<JwtOptions<unknown>, "oauth2" | "openIdConnectUrl">;
 
-/** An application with one route, `GET /me`, for those who have a token of an authorization server. */
+/**
+ * An application with one route, `GET /me`, for those who have a token of an authorization server.
+ */
 function guardedApp({ issuer, jwksUrl: keys }: AuthorizationServer, member: MemberOptions, docs: DocsOptions): App {
   const user = jwt({ issuer, keys, audience: "https://books.example", scheme: "member", ...member });
   const app = new App({ title: "Books", docs });

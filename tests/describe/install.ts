@@ -1,7 +1,7 @@
 // `deno task describe:install`: installs the programs of Python and Go that tests/describe tries
-// documents with, and the agents of Python in tests/agents. They come from PyPI and from Go modules, and are kept for other checkouts, too.
-// It needs python3 of 3.11 or later with venv or pip, and go of 1.21 or later, which loads the
-// version that go.mod asks for.
+// documents with, and the agents of Python in tests/agents. They come from PyPI and from Go
+// modules, and are kept for other checkouts, too. It needs python3 of 3.11 or later with venv or
+// pip, and go of 1.21 or later, which loads the version that go.mod asks for.
 
 import { join } from "node:path";
 import { AGENTS_FOLDER, GO_FOLDER, PYTHON_FOLDER, run, Toolbox } from "./toolbox.ts";

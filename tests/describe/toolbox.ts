@@ -1,6 +1,6 @@
-// Python and Go programs that read OpenAPI documents, or are agents. `deno task describe:install` installs them in
-// a cache outside of the repository. Tests that need them are ignored if they are missing, and fail
-// under WEBFW_REQUIRE_ALL=1.
+// Python and Go programs that read OpenAPI documents, or are agents. `deno task describe:install`
+// installs them in a cache outside of the repository. Tests that need them are ignored if they are
+// missing, and fail under WEBFW_REQUIRE_ALL=1.
 
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";

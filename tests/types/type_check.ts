@@ -23,8 +23,8 @@ export interface Fault {
 const REPORT = /^(TS\d+) \[ERROR\]: (\S.*)\n(?:.*\n)*?(.*)\n( *)(~+|\^)\n {4}at (\S+):\d+:\d+$/gm;
 
 /**
- * Checks modules all at once, as modules of the repository's resolution and options, and returns the
- * faults of each.
+ * Checks modules all at once, as modules of the repository's resolution and options, and returns
+ * the faults of each.
  */
 export async function typeCheck(modules: readonly string[]): Promise<Fault[][]> {
   const folder = await Deno.realPath(await Deno.makeTempDir({ prefix: "webfw_types_" }));

@@ -12,8 +12,8 @@ import { checkOptions, type OptionNames, quote } from "../../options.ts";
  */
 export interface SessionCookieOptions {
   /**
-   * Its name. With `secure`, the path `/` and no domain, it is sent with the prefix `__Host-`: so no
-   * neighbouring host can set it (RFC 6265bis, section 4.1.3).
+   * Its name. With `secure`, the path `/` and no domain, it is sent with the prefix `__Host-`: so
+   * no neighbouring host can set it (RFC 6265bis, section 4.1.3).
    *
    * @default {"session"}
    */

@@ -3,8 +3,8 @@ import { contextOf, type HttpRequest } from "../../http/request.ts";
 import { quote } from "../../options.ts";
 
 /**
- * A path of the same origin, as a URL has it. After `//`, and after a backslash, which browsers take
- * for a slash, a host would begin. They ignore tabs and line breaks.
+ * A path of the same origin, as a URL has it. After `//`, and after a backslash, which browsers
+ * take for a slash, a host would begin. They ignore tabs and line breaks.
  */
 const OWN_PATH = /^\/(?!\/)[!-\[\]-~]*$/;
 

@@ -131,7 +131,9 @@ class MemorySessions implements SessionStore {
     return undefined;
   }
 
-  /** Drops some that have expired, and those that were set first until the rest is within bounds. */
+  /**
+   * Drops some that have expired, and those that were set first until the rest is within bounds.
+   */
   #makeRoom(): void {
     const now = Date.now();
     let left = SWEPT;

@@ -11,8 +11,8 @@ export type TokenScheme = OAuth2SecurityScheme | OpenIdConnectSecurityScheme;
 type GuardedRoute = Pick<RouteRecord, "options" | "scopes" | "counted">;
 
 /**
- * The dependencies of a route and of its scopes that declare `security`, also those that only others
- * need.
+ * The dependencies of a route and of its scopes that declare `security`, also those that only
+ * others need.
  */
 export function securityOf({ options, scopes, counted }: GuardedRoute): readonly PreparedDependency[] {
   return dependenciesOf(scopes, options.deps, counted).filter(declaresSecurity);

@@ -1,6 +1,6 @@
 // "Where a scheme is `oauth2` or `openIdConnect`, the challenge carries `resource_metadata`, and
-// `GET /.well-known/oauth-protected-resource` and `…/mcp` (the path of the endpoint) answer RFC 9728
-// metadata made from the declared schemes; not in the document."
+// `GET /.well-known/oauth-protected-resource` and `…/mcp` (the path of the endpoint) answer RFC
+// 9728 metadata made from the declared schemes; not in the document."
 
 import { assertEquals } from "@std/assert";
 import {

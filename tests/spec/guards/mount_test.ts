@@ -1,7 +1,7 @@
-// Section 1 of the contract of guards: "`app.mount(path, handler)` (also on routers): `handler(request:
-// Request, info) => Response | Promise<Response>` gets everything below `path`, `path` itself
-// included, with any method, behind the scope's middleware and guards; hidden; the handler sees the
-// path without the mount (`{ strip: false }` keeps it)."
+// Section 1 of the contract of guards: "`app.mount(path, handler)` (also on routers):
+// `handler(request: Request, info) => Response | Promise<Response>` gets everything below `path`,
+// `path` itself included, with any method, behind the scope's middleware and guards; hidden; the
+// handler sees the path without the mount (`{ strip: false }` keeps it)."
 
 import { assertEquals, assertStringIncludes, assertThrows } from "@std/assert";
 import { App, dependency, HTTPError, RouteError, Router, stateType } from "@webfw/core";

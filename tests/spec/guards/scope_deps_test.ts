@@ -1,6 +1,6 @@
-// Section 1 of the contract of guards: "They hold for every route of the scope, WebSockets and tools
-// included, and for routers included into it; those of an application not for built-in endpoints,
-// 404, 405 and preflights, which are middleware's."
+// Section 1 of the contract of guards: "They hold for every route of the scope, WebSockets and
+// tools included, and for routers included into it; those of an application not for built-in
+// endpoints, 404, 405 and preflights, which are middleware's."
 
 import { assertEquals, assertThrows } from "@std/assert";
 import { App, dependency, HTTPError, RouteError, Router, stateType } from "@webfw/core";

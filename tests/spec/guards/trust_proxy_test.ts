@@ -1,5 +1,5 @@
-// Guards, section 3: `trustProxy`. Titles quote its rules. The proxy of these tests passes bytes on,
-// and adds the headers that a proxy adds.
+// Guards, section 3: `trustProxy`. Titles quote its rules. The proxy of these tests passes bytes
+// on, and adds the headers that a proxy adds.
 
 import { assert, assertEquals, assertThrows } from "@std/assert";
 import { App, type AppOptions } from "@webfw/core";
@@ -11,7 +11,9 @@ import { RawSocket } from "../support/raw_socket.ts";
 import { Serving } from "../support/serving.ts";
 import { TemporaryFolder } from "../support/temporary_folder.ts";
 
-/** A proxy before a port or a Unix socket. It inserts lines after the start line of each request. */
+/**
+ * A proxy before a port or a Unix socket. It inserts lines after the start line of each request.
+ */
 class PlainProxy implements Disposable {
   readonly #listener = Deno.listen({ hostname: "127.0.0.1", port: 0 });
   readonly #open = new Set<Deno.Conn>();
