@@ -2,8 +2,7 @@
 import type { None, StateType } from "./binding/dependency.ts";
 import { type BuiltInUrls, checkUrls } from "./built_in.ts";
 import { type DocsOptions, type DocsParts, readDocs } from "./describe/page/options.ts";
-import { type McpOptions, readToolListing, type ToolListing } from "./describe/mcp/options.ts";
-import { OriginPolicy } from "./describe/mcp/origin_policy.ts";
+import { type McpOptions, type McpParts, readMcp } from "./describe/mcp/options.ts";
 import { Cors, type CorsOptions, resolveCors } from "./http/cors.ts";
 import { HostList } from "./http/host.ts";
 import { OriginList, type Origins } from "./http/origin.ts";
@@ -180,14 +179,12 @@ const OPTIONS: OptionNames<AppOptions> = {
 };
 
 /** Checked options with defaults. */
-interface ResolvedAppOptions {
+interface ResolvedAppOptions extends McpParts {
   readonly title: string;
   readonly version: string;
   readonly description: string | undefined;
   readonly urls: BuiltInUrls;
   readonly docs: DocsParts;
-  readonly toolListing: ToolListing;
-  readonly originPolicy: OriginPolicy;
   readonly limits: ResolvedLimits;
   readonly admission: AdmissionParts;
   readonly topics: KvLocation | TopicStore | undefined;
@@ -230,8 +227,7 @@ export function resolveAppOptions<State, Given, Counted>(
     description,
     urls: checkUrls({ openapiUrl, docsUrl, mcpUrl }),
     docs: readDocs(docs),
-    toolListing: readToolListing(mcp),
-    originPolicy: new OriginPolicy(mcp, { hosts: hostList, origins: originList, cors: resolvedCors }),
+    ...readMcp(mcp, { hosts: hostList, origins: originList, cors: resolvedCors }),
     limits: resolveLimits(limits, DEFAULT_LIMITS, "the App"),
     admission: {
       hosts: hostList,

@@ -5,7 +5,7 @@
 import { GuardLevel } from "./binding/scope_guards.ts";
 import { NO_PATH } from "./binding/text_fields.ts";
 import { mcpEndpoint } from "./describe/mcp/endpoint.ts";
-import type { OriginPolicy } from "./describe/mcp/origin_policy.ts";
+import type { McpParts } from "./describe/mcp/options.ts";
 import type { McpApplication } from "./describe/mcp/server.ts";
 import type { OpenAPIDocument } from "./describe/openapi/document.ts";
 import type { AssetName } from "./describe/page/assets.ts";
@@ -27,8 +27,7 @@ export interface BuiltInUrls {
 }
 
 /** What the endpoints show and ask. */
-export interface BuiltInParts extends McpApplication {
-  readonly originPolicy: OriginPolicy;
+export interface BuiltInParts extends McpApplication, McpParts {
   readonly document: () => OpenAPIDocument;
   readonly docs: DocsParts;
 }

@@ -6,7 +6,7 @@ import { pickQuery, queryText } from "../http/query.ts";
 import { contextOf, type HttpRequest } from "../http/request.ts";
 import { quotedString } from "../http/syntax.ts";
 import { type OptionNames, quote } from "../options.ts";
-import { checkGuardOptions, checkVerify, type GuardOptions } from "./options.ts";
+import { checkGuardOptions, checkVerify, type GuardOptions, requirementOf } from "./options.ts";
 import { isLetIn, MAX_CREDENTIAL, UNAUTHORIZED, unauthorized } from "./refusal.ts";
 
 /**
@@ -74,14 +74,14 @@ export function apiKey<Value, State = Record<string, unknown>>(
     throw new TypeError(`Cannot ${action}: "name" must be the name of the ${source}, got ${quote(name)}`);
   }
   checkInputName(SOURCES[source], name, `the scheme ${scheme}`);
-  const declared = { type: "apiKey", in: source, name, ...(description !== undefined && { description }) } as const;
+  const declared = requirementOf(scheme, { type: "apiKey", in: source, name }, description);
   const challenge = `ApiKey realm=${quotedString(scheme)}, in="${source}"`;
   const read = reader(source, name);
   const place = { header: "in the header", query: "once in the query, as", cookie: "in the cookie" }[source];
   const missing = `Send a key ${place} ${name}`;
   return makeGuard<Value, RequiredState<State>>({
     name: scheme,
-    security: readSecurity({ [scheme]: declared }, scheme),
+    security: readSecurity(declared, scheme),
     replies: [UNAUTHORIZED],
     isSent: (request) => read(request) !== undefined,
     resolve: async (request) => {

@@ -6,7 +6,7 @@ import type { HttpRequest } from "../http/request.ts";
 import { quotedString } from "../http/syntax.ts";
 import type { OptionNames } from "../options.ts";
 import { credentialsOf, hasAuthorization } from "./authorization.ts";
-import { checkGuardOptions, checkText, checkVerify, type GuardOptions } from "./options.ts";
+import { checkGuardOptions, checkText, checkVerify, type GuardOptions, requirementOf } from "./options.ts";
 import { isLetIn, UNAUTHORIZED, unauthorized } from "./refusal.ts";
 
 /**
@@ -73,10 +73,10 @@ export function basic<Value, State = Record<string, unknown>>(
   const { scheme = "basic", realm = scheme, description } = options;
   checkRealm(realm, action);
   const challenge = `Basic realm=${quotedString(realm)}, charset="UTF-8"`;
-  const declared = { type: "http", scheme: "basic", ...(description !== undefined && { description }) } as const;
+  const declared = requirementOf(scheme, { type: "http", scheme: "basic" }, description);
   return makeGuard<Value, RequiredState<State>>({
     name: scheme,
-    security: readSecurity({ [scheme]: declared }, scheme),
+    security: readSecurity(declared, scheme),
     replies: [UNAUTHORIZED],
     isSent: hasAuthorization,
     resolve: async (request) => {

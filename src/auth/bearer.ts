@@ -6,7 +6,7 @@ import { HTTPError } from "../errors.ts";
 import type { HttpRequest } from "../http/request.ts";
 import { quotedString } from "../http/syntax.ts";
 import { credentialsOf, hasAuthorization } from "./authorization.ts";
-import { checkGuardOptions, checkVerify, type GuardOptions } from "./options.ts";
+import { checkGuardOptions, checkVerify, type GuardOptions, requirementOf } from "./options.ts";
 import { isLetIn, UNAUTHORIZED, unauthorized } from "./refusal.ts";
 
 /**
@@ -50,10 +50,10 @@ export function bearer<Value, State = Record<string, unknown>>(
   checkGuardOptions(options, {}, action);
   const { scheme = "bearer", description } = options;
   const challenges = new BearerChallenges(scheme);
-  const declared = { type: "http", scheme: "bearer", ...(description !== undefined && { description }) } as const;
+  const declared = requirementOf(scheme, { type: "http", scheme: "bearer" }, description);
   return makeGuard<Value, RequiredState<State>>({
     name: scheme,
-    security: readSecurity({ [scheme]: declared }, scheme),
+    security: readSecurity(declared, scheme),
     replies: [UNAUTHORIZED],
     isSent: hasAuthorization,
     resolve: async (request) => {

@@ -1,4 +1,5 @@
 /** The options that all guards of this folder have. */
+import type { SecurityRequirement, SecurityScheme } from "../binding/security.ts";
 import { checkOptions, type OptionNames, quote } from "../options.ts";
 
 /**
@@ -9,7 +10,8 @@ import { checkOptions, type OptionNames, quote } from "../options.ts";
 export interface GuardOptions {
   /**
    * The name of the security scheme in the document. Guards whose schemes differ need different
-   * names. By default the name of the function: `bearer`, `basic`, `apiKey`, `jwt`.
+   * names. By default the name of the function: `bearer`, `basic`, `apiKey`, `jwt`,
+   * `session`.
    */
   scheme?: string;
   /** What the credentials are, and how to get them, for the readers of the document. */
@@ -19,7 +21,7 @@ export interface GuardOptions {
 const GUARD_OPTIONS: OptionNames<GuardOptions> = { scheme: true, description: true };
 
 /**
- * Checks the options of a guard, and its function.
+ * Checks the options of a guard that all have, and the names of the others.
  *
  * @param action What is being done, for the message: "make a bearer guard".
  * @throws {TypeError} If an option is unknown or of the wrong type.
@@ -31,6 +33,15 @@ export function checkGuardOptions<Options extends GuardOptions>(
 ): void {
   checkOptions(options, { ...names, ...GUARD_OPTIONS } as OptionNames<Options>, action);
   for (const name of ["scheme", "description"] as const) checkText(options[name], name, action);
+}
+
+/** A security scheme under the name and with the description that the options of a guard have. */
+export function requirementOf(
+  name: string,
+  scheme: SecurityScheme,
+  description: string | undefined,
+): SecurityRequirement {
+  return { [name]: description === undefined ? scheme : { ...scheme, description } };
 }
 
 /** @throws {TypeError} If an option is neither a text nor undefined. */

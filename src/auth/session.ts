@@ -9,7 +9,7 @@ import { redirect } from "../http/reply.ts";
 import { quotedString } from "../http/syntax.ts";
 import { checkOptions, type OptionNames, quote } from "../options.ts";
 import { type GivenSchema, isSchema, type Mistake, type Schema, schemaFault } from "../schema/schema.ts";
-import { checkGuardOptions, type GuardOptions } from "./options.ts";
+import { checkGuardOptions, type GuardOptions, requirementOf } from "./options.ts";
 import { UNAUTHORIZED, unauthorized } from "./refusal.ts";
 import { SessionCookie, type SessionCookieOptions } from "./sessions/cookie.ts";
 import { checkLoginPath, loginAddress } from "./sessions/login.ts";
@@ -189,14 +189,7 @@ export function session<Data extends NonNullable<unknown>, Input = Data>(
     maxAge: maxAgeMs,
     renew,
   });
-  const declared = {
-    [scheme]: {
-      type: "apiKey",
-      in: "cookie",
-      name: definition.cookie.name,
-      ...(description !== undefined && { description }),
-    },
-  } as const;
+  const declared = requirementOf(scheme, { type: "apiKey", in: "cookie", name: definition.cookie.name }, description);
   const common = {
     name: scheme,
     isSent: (request: HttpRequest) => request.cookies[definition.cookie.name] !== undefined,

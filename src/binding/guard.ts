@@ -4,7 +4,7 @@ import type { DeclaredReply, Dependency, PreparedDependency, Start } from "./dep
 import type { SecurityWay } from "./security.ts";
 
 /** The parts of a guard. It reads the request itself, so it has no inputs. */
-export interface GuardParts<Value> {
+interface GuardParts<Value> {
   /** Its name in messages. */
   readonly name: string;
   readonly security: readonly SecurityWay[];

@@ -1,6 +1,7 @@
 /** The options of the endpoint for agents. */
 import type { Origins } from "../../http/origin.ts";
 import { checkOptions, type OptionNames, quote } from "../../options.ts";
+import { OriginPolicy, type OriginPolicyDefaults } from "./origin_policy.ts";
 
 /**
  * Which hosts and web pages the agent endpoint accepts, and which tools it lists. Clients that are
@@ -89,14 +90,24 @@ export type ToolListing = NonNullable<McpOptions["list"]>;
 const OPTIONS: OptionNames<McpOptions> = { hosts: true, origins: true, list: true };
 const LISTINGS: readonly unknown[] = ["all", "permitted"] satisfies ToolListing[];
 
+/** The checked options. */
+export interface McpParts {
+  readonly originPolicy: OriginPolicy;
+  readonly toolListing: ToolListing;
+}
+
 /**
- * Checks the names of the options, and which tools are listed.
+ * Checks the options, and adds the defaults.
  *
- * @throws {TypeError} If an option is unknown, or the list is another.
+ * @param options The options.
+ * @param defaults The hosts and origins of the application.
+ * @throws {TypeError} If an option is unknown or wrong.
  */
-export function readToolListing(options: McpOptions): ToolListing {
+export function readMcp(options: McpOptions, defaults: OriginPolicyDefaults): McpParts {
   checkOptions(options, OPTIONS, "set mcp");
   const { list = "all" } = options;
-  if (LISTINGS.includes(list)) return list;
-  throw new TypeError(`Cannot set mcp.list: it must be "all" or "permitted", got ${quote(list)}`);
+  if (!LISTINGS.includes(list)) {
+    throw new TypeError(`Cannot set mcp.list: it must be "all" or "permitted", got ${quote(list)}`);
+  }
+  return { originPolicy: new OriginPolicy(options, defaults), toolListing: list };
 }

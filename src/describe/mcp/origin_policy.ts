@@ -9,16 +9,21 @@
 import { HTTPError } from "../../errors.ts";
 import { Cors, type ResolvedCors } from "../../http/cors.ts";
 import { HostList, isLoopbackName, readAuthority } from "../../http/host.ts";
-import { isSameHost, OriginList, readOrigin } from "../../http/origin.ts";
+import { isSameHost, OriginList, type Origins, readOrigin } from "../../http/origin.ts";
 import { isDirectLoopback } from "../../http/proxy.ts";
 import { contextOf, type HttpRequest } from "../../http/request.ts";
 import type { PagePolicy } from "../../routing/dispatch.ts";
-import type { McpOptions } from "./options.ts";
 
 const EXPOSED_HEADERS = ["mcp-protocol-version", "mcp-session-id", "www-authenticate"];
 
+/** The options of the endpoint that name hosts and pages. */
+interface OriginPolicyOptions {
+  readonly hosts?: readonly string[];
+  readonly origins?: Origins;
+}
+
 /** The lists and options of the application. */
-interface Defaults {
+export interface OriginPolicyDefaults {
   readonly hosts: HostList | undefined;
   readonly origins: OriginList;
   readonly cors: ResolvedCors;
@@ -38,7 +43,7 @@ export class OriginPolicy implements PagePolicy {
    * @param defaults Those of the application.
    * @throws {TypeError} If a host or origin can match no request.
    */
-  constructor(options: McpOptions, { hosts, origins, cors }: Defaults) {
+  constructor(options: OriginPolicyOptions, { hosts, origins, cors }: OriginPolicyDefaults) {
     this.#hosts = options.hosts ? new HostList(options.hosts, "mcp.hosts") : hosts;
     this.#origins = origins.named.with(OriginList.read(options.origins ?? [], "set mcp.origins"));
     const exposed = [...cors.exposed, ...EXPOSED_HEADERS];
