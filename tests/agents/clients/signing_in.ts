@@ -34,8 +34,8 @@ export class SignIn {
       this.#saved.information = information;
     },
     tokens: (): object | undefined => this.#saved.tokens,
-    // To get further scopes, the client of the first generation would renew the token, with the
-    // same scopes as before.
+    // To get further scopes, the client of the first generation would renew the token, with the same
+    // scopes as before.
     saveTokens: ({ refresh_token: _, ...tokens }: { refresh_token?: unknown }): void => {
       this.#saved.tokens = tokens;
     },
