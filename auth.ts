@@ -26,10 +26,10 @@ export { basic, type BasicOptions } from "./src/auth/basic.ts";
 export { bearer } from "./src/auth/bearer.ts";
 export { equal } from "./src/auth/equal.ts";
 export { jwt, type JwtGuard } from "./src/auth/jwt.ts";
-export type { JwtAlgorithm } from "./src/auth/jwt_algorithms.ts";
-export type { JwtKey, JwtKeyFunction, JwtKeys } from "./src/auth/jwt_keys.ts";
-export type { JwtClaims, JwtOAuth2, JwtOptions } from "./src/auth/jwt_options.ts";
-export type { JwtCryptoKey, JwtHeader } from "./src/auth/jwt_token.ts";
+export type { JwtAlgorithm } from "./src/auth/jwt/algorithms.ts";
+export type { JwtKey, JwtKeyFunction, JwtKeys } from "./src/auth/jwt/keys.ts";
+export type { JwtClaims, JwtOAuth2, JwtOptions } from "./src/auth/jwt/options.ts";
+export type { JwtCryptoKey, JwtHeader } from "./src/auth/jwt/token.ts";
 export { optional } from "./src/auth/optional.ts";
 export type { GuardOptions } from "./src/auth/options.ts";
 export {

@@ -12,9 +12,9 @@ import {
 import { quote } from "../options.ts";
 import { hasAuthorization } from "./authorization.ts";
 import { BearerChallenges } from "./bearer.ts";
-import { readKeys } from "./jwt_keys.ts";
-import { checkJwtOptions, type JwtClaims, type JwtOptions } from "./jwt_options.ts";
-import { JwtVerifier } from "./jwt_verifier.ts";
+import { readKeys } from "./jwt/keys.ts";
+import { checkJwtOptions, type JwtClaims, type JwtOptions } from "./jwt/options.ts";
+import { JwtVerifier } from "./jwt/verifier.ts";
 import { FORBIDDEN, UNAUTHORIZED, UNAVAILABLE } from "./refusal.ts";
 
 /**

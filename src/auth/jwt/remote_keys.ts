@@ -1,8 +1,8 @@
 /** The public keys of an issuer, fetched from its JSON Web Key Set (RFC 7517). */
-import { HTTPError } from "../errors.ts";
-import { isLoopbackName } from "../http/host.ts";
-import { describeError, log } from "../log.ts";
-import { InvalidToken, type JwtCryptoKey, type JwtHeader, type UnverifiedToken } from "./jwt_token.ts";
+import { HTTPError } from "../../errors.ts";
+import { isLoopbackName } from "../../http/host.ts";
+import { describeError, log } from "../../log.ts";
+import { InvalidToken, type JwtCryptoKey, type JwtHeader, type UnverifiedToken } from "./token.ts";
 
 /** Keys are fetched again when they are older. */
 const MAX_AGE_MS = 600_000;

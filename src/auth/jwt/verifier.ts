@@ -1,14 +1,14 @@
 /** The verification of JSON Web Tokens, by npm's `jose`. */
 import type { FlattenedJWSInput, JWTHeaderParameters, JWTVerifyGetKey } from "jose";
-import type { HttpRequest } from "../http/request.ts";
-import { quote } from "../options.ts";
-import { toValidator, type Validator } from "../schema/check.ts";
-import { withStandardChecks } from "../schema/map_schema.ts";
-import { nodeOf } from "../schema/schema.ts";
-import { type BearerChallenges, bearerToken } from "./bearer.ts";
-import type { JwtKey, KeySource } from "./jwt_keys.ts";
-import type { JwtOptions } from "./jwt_options.ts";
-import { InvalidToken, type JwtHeader } from "./jwt_token.ts";
+import type { HttpRequest } from "../../http/request.ts";
+import { quote } from "../../options.ts";
+import { toValidator, type Validator } from "../../schema/check.ts";
+import { withStandardChecks } from "../../schema/map_schema.ts";
+import { nodeOf } from "../../schema/schema.ts";
+import { type BearerChallenges, bearerToken } from "../bearer.ts";
+import type { JwtKey, KeySource } from "./keys.ts";
+import type { JwtOptions } from "./options.ts";
+import { InvalidToken, type JwtHeader } from "./token.ts";
 
 /** The clocks of issuer and application can differ by this. */
 const TOLERANCE_S = 30;

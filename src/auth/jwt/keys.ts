@@ -1,8 +1,8 @@
 /** Where the keys come from that verify JSON Web Tokens: the application, or an address. */
-import { quote } from "../options.ts";
-import { algorithmsOf, ASYMMETRIC, isSymmetric, type JwtAlgorithm, leastSecret } from "./jwt_algorithms.ts";
-import { InvalidToken, type JwtCryptoKey, type JwtHeader, type UnverifiedToken } from "./jwt_token.ts";
+import { quote } from "../../options.ts";
+import { algorithmsOf, ASYMMETRIC, isSymmetric, type JwtAlgorithm, leastSecret } from "./algorithms.ts";
 import { RemoteKeys } from "./remote_keys.ts";
+import { InvalidToken, type JwtCryptoKey, type JwtHeader, type UnverifiedToken } from "./token.ts";
 
 /**
  * A key that verifies signatures: a public `CryptoKey`, or a secret.

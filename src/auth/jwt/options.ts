@@ -1,9 +1,9 @@
 /** The options of a guard of JSON Web Tokens. */
-import { type OptionNames, quote } from "../options.ts";
-import { type GivenSchema, isSchema, schemaFault } from "../schema/schema.ts";
-import { checkAlgorithms, type JwtAlgorithm } from "./jwt_algorithms.ts";
-import type { JwtKeys } from "./jwt_keys.ts";
-import { checkGuardOptions, checkText, type GuardOptions } from "./options.ts";
+import { type OptionNames, quote } from "../../options.ts";
+import { type GivenSchema, isSchema, schemaFault } from "../../schema/schema.ts";
+import { checkGuardOptions, checkText, type GuardOptions } from "../options.ts";
+import { checkAlgorithms, type JwtAlgorithm } from "./algorithms.ts";
+import type { JwtKeys } from "./keys.ts";
 
 /**
  * The claims of a token: those of RFC 7519, and whatever else the issuer says.
