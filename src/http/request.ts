@@ -427,6 +427,7 @@ export class RequestContext {
   #body: BodyReader | undefined;
   #aborter: Aborter | undefined;
   #forwarded: Forwarded | null | undefined;
+  #kept: Map<object, unknown> | undefined;
 
   constructor(
     raw: Request,
@@ -500,6 +501,14 @@ export class RequestContext {
   /** `host[:port]` that the client asked for. */
   get host(): string {
     return this.forwarded?.host ?? hostOf(this.raw.url);
+  }
+
+  /**
+   * What guards keep for the request, each under itself. A `WeakMap` of requests would take several
+   * microseconds for each, mostly in the garbage collector.
+   */
+  get kept(): Map<object, unknown> {
+    return this.#kept ??= new Map();
   }
 
   get body(): BodyReader {

@@ -1,6 +1,6 @@
 /** The verification of JSON Web Tokens, by npm's `jose`. */
 import type { FlattenedJWSInput, JWTHeaderParameters, JWTVerifyGetKey } from "jose";
-import type { HttpRequest } from "../../http/request.ts";
+import { contextOf, type HttpRequest } from "../../http/request.ts";
 import { quote } from "../../options.ts";
 import { toValidator, type Validator } from "../../schema/check.ts";
 import { withStandardChecks } from "../../schema/map_schema.ts";
@@ -20,8 +20,8 @@ export class JwtVerifier<Claims> {
   readonly #challenges: BearerChallenges;
   readonly #rules: Readonly<Record<string, unknown>>;
   readonly #validate: Validator["validate"] | undefined;
-  /** The scopes of each request's token; undefined if no guard demands scopes. */
-  #scopes: WeakMap<HttpRequest, readonly string[]> | undefined;
+  /** Whether a guard demands scopes. */
+  #keepsScopes = false;
 
   constructor(options: JwtOptions<Claims>, source: KeySource, challenges: BearerChallenges) {
     const { issuer, audience, claims } = options;
@@ -40,12 +40,12 @@ export class JwtVerifier<Claims> {
 
   /** Begins to keep scopes for {@linkcode JwtVerifier.scopesOf}. */
   keepScopes(): void {
-    this.#scopes ??= new WeakMap();
+    this.#keepsScopes = true;
   }
 
   /** The scopes of the token of a request that was verified. */
   scopesOf(request: HttpRequest): readonly string[] {
-    return this.#scopes?.get(request) ?? [];
+    return (contextOf(request).kept.get(this) ?? []) as readonly string[];
   }
 
   /** @throws {HTTPError} With 401 if the token is not valid, 503 if keys cannot be fetched. */
@@ -58,7 +58,7 @@ export class JwtVerifier<Claims> {
       if (dataset.issues) throw this.#challenges.invalid("The claims of the token do not fit");
       claims = dataset.value;
     }
-    this.#scopes?.set(request, this.#readScopes(payload, claims as Claims));
+    if (this.#keepsScopes) contextOf(request).kept.set(this, this.#readScopes(payload, claims as Claims));
     return claims as Claims;
   }
 

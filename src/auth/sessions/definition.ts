@@ -3,7 +3,7 @@ import { CannotStartError } from "../../errors.ts";
 import type { StartConditions } from "../../binding/dependency.ts";
 import { MAX_COOKIE_BYTES } from "../../http/cookies.ts";
 import { stringify } from "../../http/json.ts";
-import { contextOf, type HttpRequest, type RequestContext } from "../../http/request.ts";
+import { contextOf, type HttpRequest } from "../../http/request.ts";
 import { toValidator, type Validator } from "../../schema/check.ts";
 import { coerceJson } from "../../schema/coerce_json.ts";
 import { summarizeIssues } from "../../schema/issues.ts";
@@ -59,8 +59,6 @@ export class SessionDefinition<Data, Input> {
   readonly cookie: SessionCookie;
   readonly #parts: SessionParts;
   readonly #validate: Validator["validate"];
-  /** The session of each request, which its dependencies share. */
-  readonly #sessions = new WeakMap<RequestContext, Promise<RequestSession<Data, Input>>>();
   #keeper: Promise<SessionKeeper> | undefined;
 
   /** @throws {TypeError} If no JSON value can satisfy the schema. */
@@ -85,11 +83,11 @@ export class SessionDefinition<Data, Input> {
     await (this.#keeper = this.#openKeeper());
   };
 
-  /** The session of a request. It rejects only if the store fails. */
+  /** The session of a request, which its dependencies share. It rejects only if the store fails. */
   open(request: HttpRequest): Promise<Session<Data, Input>> {
-    const context = contextOf(request);
-    let session = this.#sessions.get(context);
-    if (!session) this.#sessions.set(context, session = this.#find(request));
+    const { kept } = contextOf(request);
+    let session = kept.get(this) as Promise<Session<Data, Input>> | undefined;
+    if (!session) kept.set(this, session = this.#find(request));
     return session;
   }
 

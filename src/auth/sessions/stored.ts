@@ -49,9 +49,9 @@ export class StoredSessions implements SessionKeeper {
 
   /**
    * Who reads the store cannot make an id of a key. The comparison of a hash tells nothing about
-   * the id by its time.
+   * the id by its time. Deno writes base64url three times as slowly as hex.
    */
   #keyOf(id: string): string {
-    return nodeCrypto().createHash("sha256").update(`${this.#purpose}\0${id}`).digest("base64url");
+    return nodeCrypto().createHash("sha256").update(`${this.#purpose}\0${id}`).digest("hex");
   }
 }
