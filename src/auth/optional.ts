@@ -56,6 +56,6 @@ export function optional<Value, State>(guard: Dependency<Value, State>): Depende
     starts: inner.starts,
     deps: sharedDeps(shared),
     isSent,
-    resolve: async (request, args) => isSent(request) ? await inner.run(request, args, new Map()) as Value : null,
+    resolve: async (request, args) => isSent(request) ? await inner.run(request, new Map(), args) as Value : null,
   });
 }

@@ -115,7 +115,7 @@ function anyGuard(guards: readonly PreparedDependency[], count: number): Depende
       let redirection: ThrownReply | undefined;
       for (const guard of inner) {
         try {
-          return await guard.run(request, args, made);
+          return await guard.run(request, made, args);
         } catch (thrown) {
           // Only a refusal leads to the next guard; a fault must not be hidden.
           if (isThrownReply(thrown)) redirection ??= thrown;

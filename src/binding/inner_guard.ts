@@ -4,84 +4,85 @@
 import type { HttpRequest } from "../http/request.ts";
 import type { DeclaredReply, PreparedDependency, Start } from "./dependency.ts";
 import { resolveOne } from "./resolver.ts";
+import { ownerOf } from "./scope_guards.ts";
 import { combineWays, type SecurityWay } from "./security.ts";
 import { type Args, bindAnyText, NO_PATH, TextFields } from "./text_fields.ts";
 
-/** What the inner guards of one request have made, so that each is made once. */
+/** What such guards of one request have made, so that each is made once. */
 export type Made = Map<PreparedDependency, Promise<unknown>>;
 
-/**
- * A guard that is run apart from those of the route, with the guards that it needs. Dependencies
- * that are no guards, such as a connection, are made by the route, once for all who need them.
- */
+/** A guard that is run apart from those of a route, with the dependencies that it makes itself. */
 export class InnerGuard {
   readonly dependency: PreparedDependency;
   readonly #fields: TextFields;
-  /** The guards that it needs, by the names of its arguments. */
-  readonly #guards: ReadonlyMap<string, InnerGuard>;
+  /** The dependencies that it makes, by the names of its arguments. */
+  readonly #needs: ReadonlyMap<string, InnerGuard>;
   /** The other dependencies that it needs: their names among the shared ones, by argument. */
   readonly #shared: ReadonlyMap<string, string>;
 
   /**
    * @param dependency The guard.
-   * @param shared Collects the dependencies that the route makes, with a name for each.
-   * @throws {RouteError} If the guard has inputs in the path: it does not know the path.
+   * @param shared Collects the dependencies that the route makes, with a name for each: those that
+   * are no guards, such as a connection, are made once for all who need them. Without it the guard
+   * makes all that it needs.
+   * @throws {RouteError} If the guard has inputs in the path, which it does not know, or binds a name
+   * twice.
    */
-  constructor(dependency: PreparedDependency, shared: Map<PreparedDependency, string>) {
-    const { name, options, deps } = dependency;
-    const guards = new Map<string, InnerGuard>();
+  constructor(dependency: PreparedDependency, shared?: Map<PreparedDependency, string>) {
+    const needs = new Map<string, InnerGuard>();
     const others = new Map<string, string>();
-    for (const [argument, needed] of deps) {
-      if (isGuard(needed)) guards.set(argument, new InnerGuard(needed, shared));
+    for (const [argument, needed] of dependency.deps) {
+      if (!shared || isGuard(needed)) needs.set(argument, new InnerGuard(needed, shared));
       else {
         if (!shared.has(needed)) shared.set(needed, `shared${shared.size}`);
         others.set(argument, shared.get(needed)!);
       }
     }
     this.dependency = dependency;
-    this.#fields = new TextFields([{ isHandler: false, name, options, reserved: new Map() }], NO_PATH);
-    this.#guards = guards;
+    this.#fields = new TextFields([ownerOf(dependency)], NO_PATH);
+    this.#needs = needs;
     this.#shared = others;
   }
 
-  /** The alternative ways to authenticate for it and the guards that it needs. */
+  /** The alternative ways to authenticate for it and for what it makes. */
   get security(): readonly SecurityWay[] {
-    return combineWays([...this.#guards.values()].map(({ security }) => security).concat([this.dependency.security]));
+    return combineWays([...this.#needs.values()].map(({ security }) => security).concat([this.dependency.security]));
   }
 
-  /** Its replies, and those of the guards that it needs. */
+  /** Its replies, and those of what it makes. */
   get replies(): readonly DeclaredReply[] {
-    return [...this.#guards.values()].flatMap(({ replies }) => replies).concat(this.dependency.replies);
+    return [...this.#needs.values()].flatMap(({ replies }) => replies).concat(this.dependency.replies);
   }
 
-  /** What prepares it and the guards that it needs at the start of an application. */
+  /** What prepares it and what it makes at the start of an application. */
   get starts(): readonly Start[] {
-    return [...this.#guards.values()].flatMap(({ starts }) => starts).concat(this.dependency.starts);
+    return [...this.#needs.values()].flatMap(({ starts }) => starts).concat(this.dependency.starts);
   }
 
-  /** The issuers whose tokens it and the guards that it needs take. */
+  /** The issuers whose tokens it and what it makes take. */
   get issuers(): readonly string[] {
-    return [...this.#guards.values()].flatMap(({ issuers }) => issuers).concat(this.dependency.issuers);
+    return [...this.#needs.values()].flatMap(({ issuers }) => issuers).concat(this.dependency.issuers);
   }
 
   /**
    * Makes the value.
    *
+   * @param made What such guards of the same request have made.
    * @param shared The dependencies that the route has made, by name.
    * @throws {ValidationError} If its inputs are invalid.
    */
-  run(request: HttpRequest, shared: Readonly<Args>, made: Made): Promise<unknown> {
+  run(request: HttpRequest, made: Made, shared: Readonly<Args> = {}): Promise<unknown> {
     let value = made.get(this.dependency);
-    if (!value) made.set(this.dependency, value = this.#make(request, shared, made));
+    if (!value) made.set(this.dependency, value = this.#make(request, made, shared));
     return value;
   }
 
-  async #make(request: HttpRequest, shared: Readonly<Args>, made: Made): Promise<unknown> {
-    for (const guard of this.#guards.values()) await guard.run(request, shared, made);
+  async #make(request: HttpRequest, made: Made, shared: Readonly<Args>): Promise<unknown> {
+    const values: Args = {};
+    for (const [argument, need] of this.#needs) values[argument] = await need.run(request, made, shared);
+    for (const [argument, name] of this.#shared) values[argument] = shared[name];
     const [args] = await bindAnyText(this.#fields, request);
-    for (const [argument, guard] of this.#guards) args![argument] = await guard.run(request, shared, made);
-    for (const [argument, name] of this.#shared) args![argument] = shared[name];
-    return await resolveOne(this.dependency, request, args!);
+    return await resolveOne(this.dependency, request, Object.assign(args!, values));
   }
 }
 

@@ -133,15 +133,22 @@ export function fieldsOf(stage: Stage, path: PathNames, route: string): TextFiel
 }
 
 /** The owners of the inputs of a stage. */
-export function ownersOf({ dependencies }: Pick<Stage, "dependencies">, route: string): InputOwner[] {
-  return dependencies.map(({ name, options, deps }) => {
-    const reserved = new Map<string, string>();
-    for (const needed of deps.keys()) reserveName(reserved, needed, "a dependency", name);
-    for (const group of ["headers", "cookies"] as const) {
-      if (options[group] !== undefined) reserveName(reserved, group, `the ${group}`, name);
-    }
-    return { isHandler: false, name: `${name} in ${route}`, options, reserved };
-  });
+export function ownersOf({ dependencies }: Stage, route: string): InputOwner[] {
+  return dependencies.map((dependency) => ownerOf(dependency, ` in ${route}`));
+}
+
+/**
+ * The owner of the inputs of a dependency.
+ *
+ * @param place Where the dependency stands, for messages.
+ */
+export function ownerOf({ name, options, deps }: PreparedDependency, place = ""): InputOwner {
+  const reserved = new Map<string, string>();
+  for (const needed of deps.keys()) reserveName(reserved, needed, "a dependency", name);
+  for (const group of ["headers", "cookies"] as const) {
+    if (options[group] !== undefined) reserveName(reserved, group, `the ${group}`, name);
+  }
+  return { isHandler: false, name: name + place, options, reserved };
 }
 
 /** Makes the step that resolves guards together, after it has bound their inputs. */

@@ -3,7 +3,7 @@
  * and for the challenge to a client that connects.
  */
 import type { PreparedDependency } from "../../binding/dependency.ts";
-import { readsRoute, RequestDependencies } from "../../binding/request_dependencies.ts";
+import { InnerGuard, type Made } from "../../binding/inner_guard.ts";
 import { type HTTPError, isHTTPError } from "../../errors.ts";
 import type { HttpRequest } from "../../http/request.ts";
 import type { Route } from "../../routing/route.ts";
@@ -11,10 +11,11 @@ import { guardLevelsOf } from "../route/security.ts";
 
 /** The answers of guards to one request of an agent. Each guard is asked once. */
 export class Permissions {
-  readonly #dependencies: RequestDependencies;
+  readonly #caller: HttpRequest;
+  readonly #made: Made = new Map();
 
   constructor(caller: HttpRequest) {
-    this.#dependencies = new RequestDependencies(caller);
+    this.#caller = caller;
   }
 
   /**
@@ -25,7 +26,7 @@ export class Permissions {
    */
   async refusalOf(tool: Route): Promise<HTTPError | undefined> {
     for (const guards of askableGuards(tool)) {
-      const results = await Promise.allSettled(guards.map((guard) => this.#dependencies.get(guard)));
+      const results = await Promise.allSettled(guards.map((guard) => guard.run(this.#caller, this.#made)));
       const refused = results.find((result) => result.status === "rejected");
       if (!refused) continue;
       if (isHTTPError(refused.reason) && refused.reason.status < 500) return refused.reason;
@@ -35,13 +36,26 @@ export class Permissions {
   }
 }
 
-const askable = new WeakMap<Route, readonly (readonly PreparedDependency[])[]>();
+const askable = new WeakMap<Route, readonly (readonly InnerGuard[])[]>();
+/** Tools share what is compiled for a guard. */
+const prepared = new WeakMap<PreparedDependency, InnerGuard>();
 
-function askableGuards(tool: Route): readonly (readonly PreparedDependency[])[] {
+function askableGuards(tool: Route): readonly (readonly InnerGuard[])[] {
   let levels = askable.get(tool);
   if (!levels) {
-    levels = guardLevelsOf(tool).map((guards) => guards.filter((guard) => !readsRoute(guard)));
+    levels = guardLevelsOf(tool).map((guards) => guards.filter((guard) => !readsRoute(guard)).map(preparedGuard));
     askable.set(tool, levels);
   }
   return levels;
+}
+
+function preparedGuard(guard: PreparedDependency): InnerGuard {
+  let inner = prepared.get(guard);
+  if (!inner) prepared.set(guard, inner = new InnerGuard(guard));
+  return inner;
+}
+
+/** Whether a dependency, or one that it needs, reads the path or the query of its route. */
+function readsRoute({ options: { params = {}, query = {} }, deps }: PreparedDependency): boolean {
+  return Object.keys(params).length > 0 || Object.keys(query).length > 0 || deps.values().some(readsRoute);
 }

@@ -141,3 +141,11 @@ Deno.test("Guards and schemes do not mix, and an alternative has no inputs in th
   const ofPath = dependency({ params: { id: v.number() }, security: scheme }, async () => 1);
   assertThrows(() => anySecurity(user, ofPath), RouteError);
 });
+
+Deno.test("A name that an alternative binds twice is a RouteError code conflict", () => {
+  const key = dependency(async () => "k-1");
+  const options = { deps: { key }, query: { key: v.string() } } as object;
+  const twice = dependency(options, async () => {});
+  const error = assertThrows(() => anySecurity(twice, bearer(async () => null)), RouteError);
+  assertEquals(error.code, "conflict");
+});
