@@ -14,6 +14,7 @@ import type { DocsPageOptions } from "./describe/page/page.ts";
 import type { CachedText } from "./http/files/conditional.ts";
 import { stringify } from "./http/json.ts";
 import type { HttpRequest } from "./http/request.ts";
+import { hideQueryOf } from "./redaction.ts";
 import type { BuiltInRoute } from "./routing/dispatch.ts";
 import { parsePath } from "./routing/path.ts";
 import type { ReservedPath } from "./routing/registry.ts";
@@ -134,6 +135,7 @@ function docsEndpoints(
   const page = async (request: HttpRequest) => {
     return await (await import("./describe/page/page.ts")).answerPage(request, options);
   };
+  hideQueryOf(options.assetFolder + REDIRECT_PAGE);
   const redirectPage = async () => await (await import("./describe/page/page.ts")).answerRedirectPage();
   return [
     [options.docsUrl, guarded(page)],

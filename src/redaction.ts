@@ -2,6 +2,8 @@
 
 /** In lower case: a client that misspells the case of a name has sent the secret, too. */
 const secrets = new Set<string>();
+/** The paths whose queries are secret. */
+const secretQueries = new Set<string>();
 /** Finds the values of secrets in any text. */
 let pattern: RegExp | undefined;
 
@@ -16,13 +18,21 @@ export function hideInQuery(name: string): void {
   pattern = new RegExp(`([?&](?:${names.join("|")})=)[^&#\\s"<>\\\\]*`, "gi");
 }
 
+/** Makes the whole query of a path a secret: a page can be sent authorization codes in any parameter. */
+export function hideQueryOf(path: string): void {
+  secretQueries.add(encodeURI(path));
+}
+
 /**
  * A URL, or a part of one from its path on, with `REDACTED` in place of each secret in its query.
  * Every URL of a request that goes to a log, a trace or a reply passes it.
  */
 export function redactUrl(url: string): string {
-  const start = secrets.size === 0 ? -1 : url.indexOf("?");
-  return start < 0 ? url : `${url.slice(0, start + 1)}${redactQuery(url.slice(start + 1))}`;
+  const start = secrets.size + secretQueries.size === 0 ? -1 : url.indexOf("?");
+  if (start < 0) return url;
+  // The path can have the prefix of a proxy.
+  const isSecret = [...secretQueries].some((path) => url.slice(0, start).endsWith(path));
+  return `${url.slice(0, start + 1)}${isSecret ? "REDACTED" : redactQuery(url.slice(start + 1))}`;
 }
 
 /** The same for a query without its question mark. */

@@ -124,7 +124,12 @@ export interface MutualTlsSecurityScheme {
   description?: string;
 }
 
-/** A token of OAuth 2.0. */
+/**
+ * A token of OAuth 2.0.
+ *
+ * It does not tell the issuer, which agents need to sign in: for tools, use `jwt` of
+ * `@webfw/core/auth` with its option `oauth2`, or a scheme of the type `openIdConnect`.
+ */
 export interface OAuth2SecurityScheme {
   /** The kind of the scheme. */
   type: "oauth2";

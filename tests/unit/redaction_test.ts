@@ -1,5 +1,5 @@
 import { assertEquals } from "@std/assert";
-import { hideInQuery, redactQuery, redactText, redactUrl } from "../../src/redaction.ts";
+import { hideInQuery, hideQueryOf, redactQuery, redactText, redactUrl } from "../../src/redaction.ts";
 
 Deno.test("The value of a secret query parameter is REDACTED, however its name is written", () => {
   hideInQuery("Access Token");
@@ -22,4 +22,13 @@ Deno.test("In any text, the values in URLs are REDACTED", () => {
   const redacted =
     "GET \"http://localhost/?key[a]=REDACTED\" and '/a?x=1&KEY%5Ba%5D=REDACTED&y=2', key[a]=kept ?key=kept";
   assertEquals(redactText(text), redacted);
+});
+
+Deno.test("The query of a path that gets codes is REDACTED, also behind an origin and a prefix", () => {
+  hideQueryOf("/dócs/redirect.html");
+  const path = "/d%C3%B3cs/redirect.html";
+  for (const before of ["", "/prefix", "https://books.example"]) {
+    assertEquals(redactUrl(`${before}${path}?code=s3&state=1`), `${before}${path}?REDACTED`);
+  }
+  for (const url of [path, `${path}/more?code=1`, `/other?next=${path}`]) assertEquals(redactUrl(url), url);
 });

@@ -153,15 +153,35 @@ export class McpServer {
 
   /**
    * Answers the requests of a batch, a few at a time. The replies are in the order of the requests.
-   * The guards of all calls are asked before the first call runs, and again by each call: to wait
-   * for each other, the calls would have to keep what their guards have opened.
+   * If there are several calls, the guards of all are asked before the first call runs, and again by
+   * each call. To wait for each other, the calls would have to keep what their middleware and guards
+   * have opened, and the values of guards belong to the request that they were made for.
    */
   async #answerBatch(requests: readonly JSONRPCRequest[], exchange: Exchange): Promise<JSONRPCMessage[]> {
+    const hasSeveralCalls = requests.filter(isCall).length > 1;
+    if (hasSeveralCalls) await this.#askGuards(requests, exchange);
+    const replies: JSONRPCMessage[] = [];
+    await inParallel(requests, async (request, index) => {
+      replies[index] = await this.#answerRequest(request, exchange);
+    });
+    if (!hasSeveralCalls) this.#throwRefusal(exchange);
+    return replies;
+  }
+
+  /**
+   * Asks the guards of all calls of a batch.
+   *
+   * @throws {HTTPError} The first challenge.
+   */
+  async #askGuards(requests: readonly JSONRPCRequest[], exchange: Exchange): Promise<void> {
     const challenges: Challenge[] = [];
-    await inParallel(requests, async ({ method, params }, index) => {
+    await inParallel(requests, async (request, index) => {
       // The others may still find the challenge of an earlier call.
-      if (method !== "tools/call" || challenges.length > 0) return;
-      const { name, arguments: given } = (params ?? {}) as { readonly name?: unknown; readonly arguments?: unknown };
+      if (!isCall(request) || challenges.length > 0) return;
+      const { name, arguments: given } = (request.params ?? {}) as {
+        readonly name?: unknown;
+        readonly arguments?: unknown;
+      };
       const tool = typeof name === "string" ? this.#tools.get(name) : undefined;
       if (!tool) return;
       const challenge = await askGuardsOf(tool, isObject(given) ? given : {}, exchange, this.#app);
@@ -169,11 +189,6 @@ export class McpServer {
     });
     exchange.challenge = challenges.find((challenge) => challenge !== undefined);
     this.#throwRefusal(exchange);
-    const replies: JSONRPCMessage[] = [];
-    await inParallel(requests, async (request, index) => {
-      replies[index] = await this.#answerRequest(request, exchange);
-    });
-    return replies;
   }
 
   /**
@@ -271,6 +286,10 @@ export class McpServer {
 function exchangeOf(caller: HttpRequest, isBatch: boolean): Exchange {
   const budget = new ReplyBudget(isBatch);
   return { caller, budget, isBatch, permissions: new Permissions(caller), challenge: undefined, failure: undefined };
+}
+
+function isCall({ method }: JSONRPCRequest): boolean {
+  return method === "tools/call";
 }
 
 /** Whether a message begins a connection, in the revisions with and without a handshake. */

@@ -61,7 +61,7 @@ export interface Exchange {
   readonly isBatch: boolean;
   /** The answers of guards before a call. */
   readonly permissions: Permissions;
-  /** What becomes the reply to the request, in place of the results. */
+  /** The first challenge to a call. It can become the reply to the request, in place of the results. */
   challenge: Challenge | undefined;
   /** What a list of tools has failed with. */
   failure: { readonly thrown: unknown } | undefined;
@@ -109,7 +109,7 @@ const MAX_UNKNOWN_ARGUMENTS = 10;
  * Calls a tool, with the headers and the address of the caller: middleware, guards, validation,
  * dependencies, handler and response model all run. A failure is a result, never a rejection.
  *
- * Outside of a batch, the challenge of a guard goes to the exchange, too.
+ * The challenge of a guard goes to the exchange, too.
  */
 export async function callTool(
   tool: Tool,
@@ -117,21 +117,18 @@ export async function callTool(
   exchange: Exchange,
   app: CallTarget,
 ): Promise<CallToolResult> {
-  const { caller, budget, isBatch } = exchange;
+  const { caller, budget } = exchange;
   if (budget.isSpent) return failed(`Not called: ${budget.refusal}`);
   try {
     const { request, uri, values, issues } = requestOf(tool, args, caller);
     const connection = connectionOf(exchange);
-    const refused = (thrown: unknown) => {
-      if (!isBatch) exchange.challenge ??= challengeOf(thrown, tool);
-    };
+    const refused = (thrown: unknown) => exchange.challenge ??= challengeOf(thrown, tool);
     const call = { onlyAsks: false, refused };
-    if (issues.length > 0) {
-      const refusal = await app.refuse(request, { route: tool.route, values, issues }, connection, call);
-      return await toResult(refusal, tool.outputForm, budget, uri);
-    }
-    checkDestination(request, tool, app);
-    const response = await app.fetch(request, connection, call);
+    if (issues.length === 0) checkDestination(request, tool, app);
+    const response = issues.length === 0
+      ? await app.fetch(request, connection, call)
+      : await app.refuse(request, { route: tool.route, values, issues }, connection, call);
+    reportCookies(response, tool);
     return await toResult(response, tool.outputForm, budget, uri);
   } catch (thrown) {
     if (!isHTTPError(thrown)) {
@@ -171,6 +168,20 @@ export async function askGuardsOf(
 
 function challengeOf(thrown: unknown, { route }: Tool): Challenge | undefined {
   return isHTTPError(thrown) && isChallenge(thrown) ? { error: thrown, route } : undefined;
+}
+
+const reported = new WeakSet<Tool>();
+
+/**
+ * Tells once for each tool that its cookies are lost. They are no error: often a middleware sets
+ * them on all replies.
+ */
+function reportCookies({ headers }: Response, tool: Tool): void {
+  if (reported.has(tool) || !headers.has("set-cookie")) return;
+  reported.add(tool);
+  log("warn", "A tool sets cookies, and the results of tools have none: set them in a request of a browser", {
+    tool: tool.definition.name,
+  });
 }
 
 /**

@@ -190,6 +190,26 @@ Deno.test("In a batch the guards of all calls run before any handler, also those
   assertEquals(called.toSorted(), ["guard a", "guard a", "guard full", "guard full", "handler a"]);
 });
 
+Deno.test("In a batch with one call its guards run once, and their challenge is the reply", async () => {
+  let asked = 0;
+  let called = 0;
+  const once = bearer(async () => ++asked === 1 && "Ada");
+  const app = new App();
+  app.post("/me", { deps: { once }, tool: true }, async function me() {
+    called++;
+    return "mine";
+  });
+  const agent = new Agent(app, URL, { authorization: "Bearer one-time" });
+  const batch = [{ jsonrpc: "2.0", id: 1, method: "tools/list" }, callOf("me")];
+  const [, answer] = (await agent.post(batch)).body as unknown as unknown[];
+  assertEquals((answer as { result: unknown }).result, {
+    content: [{ type: "text", text: '{"result":"mine"}' }],
+    structuredContent: { result: "mine" },
+  });
+  assertEquals(challengeOf(await agent.post(batch)), [401, 'Bearer realm="bearer", error="invalid_token"']);
+  assertEquals([asked, called], [2, 1]);
+});
+
 Deno.test("After a challenge no further guard of a batch is asked", async () => {
   const app = new App();
   let asked = 0;

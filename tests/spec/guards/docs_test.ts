@@ -4,6 +4,9 @@ import { assertEquals, assertMatch, assertStringIncludes, assertThrows } from "@
 import { App, type AppOptions, dependency, HTTPError, RouteError, type SecurityScheme } from "@webfw/core";
 import { basic, equal, jwt, session } from "@webfw/core/auth";
 import * as v from "valibot";
+import { exchange } from "../support/raw_connection.ts";
+import { CapturedLog } from "../support/captured_log.ts";
+import { Serving } from "../support/serving.ts";
 
 async function get(app: App, path: string, headers: HeadersInit = {}): Promise<Response> {
   return await app.fetch(new Request(`http://localhost${path}`, { headers }));
@@ -171,4 +174,12 @@ Deno.test("Unknown members of docs are refused, and values that cannot be used",
   assertThrows(make({ deps: { staff: 1 } }), TypeError, 'Cannot use the dependency "staff"');
   const ofPath = dependency({ params: { shop: v.string() } }, async () => 1);
   assertThrows(make({ deps: { ofPath } }), RouteError, "the documentation page");
+});
+
+Deno.test("Nothing of a credential is logged: the code that the redirect page gets is REDACTED", async () => {
+  await using serving = await Serving.start(new App(), { accessLog: true });
+  using log = new CapturedLog();
+  const target = "/docs/oauth2-redirect.html?code=s3cret&state=1";
+  await exchange(serving.port, `GET ${target} HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n`);
+  assertStringIncludes(log.lines[0]!, "GET /docs/oauth2-redirect.html?REDACTED 200");
 });
