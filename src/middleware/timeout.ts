@@ -3,6 +3,7 @@ import { type Duration, toMilliseconds } from "../duration.ts";
 import { HTTPError } from "../errors.ts";
 import { withDeadline, withOwnDeadline } from "../http/deadline.ts";
 import { contextOf } from "../http/request.ts";
+import { WEBSOCKET } from "../http/websocket/handshake.ts";
 import type { Middleware } from "../routing/middleware.ts";
 
 /**
@@ -39,7 +40,7 @@ import type { Middleware } from "../routing/middleware.ts";
 export function timeout(duration: Duration): Middleware<unknown> {
   const ms = toMilliseconds(duration, "the timeout");
   return async (request, next) => {
-    if (request.route?.method === "WEBSOCKET") return await next(request);
+    if (request.route?.method === WEBSOCKET) return await next(request);
     const context = contextOf(request);
     context.makeAbortable();
     const late = (): HTTPError => {

@@ -248,7 +248,7 @@ export class Dispatcher {
     };
     const matched = matchedBy(route, this.#parts.limits);
     const end = pathEnd(raw.url, pathStart(raw.url));
-    return this.#wrap(ask, middlewaresOf(route))(this.#begin(raw, matched, values, end, state, info, call));
+    return this.#wrap(ask, route.middlewares)(this.#begin(raw, matched, values, end, state, info, call));
   }
 
   /** Finds what serves a request; its refusal, if there is nothing. */
@@ -322,13 +322,9 @@ function matchedBy(route: AnyRoute, limits: ResolvedLimits): MatchedRoute {
   return { info: route, names: route.template.names, limits: route.limitsOver(limits) };
 }
 
-function middlewaresOf({ scopes }: Route): readonly Middleware[] {
-  return scopes.flatMap((scope) => scope.middlewares);
-}
-
 /** The endpoint of a route with its middlewares. The outermost function finalizes the reply. */
 function endpointOf(route: Route, parts: DispatcherParts, finalize: ReplyStep): Endpoint {
-  const middlewares = middlewaresOf(route);
+  const { middlewares } = route;
   if (middlewares.length === 0) return handlerEndpoint(route, parts, finalize);
   return compose(middlewares, handlerEndpoint(route, parts, undefined), parts.toErrorReply, finalize);
 }

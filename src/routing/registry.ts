@@ -1,6 +1,7 @@
 /** The declarations of an application or a router: its routes and middlewares. */
 import { RouteError } from "../errors.ts";
 import type { RouteDeclaration, WebSocketDeclaration } from "../http/route_info.ts";
+import { WEBSOCKET } from "../http/websocket/handshake.ts";
 import { type OptionNames, readOptions } from "../options.ts";
 import { readRateLimits } from "../rate_limit/rate_limit.ts";
 import { checkMiddleware } from "./middleware.ts";
@@ -152,13 +153,13 @@ export class Registry {
   registerWebSocket<State, Prefix extends string, Given>(): RegisterWebSocket<State, Prefix, Given> {
     const register = (path: string, ...rest: unknown[]): void => {
       const [options, handler] = rest.length < 2 ? [{}, rest[0]] : rest;
-      const full = this.#fullPath(path, "WEBSOCKET");
-      const action = `register WEBSOCKET ${full}`;
+      const full = this.#fullPath(path, WEBSOCKET);
+      const action = `register ${WEBSOCKET} ${full}`;
       checkOrder(options, action);
       if (typeof options === "object" && options !== null && "tool" in options) {
         throw new RouteError(
           "tool",
-          `Cannot expose WEBSOCKET ${full} as a tool: agents cannot converse over a WebSocket, leave out "tool"`,
+          `Cannot expose ${WEBSOCKET} ${full} as a tool: agents cannot converse over a WebSocket, leave out "tool"`,
         );
       }
       const known = readOptions(options as WebSocketDeclaration, WEBSOCKET_OPTIONS, action);

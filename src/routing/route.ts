@@ -11,6 +11,7 @@ import { countedBy, type RateLimiter } from "../rate_limit/rate_limit.ts";
 import { type OptionNames, quote } from "../options.ts";
 import { isForm } from "../schema/form.ts";
 import { isSchema, schemaFault } from "../schema/schema.ts";
+import type { Middleware } from "./middleware.ts";
 import { type Pass, passOf } from "./pass.ts";
 import { parsePath, type PathTemplate, type Segment } from "./path.ts";
 import { checkDescription, effectiveOptions, type Scope } from "./scope.ts";
@@ -78,6 +79,11 @@ export abstract class RouteRecord implements RouteInfo {
   /** Its name in messages. */
   get name(): string {
     return `${this.method} ${this.path}`;
+  }
+
+  /** The middlewares around it, the outermost first. They are complete when the application starts. */
+  get middlewares(): readonly Middleware[] {
+    return this.scopes.flatMap(({ middlewares }) => middlewares);
   }
 
   /** Whether pages of all origins may send unsafe requests, or open the WebSocket. */

@@ -2,6 +2,7 @@
  * The table of routes: a list that refuses conflicts, and a tree of segments that finds a route.
  */
 import { HTTPError, RouteError } from "../errors.ts";
+import { WEBSOCKET } from "../http/websocket/handshake.ts";
 import type { Segment } from "./path.ts";
 import type { RouteRecord } from "./route.ts";
 
@@ -72,9 +73,6 @@ function declaredNames({ options: { operationId, tool } }: RouteRecord): string[
   if (typeof tool === "object" && tool.name !== undefined) names.push(`tool name "${tool.name}"`);
   return names;
 }
-
-/** Stands for the method of WebSocket routes, in messages and among the routes. */
-export const WEBSOCKET = "WEBSOCKET";
 
 /** All methods that no other entry of a path has. */
 export const ANY_METHOD = "*";

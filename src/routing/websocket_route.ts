@@ -5,7 +5,7 @@ import { contextOf, type RequestContext } from "../http/request.ts";
 import type { WebSocketDeclaration } from "../http/route_info.ts";
 import { OriginList } from "../http/origin.ts";
 import { isToken } from "../http/syntax.ts";
-import { checkHandshake, chooseProtocol } from "../http/websocket/handshake.ts";
+import { checkHandshake, chooseProtocol, WEBSOCKET } from "../http/websocket/handshake.ts";
 import { compileDecoding, compileEncoding } from "../http/websocket/messages.ts";
 import type { WebSocketTransport } from "../http/websocket/transport.ts";
 import type { OptionNames } from "../options.ts";
@@ -15,7 +15,6 @@ import { compose, type Endpoint, ensureMutable, type ErrorBoundary, type ReplySt
 import type { PathTemplate } from "./path.ts";
 import { type RouteParts, routeParts, RouteRecord, type TokenAdviceOf } from "./route.ts";
 import { checkDescription, type Scope } from "./scope.ts";
-import { WEBSOCKET } from "./table.ts";
 import type { AcceptedHandshake, UpgradeParts, WebSocketHandler, WebSocketService } from "./websocket_upgrade.ts";
 
 const DEFAULT_IDLE_TIMEOUT: Duration = "120s";
@@ -126,8 +125,7 @@ export function webSocketEndpoint(route: WebSocketRoute, parts: WebSocketParts):
       return ensureMutable(context, await toErrorReply(thrown, request));
     }
   };
-  const middlewares = route.scopes.flatMap((scope) => scope.middlewares);
-  const composed = compose(middlewares, accept, toErrorReply, (_context, response) => response);
+  const composed = compose(route.middlewares, accept, toErrorReply, (_context, response) => response);
   return async (request) => {
     const context = contextOf(request);
     const response = await composed(request);

@@ -4,6 +4,7 @@ import type { StartConditions } from "../../binding/dependency.ts";
 import { MAX_COOKIE_BYTES } from "../../http/cookies.ts";
 import { stringify } from "../../http/json.ts";
 import { contextOf, type HttpRequest } from "../../http/request.ts";
+import { WEBSOCKET } from "../../http/websocket/handshake.ts";
 import { toValidator, type Validator } from "../../schema/check.ts";
 import { coerceJson } from "../../schema/coerce_json.ts";
 import { summarizeIssues } from "../../schema/issues.ts";
@@ -257,6 +258,6 @@ function canSetCookie(request: HttpRequest): boolean {
 
 /** What a request is that cannot have cookies with its reply; undefined if it can. */
 function withoutCookies(request: HttpRequest): string | undefined {
-  if (request.route?.method === "WEBSOCKET") return "a WebSocket";
+  if (request.route?.method === WEBSOCKET) return "a WebSocket";
   return contextOf(request).call && "the call of a tool";
 }

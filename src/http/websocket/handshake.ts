@@ -1,5 +1,8 @@
-/** The checks of an opening handshake, RFC 6455, section 4.2.1. */
+/** The opening handshake of a WebSocket and its checks: RFC 6455, section 4.2.1. */
 import { HTTPError } from "../../errors.ts";
+
+/** Stands for the method of WebSocket routes, in messages and among the routes. */
+export const WEBSOCKET = "WEBSOCKET";
 
 /** Sixteen bytes in base64. */
 const KEY = /^[A-Za-z\d+/]{22}==$/;
