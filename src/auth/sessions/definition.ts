@@ -36,8 +36,7 @@ export interface Session<Data, Input = Data> {
   /**
    * Ends the session: it deletes the cookie, and what is in the store.
    *
-   * @throws {TypeError} If the reply has begun, on a WebSocket, or in
-   * the call of a tool.
+   * @throws {TypeError} If the reply has begun, on a WebSocket, or in the call of a tool.
    */
   clear(): Promise<void>;
 }

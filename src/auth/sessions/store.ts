@@ -18,8 +18,9 @@ export interface SessionWrite {
 /**
  * A store of sessions. Write one for a server that all processes share, such as Redis.
  *
- * A key is a text of 43 characters, the hash of the id in the cookie: who reads the store cannot
- * make a cookie from it. A value is JSON text. What a method throws becomes a 500, and is logged.
+ * A key is a text of 64 hexadecimal digits, the hash of the id in the cookie: who reads the store
+ * cannot make a cookie from it. A value is JSON text. What a method throws becomes a 500, and is
+ * logged.
  *
  * @example A store in Redis
  * ```ts
