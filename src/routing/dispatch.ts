@@ -184,8 +184,24 @@ export class Dispatcher {
     const { url, method } = raw;
     const start = pathStart(url);
     const end = pathEnd(url, start);
-    const { entry, values } = this.#match(raw, start, end);
-    const request = this.#begin(raw, entry.matched, values, end, state, info, call);
+    let match: Match<Served>;
+    let admit: Admit | undefined;
+    // Another function for this would cost each request several nanoseconds.
+    try {
+      if (end < start) throw new HTTPError(400, "The request target has no path");
+      this.#host.check(raw, start);
+      admit = this.#admitUnmatched;
+      // Reading a header costs as much as finding a route, so it is read only if it matters.
+      const isUpgrade = this.#hasWebSockets && method === "GET" && asksForWebSocket(raw);
+      match = this.#tree.find(isUpgrade ? UPGRADE : method, url, start, end);
+    } catch (refusal) {
+      match = this.#unmatchedBy(refusal, admit);
+    }
+    const { entry, values } = match;
+    const { app, proxies } = this.#parts;
+    this.background.requests++;
+    const context = new RequestContext(raw, app, entry.matched, values, end, info, proxies, call);
+    const request = new HttpRequest(context, state);
     // The endpoint for agents has admitted the host and the page of a call.
     const reply = call || entry.admit === undefined ? entry.endpoint(request) : this.#admit(entry, request);
     // A server removes the body itself, and needs it for the content length.
@@ -248,38 +264,16 @@ export class Dispatcher {
     };
     const matched = matchedBy(route, this.#parts.limits);
     const end = pathEnd(raw.url, pathStart(raw.url));
-    return this.#wrap(ask, route.middlewares)(this.#begin(raw, matched, values, end, state, info, call));
-  }
-
-  /** Finds what serves a request; its refusal, if there is nothing. */
-  #match(raw: Request, start: number, end: number): Match<Served> {
-    const { url, method } = raw;
-    let admit: Admit | undefined;
-    try {
-      if (end < start) throw new HTTPError(400, "The request target has no path");
-      this.#host.check(raw, start);
-      admit = this.#admitUnmatched;
-      // Reading a header costs as much as finding a route, so it is read only if it matters.
-      const isUpgrade = this.#hasWebSockets && method === "GET" && asksForWebSocket(raw);
-      return this.#tree.find(isUpgrade ? UPGRADE : method, url, start, end);
-    } catch (refusal) {
-      const endpoint = this.#wrap(() => Promise.reject(refusal));
-      return { entry: { matched: this.#unmatched, endpoint, admit, finalize: this.#finalize }, values: [] };
-    }
-  }
-
-  #begin(
-    raw: Request,
-    matched: MatchedRoute,
-    values: readonly string[],
-    end: number,
-    state: Readonly<Record<string, unknown>>,
-    info: ConnectionInfo | undefined,
-    call: AgentCall | undefined,
-  ): HttpRequest {
     const { app, proxies } = this.#parts;
     this.background.requests++;
-    return new HttpRequest(new RequestContext(raw, app, matched, values, end, info, proxies, call), state);
+    const context = new RequestContext(raw, app, matched, values, end, info, proxies, call);
+    return this.#wrap(ask, route.middlewares)(new HttpRequest(context, state));
+  }
+
+  /** What serves a request that is refused. */
+  #unmatchedBy(refusal: unknown, admit: Admit | undefined): Match<Served> {
+    const endpoint = this.#wrap(() => Promise.reject(refusal));
+    return { entry: { matched: this.#unmatched, endpoint, admit, finalize: this.#finalize }, values: [] };
   }
 
   /** Answers a request that has to be admitted. */
