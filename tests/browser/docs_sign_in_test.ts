@@ -147,8 +147,7 @@ browserTest("The documentation page takes only the reply to its own sign-in", as
   site.answer = guardedApp(server, oauth2(server), { clientId, scopes: ["books:read"] }).fetch;
 
   /** Opens the window of the authorization server. */
-  const begin = async (watched: WatchedPage) => {
-    const { page } = watched;
+  const begin = async (page: Page) => {
     const asked = page.context().waitForEvent(
       "request",
       (request) => request.url().startsWith(`${server.issuer}/auth?`),
@@ -165,7 +164,7 @@ browserTest("The documentation page takes only the reply to its own sign-in", as
   await t.step("not that of a foreign state, and its window has no opener", async () => {
     await using watched = await openDocs(browser, site, [server.issuer]);
     const { page } = watched;
-    const { dialog, popup } = await begin(watched);
+    const { dialog, popup } = await begin(page);
     assertEquals(await popup.evaluate("opener"), null);
     for (const foreign of ["state=foreign&code=stolen", "code=stolen", "state=undefined&access_token=stolen"]) {
       const attack = await page.context().newPage();
@@ -183,9 +182,43 @@ browserTest("The documentation page takes only the reply to its own sign-in", as
     assertEquals(watched.complaints, []);
   });
 
+  await t.step("also where two windows sign in at once", async () => {
+    await using watched = await openDocs(browser, site, [server.issuer]);
+    const first = watched.page;
+    const second = await first.context().newPage();
+    await second.goto(`${site.origin}/docs`);
+    await second.locator(".opblock").first().waitFor();
+    const begun = new Map([[first, await begin(first)], [second, await begin(second)]]);
+    // The one that began last is the first to end.
+    for (const [page, login] of [[second, "grace"], [first, "alan"]] as const) {
+      const { dialog, popup } = begun.get(page)!;
+      await popup.getByLabel("Login").fill(login);
+      await Promise.all([popup.waitForEvent("close"), popup.getByRole("button", { name: "Sign in" }).click()]);
+      await dialog.getByRole("button", { name: "Logout" }).waitFor();
+      await dialog.getByRole("button", { name: "Close" }).last().click();
+      assertMatch(await tryOut(page, "me"), new RegExp(`^200[^]+"${login} may `));
+    }
+    assertEquals(watched.complaints, []);
+  });
+
+  await t.step("and not after it was loaded again; the code is not left in the address", async () => {
+    await using watched = await openDocs(browser, site, [server.issuer]);
+    const { page } = watched;
+    const { popup } = await begin(page);
+    await page.reload();
+    await page.locator(".opblock").first().waitFor();
+    const tokens = server.requests.filter((line) => line === "POST /token").length;
+    await popup.getByLabel("Login").fill("grace");
+    await popup.getByRole("button", { name: "Sign in" }).click();
+    await popup.getByText("No page waits for this sign-in").waitFor();
+    assertEquals(popup.url(), site.redirectUrl);
+    assertEquals(server.requests.filter((line) => line === "POST /token").length, tokens);
+    assertMatch(await tryOut(page, "me"), /^401/);
+  });
+
   await t.step("and shows the error of the authorization server", async () => {
     await using watched = await openDocs(browser, site, [server.issuer]);
-    const { dialog, popup, state } = await begin(watched);
+    const { dialog, popup, state } = await begin(watched.page);
     const reply = new URLSearchParams({ state, error: "access_denied", error_description: "<b>Not</b> today" });
     await Promise.all([popup.waitForEvent("close"), popup.goto(`${site.redirectUrl}?${reply}`).catch(() => {})]);
     await dialog.getByText("access_denied: <b>Not</b> today").waitFor();

@@ -220,6 +220,16 @@ Deno.test("Where every tool needs a token, connecting without a good one is a 40
   assertEquals((await agentWith(app, "ada").askModern("server/discover")).status, 200);
 });
 
+Deno.test("Where every tool needs a token, the permitted list without one is empty, and no 401", async () => {
+  const { guard } = guardOf("ada", openid);
+  const app = new App({ mcp: { list: "permitted" } });
+  app.get("/a", { deps: { guard }, tool: true }, async function a() {});
+  assertEquals((await agentWith(app).post(initialize)).status, 401);
+  assertEquals(await names(agentWith(app)), []);
+  assertEquals(await names(agentWith(app, "eve")), []);
+  assertEquals(await names(agentWith(app, "ada")), ["a"]);
+});
+
 Deno.test("Where a tool is open, or has another way, everybody can connect", async () => {
   const { guard } = guardOf("ada", openid);
   const open = new App();
