@@ -23,7 +23,7 @@ export interface Counts {
   count(limit: CountedLimit, caller: string): Count | Promise<Count>;
 }
 
-/** How many callers are kept in mind, of all limits together. */
+/** How many callers are kept, of all limits together. */
 export const MAX_CALLERS = 100_000;
 
 /** The requests of a caller since its time began. */
@@ -77,13 +77,13 @@ export class MemoryCounts implements Counts {
   /**
    * Makes empty counts.
    *
-   * @param maxCallers How many callers are kept in mind.
+   * @param maxCallers How many callers are kept.
    */
   constructor(maxCallers: number = MAX_CALLERS) {
     this.#maxCallers = maxCallers;
   }
 
-  /** How many callers are kept in mind. */
+  /** How many callers are kept. */
   get callers(): number {
     return this.#callers;
   }

@@ -41,7 +41,7 @@ export class RateGates {
 }
 
 /** Counts the requests of one declaration. */
-export class RateGate {
+class RateGate {
   readonly #limiter: RateLimiter;
   readonly #counted: CountedLimit;
   readonly #memory: MemoryCounts;

@@ -39,21 +39,9 @@ export async function answerPage({ headers }: HttpRequest<unknown>, options: Doc
  * other servers may get it.
  */
 export async function answerRedirectPage(): Promise<Response> {
-  const lines = [
-    "<!doctype html>",
-    '<html lang="en">',
-    "<head>",
-    '<meta charset="utf-8">',
-    '<meta name="viewport" content="width=device-width, initial-scale=1">',
-    "<title>Sign-in</title>",
-    `<script src="./${await assetUrl("oauth2-redirect.js")}" defer></script>`,
-    "</head>",
-    "<body>",
-    "<p>This page needs JavaScript to sign in.</p>",
-    "</body>",
-    "</html>",
-  ];
-  return new Response(lines.join("\n") + "\n", {
+  const script = `<script src="./${await assetUrl("oauth2-redirect.js")}" defer></script>`;
+  const html = markup("Sign-in", [script], ["<p>This page needs JavaScript to sign in.</p>"]);
+  return new Response(html, {
     headers: {
       "cache-control": "no-store",
       "content-security-policy": REDIRECT_POLICY,
@@ -81,6 +69,21 @@ async function pageMarkup(options: DocsPageOptions, origins: readonly string[]):
     ...(signIn.clientId !== undefined && { "client-id": escape(signIn.clientId) }),
   };
   const attributes = Object.entries(data).map(([name, value]) => ` data-${name}="${value}"`).join("");
+  const head = [
+    `<link rel="icon" href="data:image/svg+xml,${encodeURIComponent(ICON)}">`,
+    ...(await assetUrls(STYLE_SHEETS)).map((url) => `<link rel="stylesheet" href="${url}">`),
+    ...(await assetUrls(SCRIPTS)).map((url) => `<script src="${url}" defer></script>`),
+  ];
+  return markup(title, head, [
+    `<div id="docs"${attributes}>`,
+    `<h1>${escape(title)}</h1>`,
+    `<p>The <a href="${document}">OpenAPI document</a> of this application.</p>`,
+    "<noscript><p>This page needs JavaScript to show it.</p></noscript>",
+    "</div>",
+  ]);
+}
+
+function markup(title: string, head: readonly string[], body: readonly string[]): string {
   const lines = [
     "<!doctype html>",
     '<html lang="en">',
@@ -88,16 +91,10 @@ async function pageMarkup(options: DocsPageOptions, origins: readonly string[]):
     '<meta charset="utf-8">',
     '<meta name="viewport" content="width=device-width, initial-scale=1">',
     `<title>${escape(title)}</title>`,
-    `<link rel="icon" href="data:image/svg+xml,${encodeURIComponent(ICON)}">`,
-    ...(await assetUrls(STYLE_SHEETS)).map((url) => `<link rel="stylesheet" href="${url}">`),
-    ...(await assetUrls(SCRIPTS)).map((url) => `<script src="${url}" defer></script>`),
+    ...head,
     "</head>",
     "<body>",
-    `<div id="docs"${attributes}>`,
-    `<h1>${escape(title)}</h1>`,
-    `<p>The <a href="${document}">OpenAPI document</a> of this application.</p>`,
-    "<noscript><p>This page needs JavaScript to show it.</p></noscript>",
-    "</div>",
+    ...body,
     "</body>",
     "</html>",
   ];
