@@ -137,7 +137,12 @@ function handlerOf(mounted: MountedHandler, dropped: number): (request: HttpRequ
 function infoOf(request: HttpRequest): MountInfo {
   const { connection } = contextOf(request);
   if (!connection) return { request };
-  const info: { readonly [Name in keyof MountInfo]-?: MountInfo[Name] | undefined } = {
+  // A mapped type without "?" would lose undefined in projects without exactOptionalPropertyTypes.
+  const info: {
+    readonly remoteAddr: Deno.Addr | undefined;
+    readonly completed: Promise<void> | undefined;
+    readonly request: HttpRequest;
+  } = {
     get remoteAddr() {
       return connection.remoteAddr;
     },
