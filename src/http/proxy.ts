@@ -166,6 +166,11 @@ function readTrust(trust: TrustProxy | undefined): ProxyOptions {
     : Array.isArray(trust)
     ? { from: trust }
     : trust as ProxyOptions;
+  if (typeof options !== "object" || options === null) {
+    throw new TypeError(
+      `Cannot set trustProxy: write the number of proxies, or a list such as ["10.0.0.0/8"], got ${quote(trust)}`,
+    );
+  }
   checkOptions(options, OPTIONS, "set trustProxy");
   const { hops, from } = options;
   if ((hops === undefined) === (from === undefined)) {

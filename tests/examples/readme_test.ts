@@ -37,10 +37,14 @@ Deno.test("the programs in the README type-check, and its test passes", () =>
     assertEquals([...second.keys()], ["main.ts"]);
     await Deno.mkdir(join(folder, "forms"));
     await writeFiles(join(folder, "forms"), second);
-    assertEquals(blocks("ts").length, first.size + second.size);
+    const third = programs("Who may use a route");
+    assertEquals([...third.keys()], ["main.ts"]);
+    await Deno.mkdir(join(folder, "guards"));
+    await writeFiles(join(folder, "guards"), third);
+    assertEquals(blocks("ts").length, first.size + second.size + third.size);
     // With a configuration from another folder, a command without names takes the files of that
     // folder.
-    const files = [...first.keys(), "forms/main.ts"].map((name) => join(folder, name));
+    const files = [...first.keys(), "forms/main.ts", "guards/main.ts"].map((name) => join(folder, name));
     await runDeno(["check", "--no-lock", ...files], folder);
     assertStringIncludes(
       await runDeno(["test", "--no-check", "--no-lock", join(folder, "main_test.ts")], folder),
@@ -83,6 +87,14 @@ Deno.test("the first program in the README replies as shown", () =>
     await Deno.writeTextFile(file, programs("A first program").get("main.ts")!);
     const { app } = await import(pathToFileURL(file).href);
     assertEquals(await replay("A first program", app.fetch), 3);
+  }));
+
+Deno.test("the program with a guard in the README replies as shown", () =>
+  inFolder(async (folder) => {
+    const file = join(folder, "main.ts");
+    await Deno.writeTextFile(file, programs("Who may use a route").get("main.ts")!);
+    const { app } = await import(pathToFileURL(file).href);
+    assertEquals(await replay("Who may use a route", app.fetch), 3);
   }));
 
 Deno.test("the bookshop replies as the README shows", () =>

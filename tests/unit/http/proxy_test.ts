@@ -137,7 +137,11 @@ Deno.test("A mistake in the option is refused", () => {
       [{ hops: 1, from: [] }, 'give either "hops"'],
       [{ hops: 1, header: "x-real-ip" }, 'the header is "x-forwarded" or "forwarded", got "x-real-ip"'],
       [{ hop: 1 }, 'Cannot set trustProxy: the option "hop" is unknown, the nearest is "hops"'],
-      [true, "Cannot set trustProxy: the options must be an object, got boolean"],
+      [true, 'Cannot set trustProxy: write the number of proxies, or a list such as ["10.0.0.0/8"], got true'],
+      [
+        "10.0.0.0/8",
+        'Cannot set trustProxy: write the number of proxies, or a list such as ["10.0.0.0/8"], got "10.0.0.0/8"',
+      ],
     ] as const
   ) {
     assertThrows(() => new ProxyTrust(trust as unknown as TrustProxy, true), Error, message);
