@@ -193,6 +193,7 @@ class RequestSession<Data, Input> implements Session<Data, Input> {
       const written = await this.#definition.write(data);
       const value = await this.#keeper.keep(toText(written.json));
       try {
+        this.#assertAwaited();
         this.#setCookie(value);
       } catch (error) {
         await this.#keeper.drop(value);
@@ -237,6 +238,14 @@ class RequestSession<Data, Input> implements Session<Data, Input> {
       );
     }
     contextOf(this.#request).assertHeadOpen(`${what} the session`, name);
+  }
+
+  /** The reply had not begun when the change was called for. */
+  #assertAwaited(): void {
+    if (!contextOf(this.#request).hasReplied) return;
+    throw new TypeError(
+      `Cannot set the session "${this.#definition.name}": the handler returned before it was done, write await before set()`,
+    );
   }
 
   #setCookie(value: string): void {

@@ -657,6 +657,18 @@ Deno.test("a reply that sets or deletes the cookie is kept by no cache, whatever
   assertEquals([await ask("/page"), await ask("/page"), await ask("/own")], ["no-store", "public", "private"]);
 });
 
+Deno.test("set without await, which ends after the reply has begun, throws and names await", async () => {
+  const visit = session(User, { secret: SECRET });
+  const app = new App();
+  let late: Promise<unknown> | undefined;
+  app.post("/", { deps: { visit } }, async (_request, { visit }) => {
+    late = assertRejects(() => visit.set({ userId: 1 }), TypeError, "write await before set()");
+  });
+  const response = await app.fetch(new Request("http://localhost/", { method: "POST" }));
+  assertEquals([response.status, response.headers.getSetCookie()], [204, []]);
+  await late;
+});
+
 Deno.test("a handler that goes on after timeout() sets no session", async () => {
   const visit = session(User, { secret: SECRET });
   const app = new App();
