@@ -1,6 +1,7 @@
 // Files and tasks that the documents name exist.
 import { assert, assertEquals } from "@std/assert";
 import { dirname, join } from "node:path";
+import { blocks } from "./readme.ts";
 
 const ROOT = join(import.meta.dirname!, "..", "..");
 const DOCUMENTS = [
@@ -10,6 +11,7 @@ const DOCUMENTS = [
   "docs/auth.md",
   "docs/browsers.md",
   "docs/deployment.md",
+  "docs/limits.md",
   "docs/performance.md",
   "docs/topics.md",
   "examples/orders/README.md",
@@ -57,4 +59,15 @@ Deno.test("every task that the documents name exists, and CONTRIBUTING.md names 
   const named = new Set(texts.join("\n").matchAll(/deno(?:@2)? task ([a-z][\w:]*)/g).map((match) => match[1]!));
   assertEquals([...named].filter((name) => !(name in tasks)), []);
   assertEquals(Object.keys(tasks).filter((name) => !named.has(name)), []);
+});
+
+Deno.test("the imports that the README gives for the guides have every name that the guides import", async () => {
+  const { imports } = JSON.parse(blocks("json", "Who may use a route")[0]!);
+  const names = new Set<string>();
+  for (const document of DOCUMENTS.filter((name) => name.startsWith("docs/"))) {
+    const text = await Deno.readTextFile(join(ROOT, document));
+    for (const [, name] of text.matchAll(/^import .*from "(@[^"]+|\w+)";$/gm)) names.add(name!);
+  }
+  assertEquals([...names].filter((name) => !(name in imports)), []);
+  assertEquals(names.size > 0, true);
 });
