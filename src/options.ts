@@ -25,7 +25,8 @@ export function checkOptions<Options extends object>(
 ): void {
   if (typeof options !== "object" || options === null || Array.isArray(options)) {
     const kind = options === null ? "null" : Array.isArray(options) ? "a list" : typeof options;
-    throw new TypeError(`Cannot ${action}: the options must be an object, got ${kind}`);
+    const what = prefix === "" ? "the options" : `"${prefix.replace(/\.$/, "")}"`;
+    throw new TypeError(`Cannot ${action}: ${what} must be an object, got ${kind}`);
   }
   for (const name in options) {
     if (Object.hasOwn(known, name)) continue;

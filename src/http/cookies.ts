@@ -89,6 +89,9 @@ export const MAX_COOKIE_BYTES = 4096;
  * @throws {RangeError} If it is larger than browsers take.
  */
 export function addCookie(headers: Headers, cookie: Cookie): void {
+  if (typeof cookie === "string") {
+    throw new TypeError(`Cannot set the cookie ${quote(cookie)}: give one object, write setCookie({ name, value })`);
+  }
   const action = `set the cookie ${quote(cookie?.name)}`;
   checkOptions(cookie, COOKIE, action);
   const complete = withDefaults(cookie);

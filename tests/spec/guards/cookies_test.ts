@@ -3,6 +3,7 @@
 // `replyHeaders` and cookies are on error replies, too."
 
 import { App, type Cookie, dependency, HTTPError, type HttpRequest, Router } from "@webfw/core";
+import { memorySessions, session, type SessionOptions } from "@webfw/core/auth";
 import { TestClient } from "@webfw/core/testing";
 import { assert, assertEquals, assertStringIncludes, assertThrows } from "@std/assert";
 import * as v from "valibot";
@@ -63,6 +64,17 @@ Deno.test("setCookie: what is given replaces the defaults, and undefined is as g
   assertEquals(await cookiesOf((request) => request.setCookie({ ...open, sameSite: "None", partitioned: true })), [
     "b=2; Secure; HttpOnly; Partitioned; SameSite=None; Path=/",
   ]);
+});
+
+Deno.test("setCookie with a name and a value, and session options with the name of a cookie, name the cure", async () => {
+  const app = new App();
+  app.get("/", async (request) => {
+    const set = request.setCookie.bind(request) as unknown as (name: string, value: string) => void;
+    assertThrows(() => set("a", "b"), TypeError, 'Cannot set the cookie "a": give one object, write setCookie({');
+  });
+  assertEquals((await app.fetch(new Request("http://localhost/"))).status, 204);
+  const options = { store: memorySessions(), cookie: "sid" } as unknown as SessionOptions;
+  assertThrows(() => session(v.object({}), options), TypeError, '"cookie" must be an object, got string');
 });
 
 Deno.test("deleteCookie expires the cookie of the same name, domain and path", async () => {
