@@ -359,3 +359,41 @@ Deno.test("Through a socket: preflight, error, stream and 404 as browsers get th
   }
   assertEquals(headerOf(await send("OPTIONS", "/books"), "access-control-allow-private-network"), undefined);
 });
+
+Deno.test("Every reply carries Vary: Origin: refusals before the middleware, and those of guards and limits, too", async () => {
+  const app = new App({ origins: [SHOP], hosts: ["api.example"] });
+  const guard = async (): Promise<void> => {
+    throw new HTTPError(401);
+  };
+  app.get("/guarded", { deps: { guard } }, async () => {});
+  app.get("/limited", { rateLimit: { limit: 1, per: "1h", by: () => "all" } }, async () => {});
+  app.websocket("/chat", async () => {});
+  const send = async (url: string, init: RequestInit) => {
+    const response = await app.fetch(new Request(url, init));
+    await response.body?.cancel();
+    const { vary, "allow-origin": allowed } = corsOf(response.headers);
+    return [response.status, vary, allowed];
+  };
+  const listed = { headers: { origin: SHOP } };
+  const upgrade = { connection: "upgrade", upgrade: "websocket", origin: OTHER };
+  assertEquals(await send("http://api.example/", { method: "POST", headers: { origin: OTHER } }), [
+    403,
+    "Origin",
+    undefined,
+  ]);
+  assertEquals(await send("http://api.example/chat", { headers: upgrade }), [403, "Origin", undefined]);
+  assertEquals(await send("http://other.example/", listed), [421, "Origin", SHOP]);
+  assertEquals(await send("http://api.example/guarded", listed), [401, "Origin", SHOP]);
+  assertEquals((await send("http://api.example/limited", listed))[0], 204);
+  assertEquals(await send("http://api.example/limited", listed), [429, "Origin", SHOP]);
+  await using serving = await Serving.start(app);
+  const bad = await exchange(
+    serving.port,
+    `GET / HTTP/1.1\r\nHost: a b\r\nOrigin: ${SHOP}\r\nConnection: close\r\n\r\n`,
+  );
+  assertEquals([bad.status, headerOf(bad, "vary"), headerOf(bad, "access-control-allow-origin")], [
+    400,
+    "Origin",
+    SHOP,
+  ]);
+});

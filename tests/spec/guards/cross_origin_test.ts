@@ -352,3 +352,16 @@ Deno.test("On by default, and a GET pays nothing for it: no header is read", asy
   assertEquals(await read("POST", { "sec-fetch-site": "same-origin", "origin": OWN }), ["sec-fetch-site"]);
   assertEquals(await read("POST"), ["sec-fetch-site", "origin"]);
 });
+
+Deno.test("`crossOrigin` of a scope holds for its WebSockets, too, and `false` within takes it back", async () => {
+  const app = new App({ crossOrigin: true });
+  app.websocket("/open", async () => {});
+  const closed = new Router({ crossOrigin: false });
+  closed.websocket("/closed", async () => {});
+  closed.websocket("/own", { crossOrigin: true }, async () => {});
+  app.include(closed);
+  await using serving = await Serving.start(app);
+  for (const [path, status] of [["/open", 101], ["/closed", 403], ["/own", 101]] as const) {
+    assertEquals([path, await handshake(serving, path, { origin: OTHER })], [path, status]);
+  }
+});

@@ -183,3 +183,13 @@ Deno.test("Nothing of a credential is logged: the code that the redirect page ge
   await exchange(serving.port, `GET ${target} HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n`);
   assertStringIncludes(log.lines[0]!, "GET /docs/oauth2-redirect.html?REDACTED 200");
 });
+
+Deno.test("`oauth2-redirect.html` is served below the page's path, wherever the page is", async () => {
+  for (const docsUrl of ["/docs", "/v1/help", "/v1/help/", "/"]) {
+    const app = new App({ docsUrl });
+    const response = await get(app, `${docsUrl.replace(/\/$/, "")}/oauth2-redirect.html`);
+    assertEquals([docsUrl, response.status], [docsUrl, 200]);
+    assertStringIncludes(response.headers.get("content-type")!, "text/html");
+    await response.body?.cancel();
+  }
+});

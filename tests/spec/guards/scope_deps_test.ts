@@ -2,10 +2,11 @@
 // tools included, and for routers included into it; those of an application not for built-in
 // endpoints, 404, 405 and preflights, which are middleware's."
 
-import { assertEquals, assertThrows } from "@std/assert";
+import { assertEquals, assertStringIncludes, assertThrows } from "@std/assert";
 import { App, dependency, HTTPError, RouteError, Router, stateType } from "@webfw/core";
 import { TestClient } from "@webfw/core/testing";
 import * as v from "valibot";
+import { Agent } from "../../agents/agent.ts";
 
 const int = v.pipe(v.number(), v.integer());
 
@@ -374,4 +375,25 @@ Deno.test("Wrong `deps` of a scope throw where they are declared", () => {
   assertThrows(() => new App().include(new Router(), list), TypeError, message);
   assertThrows(() => new App().get("/", list, async () => 1), TypeError, message);
   assertThrows(() => new Router({ deps: { user: (() => 1) as never } }), TypeError, "must be async");
+});
+
+Deno.test("Guards and limits of an application do not hold for the endpoint of tools itself, but for the routes of its calls", async () => {
+  let asked = 0;
+  const client = dependency(async () => {
+    asked++;
+    throw new HTTPError(403, "Closed");
+  });
+  const app = new App({ deps: { client }, rateLimit: { limit: 1, per: "1h", by: () => "everyone" } });
+  app.get("/books", { tool: true }, async function listBooks() {
+    return [];
+  });
+  const agent = new Agent(app);
+  await agent.ask("ping");
+  await agent.ask("ping");
+  assertEquals((await agent.tool()).name, "listBooks");
+  assertEquals(asked, 0);
+  assertStringIncludes(await agent.failure("listBooks") ?? "", "Closed");
+  assertEquals(asked, 1);
+  assertStringIncludes(await agent.failure("listBooks") ?? "", "3600 s");
+  assertEquals(asked, 1);
 });

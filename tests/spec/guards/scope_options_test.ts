@@ -2,10 +2,13 @@
 // `crossOrigin` and `rateLimit`, `Router` and `include` also `tags` and `hidden`. They hold for
 // every route of the scope, WebSockets and tools included, and for routers included into it".
 
-import { assertEquals, assertThrows } from "@std/assert";
+import { assertEquals, assertStringIncludes, assertThrows } from "@std/assert";
 import { App, Problem, RouteError, Router } from "@webfw/core";
 import { TestClient } from "@webfw/core/testing";
 import * as v from "valibot";
+import { Agent } from "../../agents/agent.ts";
+import { RawSocket } from "../support/raw_socket.ts";
+import { Serving } from "../support/serving.ts";
 
 const NotAllowed = v.pipe(Problem, v.description("Not allowed."));
 const Closed = v.pipe(Problem, v.description("Closed."));
@@ -130,4 +133,42 @@ Deno.test("A wrong option of a scope throws where it is declared", () => {
   assertThrows(() => new App({ crossOrigin: 1 as never }), TypeError, 'Cannot make the App: "crossOrigin" must be');
   assertThrows(() => new App({ hidden: true } as never), TypeError, 'the option "hidden" is unknown');
   assertThrows(() => new App({ tags: [] } as never), TypeError, 'the option "tags" is unknown');
+});
+
+Deno.test("`rateLimit` of a scope holds for every route of it, WebSockets, tools and mounts included, and for routers included into it", async () => {
+  const limit = { limit: 6, per: "1h", by: () => "everyone" } as const;
+  const inner = new Router();
+  inner.get("/inner", async () => 1);
+  const router = new Router({ rateLimit: limit });
+  router.get("/own", { tool: true }, async function look() {
+    return 1;
+  });
+  router.websocket("/socket", async () => {});
+  router.mount("/mount", () => new Response("mounted"));
+  router.include(inner);
+  const app = new App();
+  app.include(router);
+  const agent = new Agent(app);
+  await using serving = await Serving.start(app);
+  /** What the limit leaves after a request. */
+  const left = async (path: string) => {
+    const { headers, body } = await fetch(serving.origin + path);
+    await body?.cancel();
+    return headers.get("ratelimit");
+  };
+  assertEquals(await left("/own"), '"1";r=5;t=3600');
+  assertEquals(await left("/inner"), '"1";r=4;t=3600');
+  assertEquals(await left("/mount/x"), '"1";r=3;t=3600');
+  using socket = await RawSocket.open(serving.port, "/socket", {});
+  assertStringIncludes(socket.head, "HTTP/1.1 101");
+  assertEquals(await agent.result("look"), { result: 1 });
+  assertEquals(await left("/own"), '"1";r=0;t=3600');
+  for (const path of ["/own", "/inner", "/mount"]) {
+    const { status, body } = await fetch(serving.origin + path);
+    await body?.cancel();
+    assertEquals([path, status], [path, 429]);
+  }
+  using refused = await RawSocket.open(serving.port, "/socket", {});
+  assertStringIncludes(refused.head, "HTTP/1.1 429");
+  assertStringIncludes(await agent.failure("look") ?? "", "3600 s");
 });

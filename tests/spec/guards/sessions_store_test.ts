@@ -207,7 +207,7 @@ Deno.test("a session that was not sent with the reply is not left in the store",
   const response = await app.fetch(new Request("http://localhost/", { method: "POST" }));
   assertEquals(response.headers.getSetCookie(), []);
   replied.resolve();
-  await assertRejects(() => late!, TypeError, "the reply has begun");
+  await assertRejects(() => late!, TypeError, "write await before set()");
   assertEquals(store.entries.size, 0);
 });
 
@@ -216,4 +216,21 @@ Deno.test("a secret beside a store is checked", async () => {
   await visitor.post("/login/7");
   assertMatch(visitor.cookies.get(NAME)!, /^[\w-]{43}$/);
   await assertRejects(() => appWith(memorySessions(), { secret: () => "short" }).start(), Error, "has 5 characters");
+});
+
+Deno.test("a copied seal stays good until maxAge, also after clear: only a store makes sign-out hold", async () => {
+  using clock = new MovedClock();
+  const visit = session(User, { secret: "0b72d3c1".repeat(4), maxAge: "1h" });
+  const app = new App();
+  app.post("/login", { deps: { visit } }, async (_request, { visit }) => await visit.set({ userId: 7 }));
+  app.post("/logout", { deps: { visit } }, async (_request, { visit }) => await visit.clear());
+  app.get("/visit", { deps: { visit } }, async (_request, { visit }) => visit.data);
+  const visitor = new Visitor(app);
+  await visitor.post("/login");
+  const copy = new Visitor(app);
+  copy.cookies.set(NAME, visitor.cookies.get(NAME)!);
+  await visitor.post("/logout");
+  assertEquals([await visitor.get("/visit"), await copy.get("/visit")], [null, { userId: 7 }]);
+  clock.advance(3_700_000);
+  assertEquals(await copy.get("/visit"), null);
 });
