@@ -410,6 +410,8 @@ export class RequestContext {
   placedHeaders: Headers | undefined;
   /** Whether the reply has been handed to the server, so that nothing can be added to its head. */
   hasReplied: boolean;
+  /** Resolves after the work that adds to the head of the reply; undefined if there is none. */
+  headWork: Promise<unknown> | undefined;
   /** What limits say to the client, for each reply of the request. */
   rateLimit: RateLimitHeaders | undefined;
   /** The reply whose headers are known to be mutable. */
@@ -451,6 +453,7 @@ export class RequestContext {
     this.placedHeaders = undefined;
     this.rateLimit = undefined;
     this.hasReplied = false;
+    this.headWork = undefined;
     this.mutableReply = undefined;
     this.bufferedReply = undefined;
     this.plainReply = undefined;
@@ -525,6 +528,15 @@ export class RequestContext {
     throw new TypeError(
       `Cannot ${action} ${quote(name)}: the reply has begun, do it before the handler returns`,
     );
+  }
+
+  /**
+   * Lets the reply of the handler wait for work that adds to its head, even if nobody awaits it.
+   *
+   * @param work A promise that never rejects.
+   */
+  addHeadWork(work: Promise<unknown>): void {
+    this.headWork = this.headWork === undefined ? work : Promise.all([this.headWork, work]);
   }
 
   /** Drops the unread rest of the body. */

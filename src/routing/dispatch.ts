@@ -350,6 +350,7 @@ function handlerEndpoint(
       if (resolve) values = await resolve(request, bound, values);
       if (supply) supply(args, values);
       let result = await handler(request, args as never);
+      if (context.headWork) await context.headWork;
       if (reduce && !(result instanceof Response)) {
         const reduced = reduce(result);
         result = reduced instanceof Promise ? await reduced : reduced;
@@ -369,6 +370,7 @@ function handlerEndpoint(
         context.tokenAdvice = tokenAdvice(route, request);
         context.call?.refused(thrown);
       }
+      if (context.headWork) await context.headWork;
       response = await toErrorReply(thrown, request);
     }
     return finalize ? finalize(context, response) : response;

@@ -226,6 +226,8 @@ class RequestSession<Data, Input> implements Session<Data, Input> {
     this.#assertPossible(what);
     const changed = this.#changed.then(change);
     this.#changed = changed.catch(() => {});
+    // Otherwise a forgotten await would lose the cookie.
+    contextOf(this.#request).addHeadWork(this.#changed);
     await changed;
   }
 

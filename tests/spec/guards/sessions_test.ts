@@ -10,7 +10,7 @@ import {
   assertStringIncludes,
   assertThrows,
 } from "@std/assert";
-import { anySecurity, App, dependency, type HttpRequest, Router } from "@webfw/core";
+import { anySecurity, App, dependency, HTTPError, type HttpRequest, Router } from "@webfw/core";
 import { bearer, memorySessions, optional, session, type SessionOptions } from "@webfw/core/auth";
 import { timeout } from "@webfw/core/middleware";
 import { defaults, seal } from "npm:iron-webcrypto@^2.0.0";
@@ -657,16 +657,31 @@ Deno.test("a reply that sets or deletes the cookie is kept by no cache, whatever
   assertEquals([await ask("/page"), await ask("/page"), await ask("/own")], ["no-store", "public", "private"]);
 });
 
-Deno.test("set without await, which ends after the reply has begun, throws and names await", async () => {
-  const visit = session(User, { secret: SECRET });
+Deno.test("set and clear without await are done before the reply, also before that of an error", async () => {
+  const store = memorySessions();
+  const visit = session(User, { store });
+  const other = session(User, { secret: SECRET, scheme: "other", cookie: { name: "other" } });
   const app = new App();
-  let late: Promise<unknown> | undefined;
-  app.post("/", { deps: { visit } }, async (_request, { visit }) => {
-    late = assertRejects(() => visit.set({ userId: 1 }), TypeError, "write await before set()");
+  app.post("/", { deps: { visit, other } }, async (_request, { visit, other }) => {
+    other.set({ userId: 2 });
+    visit.set({ userId: 1 });
   });
-  const response = await app.fetch(new Request("http://localhost/", { method: "POST" }));
-  assertEquals([response.status, response.headers.getSetCookie()], [204, []]);
-  await late;
+  app.post("/failure", { deps: { visit } }, async (_request, { visit }) => {
+    visit.set({ userId: 3 });
+    throw new HTTPError(409);
+  });
+  app.delete("/", { deps: { visit } }, async (_request, { visit }) => {
+    visit.clear();
+  });
+  const visitor = new Visitor(app);
+  const cookies = async (method: string, path = "/") => {
+    const { headers, body } = await visitor.send(path, { method });
+    await body?.cancel();
+    return headers.getSetCookie().map((cookie) => cookie.split("=")[0]).sort();
+  };
+  assertEquals(await cookies("POST"), ["__Host-other", "__Host-session"]);
+  assertEquals(await cookies("POST", "/failure"), ["__Host-session"]);
+  assertEquals(await cookies("DELETE"), ["__Host-session"]);
 });
 
 Deno.test("a handler that goes on after timeout() sets no session", async () => {
