@@ -4,9 +4,11 @@
 import { assert, assertEquals, assertMatch, assertNotEquals, assertRejects } from "@std/assert";
 import { App } from "@webfw/core";
 import { memorySessions, session, type SessionOptions, type SessionStore, type SessionWrite } from "@webfw/core/auth";
+import { timeout } from "@webfw/core/middleware";
 import * as v from "valibot";
 import { CapturedLog } from "../support/captured_log.ts";
 import { MovedClock } from "../support/moved_clock.ts";
+import { Serving } from "../support/serving.ts";
 import { Visitor } from "../support/visitor.ts";
 
 const User = v.object({ userId: v.number() });
@@ -200,12 +202,15 @@ Deno.test("a session that was not sent with the reply is not left in the store",
     await replied.promise;
     await set(...args);
   };
+  app.middleware(timeout("5ms"));
   app.post("/", { deps: { visit } }, async (_request, { visit }) => {
-    // Without await.
     late = visit.set({ userId: 1 });
+    await late;
   });
-  const response = await app.fetch(new Request("http://localhost/", { method: "POST" }));
-  assertEquals(response.headers.getSetCookie(), []);
+  await using serving = await Serving.start(app);
+  const response = await fetch(serving.origin, { method: "POST" });
+  assertEquals([response.status, response.headers.getSetCookie()], [503, []]);
+  await response.body?.cancel();
   replied.resolve();
   await assertRejects(() => late!, TypeError, "write await before set()");
   assertEquals(store.entries.size, 0);
