@@ -246,7 +246,7 @@ class RequestSession<Data, Input> implements Session<Data, Input> {
   #assertAwaited(): void {
     if (!contextOf(this.#request).hasReplied) return;
     throw new TypeError(
-      `Cannot set the session "${this.#definition.name}": the reply has begun before it was done, write await before set()`,
+      `Cannot set the session "${this.#definition.name}": the reply has begun before it was done`,
     );
   }
 

@@ -202,6 +202,7 @@ Deno.test("a session that was not sent with the reply is not left in the store",
     await replied.promise;
     await set(...args);
   };
+  using _log = new CapturedLog();
   app.middleware(timeout("5ms"));
   app.post("/", { deps: { visit } }, async (_request, { visit }) => {
     late = visit.set({ userId: 1 });
