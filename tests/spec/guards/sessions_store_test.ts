@@ -213,7 +213,7 @@ Deno.test("a session that was not sent with the reply is not left in the store",
   assertEquals([response.status, response.headers.getSetCookie()], [503, []]);
   await response.body?.cancel();
   replied.resolve();
-  await assertRejects(() => late!, TypeError, "write await before set()");
+  await assertRejects(() => late!, TypeError, "the reply has begun before it was done");
   assertEquals(store.entries.size, 0);
 });
 
