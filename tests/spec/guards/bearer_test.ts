@@ -3,6 +3,7 @@
 // `security` and the replies `401`", "a refusal is 401 with `WWW-Authenticate`".
 
 import { assert, assertEquals, assertFalse, assertThrows } from "@std/assert";
+import crypto from "node:crypto";
 import { App, HTTPError, type HttpRequest, Problem } from "@webfw/core";
 import { bearer, equal } from "@webfw/core/auth";
 import * as v from "valibot";
@@ -162,4 +163,21 @@ Deno.test("equal(a, b) compares texts and bytes of any length", () => {
   assertFalse(equal("", "secret"));
   const { message } = assertThrows(() => equal("secret", undefined as never), TypeError);
   assertEquals(message, "Cannot compare the secrets: both must be a text or bytes, got undefined");
+});
+
+Deno.test("equal(a, b) compares in constant time: hashes, whose length tells nothing", () => {
+  const { timingSafeEqual } = crypto;
+  const lengths: number[][] = [];
+  crypto.timingSafeEqual = (given, expected) => {
+    lengths.push([given.byteLength, expected.byteLength]);
+    return timingSafeEqual(given, expected);
+  };
+  try {
+    for (const given of ["", "secre", "secret", "x".repeat(100_000)]) {
+      assertEquals(equal(given, "secret"), given === "secret");
+    }
+  } finally {
+    crypto.timingSafeEqual = timingSafeEqual;
+  }
+  assertEquals(lengths, Array(4).fill([32, 32]));
 });

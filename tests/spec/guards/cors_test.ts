@@ -397,3 +397,14 @@ Deno.test("Every reply carries Vary: Origin: refusals before the middleware, and
     SHOP,
   ]);
 });
+
+Deno.test('With "*" errors, 404 and streams, too, carry `*`, without Vary', async () => {
+  using _log = new CapturedLog();
+  const { app } = service({ origins: "*" });
+  for (const [method, path, status, exposed] of PATHS) {
+    const response = await ask(app, method, path, { origin: OTHER });
+    // `/mcp` takes "*" of its own.
+    const expected = { "allow-origin": "*", ...(exposed && { "expose-headers": exposed }) };
+    if (path !== "/mcp") assertEquals([path, response.status, corsOf(response.headers)], [path, status, expected]);
+  }
+});

@@ -74,3 +74,30 @@ Deno.test("Parallel requests at the edge count exactly", async () => {
   assertEquals(remaining.sort((a, b) => a - b), Array.from({ length: 100 }, (_, index) => index));
   assert(replies.filter(({ status }) => status === 429).every(({ headers }) => headers.has("retry-after")));
 });
+
+Deno.test("Calls of tools in a batch are counted each for itself", async () => {
+  let calls = 0;
+  const app = new App();
+  app.get("/", { tool: true, rateLimit: { limit: 3, per: "1h" } }, async function look() {
+    return ++calls;
+  });
+  const call = { jsonrpc: "2.0", id: 1, method: "tools/call", params: { name: "look", arguments: {} } };
+  const { status, body } = await askFrom(app, HOST, "/mcp", {
+    method: "POST",
+    headers: { "content-type": "application/json" },
+    body: JSON.stringify(Array(10).fill(call)),
+  });
+  assertEquals(status, 200);
+  const results = JSON.parse(body) as { result: { isError?: boolean } }[];
+  assertEquals([calls, results.filter(({ result }) => result.isError).length], [3, 7]);
+  assertEquals((await askFrom(app, HOST)).status, 429);
+});
+
+Deno.test("Methods, spellings of the path and queries of one route are counted together", async () => {
+  const app = new App();
+  app.get("/books/{id}", { rateLimit: { limit: 1, per: "1h" } }, async () => "fine");
+  const paths = ["/books/1", "/books/2", "/books/1?x=1", "/%62ooks/1"];
+  const statuses: number[] = [];
+  for (const path of paths) statuses.push((await askFrom(app, HOST, path)).status);
+  assertEquals(statuses.filter((status) => status === 200).length, 1);
+});

@@ -5,6 +5,7 @@ import { App } from "@webfw/core";
 import { requestId } from "@webfw/core/middleware";
 import { TestClient } from "@webfw/core/testing";
 import { CapturedLog } from "../support/captured_log.ts";
+import { askFrom } from "../support/from_address.ts";
 
 const UUID = /^[0-9a-f]{8}-[0-9a-f]{4}-4[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}$/;
 
@@ -76,4 +77,13 @@ Deno.test("requestId: without trustProxy, never from a client", async () => {
 Deno.test("requestId: a header that has no valid name is refused", () => {
   assertThrows(() => requestId({ header: "x id" }), TypeError, 'Cannot make requestId(): "header" must be');
   assertThrows(() => requestId({ header: "" }), TypeError, 'Cannot make requestId(): "header" must be');
+});
+
+Deno.test("requestId: it is not taken from a peer that is none of the trusted addresses", async () => {
+  const app = new App({ trustProxy: ["10.0.0.0/8"] });
+  app.middleware(requestId());
+  app.get("/", async (request) => request.id);
+  const init = { headers: { "x-request-id": "sent", "x-forwarded-for": "203.0.113.7" } };
+  assertEquals((await askFrom(app, "10.0.0.1", "/", init)).headers.get("x-request-id"), "sent");
+  assertMatch((await askFrom(app, "203.0.113.9", "/", init)).headers.get("x-request-id")!, UUID);
 });

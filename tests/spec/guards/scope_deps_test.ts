@@ -397,3 +397,16 @@ Deno.test("Guards and limits of an application do not hold for the endpoint of t
   assertStringIncludes(await agent.failure("listBooks") ?? "", "3600 s");
   assertEquals(asked, 1);
 });
+
+Deno.test("Deps of an include, and of an outer scope, are run and not handed over, so their names are free", async () => {
+  const { log, step } = stepLog();
+  const app = new App({ deps: { user: step("app") } });
+  const outer = new Router({ deps: { user: step("outer") } });
+  const inner = new Router({ deps: { tenant: step("inner") } });
+  inner.get("/{user}", { query: { q: v.optional(v.string(), "none") } }, async (_request, args) => args);
+  outer.include(inner, { deps: { tenant: step("include"), q: step("include, too") } });
+  app.include(outer);
+  await using client = new TestClient(app);
+  assertEquals(await client.get("/Ada").json(), { user: "Ada", q: "none", tenant: "inner" });
+  assertEquals(log.slice(0, 5), ["app", "outer", "include", "include, too", "inner"]);
+});

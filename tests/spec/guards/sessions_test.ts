@@ -252,6 +252,7 @@ Deno.test("a wrong declaration throws where it is made", () => {
     [{}, 'Cannot make a session: the secret of the session "session" is missing'],
     [{ secret: undefined }, "is missing"],
     [{ secret: "short" }, "has 5 characters"],
+    [{ secret: "x".repeat(31) }, "has 31 characters"],
     [{ secret: [SECRET, ""] }, "is missing"],
     [{ secret: SECRET, maxage: "1d" }, 'the option "maxage" is unknown, the nearest is "maxAge"'],
     [{ secret: SECRET, cookie: { samesite: "lax" } }, 'the option "cookie.samesite" is unknown'],

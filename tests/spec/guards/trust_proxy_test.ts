@@ -3,7 +3,9 @@
 
 import { assert, assertEquals, assertThrows } from "@std/assert";
 import { App, type AppOptions } from "@webfw/core";
+import { memorySessions, session } from "@webfw/core/auth";
 import type { TrustProxy } from "@webfw/core/types";
+import * as v from "valibot";
 import { contextOf } from "../../../src/http/request.ts";
 import { CapturedLog } from "../support/captured_log.ts";
 import { exchange } from "../support/raw_connection.ts";
@@ -229,4 +231,31 @@ Deno.test("The first request that carries X-Forwarded-For is told once in the lo
 Deno.test("A mistake is refused where it is declared", () => {
   assertThrows(() => new App({ trustProxy: 0 }), RangeError, "Cannot set trustProxy");
   assertThrows(() => new App({ trustProxy: ["10.0.0.0/33"] }), TypeError, "Cannot set trustProxy");
+});
+
+Deno.test("Of a peer that is none of the trusted proxies all of these are ignored: address, scheme and host", async () => {
+  const hosts = ["shop.example", "other.example"];
+  const from = { from: "203.0.113.9", host: "other.example", hosts };
+  assertEquals(await seen(["10.0.0.0/8"], FORWARDED, from), ["203.0.113.9", "http://other.example/who?a=1"]);
+  assertEquals(await seen(["10.0.0.0/8"], FORWARDED, { ...from, from: "10.0.0.1" }), [
+    "203.0.113.7",
+    "https://shop.example/who?a=1",
+  ]);
+  const forwarded = { forwarded: "for=203.0.113.7;proto=https;host=shop.example" };
+  const trust = { from: ["10.0.0.0/8"], header: "forwarded" } as const;
+  assertEquals(await seen(trust, forwarded, from), ["203.0.113.9", "http://other.example/who?a=1"]);
+});
+
+Deno.test("A Secure cookie behind a trusted proxy that ends TLS is not told in the log", async () => {
+  const told = async (trustProxy: TrustProxy | undefined): Promise<number> => {
+    using log = new CapturedLog();
+    const visit = session(v.string(), { store: memorySessions() });
+    const app = new App({ hosts: ["shop.example"], ...(trustProxy !== undefined && { trustProxy }) });
+    app.post("/login", { deps: { visit } }, async (_request, { visit }) => await visit.set("Ada"));
+    const request = new Request("http://shop.example/login", { method: "POST", headers: FORWARDED });
+    const info = { remoteAddr: { transport: "tcp", hostname: "10.0.0.1", port: 1 } as const };
+    assertEquals((await app.fetch(request, info)).status, 204);
+    return log.lines.filter((line) => line.includes("session cookie")).length;
+  };
+  assertEquals([await told(undefined), await told(1), await told(["192.0.2.1"])], [1, 0, 1]);
 });
