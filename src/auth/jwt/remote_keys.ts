@@ -83,9 +83,11 @@ export class RemoteKeys {
       return value;
     } catch (failure) {
       this.#failedAt = Date.now();
+      // The messages of the platform have the query, which can hold a credential.
+      const { search } = new URL(this.#address ?? this.#issuer);
       log("error", "The keys that verify tokens cannot be fetched", {
         issuer: this.#issuer,
-        error: describeError(failure),
+        error: describeError(failure).replaceAll(search, ""),
       });
       throw unavailable(FAILED_MS);
     } finally {
@@ -175,18 +177,21 @@ async function withTimeLimit<Value>(work: (signal: AbortSignal) => Promise<Value
 /** @throws {TypeError} If the answer is a redirect, too large, or not JSON. */
 async function fetchJson(address: string, signal: AbortSignal): Promise<unknown> {
   const headers = { accept: "application/json" };
+  // Messages are logged, and the rest of an address can hold credentials.
+  const { origin, pathname } = new URL(address);
+  const name = `${origin}${pathname}`;
   // A redirect could lead to where anyone can answer.
   const response = await fetch(address, { signal, headers, redirect: "manual" });
   if (response.status !== 200) {
     await response.body?.cancel();
-    throw new TypeError(`${address} answered with status ${response.status}`);
+    throw new TypeError(`${name} answered with status ${response.status}`);
   }
   const text = new TextDecoder();
   let json = "";
   let bytes = 0;
   for await (const chunk of response.body ?? []) {
     bytes += chunk.length;
-    if (bytes > MAX_BYTES) throw new TypeError(`${address} sent more than ${MAX_BYTES} bytes`);
+    if (bytes > MAX_BYTES) throw new TypeError(`${name} sent more than ${MAX_BYTES} bytes`);
     json += text.decode(chunk, { stream: true });
   }
   return JSON.parse(json + text.decode());

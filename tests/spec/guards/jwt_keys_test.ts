@@ -327,3 +327,18 @@ Deno.test("A configuration of another issuer, or with an unsafe address, is 503"
     clock.forward(2);
   }
 });
+
+Deno.test("Nothing of a credential is logged: neither the password in the address of keys nor its query", async () => {
+  const issuer = new Issuer();
+  const address = `${issuer.jwks.replace("//", "//user:s3cret@")}?key=s3cret`;
+  using log = new CapturedLog();
+  for (const body of [null, new Uint8Array(1_048_577)]) {
+    issuer.answer = () => new Response(body, { status: body === null ? 500 : 200 });
+    assertEquals(await refusal(issuer.app(address), await of(one, issuer)), UNAVAILABLE);
+    assertStringIncludes(log.lines.at(-1)!, `${issuer.jwks} `);
+  }
+  await issuer[Symbol.asyncDispose]();
+  assertEquals(await refusal(issuer.app(address), await of(one, issuer)), UNAVAILABLE);
+  assertStringIncludes(log.lines.at(-1)!, issuer.jwks);
+  assertEquals([log.lines.length, log.text.includes("s3cret")], [3, false]);
+});
