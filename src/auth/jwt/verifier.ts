@@ -1,6 +1,7 @@
 /** The verification of JSON Web Tokens, by npm's `jose`. */
 import type { FlattenedJWSInput, JWTHeaderParameters, JWTVerifyGetKey } from "jose";
 import { contextOf, type HttpRequest } from "../../http/request.ts";
+import { log } from "../../log.ts";
 import { quote } from "../../options.ts";
 import { toValidator, type Validator } from "../../schema/check.ts";
 import { withStandardChecks } from "../../schema/map_schema.ts";
@@ -22,6 +23,8 @@ export class JwtVerifier<Claims> {
   readonly #validate: Validator["validate"] | undefined;
   /** Whether a guard demands scopes. */
   #keepsScopes = false;
+  /** The reasons of refusals that the log has. */
+  readonly #logged = new Set<string>();
 
   constructor(options: JwtOptions<Claims>, source: KeySource, challenges: BearerChallenges) {
     const { issuer, audience, claims } = options;
@@ -79,9 +82,19 @@ export class JwtVerifier<Claims> {
     } catch (error) {
       // Any other fault is one of the token, also where a key does not fit the algorithm.
       if (failure && !(failure.thrown instanceof InvalidToken)) throw failure.thrown;
-      const hasEnded = (error as { readonly code?: unknown }).code === "ERR_JWT_EXPIRED";
-      throw this.#challenges.invalid(hasEnded ? "The token has expired" : "The token is not valid");
+      const { code, claim } = error as Refusal;
+      if (code === "ERR_JWT_EXPIRED") throw this.#challenges.invalid("The token has expired");
+      this.#logOnce(code ?? "no key fits", claim);
+      throw this.#challenges.invalid("The token is not valid");
     }
+  }
+
+  /** Logs each reason once: a wrong `audience` refuses everybody, and the reply does not say so. */
+  #logOnce(code: string, claim: string | undefined): void {
+    const reason = claim ? `${code} of ${claim}` : code;
+    if (this.#logged.has(reason)) return;
+    this.#logged.add(reason);
+    log("warn", "A token was refused; each reason is logged once", { reason });
   }
 
   #readScopes(payload: Readonly<Record<string, unknown>>, claims: Claims): readonly string[] {
@@ -91,6 +104,13 @@ export class JwtVerifier<Claims> {
     if (Array.isArray(found)) return found;
     throw new TypeError(`Cannot read the scopes of a token: "scopes" must return a list, got ${quote(found)}`);
   }
+}
+
+/** What `jose` says of a token. The text of its message can hold parts of the token. */
+interface Refusal {
+  readonly code?: string;
+  /** The claim that is missing or has another value; one of those that the guard asks for. */
+  readonly claim?: string;
 }
 
 /** @throws {InvalidToken} If the id of the key is no text. */

@@ -286,3 +286,17 @@ Deno.test("Nothing of a token is in a reply or in the log", async () => {
   assertFalse(token.split(".").some((part) => body.includes(part)));
   assertEquals(log.lines, []);
 });
+
+Deno.test("The log has each reason of a refusal once, without a part of the token", async () => {
+  const app = answering(jwt({ issuer: ISSUER, audience: AUDIENCE, keys: signer.publicKey }));
+  using log = new CapturedLog();
+  for (let time = 0; time < 3; time++) {
+    assertEquals(await refusal(app, await signer.sign({ aud: "films" })), [401, "The token is not valid"]);
+    assertEquals(await refusal(app, await signer.sign({ exp: now() - 60 })), [401, "The token has expired"]);
+    assertEquals(await refusal(app, `${await signer.sign()}${"A".repeat(4)}`), [401, "The token is not valid"]);
+  }
+  assertEquals(log.lines.map((line) => line.match(/reason=(.*)$/)?.[1]), [
+    '"ERR_JWT_CLAIM_VALIDATION_FAILED of aud"',
+    "ERR_JWS_SIGNATURE_VERIFICATION_FAILED",
+  ]);
+});
