@@ -20,10 +20,14 @@
 export type { JsonSchema, JsonType } from "./src/describe/json_schema/json_schema.ts";
 export type {
   OpenAPIComponents,
+  OpenAPIContact,
   OpenAPIDocument,
   OpenAPIEncoding,
+  OpenAPIExtensions,
+  OpenAPIExternalDocs,
   OpenAPIHeader,
   OpenAPIInfo,
+  OpenAPILicense,
   OpenAPIMediaType,
   OpenAPIMethod,
   OpenAPIOperation,
@@ -32,5 +36,8 @@ export type {
   OpenAPIReference,
   OpenAPIRequestBody,
   OpenAPIResponse,
+  OpenAPIServer,
+  OpenAPIServerVariable,
   OpenAPITag,
 } from "./src/describe/openapi/document.ts";
+export type { DocumentOptions } from "./src/describe/openapi/document_options.ts";

@@ -7,6 +7,7 @@ import { checkErrorShape, type DocumentedErrors, type ErrorShape } from "./descr
 import { ProtectedResource } from "./describe/mcp/protected_resource.ts";
 import { openapiDocument } from "./describe/openapi/openapi.ts";
 import type { OpenAPIDocument } from "./describe/openapi/document.ts";
+import type { DocumentOptions } from "./describe/openapi/document_options.ts";
 import { HTTPError, RouteError } from "./errors.ts";
 import type { AppHandle, ConnectionInfo } from "./http/request.ts";
 import type { ResolvedLimits } from "./http/limits.ts";
@@ -95,6 +96,7 @@ export class App<State = Record<string, unknown>, Given = None, Counted = unknow
    */
   readonly [WEBFW_CHECK_TOPIC] = (name: string): Promise<void> => this.#topics.check(name);
 
+  readonly #described: DocumentOptions;
   readonly #registry: Registry;
   readonly #limits: ResolvedLimits;
   readonly #admission: AdmissionParts;
@@ -124,18 +126,20 @@ export class App<State = Record<string, unknown>, Given = None, Counted = unknow
    * @throws {RangeError} If a number is out of its range.
    */
   constructor(options: AppOptions<State, Given, Counted> = {}) {
-    const { title, version, description, urls, limits, admission, topics, ...shown } = resolveAppOptions(options);
+    const { title, version, description, scope, described, urls, limits, admission, topics, ...shown } =
+      resolveAppOptions(options);
     this.#admission = admission;
     this.title = title;
     this.version = version;
     this.description = description;
+    this.#described = described;
     this.#limits = limits;
     this.#topics = new Topics({ openStore: (isDurable) => isDurable ? openDurableStore(topics) : new MemoryStore() });
     this.openapiUrl = urls.openapiUrl;
     this.docsUrl = urls.docsUrl;
     this.#docsGuards = [...shown.docs.deps.values()];
     this.mcpUrl = urls.mcpUrl;
-    this.#registry = new Registry({ prefix: "", isRoot: true, options, checks: REGISTRY_CHECKS });
+    this.#registry = new Registry({ prefix: "", isRoot: true, options: scope, checks: REGISTRY_CHECKS });
     this.get = this.#registry.registerMethod("GET");
     this.post = this.#registry.registerMethod("POST");
     this.put = this.#registry.registerMethod("PUT");
@@ -468,7 +472,8 @@ export class App<State = Record<string, unknown>, Given = None, Counted = unknow
    * Returns the OpenAPI document of the routes, without starting anything. Do not change it,
    * because the application serves the same object.
    *
-   * @throws {TypeError} If JSON Schema cannot express a schema.
+   * @throws {TypeError} If JSON Schema cannot express a schema, or `document` gives no document.
+   * @throws {Error} If `document` throws.
    *
    * @example The document of a route
    * ```ts
@@ -491,7 +496,7 @@ export class App<State = Record<string, unknown>, Given = None, Counted = unknow
     if (this.#document?.routes !== routes.length) {
       this.#registry.nameOperations();
       const { title, version, description } = this;
-      const parts = { title, version, description, routes, errors: this.#documentedErrors };
+      const parts = { ...this.#described, title, version, description, routes, errors: this.#documentedErrors };
       this.#document = { routes: routes.length, document: openapiDocument(parts) };
     }
     return this.#document.document;

@@ -1,6 +1,7 @@
 /** The options of an application, with their defaults and checks. */
 import type { None, StateType } from "./binding/dependency.ts";
 import { type BuiltInUrls, checkUrls } from "./built_in.ts";
+import { DOCUMENT_OPTIONS, type DocumentOptions, readDocumentOptions } from "./describe/openapi/document_options.ts";
 import { type DocsOptions, type DocsParts, readDocs } from "./describe/page/options.ts";
 import { type McpOptions, type McpParts, readMcp } from "./describe/mcp/options.ts";
 import { Cors, type CorsOptions, resolveCors } from "./http/cors.ts";
@@ -10,7 +11,13 @@ import { ProxyTrust, type TrustProxy } from "./http/proxy.ts";
 import { DEFAULT_LIMITS, type Limits, type ResolvedLimits, resolveLimits } from "./http/limits.ts";
 import { checkOptions, type OptionNames } from "./options.ts";
 import type { AdmissionParts } from "./routing/admission.ts";
-import { SCOPE_OPTIONS, type ScopeDependencies, type ScopeOptions } from "./routing/scope.ts";
+import {
+  SCOPE_OPTIONS,
+  type ScopeDeclaration,
+  type ScopeDependencies,
+  type ScopeOptions,
+  withoutUndefined,
+} from "./routing/scope.ts";
 import type { RateLimits } from "./rate_limit/rate_limit.ts";
 import { toLocation } from "./topics/location.ts";
 import type { KvLocation, TopicsLocation } from "./topics/location.ts";
@@ -21,7 +28,8 @@ import type { TopicStore } from "./topics/store.ts";
  *
  * @category Applications
  */
-export interface AppOptions<State = Record<string, unknown>, Given = None, Counted = unknown> extends ScopeOptions {
+export interface AppOptions<State = Record<string, unknown>, Given = None, Counted = unknown>
+  extends ScopeOptions, DocumentOptions {
   /**
    * The title of the application.
    *
@@ -175,6 +183,7 @@ const OPTIONS: OptionNames<AppOptions> = {
   trustProxy: true,
   topics: true,
   state: true,
+  ...DOCUMENT_OPTIONS,
   ...SCOPE_OPTIONS,
 };
 
@@ -183,6 +192,10 @@ interface ResolvedAppOptions extends McpParts {
   readonly title: string;
   readonly version: string;
   readonly description: string | undefined;
+  /** What it declares for all routes. */
+  readonly scope: ScopeDeclaration;
+  /** What only its documents say. */
+  readonly described: DocumentOptions;
   readonly urls: BuiltInUrls;
   readonly docs: DocsParts;
   readonly limits: ResolvedLimits;
@@ -217,6 +230,10 @@ export function resolveAppOptions<State, Given, Counted>(
     hosts,
     trustProxy,
     topics,
+    deps,
+    responses,
+    crossOrigin,
+    rateLimit,
   } = options;
   const hostList = hosts && new HostList(hosts, "hosts");
   const originList = OriginList.read(origins, "set the origins of the App");
@@ -225,6 +242,9 @@ export function resolveAppOptions<State, Given, Counted>(
     title,
     version,
     description,
+    // Its tags are no option of a scope: they describe tags.
+    scope: withoutUndefined({ deps, responses, crossOrigin, rateLimit }),
+    described: readDocumentOptions(options),
     urls: checkUrls({ openapiUrl, docsUrl, mcpUrl }),
     docs: readDocs(docs),
     ...readMcp(mcp, { hosts: hostList, origins: originList, cors: resolvedCors }),

@@ -177,7 +177,8 @@ export function checkDescription(
   }
 }
 
-function withoutUndefined<Options extends object>(
+/** A copy of options, without those that are not given. */
+export function withoutUndefined<Options extends object>(
   options: { readonly [Name in keyof Options]: Options[Name] | undefined },
 ): Options {
   return Object.fromEntries(Object.entries(options).filter(([, value]) => value !== undefined)) as Options;

@@ -2,6 +2,7 @@
 // consumers/validate.ts.
 
 import { assert, assertEquals } from "@std/assert";
+import { App } from "@webfw/core";
 import type { OpenAPIDocument } from "../../src/describe/openapi/document.ts";
 import { consume, hasConsumers } from "./consumers.ts";
 import { Documents } from "./documents.ts";
@@ -19,6 +20,31 @@ Deno.test("Redocly, Spectral, hyperjump and seriousme find nothing to complain o
   await using documents = await Documents.write();
   const nothing = Object.fromEntries(VALIDATORS.map((name) => [name, []]));
   assertEquals(await validate(["bookshop", "hostile", "museum"], documents.folder), [nothing, nothing, nothing]);
+});
+
+Deno.test("They find nothing either in what the options of an application say", { ignore }, async () => {
+  await using documents = await Documents.write();
+  const described = {
+    servers: [
+      { url: "https://{region}.shop.example/v1", variables: { region: { default: "eu", enum: ["eu", "us"] } } },
+      { url: "/v1", description: "Here" },
+    ],
+    contact: { name: "Ada", url: "https://shop.example/about", email: "ada@shop.example" },
+    termsOfService: "https://shop.example/terms",
+    externalDocs: { url: "https://shop.example/guide", description: "The guide", "x-language": "en" },
+    tags: [{ name: "books", description: "What there is.", externalDocs: { url: "https://shop.example/books" } }],
+  };
+  const licenses = [
+    { name: "Apache 2.0", identifier: "Apache-2.0" },
+    { name: "MIT", url: "https://opensource.org/license/mit" },
+  ];
+  for (const [index, license] of licenses.entries()) {
+    const app = new App({ title: "Shop", description: "A shop.", ...described, license });
+    app.get("/books", { tags: ["books"], summary: "All books", description: "All." }, async () => []);
+    await documents.add(`described${index}`, app.openapi());
+  }
+  const nothing = Object.fromEntries(VALIDATORS.map((name) => [name, []]));
+  assertEquals(await validate(["described0", "described1"], documents.folder), [nothing, nothing]);
 });
 
 /** A mistake, and who is known to find it. */

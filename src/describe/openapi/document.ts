@@ -2,41 +2,114 @@
 import type { SecurityScheme } from "../../binding/security.ts";
 import type { JsonSchema } from "../json_schema/json_schema.ts";
 
+/** Members whose names begin with `x-`: extensions, which each tool may ignore. */
+export interface OpenAPIExtensions {
+  /** An extension. */
+  [name: `x-${string}`]: unknown;
+}
+
 /** An OpenAPI document. */
-export interface OpenAPIDocument {
+export interface OpenAPIDocument extends OpenAPIExtensions {
   /** The version of OpenAPI. */
   openapi: "3.1.0";
   /** Title and version of the application. */
   info: OpenAPIInfo;
+  /** Where the application is served; if absent, where the document comes from. */
+  servers?: OpenAPIServer[];
   /** The operations by path. */
   paths: Record<string, OpenAPIPathItem>;
   /** The definitions that operations refer to. */
   components: OpenAPIComponents;
-  /** The tags of all operations, in the order of their first use. */
+  /** The requests that the application sends to others, by name. Only `document` can add them. */
+  webhooks?: Record<string, OpenAPIPathItem>;
+  /** The described tags, then those of operations in the order of their first use. */
   tags?: OpenAPITag[];
+  /** More documentation. */
+  externalDocs?: OpenAPIExternalDocs;
 }
 
-/** Title and version of an application. */
-export interface OpenAPIInfo {
+/** Title and version of an application, and who answers for it. */
+export interface OpenAPIInfo extends OpenAPIExtensions {
   /** The title. */
   title: string;
   /** The version of the application. */
   version: string;
   /** The purpose of the application. */
   description?: string;
+  /** The URL of the terms of service. */
+  termsOfService?: string;
+  /** Whom to ask. */
+  contact?: OpenAPIContact;
+  /** The license of the API. */
+  license?: OpenAPILicense;
 }
 
-/** A tag. */
-export interface OpenAPITag {
+/** Whom to ask about an application. */
+export interface OpenAPIContact extends OpenAPIExtensions {
+  /** The name of a person or organization. */
+  name?: string;
+  /** The URL of a page. */
+  url?: string;
+  /** The e-mail address. */
+  email?: string;
+}
+
+/** The license of an API. It has an `identifier` or a `url`, or neither. */
+export interface OpenAPILicense extends OpenAPIExtensions {
+  /** The name of the license. */
+  name: string;
+  /** An SPDX expression, such as `Apache-2.0`. */
+  identifier?: string;
+  /** The URL of the text. */
+  url?: string;
+}
+
+/** Documentation elsewhere. */
+export interface OpenAPIExternalDocs extends OpenAPIExtensions {
+  /** The URL. */
+  url: string;
+  /** What is there. */
+  description?: string;
+}
+
+/** A place where an application is served. */
+export interface OpenAPIServer extends OpenAPIExtensions {
+  /**
+   * The URL that paths are appended to, such as `https://api.example/v1`; `/v1` is on the host that
+   * the document comes from. Names in braces are those of variables.
+   */
+  url: string;
+  /** What is served there. */
+  description?: string;
+  /** The variables of the URL, by name. */
+  variables?: Record<string, OpenAPIServerVariable>;
+}
+
+/** A part of the URL of a server. */
+export interface OpenAPIServerVariable extends OpenAPIExtensions {
+  /** The value where a user chooses none. */
+  default: string;
+  /** The only values. */
+  enum?: string[];
+  /** What it is. */
+  description?: string;
+}
+
+/** A tag: a group of operations. */
+export interface OpenAPITag extends OpenAPIExtensions {
   /** The name. */
   name: string;
+  /** What the operations of the group have in common. */
+  description?: string;
+  /** More documentation. */
+  externalDocs?: OpenAPIExternalDocs;
 }
 
 /** The methods of a path item in OpenAPI 3.1, except TRACE, which is never served. */
 export type OpenAPIMethod = "get" | "put" | "post" | "delete" | "options" | "head" | "patch";
 
 /** The operations of a path, by method. */
-export interface OpenAPIPathItem extends Partial<Record<OpenAPIMethod, OpenAPIOperation>> {
+export interface OpenAPIPathItem extends Partial<Record<OpenAPIMethod, OpenAPIOperation>>, OpenAPIExtensions {
   /**
    * Operations of other methods, by method. OpenAPI has `additionalOperations` from 3.2 on.
    *
@@ -46,7 +119,7 @@ export interface OpenAPIPathItem extends Partial<Record<OpenAPIMethod, OpenAPIOp
 }
 
 /** An operation: one method of a path. */
-export interface OpenAPIOperation {
+export interface OpenAPIOperation extends OpenAPIExtensions {
   /** The name of the operation, unique in the document. */
   operationId: string;
   /** What the operation does, in one line. */
@@ -71,7 +144,7 @@ export interface OpenAPIOperation {
 }
 
 /** A parameter in the path, the query, a header or a cookie. */
-export interface OpenAPIParameter {
+export interface OpenAPIParameter extends OpenAPIExtensions {
   /** The name. */
   name: string;
   /** The place of the parameter. */
@@ -91,7 +164,7 @@ export interface OpenAPIParameter {
 }
 
 /** The body of a request. */
-export interface OpenAPIRequestBody {
+export interface OpenAPIRequestBody extends OpenAPIExtensions {
   /** How the body is written, if the schema and the encoding cannot say it. */
   description?: string;
   /** Whether it has to be sent. */
@@ -101,7 +174,7 @@ export interface OpenAPIRequestBody {
 }
 
 /** A reply. */
-export interface OpenAPIResponse {
+export interface OpenAPIResponse extends OpenAPIExtensions {
   /** The meaning of the reply. */
   description: string;
   /** The headers by name. */
@@ -111,7 +184,7 @@ export interface OpenAPIResponse {
 }
 
 /** A header of a reply. */
-export interface OpenAPIHeader {
+export interface OpenAPIHeader extends OpenAPIExtensions {
   /** The meaning of the header. */
   description: string;
   /** The value. */
@@ -119,7 +192,7 @@ export interface OpenAPIHeader {
 }
 
 /** A body of one media type. */
-export interface OpenAPIMediaType {
+export interface OpenAPIMediaType extends OpenAPIExtensions {
   /** The schema of the body; any value if absent. */
   schema?: JsonSchema;
   /** The schema of each item of a stream. OpenAPI has `itemSchema` from 3.2 on. */
@@ -148,7 +221,7 @@ export interface OpenAPIReference {
 }
 
 /** The definitions that operations refer to. */
-export interface OpenAPIComponents {
+export interface OpenAPIComponents extends OpenAPIExtensions {
   /** The models by name. */
   schemas?: Record<string, JsonSchema>;
   /** Replies that operations share, by name. */

@@ -7,15 +7,19 @@ import { inputsOf, type ParameterInput } from "../route/inputs.ts";
 import type {
   OpenAPIComponents,
   OpenAPIDocument,
+  OpenAPIInfo,
   OpenAPIMethod,
   OpenAPIOperation,
   OpenAPIPathItem,
+  OpenAPITag,
 } from "./document.ts";
+import type { DocumentOptions } from "./document_options.ts";
+import { withLastHand } from "./last_hand.ts";
 import { isDescribedElsewhere, Parameters, requestBodyOf } from "./parameters.ts";
 import { type DocumentedErrors, ErrorReplies, repliesOf } from "./replies.ts";
 import { isCredential, SecuritySchemes } from "./security.ts";
 
-interface DocumentParts {
+interface DocumentParts extends DocumentOptions {
   readonly title: string;
   readonly version: string;
   readonly description?: string | undefined;
@@ -37,12 +41,12 @@ const METHODS: ReadonlySet<string> = new Set<OpenAPIMethod>(
 /**
  * Makes the document. The same parts give the same document, including the order of its keys.
  *
- * @throws {TypeError} If JSON Schema cannot describe a schema.
+ * @throws {TypeError} If JSON Schema cannot describe a schema, or `document` returns no document.
  * @throws {RouteError} With code `conflict`, if two security schemes have the same name.
+ * @throws {Error} If `document` throws.
  */
-export function openapiDocument(
-  { title, version, description, routes, errors = "default" }: DocumentParts,
-): OpenAPIDocument {
+export function openapiDocument(parts: DocumentParts): OpenAPIDocument {
+  const { routes, errors = "default", servers, tags: described, externalDocs, document } = parts;
   const components = new Components(errors);
   const paths = new Paths();
   const operations = withoutShadowed(routes).map((route) => {
@@ -53,14 +57,37 @@ export function openapiDocument(
     else (item["x-additionalOperations"] ??= {})[route.method] = operation;
     return operation;
   });
-  const tags = new Set(operations.flatMap((operation) => operation.tags ?? []));
-  return {
+  const tags = tagsOf(operations, described);
+  return withLastHand({
     openapi: "3.1.0",
-    info: { title, version, ...(description !== undefined && { description }) },
-    ...(tags.size > 0 && { tags: [...tags].map((name) => ({ name })) }),
+    info: infoOf(parts),
+    ...(servers && servers.length > 0 && { servers: [...servers] }),
+    ...(tags.length > 0 && { tags }),
+    ...(externalDocs && { externalDocs }),
     paths: paths.items,
     components: operations.length > 0 ? components.definitions() : {},
+  }, document);
+}
+
+/** Title and version of an application, and who answers for it. */
+export function infoOf(
+  { title, version, description, termsOfService, contact, license }: Omit<DocumentParts, "routes">,
+): OpenAPIInfo {
+  return {
+    title,
+    version,
+    ...(description !== undefined && { description }),
+    ...(termsOfService !== undefined && { termsOfService }),
+    ...(contact && { contact }),
+    ...(license && { license }),
   };
+}
+
+/** The described tags in their order, then the others in the order of their first use. */
+function tagsOf(operations: readonly OpenAPIOperation[], described: readonly OpenAPITag[] = []): OpenAPITag[] {
+  const known = new Set(described.map(({ name }) => name));
+  const used = new Set(operations.flatMap((operation) => operation.tags ?? []));
+  return [...described, ...[...used.difference(known)].map((name) => ({ name }))];
 }
 
 /**

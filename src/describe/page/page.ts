@@ -4,7 +4,7 @@ import type { HttpRequest } from "../../http/request.ts";
 import type { OpenAPIDocument } from "../openapi/document.ts";
 import { type AssetName, assetUrl, SCRIPTS, STYLE_SHEETS } from "./assets.ts";
 import { REDIRECT_PAGE, type SignInOptions } from "./options.ts";
-import { pagePolicy, REDIRECT_POLICY, signInOrigins } from "./policy.ts";
+import { fetchedOrigins, pagePolicy, REDIRECT_POLICY } from "./policy.ts";
 
 /** What the page shows, and the paths of its parts. */
 export interface DocsPageOptions {
@@ -25,7 +25,7 @@ const ICON = "<svg xmlns='http://www.w3.org/2000/svg' viewBox='0 0 16 16'>" +
   "<path fill='#1b1b1b' d='M3 0h7l4 4v12H3z'/><path stroke='#fff' d='M5 6.5h6M5 9.5h6M5 12.5h4'/></svg>";
 
 export async function answerPage({ headers }: HttpRequest<unknown>, options: DocsPageOptions): Promise<Response> {
-  const origins = signInOrigins(options.document());
+  const origins = fetchedOrigins(options.document());
   const html = await pageMarkup(options, origins);
   const content: CachedText = { contentType: HTML, tag: await contentHash(html), read: async () => html };
   return await cachedReply(headers, content, {
@@ -63,7 +63,7 @@ async function pageMarkup(options: DocsPageOptions, origins: readonly string[]):
     "openapi-url": document,
     "root-url": escape(relativeUrl(docsUrl, "/")),
     "redirect-url": escape(folder + REDIRECT_PAGE),
-    "sign-in-origins": escape(origins.join(" ")),
+    "other-origins": escape(origins.join(" ")),
     scopes: escape(signIn.scopes.join(" ")),
     "persist-authorization": String(signIn.persistAuthorization),
     ...(signIn.clientId !== undefined && { "client-id": escape(signIn.clientId) }),

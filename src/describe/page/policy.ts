@@ -1,6 +1,7 @@
 /** The Content-Security-Policy of the documentation page. */
 import type { SecurityScheme } from "../../binding/security.ts";
 import type { OpenAPIDocument } from "../openapi/document.ts";
+import { serverUrls } from "../openapi/document_options.ts";
 
 /**
  * What stands in a policy unchanged. A host with a wildcard would allow more than itself, and one
@@ -9,12 +10,15 @@ import type { OpenAPIDocument } from "../openapi/document.ts";
 const SOURCE = /^https?:\/\/(?:[a-z\d._-]+|\[[\da-f:]+\])(?::\d+)?$/;
 
 /**
- * The other origins that the page fetches from when it signs in: those of the token endpoints that
- * the document declares, and of the discovery documents. Authorization endpoints are not among
+ * The other origins that the page fetches from: those of the servers that the document names, and,
+ * to sign in, of its token endpoints and discovery documents. Authorization endpoints are not among
  * them, because the browser opens them in a window of their own.
  */
-export function signInOrigins({ components }: OpenAPIDocument): readonly string[] {
-  const urls = Object.values(components.securitySchemes ?? {}).flatMap(fetchedUrls);
+export function fetchedOrigins({ components, servers = [] }: OpenAPIDocument): readonly string[] {
+  const urls = [
+    ...servers.flatMap(serverUrls),
+    ...Object.values(components.securitySchemes ?? {}).flatMap(fetchedUrls),
+  ];
   const origins = urls.filter((url) => URL.canParse(url)).map((url) => new URL(url).origin);
   return [...new Set(origins)].filter((origin) => SOURCE.test(origin)).sort();
 }

@@ -15,7 +15,7 @@ const CHANNEL = "webfw-docs-sign-in";
  * application is in the text.
  */
 export const SIGN_IN_SCRIPT = String.raw`
-const otherOrigins = page.dataset.signInOrigins.split(" ");
+const otherOrigins = page.dataset.otherOrigins.split(" ");
 let stopWaiting = () => {};
 
 // A plugin of Swagger UI.
@@ -75,8 +75,8 @@ function refuseUndeclared(request) {
   const { origin } = new URL(request.url, location.href);
   if (origin === location.origin || otherOrigins.includes(origin)) return request;
   throw new Error(
-    "This page does not send requests to " + origin + ". If tokens come from there, declare a scheme of type " +
-      "oauth2 with its tokenUrl.",
+    "This page does not send requests to " + origin + ". If the application is there, name it in servers. If " +
+      "tokens come from there, declare a scheme of type oauth2 with its tokenUrl.",
   );
 }
 

@@ -132,7 +132,7 @@ Deno.test("A wrong option of a scope throws where it is declared", () => {
   }
   assertThrows(() => new App({ crossOrigin: 1 as never }), TypeError, 'Cannot make the App: "crossOrigin" must be');
   assertThrows(() => new App({ hidden: true } as never), TypeError, 'the option "hidden" is unknown');
-  assertThrows(() => new App({ tags: [] } as never), TypeError, 'the option "tags" is unknown');
+  assertThrows(() => new App({ tags: ["Admin"] as never }), TypeError, '"tags[0]" must be an object');
 });
 
 Deno.test("`rateLimit` of a scope holds for every route of it, WebSockets, tools and mounts included, and for routers included into it", async () => {
