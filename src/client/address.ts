@@ -1,0 +1,66 @@
+/** Makes the address of a request from a path and its arguments. */
+import { toText } from "./text.ts";
+
+/**
+ * What a call sends, by the names under which a handler gets it: the path and query flat, and the
+ * other parts of a request.
+ */
+export interface Arguments {
+  readonly headers?: Readonly<Record<string, unknown>> | undefined;
+  readonly cookies?: Readonly<Record<string, unknown>> | undefined;
+  readonly body?: unknown;
+  readonly form?: Readonly<Record<string, unknown>> | undefined;
+  readonly [name: string]: unknown;
+}
+
+/**
+ * The base of all addresses, without a slash at its end.
+ *
+ * @param base An address of HTTP, or in pages a path.
+ * @throws {TypeError} If it is neither, or has a query.
+ */
+export function toBase(base: string | URL): string {
+  const text = String(base);
+  // Two slashes at the beginning would name another host.
+  if (!/^(?:https?:\/\/[^?#]+|(?:\/(?!\/)[^?#]*)?)$/.test(text)) {
+    throw new TypeError(
+      `Cannot make a client for "${text}": give an address such as "https://shop.example/v1", or in a page its path`,
+    );
+  }
+  return text.replace(/\/$/, "");
+}
+
+/**
+ * The address of a request. What the path does not name is the query.
+ *
+ * @param base The base from {@linkcode toBase}.
+ * @param path The path of a route, such as `/books/{id}`.
+ * @param values The arguments.
+ * @throws {TypeError} If an argument cannot stand in the path.
+ */
+export function addressOf(base: string, path: string, values: Arguments): string {
+  const { headers: _headers, cookies: _cookies, body: _body, form: _form, ...rest } = values;
+  const query: Record<string, unknown> = rest;
+  const filled = path.replace(/\{([^{}]+?)(\.\.\.)?\}/g, (_parameter, name: string, isRest?: string) => {
+    const value = query[name];
+    delete query[name];
+    const text = value === undefined ? "" : toText(value, name);
+    // Platforms resolve these segments, also encoded ones, so the request would come to another path.
+    if (text === "" || text.split("/").some((part) => part === "." || part === "..")) {
+      throw new TypeError(
+        `Cannot call ${path}: "${name}" is ${
+          value === undefined ? "missing" : `"${text}"`
+        }, which would change the path`,
+      );
+    }
+    const encoded = encodeURIComponent(text);
+    return isRest ? encoded.replaceAll("%2F", "/") : encoded;
+  });
+  const pairs = Object.entries(query).flatMap(([name, value]) =>
+    (Array.isArray(value) ? value : [value]).filter((each) => each !== undefined)
+      .map((each) => `${encodeURIComponent(name)}=${encodeURIComponent(toText(each, name))}`)
+  );
+  const address = base + filled + (pairs.length > 0 ? `?${pairs.join("&")}` : "");
+  if (address.startsWith("//")) throw new TypeError(`Cannot call ${path}: "${address}" would name another host`);
+  return address;
+}

@@ -1,0 +1,34 @@
+/** Calls a route: one request, or several where it is idempotent. */
+import type { Arguments } from "./address.ts";
+import { checkNames, type IdempotentOptions } from "./options.ts";
+import { resultOf } from "./result.ts";
+import type { Sender } from "./sender.ts";
+
+/**
+ * Calls a route.
+ *
+ * @returns What the reply holds.
+ * @throws {ProblemError} If the reply is no success.
+ * @throws {TypeError} If an option is unknown, an argument cannot be sent, or the connection fails.
+ */
+export async function callRoute(
+  sender: Sender,
+  method: string,
+  path: string,
+  values: Arguments = {},
+  options: IdempotentOptions = {},
+): Promise<unknown> {
+  checkNames(options, ["signal", "timeout", "headers", "idempotent"], `call ${method} ${path}`);
+  const call = sender.begin(options);
+  const attempt = async (key?: string) => {
+    const asked = { method, path, values, options, fixed: { "idempotency-key": key } };
+    return await call.until(resultOf(await sender.send(asked, call), call));
+  };
+  try {
+    if (!options.idempotent) return await attempt();
+    return await (await import("./repetition.ts")).repeat(attempt, call);
+  } finally {
+    call.settle();
+    if (!call.isStreaming) call.release();
+  }
+}

@@ -1,0 +1,36 @@
+/** Writes forms. Loaded with the first one. */
+import type { toText } from "./text.ts";
+
+/**
+ * Writes a form: one with files is multipart, and any other urlencoded.
+ *
+ * @param form The fields by their names.
+ * @param write Writes a value as text.
+ * @throws {TypeError} If a value or name cannot be in a form.
+ */
+export function toForm(form: object, write: typeof toText): FormData | URLSearchParams {
+  const fields: [name: string, value: string | Blob][] = [];
+  flatten(form, "", fields, write);
+  const isMultipart = fields.some(([, value]) => typeof value !== "string");
+  const sent = isMultipart ? new FormData() : new URLSearchParams();
+  for (const [name, value] of fields) sent.append(name, value as string);
+  return sent;
+}
+
+/**
+ * Writes names in brackets, and lists by their indices: `address[street]`, `items[0][name]`. So a
+ * list of one is a list to the server.
+ */
+function flatten(value: unknown, name: string, fields: [string, string | Blob][], write: typeof toText): void {
+  if (value === undefined) return;
+  if (value instanceof Blob) return void fields.push([name, value]);
+  if (typeof value !== "object" || value === null || value instanceof Date) {
+    return void fields.push([name, write(value, name)]);
+  }
+  for (const [key, part] of Object.entries(value)) {
+    if (!/^[^[\]]+$/.test(key)) {
+      throw new TypeError(`Cannot send the form: the name "${key}" is empty or has brackets, which nest names`);
+    }
+    flatten(part, name === "" ? key : `${name}[${key}]`, fields, write);
+  }
+}

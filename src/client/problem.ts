@@ -1,0 +1,126 @@
+/** The error for a reply that is no success. */
+
+/**
+ * What an error reply says, as RFC 9457 defines it.
+ *
+ * @category Client
+ */
+export interface Problem {
+  /** A URI for the type of problem. `about:blank` means no more than the status. */
+  readonly type: string;
+  /** The type of problem in a few words. */
+  readonly title: string;
+  /** The status of the reply. */
+  readonly status: number;
+  /** What went wrong this time. */
+  readonly detail: string;
+  /** Members that the application added. */
+  readonly [extension: string]: unknown;
+}
+
+/**
+ * One fault in the input of a call.
+ *
+ * @category Client
+ */
+export interface ProblemIssue {
+  /** The part of the request: `path`, `query`, `header`, `cookie`, `body` or `form`. */
+  readonly in: string;
+  /** The path to the value: the name of an argument, or the keys from the root of the body. */
+  readonly path: readonly (string | number)[];
+  /** Whether the value is `missing` or `invalid`. */
+  readonly code: string;
+  /** What is wrong. */
+  readonly message: string;
+  /** What the server expects, such as `string`. */
+  readonly expected?: string;
+}
+
+/** How much of an error reply is read, in bytes. */
+const MAX_PROBLEM_BYTES = 65_536;
+
+/**
+ * A reply that is no success.
+ *
+ * @example A book that is not there
+ * ```ts
+ * import { App, HTTPError } from "@webfw/core";
+ * import { client, ProblemError } from "@webfw/core/client";
+ * import { assert, assertEquals, assertRejects } from "@std/assert";
+ *
+ * const app = new App();
+ * const getBook = app.get("/books/{id}", async () => {
+ *   throw new HTTPError(404, "No such book", { headers: { "retry-after": "60" } });
+ * });
+ *
+ * const shop = client<{ getBook: typeof getBook }>("http://localhost", { fetch: app.fetch });
+ * const error = await assertRejects(() => shop.get("/books/{id}", { id: "1" }), ProblemError);
+ * assertEquals(error.status, 404);
+ * assertEquals(error.problem.detail, "No such book");
+ * assertEquals(error.headers.get("retry-after"), "60");
+ * ```
+ *
+ * @category Client
+ */
+export class ProblemError extends Error {
+  /** The name of the class, for logs. */
+  override readonly name = "ProblemError";
+  /** The status of the reply. */
+  readonly status: number;
+  /**
+   * The body of the reply as RFC 9457 defines it. Where the reply is not JSON, or is longer than 64
+   * KiB, it is made of the status.
+   */
+  readonly problem: Problem;
+  /** What was wrong in the input; empty unless the server has said it. */
+  readonly issues: readonly ProblemIssue[];
+  /** The headers of the reply, such as `retry-after`. */
+  readonly headers: Headers;
+
+  /**
+   * Makes the error of a reply.
+   *
+   * @param call The method and the path, for the message.
+   * @param response The reply. Its body is not read.
+   * @param content The body, if it is a JSON object.
+   */
+  constructor(call: string, { status, statusText, headers }: Response, content?: Readonly<Record<string, unknown>>) {
+    const title = statusText || `Status ${status}`;
+    const problem = { type: "about:blank", title, detail: title, ...content, status };
+    super(`Cannot call ${call}: ${status} "${problem.detail}"`);
+    this.status = status;
+    this.problem = problem;
+    this.issues = Array.isArray(content?.errors) ? content.errors : [];
+    this.headers = headers;
+  }
+}
+
+/** Reads the reply that is no success. */
+export async function problemOf(call: string, response: Response): Promise<ProblemError> {
+  return new ProblemError(call, response, await readObject(response).catch(() => undefined));
+}
+
+/** The JSON object of a reply; undefined if it is none. */
+async function readObject({ body, headers }: Response): Promise<Record<string, unknown> | undefined> {
+  const reader = body?.getReader();
+  if (!reader) return undefined;
+  try {
+    if (!isJson(headers.get("content-type"))) return undefined;
+    const decoder = new TextDecoder();
+    let text = "";
+    let size = 0;
+    for (let chunk = await reader.read(); !chunk.done; chunk = await reader.read()) {
+      if ((size += chunk.value.length) > MAX_PROBLEM_BYTES) return undefined;
+      text += decoder.decode(chunk.value, { stream: true });
+    }
+    const content: unknown = JSON.parse(text);
+    return typeof content === "object" && content !== null ? { ...content } : undefined;
+  } finally {
+    reader.cancel().catch(() => {});
+  }
+}
+
+/** Whether a content type means JSON. */
+export function isJson(type: string | null): boolean {
+  return /^application\/([\w.-]+\+)?json\b/i.test(type ?? "");
+}

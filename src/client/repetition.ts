@@ -1,0 +1,45 @@
+/** Tries a call of an idempotent route again. Loaded with the first one. */
+import type { CallSignal } from "./call_signal.ts";
+import type { ProblemError } from "./problem.ts";
+
+/** How often a call is tried again. */
+const MAX_REPETITIONS = 3;
+
+/** The first wait before another try, in milliseconds, if the server asks for none. */
+const FIRST_WAIT_MS = 500;
+
+/** The longest wait that a server can ask for. */
+const MAX_WAIT_MS = 30_000;
+
+/**
+ * Tries until there is a reply, at most four times.
+ *
+ * @param attempt Sends the request with a key.
+ * @param call The call.
+ * @throws What the last try has thrown.
+ */
+export async function repeat(attempt: (key: string) => Promise<unknown>, call: CallSignal): Promise<unknown> {
+  // Not by `randomUUID`, which pages have only where they came by HTTPS.
+  const key = `"${crypto.getRandomValues(new Uint32Array(4)).join("-")}"`;
+  for (let repetition = 0;; repetition++) {
+    try {
+      return await attempt(key);
+    } catch (error) {
+      const wait = repetition < MAX_REPETITIONS && !call.signal.aborted ? waitAfter(error, repetition) : undefined;
+      if (wait === undefined) throw error;
+      await call.pause(wait);
+    }
+  }
+}
+
+/** How long to wait until the next try, in milliseconds; undefined if the error is final. */
+function waitAfter(error: unknown, repetition: number): number | undefined {
+  const wait = FIRST_WAIT_MS * 2 ** repetition * (1 + Math.random()) / 2;
+  const { status, headers } = error as Partial<ProblemError>;
+  if (status === undefined) return wait;
+  const asked = headers!.get("retry-after");
+  if (status !== 503 && (status !== 409 || asked === null)) return undefined;
+  if (asked === null) return wait;
+  const ms = /^\d+$/.test(asked) ? Number(asked) * 1000 : Date.parse(asked) - Date.now();
+  return ms > MAX_WAIT_MS ? undefined : Math.max(ms, 0) || 0;
+}

@@ -1,0 +1,24 @@
+/** Makes the result of a call from its reply. There is no list of routes: the reply's type decides. */
+import type { CallSignal } from "./call_signal.ts";
+import { isJson } from "./problem.ts";
+
+/**
+ * Reads a reply: JSON, text, lines of JSON, or any other bytes as a `Blob`.
+ *
+ * @param response The reply, a success.
+ * @param call The call. A stream takes it over.
+ */
+export async function resultOf(response: Response, call: CallSignal): Promise<unknown> {
+  const { status, headers, body } = response;
+  const type = headers.get("content-type");
+  if (status === 204 || status === 205 || body === null) return undefined;
+  if (type === null || isJson(type)) {
+    const text = await response.text();
+    return text === "" ? undefined : JSON.parse(text);
+  }
+  if (/^application\/(jsonl|x-ndjson)\b/i.test(type)) {
+    call.isStreaming = true;
+    return (await import("./lines.ts")).linesOf(body, call);
+  }
+  return await (/^text\/|charset=/i.test(type) ? response.text() : response.blob());
+}

@@ -1,0 +1,125 @@
+/** Makes and sends the requests of a client. */
+import { addressOf, type Arguments } from "./address.ts";
+import { CallSignal } from "./call_signal.ts";
+import type { CallOptions, ClientOptions, HeaderValues } from "./options.ts";
+import { problemOf } from "./problem.ts";
+import { toText } from "./text.ts";
+
+/** One request of a client. */
+export interface Asked {
+  readonly method: string;
+  /** The path of the route, such as `/books/{id}`. */
+  readonly path: string;
+  readonly values: Arguments;
+  readonly options: CallOptions;
+  /** Headers that nothing replaces. */
+  readonly fixed?: HeaderValues | undefined;
+}
+
+/** What a cookie's value consists of: RFC 6265, section 4.1.1. */
+const COOKIE_VALUE = /^[!#-+\--:<-[\]-~]*$/;
+
+/**
+ * Makes and sends the requests of a client.
+ *
+ * Events, sockets, forms and lines get what they need as arguments: a module that is loaded later
+ * and imports this one makes bundlers split it off, too.
+ */
+export class Sender {
+  readonly #base: string;
+  readonly #options: ClientOptions;
+
+  /**
+   * Makes a sender.
+   *
+   * @param base The address before the paths, without a slash at its end.
+   * @param options The options of the client.
+   */
+  constructor(base: string, options: ClientOptions) {
+    this.#base = base;
+    this.#options = options;
+  }
+
+  /** Begins a call. It has to be released. */
+  begin({ signal, timeout = this.#options.timeout }: CallOptions): CallSignal {
+    return new CallSignal([this.#options.signal, signal], timeout);
+  }
+
+  /**
+   * The address of a request.
+   *
+   * @throws {TypeError} If an argument cannot stand in it.
+   */
+  addressOf(path: string, values: Arguments): string {
+    return addressOf(this.#base, path, values);
+  }
+
+  /**
+   * The headers of a request. Browsers leave out the cookies, and send their own.
+   *
+   * @throws {TypeError} If a value cannot be sent.
+   */
+  async headersOf({ values, options, fixed }: Asked): Promise<Headers> {
+    const headers = new Headers();
+    const { headers: general } = this.#options;
+    for (
+      const set of [typeof general === "function" ? await general() : general, options.headers, values.headers, fixed]
+    ) {
+      for (const [name, value] of Object.entries(set ?? {})) {
+        if (value !== undefined) headers.set(name, [value].flat().map((each) => toText(each, name)).join(", "));
+      }
+    }
+    const cookies = Object.entries(values.cookies ?? {}).filter(([, value]) => value !== undefined).map(toCookie);
+    const before = headers.get("cookie");
+    if (cookies.length > 0) headers.set("cookie", (before === null ? cookies : [before, ...cookies]).join("; "));
+    return headers;
+  }
+
+  /**
+   * Sends a request. A stream in its body can be sent only once.
+   *
+   * @throws {ProblemError} If the reply is no success.
+   * @throws {TypeError} If an argument cannot be sent, or the connection fails.
+   */
+  async send(asked: Asked, call: CallSignal): Promise<Response> {
+    const { method, path, values } = asked;
+    const headers = await call.until(this.headersOf(asked));
+    const body = await contentOf(values, headers);
+    const request = new Request(this.addressOf(path, values), {
+      method,
+      headers,
+      signal: call.signal,
+      ...(body === undefined ? {} : { body, duplex: "half" }),
+    });
+    const reply = Promise.resolve((this.#options.fetch ?? fetch)(request));
+    const response = await call.until(reply).catch((error) => {
+      // Nobody reads a reply that comes after the end.
+      reply.then(({ body }) => body?.cancel()).catch(() => {});
+      throw error;
+    });
+    if (response.ok) return response;
+    throw await call.until(problemOf(`${method} ${path}`, response));
+  }
+}
+
+/** The body of a request. Its type is written into the headers where the platform does not know it. */
+async function contentOf({ body, form }: Arguments, headers: Headers): Promise<BodyInit | undefined> {
+  if (form !== undefined) {
+    // The platform knows the type, and for multipart the boundary in it.
+    headers.delete("content-type");
+    return (await import("./form.ts")).toForm(form, toText);
+  }
+  const isBytes = body instanceof Blob || body instanceof ReadableStream || body instanceof ArrayBuffer ||
+    ArrayBuffer.isView(body);
+  if (body === undefined || isBytes) return body as BodyInit | undefined;
+  if (!headers.has("content-type")) headers.set("content-type", "application/json");
+  return JSON.stringify(body, (_key, value) => typeof value === "bigint" ? `${value}` : value);
+}
+
+function toCookie([name, value]: [string, unknown]): string {
+  const text = toText(value, name);
+  if (COOKIE_VALUE.test(text)) return `${name}=${text}`;
+  throw new TypeError(
+    `Cannot send the cookie "${name}": its value must be ASCII without spaces, quotes, commas, semicolons and backslashes, use encodeURIComponent`,
+  );
+}
