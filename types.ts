@@ -45,6 +45,7 @@ export type {
 } from "./src/routing/route_options.ts";
 export type { MountedHandler, MountInfo, MountOptions, RegisterMount } from "./src/routing/mount.ts";
 export type { RegisterWebSocket, WebSocketOptions } from "./src/routing/websocket_options.ts";
+export type { KindOf, RouteInputs, RouteRef, WebSocketRef } from "./src/routing/route_ref.ts";
 export type { GroupOptions, InferredDependencies, ScopeDependencies, ScopeOptions } from "./src/routing/scope.ts";
 export type {
   RateLimitOption,
@@ -60,7 +61,7 @@ export type { Alternative, AnySecurity } from "./src/binding/any_security.ts";
 // Schemas
 export type { GivenSchema, Mistake, NamesOfOthers, NotSchemas, OutputOf, Schemas } from "./src/schema/schema.ts";
 export type { FormSchema } from "./src/schema/form.ts";
-export type { StreamSchema } from "./src/binding/stream_body.ts";
+export type { StreamInput, StreamSchema } from "./src/binding/stream_body.ts";
 export type { UploadFileSchema } from "./src/binding/form_body.ts";
 export type { ProblemSchema } from "./src/describe/openapi/replies.ts";
 export type { DataEncoding, Misread } from "./src/http/sse/sse.ts";

@@ -191,7 +191,7 @@ export class App<State = Record<string, unknown>, Given = None, Counted = unknow
    * assertEquals(await response.json(), { id: "7" });
    * ```
    */
-  readonly get: RegisterRoute<State, "", Given>;
+  readonly get: RegisterRoute<State, "", Given, "GET">;
 
   /**
    * Registers a route for POST.
@@ -216,7 +216,7 @@ export class App<State = Record<string, unknown>, Given = None, Counted = unknow
    * assertEquals(await response.json(), { title: "Emma" });
    * ```
    */
-  readonly post: RegisterRoute<State, "", Given>;
+  readonly post: RegisterRoute<State, "", Given, "POST">;
 
   /**
    * Registers a route for PUT.
@@ -232,7 +232,7 @@ export class App<State = Record<string, unknown>, Given = None, Counted = unknow
    * assertEquals(response.status, 204);
    * ```
    */
-  readonly put: RegisterRoute<State, "", Given>;
+  readonly put: RegisterRoute<State, "", Given, "PUT">;
 
   /**
    * Registers a route for PATCH.
@@ -248,7 +248,7 @@ export class App<State = Record<string, unknown>, Given = None, Counted = unknow
    * assertEquals(response.status, 204);
    * ```
    */
-  readonly patch: RegisterRoute<State, "", Given>;
+  readonly patch: RegisterRoute<State, "", Given, "PATCH">;
 
   /**
    * Registers a route for DELETE.
@@ -264,7 +264,7 @@ export class App<State = Record<string, unknown>, Given = None, Counted = unknow
    * assertEquals(response.status, 204);
    * ```
    */
-  readonly delete: RegisterRoute<State, "", Given>;
+  readonly delete: RegisterRoute<State, "", Given, "DELETE">;
 
   /**
    * Registers a route for several methods, or for a method without its own function. A route for

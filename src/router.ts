@@ -192,7 +192,7 @@ export class Router<
    * assertEquals(await response.json(), { id: "7" });
    * ```
    */
-  readonly get: RegisterRoute<State, Prefix, Given>;
+  readonly get: RegisterRoute<State, Prefix, Given, "GET">;
 
   /**
    * Registers a route for POST.
@@ -219,7 +219,7 @@ export class Router<
    * assertEquals(await response.json(), { title: "Emma" });
    * ```
    */
-  readonly post: RegisterRoute<State, Prefix, Given>;
+  readonly post: RegisterRoute<State, Prefix, Given, "POST">;
 
   /**
    * Registers a route for PUT.
@@ -237,7 +237,7 @@ export class Router<
    * assertEquals(response.status, 204);
    * ```
    */
-  readonly put: RegisterRoute<State, Prefix, Given>;
+  readonly put: RegisterRoute<State, Prefix, Given, "PUT">;
 
   /**
    * Registers a route for PATCH.
@@ -255,7 +255,7 @@ export class Router<
    * assertEquals(response.status, 204);
    * ```
    */
-  readonly patch: RegisterRoute<State, Prefix, Given>;
+  readonly patch: RegisterRoute<State, Prefix, Given, "PATCH">;
 
   /**
    * Registers a route for DELETE.
@@ -273,7 +273,7 @@ export class Router<
    * assertEquals(response.status, 204);
    * ```
    */
-  readonly delete: RegisterRoute<State, Prefix, Given>;
+  readonly delete: RegisterRoute<State, Prefix, Given, "DELETE">;
 
   /**
    * Registers a route for several methods, or for a method without its own function. A route for

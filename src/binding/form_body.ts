@@ -22,7 +22,7 @@ export type UploadFile = UploadedFile;
  * The type of {@linkcode UploadFile}: a schema that the functions of valibot accept. It has only
  * the members that they need.
  */
-export interface UploadFileSchema extends Schema<unknown, UploadFile> {
+export interface UploadFileSchema extends Schema<Blob, UploadFile> {
   /** The kind of the schema. */
   readonly type: "file";
   /** The schema is sync. */
@@ -31,7 +31,7 @@ export interface UploadFileSchema extends Schema<unknown, UploadFile> {
   readonly expects: string;
   /** Carries the types; absent at run time. */
   readonly "~types"?:
-    | { readonly input: UploadFile; readonly output: UploadFile; readonly issue: never }
+    | { readonly input: Blob; readonly output: UploadFile; readonly issue: never }
     | undefined;
   /** The constructor of valibot. */
   readonly reference: () => never;

@@ -9,6 +9,7 @@ import { type MountOptions, MountRoute, type RegisterMount } from "./mount.ts";
 import { parsePath, parsePrefix } from "./path.ts";
 import { assignOperationIds, Route, ROUTE_OPTIONS } from "./route.ts";
 import type { RegisterDeclared, RegisterRoute } from "./route_options.ts";
+import { ROUTE_REF } from "./route_ref.ts";
 import { Scope, type ScopeDeclaration } from "./scope.ts";
 import { RouteList } from "./table.ts";
 import type { RegisterWebSocket } from "./websocket_options.ts";
@@ -127,17 +128,20 @@ export class Registry {
   }
 
   /** Makes the function that registers routes for one method: `get`, `post` and so on. */
-  registerMethod<State, Prefix extends string, Given>(method: string): RegisterRoute<State, Prefix, Given> {
-    const register = (path: string, ...rest: unknown[]): void => {
+  registerMethod<State, Prefix extends string, Given, Method extends string>(
+    method: Method,
+  ): RegisterRoute<State, Prefix, Given, Method> {
+    const register = (path: string, ...rest: unknown[]): typeof ROUTE_REF => {
       const [options, handler] = rest.length < 2 ? [{}, rest[0]] : rest;
       this.#register([method], path, options as RouteDeclaration, handler);
+      return ROUTE_REF;
     };
-    return register as RegisterRoute<State, Prefix, Given>;
+    return register as RegisterRoute<State, Prefix, Given, Method>;
   }
 
   /** Makes the function `route`, which registers routes for the methods in its options. */
   registerMethods<State, Prefix extends string, Given>(): RegisterDeclared<State, Prefix, MethodsOption, Given> {
-    const register = (path: string, given: RouteDeclaration & MethodsOption, handler: unknown): void => {
+    const register = (path: string, given: RouteDeclaration & MethodsOption, handler: unknown): typeof ROUTE_REF => {
       checkOrder(given, `register a route at "${path}"`);
       const { methods, ...options } = readOptions(given, METHODS_OPTIONS, `register a route at "${path}"`);
       if (!Array.isArray(methods) || methods.length === 0) {
@@ -145,13 +149,14 @@ export class Registry {
       }
       const names = new Set(methods.map((method) => String(method).toUpperCase()));
       this.#register([...names], path, options, handler);
+      return ROUTE_REF;
     };
     return register as RegisterDeclared<State, Prefix, MethodsOption, Given>;
   }
 
   /** Makes the function `websocket`, which registers WebSocket routes. */
   registerWebSocket<State, Prefix extends string, Given>(): RegisterWebSocket<State, Prefix, Given> {
-    const register = (path: string, ...rest: unknown[]): void => {
+    const register = (path: string, ...rest: unknown[]): typeof ROUTE_REF => {
       const [options, handler] = rest.length < 2 ? [{}, rest[0]] : rest;
       const full = this.#fullPath(path, WEBSOCKET);
       const action = `register ${WEBSOCKET} ${full}`;
@@ -164,6 +169,7 @@ export class Registry {
       }
       const known = readOptions(options as WebSocketDeclaration, WEBSOCKET_OPTIONS, action);
       this.#add([WebSocketRoute.declare(full, known, handler, this.scope)]);
+      return ROUTE_REF;
     };
     return register as RegisterWebSocket<State, Prefix, Given>;
   }

@@ -5,6 +5,7 @@ import type { HttpRequest } from "../http/request.ts";
 import type { RateLimits } from "../rate_limit/rate_limit.ts";
 import type { GivenSchema, Mistake, NotSchemas, OutputOf, Schemas } from "../schema/schema.ts";
 import type { FormSchema } from "../schema/form.ts";
+import type { RouteRef } from "./route_ref.ts";
 
 /** The names of the parameters in a path. */
 export type PathNames<Path extends string> = Path extends `${string}{${infer Name}}${infer Rest}`
@@ -81,6 +82,9 @@ export interface RouteOptions<
   Dependencies,
   Model,
   Counted,
+  BodyInput,
+  FormInput,
+  Reply,
 > extends RouteDescription {
   // The type parameters are the schemas, and only the handler computes their values. Inferring the
   // values directly costs the compiler three times as much for each parameter.
@@ -101,9 +105,9 @@ export interface RouteOptions<
   /** Schemas of cookies. The handler gets them as `cookies`. */
   cookies?: CookieSchemas extends Schemas ? CookieSchemas : NotSchemas<CookieSchemas>;
   /** The schema of the JSON body, or `Stream()`. The handler gets it as `body`. */
-  body?: GivenSchema<unknown, Body> | Mistake<"Give one valibot schema, such as v.object({ … })">;
+  body?: GivenSchema<BodyInput, Body> | Mistake<"Give one valibot schema, such as v.object({ … })">;
   /** The form, made by `Form()`. The handler gets its value as `form`. */
-  form?: FormSchema<FormValue> | Mistake<"Write form: Form(schema)">;
+  form?: FormSchema<FormValue, FormInput> | Mistake<"Write form: Form(schema)">;
   /** Values that the server makes, by the names of their arguments. */
   deps?: {
     readonly [Name in keyof Dependencies]: Name extends Names | keyof QuerySchemas | keyof Given
@@ -114,7 +118,7 @@ export interface RouteOptions<
    * The schema of a successful result. The result is validated and reduced to it, so that no other
    * data leaks. For an `async function*` it is the schema of each value.
    */
-  response?: GivenSchema<Model, unknown> | Mistake<"Give one valibot schema, such as v.object({ … })">;
+  response?: (Reply & GivenSchema<Model, unknown>) | Mistake<"Give one valibot schema, such as v.object({ … })">;
   /**
    * How often a client may send requests, besides the limits of the routers and the application
    * around it: one limit, or a list.
@@ -164,35 +168,43 @@ export type KeysOf<Model> = Model extends unknown ? keyof Model : never;
  *
  * The handler must be an `async` function. It gets the request and all declared arguments by name.
  */
-export interface RegisterRoute<State, Prefix extends string, Given = None>
-  extends RegisterDeclared<State, Prefix, unknown, Given> {
+export interface RegisterRoute<State, Prefix extends string, Given = None, Method extends string = string>
+  extends RegisterDeclared<State, Prefix, unknown, Given, Method> {
   /**
    * Registers a route without options.
    *
    * @param path The path. It may contain `{name}` and end in `{name...}`.
    * @param handler Answers a request.
+   * @returns What a typed client knows the route by.
    * @throws {TypeError} If the handler is not async.
    * @throws {RouteError} If the path is malformed or taken, or after the first request or include.
    */
-  <const Path extends string>(
+  <const Path extends string, Result = unknown>(
     path: FreePath<Path, PathNames<`${Prefix}${Path}`>, Given>,
     handler: (
       request: HttpRequest<State>,
       args: {
         readonly [Name in PathNames<`${Prefix}${Path}`> | keyof Given]: Name extends keyof Given ? Given[Name] : string;
       },
-    ) => Promise<unknown> | AsyncGenerator<unknown, void, unknown>,
-  ): void;
+    ) => Promise<Result> | AsyncGenerator<unknown, void, unknown>,
+  ): RouteRef<Method, `${Prefix}${Path}`, None, None, never, never, never, never, unknown, Result, never>;
 }
 
 /** Registers a route with options, to which `Extra` adds. */
-export interface RegisterDeclared<State, Prefix extends string, Extra, Given = None> {
+export interface RegisterDeclared<
+  State,
+  Prefix extends string,
+  Extra,
+  Given = None,
+  Method extends string = string,
+> {
   /**
    * Registers a route.
    *
    * @param path The path. It may contain `{name}` and end in `{name...}`.
    * @param options Its input, output and description.
    * @param handler Answers a request.
+   * @returns What a typed client knows the route by.
    * @throws {TypeError} If the handler is not async, or an option is wrong.
    * @throws {RouteError} If the path is malformed or taken, or a name is bound twice; also after
    * the first request or include.
@@ -212,6 +224,9 @@ export interface RegisterDeclared<State, Prefix extends string, Extra, Given = N
     const Result extends Returned<Model> | Response =
       | Returned<Model>
       | Response,
+    BodyInput = never,
+    FormInput = never,
+    Reply = unknown,
   >(
     path: FreePath<Path, Names, Given>,
     options:
@@ -230,7 +245,10 @@ export interface RegisterDeclared<State, Prefix extends string, Extra, Given = N
         FormValue,
         Dependencies,
         Model,
-        Counted
+        Counted,
+        BodyInput,
+        FormInput,
+        Reply
       >
       & Extra,
     handler: (
@@ -264,5 +282,17 @@ export interface RegisterDeclared<State, Prefix extends string, Extra, Given = N
     ) =>
       | Promise<Exact<Result, Model>>
       | AsyncGenerator<Returned<Model>, void, unknown>,
-  ): void;
+  ): RouteRef<
+    Method,
+    `${Prefix}${Path}`,
+    PathSchemas,
+    QuerySchemas,
+    HeaderSchemas,
+    CookieSchemas,
+    BodyInput,
+    FormInput,
+    Reply,
+    Result,
+    never
+  >;
 }

@@ -5,6 +5,7 @@ import type { WebSocketConnection } from "../http/websocket/connection.ts";
 import type { RateLimits } from "../rate_limit/rate_limit.ts";
 import type { GivenSchema, Mistake, NotSchemas, OutputOf, Schemas } from "../schema/schema.ts";
 import type { ArgumentOrder, FreePath, IsKnown, PathNames } from "./route_options.ts";
+import type { WebSocketRef } from "./route_ref.ts";
 
 /** The options of a WebSocket route. They declare each argument of the handler by its name. */
 export interface WebSocketOptions<
@@ -22,6 +23,8 @@ export interface WebSocketOptions<
   Receive,
   Send,
   Counted,
+  ReceiveInput,
+  Sent,
 > extends WebSocketDescription {
   /** Schemas of the path's parameters. A parameter without a schema is a string. */
   params?: PathSchemas extends Schemas ? keyof PathSchemas extends Names ? PathSchemas
@@ -51,9 +54,9 @@ export interface WebSocketOptions<
    * The schema of received messages, which are JSON in text. A message that does not fit closes the
    * socket with 1007. Without a schema, text comes as a string and bytes as a `Uint8Array`.
    */
-  receive?: GivenSchema<unknown, Receive> | Mistake<"Give one valibot schema, such as v.object({ … })">;
+  receive?: GivenSchema<ReceiveInput, Receive> | Mistake<"Give one valibot schema, such as v.object({ … })">;
   /** The schema of sent messages, which become JSON. Without one they are text or bytes. */
-  send?: GivenSchema<Send, unknown> | Mistake<"Give one valibot schema, such as v.object({ … })">;
+  send?: GivenSchema<Send, Sent> | Mistake<"Give one valibot schema, such as v.object({ … })">;
   /** How often a client may connect: one limit, or a list. */
   rateLimit?: RateLimits<Counted, State>;
 }
@@ -76,6 +79,7 @@ export interface RegisterWebSocket<State, Prefix extends string, Given = None> {
    *
    * @param path The path. It may contain `{name}` and end in `{name...}`.
    * @param handler Serves one connection.
+   * @returns What a typed client knows the route by.
    * @throws {TypeError} If the handler is not async.
    * @throws {RouteError} If the path is malformed or taken, or after the first request or include.
    */
@@ -87,13 +91,22 @@ export interface RegisterWebSocket<State, Prefix extends string, Given = None> {
         readonly [Name in PathNames<`${Prefix}${Path}`> | keyof Given]: Name extends keyof Given ? Given[Name] : string;
       },
     ) => Promise<void>,
-  ): void;
+  ): WebSocketRef<
+    `${Prefix}${Path}`,
+    None,
+    None,
+    never,
+    never,
+    string | Uint8Array<ArrayBuffer>,
+    string | Uint8Array<ArrayBuffer>
+  >;
   /**
    * Registers a WebSocket route.
    *
    * @param path The path. It may contain `{name}` and end in `{name...}`.
    * @param options The options of the route.
    * @param handler Serves one connection.
+   * @returns What a typed client knows the route by.
    * @throws {TypeError} If the handler is not async, or an option is wrong.
    * @throws {RouteError} If the path is malformed or taken, or a name is bound twice; also after
    *   the first request or include.
@@ -109,6 +122,8 @@ export interface RegisterWebSocket<State, Prefix extends string, Given = None> {
     Receive = string | Uint8Array<ArrayBuffer>,
     Send = string | Uint8Array,
     Counted = unknown,
+    ReceiveInput = string | Uint8Array<ArrayBuffer>,
+    Sent = string | Uint8Array<ArrayBuffer>,
   >(
     path: FreePath<Path, Names, Given>,
     options: WebSocketOptions<
@@ -125,7 +140,9 @@ export interface RegisterWebSocket<State, Prefix extends string, Given = None> {
       Dependencies,
       Receive,
       Send,
-      Counted
+      Counted,
+      ReceiveInput,
+      Sent
     >,
     handler: (
       socket: WebSocketConnection<Receive, Send, State>,
@@ -151,5 +168,13 @@ export interface RegisterWebSocket<State, Prefix extends string, Given = None> {
           : { readonly [Cookie in keyof CookieSchemas]: OutputOf<CookieSchemas[Cookie]> };
       },
     ) => Promise<void>,
-  ): void;
+  ): WebSocketRef<
+    `${Prefix}${Path}`,
+    PathSchemas,
+    QuerySchemas,
+    HeaderSchemas,
+    CookieSchemas,
+    ReceiveInput,
+    Sent
+  >;
 }

@@ -3,11 +3,11 @@ import { HTTPError } from "../errors.ts";
 import { type GivenSchema, isSchema, type Mistake, type Schema, schemaFault } from "./schema.ts";
 
 /** A form, made by {@linkcode Form}. */
-export interface FormSchema<Value = unknown> {
+export interface FormSchema<Value = unknown, Input = unknown> {
   /** Marks a form. */
   readonly kind: "form";
   /** The schema of its fields. */
-  readonly schema: Schema<unknown, Value>;
+  readonly schema: Schema<Input, Value>;
 }
 
 /**
@@ -56,9 +56,9 @@ export interface FormSchema<Value = unknown> {
  *
  * @category Routes
  */
-export function Form<Value>(
-  schema: GivenSchema<unknown, Value> | Mistake<"Give one valibot schema, such as v.object({ … })">,
-): FormSchema<Value> {
+export function Form<Value, Input>(
+  schema: GivenSchema<Input, Value> | Mistake<"Give one valibot schema, such as v.object({ … })">,
+): FormSchema<Value, Input> {
   if (!isSchema(schema)) throw new TypeError(`Cannot declare a form: the argument ${schemaFault(schema)}`);
   return { kind: "form", schema };
 }

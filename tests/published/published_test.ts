@@ -100,6 +100,7 @@ Deno.test("The published packages", async (t) => {
         "/store.ts",
         "/openapi.ts",
         "/types.ts",
+        "/client.ts",
         "/cli.ts",
         "/src/testing.ts",
         "/LICENSE",

@@ -94,8 +94,12 @@ Deno.test("A user route on a built-in path is a RouteError with code conflict, w
   const app = new App();
   const handler = async () => ({});
   for (const [path, option] of [["/docs", "docsUrl"], ["/openapi.json", "openapiUrl"], ["/mcp", "mcpUrl"]] as const) {
-    for (const method of ["get", "post"] as const) {
-      const error = assertThrows(() => app[method](path, handler), RouteError, `set ${option} of the App`);
+    for (const method of ["GET", "POST"]) {
+      const error = assertThrows(
+        () => app.route(path, { methods: [method] }, handler),
+        RouteError,
+        `set ${option} of the App`,
+      );
       assertEquals(error.code, "conflict");
     }
   }

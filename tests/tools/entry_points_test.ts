@@ -25,7 +25,7 @@ async function exportsOf(module: string): Promise<string[]> {
 
 Deno.test("a name is exported by one entry point", async () => {
   const lists = await Promise.all(
-    ["mod.ts", "auth.ts", "middleware.ts", "store.ts", "openapi.ts", "types.ts"].map(exportsOf),
+    ["mod.ts", "auth.ts", "middleware.ts", "store.ts", "openapi.ts", "types.ts", "client.ts"].map(exportsOf),
   );
   assert(lists.every((names) => names.length > 0));
   const names = lists.flat();

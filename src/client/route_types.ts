@@ -1,0 +1,80 @@
+/**
+ * What the types of exported routes say to a client: which routes there are, what a call takes,
+ * and what it gives.
+ */
+import type { Json } from "./json_form.ts";
+
+/** The routes of a module, by their paths. `Kind` is a method, `EVENTS` or `WEBSOCKET`. */
+export type Routes<Api, Kind extends string> = {
+  // A look-up by key costs the compiler half of what a conditional type over a route costs.
+  [Name in keyof Api as PathOf<Api[Name]["~key" & keyof Api[Name]], Kind>]: Api[Name];
+};
+
+/** The path in the key of a route; never if the route is of another kind. */
+export type PathOf<Key, Kind extends string> = Key extends `${Kind} ${infer Path}` ? Path : never;
+
+/** A member of the type of a route. */
+export type Get<Ref, Name> = Ref[Name & keyof Ref];
+
+/** The value that a schema takes, or that it gives. */
+export type Typed<Side extends "input" | "output", Schema> = Schema extends
+  { readonly "~types"?: { readonly [_ in Side]: infer Value } | undefined } ? Value : unknown;
+
+/** The names of the parameters in a path. */
+export type NamesOf<Path extends string> = Path extends `${string}{${infer Name}}${infer Rest}`
+  ? (Name extends `${infer Base}...` ? Base : Name) | NamesOf<Rest>
+  : never;
+
+/** The names of the schemas that also take nothing. */
+export type FreeNames<Schemas> = {
+  [Name in keyof Schemas]: undefined extends Typed<"input", Schemas[Name]> ? Name : never;
+}[keyof Schemas];
+
+/** The values that a client has to give for schemas by name. */
+export type Needed<Schemas> = {
+  [Name in Exclude<keyof Schemas, FreeNames<Schemas>>]: Typed<"input", Schemas[Name]>;
+};
+
+/** The values that a client may give for schemas by name. */
+export type Free<Schemas> = { [Name in FreeNames<Schemas>]?: Typed<"input", Schemas[Name]> };
+
+/** One object type in place of an intersection, so that messages and editors write it out. */
+export type Flat<All> = All extends infer Each ? { [Name in keyof Each]: Each[Name] } : never;
+
+/** A value under a name, which can be left out where the value may be an empty object. */
+export type Under<Key extends string, Value> = [Value] extends [never] ? unknown
+  : Record<never, never> extends Value ? { [Name in Key]?: Value }
+  : { [Name in Key]: Value };
+
+/** The values for schemas by name, under one name. */
+export type Fields<Key extends string, Schemas> = [Schemas] extends [never] ? unknown
+  : Under<Key, Flat<Needed<Schemas> & Free<Schemas>>>;
+
+/**
+ * All arguments of a call. What is needed comes first, because messages leave out the end of a
+ * long type.
+ */
+export type Arguments<Ref> = Flat<
+  & { [Name in Exclude<NamesOf<Get<Ref, "~path"> & string>, keyof Get<Ref, "~params">>]: string }
+  & Needed<Get<Ref, "~params">>
+  & Needed<Get<Ref, "~query">>
+  & Under<"body", Get<Ref, "~body">>
+  & Under<"form", Get<Ref, "~form">>
+  & Fields<"headers", Get<Ref, "~headers">>
+  & Free<Get<Ref, "~params">>
+  & Free<Get<Ref, "~query">>
+  & Fields<"cookies", Get<Ref, "~cookies">>
+>;
+
+/**
+ * What a call gives: what a declared reply carries as `~as`, or else the JSON form of the model.
+ * Without both it is unknown, or undefined if the handler returns nothing.
+ */
+export type ReplyOf<Ref> = Get<Ref, "~reply"> extends infer Reply
+  ? unknown extends Reply ? EmptyReply<Get<Ref, "~result">>
+  : Reply extends { readonly "~as": infer Value } ? Value
+  : Json<Typed<"output", Reply>>
+  : never;
+
+/** What a call gives where no model is declared. */
+export type EmptyReply<Result> = [Result] extends [never] ? unknown : [Result] extends [void] ? undefined : unknown;
