@@ -16,6 +16,7 @@ import type { RouteInfo } from "./http/route_info.ts";
 import { type Lifespan, Lifespans } from "./lifespan.ts";
 import { describeError, log } from "./log.ts";
 import { checkOptions, quote } from "./options.ts";
+import type { Records } from "./records/records.ts";
 import { type Includable, type IncludeOptions, includeRouter } from "./router.ts";
 import type { AdmissionParts } from "./routing/admission.ts";
 import { Dispatcher } from "./routing/dispatch.ts";
@@ -27,6 +28,7 @@ import type { RegisterWebSocket } from "./routing/websocket_options.ts";
 import type { Mistake } from "./schema/schema.ts";
 import { checkRunOptions, type RunOptions, type Servable, serve, stopWithDenoServe } from "./serve.ts";
 import { openDurableStore } from "./topics/durable_store.ts";
+import { isLocationSet } from "./topics/location.ts";
 import { MemoryStore } from "./topics/memory_store.ts";
 import type { Topic } from "./topics/topic.ts";
 import type { TopicOptions } from "./topics/topic_options.ts";
@@ -83,6 +85,8 @@ export class App<State = Record<string, unknown>, Given = None, Counted = unknow
   readonly docsUrl: string | null;
   /** The path of the endpoint for agents; null if it is not served. */
   readonly mcpUrl: string | null;
+  /** Values by key that all nodes of the application share, in the store of its topics. */
+  readonly records: Records;
   /**
    * Identifies an application for the command line, even if another copy of the package made it.
    *
@@ -134,7 +138,11 @@ export class App<State = Record<string, unknown>, Given = None, Counted = unknow
     this.description = description;
     this.#described = described;
     this.#limits = limits;
-    this.#topics = new Topics({ openStore: (isDurable) => isDurable ? openDurableStore(topics) : new MemoryStore() });
+    this.#topics = new Topics({
+      openStore: (isDurable) => isDurable ? openDurableStore(topics) : new MemoryStore(),
+      isStoreNamed: () => topics !== undefined || isLocationSet(),
+    });
+    this.records = this.#topics.records;
     this.openapiUrl = urls.openapiUrl;
     this.docsUrl = urls.docsUrl;
     this.#docsGuards = [...shown.docs.deps.values()];
