@@ -1,7 +1,7 @@
 // "default headers, a cookie jar".
 
 import { assertEquals, assertThrows } from "@std/assert";
-import { App } from "@webfw/core";
+import { App, HTTPError } from "@webfw/core";
 import { session } from "@webfw/core/auth";
 import { TestClient } from "@webfw/core/testing";
 import * as v from "valibot";
@@ -40,11 +40,11 @@ Deno.test("The cookie jar keeps the cookies of replies, also of error replies, a
   const app = new App();
   app.get("/", async (request) => {
     request.setCookie({ name: "a", value: "1" });
-    throw new Error("It fails");
+    throw new HTTPError(400);
   });
   app.get("/sent", async (request) => request.cookies);
   await using client = new TestClient(app, { cookies: true });
-  assertEquals((await client.get("/")).status, 500);
+  assertEquals((await client.get("/")).status, 400);
   assertEquals(await client.get("/sent").json(), { a: "1" });
 });
 
