@@ -5,7 +5,7 @@ import { toText } from "./text.ts";
  * What a call sends, by the names under which a handler gets it: the path and query flat, and the
  * other parts of a request.
  */
-export interface Arguments {
+export interface Values {
   readonly headers?: Readonly<Record<string, unknown>> | undefined;
   readonly cookies?: Readonly<Record<string, unknown>> | undefined;
   readonly body?: unknown;
@@ -21,8 +21,10 @@ export interface Arguments {
  */
 export function toBase(base: string | URL): string {
   const text = String(base);
+  const isAddress = /^https?:\/\/[^?#]+$/.test(text);
   // Two slashes at the beginning would name another host.
-  if (!/^(?:https?:\/\/[^?#]+|(?:\/(?!\/)[^?#]*)?)$/.test(text)) {
+  const isPath = globalThis.location !== undefined && /^(?:\/(?!\/)[^?#]*)?$/.test(text);
+  if (!isAddress && !isPath) {
     throw new TypeError(
       `Cannot make a client for "${text}": give an address such as "https://shop.example/v1", or in a page its path`,
     );
@@ -38,7 +40,7 @@ export function toBase(base: string | URL): string {
  * @param values The arguments.
  * @throws {TypeError} If an argument cannot stand in the path.
  */
-export function addressOf(base: string, path: string, values: Arguments): string {
+export function addressOf(base: string, path: string, values: Values): string {
   const { headers: _headers, cookies: _cookies, body: _body, form: _form, ...rest } = values;
   const query: Record<string, unknown> = rest;
   const filled = path.replace(/\{([^{}]+?)(\.\.\.)?\}/g, (_parameter, name: string, isRest?: string) => {
@@ -60,7 +62,7 @@ export function addressOf(base: string, path: string, values: Arguments): string
     (Array.isArray(value) ? value : [value]).filter((each) => each !== undefined)
       .map((each) => `${encodeURIComponent(name)}=${encodeURIComponent(toText(each, name))}`)
   );
-  const address = base + filled + (pairs.length > 0 ? `?${pairs.join("&")}` : "");
+  const address = (base + filled || "/") + (pairs.length > 0 ? `?${pairs.join("&")}` : "");
   if (address.startsWith("//")) throw new TypeError(`Cannot call ${path}: "${address}" would name another host`);
   return address;
 }

@@ -1,8 +1,9 @@
 /** Calls a route: one request, or several where it is idempotent. */
-import type { Arguments } from "./address.ts";
-import { checkNames, type IdempotentOptions } from "./options.ts";
+import type { Values } from "./address.ts";
+import { checkCall } from "./option_check.ts";
 import { resultOf } from "./result.ts";
 import type { Sender } from "./sender.ts";
+import type { IdempotentOptions } from "./types.ts";
 
 /**
  * Calls a route.
@@ -15,10 +16,10 @@ export async function callRoute(
   sender: Sender,
   method: string,
   path: string,
-  values: Arguments = {},
+  values: Values = {},
   options: IdempotentOptions = {},
 ): Promise<unknown> {
-  checkNames(options, ["signal", "timeout", "headers", "idempotent"], `call ${method} ${path}`);
+  checkCall(options, ["signal", "timeout", "headers", "idempotent"], `call ${method} ${path}`);
   const call = sender.begin(options);
   const attempt = async (key?: string) => {
     const asked = { method, path, values, options, fixed: { "idempotency-key": key } };
@@ -26,7 +27,7 @@ export async function callRoute(
   };
   try {
     if (!options.idempotent) return await attempt();
-    return await (await import("./repetition.ts")).repeat(attempt, call);
+    return await (await import("./repetition.ts")).repeat(attempt, call, values.body);
   } finally {
     call.settle();
     if (!call.isStreaming) call.release();

@@ -18,6 +18,8 @@ export class CallSignal {
   readonly #controller = new AbortController();
   readonly #sources: readonly AbortSignal[];
   readonly #timer: ReturnType<typeof setTimeout> | undefined;
+  /** Whether a request was sent. A mistake in the arguments is found before. */
+  isSent = false;
   /** Whether a stream goes on after the call, and ends it. */
   isStreaming = false;
 

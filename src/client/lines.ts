@@ -8,11 +8,11 @@ const MAX_LINE = 16 * 1024 * 1024;
  * The values of a reply of lines of JSON, one for each line. Its `return` cancels the body, also
  * while a value is waited for.
  *
- * @param body The body of the reply.
+ * @param response The reply.
  * @param call The call, which ends with the lines.
  */
-export function linesOf(body: ReadableStream<Uint8Array>, call: CallSignal): AsyncIterableIterator<unknown> {
-  const reader = body.getReader();
+export function linesOf(response: Response, call: CallSignal): AsyncIterableIterator<unknown> {
+  const reader = (response.body ?? new Blob().stream()).getReader();
   const values = read(reader);
   const close = async () => {
     call.release();

@@ -5,7 +5,7 @@
  *
  * @category Client
  */
-export interface Problem {
+export interface CallProblem {
   /** A URI for the type of problem. `about:blank` means no more than the status. */
   readonly type: string;
   /** The type of problem in a few words. */
@@ -23,7 +23,7 @@ export interface Problem {
  *
  * @category Client
  */
-export interface ProblemIssue {
+export interface CallIssue {
   /** The part of the request: `path`, `query`, `header`, `cookie`, `body` or `form`. */
   readonly in: string;
   /** The path to the value: the name of an argument, or the keys from the root of the body. */
@@ -71,9 +71,9 @@ export class ProblemError extends Error {
    * The body of the reply as RFC 9457 defines it. Where the reply is not JSON, or is longer than 64
    * KiB, it is made of the status.
    */
-  readonly problem: Problem;
+  readonly problem: CallProblem;
   /** What was wrong in the input; empty unless the server has said it. */
-  readonly issues: readonly ProblemIssue[];
+  readonly issues: readonly CallIssue[];
   /** The headers of the reply, such as `retry-after`. */
   readonly headers: Headers;
 
@@ -87,10 +87,13 @@ export class ProblemError extends Error {
   constructor(call: string, { status, statusText, headers }: Response, content?: Readonly<Record<string, unknown>>) {
     const title = statusText || `Status ${status}`;
     const problem = { type: "about:blank", title, detail: title, ...content, status };
-    super(`Cannot call ${call}: ${status} "${problem.detail}"`);
+    const issues = Array.isArray(content?.errors) ? content.errors : [];
+    const [first] = issues;
+    const where = first?.message ? `, ${[first.in, first.path].flat().join(".")}: "${first.message}"` : "";
+    super(`Cannot call ${call}: ${status} "${problem.detail}"${where}`);
     this.status = status;
     this.problem = problem;
-    this.issues = Array.isArray(content?.errors) ? content.errors : [];
+    this.issues = issues;
     this.headers = headers;
   }
 }

@@ -16,16 +16,22 @@ const MAX_WAIT_MS = 30_000;
  *
  * @param attempt Sends the request with a key.
  * @param call The call.
+ * @param body The body of the request. A stream can be sent only once.
  * @throws What the last try has thrown.
  */
-export async function repeat(attempt: (key: string) => Promise<unknown>, call: CallSignal): Promise<unknown> {
+export async function repeat(
+  attempt: (key: string) => Promise<unknown>,
+  call: CallSignal,
+  body: unknown,
+): Promise<unknown> {
   // Not by `randomUUID`, which pages have only where they came by HTTPS.
   const key = `"${crypto.getRandomValues(new Uint32Array(4)).join("-")}"`;
   for (let repetition = 0;; repetition++) {
     try {
       return await attempt(key);
     } catch (error) {
-      const wait = repetition < MAX_REPETITIONS && !call.signal.aborted ? waitAfter(error, repetition) : undefined;
+      const isFinal = repetition === MAX_REPETITIONS || body instanceof ReadableStream || call.signal.aborted;
+      const wait = isFinal || !call.isSent ? undefined : waitAfter(error, repetition);
       if (wait === undefined) throw error;
       await call.pause(wait);
     }
@@ -36,7 +42,7 @@ export async function repeat(attempt: (key: string) => Promise<unknown>, call: C
 function waitAfter(error: unknown, repetition: number): number | undefined {
   const wait = FIRST_WAIT_MS * 2 ** repetition * (1 + Math.random()) / 2;
   const { status, headers } = error as Partial<ProblemError>;
-  if (status === undefined) return wait;
+  if (status === undefined) return error instanceof SyntaxError ? undefined : wait;
   const asked = headers!.get("retry-after");
   if (status !== 503 && (status !== 409 || asked === null)) return undefined;
   if (asked === null) return wait;

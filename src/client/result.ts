@@ -9,16 +9,18 @@ import { isJson } from "./problem.ts";
  * @param call The call. A stream takes it over.
  */
 export async function resultOf(response: Response, call: CallSignal): Promise<unknown> {
-  const { status, headers, body } = response;
+  const { status, headers } = response;
   const type = headers.get("content-type");
-  if (status === 204 || status === 205 || body === null) return undefined;
-  if (type === null || isJson(type)) {
+  if (status === 204 || status === 205 || isJson(type)) {
     const text = await response.text();
     return text === "" ? undefined : JSON.parse(text);
   }
-  if (/^application\/(jsonl|x-ndjson)\b/i.test(type)) {
+  if (/^application\/(jsonl|x-ndjson)\b/i.test(type ?? "")) {
     call.isStreaming = true;
-    return (await import("./lines.ts")).linesOf(body, call);
+    return (await import("./lines.ts")).linesOf(response, call);
   }
-  return await (/^text\/|charset=/i.test(type) ? response.text() : response.blob());
+  // Servers name the charset of texts. `text/csv` without one may be the bytes of a file.
+  if (/;\s*charset=/i.test(type ?? "")) return await response.text();
+  const blob = await response.blob();
+  return type === null && blob.size === 0 ? undefined : blob;
 }

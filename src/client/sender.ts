@@ -1,7 +1,7 @@
 /** Makes and sends the requests of a client. */
-import { addressOf, type Arguments } from "./address.ts";
+import { addressOf, type Values } from "./address.ts";
 import { CallSignal } from "./call_signal.ts";
-import type { CallOptions, ClientOptions, HeaderValues } from "./options.ts";
+import type { CallOptions, ClientOptions, HeaderValues } from "./types.ts";
 import { problemOf } from "./problem.ts";
 import { toText } from "./text.ts";
 
@@ -10,7 +10,7 @@ export interface Asked {
   readonly method: string;
   /** The path of the route, such as `/books/{id}`. */
   readonly path: string;
-  readonly values: Arguments;
+  readonly values: Values;
   readonly options: CallOptions;
   /** Headers that nothing replaces. */
   readonly fixed?: HeaderValues | undefined;
@@ -50,7 +50,7 @@ export class Sender {
    *
    * @throws {TypeError} If an argument cannot stand in it.
    */
-  addressOf(path: string, values: Arguments): string {
+  addressOf(path: string, values: Values): string {
     return addressOf(this.#base, path, values);
   }
 
@@ -83,6 +83,7 @@ export class Sender {
    */
   async send(asked: Asked, call: CallSignal): Promise<Response> {
     const { method, path, values } = asked;
+    call.isSent = false;
     const headers = await call.until(this.headersOf(asked));
     const body = await contentOf(values, headers);
     const request = new Request(this.addressOf(path, values), {
@@ -91,6 +92,7 @@ export class Sender {
       signal: call.signal,
       ...(body === undefined ? {} : { body, duplex: "half" }),
     });
+    call.isSent = true;
     const reply = Promise.resolve((this.#options.fetch ?? fetch)(request));
     const response = await call.until(reply).catch((error) => {
       // Nobody reads a reply that comes after the end.
@@ -103,7 +105,7 @@ export class Sender {
 }
 
 /** The body of a request. Its type is written into the headers where the platform does not know it. */
-async function contentOf({ body, form }: Arguments, headers: Headers): Promise<BodyInit | undefined> {
+async function contentOf({ body, form }: Values, headers: Headers): Promise<BodyInit | undefined> {
   if (form !== undefined) {
     // The platform knows the type, and for multipart the boundary in it.
     headers.delete("content-type");

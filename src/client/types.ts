@@ -8,14 +8,14 @@ import type { Arguments, Get, ReplyOf, Routes } from "./route_types.ts";
  * @category Client
  */
 export interface CallOptions {
-  /** Ends the call. A stream or a socket ends too. */
+  /** Ends the call, which rejects with the signal's reason. A stream or a socket ends too. */
   signal?: AbortSignal;
   /**
-   * How long the call may take, in milliseconds. For `events` and `websocket` it limits the time
-   * until the connection is open.
+   * How long the call may take, in milliseconds: until its result is there, or until the stream has
+   * begun or the socket is open. It replaces the client's.
    */
   timeout?: number;
-  /** Headers of the request, in addition to those of the client and of the route. */
+  /** Further headers of the request. They replace those of the client. */
   headers?: HeaderValues;
 }
 
@@ -27,7 +27,9 @@ export interface CallOptions {
 export interface IdempotentOptions extends CallOptions {
   /**
    * Whether to send a fresh `Idempotency-Key`, and to try again up to three times: on a network
-   * failure, on 409 with `Retry-After`, and on 503.
+   * failure, on 409 with `Retry-After`, and on 503. The waits between are those of `Retry-After`, or
+   * half a second, doubled each time. A server that asks for more than 30 seconds is not asked
+   * again, and a `ReadableStream` is sent only once.
    *
    * @default {false}
    */
@@ -35,11 +37,11 @@ export interface IdempotentOptions extends CallOptions {
 }
 
 /**
- * Headers by their names.
+ * Headers by their names. One that is undefined is not sent.
  *
  * @category Client
  */
-export type HeaderValues = Readonly<Record<string, string>>;
+export type HeaderValues = Readonly<Record<string, string | undefined>>;
 
 /**
  * The options of a client.
@@ -47,19 +49,18 @@ export type HeaderValues = Readonly<Record<string, string>>;
  * @category Client
  */
 export interface ClientOptions {
-  /** Headers of all requests, or a function that gives them for each request. */
+  /** Headers of all requests, or a function that is called for each request and gives them. */
   headers?: HeaderValues | (() => HeaderValues | Promise<HeaderValues>);
   /**
-   * Sends the requests, except those for WebSockets.
+   * Sends the requests, except those for WebSockets. A page whose cookies belong to another origin
+   * gives `(request) => fetch(request, { credentials: "include" })`.
    *
    * @default {globalThis.fetch}
    */
-  fetch?: (request: Request) => Promise<Response>;
+  fetch?: (request: Request) => Response | Promise<Response>;
   /** Ends all calls, streams and sockets of the client. */
   signal?: AbortSignal;
-  /**
-   * How long each call may take, in milliseconds.
-   */
+  /** How long each call may take, in milliseconds. Without it the platform decides. */
   timeout?: number;
 }
 
