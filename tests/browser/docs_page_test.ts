@@ -11,6 +11,8 @@ import { WatchedPage } from "./support/watched_page.ts";
 const DESKTOP: BrowserContextOptions = { viewport: { width: 1280, height: 900 } };
 const PHONE: BrowserContextOptions = { viewport: { width: 390, height: 844 }, isMobile: true, hasTouch: true };
 
+const DARK: BrowserContextOptions = { ...DESKTOP, colorScheme: "dark" };
+
 /** Objects of a list in a form. */
 const PRIZES = [{ name: "First & best", year: 1850 }, { name: "x", year: 1851 }];
 
@@ -66,6 +68,12 @@ async function openAll(page: Page): Promise<void> {
     const click = (elements: { click(): void }[]) => elements.forEach((element) => element.click());
     while (await control.count() > 0) await control.evaluateAll(click as (elements: unknown[]) => void);
   }
+}
+
+/** Whether the whole page is dark, by what is painted behind everything. */
+async function isDark(page: Page): Promise<boolean> {
+  const colour = await page.evaluate("getComputedStyle(document.documentElement).backgroundColor");
+  return colour === "rgb(28, 32, 34)";
 }
 
 async function widthOf(page: Page): Promise<number> {
@@ -228,10 +236,11 @@ browserTest("The documentation page", async (browser, t) => {
     assertEquals(watched.complaints, []);
   });
 
-  for (const [device, options] of [["desktop", DESKTOP], ["phone", PHONE]] as const) {
+  for (const [device, options] of [["desktop", DESKTOP], ["phone", PHONE], ["dark desktop", DARK]] as const) {
     await t.step(`is accessible and fits on a ${device}, closed and open`, async () => {
       await using watched = await openDocs(browser, server, { options });
       const { page } = watched;
+      assertEquals(await isDark(page), options === DARK);
       const width = options.viewport!.width;
       assertEquals([await violations(page), await widthOf(page)], [[], width]);
       await tryOut(page, "getBook", () => page.getByPlaceholder("id").fill("7"));
@@ -241,6 +250,48 @@ browserTest("The documentation page", async (browser, t) => {
       assertEquals(watched.complaints, []);
     });
   }
+
+  await t.step("follows dark mode, also when it changes, and where Swagger UI cannot be loaded", async () => {
+    await using watched = await openDocs(browser, server);
+    const { page } = watched;
+    assertEquals(await isDark(page), false);
+    await page.emulateMedia({ colorScheme: "dark" });
+    await page.locator("html.dark-mode").waitFor();
+    assertEquals(await isDark(page), true);
+    await page.emulateMedia({ colorScheme: "light" });
+    await page.locator("html:not(.dark-mode)").waitFor();
+    assertEquals(await isDark(page), false);
+    assertEquals(watched.complaints, []);
+
+    const context = await browser.newContext(DARK);
+    await context.route("**/swagger-ui.js*", (route) => route.fulfill({ status: 500 }));
+    const failing = await context.newPage();
+    await failing.goto(`${originOf(server)}/docs`);
+    await failing.getByText("could not be loaded").waitFor();
+    assertEquals((await violations(failing)).filter((fault) => fault.startsWith("color-contrast")), []);
+    await context.close();
+  });
+
+  await t.step("has a filter of operations by tag and path, which says when it lets none through", async () => {
+    await using watched = await openDocs(browser, server);
+    const { page } = watched;
+    const filter = page.getByRole("search").getByLabel("Filter by tag or path");
+    const listed = () => page.locator(".opblock-summary-control").allInnerTexts();
+    await filter.fill("{ID}");
+    await page.getByText("/cover").first().waitFor({ state: "detached" });
+    const paths = (await listed()).map((text) => text.replaceAll("\u200b", "").split(/\s+/)[1]);
+    assertEquals([...new Set(paths)], ["/books/{id}"]);
+    await filter.fill("Books");
+    await page.locator(".opblock").nth(5).waitFor();
+    assertEquals((await listed()).length, 6);
+    await filter.fill("nothing like this");
+    await page.getByText("No operation has this in its tag or path.").waitFor();
+    assertEquals(await violations(page), []);
+    await filter.fill("");
+    await page.locator(".opblock").nth(10).waitFor();
+    assertEquals((await listed()).length, 11);
+    assertEquals(watched.complaints, []);
+  });
 
   await t.step("says where the document is when Swagger UI cannot be loaded", async () => {
     const context = await browser.newContext();

@@ -32,56 +32,71 @@ body {
   margin: 1rem;
 }
 
-.swagger-ui .info a,
-.swagger-ui .info .link .url,
-.swagger-ui .scopes h2 a {
-  color: #1a5fb4;
-}
-.swagger-ui .info .title small,
-.swagger-ui .download-contents {
-  background: #5c6370;
-}
-.swagger-ui .info .title small.version-stamp {
-  background: #4b6b00;
-}
-.swagger-ui .btn.authorize {
-  border-color: #19713f;
-  color: #19713f;
-}
-.swagger-ui .opblock .opblock-summary-method {
-  color: #1b1b1b;
-}
-.swagger-ui :is(.opblock-head, .opblock-options) .opblock-summary-method {
-  color: #fff;
-}
 .swagger-ui .opblock.opblock-deprecated {
   opacity: 1;
 }
-.swagger-ui .parameter__in,
-.swagger-ui .json-schema-2020-12-expand-deep-button {
-  color: #595959;
-}
-.swagger-ui .parameter__name.required span,
-.swagger-ui .parameter__name.required::after {
-  color: #b42318;
-}
-.swagger-ui .response-control-media-type__accept-message,
-.swagger-ui .response-control-media-type__accept-message code {
-  color: #19713f;
-}
-.swagger-ui .btn.cancel {
-  border-color: #b42318;
-  color: #b42318;
-}
-.swagger-ui .btn.execute {
-  background: #1a5fb4;
-  border-color: #1a5fb4;
-}
-.swagger-ui .json-schema-2020-12__constraint--string {
-  background: #8a5a00;
-}
 .swagger-ui .json-schema-2020-12-accordion:focus-visible {
   outline: 2px solid;
+}
+
+html:not(.dark-mode) .swagger-ui {
+  .info a,
+  .info .link .url,
+  .scopes h2 a {
+    color: #1a5fb4;
+  }
+  .info .title small,
+  .download-contents {
+    background: #5c6370;
+  }
+  .info .title small.version-stamp {
+    background: #4b6b00;
+  }
+  .btn.authorize {
+    border-color: #19713f;
+    color: #19713f;
+  }
+  .opblock .opblock-summary-method {
+    color: #1b1b1b;
+  }
+  :is(.opblock-head, .opblock-options) .opblock-summary-method {
+    color: #fff;
+  }
+  .parameter__in,
+  .json-schema-2020-12-expand-deep-button {
+    color: #595959;
+  }
+  .parameter__name.required span,
+  .parameter__name.required::after {
+    color: #b42318;
+  }
+  .response-control-media-type__accept-message,
+  .response-control-media-type__accept-message code {
+    color: #19713f;
+  }
+  .btn.cancel {
+    border-color: #b42318;
+    color: #b42318;
+  }
+  .btn.execute {
+    background: #1a5fb4;
+    border-color: #1a5fb4;
+  }
+  .json-schema-2020-12__constraint--string {
+    background: #8a5a00;
+  }
+}
+html.dark-mode .swagger-ui {
+  .opblock.opblock-deprecated .opblock-summary-method {
+    color: #fff;
+  }
+  .opblock.opblock-put .opblock-section-header {
+    background: #5e3826;
+  }
+  .opblock .opblock-section-header .try-out__btn.cancel {
+    border-color: #ff9b9b;
+    color: #ff9b9b;
+  }
 }
 
 @media (max-width: 640px) {
@@ -103,6 +118,12 @@ const SCRIPT = String.raw`"use strict";
 const page = document.getElementById("docs");
 let ui;
 
+// Swagger UI has its dark colours behind this class.
+const darkness = matchMedia("(prefers-color-scheme: dark)");
+const followSystem = () => document.documentElement.classList.toggle("dark-mode", darkness.matches);
+followSystem();
+darkness.addEventListener("change", followSystem);
+
 function start() {
   const { openapiUrl, redirectUrl, persistAuthorization, clientId, scopes } = page.dataset;
   ui = SwaggerUIBundle({
@@ -112,9 +133,10 @@ function start() {
     persistAuthorization: persistAuthorization === "true",
     layout: "BaseLayout",
     deepLinking: true,
+    filter: true,
     // The colours of the default theme have too little contrast.
     syntaxHighlight: { theme: "obsidian" },
-    plugins: [WithoutNestedLinks, WithoutFormatWarnings, SignIn],
+    plugins: [WithoutNestedLinks, WithoutFormatWarnings, WithEmptyFilter, SignIn],
     requestInterceptor: (request) => refuseUndeclared(addPrefix(asTokenRequest(withoutUnchosen(request)))),
   });
   ui.initOAuth({
@@ -169,12 +191,26 @@ function WithoutFormatWarnings() {
   };
 }
 
+// Swagger UI says that the document has no operations where the filter lets none through.
+function WithEmptyFilter() {
+  const operations = (Operations, { React, layoutSelectors, specSelectors }) => (props) => {
+    const filter = layoutSelectors.currentFilter();
+    const isEmpty = typeof filter === "string" && filter !== "" && specSelectors.taggedOperations().size === 0;
+    return isEmpty
+      ? React.createElement("h3", null, "No operation has this in its tag or path.")
+      : React.createElement(Operations, props);
+  };
+  return { wrapComponents: { operations } };
+}
+
 // Elements that Swagger UI leaves without a name or role, or with the wrong level.
 const REPAIRS = [
   [".information-container:not([role])", () => ({ role: "banner" })],
   [":is(h3, h4, h5):not([aria-level])", ({ tagName }) => ({ ariaLevel: tagName[1] - 1 })],
   [".auth-container h6:not([aria-level])", () => ({ ariaLevel: 4 })],
   [".responses-table[role=region]:not([aria-label])", (table) => ({ ariaLabel: "Responses of " + operationOf(table) })],
+  [".filter-container:not([role])", () => ({ role: "search" })],
+  [".operation-filter-input:not([aria-label])", ({ placeholder }) => ({ ariaLabel: placeholder })],
   [":is(select, textarea, input):not([aria-label], [id])", (control) => ({ ariaLabel: inputOf(control) })],
   [".dialog-ux:not([role])", () => ({ role: "dialog", ariaModal: "true", ariaLabel: "Authorize" })],
   [".close-modal:not([aria-label])", () => ({ ariaLabel: "Close" })],

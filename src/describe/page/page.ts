@@ -90,6 +90,7 @@ function markup(title: string, head: readonly string[], body: readonly string[])
     "<head>",
     '<meta charset="utf-8">',
     '<meta name="viewport" content="width=device-width, initial-scale=1">',
+    '<meta name="color-scheme" content="light dark">',
     `<title>${escape(title)}</title>`,
     ...head,
     "</head>",
