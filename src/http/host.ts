@@ -4,6 +4,7 @@
  */
 import { HTTPError } from "../errors.ts";
 import { quote } from "../options.ts";
+import { pathEnd, pathStart } from "./query.ts";
 
 /** `host[:port]` without userinfo (RFC 3986, section 3.2.2). IPv6 addresses are in brackets. */
 const HOST = /^([\w.~!$&'()*+,;=%-]+|\[[\da-fA-F:.]+\])(?::(\d{0,5}))?$/;
@@ -24,25 +25,34 @@ export class HostCheck {
    * with path `/a/b`.
    *
    * @param raw The request.
-   * @param pathStart The index of the first slash after the authority in its URL.
-   * @throws {HTTPError} With 400.
+   * @returns The index in the URL where the path starts.
+   * @throws {HTTPError} With 400, also if the URL has no path.
    */
-  check(raw: Request, pathStart: number): void {
+  check(raw: Request): number {
     const { url } = raw;
-    if (this.#origin === "" || !url.startsWith(this.#origin)) {
-      const host = url.slice(url.indexOf("://") + 3, pathStart);
-      // Without a Host header, Deno writes the path of a Unix socket, which no URL can have as host.
-      const isValid = url.startsWith("http+") ? HOST.test(host) : readAuthority(host) !== undefined;
-      if (!isValid) throw malformed();
-      this.#origin = url.slice(0, pathStart + 1);
-    }
-    if (url.indexOf("/", pathStart + 1) < 0) return;
+    const origin = this.#origin;
+    // For the URLs that Deno's server makes, startsWith() takes three times as long.
+    const isKnown = origin !== "" && url.slice(0, origin.length) === origin;
+    const start = isKnown ? origin.length - 1 : this.#readOrigin(url);
+    if (url.indexOf("/", start + 1) < 0) return start;
     const header = raw.headers.get("host");
     // Clients without a host name send an empty header. Deno puts its own address into the URL
     // then.
-    if (header === null || header === "" || header === this.#header) return;
+    if (header === null || header === "" || header === this.#header) return start;
     if (!HOST.test(header)) throw malformed();
     this.#header = header;
+    return start;
+  }
+
+  #readOrigin(url: string): number {
+    const start = pathStart(url);
+    if (pathEnd(url, start) < start) throw new HTTPError(400, "The request target has no path");
+    const host = url.slice(url.indexOf("://") + 3, start);
+    // Without a Host header, Deno writes the path of a Unix socket, which no URL can have as host.
+    const isValid = url.startsWith("http+") ? HOST.test(host) : readAuthority(host) !== undefined;
+    if (!isValid) throw malformed();
+    this.#origin = url.slice(0, start + 1);
+    return start;
   }
 }
 

@@ -182,19 +182,19 @@ export class Dispatcher {
     call?: AgentCall,
   ): Promise<Response> {
     const { url, method } = raw;
-    const start = pathStart(url);
-    const end = pathEnd(url, start);
+    let end: number;
     let match: Match<Served>;
     let admit: Admit | undefined;
     // Another function for this would cost each request several nanoseconds.
     try {
-      if (end < start) throw new HTTPError(400, "The request target has no path");
-      this.#host.check(raw, start);
+      const start = this.#host.check(raw);
+      end = pathEnd(url, start);
       admit = this.#admitUnmatched;
       // Reading a header costs as much as finding a route, so it is read only if it matters.
       const isUpgrade = this.#hasWebSockets && method === "GET" && asksForWebSocket(raw);
       match = this.#tree.find(isUpgrade ? UPGRADE : method, url, start, end);
     } catch (refusal) {
+      end = pathEnd(url, pathStart(url));
       match = this.#unmatchedBy(refusal, admit);
     }
     const { entry, values } = match;
