@@ -1,6 +1,6 @@
 /** Takes a request to its reply: finds the route, and runs its middlewares and its handler. */
 import { isAsyncGeneratorFunction } from "../binding/dependency.ts";
-import { HTTPError, type Issue, ValidationError } from "../errors.ts";
+import { type Issue, ValidationError } from "../errors.ts";
 import {
   type AgentCall,
   type AppHandle,
