@@ -87,6 +87,9 @@ export {
 export type { ErrorHandler } from "./src/routing/middleware.ts";
 export { type ErrorShape, Problem } from "./src/describe/openapi/replies.ts";
 
+// Records
+export type { ListedRecordEntry, RecordEntry, Records, SetRecordOptions } from "./src/records/records.ts";
+
 // Topics
 export type { PublishOptions, Topic } from "./src/topics/topic.ts";
 export type { Retention, TopicOptions } from "./src/topics/topic_options.ts";

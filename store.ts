@@ -2,7 +2,8 @@
  * The types for a custom store of durable topics. Implement {@linkcode TopicStore}, and pass the
  * store to an application as the option `topics`.
  *
- * `tests/contract/topic_store.ts` in the repository is a test suite for stores.
+ * Records are beside topics: {@linkcode RecordStore}. `tests/contract/topic_store.ts` and
+ * `tests/contract/record_store.ts` in the repository are test suites for stores.
  *
  * @example An application with a custom store
  * ```ts ignore
@@ -16,6 +17,14 @@
  * @module
  */
 
+export type {
+  ListedRecord,
+  RecordKey,
+  RecordStore,
+  StoreDeletion,
+  StoredRecord,
+  StoreWrite,
+} from "./src/records/store.ts";
 export {
   type AppendOptions,
   type AppendOutcome,

@@ -106,5 +106,8 @@ export type { CookieAttributes } from "./src/http/cookies.ts";
 export type { DocsOptions } from "./src/describe/page/options.ts";
 export type { McpOptions, ToolListing } from "./src/describe/mcp/options.ts";
 
+// Records
+export type { DeleteRecordOptions, WatchRecordOptions } from "./src/records/records.ts";
+
 // Workers, started by the command line
 export type { WorkerPorts } from "./src/topics/worker_store.ts";

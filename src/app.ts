@@ -1,8 +1,9 @@
 /** The application: connects routes, lifespans, topics and the dispatcher. */
 import { type None, type PreparedDependency, type RequiredState, startDependencies } from "./binding/dependency.ts";
+import { Replacements } from "./binding/replacements.ts";
 import { REGISTRY_CHECKS } from "./describe/route_check.ts";
 import { type AppOptions, resolveAppOptions } from "./app_options.ts";
-import { type BuiltIn, type BuiltInParts, builtIns, type BuiltInUrls } from "./built_in.ts";
+import { type BuiltIn, builtIns } from "./built_in.ts";
 import { checkErrorShape, type DocumentedErrors, type ErrorShape } from "./describe/openapi/replies.ts";
 import { ProtectedResource } from "./describe/mcp/protected_resource.ts";
 import { openapiDocument } from "./describe/openapi/openapi.ts";
@@ -16,17 +17,19 @@ import type { RouteInfo } from "./http/route_info.ts";
 import { type Lifespan, Lifespans } from "./lifespan.ts";
 import { describeError, log } from "./log.ts";
 import { checkOptions, quote } from "./options.ts";
+import type { Records } from "./records/records.ts";
 import { type Includable, type IncludeOptions, includeRouter } from "./router.ts";
 import type { AdmissionParts } from "./routing/admission.ts";
 import { Dispatcher } from "./routing/dispatch.ts";
 import { errorBoundary, type ErrorHandler, type Middleware } from "./routing/middleware.ts";
-import { isDocumented, type MethodsOption, Registry } from "./routing/registry.ts";
+import { type AnyRoute, isDocumented, type MethodsOption, Registry } from "./routing/registry.ts";
 import type { RegisterMount } from "./routing/mount.ts";
 import type { ExtraKeys, RegisterDeclared, RegisterRoute } from "./routing/route_options.ts";
 import type { RegisterWebSocket } from "./routing/websocket_options.ts";
 import type { Mistake } from "./schema/schema.ts";
 import { checkRunOptions, type RunOptions, type Servable, serve, stopWithDenoServe } from "./serve.ts";
 import { openDurableStore } from "./topics/durable_store.ts";
+import { isLocationSet } from "./topics/location.ts";
 import { MemoryStore } from "./topics/memory_store.ts";
 import type { Topic } from "./topics/topic.ts";
 import type { TopicOptions } from "./topics/topic_options.ts";
@@ -37,6 +40,7 @@ import { Topics } from "./topics/topics.ts";
 const PROTOCOL = 1;
 const WEBFW_APP: unique symbol = Symbol.for("webfw.app");
 const WEBFW_CHECK_TOPIC: unique symbol = Symbol.for("webfw.checkTopic");
+const WEBFW_OVERRIDE: unique symbol = Symbol.for("webfw.override");
 
 /**
  * An application: routes, middleware, lifespans and topics.
@@ -83,6 +87,8 @@ export class App<State = Record<string, unknown>, Given = None, Counted = unknow
   readonly docsUrl: string | null;
   /** The path of the endpoint for agents; null if it is not served. */
   readonly mcpUrl: string | null;
+  /** Values by key that all nodes of the application share, in the store of its topics. */
+  readonly records: Records;
   /**
    * Identifies an application for the command line, even if another copy of the package made it.
    *
@@ -95,6 +101,30 @@ export class App<State = Record<string, unknown>, Given = None, Counted = unknow
    * @ignore
    */
   readonly [WEBFW_CHECK_TOPIC] = (name: string): Promise<void> => this.#topics.check(name);
+  /**
+   * Lets a test client put dependencies in the place of others. It checks the pairs; the routes are
+   * copied at first use.
+   *
+   * @ignore
+   */
+  readonly [WEBFW_OVERRIDE] = (pairs: unknown): Pick<Servable, "fetch" | "start"> => {
+    const replacements = new Replacements(pairs);
+    let made: Dispatcher | undefined;
+    const replaced = (): Dispatcher => {
+      replacements.checkNeeded(this.#dependencies());
+      const original = this.#dispatcher ??= this.#createDispatcher();
+      const resource = this.#resource.endpoints(this.#registry.routes);
+      return original.replacing(replacements, [...this.#endpoints(dispatcher, replacements), ...resource]);
+    };
+    const dispatcher = (): Dispatcher => made ??= replaced();
+    return {
+      start: async () => {
+        const guards = this.#docsGuards.map((guard) => replacements.of(guard));
+        await this.#startWith(this.#dependencies(dispatcher().routes, guards));
+      },
+      fetch: async (request) => await this.#startThenDispatch(dispatcher(), request),
+    };
+  };
 
   readonly #described: DocumentOptions;
   readonly #registry: Registry;
@@ -102,6 +132,7 @@ export class App<State = Record<string, unknown>, Given = None, Counted = unknow
   readonly #admission: AdmissionParts;
   readonly #lifespans: Lifespans<App<State>, State> = new Lifespans();
   readonly #topics: Topics;
+  readonly #endpoints: (dispatcher: () => Dispatcher, replacements?: Replacements) => readonly BuiltIn[];
   readonly #builtIns: readonly BuiltIn[];
   readonly #resource: ProtectedResource;
   #errorHandler: ErrorHandler<State> | undefined;
@@ -134,10 +165,13 @@ export class App<State = Record<string, unknown>, Given = None, Counted = unknow
     this.description = description;
     this.#described = described;
     this.#limits = limits;
-    this.#topics = new Topics({ openStore: (isDurable) => isDurable ? openDurableStore(topics) : new MemoryStore() });
+    this.#topics = new Topics({
+      openStore: (isDurable) => isDurable ? openDurableStore(topics) : new MemoryStore(),
+      isStoreNamed: () => topics !== undefined || isLocationSet(),
+    });
+    this.records = this.#topics.records;
     this.openapiUrl = urls.openapiUrl;
     this.docsUrl = urls.docsUrl;
-    this.#docsGuards = [...shown.docs.deps.values()];
     this.mcpUrl = urls.mcpUrl;
     this.#registry = new Registry({ prefix: "", isRoot: true, options: scope, checks: REGISTRY_CHECKS });
     this.get = this.#registry.registerMethod("GET");
@@ -149,7 +183,15 @@ export class App<State = Record<string, unknown>, Given = None, Counted = unknow
     this.websocket = this.#registry.registerWebSocket();
     this.mount = this.#registry.registerMount();
     this.#resource = new ProtectedResource({ title, ...urls, originPolicy: shown.originPolicy });
-    this.#builtIns = this.#endpoints(urls, shown);
+    this.#docsGuards = [...shown.docs.deps.values()];
+    this.#endpoints = (dispatcher, replacements) =>
+      builtIns(urls, {
+        ...{ title, version, description, limits, ...shown, dispatcher, replacements },
+        document: () => this.openapi(),
+        tokenAdvice: (tool, request) => this.#resource.adviceForTool(tool, request),
+        stateForCall: () => this.#stateForCall(),
+      });
+    this.#builtIns = this.#endpoints(() => this.#dispatcher ??= this.#createDispatcher());
     this.#registry.reserve(this.#builtIns);
   }
 
@@ -565,7 +607,12 @@ export class App<State = Record<string, unknown>, Given = None, Counted = unknow
    * outage of their store is not an error.
    */
   start(): Promise<void> {
-    return this.#starting ??= this.#startAll().then((state) => {
+    return this.#startWith(this.#dependencies());
+  }
+
+  /** Starts, and prepares these dependencies, with those that they need. */
+  #startWith(dependencies: readonly PreparedDependency[]): Promise<void> {
+    return this.#starting ??= this.#startAll(dependencies).then((state) => {
       this.#state = this.#openState = state;
     }).catch((error) => {
       this.#starting = undefined;
@@ -592,9 +639,16 @@ export class App<State = Record<string, unknown>, Given = None, Counted = unknow
     await this.#dispatcher?.openSockets.close();
   }
 
-  async #startAll(): Promise<Readonly<State>> {
-    const ofRoutes = this.#registry.routes.flatMap(({ binder }) => binder.dependencies);
-    await startDependencies([...ofRoutes, ...this.#docsGuards], { hasWorkers: this.#hasWorkers });
+  /** The dependencies of routes, and those of the documentation page. */
+  #dependencies(
+    routes: readonly AnyRoute[] = this.#registry.routes,
+    ofPage = this.#docsGuards,
+  ): readonly PreparedDependency[] {
+    return [...routes.flatMap(({ binder }) => binder.dependencies), ...ofPage];
+  }
+
+  async #startAll(dependencies: readonly PreparedDependency[]): Promise<Readonly<State>> {
+    await startDependencies(dependencies, { hasWorkers: this.#hasWorkers });
     return await this.#lifespans.start(this as unknown as App<State>, () => this.#topics.open());
   }
 
@@ -604,35 +658,6 @@ export class App<State = Record<string, unknown>, Given = None, Counted = unknow
     this.#state = this.#openState = undefined;
     await this.#lifespans.stop();
     await this.#topics.close();
-  }
-
-  #endpoints(
-    urls: BuiltInUrls,
-    shown: Pick<BuiltInParts, "docs" | "originPolicy" | "toolListing">,
-  ): readonly BuiltIn[] {
-    const { title, version, description } = this;
-    const registry = this.#registry;
-    return builtIns(urls, {
-      title,
-      version,
-      description,
-      ...shown,
-      limits: this.#limits,
-      get routes() {
-        registry.nameOperations();
-        return registry.httpRoutes;
-      },
-      document: () => this.openapi(),
-      // An agent's call is part of a request in flight, which is answered even while the
-      // application stops.
-      fetch: (request, info, call) => this.#dispatcher!.dispatch(request, this.#stateForCall(), info, call),
-      refuse: (request, refusal, info, call) =>
-        this.#dispatcher!.refuse(request, refusal, this.#stateForCall(), info, call),
-      askGuards: (request, destination, info, call) =>
-        this.#dispatcher!.askGuards(request, destination, this.#stateForCall(), info, call),
-      tokenAdvice: (tool, request) => this.#resource.adviceForTool(tool, request),
-      find: (method, path) => (this.#dispatcher ??= this.#createDispatcher()).routeOf(method, path),
-    });
   }
 
   /** The state for a call of an agent, until the lifespans have ended. */
@@ -667,7 +692,7 @@ export class App<State = Record<string, unknown>, Given = None, Counted = unknow
     }
     try {
       // A stop in between may have ended the lifespans again.
-      while (this.#state === undefined) await this.start();
+      while (this.#state === undefined) await this.#startWith(this.#dependencies(dispatcher.routes));
     } catch (error) {
       log("error", "The application failed to start", { error: describeError(error) });
       return dispatcher.withCors(request, problemReply(new HTTPError(500)));

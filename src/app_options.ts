@@ -143,7 +143,7 @@ export interface AppOptions<State = Record<string, unknown>, Given = None, Count
    */
   trustProxy?: TrustProxy;
   /**
-   * The store of durable topics: the path of a file; the URL of a denokv server, also with its
+   * The store of durable topics and of records: the path of a file; the URL of a denokv server, also with its
    * token, which any number of nodes can share; or a store of your own, which the application
    * closes when it stops. A string without `https://` or `http://` is a path. A URL with a user or
    * password is refused, because denokv uses a token.

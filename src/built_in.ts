@@ -2,6 +2,7 @@
  * The endpoints that an application serves besides its routes: the document, its page, and that for
  * agents.
  */
+import type { Replacements } from "./binding/replacements.ts";
 import { GuardLevel } from "./binding/scope_guards.ts";
 import { NO_PATH } from "./binding/text_fields.ts";
 import { mcpEndpoint } from "./describe/mcp/endpoint.ts";
@@ -15,9 +16,10 @@ import type { CachedText } from "./http/files/conditional.ts";
 import { stringify } from "./http/json.ts";
 import type { HttpRequest } from "./http/request.ts";
 import { hideQueryOf } from "./redaction.ts";
-import type { BuiltInRoute } from "./routing/dispatch.ts";
+import type { BuiltInRoute, Dispatcher } from "./routing/dispatch.ts";
 import { parsePath } from "./routing/path.ts";
 import type { ReservedPath } from "./routing/registry.ts";
+import { Route } from "./routing/route.ts";
 import { ANY_METHOD } from "./routing/table.ts";
 
 /** The paths of the endpoints; null turns one off. */
@@ -28,9 +30,20 @@ export interface BuiltInUrls {
 }
 
 /** What the endpoints show and ask. */
-export interface BuiltInParts extends McpApplication, McpParts {
+export interface BuiltInParts
+  extends McpParts, Pick<McpApplication, "title" | "version" | "description" | "limits" | "tokenAdvice"> {
   readonly document: () => OpenAPIDocument;
   readonly docs: DocsParts;
+  /** Gives what dispatches the requests of the application, once it serves. */
+  readonly dispatcher: () => Dispatcher;
+  /**
+   * The state for a call of an agent.
+   *
+   * @throws {HTTPError} With 503, if the application has stopped.
+   */
+  readonly stateForCall: () => Readonly<Record<string, unknown>>;
+  /** What replaces guards of the page. */
+  readonly replacements: Replacements | undefined;
 }
 
 /** An endpoint, and the text of the error for a route at its path. */
@@ -66,7 +79,8 @@ export function builtIns(
   parts: BuiltInParts,
 ): readonly BuiltIn[] {
   const endpoints: BuiltIn[] = [];
-  const { deps, ...signIn } = parts.docs;
+  const { deps: declared, ...signIn } = parts.docs;
+  const deps = parts.replacements?.ofAll(declared) ?? declared;
   const isGuarded = deps.size > 0;
   // What only some clients may see, no cache may keep for others.
   const cacheControl = isGuarded ? "private, no-cache" : "no-cache";
@@ -89,13 +103,28 @@ export function builtIns(
       // path.
       method: ANY_METHOD,
       path: mcpUrl,
-      handler: mcpEndpoint(parts),
+      handler: mcpEndpoint(toMcpApplication(parts)),
       pages: parts.originPolicy,
       what: "agents",
       option: "mcpUrl",
     });
   }
   return endpoints;
+}
+
+/** The application as agents see it. Their calls are part of a request in flight. */
+function toMcpApplication({ dispatcher, stateForCall, ...shown }: BuiltInParts): McpApplication {
+  return {
+    ...shown,
+    get routes() {
+      return dispatcher().routes.filter((route) => route instanceof Route);
+    },
+    // These are answered even while the application stops.
+    fetch: (request, info, call) => dispatcher().dispatch(request, stateForCall(), info, call),
+    refuse: (request, refusal, info, call) => dispatcher().refuse(request, refusal, stateForCall(), info, call),
+    askGuards: (request, target, info, call) => dispatcher().askGuards(request, target, stateForCall(), info, call),
+    find: (method, path) => dispatcher().routeOf(method, path),
+  };
 }
 
 /** Resolves guards before an endpoint answers. Their refusals are the reply. */

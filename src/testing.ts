@@ -18,8 +18,19 @@
  *
  * @module
  */
-import type { Issue, ProblemDetails } from "./errors.ts";
-import { type OptionNames, readOptions } from "./options.ts";
+import type { AnyDependency } from "./binding/dependency.ts";
+import { type OptionNames, quote, readOptions } from "./options.ts";
+import { CookieJar } from "./testing/cookie_jar.ts";
+import type { Overrides } from "./testing/override.ts";
+import { TestReply } from "./testing/reply.ts";
+import { type RequestDefaults, requestOf, type TestRequestInit } from "./testing/request.ts";
+
+export type { Overrides, Replacement } from "./testing/override.ts";
+export { type InvalidInput, TestReply } from "./testing/reply.ts";
+export type { QueryPart, TestRequestInit } from "./testing/request.ts";
+
+/** How an `App` serves with other dependencies. */
+const WEBFW_OVERRIDE: unique symbol = Symbol.for("webfw.override");
 
 /** An application, or anything else that answers requests. */
 export interface Testable {
@@ -31,125 +42,35 @@ export interface Testable {
   stop?(): Promise<void>;
 }
 
-/** The options of a test request, besides its method and path. */
-export interface TestRequestInit extends Omit<RequestInit, "method" | "body"> {
-  /** The query. A list repeats its name for each element; undefined sends nothing. */
-  query?: Readonly<
-    Record<string, QueryPart | readonly QueryPart[] | undefined>
-  >;
-  /** A body that is sent as JSON, as `application/json` unless `headers` say otherwise. */
-  json?: unknown;
-  /** A body that is sent unchanged. */
-  body?: BodyInit;
-  /** Cookies to send. */
-  cookies?: Readonly<Record<string, string>>;
+/** The options of a test client. */
+export interface TestClientOptions<Given extends readonly AnyDependency[] = readonly AnyDependency[]> {
+  /**
+   * The origin of the requests, to which paths are appended.
+   *
+   * @default {"http://localhost"}
+   */
+  base?: string;
+  /** Headers of all requests. Those of a request replace them. */
+  headers?: HeadersInit;
+  /**
+   * Whether the client keeps the cookies of replies and sends them, as a browser does. `Secure`
+   * cookies go to `https:` and to `localhost`. The `cookies` of a request come before them, and a
+   * header `cookie` is sent as it is.
+   *
+   * @default {false}
+   */
+  cookies?: boolean;
+  /**
+   * Dependencies that do not run: pairs of a dependency and what makes its value in its place, an
+   * async function or another dependency. What only a replaced dependency needs does not run
+   * either, and its inputs are not validated. Guards stay guards, and the document stays as it is.
+   *
+   * A replacement that has what it replaces among its own `deps` gets the original.
+   */
+  override?: Overrides<Given>;
 }
 
-const REQUEST_OPTIONS: OptionNames<TestRequestInit> = {
-  query: true,
-  json: true,
-  body: true,
-  cookies: true,
-  headers: true,
-  signal: true,
-  cache: true,
-  credentials: true,
-  integrity: true,
-  keepalive: true,
-  mode: true,
-  redirect: true,
-  referrer: true,
-  referrerPolicy: true,
-  window: true,
-  priority: true,
-};
-
-/** A value that can be written into a query. */
-export type QueryPart = string | number | boolean | bigint | null;
-
-/** The body of a 422 reply. */
-export interface InvalidInput extends ProblemDetails {
-  /** The faults. */
-  errors: Issue[];
-}
-
-/** A pending reply. Await it for the `Response`, or read it by a method that also checks it. */
-export class TestReply implements PromiseLike<Response> {
-  readonly #response: Promise<Response>;
-
-  /** Wraps a pending response. */
-  constructor(response: Promise<Response>) {
-    this.#response = response;
-  }
-
-  /** Waits for the reply and its whole body. */
-  then<Fulfilled = Response, Rejected = never>(
-    onFulfilled?:
-      | ((response: Response) => Fulfilled | PromiseLike<Fulfilled>)
-      | null,
-    onRejected?: ((reason: unknown) => Rejected | PromiseLike<Rejected>) | null,
-  ): Promise<Fulfilled | Rejected> {
-    return this.#response.then(onFulfilled, onRejected);
-  }
-
-  /**
-   * Reads a JSON reply.
-   *
-   * @throws {Error} If the status is not 2xx, or the media type is not `application/json`.
-   */
-  async json<Value = unknown>(): Promise<Value> {
-    const response = await this.#response;
-    const body = await response.text();
-    if (!response.ok || mediaType(response) !== "application/json") {
-      throw new Error(
-        `Cannot read the reply as JSON: got ${describe(response, body)}`,
-      );
-    }
-    return JSON.parse(body);
-  }
-
-  /**
-   * Reads a reply as text.
-   *
-   * @throws {Error} If the status is not 2xx.
-   */
-  async text(): Promise<string> {
-    const response = await this.#response;
-    const body = await response.text();
-    if (!response.ok) {
-      throw new Error(
-        `Cannot read the reply as text: got ${describe(response, body)}`,
-      );
-    }
-    return body;
-  }
-
-  /**
-   * Reads a 422 reply, with its list of faults.
-   *
-   * @param status The expected status.
-   * @throws {Error} If the reply is not `application/problem+json`, or has another status.
-   */
-  async problem(status: 422): Promise<InvalidInput>;
-  /**
-   * Reads an error reply.
-   *
-   * @param status The expected status. By default, any status but 2xx.
-   * @throws {Error} If the reply is not `application/problem+json`, or has another status.
-   */
-  async problem(status?: number): Promise<ProblemDetails>;
-  async problem(status?: number): Promise<ProblemDetails> {
-    const response = await this.#response;
-    const body = await response.text();
-    const isExpected = status === undefined ? !response.ok : response.status === status;
-    if (!isExpected || mediaType(response) !== "application/problem+json") {
-      throw new Error(
-        `Cannot read the reply as a problem: wanted ${status ?? "an error"}, got ${describe(response, body)}`,
-      );
-    }
-    return JSON.parse(body);
-  }
-}
+const OPTIONS: OptionNames<TestClientOptions> = { base: true, headers: true, cookies: true, override: true };
 
 /**
  * Sends requests to an application. Its lifespans start with the first request and end with the
@@ -157,20 +78,90 @@ export class TestReply implements PromiseLike<Response> {
  *
  * The client waits for the whole body of a reply. To test an endless stream, call
  * `app.fetch(request)`, or end the request by its `signal`.
+ *
+ * Clients of one application can replace different dependencies at the same time. A client that
+ * replaces some counts the requests of rate limits by itself.
+ *
+ * @example A route without its database
+ * ```ts
+ * import { App, dependency } from "@webfw/core";
+ * import { bearer } from "@webfw/core/auth";
+ * import { TestClient } from "@webfw/core/testing";
+ * import { assertEquals } from "@std/assert";
+ *
+ * const openDatabase = async (): Promise<{ titleOf(id: string): string }> => {
+ *   throw new Error("There is no database here");
+ * };
+ * const database = dependency(async () => await openDatabase());
+ * const user = bearer(async (token) => token === "f2a9" && { name: "Ada" });
+ *
+ * const app = new App();
+ * app.get("/books/{id}", { deps: { database, user } }, async (_request, { id, database, user }) => {
+ *   return `${database.titleOf(id)}, read by ${user.name}`;
+ * });
+ *
+ * await using client = new TestClient(app, {
+ *   override: [
+ *     [database, async () => ({ titleOf: () => "Emma" })],
+ *     [user, async () => ({ name: "a test" })],
+ *   ],
+ * });
+ * assertEquals(await client.get("/books/7").json(), "Emma, read by a test");
+ * ```
+ *
+ * @example A session, in a cookie that the client keeps
+ * ```ts
+ * import { App } from "@webfw/core";
+ * import { session } from "@webfw/core/auth";
+ * import { TestClient } from "@webfw/core/testing";
+ * import { assertEquals } from "@std/assert";
+ * import * as v from "valibot";
+ *
+ * const visit = session(v.object({ name: v.string() }), { secret: "0b72d3c1".repeat(4) });
+ * const app = new App();
+ * app.post("/login", { deps: { visit } }, async (_request, { visit }) => await visit.set({ name: "Ada" }));
+ * app.get("/me", { deps: { visit: visit.required() } }, async (_request, { visit }) => visit.data.name);
+ *
+ * await using client = new TestClient(app, { cookies: true, headers: { "accept-language": "en" } });
+ * assertEquals((await client.get("/me")).status, 401);
+ * await client.post("/login");
+ * assertEquals(await client.get("/me").json(), "Ada");
+ * ```
  */
-export class TestClient implements AsyncDisposable {
+export class TestClient<const Given extends readonly AnyDependency[] = readonly AnyDependency[]>
+  implements AsyncDisposable {
   readonly #app: Testable;
-  readonly #base: string;
+  /** The application with the replaced dependencies. */
+  readonly #served: Pick<Testable, "fetch" | "start">;
+  readonly #defaults: RequestDefaults;
+  readonly #jar: CookieJar | undefined;
 
   /**
    * Makes a client.
    *
    * @param app The application.
-   * @param base The origin of the requests, to which paths are appended.
+   * @param options Headers, cookies and dependencies; or the origin of the requests alone.
+   * @throws {TypeError} If an option is unknown or wrong.
    */
-  constructor(app: Testable, base = "http://localhost") {
+  constructor(app: Testable, options: TestClientOptions<Given> | string = {}) {
+    const given = typeof options === "string" ? { base: options } : options;
+    const { base = "http://localhost", headers = {}, cookies, override } = readOptions<TestClientOptions<Given>>(
+      given,
+      OPTIONS,
+      "make a test client",
+    );
+    if (cookies !== undefined && typeof cookies !== "boolean") {
+      throw new TypeError(`Cannot make a test client: "cookies" must be true or false, got ${quote(cookies)}`);
+    }
+    if (!/^https?:\/\//.test(base) || !URL.canParse(base)) {
+      throw new TypeError(
+        `Cannot make a test client: "base" must be an address such as "http://localhost", got ${quote(base)}`,
+      );
+    }
     this.#app = app;
-    this.#base = base;
+    this.#served = override === undefined ? app : overridden(app, override);
+    this.#jar = cookies ? new CookieJar() : undefined;
+    this.#defaults = { base, headers, cookiesFor: (url) => this.#jar?.cookiesFor(url) ?? {} };
   }
 
   /** Sends a GET request. */
@@ -212,7 +203,7 @@ export class TestClient implements AsyncDisposable {
    * @throws {TypeError} If an option is unknown.
    */
   request(method: string, path: string, init: TestRequestInit = {}): TestReply {
-    return new TestReply(this.#send(this.#requestOf(method, path, init)));
+    return new TestReply(this.#send(requestOf(method, path, init, this.#defaults)));
   }
 
   /** Stops the application, which ends its lifespans. */
@@ -225,40 +216,11 @@ export class TestClient implements AsyncDisposable {
     await this.close();
   }
 
-  #requestOf(method: string, path: string, init: TestRequestInit): Request {
-    const given = readOptions(init, REQUEST_OPTIONS, `send ${method} ${path}`);
-    const { query = {}, json, body, cookies, ...rest } = given;
-    const url = new URL(this.#base + path);
-    for (const [name, parts] of Object.entries(query)) {
-      for (const part of Array.isArray(parts) ? parts : [parts]) {
-        if (part !== undefined) url.searchParams.append(name, String(part));
-      }
-    }
-    const headers = new Headers(rest.headers);
-    if (json !== undefined && !headers.has("content-type")) {
-      headers.set("content-type", "application/json");
-    }
-    if (cookies) {
-      headers.set(
-        "cookie",
-        Object.entries(cookies).map(([name, value]) => `${name}=${value}`).join(
-          "; ",
-        ),
-      );
-    }
-    const sent = json === undefined ? body : JSON.stringify(json);
-    return new Request(url, {
-      ...rest,
-      method,
-      headers,
-      ...(sent === undefined ? {} : { body: sent }),
-    });
-  }
-
   /** Reads the whole body, so that the application's tasks after the reply are done, too. */
   async #send(request: Request): Promise<Response> {
-    await this.#app.start?.();
-    const response = await this.#app.fetch(request);
+    await this.#served.start?.();
+    const response = await this.#served.fetch(request);
+    this.#jar?.keep(new URL(request.url), response);
     if (response.body === null || response.status === 101) return response;
     const { signal } = request;
     const body = response.body.pipeThrough(new TransformStream(), { signal });
@@ -266,10 +228,9 @@ export class TestClient implements AsyncDisposable {
   }
 }
 
-function mediaType(response: Response): string {
-  return response.headers.get("content-type")?.split(";")[0]?.trim() ?? "none";
-}
-
-function describe(response: Response, body: string): string {
-  return `${response.status} ${mediaType(response)}: ${body.slice(0, 500)}`;
+/** @throws {TypeError} If it is no `App`, or the pairs are none. */
+function overridden(app: Testable, pairs: unknown): Pick<Testable, "fetch" | "start"> {
+  const override = (app as { readonly [WEBFW_OVERRIDE]?: (pairs: unknown) => Testable })[WEBFW_OVERRIDE];
+  if (override) return override(pairs);
+  throw new TypeError("Cannot override dependencies: what is tested must be an App, and not only have fetch");
 }

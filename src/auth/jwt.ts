@@ -96,7 +96,7 @@ export function jwt<Claims = JwtClaims>(options: JwtOptions<Claims>): JwtGuard<C
         deps: { claims: guard },
         isSent: hasAuthorization,
         resolve: async (request, { claims }) => {
-          const granted = verifier.scopesOf(request);
+          const granted = verifier.scopesOf(request, claims as Claims);
           if (!scopes.every((scope) => granted.includes(scope))) throw challenges.insufficient(scopes);
           return claims as Claims;
         },

@@ -54,6 +54,7 @@ export function optional<Value, State>(guard: Dependency<Value, State>): Depende
     replies: inner.replies,
     issuers: inner.issuers,
     starts: inner.starts,
+    inner: { guards: [given], combine: ([guard]) => optional(guard!) as PreparedDependency },
     deps: sharedDeps(shared),
     isSent,
     resolve: async (request, args) => isSent(request) ? await inner.run(request, new Map(), args) as Value : null,

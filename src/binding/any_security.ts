@@ -91,7 +91,7 @@ export function anySecurity<Ways extends readonly [Alternative, ...Alternative[]
   return made as AnySecurity<Ways>;
 }
 
-function anyGuard(guards: readonly PreparedDependency[], count: number): Dependency<unknown> {
+function anyGuard(guards: readonly PreparedDependency[], count: number): PreparedDependency {
   const name = guards.map((guard) => guard.name).join(" or ");
   if (guards.length < count) {
     throw new TypeError(
@@ -107,6 +107,7 @@ function anyGuard(guards: readonly PreparedDependency[], count: number): Depende
     replies: inner.flatMap(({ replies }) => replies),
     issuers: inner.flatMap(({ issuers }) => issuers),
     starts: inner.flatMap(({ starts }) => starts),
+    inner: { guards, combine: (others) => anyGuard(others, count) },
     deps: sharedDeps(shared),
     isSent: senders.length < count ? undefined : (request) => senders.some((isSent) => isSent(request)),
     resolve: async (request, args) => {

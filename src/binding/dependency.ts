@@ -200,6 +200,15 @@ export interface PreparedDependency extends Dependency<unknown> {
   readonly issuers: readonly string[];
   /** What prepares it at each start of an application. Dependencies may have the same functions. */
   readonly starts: readonly Start[];
+  /** The guards that it runs itself; undefined if there are none. */
+  readonly inner: InnerGuards | undefined;
+}
+
+/** Guards inside of a guard. */
+export interface InnerGuards {
+  readonly guards: readonly PreparedDependency[];
+  /** Makes the same guard of other ones. */
+  readonly combine: (guards: readonly PreparedDependency[]) => PreparedDependency;
 }
 
 /** Prepares a dependency at the start of an application, before the lifespans. */
@@ -377,7 +386,12 @@ export function toDependencies(deps: Readonly<Record<string, unknown>> = {}): Re
   return new Map(Object.entries(deps).map(([name, value]) => [name, toDependency(value, name)]));
 }
 
-function toDependency(value: unknown, name: string): PreparedDependency {
+/**
+ * Reads a dependency.
+ *
+ * @throws {TypeError} If the value is none.
+ */
+export function toDependency(value: unknown, name: string): PreparedDependency {
   if (isDependency(value)) return value;
   if (typeof value !== "function") {
     throw new TypeError(
@@ -416,6 +430,7 @@ function prepare(options: AnyOptions, resolve: unknown): PreparedDependency {
     isSent: undefined,
     issuers: [],
     starts: [],
+    inner: undefined,
   };
 }
 

@@ -1,6 +1,6 @@
 /** Guards that the framework makes itself, in place of `dependency()`. */
 import type { HttpRequest } from "../http/request.ts";
-import type { DeclaredReply, Dependency, PreparedDependency, Start } from "./dependency.ts";
+import type { DeclaredReply, Dependency, InnerGuards, PreparedDependency, Start } from "./dependency.ts";
 import type { SecurityWay } from "./security.ts";
 
 /** The parts of a guard. It reads the request itself, so it has no inputs. */
@@ -16,13 +16,15 @@ interface GuardParts<Value> {
   readonly issuers?: readonly string[];
   /** What prepares it at the start of an application. */
   readonly starts?: readonly Start[];
+  /** The guards that it runs itself. */
+  readonly inner?: InnerGuards;
   /** Makes the value, or rejects; it never throws. */
   readonly resolve: (request: HttpRequest, args: Record<string, unknown>) => Promise<Value>;
 }
 
 /** Makes a guard. */
 export function makeGuard<Value, State>(parts: GuardParts<Value>): PreparedDependency & Dependency<Value, State> {
-  const { name, security, replies, deps = {}, isSent, issuers = [], starts = [], resolve } = parts;
+  const { name, security, replies, deps = {}, isSent, issuers = [], starts = [], inner, resolve } = parts;
   const prepared: PreparedDependency = {
     kind: "dependency",
     name,
@@ -35,6 +37,7 @@ export function makeGuard<Value, State>(parts: GuardParts<Value>): PreparedDepen
     isSent,
     issuers,
     starts,
+    inner,
   };
   return prepared as PreparedDependency & Dependency<Value, State>;
 }

@@ -1,6 +1,7 @@
 /** The request, as handlers see it (`HttpRequest`) and as the framework does (`RequestContext`). */
 import { HTTPError } from "../errors.ts";
 import { quote } from "../options.ts";
+import type { Records } from "../records/records.ts";
 import type { Topic } from "../topics/topic.ts";
 import type { TopicOptions } from "../topics/topic_options.ts";
 import { AfterResponse, type Task } from "./after_response.ts";
@@ -346,6 +347,8 @@ export interface AppHandle {
   readonly docsUrl: string | null;
   /** The path of the endpoint for agents; null if it is not served. */
   readonly mcpUrl: string | null;
+  /** Values by key that all nodes of the application share, in the store of its topics. */
+  readonly records: Records;
   /** All routes in the order of their registration. */
   readonly routes: readonly RouteInfo[];
   /** The topic of a name, always the same one. Give options only where it is declared. */

@@ -1,5 +1,6 @@
 /** Takes a request to its reply: finds the route, and runs its middlewares and its handler. */
 import { isAsyncGeneratorFunction } from "../binding/dependency.ts";
+import type { Replacements } from "../binding/replacements.ts";
 import { type Issue, ValidationError } from "../errors.ts";
 import {
   type AgentCall,
@@ -37,6 +38,7 @@ import {
 } from "./middleware.ts";
 import { parsePath } from "./path.ts";
 import type { AnyRoute } from "./registry.ts";
+import { replacedRoutes } from "./replaced_routes.ts";
 import type { Route, TokenAdviceOf } from "./route.ts";
 import { type Match, RouteTree, UPGRADE } from "./table.ts";
 
@@ -102,13 +104,19 @@ export class Dispatcher {
   /** The last step of replies, unless an endpoint has its own. */
   readonly #finalize: ReplyStep;
   readonly #host: HostCheck = new HostCheck();
-  readonly background: BackgroundTasks = new BackgroundTasks();
+  readonly background: BackgroundTasks;
   /** The open WebSockets. */
-  readonly openSockets: OpenWebSockets = new OpenWebSockets();
+  readonly openSockets: OpenWebSockets;
 
-  /** Composes each route with its middlewares, once. */
-  constructor(parts: DispatcherParts) {
-    const { background, openSockets } = this;
+  /**
+   * Composes each route with its middlewares, once.
+   *
+   * @param parts What it needs.
+   * @param sibling Another dispatcher of the application. Both keep together what is under way.
+   */
+  constructor(parts: DispatcherParts, sibling?: Dispatcher) {
+    const background = this.background = sibling?.background ?? new BackgroundTasks();
+    const openSockets = this.openSockets = sibling?.openSockets ?? new OpenWebSockets();
     const { hosts, origins, cors } = parts;
     this.#parts = parts;
     this.#finalize = finalizer(background, cors);
@@ -156,6 +164,22 @@ export class Dispatcher {
         finalize,
       });
     }
+  }
+
+  /** The routes of the application. */
+  get routes(): readonly AnyRoute[] {
+    return this.#parts.routes;
+  }
+
+  /**
+   * Makes a dispatcher of the same application with other dependencies.
+   *
+   * @param replacements What replaces which.
+   * @param builtIns The application's own routes over the new dispatcher.
+   * @throws {TypeError | RouteError} If a replacement does not fit a route.
+   */
+  replacing(replacements: Replacements, builtIns: readonly BuiltInRoute[]): Dispatcher {
+    return new Dispatcher({ ...this.#parts, routes: replacedRoutes(this.routes, replacements), builtIns }, this);
   }
 
   /**

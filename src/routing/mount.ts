@@ -6,7 +6,7 @@ import type { RouteInfo } from "../http/route_info.ts";
 import { HTTPError } from "../errors.ts";
 import { type OptionNames, quote, readOptions } from "../options.ts";
 import type { PathTemplate, Segment } from "./path.ts";
-import { Route, type RouteParts, routeParts } from "./route.ts";
+import { Route, type RouteParts, routeParts, type RouteRecord } from "./route.ts";
 import type { FreePath, PathNames } from "./route_options.ts";
 import type { Scope } from "./scope.ts";
 import { ANY_METHOD } from "./table.ts";
@@ -121,6 +121,10 @@ export class MountRoute extends Route {
 
   override under(prefix: PathTemplate, outer: readonly Scope[]): MountRoute {
     return new MountRoute(this.partsUnder(prefix, outer), this.#mounted, this.#strips);
+  }
+
+  override replacing(...given: Parameters<RouteRecord["replacing"]>): MountRoute {
+    return new MountRoute(this.partsReplacing(...given), this.#mounted, this.#strips);
   }
 }
 

@@ -95,11 +95,6 @@ export class Registry {
     return this.#routes.all;
   }
 
-  /** The routes without those for WebSockets. */
-  get httpRoutes(): readonly Route[] {
-    return this.#routes.all.filter((route) => route instanceof Route);
-  }
-
   /**
    * Gives each operation a unique name. Routes that are not in the document come last, because they
    * must not change the names in it.
@@ -262,7 +257,7 @@ export class Registry {
   }
 
   #newScope(options: ScopeDeclaration, action: string, isRoot: boolean): Scope {
-    const scope = new Scope(options, action, isRoot);
+    const scope = Scope.declare(options, action, isRoot);
     this.#checks.scope(scope, action);
     return scope;
   }

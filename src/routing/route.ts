@@ -1,7 +1,13 @@
 /** Routes: their checks, their compiled records, and the names of their operations. */
 import { type Binder, compileBinder } from "../binding/binder.ts";
 import { hasGuards } from "../binding/scope_guards.ts";
-import { isAsyncFunction, isAsyncGeneratorFunction, type PreparedDependency } from "../binding/dependency.ts";
+import {
+  isAsyncFunction,
+  isAsyncGeneratorFunction,
+  type PreparedDependency,
+  toDependencies,
+} from "../binding/dependency.ts";
+import type { Replacements } from "../binding/replacements.ts";
 import { DEFAULT_LIMITS, type ResolvedLimits, resolveLimits } from "../http/limits.ts";
 import { WITHOUT_BODY } from "../http/reply.ts";
 import type { TokenAdvice } from "../http/challenge.ts";
@@ -128,7 +134,34 @@ export abstract class RouteRecord implements RouteInfo {
     return resolveLimits(this.options.limits, base, this.name);
   }
 
-  /** The parts of such a copy. */
+  /**
+   * A copy with other dependencies. It has the name of the same operation.
+   *
+   * @param replacements What replaces which.
+   * @param scopes The scopes around it with the replacements, the outermost first.
+   * @param rateLimits Its own limits with the replacements.
+   * @throws {RouteError} If a replacement binds a name twice, or one that the path lacks.
+   */
+  abstract replacing(
+    replacements: Replacements,
+    scopes: readonly Scope[],
+    rateLimits: readonly RateLimiter[],
+  ): RouteRecord;
+
+  /** The parts of a copy with other dependencies. */
+  protected partsReplacing(
+    replacements: Replacements,
+    scopes: readonly Scope[],
+    rateLimits: readonly RateLimiter[],
+  ): RouteParts {
+    const parts = this.#parts;
+    const deps = Object.fromEntries(replacements.ofAll(toDependencies(parts.declared.deps)));
+    const declared = Object.freeze({ ...parts.declared, deps, operationId: this.operationId });
+    const changed = { ...parts, declared, scopes, rateLimits };
+    return { ...changed, binder: compile(changed, this.binder) };
+  }
+
+  /** The parts of a copy below a prefix and in outer scopes. */
   protected partsUnder(prefix: PathTemplate, outer: readonly Scope[]): RouteParts {
     const parts = this.#parts;
     const scopes = [...outer, ...this.scopes];
@@ -261,6 +294,10 @@ export class Route extends RouteRecord {
 
   override under(prefix: PathTemplate, outer: readonly Scope[]): Route {
     return new Route(this.partsUnder(prefix, outer), this.handler);
+  }
+
+  override replacing(...given: Parameters<RouteRecord["replacing"]>): Route {
+    return new Route(this.partsReplacing(...given), this.handler);
   }
 }
 

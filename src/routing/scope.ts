@@ -85,6 +85,15 @@ export const SCOPE_OPTIONS: OptionNames<ScopeOptions & ScopeDependenciesOption> 
 /** The options of routers and includes. */
 export const GROUP_OPTIONS: OptionNames<ScopeDeclaration> = { ...SCOPE_OPTIONS, tags: true, hidden: true };
 
+/** The parts of a scope that a copy of it can share. */
+interface ScopeParts {
+  readonly options: Readonly<GroupOptions>;
+  readonly deps: ReadonlyMap<string, PreparedDependency>;
+  readonly rateLimits: readonly RateLimiter[];
+  readonly isRoot: boolean;
+  readonly middlewares: Middleware[];
+}
+
 /** An application, a router, or an include with options. */
 export class Scope implements GuardScope {
   readonly options: Readonly<GroupOptions>;
@@ -94,30 +103,48 @@ export class Scope implements GuardScope {
   /** Whether it is an application, so that the paths of its routes are complete. */
   readonly isRoot: boolean;
   /** The middlewares, the outermost first. The list can grow until the scope is frozen. */
-  readonly middlewares: Middleware[] = [];
+  readonly middlewares: Middleware[];
   /** Whether it declares an option that changes the effective options of its routes. */
   readonly isDescriptive: boolean;
 
   #gates: RateGates | undefined;
 
+  private constructor({ options, deps, rateLimits, isRoot, middlewares }: ScopeParts) {
+    this.options = options;
+    this.deps = deps;
+    this.rateLimits = rateLimits;
+    this.counted = countedBy(rateLimits);
+    this.isRoot = isRoot;
+    this.middlewares = middlewares;
+    const { responses, tags, hidden, crossOrigin } = options;
+    this.isDescriptive = [responses, tags, hidden, crossOrigin].some((option) => option !== undefined);
+  }
+
   /**
-   * Checks the options.
+   * Checks the options of a scope, and makes it.
    *
    * @param options The options; others are ignored.
    * @param action What is being done, for messages: "make a router".
    * @param isRoot Whether it is an application.
    * @throws {TypeError} If an option is wrong.
    */
-  constructor(options: ScopeDeclaration, action: string, isRoot: boolean) {
-    const { deps, responses, tags, hidden, crossOrigin, rateLimit } = options;
-    this.isRoot = isRoot;
-    this.deps = toDependencies(deps);
+  static declare(options: ScopeDeclaration, action: string, isRoot: boolean): Scope {
+    const { responses, tags, hidden, crossOrigin, rateLimit } = options;
+    const deps = toDependencies(options.deps);
     const given = { responses, tags, hidden, crossOrigin };
     checkDescription(given, action);
-    this.rateLimits = readRateLimits(rateLimit, action);
-    this.counted = countedBy(this.rateLimits);
-    this.options = withoutUndefined({ ...given, rateLimit });
-    this.isDescriptive = Object.values(given).some((option) => option !== undefined);
+    return new Scope({
+      options: withoutUndefined({ ...given, rateLimit }),
+      deps,
+      rateLimits: readRateLimits(rateLimit, action),
+      isRoot,
+      middlewares: [],
+    });
+  }
+
+  /** A copy with other dependencies, which counts requests by itself. The middlewares are complete. */
+  with(deps: ReadonlyMap<string, PreparedDependency>, rateLimits: readonly RateLimiter[]): Scope {
+    return new Scope({ ...this, deps, rateLimits });
   }
 
   /** The limits at work in the application that this is. */

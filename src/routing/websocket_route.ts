@@ -85,6 +85,10 @@ export class WebSocketRoute extends RouteRecord {
   override under(prefix: PathTemplate, outer: readonly Scope[]): WebSocketRoute {
     return new WebSocketRoute(this.partsUnder(prefix, outer), this.plan);
   }
+
+  override replacing(...given: Parameters<RouteRecord["replacing"]>): WebSocketRoute {
+    return new WebSocketRoute(this.partsReplacing(...given), this.plan);
+  }
 }
 
 /** What all WebSocket routes of an application share. */

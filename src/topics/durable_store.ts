@@ -1,4 +1,5 @@
 /** The store of durable topics. Its code is loaded when such a topic is used for the first time. */
+import type { RecordStore } from "../records/store.ts";
 import { KV_CAPABILITIES } from "./kv/capabilities.ts";
 import { defaultLocation, type KvLocation } from "./location.ts";
 import type {
@@ -92,6 +93,10 @@ class DurableStore implements TopicStore {
 
   async list(): Promise<readonly LogRef[]> {
     return await (await this.#load()).list();
+  }
+
+  async openRecords(): Promise<RecordStore> {
+    return await (await this.#load()).openRecords();
   }
 
   /** Closes the store. If it could not be loaded, there is nothing to close. */

@@ -94,6 +94,11 @@ export function defaultLocation(): KvLocation {
   return mayRead(VARIABLE) ? beside : { ...beside, unread: VARIABLE };
 }
 
+/** Whether the environment says where durable topics are. */
+export function isLocationSet(): boolean {
+  return Boolean(readVariable(VARIABLE) || readVariable("DENO_DEPLOYMENT_ID"));
+}
+
 /** The path of a file's URL. */
 function toPath(url: URL): string {
   const { pathname } = url;

@@ -1,4 +1,6 @@
 /** Topics in the memory of the process. */
+import type { MemoryRecords } from "../records/memory_records.ts";
+import type { RecordStore } from "../records/store.ts";
 import {
   type AppendOptions,
   type AppendResult,
@@ -65,6 +67,8 @@ export class MemoryStore implements TopicStore {
   #bytes = 0;
   #sweepTimer: ReturnType<typeof setTimeout> | undefined;
   #isClosed = false;
+  /** Loaded on first use: most applications keep no records. */
+  #records: Promise<MemoryRecords> | undefined;
 
   constructor({ maxBytes = MAX_BYTES, now = Date.now }: MemoryStoreOptions = {}) {
     this.#maxBytes = maxBytes;
@@ -109,11 +113,21 @@ export class MemoryStore implements TopicStore {
     return await this.bounds(ref);
   }
 
+  openRecords(): Promise<RecordStore> {
+    return this.#records ??= this.#loadRecords();
+  }
+
   async close(): Promise<void> {
     this.#isClosed = true;
+    (await this.#records)?.close();
     clearTimeout(this.#sweepTimer);
     this.#logs.clear();
     this.#watchers.clear();
+  }
+
+  async #loadRecords(): Promise<MemoryRecords> {
+    const { MemoryRecords } = await import("../records/memory_records.ts");
+    return new MemoryRecords({ now: this.#now });
   }
 
   /** Calls an action with a log, and updates the memory that it takes. */

@@ -1,5 +1,6 @@
 /** Publishes the messages of one topic in the order of the calls, one append at a time. */
-import { countBytes, toId } from "./message.ts";
+import { countBytes } from "../json_data.ts";
+import { toId } from "./message.ts";
 import { type LogRef, type NewMessage, type StoreCapabilities, toGeneratedId, type TopicStore } from "./store.ts";
 import { CannotOpenError, PublishOutcomeUnknown } from "./topic_errors.ts";
 

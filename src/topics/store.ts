@@ -3,6 +3,7 @@
  * store. None of them tells the others what it does, so a topic knows of its log only what it has
  * read there.
  */
+import type { RecordStore } from "../records/store.ts";
 
 /**
  * A position in a log: directly after one of its messages. It is 22 lower-case hexadecimal digits,
@@ -213,6 +214,12 @@ export interface TopicStore {
 
   /** All logs that were ever appended to, for operators. Without it, topics cannot be listed. */
   list?(): Promise<readonly LogRef[]>;
+
+  /**
+   * The records that are kept beside the logs, the same at each call. Without it, applications with
+   * this store have none.
+   */
+  openRecords?(): Promise<RecordStore>;
 
   /** Ends everything in progress. No method may be called afterwards. */
   close(): Promise<void>;

@@ -1,9 +1,9 @@
 /** A topic as applications use it. */
+import { countBytes, encodeData } from "../json_data.ts";
 import { checkOptions, type OptionNames } from "../options.ts";
 import { toValidator, type Validator } from "../schema/check.ts";
 import type { Dataset } from "../schema/schema.ts";
 import { toIssue } from "../schema/issues.ts";
-import { countBytes, encodeData } from "./message.ts";
 import type { PublishResult } from "./publisher.ts";
 import type { SubscribeOptions, Subscription } from "./subscription.ts";
 import { InvalidMessageError } from "./topic_errors.ts";
@@ -115,7 +115,7 @@ export class Topic<Data = unknown, Input = Data> {
     const checked = this.#validator?.validate(data);
     // There is no await for a sync schema, so that messages are in the order of the calls.
     const dataset = checked instanceof Promise ? await checked : checked;
-    const json = encodeData(dataset ? this.#outputOf(dataset) : data, this.name);
+    const json = encodeData(dataset ? this.#outputOf(dataset) : data, `publish to the topic "${this.name}"`);
     return await this.#runtime.publisher.publish({ id, type, data: json, bytes: countBytes(json) }, signal);
   }
 

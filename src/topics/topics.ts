@@ -1,5 +1,7 @@
 /** The topics of an application, by name. */
 import { nearest, quote } from "../options.ts";
+import { Records } from "../records/records.ts";
+import type { RecordStore } from "../records/store.ts";
 import type { LogFollower } from "./log_follower.ts";
 import { type Publisher, STORE_TIMEOUT } from "./publisher.ts";
 import type { TopicStore } from "./store.ts";
@@ -30,6 +32,11 @@ export interface TopicsOptions {
    * call.
    */
   readonly openStore: (isDurable: boolean) => TopicStore;
+  /**
+   * Whether records are durable though no topic is: the store of durable topics was named. By
+   * default it was not.
+   */
+  readonly isStoreNamed?: () => boolean;
   readonly now?: () => number;
   /** How many transient topics are kept while nobody uses them. */
   readonly maxIdle?: number;
@@ -41,12 +48,16 @@ export interface TopicsOptions {
  * transient: their names may come from requests.
  */
 export class Topics {
+  /** The records of the application, in one of the stores. */
+  readonly records: Records;
   readonly #openStore: (isDurable: boolean) => TopicStore;
+  readonly #isStoreNamed: () => boolean;
   readonly #maxIdle: number;
   readonly #context: RuntimeContext;
   readonly #declared = new Map<string, Entry>();
   /** The most recently used is the last. */
   readonly #transient = new Map<string, Entry>();
+  /** What is closed when subscriptions end, with the watches of records. */
   readonly #followers = new Set<Pick<LogFollower<unknown>, "close">>();
   /** By whether they are for durable topics. */
   readonly #stores = new Map<boolean, TopicStore>();
@@ -56,12 +67,17 @@ export class Topics {
   #isEnding = false;
   /** Resolves when publishing is abandoned; renewed by each close. */
   #abandoned = Promise.withResolvers<void>();
+  /** Whether records are in the store of durable topics; undefined before their first use. */
+  #hasDurableRecords: boolean | undefined;
   /** Abandons later publishes, too; undefined until publishing is abandoned. */
   #abandonTimer: ReturnType<typeof setInterval> | undefined;
 
-  constructor({ openStore, now = Date.now, maxIdle = MAX_IDLE_TOPICS }: TopicsOptions) {
+  constructor({ openStore, isStoreNamed = () => false, now = Date.now, maxIdle = MAX_IDLE_TOPICS }: TopicsOptions) {
     this.#openStore = openStore;
+    this.#isStoreNamed = isStoreNamed;
     this.#maxIdle = maxIdle;
+    const watches = { isEnding: () => this.#isEnding, open: this.#followers };
+    this.records = new Records({ open: () => this.#openRecords(), watches }, "app");
     this.#context = {
       store: (isDurable) => this.#storeOf(isDurable),
       isEnding: () => this.#isEnding,
@@ -134,7 +150,7 @@ export class Topics {
    * @throws {Error} If it cannot.
    */
   async open(): Promise<void> {
-    if (this.#isOpen || !this.#runtimes().some(({ options }) => options.isDurable)) return;
+    if (this.#isOpen || !this.#hasDurable()) return;
     await this.#storeOf(true).open?.();
     this.#isOpen = true;
   }
@@ -173,6 +189,7 @@ export class Topics {
     const stores = [...this.#stores.values()];
     this.#stores.clear();
     this.#isOpen = this.#isEnding = false;
+    this.#hasDurableRecords = undefined;
     await Promise.all(stores.map((store) => store.close()));
   }
 
@@ -204,6 +221,19 @@ export class Topics {
     const store = this.#stores.get(isDurable) ?? this.#openStore(isDurable);
     this.#stores.set(isDurable, store);
     return store;
+  }
+
+  async #openRecords(): Promise<RecordStore> {
+    this.#hasDurableRecords ??= this.#isStoreNamed() || this.#hasDurable();
+    const store = this.#storeOf(this.#hasDurableRecords);
+    if (store.openRecords) return await store.openRecords();
+    throw new TypeError(
+      "Cannot use the records: the store of topics that the App was given has none, give it openRecords()",
+    );
+  }
+
+  #hasDurable(): boolean {
+    return this.#runtimes().some(({ options }) => options.isDurable);
   }
 
   #find(name: string): Entry | undefined {

@@ -1,4 +1,5 @@
 /** Topics in memory for several workers of a process: one keeps the store, the others call it. */
+import type { RecordStore } from "../records/store.ts";
 import { MEMORY_CAPABILITIES, MemoryStore, type MemoryStoreOptions } from "./memory_store.ts";
 import {
   type AppendOptions,
@@ -14,6 +15,7 @@ import {
   type StoreCapabilities,
   type TopicStore,
 } from "./store.ts";
+import { callRecords, type RecordCall, RemoteRecords } from "./worker_records.ts";
 
 /** Connects the workers of a process to the store that the first of them keeps. */
 export type WorkerPorts =
@@ -43,7 +45,8 @@ type StoreCall =
     readonly isAbortable: boolean;
   }
   | { readonly call: "read"; readonly log: LogRef; readonly after: Cursor; readonly limits: ReadLimits }
-  | { readonly call: "seek"; readonly log: LogRef; readonly time: Date };
+  | { readonly call: "seek"; readonly log: LogRef; readonly time: Date }
+  | RecordCall;
 
 /** What a guest sends to the host. */
 type GuestMessage =
@@ -87,7 +90,7 @@ interface Guest {
 }
 
 /** Answers a worker until it leaves. */
-function serveGuest(store: TopicStore, port: MessagePort): Guest {
+function serveGuest(store: HostStore, port: MessagePort): Guest {
   const left = Promise.withResolvers<void>();
   const guest: Guest = { port, hasJoined: false, left: left.promise };
   const watched = new Map<string, () => void>();
@@ -124,7 +127,7 @@ function serveGuest(store: TopicStore, port: MessagePort): Guest {
 /** Never aborts. It tells the store that the publisher may not learn the outcome. */
 const GUEST_SIGNAL: AbortSignal = new AbortController().signal;
 
-function callStore(store: TopicStore, call: StoreCall): Promise<unknown> {
+async function callStore(store: HostStore, call: StoreCall): Promise<unknown> {
   switch (call.call) {
     case "append": {
       const { log, messages, session, sequence, isAbortable } = call;
@@ -134,6 +137,8 @@ function callStore(store: TopicStore, call: StoreCall): Promise<unknown> {
       return store.read(call.log, call.after, call.limits);
     case "seek":
       return store.seek(call.log, call.time);
+    case "record":
+      return await callRecords(await store.openRecords(), call);
     default:
       return store[call.call](call.log);
   }
@@ -146,6 +151,7 @@ export class RemoteStore implements TopicStore {
   readonly #answers = new Map<number, PromiseWithResolvers<unknown>>();
   /** By the name of the log. */
   readonly #watchers = new Map<string, Set<() => void>>();
+  readonly #records = new RemoteRecords((call) => this.#call(call));
   #lastNumber = 0;
   #isClosed = false;
 
@@ -197,6 +203,10 @@ export class RemoteStore implements TopicStore {
     return this.#call({ call: "trim", log });
   }
 
+  async openRecords(): Promise<RecordStore> {
+    return this.#records;
+  }
+
   /** Leaves the store to the other workers. Calls without an answer reject. */
   async close(): Promise<void> {
     if (this.#isClosed) return;
@@ -209,7 +219,10 @@ export class RemoteStore implements TopicStore {
   }
 
   async #call<Value>(call: StoreCall): Promise<Value> {
-    if (this.#isClosed) throw new Error(`Cannot use the topic "${call.log.name}": its store is closed`);
+    if (this.#isClosed) {
+      const what = call.call === "record" ? "the records" : `the topic "${call.log.name}"`;
+      throw new Error(`Cannot use ${what}: the store is closed`);
+    }
     const number = ++this.#lastNumber;
     const answer = Promise.withResolvers<unknown>();
     this.#answers.set(number, answer);

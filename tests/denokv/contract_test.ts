@@ -1,7 +1,8 @@
-// The suite for stores, over the real denokv.
+// The suites for stores, over the real denokv.
 
 import { testPublishFaults } from "../contract/publish_faults.ts";
 import { testReadFaults } from "../contract/read_faults.ts";
+import { testRecordsBesideLogs, testRecordStore } from "../contract/record_store.ts";
 import { testTopics } from "../contract/topic.ts";
 import { testTopicGaps } from "../contract/topic_gaps.ts";
 import { testTopicStore } from "../contract/topic_store.ts";
@@ -14,4 +15,6 @@ if (hasDenokv) {
   testTopicGaps(DATABASE);
   testPublishFaults(DATABASE);
   testReadFaults(DATABASE);
+  testRecordStore(DATABASE);
+  testRecordsBesideLogs(DATABASE);
 } else Deno.test.ignore('Topics over a denokv: there is none, run "deno task denokv:install"', () => {});

@@ -13,6 +13,7 @@
  * | log name series id | dedup entry of a session: its last batch, or that it was fenced    |
  * | log changed shard  | the name of the log of this shard that was appended to last        |
  * | policy name        | what the log keeps                                                 |
+ * | record key…        | the value of a record of this key, and when it expires             |
  * | trimmer            | the lease of the process that removes what is no longer kept       |
  *
  * The head and the low watermark of a log follow its records, so that one read up to the end of the
@@ -21,7 +22,7 @@
  * SQLite writes whole pages, and each page costs a write about 2 %. So the keys that one write sets
  * are neighbours.
  */
-import { countBytes } from "../message.ts";
+import { countBytes } from "../../json_data.ts";
 import type { Cursor, LogPolicy, NewMessage } from "../store.ts";
 import type { KvKey } from "./engine.ts";
 
@@ -29,6 +30,7 @@ const ROOT = ["webfw", "1"];
 
 export const INCARNATION_KEY: KvKey = [...ROOT, "epoch"];
 export const LEASE_KEY: KvKey = [...ROOT, "trimmer"];
+const RECORD: KvKey = [...ROOT, "record"];
 /** Before all policies. */
 export const POLICIES_START: KvKey = [...ROOT, "policy", ""];
 /** After all policies. */
@@ -57,6 +59,10 @@ export const lowWatermarkKey = (name: string): KvKey => [...recordsPrefix(name),
 export const sessionKey = (name: string, session: string): KvKey => [...recordsPrefix(name), "series", session];
 /** After the records, the head and the low watermark of a log. */
 export const logEnd = (name: string): KvKey => [...recordsPrefix(name), "low "];
+
+export const recordKey = (key: readonly string[]): KvKey => [...RECORD, ...key];
+/** The key of a record by that of its entry. */
+export const keyOfRecord = (key: KvKey): readonly string[] => key.slice(RECORD.length);
 
 /**
  * Where a read after a cursor begins: at the record of the cursor, or after it if the cursor is its
@@ -195,9 +201,45 @@ export function measureRecord(bytes: Uint8Array): RecordSize {
 }
 
 function readHeader(bytes: Uint8Array): { view: DataView; time: number; count: number } {
-  const view = new DataView(bytes.buffer, bytes.byteOffset, bytes.byteLength);
-  if (view.getUint8(0) !== FORMAT) {
-    throw new TypeError("Cannot read the store of topics: a later version of webfw has written it, use that one");
-  }
+  const view = viewOf(bytes);
   return { view, time: view.getFloat64(1), count: view.getUint16(9) };
+}
+
+/** All values begin with their format. */
+function viewOf(bytes: Uint8Array): DataView {
+  const view = new DataView(bytes.buffer, bytes.byteOffset, bytes.byteLength);
+  if (view.getUint8(0) === FORMAT) return view;
+  throw new TypeError("Cannot read the store of topics: a later version of webfw has written it, use that one");
+}
+
+/** The value of a record, and when it expires. */
+export interface RecordValue {
+  /** The value as JSON. */
+  readonly value: string;
+  /** In milliseconds since 1970; `Infinity` for never. */
+  readonly expires: number;
+}
+
+/** The format (1 byte), and when the record expires (8, a float). The rest is the JSON. */
+const VALUE_HEADER_BYTES = 9;
+
+/** Writes the value of a record. */
+export function encodeValue(value: string, expires: number): Uint8Array<ArrayBuffer> {
+  const json = encoder.encode(value);
+  const bytes = new Uint8Array(VALUE_HEADER_BYTES + json.length);
+  const view = new DataView(bytes.buffer);
+  view.setUint8(0, FORMAT);
+  view.setFloat64(1, expires);
+  bytes.set(json, VALUE_HEADER_BYTES);
+  return bytes;
+}
+
+/**
+ * Reads the value of a record.
+ *
+ * @throws {TypeError} When a later version of the framework has written it.
+ */
+export function decodeValue(bytes: Uint8Array): RecordValue {
+  const view = viewOf(bytes);
+  return { expires: view.getFloat64(1), value: decoder.decode(bytes.subarray(VALUE_HEADER_BYTES)) };
 }

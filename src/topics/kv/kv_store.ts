@@ -1,4 +1,5 @@
 /** Topics in Deno KV: a file of this machine, or a database that any number of nodes share. */
+import type { RecordStore } from "../../records/store.ts";
 import type {
   AppendOptions,
   AppendResult,
@@ -17,6 +18,7 @@ import { KV_CAPABILITIES } from "./capabilities.ts";
 import { ChangeNotifier } from "./change_notifier.ts";
 import { Connection, type ConnectionOptions } from "./connection.ts";
 import { Incarnations } from "./incarnation.ts";
+import { KvRecords } from "./kv_records.ts";
 import { KvLogReader, toLog } from "./log_reader.ts";
 import { RetentionWorker } from "./retention_worker.ts";
 
@@ -48,6 +50,7 @@ export class KvStore implements TopicStore {
   readonly #appender: Appender;
   readonly #notifier: ChangeNotifier;
   readonly #retention: RetentionWorker;
+  readonly #records: KvRecords;
 
   /** Opens nothing yet. */
   constructor({ openWatching, interval, now, ...options }: KvStoreOptions) {
@@ -62,6 +65,7 @@ export class KvStore implements TopicStore {
     this.#appender = new Appender(connection, incarnations, time);
     this.#notifier = new ChangeNotifier(connection, watching, incarnations, interval);
     this.#retention = new RetentionWorker(connection, incarnations, newReader(), TRIM_INTERVAL, time);
+    this.#records = new KvRecords(connection, incarnations, time);
   }
 
   open(): Promise<void> {
@@ -99,6 +103,10 @@ export class KvStore implements TopicStore {
 
   async list(): Promise<readonly LogRef[]> {
     return (await Array.fromAsync(this.#reader.policies())).flat().map(toLog);
+  }
+
+  async openRecords(): Promise<RecordStore> {
+    return this.#records;
   }
 
   async close(): Promise<void> {

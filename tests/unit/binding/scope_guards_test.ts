@@ -8,7 +8,7 @@ const plain = dependency(async () => "plain");
 const ofQuery = dependency({ query: { name: v.string() } }, async (_request, { name }) => name);
 
 function scopeOf(deps: Record<string, unknown>): Scope {
-  return new Scope({ deps }, "make a router", false);
+  return Scope.declare({ deps }, "make a router", false);
 }
 
 function pathOf(...names: string[]) {

@@ -4,6 +4,7 @@ import { LOG_START } from "../../../src/topics/store.ts";
 import { Clock } from "../../contract/clock.ts";
 import { testPublishFaults } from "../../contract/publish_faults.ts";
 import { testReadFaults } from "../../contract/read_faults.ts";
+import { testRecordsBesideLogs, testRecordStore } from "../../contract/record_store.ts";
 import { append, dataOf, logOf, messageOf, type StoreKind } from "../../contract/store_fixture.ts";
 import { testTopics } from "../../contract/topic.ts";
 import { testTopicGaps } from "../../contract/topic_gaps.ts";
@@ -24,6 +25,8 @@ testTopics(MEMORY);
 testTopicGaps(MEMORY);
 testPublishFaults(MEMORY);
 testReadFaults(MEMORY);
+testRecordStore(MEMORY);
+testRecordsBesideLogs(MEMORY);
 
 Deno.test("A store in memory forgets an id after the dedupe window", async () => {
   const clock = new Clock();

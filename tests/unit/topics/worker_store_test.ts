@@ -2,6 +2,7 @@ import { assertRejects } from "@std/assert";
 import { HostStore, RemoteStore } from "../../../src/topics/worker_store.ts";
 import { testPublishFaults } from "../../contract/publish_faults.ts";
 import { testReadFaults } from "../../contract/read_faults.ts";
+import { testRecordsBesideLogs, testRecordStore } from "../../contract/record_store.ts";
 import { append, logOf, messageOf, type StoreKind } from "../../contract/store_fixture.ts";
 import { testTopics } from "../../contract/topic.ts";
 import { testTopicGaps } from "../../contract/topic_gaps.ts";
@@ -34,6 +35,8 @@ testTopics(SHARED);
 testTopicGaps(SHARED);
 testPublishFaults(SHARED);
 testReadFaults(SHARED);
+testRecordStore(SHARED);
+testRecordsBesideLogs(SHARED);
 
 Deno.test("A call of another worker's store fails when the store is closed before the answer", async () => {
   const { port1, port2 } = new MessageChannel();

@@ -1,7 +1,7 @@
 // The bytes of a write to a log.
 
 import { assertEquals, assertThrows } from "@std/assert";
-import { countBytes } from "../../../../src/topics/message.ts";
+import { countBytes } from "../../../../src/json_data.ts";
 import { decodeRecord, encodeRecord, measureRecord } from "../../../../src/topics/kv/keys.ts";
 
 function messageOf(data: string, type?: string) {

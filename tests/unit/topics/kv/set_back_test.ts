@@ -360,3 +360,22 @@ Deno.test("Set back: while an ended incarnation is being renewed, no node asks r
     await store.close();
   });
 });
+
+Deno.test("Set back: who writes a record notices, and versions from before are refused", async () => {
+  const { database, open } = prepare();
+  const [store, other] = [open(), open()];
+  const [records, others] = await Promise.all([store.openRecords(), other.openRecords()]);
+  const kept = await records.set(["app", "kept"], "1", {});
+  const backup = database.backUp();
+  for (const data of LOST) await records.set(["app", data], "1", {});
+  const lost = await records.set(["app", "kept"], "2", {});
+  database.lose(backup);
+  await records.set(["app", "another"], "1", {});
+  for (const expect of [kept, lost]) assertEquals(await records.set(["app", "kept"], "3", { expect }), null);
+  assertNotEquals(
+    await others.set(["app", "kept"], "3", { expect: (await others.get(["app", "kept"]))!.version }),
+    null,
+  );
+  assertEquals((await records.get(["app", "kept"]))?.value, "3");
+  await Promise.all([store.close(), other.close()]);
+});

@@ -1,0 +1,107 @@
+/** Data that is kept as JSON: messages and records. What JSON would change is refused. */
+
+/**
+ * The size of a text in UTF-8. Encoding the text to measure it would make garbage of the same size.
+ */
+export function countBytes(text: string): number {
+  let bytes = text.length;
+  for (let index = 0; index < text.length; index++) {
+    const unit = text.charCodeAt(index);
+    if (unit <= 0x7f) continue;
+    bytes += unit > 0x7ff ? 2 : 1;
+    // A surrogate pair has four bytes. A lone surrogate is written as U+FFFD, which has three.
+    if ((unit & 0xfc00) === 0xd800 && (text.charCodeAt(index + 1) & 0xfc00) === 0xdc00) index++;
+  }
+  return bytes;
+}
+
+/**
+ * How deeply lists and objects may be nested. Readers of topics freeze a message by recursion,
+ * perhaps with little stack left: a message that can be published and not be read would stop all
+ * readers of its topic.
+ */
+const MAX_DEPTH = 1_000;
+
+/**
+ * The JSON of data that is kept, such as a message.
+ *
+ * @param data The data.
+ * @param action What is done with it, for errors: "set the record".
+ * @throws {TypeError} If JSON would drop or change a part of it: readers must get the value that
+ * was given.
+ */
+export function encodeData(data: unknown, action: string): string {
+  let json: string | undefined;
+  let loss: Loss | undefined;
+  try {
+    loss = findLoss(data, 0);
+    if (!loss) json = JSON.stringify(data);
+  } catch (cause) {
+    throw new TypeError(
+      `Cannot ${action}: the data has no JSON form, it refers to itself or is nested more than ${MAX_DEPTH} deep`,
+      { cause },
+    );
+  }
+  if (json !== undefined) return json;
+  const { part, path } = loss ?? { part: typeof data, path: [] };
+  const location = path.length === 0 ? "" : ` at "${path.join(".")}"`;
+  throw new TypeError(
+    `Cannot ${action}: JSON cannot carry the ${part}${location}, use texts, finite numbers, lists and plain objects`,
+  );
+}
+
+/** A part of the data that JSON would drop or change. */
+interface Loss {
+  readonly part: string;
+  readonly path: (string | number)[];
+}
+
+function findLoss(value: unknown, depth: number): Loss | undefined {
+  switch (typeof value) {
+    case "string":
+    case "boolean":
+      return undefined;
+    case "number":
+      return Number.isFinite(value) ? undefined : { part: `number ${value}`, path: [] };
+    case "object":
+      return value === null ? undefined : findLossWithin(value, depth + 1);
+    default:
+      return { part: typeof value, path: [] };
+  }
+}
+
+function findLossWithin(object: object, depth: number): Loss | undefined {
+  if (depth > MAX_DEPTH) throw new RangeError("Cannot look at all parts of the data: it is nested too deeply");
+  return Array.isArray(object) ? findLossInList(object, depth) : findLossInObject(object, depth);
+}
+
+function findLossInList(list: readonly unknown[], depth: number): Loss | undefined {
+  for (let index = 0; index < list.length; index++) {
+    const loss = findLoss(list[index], depth);
+    if (loss) return lossAt(index, loss);
+  }
+  return undefined;
+}
+
+function findLossInObject(object: object, depth: number): Loss | undefined {
+  if (!isPlain(object)) return { part: object.constructor?.name || "object", path: [] };
+  for (const key of Object.keys(object)) {
+    const value = (object as Record<string, unknown>)[key];
+    // A property that is undefined equals one that is not there.
+    const loss = value === undefined ? undefined : findLoss(value, depth);
+    if (loss) return lossAt(key, loss);
+  }
+  return undefined;
+}
+
+function lossAt(key: string | number, loss: Loss): Loss {
+  loss.path.unshift(key);
+  return loss;
+}
+
+/** Whether an object is like one of an object literal, in this realm or another. */
+function isPlain(object: object): boolean {
+  const prototype = Object.getPrototypeOf(object);
+  if (prototype !== null && prototype !== Object.prototype && Object.getPrototypeOf(prototype) !== null) return false;
+  return typeof Reflect.get(object, "toJSON") !== "function";
+}

@@ -1,0 +1,32 @@
+/** Copies of routes in which other dependencies are in the place of some. */
+import type { Replacements } from "../binding/replacements.ts";
+import type { RateLimiter } from "../rate_limit/rate_limit.ts";
+import type { AnyRoute } from "./registry.ts";
+import type { Scope } from "./scope.ts";
+
+/**
+ * Copies routes. Their requests are counted apart from those of the originals.
+ *
+ * @param routes All routes of an application, with the names of their operations.
+ * @param replacements What replaces which dependency.
+ * @throws {TypeError | RouteError} If a replacement does not fit a route.
+ */
+export function replacedRoutes(routes: readonly AnyRoute[], replacements: Replacements): AnyRoute[] {
+  // Routes share their scopes and limits, and so do the copies.
+  const scopes = new Map<Scope, Scope>();
+  const limiters = new Map<RateLimiter, RateLimiter>();
+  const limitersOf = (given: readonly RateLimiter[]) => given.map((limiter) => copyOf(limiters, limiter, replacing));
+  const replacing = ({ after, ...limiter }: RateLimiter): RateLimiter => ({
+    ...limiter,
+    after: after && { ...after, dependency: replacements.of(after.dependency) },
+  });
+  const scopeOf = (given: Scope) =>
+    copyOf(scopes, given, ({ deps, rateLimits }) => given.with(replacements.ofAll(deps), limitersOf(rateLimits)));
+  return routes.map((route) => route.replacing(replacements, route.scopes.map(scopeOf), limitersOf(route.rateLimits)));
+}
+
+function copyOf<Value>(copies: Map<Value, Value>, value: Value, make: (value: Value) => Value): Value {
+  let copy = copies.get(value);
+  if (copy === undefined) copies.set(value, copy = make(value));
+  return copy;
+}

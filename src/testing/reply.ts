@@ -1,0 +1,94 @@
+/** The replies that a test client reads. */
+import type { Issue, ProblemDetails } from "../errors.ts";
+
+/** The body of a 422 reply. */
+export interface InvalidInput extends ProblemDetails {
+  /** The faults. */
+  errors: Issue[];
+}
+
+/** A pending reply. Await it for the `Response`, or read it by a method that also checks it. */
+export class TestReply implements PromiseLike<Response> {
+  readonly #response: Promise<Response>;
+
+  /** Wraps a pending response. */
+  constructor(response: Promise<Response>) {
+    this.#response = response;
+  }
+
+  /** Waits for the reply and its whole body. */
+  then<Fulfilled = Response, Rejected = never>(
+    onFulfilled?:
+      | ((response: Response) => Fulfilled | PromiseLike<Fulfilled>)
+      | null,
+    onRejected?: ((reason: unknown) => Rejected | PromiseLike<Rejected>) | null,
+  ): Promise<Fulfilled | Rejected> {
+    return this.#response.then(onFulfilled, onRejected);
+  }
+
+  /**
+   * Reads a JSON reply.
+   *
+   * @throws {Error} If the status is not 2xx, or the media type is not `application/json`.
+   */
+  async json<Value = unknown>(): Promise<Value> {
+    const response = await this.#response;
+    const body = await response.text();
+    if (!response.ok || mediaType(response) !== "application/json") {
+      throw new Error(
+        `Cannot read the reply as JSON: got ${describe(response, body)}`,
+      );
+    }
+    return JSON.parse(body);
+  }
+
+  /**
+   * Reads a reply as text.
+   *
+   * @throws {Error} If the status is not 2xx.
+   */
+  async text(): Promise<string> {
+    const response = await this.#response;
+    const body = await response.text();
+    if (!response.ok) {
+      throw new Error(
+        `Cannot read the reply as text: got ${describe(response, body)}`,
+      );
+    }
+    return body;
+  }
+
+  /**
+   * Reads a 422 reply, with its list of faults.
+   *
+   * @param status The expected status.
+   * @throws {Error} If the reply is not `application/problem+json`, or has another status.
+   */
+  async problem(status: 422): Promise<InvalidInput>;
+  /**
+   * Reads an error reply.
+   *
+   * @param status The expected status. By default, any status but 2xx.
+   * @throws {Error} If the reply is not `application/problem+json`, or has another status.
+   */
+  async problem(status?: number): Promise<ProblemDetails>;
+  async problem(status?: number): Promise<ProblemDetails> {
+    const response = await this.#response;
+    const body = await response.text();
+    const isExpected = status === undefined ? !response.ok : response.status === status;
+    if (!isExpected || mediaType(response) !== "application/problem+json") {
+      throw new Error(
+        `Cannot read the reply as a problem: wanted ${status ?? "an error"}, got ${describe(response, body)}`,
+      );
+    }
+    return JSON.parse(body);
+  }
+}
+
+function mediaType(response: Response): string {
+  return response.headers.get("content-type")?.split(";")[0]?.trim() ?? "none";
+}
+
+function describe(response: Response, body: string): string {
+  return `${response.status} ${mediaType(response)}: ${body.slice(0, 500)}`;
+}
