@@ -45,5 +45,6 @@ export {
 export type { Session } from "./src/auth/sessions/definition.ts";
 export type { SessionCookieOptions } from "./src/auth/sessions/cookie.ts";
 export { memorySessions, type MemorySessionsOptions } from "./src/auth/sessions/memory.ts";
+export { type RecordSessions, recordSessions } from "./src/auth/sessions/records.ts";
 export type { Secrets } from "./src/auth/sessions/secret.ts";
 export type { SessionStore, SessionWrite } from "./src/auth/sessions/store.ts";

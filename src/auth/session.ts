@@ -15,6 +15,7 @@ import { SessionCookie, type SessionCookieOptions } from "./sessions/cookie.ts";
 import { checkLoginPath, loginAddress } from "./sessions/login.ts";
 import { readSecrets, type Secrets } from "./sessions/secret.ts";
 import { type Session, SessionDefinition } from "./sessions/definition.ts";
+import { RecordSessions } from "./sessions/records.ts";
 import type { SessionStore } from "./sessions/store.ts";
 
 /**
@@ -86,13 +87,13 @@ export interface SealedSessionOptions {
    */
   secret: Secrets | (() => Secrets | undefined | Promise<Secrets | undefined>);
   /** Where the data is kept. By default it is in the cookie. */
-  store?: SessionStore;
+  store?: SessionStore | RecordSessions;
 }
 
 /** Keeps the data of a session on the server. */
 export interface StoredSessionOptions {
-  /** The store, such as `memorySessions()`. The cookie has only a random id. */
-  store: SessionStore;
+  /** The store, such as `recordSessions()`. The cookie has only a random id. */
+  store: SessionStore | RecordSessions;
   /** Not needed with a store, whose ids are random. It is checked all the same. */
   secret?: SealedSessionOptions["secret"];
 }
@@ -228,12 +229,14 @@ function readLogin(options: RequiredSessionOptions, scheme: string): string | un
 }
 
 function checkStore(store: unknown, action: string): void {
-  if (store === undefined) return;
+  if (store === undefined || store instanceof RecordSessions) return;
   const methods = ["get", "set", "delete"] as const;
   const isStore = typeof store === "object" && store !== null &&
     methods.every((method) => typeof (store as Partial<SessionStore>)[method] === "function");
   if (isStore) return;
-  throw new TypeError(`Cannot ${action}: "store" must have get, set and delete, use memorySessions() or write one`);
+  throw new TypeError(
+    `Cannot ${action}: "store" must have get, set and delete, use recordSessions(), memorySessions() or write one`,
+  );
 }
 
 /** The challenge names the cookie. No scheme for cookies is registered. */

@@ -3,7 +3,7 @@ import { CannotStartError } from "../../errors.ts";
 import type { StartConditions } from "../../binding/dependency.ts";
 import { MAX_COOKIE_BYTES } from "../../http/cookies.ts";
 import { stringify } from "../../http/json.ts";
-import { contextOf, type HttpRequest } from "../../http/request.ts";
+import { type AppHandle, contextOf, type HttpRequest } from "../../http/request.ts";
 import { WEBSOCKET } from "../../http/websocket/handshake.ts";
 import { toValidator, type Validator } from "../../schema/check.ts";
 import { coerceJson } from "../../schema/coerce_json.ts";
@@ -11,6 +11,7 @@ import { summarizeIssues } from "../../schema/issues.ts";
 import type { Schema } from "../../schema/schema.ts";
 import type { SessionCookie } from "./cookie.ts";
 import { type KeptSession, type SessionKeeper, toText } from "./keeper.ts";
+import { RecordSessions } from "./records.ts";
 import { readSecrets, type Secrets } from "./secret.ts";
 import type { SessionStore } from "./store.ts";
 import { StoredSessions } from "./stored.ts";
@@ -46,12 +47,15 @@ interface SessionParts {
   readonly name: string;
   readonly schema: Schema;
   readonly secret: Secrets | undefined | (() => Secrets | undefined | Promise<Secrets | undefined>);
-  readonly store: SessionStore | undefined;
+  readonly store: SessionStore | RecordSessions | undefined;
   readonly cookie: SessionCookie;
   /** In milliseconds. */
   readonly maxAge: number;
   readonly renew: boolean;
 }
+
+/** Gives what keeps the sessions of an application. */
+type KeeperOf = (app: AppHandle) => SessionKeeper;
 
 /** One declaration of a session. */
 export class SessionDefinition<Data, Input> {
@@ -59,7 +63,7 @@ export class SessionDefinition<Data, Input> {
   readonly cookie: SessionCookie;
   readonly #parts: SessionParts;
   readonly #validate: Validator["validate"];
-  #keeper: Promise<SessionKeeper> | undefined;
+  #keeperOf: Promise<KeeperOf> | undefined;
 
   /** @throws {TypeError} If no JSON value can satisfy the schema. */
   constructor(parts: SessionParts) {
@@ -75,12 +79,13 @@ export class SessionDefinition<Data, Input> {
    * @throws {CannotStartError} If the secret is wrong, or the workers do not share the store.
    */
   readonly start = async ({ hasWorkers }: StartConditions): Promise<void> => {
-    if (hasWorkers && this.#parts.store?.isLocal) {
+    const { store } = this.#parts;
+    if (hasWorkers && store && "isLocal" in store && store.isLocal) {
       throw new CannotStartError(
         `Cannot start several workers: the session "${this.name}" is in the memory of one, use one worker, or a store that all share`,
       );
     }
-    await (this.#keeper = this.#openKeeper());
+    await (this.#keeperOf = this.#openKeeper());
   };
 
   /** The session of a request, which its dependencies share. It rejects only if the store fails. */
@@ -89,10 +94,6 @@ export class SessionDefinition<Data, Input> {
     let session = kept.get(this) as Promise<Session<Data, Input>> | undefined;
     if (!session) kept.set(this, session = this.#find(request));
     return session;
-  }
-
-  keeper(): Promise<SessionKeeper> {
-    return this.#keeper ??= this.#openKeeper();
   }
 
   /** What kept data holds; null if it does not fit the schema. */
@@ -126,7 +127,8 @@ export class SessionDefinition<Data, Input> {
 
   async #find(request: HttpRequest): Promise<RequestSession<Data, Input>> {
     const value = request.cookies[this.cookie.name];
-    const keeper = await this.keeper();
+    const keeperOf = await (this.#keeperOf ??= this.#openKeeper());
+    const keeper = keeperOf(request.app);
     const kept = value === undefined ? null : await keeper.open(value);
     const data = kept && await this.read(kept.data);
     const session = new RequestSession(this, keeper, request, value, data);
@@ -139,15 +141,16 @@ export class SessionDefinition<Data, Input> {
     return renew && Date.now() - setAt > maxAge / 2;
   }
 
-  async #openKeeper(): Promise<SessionKeeper> {
+  async #openKeeper(): Promise<KeeperOf> {
     const { secret, store, maxAge } = this.#parts;
     const given = typeof secret === "function" ? await secret() : secret;
     const purpose = `webfw session ${this.cookie.name}`;
-    if (store && given === undefined) return new StoredSessions(store, purpose, maxAge);
-    const secrets = this.#readSecrets(given);
-    if (store) return new StoredSessions(store, purpose, maxAge);
+    const secrets = store && given === undefined ? [] : this.#readSecrets(given);
+    if (store instanceof RecordSessions) return (app) => new StoredSessions(store.of(app), purpose, maxAge);
+    if (store) return () => new StoredSessions(store, purpose, maxAge);
     const { SealedSessions } = await import("./sealed.ts");
-    return await SealedSessions.make(secrets, purpose, maxAge);
+    const sealed = await SealedSessions.make(secrets, purpose, maxAge);
+    return () => sealed;
   }
 
   #readSecrets(given: unknown): readonly string[] {
