@@ -154,7 +154,7 @@ export class RouteTree<Entry> {
 
   /**
    * Finds the most specific entry that has the method. GET also serves HEAD, and an upgrade at a
-   * path without WebSocket.
+   * path without WebSocket. A WebSocket also gets GET and HEAD where nothing else does.
    *
    * The path is not cut out of the URL, because that costs as much as the search itself.
    *
@@ -163,7 +163,7 @@ export class RouteTree<Entry> {
    * @param start The index of the path's first slash.
    * @param end The index after the path.
    * @throws {HTTPError} With 400 if the path is malformed, 404 if nothing matches it, 405 if
-   * nothing has the method, 426 if only a WebSocket matches.
+   * nothing has the method.
    */
   find(method: string, url: string, start = 0, end: number = url.length): Match<Entry> {
     // The platform's URL takes a backslash for a slash, so handlers would see another path.
@@ -192,21 +192,17 @@ export class RouteTree<Entry> {
   }
 
   #search(method: string, text: string, start: number, end: number): Match<Entry> {
+    const other = method === UPGRADE ? "GET" : method === "GET" || method === "HEAD" ? UPGRADE : undefined;
     const match = search(this.#root, text, start + 1, end, 0, method) ??
-      (method === UPGRADE ? search(this.#root, text, start + 1, end, 0, "GET") : undefined);
-    if (match === undefined) throw this.#refusal(text.slice(start, end), method);
+      (other === undefined ? undefined : search(this.#root, text, start + 1, end, 0, other));
+    if (match === undefined) throw this.#refusal(text.slice(start, end));
     return match;
   }
 
-  #refusal(path: string, method: string): HTTPError {
+  #refusal(path: string): HTTPError {
     const methods = this.#methodsAt(path);
     if (methods.size === 0) return new HTTPError(404, "Nothing is served at this path");
-    if (methods.delete(UPGRADE)) {
-      if (method === "GET" || method === "HEAD") {
-        return new HTTPError(426, "This path serves a WebSocket", { headers: { upgrade: "websocket" } });
-      }
-      methods.add("GET");
-    }
+    if (methods.delete(UPGRADE)) methods.add("GET");
     return new HTTPError(405, "This path does not serve the method", {
       headers: { allow: [...methods].sort().join(", ") },
     });

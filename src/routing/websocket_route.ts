@@ -1,11 +1,12 @@
 /** WebSocket routes: the record of a route, and the endpoint that accepts a handshake. */
 import { isAsyncFunction } from "../binding/dependency.ts";
 import { type Duration, toMilliseconds } from "../duration.ts";
+import { HTTPError } from "../errors.ts";
 import { contextOf, type RequestContext } from "../http/request.ts";
 import type { WebSocketDeclaration } from "../http/route_info.ts";
 import { OriginList } from "../http/origin.ts";
 import { isToken } from "../http/syntax.ts";
-import { checkHandshake, chooseProtocol, WEBSOCKET } from "../http/websocket/handshake.ts";
+import { asksForWebSocket, checkHandshake, chooseProtocol, WEBSOCKET } from "../http/websocket/handshake.ts";
 import { compileDecoding, compileEncoding } from "../http/websocket/messages.ts";
 import type { WebSocketTransport } from "../http/websocket/transport.ts";
 import type { OptionNames } from "../options.ts";
@@ -102,7 +103,8 @@ interface WebSocketParts extends UpgradeParts {
 
 /**
  * The endpoint of a route with its middlewares. All that can refuse a request runs before the
- * upgrade.
+ * upgrade. A GET without an upgrade is refused for the same reasons, and then with 426: so clients
+ * learn the reason whose platforms do not tell the status of a refused handshake.
  */
 export function webSocketEndpoint(route: WebSocketRoute, parts: WebSocketParts): Endpoint {
   const { toErrorReply, finalize, tokenAdvice } = parts;
@@ -112,12 +114,14 @@ export function webSocketEndpoint(route: WebSocketRoute, parts: WebSocketParts):
     const context = contextOf(request);
     let hasPassed = false;
     try {
-      checkHandshake(request.raw);
+      const isUpgrade = asksForWebSocket(request.raw);
+      if (isUpgrade) checkHandshake(request.raw);
       const protocol = chooseProtocol(request.raw, route.plan.protocols);
       let values = pass && await pass(request);
       hasPassed = true;
       const bound = await bind(request);
       const args = bound[0]!;
+      if (!isUpgrade) throw new HTTPError(426, "This path serves a WebSocket", { headers: { upgrade: "websocket" } });
       if (resolve) values = await resolve(request, bound, values);
       supply?.(args, values);
       accepted.set(context, { protocol, args, route });

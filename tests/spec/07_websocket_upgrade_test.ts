@@ -51,6 +51,34 @@ Deno.test("a plain GET of a WebSocket is 426 with Upgrade, and any other method 
   }
 });
 
+Deno.test("a plain GET of a WebSocket is refused like its upgrade: by middleware, guards, limits and validation", async () => {
+  const app = new App();
+  let supplied = 0;
+  const guard = dependency({
+    headers: { authorization: v.optional(v.string()) },
+    security: { token: { type: "http", scheme: "bearer" } },
+  }, async (_request, { headers }) => {
+    if (headers.authorization !== "Bearer s3cret") throw new HTTPError(401, "Sign in");
+  });
+  const count = dependency(async () => ++supplied);
+  app.websocket("/chat/{room}", {
+    params: { room: v.number() },
+    deps: { guard, count },
+    rateLimit: { limit: 4, per: "1h" },
+  }, async (socket) => await greet(socket));
+  await using serving = await Serving.start(app);
+  const ask = async (room: string, token?: string): Promise<number> => {
+    const headers: HeadersInit = token === undefined ? {} : { authorization: `Bearer ${token}` };
+    const reply = await fetch(`${serving.origin}/chat/${room}`, { headers });
+    assertEquals(reply.headers.get("upgrade"), reply.status === 426 ? "websocket" : null);
+    await reply.body?.cancel();
+    return reply.status;
+  };
+  assertEquals([await ask("1"), await ask("1", "wrong")], [401, 401]);
+  assertEquals([await ask("x", "s3cret"), await ask("1", "s3cret"), await ask("1", "s3cret")], [422, 426, 429]);
+  assertEquals(supplied, 0, "what the handler would get is not made");
+});
+
 Deno.test("a GET route and a WebSocket may have the same path: an upgrade goes to the one, all else to the other", async () => {
   const app = new App();
   app.websocket("/chat/{room}", async (socket, { room }) => {
