@@ -47,5 +47,6 @@ function waitAfter(error: unknown, repetition: number): number | undefined {
   if (status !== 503 && (status !== 409 || asked === null)) return undefined;
   if (asked === null) return wait;
   const ms = /^\d+$/.test(asked) ? Number(asked) * 1000 : Date.parse(asked) - Date.now();
-  return ms > MAX_WAIT_MS ? undefined : Math.max(ms, 0) || 0;
+  if (ms > MAX_WAIT_MS) return undefined;
+  return Number.isNaN(ms) ? wait : Math.max(ms, 0);
 }
