@@ -648,6 +648,7 @@ export class App<State = Record<string, unknown>, Given = None, Counted = unknow
   }
 
   async #startAll(dependencies: readonly PreparedDependency[]): Promise<Readonly<State>> {
+    await this.#admission.proxies.open();
     await startDependencies(dependencies, { hasWorkers: this.#hasWorkers });
     return await this.#lifespans.start(this as unknown as App<State>, () => this.#topics.open());
   }

@@ -5,7 +5,6 @@
 import type { Replacements } from "./binding/replacements.ts";
 import { GuardLevel } from "./binding/scope_guards.ts";
 import { NO_PATH } from "./binding/text_fields.ts";
-import { mcpEndpoint } from "./describe/mcp/endpoint.ts";
 import type { McpParts } from "./describe/mcp/options.ts";
 import type { McpApplication } from "./describe/mcp/server.ts";
 import type { OpenAPIDocument } from "./describe/openapi/document.ts";
@@ -103,7 +102,7 @@ export function builtIns(
       // path.
       method: ANY_METHOD,
       path: mcpUrl,
-      handler: mcpEndpoint(toMcpApplication(parts)),
+      handler: agentEndpoint(toMcpApplication(parts)),
       pages: parts.originPolicy,
       what: "agents",
       option: "mcpUrl",
@@ -133,6 +132,15 @@ function behind(deps: DocsParts["deps"], handler: BuiltIn["handler"]): BuiltIn["
   return async (request) => {
     await step.run(request, []);
     return await handler(request);
+  };
+}
+
+/** Serves agents. Most applications have none, so what answers them is loaded on first use. */
+function agentEndpoint(parts: McpApplication): BuiltIn["handler"] {
+  let endpoint: BuiltIn["handler"] | undefined;
+  return async (request) => {
+    const { mcpEndpoint } = await import("./describe/mcp/endpoint.ts");
+    return await (endpoint ??= mcpEndpoint(parts))(request);
   };
 }
 

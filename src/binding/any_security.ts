@@ -1,6 +1,6 @@
 /** Alternatives, of which a client needs one: security schemes, or guards. */
 import { HTTPError, isHTTPError } from "../errors.ts";
-import { isThrownReply, type ThrownReply } from "../http/thrown_reply.ts";
+import { isThrownReply, type ThrownReply } from "../http/reply.ts";
 import { InnerGuard, type Made, sharedDeps } from "./inner_guard.ts";
 import {
   type Dependency,

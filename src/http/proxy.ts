@@ -5,7 +5,7 @@
 import { log } from "../log.ts";
 import { checkOptions, type OptionNames, quote } from "../options.ts";
 import { nodeNet } from "../runtime.ts";
-import { forwardedHops, type Hop, readAddress, xForwardedHops } from "./forwarded.ts";
+import type { Hop } from "./forwarded.ts";
 import { isLoopbackName, readAuthority } from "./host.ts";
 
 /**
@@ -54,6 +54,13 @@ const FORWARDING = ["forwarded", "x-forwarded-for", "x-forwarded-host", "x-forwa
 
 const LOOPBACK_ADDRESS = /^(?:::ffff:)?127\.|^::1$/;
 
+/** An address with zone and port is shorter. */
+const MAX_NODE = 64;
+/**
+ * An address, perhaps with a port, which may be a name that starts with `_` (RFC 7239, section 6).
+ */
+const NODE = /^(?:\[([\da-f:.]+)\]|([\d.]+))(?::[\w.-]+)?$/i;
+
 /** What trusted proxies say about a request. */
 export interface Forwarded {
   /** The address of the client, or of the last proxy that is known; null without a network. */
@@ -71,6 +78,8 @@ export class ProxyTrust {
   readonly #from: import("node:net").BlockList | undefined;
   readonly #header: "x-forwarded" | "forwarded";
   readonly #takesHost: boolean;
+  /** Undefined until {@linkcode ProxyTrust.open}. */
+  #readHops: ((headers: Headers) => Iterable<Hop>) | undefined;
   #hasWarned = false;
 
   /**
@@ -92,6 +101,13 @@ export class ProxyTrust {
     this.#takesHost = takesHost;
   }
 
+  /** Loads what reads the headers of proxies, if any is trusted. It comes before all requests. */
+  async open(): Promise<void> {
+    if (!this.isSet || this.#readHops) return;
+    const { forwardedHops, xForwardedHops } = await import("./forwarded.ts");
+    this.#readHops = this.#header === "forwarded" ? forwardedHops : xForwardedHops;
+  }
+
   /** Whether any proxy is trusted. */
   get isSet(): boolean {
     return this.#hops !== undefined || this.#from !== undefined;
@@ -107,7 +123,7 @@ export class ProxyTrust {
    */
   forwarded(headers: Headers, peer: string | null): Forwarded | undefined {
     if (!this.#isTrusted(peer, 0)) return undefined;
-    const hops = this.#header === "forwarded" ? forwardedHops(headers) : xForwardedHops(headers);
+    const hops = this.#readHops!(headers);
     let address = peer;
     let scheme: Hop["scheme"];
     let host: string | undefined;
@@ -139,6 +155,26 @@ export class ProxyTrust {
     if (known === undefined || this.#from === undefined) return false;
     return this.#from.check(known, known.includes(":") ? "ipv6" : "ipv4");
   }
+}
+
+/**
+ * Reads an IP address, perhaps with a port. Undefined for anything else, such as the names
+ * `unknown` and `_hidden` of RFC 7239.
+ *
+ * @param text The text.
+ * @returns The address in its shortest form; one of IPv4 that is written as IPv6, as one of IPv4.
+ */
+export function readAddress(text: string): string | undefined {
+  if (text.length > MAX_NODE) return undefined;
+  const [, inBrackets, plain] = NODE.exec(text) ?? [];
+  const address = inBrackets ?? plain ?? text;
+  // An address with a zone means something on the machine of the proxy only.
+  const version = address.includes("%") ? 0 : nodeNet().isIP(address);
+  if (version !== 6) return version === 4 && inBrackets === undefined ? address : undefined;
+  const short = new URL(`http://[${address}]`).hostname.slice(1, -1);
+  const [, high, low] = /^::ffff:([\da-f]+):([\da-f]+)$/.exec(short) ?? [];
+  if (high === undefined || low === undefined) return short;
+  return [high, low].flatMap((half) => [parseInt(half, 16) >> 8, parseInt(half, 16) & 255]).join(".");
 }
 
 /** The address of the other end of a connection; null for a Unix socket, and without a network. */

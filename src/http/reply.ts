@@ -225,6 +225,33 @@ function takeOver(context: RequestContext): void {
   context.replyHeaders = undefined;
 }
 
+/**
+ * Ends a request with a reply, from a place that can only return a value or throw: a guard that
+ * redirects. It is neither logged nor shaped by `onError`.
+ */
+export class ThrownReply extends Error {
+  /** The name of the class, for logs. */
+  override readonly name = "ThrownReply";
+  /** The reply. Its headers are mutable. */
+  readonly reply: Response;
+
+  /** Wraps a reply, which can be sent once. */
+  constructor(reply: Response) {
+    super("A reply");
+    this.reply = reply;
+  }
+}
+
+/** Whether a thrown value is a {@linkcode ThrownReply}. */
+export function isThrownReply(thrown: unknown): thrown is ThrownReply {
+  try {
+    return thrown instanceof ThrownReply;
+  } catch {
+    // A proxy may throw for any operation.
+    return false;
+  }
+}
+
 /** The error that a client sees for a thrown value: the value, or a 500 without the cause. */
 export function toHTTPError(thrown: unknown): HTTPError {
   return isHTTPError(thrown) ? thrown : new HTTPError(500, undefined, { cause: thrown });

@@ -1,17 +1,26 @@
-/** The limits of an application at work: they count requests, and refuse those beyond. */
-import { HTTPError } from "../errors.ts";
-import { contextOf, type HttpRequest } from "../http/request.ts";
+/** The limits of an application. What counts is loaded with the first request that is counted. */
+import type { HttpRequest } from "../http/request.ts";
 import { quote } from "../options.ts";
 import type { WorkerPorts } from "../topics/worker_store.ts";
-import { boundedCaller, networkOf } from "./caller.ts";
-import { type Count, type CountedLimit, type Counts, MemoryCounts } from "./counts.ts";
-import type { RateLimiter, RateLimitKey } from "./rate_limit.ts";
-import { LimiterCounts, SharedCounts } from "./shared_counts.ts";
+import type { OpenGate, OpenGates } from "./open_gate.ts";
+import type { RateLimiter } from "./rate_limit.ts";
+import type { SharedLimiter } from "./shared_counts.ts";
+
+/** A limit and its place in an application. */
+export interface GateParts {
+  readonly limiter: RateLimiter;
+  /** Which limit of the application it is, from 0 on. */
+  readonly number: number;
+  /** The first route that it holds for, and its number there. */
+  readonly place: string;
+  /** Where it is counted; undefined for the memory. */
+  readonly shared: SharedLimiter | undefined;
+}
 
 /** The limits of an application. Each declaration has one gate, and so one count. */
 export class RateGates {
-  readonly #memory = new MemoryCounts();
   readonly #gates = new Map<RateLimiter, RateGate>();
+  #opening: Promise<OpenGates> | undefined;
 
   /**
    * The gate of a declaration.
@@ -23,50 +32,32 @@ export class RateGates {
    */
   gateOf(limiter: RateLimiter, place: string): RateGate {
     let gate = this.#gates.get(limiter);
-    if (!gate) this.#gates.set(limiter, gate = new RateGate(limiter, this.#gates.size, place, this.#memory));
+    if (!gate) {
+      const parts: GateParts = { limiter, number: this.#gates.size, place, shared: limiterOf(limiter, place) };
+      this.#gates.set(limiter, gate = new RateGate(parts, () => this.#open()));
+    }
     return gate;
   }
 
   /** Counts with the other workers of the process from now on: what is in memory is kept once. */
   async shareWith(ports: WorkerPorts): Promise<void> {
-    if (this.#gates.size === 0) return;
-    const { RemoteCounts, serveCounts } = await import("./worker_counts.ts");
-    if ("guests" in ports) {
-      for (const port of ports.guests) serveCounts(this.#memory, port);
-      return;
-    }
-    const remote = new RemoteCounts(ports.host);
-    for (const gate of this.#gates.values()) gate.countIn(remote);
+    if (this.#gates.size > 0) await (await this.#open()).shareWith(ports);
+  }
+
+  #open(): Promise<OpenGates> {
+    return this.#opening ??= import("./open_gate.ts").then(({ OpenGates }) => new OpenGates());
   }
 }
 
 /** Counts the requests of one declaration. */
 class RateGate {
-  readonly #limiter: RateLimiter;
-  readonly #counted: CountedLimit;
-  readonly #memory: MemoryCounts;
-  /** Undefined if the requests are counted in memory. */
-  #shared: SharedCounts | undefined;
-  readonly #place: string;
-  /** Names the limit in headers. */
-  readonly #name: string;
-  readonly #policy: string;
+  readonly #parts: GateParts;
+  readonly #openAll: () => Promise<OpenGates>;
+  #opened: OpenGate | undefined;
 
-  constructor(limiter: RateLimiter, number: number, place: string, memory: MemoryCounts) {
-    const { limit, perMs, store } = limiter;
-    this.#limiter = limiter;
-    this.#counted = { number, limit, perMs };
-    this.#memory = memory;
-    this.#shared = store &&
-      new SharedCounts(new LimiterCounts(limiterOf(store, limit, perMs, place), `${place}:`), place);
-    this.#place = place;
-    this.#name = `"${number + 1}"`;
-    this.#policy = `${this.#name};q=${limit};w=${toSeconds(perMs)}`;
-  }
-
-  /** Counts in another place than the memory of this worker, unless it has a store of its own. */
-  countIn(counts: Counts): void {
-    this.#shared ??= new SharedCounts(counts, this.#place);
+  constructor(parts: GateParts, openAll: () => Promise<OpenGates>) {
+    this.#parts = parts;
+    this.#openAll = openAll;
   }
 
   /**
@@ -75,12 +66,7 @@ class RateGate {
    * @throws {HTTPError} With 429.
    */
   check(request: HttpRequest): Promise<void> | undefined {
-    const { by } = this.#limiter;
-    if (by) return this.#count(request, by(request));
-    const { proxies } = contextOf(request);
-    proxies.warnOfUnknown(request.headers);
-    const address = request.remoteAddress;
-    return address === null ? undefined : this.#count(request, networkOf(address));
+    return this.#opened ? this.#opened.check(request) : this.#open().then((gate) => gate.check(request));
   }
 
   /**
@@ -89,63 +75,22 @@ class RateGate {
    * @throws {HTTPError} With 429.
    */
   checkValue(request: HttpRequest, value: unknown): Promise<void> | undefined {
-    return this.#count(request, this.#limiter.after!.key(value));
+    return this.#opened
+      ? this.#opened.checkValue(request, value)
+      : this.#open().then((gate) => gate.checkValue(request, value));
   }
 
-  #count(request: HttpRequest, caller: RateLimitKey): Promise<void> | undefined {
-    // Guards are asked before the calls of agents run, and the calls count.
-    if (caller === null || contextOf(request).call?.onlyAsks) return undefined;
-    if (typeof caller !== "string" && typeof caller !== "number") {
-      throw new TypeError(
-        `Cannot count the request: the caller must be a text, a number or null, got ${quote(caller)}`,
-      );
-    }
-    const bounded = boundedCaller(caller);
-    if (this.#shared || typeof bounded !== "string") return this.#countLater(request, bounded);
-    this.#settle(request, this.#memory.count(this.#counted, bounded));
-    return undefined;
-  }
-
-  async #countLater(request: HttpRequest, bounded: string | Promise<string>): Promise<void> {
-    const caller = await bounded;
-    if (!this.#shared) return this.#settle(request, this.#memory.count(this.#counted, caller));
-    const isServed = contextOf(request).connection !== undefined;
-    const count = await this.#shared.count(this.#counted, caller, isServed);
-    if (count) this.#settle(request, count);
-  }
-
-  /** Tells the client of the limit: draft-ietf-httpapi-ratelimit-headers-10. */
-  #settle(request: HttpRequest, { isRefused, remaining, resetMs }: Count): void {
-    const seconds = toSeconds(resetMs);
-    const rest = `${this.#name};r=${remaining};t=${seconds}`;
-    const context = contextOf(request);
-    const { rateLimit: outer } = context;
-    context.rateLimit = outer
-      ? { policy: `${outer.policy}, ${this.#policy}`, rest: `${outer.rest}, ${rest}` }
-      : { policy: this.#policy, rest };
-    if (!isRefused) return;
-    throw new HTTPError(429, `Too many requests: try again in ${seconds} s`, {
-      headers: { "retry-after": String(seconds) },
-    });
+  async #open(): Promise<OpenGate> {
+    return this.#opened = (await this.#openAll()).gateOf(this.#parts);
   }
 }
 
-function limiterOf(
-  store: NonNullable<RateLimiter["store"]>,
-  limit: number,
-  perMs: number,
-  place: string,
-): ReturnType<typeof store> {
-  const limiter = store(limit, perMs);
-  if (typeof limiter?.consume === "function") return limiter;
+function limiterOf({ store, limit, perMs }: RateLimiter, place: string): SharedLimiter | undefined {
+  const limiter = store?.(limit, perMs);
+  if (store === undefined || typeof limiter?.consume === "function") return limiter;
   throw new TypeError(
     `Cannot count the requests of ${place}: "store" must give a limiter of rate-limiter-flexible, got ${
       quote(limiter)
     }`,
   );
-}
-
-/** Whole seconds, rounded up: before, a client would come too early. */
-function toSeconds(ms: number): number {
-  return Math.max(1, Math.ceil(ms / 1000));
 }

@@ -1,9 +1,14 @@
 /** Middleware, and the boundary where errors become replies. */
 import { isAsyncFunction } from "../binding/dependency.ts";
-import { adviseOnToken } from "../http/challenge.ts";
 import { contextOf, type HttpRequest, type RequestContext } from "../http/request.ts";
-import { placeErrorHeaders, placeHeaders, problemReply, toHTTPError, withMutableHeaders } from "../http/reply.ts";
-import { isThrownReply } from "../http/thrown_reply.ts";
+import {
+  isThrownReply,
+  placeErrorHeaders,
+  placeHeaders,
+  problemReply,
+  toHTTPError,
+  withMutableHeaders,
+} from "../http/reply.ts";
 import { HTTPError, isHTTPError } from "../errors.ts";
 import { describeError, log } from "../log.ts";
 
@@ -168,7 +173,10 @@ export function errorBoundary(handler: ErrorHandler | undefined): ErrorBoundary 
     report(thrown, request);
     const context = contextOf(request);
     const reply = placeErrorHeaders(context, await shape(toHTTPError(thrown), request));
-    if (context.tokenAdvice) adviseOnToken(reply, context.tokenAdvice);
+    if (context.tokenAdvice) {
+      const { adviseOnToken } = await import("../http/challenge.ts");
+      adviseOnToken(reply, context.tokenAdvice);
+    }
     return reply;
   };
 }

@@ -13,7 +13,7 @@ const PACKAGES = ["@std/http/cookie", "@std/http/status", "@valibot/to-json-sche
 
 /** Modules that are loaded on first use, and that use. */
 const FIRST_USE: readonly (readonly [use: string, modules: RegExp])[] = [
-  ["an agent asks", /^src\/describe\/mcp\/(?:server|tool|tool_call|tool_result|tool_schema)\.ts$/],
+  ["an agent asks", /^src\/describe\/mcp\/(?:endpoint|server|tool|tool_call|tool_result|tool_schema)\.ts$/],
   ["the documentation page is shown", /^src\/describe\/page\/(?!options\.ts)/],
   ["a durable topic is used", /^src\/topics\/kv\/(?!capabilities\.ts)/],
   ["records are kept in memory", /^src\/records\/memory_records\.ts$/],
@@ -24,6 +24,9 @@ const FIRST_USE: readonly (readonly [use: string, modules: RegExp])[] = [
   ["a WebSocket is open", /^src\/http\/websocket\/(?:connection|transport)\.ts$/],
   ["a stream is replied", /^src\/http\/(?:stream_reply|pull_stream)\.ts$/],
   ["events are sent", /^src\/http\/(?:idle_timer|sse\/(?:reply|event|topic_events))\.ts$/],
+  ["a limit counts requests", /^src\/rate_limit\/(?:open_gate|caller|counts|shared_counts|worker_counts)\.ts$/],
+  ["a proxy is trusted", /^src\/http\/forwarded\.ts$/],
+  ["a client needs a token", /^src\/http\/challenge\.ts$/],
   ["a file is replied", /^src\/http\/files\/conditional\.ts$/],
 ];
 
