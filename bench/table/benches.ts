@@ -70,5 +70,6 @@ export const BENCHES: Bench[] = [
     args: ["--rounds", "3", "--events", "20000", "--sockets", "500"],
     quick: ["--quick"],
   },
+  { name: "client", title: "Client", program: "client/main.ts", args: ["--rounds", "5"], quick: ["--quick"] },
   { name: "uploads", title: "Uploads", program: "uploads/main.ts", args: ["--size", "256"], quick: ["--size", "64"] },
 ];
