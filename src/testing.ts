@@ -21,13 +21,17 @@
 import type { AnyDependency } from "./binding/dependency.ts";
 import { type OptionNames, quote, readOptions } from "./options.ts";
 import { CookieJar } from "./testing/cookie_jar.ts";
+import { TestHandshake } from "./testing/handshake.ts";
 import type { Overrides } from "./testing/override.ts";
 import { TestReply } from "./testing/reply.ts";
 import { type RequestDefaults, requestOf, type TestRequestInit } from "./testing/request.ts";
+import type { TestSocket, TestSocketInit } from "./testing/websocket.ts";
 
 export type { Overrides, Replacement } from "./testing/override.ts";
+export { TestHandshake } from "./testing/handshake.ts";
 export { type InvalidInput, TestReply } from "./testing/reply.ts";
 export type { QueryPart, TestRequestInit } from "./testing/request.ts";
+export type { TestSocket, TestSocketInit } from "./testing/websocket.ts";
 
 /** How an `App` serves with other dependencies. */
 const WEBFW_OVERRIDE: unique symbol = Symbol.for("webfw.override");
@@ -135,6 +139,8 @@ export class TestClient<const Given extends readonly AnyDependency[] = readonly 
   readonly #served: Pick<Testable, "fetch" | "start">;
   readonly #defaults: RequestDefaults;
   readonly #jar: CookieJar | undefined;
+  /** What the client has opened. */
+  readonly #open = new Set<Pick<TestSocket, "close">>();
 
   /**
    * Makes a client.
@@ -206,12 +212,80 @@ export class TestClient<const Given extends readonly AnyDependency[] = readonly 
     return new TestReply(this.#send(requestOf(method, path, init, this.#defaults)));
   }
 
-  /** Stops the application, which ends its lifespans. */
+  /**
+   * Opens a WebSocket, without a connection. A message takes a turn of the event loop.
+   *
+   * @param path The path, with or without a query.
+   * @param init The query and headers, and the schemas of the client's view: `receive` is what comes
+   * from the server.
+   * @throws {TypeError} If an option is unknown or wrong.
+   *
+   * @example A conversation
+   * ```ts
+   * import { App, WebSocketClosedError } from "@webfw/core";
+   * import { TestClient } from "@webfw/core/testing";
+   * import { assertEquals, assertRejects } from "@std/assert";
+   * import * as v from "valibot";
+   *
+   * const Said = v.object({ text: v.string() });
+   * const Heard = v.object({ text: v.string(), room: v.string() });
+   *
+   * const app = new App();
+   * app.websocket("/rooms/{room}", { receive: Said, send: Heard }, async (socket, { room }) => {
+   *   for await (const { text } of socket) {
+   *     if (text === "Bye") return;
+   *     await socket.send({ text, room });
+   *   }
+   * });
+   *
+   * await using client = new TestClient(app);
+   * await using socket = await client.websocket("/rooms/a", { receive: Heard, send: Said });
+   * await socket.send({ text: "Hello" });
+   * assertEquals(await socket.receive(), { text: "Hello", room: "a" });
+   * await socket.send({ text: "Bye" });
+   * assertEquals((await socket.ended).code, 1000);
+   * await assertRejects(() => socket.receive(), WebSocketClosedError);
+   *
+   * assertEquals((await client.websocket("/nothing").problem()).status, 404);
+   * ```
+   */
+  websocket<Receive = string | Uint8Array<ArrayBuffer>, Send = string | Uint8Array>(
+    path: string,
+    init: TestSocketInit<Receive, Send> = {},
+  ): TestHandshake<Receive, Send> {
+    const { receive, send, protocols, ...rest } = init;
+    const request = requestOf("GET", path, rest, this.#defaults);
+    if (protocols) request.headers.set("sec-websocket-protocol", protocols.join(", "));
+    return new TestHandshake(this.#openSocket(request, { receive, send }));
+  }
+
+  async #openSocket<Receive, Send>(
+    request: Request,
+    schemas: { readonly receive: unknown; readonly send: unknown },
+  ): Promise<TestSocket<Receive, Send> | Response> {
+    const { codecOf, openSocket, TestSocket } = await import("./testing/websocket.ts");
+    const codec = codecOf(new URL(request.url).pathname, schemas);
+    const { socket: end, response } = openSocket(request, (request) => this.#send(request));
+    const reply = await response;
+    if (reply.status !== 101) return reply;
+    const socket = new TestSocket<Receive, Send>(end, codec);
+    this.#open.add(socket);
+    const close = () => void socket.close();
+    request.signal.addEventListener("abort", close);
+    socket.ended.then(() => {
+      this.#open.delete(socket);
+      request.signal.removeEventListener("abort", close);
+    });
+    return socket;
+  }
+
+  /** Closes what is open, and stops the application, which ends its lifespans. */
   async close(): Promise<void> {
+    await Promise.all(Array.from(this.#open, (open) => open.close()));
     await this.#app.stop?.();
   }
 
-  /** Stops the application, which ends its lifespans. */
+  /** Closes what is open, and stops the application, which ends its lifespans. */
   async [Symbol.asyncDispose](): Promise<void> {
     await this.close();
   }

@@ -7,6 +7,7 @@ import { HTTPError } from "../errors.ts";
 import type { BackgroundTasks } from "../http/after_response.ts";
 import { contextOf, type HttpRequest } from "../http/request.ts";
 import type { Stopping } from "../http/stream_reply.ts";
+import { takeLocalSocket } from "../http/websocket/local_socket.ts";
 import { type MessageCodec, WebSocketConnection } from "../http/websocket/connection.ts";
 import { WebSocketTransport } from "../http/websocket/transport.ts";
 import { describeError, log, muteNextWarning } from "../log.ts";
@@ -71,21 +72,38 @@ export async function upgrade(
   if (context.connection && await hasGone(request.raw)) throw new HTTPError(400, "The client has gone");
   if (stopping().aborted) throw new HTTPError(503, "The server stops");
   const { handler, codec, idleTimeout } = route.plan;
-  const { socket, response } = Deno.upgradeWebSocket(request.raw, {
-    idleTimeout: idleTimeout <= MAX_TIMER_MS ? idleTimeout / 1000 : 0,
-  });
-  if (!isFromServer(request.raw)) {
-    throw new HTTPError(501, "A WebSocket takes the Request of a server as it came, no copy and none made by hand");
-  }
+  const { socket, response, pollsToClose } = localUpgrade(request.raw) ?? platformUpgrade(request.raw, idleTimeout);
   // Deno's own option accepts the client's list only where spaces stand between the names.
   if (protocol !== "") response.headers.set("sec-websocket-protocol", protocol);
-  const transport = new WebSocketTransport(socket, context.matched.limits.message, idleTimeout);
+  const transport = new WebSocketTransport(socket, context.matched.limits.message, idleTimeout, pollsToClose);
   openSockets.add(transport);
   context.hasReplied = true;
   const connection = new WebSocketConnection(request, protocol, transport, codec);
   const served = serve(transport, () => handler(connection, args as never), route.name);
   background.add(served.then(() => context.afterResponse?.run()));
   return response;
+}
+
+/** An upgraded request. */
+interface Upgraded extends Deno.WebSocketUpgrade {
+  /** What a transport is given. */
+  readonly pollsToClose?: number;
+}
+
+/** Upgrades a request without a connection; undefined if it has one, or has no socket. */
+function localUpgrade(raw: Request): Upgraded | undefined {
+  const socket = takeLocalSocket(raw);
+  // What is on its way is not lost when such a socket is closed.
+  return socket && { socket, response: new Response(null, { status: 101 }), pollsToClose: 0 };
+}
+
+/** @throws {HTTPError} With 501 if the request does not come from a server. */
+function platformUpgrade(raw: Request, idleTimeout: number): Upgraded {
+  const upgraded = Deno.upgradeWebSocket(raw, {
+    idleTimeout: idleTimeout <= MAX_TIMER_MS ? idleTimeout / 1000 : 0,
+  });
+  if (isFromServer(raw)) return upgraded;
+  throw new HTTPError(501, "A WebSocket takes the Request of a server as it came, no copy and none made by hand");
 }
 
 /**

@@ -89,6 +89,7 @@ function mediaType(response: Response): string {
   return response.headers.get("content-type")?.split(";")[0]?.trim() ?? "none";
 }
 
-function describe(response: Response, body: string): string {
+/** A reply in a message. */
+export function describe(response: Response, body: string): string {
   return `${response.status} ${mediaType(response)}: ${body.slice(0, 500)}`;
 }

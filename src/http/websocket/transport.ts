@@ -37,6 +37,7 @@ export class WebSocketTransport {
   readonly gone: Promise<void>;
   readonly #socket: WebSocket;
   readonly #maxMessage: number;
+  readonly #pollsToClose: number;
   readonly #received: ReceiveQueue;
   readonly #toSend: SendQueue;
   readonly #opened = Promise.withResolvers<boolean>();
@@ -51,10 +52,16 @@ export class WebSocketTransport {
   isBroken = true;
 
   /**
-   * Takes a socket that is about to open. `stallTimeoutMs` is how long the client may take nothing.
+   * Takes a socket that is about to open.
+   *
+   * @param socket The socket.
+   * @param maxMessage The size of the largest message that is taken, in bytes.
+   * @param stallTimeoutMs How long the client may take nothing.
+   * @param pollsToClose How many polls without an incoming message come before a close.
    */
-  constructor(socket: WebSocket, maxMessage: number, stallTimeoutMs: number) {
+  constructor(socket: WebSocket, maxMessage: number, stallTimeoutMs: number, pollsToClose = QUIET_POLLS) {
     this.#socket = socket;
+    this.#pollsToClose = pollsToClose;
     this.#maxMessage = Math.min(maxMessage, MAX_MESSAGE_BYTES);
     this.#received = new ReceiveQueue(Math.max(this.#maxMessage, MIN_RECEIVE_BYTES));
     this.#toSend = new SendQueue(socket, stallTimeoutMs, () => this.close(1008, "Messages are not taken"));
@@ -116,7 +123,7 @@ export class WebSocketTransport {
    * client would not learn the reason.
    */
   #drain(close: () => void, deadline: number): void {
-    const isDrained = this.#quietPolls++ >= QUIET_POLLS && this.#socket.bufferedAmount === 0;
+    const isDrained = this.#quietPolls++ >= this.#pollsToClose && this.#socket.bufferedAmount === 0;
     clearTimeout(this.#timer);
     if (isDrained || performance.now() > deadline) {
       this.#timer = setTimeout(() => this.#finish(), HANDSHAKE_MS);

@@ -1,0 +1,214 @@
+/** WebSockets of a test client. */
+import { giveLocalSocket, takeLocalSocket } from "../http/websocket/local_socket.ts";
+import {
+  compileDecoding,
+  type DecodeMessage,
+  type EncodeMessage,
+  type MessageData,
+  ReceiveQueue,
+  UnreadableMessage,
+  WebSocketClosedError,
+} from "../http/websocket/messages.ts";
+import { stringify } from "../http/json.ts";
+import { toValidator } from "../schema/check.ts";
+import { summarizeIssues } from "../schema/issues.ts";
+import { type GivenSchema, isSchema, type Mistake, schemaFault } from "../schema/schema.ts";
+import type { TestRequestInit } from "./request.ts";
+import { LocalSocket } from "./socket_pair.ts";
+
+/** The options of a test client's WebSocket, besides its path. The schemas are the client's view. */
+export interface TestSocketInit<Receive = unknown, Send = never> extends Omit<TestRequestInit, "json" | "body"> {
+  /**
+   * The schema of what comes from the server as JSON. Without one, text comes as a string and bytes
+   * as a `Uint8Array`.
+   */
+  receive?: GivenSchema<unknown, Receive> | Mistake<"Give one valibot schema, such as v.object({ … })">;
+  /** The schema of what the client sends as JSON. Without one, it sends text and bytes. */
+  send?: GivenSchema<Send, unknown> | Mistake<"Give one valibot schema, such as v.object({ … })">;
+  /** The subprotocols that the client offers. */
+  protocols?: readonly string[];
+}
+
+/** The most that waits to be read, in bytes. */
+const MAX_UNREAD = 16 * 1024 * 1024;
+
+/**
+ * An open WebSocket of a test client. It gives what the server sends, and ends when the socket is
+ * closed.
+ */
+export class TestSocket<Receive = string | Uint8Array<ArrayBuffer>, Send = string | Uint8Array>
+  implements AsyncIterable<Receive>, AsyncDisposable {
+  /** The subprotocol that the server has chosen; empty where there is none. */
+  readonly protocol: string;
+  /** Settles when the socket is closed, with the code and the reason. */
+  readonly ended: Promise<WebSocketClosedError>;
+  readonly #socket: LocalSocket;
+  readonly #codec: Codec;
+  readonly #unread = new ReceiveQueue(MAX_UNREAD);
+  #closed: WebSocketClosedError | null = null;
+
+  /**
+   * Wraps the client's end of an open socket; the test client does it.
+   *
+   * @ignore
+   */
+  constructor(socket: LocalSocket, codec: Codec) {
+    this.protocol = socket.protocol;
+    this.#socket = socket;
+    this.#codec = codec;
+    socket.binaryType = "arraybuffer";
+    socket.onmessage = ({ data }) => {
+      if (this.#unread.add(typeof data === "string" ? data : new Uint8Array(data))) return;
+      socket.close(1008, "Messages come faster than the test reads them");
+    };
+    this.ended = new Promise((resolve) => {
+      socket.onclose = ({ code, reason }) => {
+        this.#closed = new WebSocketClosedError(code, reason);
+        this.#unread.end();
+        resolve(this.#closed);
+      };
+    });
+  }
+
+  /** How the socket was closed; null while it is open. */
+  get closed(): WebSocketClosedError | null {
+    return this.#closed;
+  }
+
+  /**
+   * Sends a message.
+   *
+   * @param message The message.
+   * @throws {TypeError} If the message does not fit the schema, or cannot be sent without one.
+   * @throws {WebSocketClosedError} If the socket is closed.
+   */
+  async send(message: Send): Promise<void> {
+    const data = await this.#codec.encode(message);
+    if (this.#closed) throw this.#closed;
+    this.#socket.send(data);
+  }
+
+  /**
+   * Waits for the next message.
+   *
+   * @throws {WebSocketClosedError} If the socket was closed, and no message is left.
+   * @throws {TypeError} If the message does not fit the schema.
+   */
+  async receive(): Promise<Receive> {
+    const data = await this.#unread.take();
+    if (data === undefined) throw await this.ended;
+    return await this.#codec.decode(data) as Receive;
+  }
+
+  /**
+   * Closes the socket, unless it is closed, and waits until the server has closed it, too.
+   *
+   * @param code The close code.
+   * @param reason The reason in words.
+   */
+  async close(code = 1000, reason = ""): Promise<void> {
+    this.#socket.close(code, reason);
+    await this.ended;
+  }
+
+  /** The messages as they come, until the socket is closed. Leaving the loop does not close it. */
+  async *[Symbol.asyncIterator](): AsyncGenerator<Receive, void, void> {
+    for (let data = await this.#unread.take(); data !== undefined; data = await this.#unread.take()) {
+      yield await this.#codec.decode(data) as Receive;
+    }
+  }
+
+  /** Closes the socket. */
+  async [Symbol.asyncDispose](): Promise<void> {
+    await this.close();
+  }
+}
+
+/** How a socket reads and writes its messages. */
+interface Codec {
+  readonly decode: DecodeMessage;
+  readonly encode: EncodeMessage;
+}
+
+/** The end of a socket that a client opens. */
+export interface Opening {
+  readonly socket: LocalSocket;
+  /** Settles when it is open. The reply is the refusal, if it is not upgraded. */
+  readonly response: Promise<Response>;
+}
+
+/**
+ * Asks for a WebSocket.
+ *
+ * @param request The request, to which the headers of the handshake are added.
+ * @param send Sends it to the application.
+ */
+export function openSocket(request: Request, send: (request: Request) => Promise<Response>): Opening {
+  const { headers } = request;
+  headers.set("connection", "upgrade");
+  headers.set("upgrade", "websocket");
+  headers.set("sec-websocket-version", "13");
+  headers.set("sec-websocket-key", crypto.getRandomValues(new Uint8Array(16)).toBase64());
+  const [socket, server] = LocalSocket.pair(request.url.replace(/^http/, "ws"));
+  giveLocalSocket(request, server);
+  const open = async () => {
+    try {
+      const response = await send(request);
+      if (response.status !== 101) socket.break();
+      else if (takeLocalSocket(request)) {
+        throw new TypeError("Cannot open the WebSocket: only an App of @webfw/core accepts one without a connection");
+      } else socket.open(response.headers.get("sec-websocket-protocol") ?? "");
+      return response;
+    } catch (error) {
+      socket.break();
+      throw error;
+    }
+  };
+  return { socket, response: open() };
+}
+
+/**
+ * Compiles the reading and writing of messages by the schemas of a client.
+ *
+ * @throws {TypeError} If one is no schema.
+ */
+export function codecOf(path: string, schemas: { readonly receive: unknown; readonly send: unknown }): Codec {
+  for (const [option, schema] of Object.entries(schemas)) {
+    if (schema === undefined || isSchema(schema)) continue;
+    throw new TypeError(`Cannot open the WebSocket ${path}: "${option}" ${schemaFault(schema)}`);
+  }
+  return { decode: decoder(path, schemas.receive), encode: encoder(path, schemas.send) };
+}
+
+function decoder(path: string, schema: unknown): DecodeMessage {
+  const decode = compileDecoding(isSchema(schema) ? schema : undefined, path);
+  return async (data) => {
+    try {
+      return await decode(data);
+    } catch (error) {
+      if (!(error instanceof UnreadableMessage)) throw error;
+      throw new TypeError(`Cannot read the message of ${path}: ${error.message}, got ${preview(data)}`);
+    }
+  };
+}
+
+/** Writes messages as they are given: the server transforms them. */
+function encoder(path: string, schema: unknown): EncodeMessage {
+  if (!isSchema(schema)) {
+    return (message) => {
+      if (typeof message === "string" || message instanceof Uint8Array) return message as MessageData;
+      throw new TypeError(`Cannot send the message to ${path}: without a schema it must be a string or a Uint8Array`);
+    };
+  }
+  const { validate } = toValidator(schema);
+  return async (message) => {
+    const { issues } = await validate(message);
+    if (!issues) return stringify(message);
+    const faults = summarizeIssues(issues, "the message");
+    throw new TypeError(`Cannot send the message to ${path}: it does not fit the schema, ${faults}`);
+  };
+}
+
+function preview(data: MessageData): string {
+  return typeof data === "string" ? data.slice(0, 500) : `${data.length} bytes`;
+}
