@@ -1,7 +1,6 @@
 /** Guards that let callers in who send nothing. */
-import { InnerGuard, sharedDeps } from "../binding/inner_guard.ts";
 import { type Dependency, isDependency, type PreparedDependency } from "../binding/dependency.ts";
-import { makeGuard } from "../binding/guard.ts";
+import { InnerGuard, makeGuard, sharedDeps } from "../binding/guard.ts";
 import { quote } from "../options.ts";
 
 /**

@@ -1,7 +1,6 @@
 /** Alternatives, of which a client needs one: security schemes, or guards. */
 import { HTTPError, isHTTPError } from "../errors.ts";
 import { isThrownReply, type ThrownReply } from "../http/reply.ts";
-import { InnerGuard, type Made, sharedDeps } from "./inner_guard.ts";
 import {
   type Dependency,
   type DependencyValue,
@@ -10,7 +9,7 @@ import {
   type PreparedDependency,
 } from "./dependency.ts";
 import type { Mistake } from "../schema/schema.ts";
-import { makeGuard } from "./guard.ts";
+import { InnerGuard, type Made, makeGuard, sharedDeps } from "./guard.ts";
 import { alternatives, type SecurityRequirement } from "./security.ts";
 
 /** An alternative of {@linkcode anySecurity}: security schemes, or a guard. */

@@ -9,7 +9,7 @@ import { type FormEntry, type FormSchema, FormTree, keepFileText } from "../sche
 import { type Dataset, nodeOf, type Schema, type SchemaIssue } from "../schema/schema.ts";
 import { toIssue } from "../schema/issues.ts";
 import { toValidator } from "../schema/check.ts";
-import { UploadedFile } from "../http/forms/uploaded_file.ts";
+import type { UploadedFile } from "../http/forms/uploaded_file.ts";
 
 /**
  * A file in a form that a client has sent.
@@ -43,7 +43,8 @@ export interface UploadFileSchema extends Schema<Blob, UploadFile> {
 
 const uploadFile: v.GenericSchema<File> = v.pipe(
   v.file(),
-  v.check((file) => file instanceof UploadedFile, "Not an uploaded file"),
+  // The class is loaded with the first form. No other file has the method.
+  v.check((file) => "save" in file, "Not an uploaded file"),
 );
 
 /**

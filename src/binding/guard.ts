@@ -1,7 +1,10 @@
-/** Guards that the framework makes itself, in place of `dependency()`. */
+/** Guards that the framework makes itself, in place of `dependency()`, and guards inside of them. */
 import type { HttpRequest } from "../http/request.ts";
 import type { DeclaredReply, Dependency, InnerGuards, PreparedDependency, Start } from "./dependency.ts";
-import type { SecurityWay } from "./security.ts";
+import { resolveOne } from "./resolver.ts";
+import { ownerOf } from "./scope_guards.ts";
+import { combineWays, type SecurityWay } from "./security.ts";
+import { type Args, bindAnyText, NO_PATH, TextFields } from "./text_fields.ts";
 
 /** The parts of a guard. It reads the request itself, so it has no inputs. */
 interface GuardParts<Value> {
@@ -40,4 +43,95 @@ export function makeGuard<Value, State>(parts: GuardParts<Value>): PreparedDepen
     inner,
   };
   return prepared as PreparedDependency & Dependency<Value, State>;
+}
+
+/** What the inner guards of one request have made, so that each is made once. */
+export type Made = Map<PreparedDependency, Promise<unknown>>;
+
+/**
+ * A guard inside of another, which runs it itself, because its refusal is not the last word. It makes
+ * its dependencies itself.
+ */
+export class InnerGuard {
+  readonly dependency: PreparedDependency;
+  readonly #fields: TextFields;
+  /** The dependencies that it makes, by the names of its arguments. */
+  readonly #needs: ReadonlyMap<string, InnerGuard>;
+  /** The other dependencies that it needs: their names among the shared ones, by argument. */
+  readonly #shared: ReadonlyMap<string, string>;
+
+  /**
+   * @param dependency The guard.
+   * @param shared Collects the dependencies that the route makes, with a name for each: those that
+   * are no guards, such as a connection, are made once for all who need them. Without it the guard
+   * makes all that it needs.
+   * @throws {RouteError} If the guard has inputs in the path, which it does not know, or binds a name
+   * twice.
+   */
+  constructor(dependency: PreparedDependency, shared?: Map<PreparedDependency, string>) {
+    const needs = new Map<string, InnerGuard>();
+    const others = new Map<string, string>();
+    for (const [argument, needed] of dependency.deps) {
+      if (!shared || isGuard(needed)) needs.set(argument, new InnerGuard(needed, shared));
+      else {
+        if (!shared.has(needed)) shared.set(needed, `shared${shared.size}`);
+        others.set(argument, shared.get(needed)!);
+      }
+    }
+    this.dependency = dependency;
+    this.#fields = new TextFields([ownerOf(dependency)], NO_PATH);
+    this.#needs = needs;
+    this.#shared = others;
+  }
+
+  /** The alternative ways to authenticate for it and for what it makes. */
+  get security(): readonly SecurityWay[] {
+    return combineWays([...this.#needs.values()].map(({ security }) => security).concat([this.dependency.security]));
+  }
+
+  /** Its replies, and those of what it makes. */
+  get replies(): readonly DeclaredReply[] {
+    return [...this.#needs.values()].flatMap(({ replies }) => replies).concat(this.dependency.replies);
+  }
+
+  /** What prepares it and what it makes at the start of an application. */
+  get starts(): readonly Start[] {
+    return [...this.#needs.values()].flatMap(({ starts }) => starts).concat(this.dependency.starts);
+  }
+
+  /** The issuers whose tokens it and what it makes take. */
+  get issuers(): readonly string[] {
+    return [...this.#needs.values()].flatMap(({ issuers }) => issuers).concat(this.dependency.issuers);
+  }
+
+  /**
+   * Makes the value.
+   *
+   * @param made What such guards of the same request have made.
+   * @param shared The dependencies that the route has made, by name.
+   * @throws {ValidationError} If its inputs are invalid.
+   */
+  run(request: HttpRequest, made: Made, shared: Readonly<Args> = {}): Promise<unknown> {
+    let value = made.get(this.dependency);
+    if (!value) made.set(this.dependency, value = this.#make(request, made, shared));
+    return value;
+  }
+
+  async #make(request: HttpRequest, made: Made, shared: Readonly<Args>): Promise<unknown> {
+    const values: Args = {};
+    for (const [argument, need] of this.#needs) values[argument] = await need.run(request, made, shared);
+    for (const [argument, name] of this.#shared) values[argument] = shared[name];
+    const [args] = await bindAnyText(this.#fields, request);
+    return await resolveOne(this.dependency, request, Object.assign(args!, values));
+  }
+}
+
+/** The `deps` of a guard that has inner guards. */
+export function sharedDeps(shared: ReadonlyMap<PreparedDependency, string>): Record<string, PreparedDependency> {
+  return Object.fromEntries(Array.from(shared, ([dependency, name]) => [name, dependency]));
+}
+
+/** Whether a dependency, or one that it needs, declares how clients authenticate. */
+function isGuard({ security, deps }: PreparedDependency): boolean {
+  return security.length > 0 || [...deps.values()].some(isGuard);
 }

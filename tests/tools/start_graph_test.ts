@@ -19,7 +19,7 @@ const FIRST_USE: readonly (readonly [use: string, modules: RegExp])[] = [
   ["records are kept in memory", /^src\/records\/memory_records\.ts$/],
   ["workers share topics", /^src\/topics\/worker_(?:store|records)\.ts$/],
   ["topics are reported", /^src\/topics\/topic_report\.ts$/],
-  ["a form is sent", /^src\/http\/forms\/(?!uploaded_file)/],
+  ["a form is sent", /^src\/http\/forms\//],
   ["a WebSocket opens", /^src\/routing\/websocket_upgrade\.ts$/],
   ["a WebSocket is open", /^src\/http\/websocket\/(?:connection|transport)\.ts$/],
   ["a stream is replied", /^src\/http\/(?:stream_reply|pull_stream)\.ts$/],
@@ -27,7 +27,7 @@ const FIRST_USE: readonly (readonly [use: string, modules: RegExp])[] = [
   ["a limit counts requests", /^src\/rate_limit\/(?:open_gate|caller|counts|shared_counts|worker_counts)\.ts$/],
   ["a proxy is trusted", /^src\/http\/forwarded\.ts$/],
   ["a client needs a token", /^src\/http\/challenge\.ts$/],
-  ["a file is replied", /^src\/http\/files\/conditional\.ts$/],
+  ["a file is replied", /^src\/http\/files\/(?!file\.ts)/],
 ];
 
 /** The specifiers that a module loads before it runs: neither types nor dynamic imports. */

@@ -3,7 +3,7 @@
  * and for the challenge to a client that connects.
  */
 import type { PreparedDependency } from "../../binding/dependency.ts";
-import { InnerGuard, type Made } from "../../binding/inner_guard.ts";
+import { InnerGuard, type Made } from "../../binding/guard.ts";
 import { type HTTPError, isHTTPError } from "../../errors.ts";
 import type { HttpRequest } from "../../http/request.ts";
 import type { Route } from "../../routing/route.ts";

@@ -8,7 +8,7 @@ import { HTTPError } from "../../errors.ts";
 import { UploadedFile } from "../forms/uploaded_file.ts";
 import type { HttpRequest } from "../request.ts";
 import { byteStream } from "../stream_reply.ts";
-import { ServedFile } from "./file.ts";
+import { ServedFile } from "./served_file.ts";
 
 /** Larger contents in memory get no entity tag, because all their bytes would be hashed for it. */
 const MAX_TAGGED_SIZE = 1024 * 1024;
