@@ -1,6 +1,6 @@
 /** The application: connects routes, lifespans, topics and the dispatcher. */
 import { type None, type PreparedDependency, type RequiredState, startDependencies } from "./binding/dependency.ts";
-import { Replacements } from "./binding/replacements.ts";
+import type { Replacements } from "./binding/replacements.ts";
 import { REGISTRY_CHECKS } from "./describe/route_check.ts";
 import { type AppOptions, resolveAppOptions } from "./app_options.ts";
 import { type BuiltIn, builtIns } from "./built_in.ts";
@@ -21,6 +21,7 @@ import type { Records } from "./records/records.ts";
 import { type Includable, type IncludeOptions, includeRouter } from "./router.ts";
 import type { AdmissionParts } from "./routing/admission.ts";
 import { Dispatcher } from "./routing/dispatch.ts";
+import type { replacedRoutes } from "./routing/replaced_routes.ts";
 import { errorBoundary, type ErrorHandler, type Middleware } from "./routing/middleware.ts";
 import { type AnyRoute, isDocumented, type MethodsOption, Registry } from "./routing/registry.ts";
 import type { RegisterMount } from "./routing/mount.ts";
@@ -102,19 +103,22 @@ export class App<State = Record<string, unknown>, Given = None, Counted = unknow
    */
   readonly [WEBFW_CHECK_TOPIC] = (name: string): Promise<void> => this.#topics.check(name);
   /**
-   * Lets a test client put dependencies in the place of others. It checks the pairs; the routes are
-   * copied at first use.
+   * Lets a test client put dependencies in the place of others. The client brings what only tests
+   * need; the routes are copied at first use.
    *
    * @ignore
    */
-  readonly [WEBFW_OVERRIDE] = (pairs: unknown): Pick<Servable, "fetch" | "start"> => {
-    const replacements = new Replacements(pairs);
+  readonly [WEBFW_OVERRIDE] = (
+    replacements: Replacements,
+    copyRoutes: typeof replacedRoutes,
+  ): Pick<Servable, "fetch" | "start"> => {
     let made: Dispatcher | undefined;
     const replaced = (): Dispatcher => {
       replacements.checkNeeded(this.#dependencies());
       const original = this.#dispatcher ??= this.#createDispatcher();
       const resource = this.#resource.endpoints(this.#registry.routes);
-      return original.replacing(replacements, [...this.#endpoints(dispatcher, replacements), ...resource]);
+      const routes = copyRoutes(original.routes, replacements);
+      return original.with(routes, [...this.#endpoints(dispatcher, replacements), ...resource]);
     };
     const dispatcher = (): Dispatcher => made ??= replaced();
     return {

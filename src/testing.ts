@@ -19,7 +19,9 @@
  * @module
  */
 import type { AnyDependency } from "./binding/dependency.ts";
+import { Replacements } from "./binding/replacements.ts";
 import { type OptionNames, quote, readOptions } from "./options.ts";
+import { replacedRoutes } from "./routing/replaced_routes.ts";
 import { CookieJar } from "./testing/cookie_jar.ts";
 import { TestHandshake } from "./testing/handshake.ts";
 import type { Overrides } from "./testing/override.ts";
@@ -302,9 +304,15 @@ export class TestClient<const Given extends readonly AnyDependency[] = readonly 
   }
 }
 
+/** What an `App` makes of replacements. It does not load what only tests need. */
+type Override = (
+  replacements: Replacements,
+  copyRoutes: typeof replacedRoutes,
+) => Pick<Testable, "fetch" | "start">;
+
 /** @throws {TypeError} If it is no `App`, or the pairs are none. */
 function overridden(app: Testable, pairs: unknown): Pick<Testable, "fetch" | "start"> {
-  const override = (app as { readonly [WEBFW_OVERRIDE]?: (pairs: unknown) => Testable })[WEBFW_OVERRIDE];
-  if (override) return override(pairs);
+  const override = (app as { readonly [WEBFW_OVERRIDE]?: Override })[WEBFW_OVERRIDE];
+  if (override) return override(new Replacements(pairs), replacedRoutes);
   throw new TypeError("Cannot override dependencies: what is tested must be an App, and not only have fetch");
 }

@@ -1,6 +1,5 @@
 /** Takes a request to its reply: finds the route, and runs its middlewares and its handler. */
 import { isAsyncGeneratorFunction } from "../binding/dependency.ts";
-import type { Replacements } from "../binding/replacements.ts";
 import { type Issue, ValidationError } from "../errors.ts";
 import {
   type AgentCall,
@@ -38,7 +37,6 @@ import {
 } from "./middleware.ts";
 import { parsePath } from "./path.ts";
 import type { AnyRoute } from "./registry.ts";
-import { replacedRoutes } from "./replaced_routes.ts";
 import type { Route, TokenAdviceOf } from "./route.ts";
 import { type Match, RouteTree, UPGRADE } from "./table.ts";
 
@@ -172,14 +170,13 @@ export class Dispatcher {
   }
 
   /**
-   * Makes a dispatcher of the same application with other dependencies.
+   * Makes a dispatcher of the same application with other routes.
    *
-   * @param replacements What replaces which.
+   * @param routes The routes.
    * @param builtIns The application's own routes over the new dispatcher.
-   * @throws {TypeError | RouteError} If a replacement does not fit a route.
    */
-  replacing(replacements: Replacements, builtIns: readonly BuiltInRoute[]): Dispatcher {
-    return new Dispatcher({ ...this.#parts, routes: replacedRoutes(this.routes, replacements), builtIns }, this);
+  with(routes: readonly AnyRoute[], builtIns: readonly BuiltInRoute[]): Dispatcher {
+    return new Dispatcher({ ...this.#parts, routes, builtIns }, this);
   }
 
   /**
