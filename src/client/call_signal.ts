@@ -4,7 +4,7 @@
 const MAX_TIMER_MS = 2 ** 31 - 1;
 
 /** The calls that a signal ends. Node.js warns of more than ten listeners, so it has but one. */
-const callsOf = new WeakMap<AbortSignal, Set<AbortController>>();
+const callsOf = new WeakMap<AbortSignal, Set<CallSignal>>();
 
 function endCalls({ target }: Event): void {
   for (const call of callsOf.get(target as AbortSignal)!) call.abort((target as AbortSignal).reason);
@@ -15,9 +15,11 @@ function endCalls({ target }: Event): void {
  * client live longer than its calls.
  */
 export class CallSignal {
-  readonly #controller = new AbortController();
+  #controller: AbortController | undefined;
   readonly #sources: readonly AbortSignal[];
   readonly #timer: ReturnType<typeof setTimeout> | undefined;
+  /** Whether it has a signal or a time limit. Requests are quicker without. */
+  readonly isEndable: boolean;
   /** Whether a request was sent. A mistake in the arguments is found before. */
   isSent = false;
   /** Whether a stream goes on after the call, and ends it. */
@@ -32,18 +34,19 @@ export class CallSignal {
   constructor(sources: readonly (AbortSignal | undefined)[], timeout: number | undefined) {
     this.#sources = sources.filter((source) => source !== undefined);
     for (const source of this.#sources) {
-      if (source.aborted) this.#controller.abort(source.reason);
+      if (source.aborted) this.abort(source.reason);
       const calls = callsOf.get(source) ?? new Set();
-      callsOf.set(source, calls.add(this.#controller));
+      callsOf.set(source, calls.add(this));
       source.addEventListener("abort", endCalls);
     }
-    const expire = () => this.#controller.abort(new DOMException(`No result within ${timeout} ms`, "TimeoutError"));
+    const expire = () => this.abort(new DOMException(`No result within ${timeout} ms`, "TimeoutError"));
     if (timeout !== undefined) this.#timer = setTimeout(expire, Math.min(timeout, MAX_TIMER_MS));
+    this.isEndable = this.#sources.length > 0 || timeout !== undefined;
   }
 
-  /** The signal for requests. */
+  /** The signal. It is made when it is first asked for. */
   get signal(): AbortSignal {
-    return this.#controller.signal;
+    return (this.#controller ??= new AbortController()).signal;
   }
 
   /**
@@ -51,6 +54,7 @@ export class CallSignal {
    * `fetch` that a client is given obeys the signal of its request.
    */
   until<Value>(promise: Promise<Value>): Promise<Value> {
+    if (!this.isEndable && !this.#controller) return promise;
     const { signal } = this;
     return new Promise((resolve, reject) => {
       const abort = () => reject(signal.reason);
@@ -67,6 +71,11 @@ export class CallSignal {
     return this.until(wait).finally(() => clearTimeout(timer));
   }
 
+  /** Ends what waits for the signal. */
+  abort(reason?: unknown): void {
+    (this.#controller ??= new AbortController()).abort(reason);
+  }
+
   /** Ends the time limit. The result is there. */
   settle(): void {
     clearTimeout(this.#timer);
@@ -77,7 +86,7 @@ export class CallSignal {
     this.settle();
     for (const source of this.#sources) {
       const calls = callsOf.get(source)!;
-      calls.delete(this.#controller);
+      calls.delete(this);
       if (calls.size === 0) source.removeEventListener("abort", endCalls);
     }
   }

@@ -89,7 +89,7 @@ export class Sender {
     const request = new Request(this.addressOf(path, values), {
       method,
       headers,
-      signal: call.signal,
+      signal: call.isEndable ? call.signal : null,
       ...(body === undefined ? {} : { body, duplex: "half" }),
     });
     call.isSent = true;
