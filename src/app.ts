@@ -4,11 +4,10 @@ import type { Replacements } from "./binding/replacements.ts";
 import { REGISTRY_CHECKS } from "./describe/route_check.ts";
 import { type AppOptions, resolveAppOptions } from "./app_options.ts";
 import { type BuiltIn, builtIns } from "./built_in.ts";
-import { checkErrorShape, type DocumentedErrors, type ErrorShape } from "./describe/openapi/replies.ts";
+import { checkErrorShape, type ErrorShape } from "./describe/openapi/replies.ts";
 import { ProtectedResource } from "./describe/mcp/protected_resource.ts";
-import { openapiDocument } from "./describe/openapi/openapi.ts";
 import type { OpenAPIDocument } from "./describe/openapi/document.ts";
-import type { DocumentOptions } from "./describe/openapi/document_options.ts";
+import { Documents } from "./documents.ts";
 import { HTTPError, RouteError } from "./errors.ts";
 import type { AppHandle, ConnectionInfo } from "./http/request.ts";
 import type { ResolvedLimits } from "./http/limits.ts";
@@ -23,7 +22,7 @@ import type { AdmissionParts } from "./routing/admission.ts";
 import { Dispatcher } from "./routing/dispatch.ts";
 import type { replacedRoutes } from "./routing/replaced_routes.ts";
 import { errorBoundary, type ErrorHandler, type Middleware } from "./routing/middleware.ts";
-import { type AnyRoute, isDocumented, type MethodsOption, Registry } from "./routing/registry.ts";
+import { type AnyRoute, type MethodsOption, Registry } from "./routing/registry.ts";
 import type { RegisterMount } from "./routing/mount.ts";
 import type { ExtraKeys, RegisterDeclared, RegisterRoute } from "./routing/route_options.ts";
 import type { RegisterWebSocket } from "./routing/websocket_options.ts";
@@ -42,6 +41,7 @@ const PROTOCOL = 1;
 const WEBFW_APP: unique symbol = Symbol.for("webfw.app");
 const WEBFW_CHECK_TOPIC: unique symbol = Symbol.for("webfw.checkTopic");
 const WEBFW_OVERRIDE: unique symbol = Symbol.for("webfw.override");
+const WEBFW_ASYNCAPI: unique symbol = Symbol.for("webfw.asyncapi");
 
 /**
  * An application: routes, middleware, lifespans and topics.
@@ -129,8 +129,10 @@ export class App<State = Record<string, unknown>, Given = None, Counted = unknow
       fetch: async (request) => await this.#startThenDispatch(dispatcher(), request),
     };
   };
+  /** @ignore Gives the command line the AsyncAPI document. */
+  readonly [WEBFW_ASYNCAPI] = (): Promise<object> => this.#documents.asyncapi();
 
-  readonly #described: DocumentOptions;
+  readonly #documents: Documents;
   readonly #registry: Registry;
   readonly #limits: ResolvedLimits;
   readonly #admission: AdmissionParts;
@@ -140,8 +142,6 @@ export class App<State = Record<string, unknown>, Given = None, Counted = unknow
   readonly #builtIns: readonly BuiltIn[];
   readonly #resource: ProtectedResource;
   #errorHandler: ErrorHandler<State> | undefined;
-  #documentedErrors: DocumentedErrors = "default";
-  #document: { readonly routes: number; readonly document: OpenAPIDocument } | undefined;
   #dispatcher: Dispatcher | undefined;
   #starting: Promise<void> | undefined;
   #hasWorkers = false;
@@ -167,7 +167,6 @@ export class App<State = Record<string, unknown>, Given = None, Counted = unknow
     this.title = title;
     this.version = version;
     this.description = description;
-    this.#described = described;
     this.#limits = limits;
     this.#topics = new Topics({
       openStore: (isDurable) => isDurable ? openDurableStore(topics) : new MemoryStore(),
@@ -178,6 +177,8 @@ export class App<State = Record<string, unknown>, Given = None, Counted = unknow
     this.docsUrl = urls.docsUrl;
     this.mcpUrl = urls.mcpUrl;
     this.#registry = new Registry({ prefix: "", isRoot: true, options: scope, checks: REGISTRY_CHECKS });
+    const info = { title, version, description };
+    this.#documents = new Documents({ info, described, registry: this.#registry, topics: this.#topics });
     this.get = this.#registry.registerMethod("GET");
     this.post = this.#registry.registerMethod("POST");
     this.put = this.#registry.registerMethod("PUT");
@@ -537,15 +538,7 @@ export class App<State = Record<string, unknown>, Given = None, Counted = unknow
    * ```
    */
   openapi(): OpenAPIDocument {
-    const routes = this.#registry.routes.filter(isDocumented);
-    // Routes are never removed, so their number shows whether the document is up to date.
-    if (this.#document?.routes !== routes.length) {
-      this.#registry.nameOperations();
-      const { title, version, description } = this;
-      const parts = { ...this.#described, title, version, description, routes, errors: this.#documentedErrors };
-      this.#document = { routes: routes.length, document: openapiDocument(parts) };
-    }
-    return this.#document.document;
+    return this.#documents.openapi();
   }
 
   /**
@@ -571,8 +564,7 @@ export class App<State = Record<string, unknown>, Given = None, Counted = unknow
     }
     if (shape !== undefined) checkErrorShape(shape);
     this.#errorHandler = handler;
-    this.#documentedErrors = shape ?? "undocumented";
-    this.#document = undefined;
+    this.#documents.errors = shape ?? "undocumented";
   }
 
   /**

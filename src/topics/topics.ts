@@ -6,7 +6,7 @@ import type { LogFollower } from "./log_follower.ts";
 import { type Publisher, STORE_TIMEOUT } from "./publisher.ts";
 import type { TopicStore } from "./store.ts";
 import { Topic } from "./topic.ts";
-import { checkAgreement, resolveTopicOptions, type TopicOptions } from "./topic_options.ts";
+import { checkAgreement, type ResolvedTopicOptions, resolveTopicOptions, type TopicOptions } from "./topic_options.ts";
 import type { TopicReport } from "./topic_report.ts";
 import { type RuntimeContext, TopicRuntime } from "./topic_runtime.ts";
 
@@ -22,6 +22,12 @@ const LAST_PUBLISH_TIMEOUT = 1_000;
 interface Entry {
   readonly topic: Topic;
   readonly runtime: TopicRuntime<unknown>;
+}
+
+/** A topic, as documents describe it. */
+export interface DeclaredTopic {
+  readonly name: string;
+  readonly options: ResolvedTopicOptions;
 }
 
 /** How the topics of an application are made. */
@@ -84,6 +90,11 @@ export class Topics {
       followers: this.#followers,
       now,
     };
+  }
+
+  /** The topics that were made before the application serves. */
+  get declared(): readonly DeclaredTopic[] {
+    return Array.from(this.#declared.values(), ({ runtime: { name, options } }) => ({ name, options }));
   }
 
   /**

@@ -106,7 +106,7 @@ Deno.test("Every command refuses a module that calls run(), in one line that say
   );
   const message =
     `error: Cannot run the App in a module that "webfw" loads: name a module that only exports it, or start this one with "deno run"`;
-  for (const command of ["run", "routes", "openapi", "topics"]) {
+  for (const command of ["run", "routes", "openapi", "asyncapi", "topics"]) {
     for (const file of ["serve.ts", "both.ts"]) {
       const { code, stdout, stderr } = await Webfw.finish([command, file], { cwd: project.path });
       assertEquals([code, stdout, stderr.slice(0, message.length)], [1, "", message]);

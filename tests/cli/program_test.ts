@@ -19,7 +19,7 @@ Deno.test("--version prints the version of the package", async () => {
 Deno.test("--help lists the commands, and a command's --help its options", async () => {
   const program = await Webfw.finish(["--help"], HERE);
   assertEquals(program.code, 0);
-  for (const command of ["run", "openapi", "routes", "topics", "completions", "help"]) {
+  for (const command of ["run", "openapi", "asyncapi", "routes", "topics", "completions", "help"]) {
     assertMatch(program.stdout, new RegExp(`^ {2}${command} +\\w`, "m"));
   }
   const run = await Webfw.finish(["run", "--help"], HERE);
@@ -43,7 +43,7 @@ Deno.test("help prints the same as --help, of the program and of a command", asy
 });
 
 Deno.test("The help of a command has examples of this command alone, in lines that fit 100 columns", async () => {
-  for (const command of ["run", "openapi", "routes", "topics", "completions", "help"]) {
+  for (const command of ["run", "openapi", "asyncapi", "routes", "topics", "completions", "help"]) {
     const { stdout } = await Webfw.finish(["help", command], HERE);
     const examples = stdout.split("\n").filter((line) => /^ {2}\S/.test(line) && /\bwebfw\b/.test(line));
     assertEquals(examples.length > 0, true, command);

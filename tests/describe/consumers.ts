@@ -1,4 +1,4 @@
-// Runs the programs of consumers/: tools of others that read OpenAPI documents. They are a separate
+// Runs the programs of consumers/: tools of others that read OpenAPI and AsyncAPI documents. They are a separate
 // project with its own packages and lock file, and run as child processes.
 
 import { fileURLToPath } from "node:url";
@@ -12,7 +12,7 @@ const OPTIONS = ["--quiet", "--frozen", "--config", `${FOLDER}deno.json`];
  */
 export async function hasConsumers(): Promise<boolean> {
   try {
-    await deno(["cache", ...OPTIONS, `${FOLDER}validate.ts`, `${FOLDER}generate.ts`], FOLDER);
+    await deno(["cache", ...OPTIONS, `${FOLDER}validate.ts`, `${FOLDER}generate.ts`, `${FOLDER}asyncapi.ts`], FOLDER);
     return true;
   } catch (error) {
     if (Deno.env.get("WEBFW_REQUIRE_ALL") === "1") throw error;

@@ -54,10 +54,23 @@ export class RoutesRunner extends InspectRunner {
 }
 
 /** Prints the OpenAPI document. */
-export class DocumentRunner extends InspectRunner {
+export class OpenAPIRunner extends InspectRunner {
   protected override readonly task = "describe";
 
   protected override async print(app: WebfwApp): Promise<void> {
     this.write(`${JSON.stringify(app.openapi(), null, 2)}\n`);
+  }
+}
+
+/** Prints the AsyncAPI document. */
+export class AsyncAPIRunner extends InspectRunner {
+  protected override readonly task = "describe";
+
+  protected override async print(app: WebfwApp): Promise<void> {
+    const describe: unknown = Reflect.get(app, Symbol.for("webfw.asyncapi"));
+    if (typeof describe !== "function") {
+      return await this.fail(`Cannot describe "${this.options.module}": its webfw has no AsyncAPI document, update it`);
+    }
+    this.write(`${JSON.stringify(await describe(), null, 2)}\n`);
   }
 }

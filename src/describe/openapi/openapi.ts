@@ -157,13 +157,17 @@ class Paths {
     if (!path) {
       path = { item: {}, names: template.names };
       this.#byShape.set(shape, path);
-      this.items[template.segments.map(segmentText).join("")] = path.item;
+      this.items[documentPath(template)] = path.item;
     }
     return path;
   }
 }
 
-/** Paths of a document are URIs, except for the names in braces. */
+/** A path as documents write it: a URI, except for the names in braces. */
+export function documentPath({ segments }: PathTemplate): string {
+  return segments.map(segmentText).join("");
+}
+
 function segmentText(segment: Segment): string {
   return segment.kind === "literal" ? `/${encodeURI(segment.text.toWellFormed())}` : `/{${segment.name}}`;
 }

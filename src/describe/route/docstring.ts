@@ -16,7 +16,9 @@ export interface Documentation {
  * The documentation text of a route. The options `summary` and `description` win over `doc`, and
  * `doc` over the docstring.
  */
-export function documentationOf({ options, handler }: Pick<Route, "options" | "handler">): Documentation {
+export function documentationOf(
+  { options, handler }: Pick<Route, "options"> & { readonly handler: (...args: never[]) => unknown },
+): Documentation {
   const text = options.doc ?? docstringOf(handler);
   const { summary: firstLine, description: rest } = text ? splitText(text) : {};
   const { summary = firstLine, description = rest } = options;

@@ -79,3 +79,37 @@ Deno.test("webfw openapi leaves the file alone after a failure, and reports it",
   assertEquals(await Deno.readTextFile(join(cwd, "openapi.json")), "kept");
   assertEquals((await run("main.ts", "--check")).code, 2);
 });
+
+/** What an application of the framework has for `webfw asyncapi`. */
+const ASYNC = MAIN.replace(
+  "routes: [],",
+  'routes: [], [Symbol.for("webfw.asyncapi")]: async () => ({ asyncapi: "3.0.0", info: { title: "Bücher" } }),',
+);
+
+Deno.test("webfw asyncapi prints the document, writes it with -o, and --check fails if it differs", async () => {
+  await using project = await Project.create({ "main.ts": ASYNC });
+  const cwd = project.path;
+  const document = `{\n  "asyncapi": "3.0.0",\n  "info": {\n    "title": "Bücher"\n  }\n}`;
+  assertEquals(await Webfw.finish(["asyncapi", "main.ts:app"], { cwd }), {
+    code: 0,
+    stdout: document,
+    stderr: "loading",
+  });
+  const write = ["asyncapi", "main.ts:app", "-o", "asyncapi.json"];
+  assertEquals((await Webfw.finish(write, { cwd })).code, 0);
+  assertEquals(await Deno.readTextFile(join(cwd, "asyncapi.json")), `${document}\n`);
+  await Deno.writeTextFile(join(cwd, "asyncapi.json"), "{}");
+  const { code, stderr } = await Webfw.finish([...write, "--check"], { cwd });
+  assertEquals(code, 1);
+  assertStringIncludes(
+    stderr,
+    `error: The document of "main.ts:app" is not that in "asyncapi.json": run "webfw asyncapi main.ts:app -o asyncapi.json"`,
+  );
+});
+
+Deno.test("webfw asyncapi says that an older webfw of the project has no AsyncAPI document", async () => {
+  await using project = await Project.create({ "main.ts": MAIN });
+  const { code, stdout, stderr } = await Webfw.finish(["asyncapi", "main.ts:app"], { cwd: project.path });
+  assertEquals([code, stdout], [1, ""]);
+  assertStringIncludes(stderr, `error: Cannot describe "main.ts": its webfw has no AsyncAPI document, update it`);
+});

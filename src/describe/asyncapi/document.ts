@@ -1,0 +1,106 @@
+/** The types of the AsyncAPI document: the part of AsyncAPI 3.0.0 that webfw writes. */
+import type { SecurityScheme } from "../../binding/security.ts";
+import type { JsonSchema } from "../json_schema/json_schema.ts";
+import type {
+  OpenAPIExternalDocs,
+  OpenAPIInfo,
+  OpenAPILicense,
+  OpenAPIServerVariable,
+  OpenAPITag,
+} from "../openapi/document.ts";
+
+/** An AsyncAPI document. */
+export interface AsyncAPIDocument {
+  asyncapi: "3.0.0";
+  info: AsyncAPIInfo;
+  defaultContentType: "application/json";
+  /** Absent if the application does not say where it is served. */
+  servers?: Record<string, AsyncAPIServer>;
+  channels: Record<string, AsyncAPIChannel>;
+  operations: Record<string, AsyncAPIOperation>;
+  components: {
+    schemas?: Record<string, JsonSchema>;
+    securitySchemes?: Record<string, AsyncAPISecurityScheme>;
+  };
+}
+
+export interface AsyncAPIInfo extends Omit<OpenAPIInfo, "license"> {
+  /** AsyncAPI has no `identifier`. */
+  license?: Omit<OpenAPILicense, "identifier">;
+  tags?: OpenAPITag[];
+  externalDocs?: OpenAPIExternalDocs;
+}
+
+export interface AsyncAPIServer {
+  host: string;
+  protocol: string;
+  pathname?: string;
+  description?: string;
+  variables?: Record<string, OpenAPIServerVariable>;
+}
+
+/** A place where messages are exchanged: a path, or the name of a topic. */
+export interface AsyncAPIChannel {
+  address: string;
+  summary?: string;
+  description?: string;
+  servers?: AsyncAPIReference[];
+  parameters?: Record<string, AsyncAPIParameter>;
+  messages: Record<string, AsyncAPIMessage>;
+  tags?: OpenAPITag[];
+  bindings?: {
+    ws: { method: "GET"; query?: JsonSchema; headers?: JsonSchema; bindingVersion: "0.1.0" };
+  };
+}
+
+/** A part of an address, which is text. */
+export interface AsyncAPIParameter {
+  description?: string;
+  enum?: string[];
+  default?: string;
+  examples?: string[];
+  /** What the text means, where it is not any text. */
+  "x-schema"?: JsonSchema;
+}
+
+export interface AsyncAPIMessage {
+  name: string;
+  summary?: string;
+  contentType?: string;
+  headers?: JsonSchema;
+  payload?: JsonSchema;
+}
+
+/** What the application does at a channel. */
+export interface AsyncAPIOperation {
+  action: "send" | "receive";
+  channel: AsyncAPIReference;
+  summary?: string;
+  description?: string;
+  messages: AsyncAPIReference[];
+  /** One of these has to be met. */
+  security?: (AsyncAPIReference | AsyncAPISecurityScheme)[];
+  /** The requirements as OpenAPI has them, where some are alternatives to several together, or to none. */
+  "x-security"?: Record<string, string[]>[];
+  tags?: OpenAPITag[];
+  bindings?: { http: { method: string; query?: JsonSchema; bindingVersion: "0.3.0" } };
+}
+
+/** OpenAPI's key is another type here, and scopes have other names. */
+export type AsyncAPISecurityScheme =
+  | { type: "httpApiKey"; in: "query" | "header" | "cookie"; name: string; description?: string }
+  | { type: "X509"; description?: string }
+  | { type: "oauth2"; flows: Record<string, AsyncAPIFlow>; scopes?: string[]; description?: string }
+  | { type: "openIdConnect"; openIdConnectUrl: string; scopes?: string[]; description?: string }
+  | Extract<SecurityScheme, { type: "http" }>;
+
+export interface AsyncAPIFlow {
+  authorizationUrl?: string;
+  tokenUrl?: string;
+  refreshUrl?: string;
+  availableScopes: Record<string, string>;
+}
+
+export interface AsyncAPIReference {
+  $ref: string;
+}
