@@ -1,6 +1,6 @@
 // `deno task bench types`: the cost of a route for the type checker, for webfw and other
 // frameworks. Check times are only shown. With `--limit`, the instantiations of webfw, which are
-// equal on all machines, decide the exit code.
+// equal on all machines, decide the exit code, and so do those of its typed client.
 
 import { select } from "../command.ts";
 import { note } from "../figure.ts";
@@ -9,6 +9,7 @@ import type { GeneratedApp } from "./apps/generated_app.ts";
 import { hono } from "./apps/hono.ts";
 import { orpc } from "./apps/orpc.ts";
 import { webfw, webfwScopes } from "./apps/webfw.ts";
+import { CALLS, type ClientCost, clientExcesses, clientTable, measureClient } from "./client_cost.ts";
 import { excesses, type Growth, growth, SIZES } from "./growth.ts";
 import { readOptions, USAGE } from "./options.ts";
 import { compilerVersion, createProject } from "./project.ts";
@@ -33,8 +34,10 @@ export async function main(args: string[], signal: AbortSignal): Promise<number>
     );
     const instantiations: Growth[] = [];
     const time: Growth[] = [];
+    let servers = new Map<number, Cost>();
     for (const app of apps) {
       const costs = await measure(app, directory, options.rounds, signal);
+      if (app === webfw) servers = costs;
       instantiations.push(growth(app.name, costs, "instantiations"));
       time.push(growth(app.name, costs, "time"));
     }
@@ -44,13 +47,21 @@ export async function main(args: string[], signal: AbortSignal): Promise<number>
       note({ measure, contestant: framework, value: perRoute.at(-1) ?? NaN, unit: "instantiations", rounds: 1 });
     }
     console.log(table("Check time in ms", time, 1));
+    const clients = servers.size > 0 ? await measureClient(servers, directory, signal) : [];
+    if (clients.length > 0) console.log(clientTable(clients));
+    for (const { routes, perRoute, perCall } of clients) {
+      const contestant = `webfw: client of ${routes} routes`;
+      const unit = "instantiations";
+      note({ measure: `a route, with ${CALLS} calls`, contestant, value: perRoute, unit, rounds: 1 });
+      note({ measure: "a further call", contestant, value: perCall, unit, rounds: 1 });
+    }
     if (options.json !== undefined) {
       await Deno.writeTextFile(
         options.json,
-        JSON.stringify({ instantiations, time }, null, 2),
+        JSON.stringify({ instantiations, time, clients }, null, 2),
       );
     }
-    return demand(instantiations, options.limit);
+    return demand(instantiations, clients, options.limit);
   } finally {
     await Deno.remove(directory, { recursive: true });
   }
@@ -67,7 +78,7 @@ async function measure(
   for (const routes of [0, ...SIZES]) {
     const source = app.source(routes);
     for (let round = 0; round < rounds; round++) {
-      const cost = await typeCheck(source, directory, signal);
+      const cost = await typeCheck({ "app.ts": source }, directory, signal);
       const fastest = costs.get(routes)?.time ?? Infinity;
       if (cost.time < fastest) costs.set(routes, cost);
     }
@@ -76,11 +87,12 @@ async function measure(
 }
 
 /** Prints which costs of webfw are above the limit, and returns the exit code. */
-function demand(measured: Growth[], limit: number | undefined): number {
+function demand(measured: Growth[], clients: ClientCost[], limit: number | undefined): number {
   if (limit === undefined) return 0;
   const names = new Set([webfw, ...webfwScopes].map(({ name }) => name));
   const ours = measured.filter(({ framework }) => names.has(framework));
   const found = ours.length > 0 ? ours.flatMap((growth) => excesses(growth, limit)) : ["webfw was not measured"];
+  if (clients.length > 0) found.push(...clientExcesses(clients));
   for (const excess of found) console.error(excess);
   return found.length > 0 ? 1 : 0;
 }

@@ -11,16 +11,16 @@ export interface Cost {
 }
 
 /**
- * Checks the source as the only application of a project.
+ * Checks modules, by their names, as the only application of a project. The main one is `app.ts`.
  *
  * @throws {Error} if it does not check, with the first lines that the compiler printed
  */
 export async function typeCheck(
-  source: string,
+  modules: Readonly<Record<string, string>>,
   directory: string,
   signal: AbortSignal,
 ): Promise<Cost> {
-  await Deno.writeTextFile(join(directory, "app.ts"), source);
+  for (const [name, source] of Object.entries(modules)) await Deno.writeTextFile(join(directory, name), source);
   const { success, stdout } = await new Deno.Command(Deno.execPath(), {
     args: [
       "run",

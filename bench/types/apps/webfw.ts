@@ -54,7 +54,7 @@ function route(index: number, usesGuards: boolean): string {
   const model = modelOf(index);
   const withStore = takesDependency(index);
   return `
-app.post("/resources${index}/{id}", {
+export const route${index} = app.post("/resources${index}/{id}", {
   params: { id: Id },
   query: { q: v.optional(v.string()), limit: Limit, sort: Sort },
   body: Input${model},
