@@ -45,33 +45,36 @@ export { client } from "./src/client/client.ts";
 export { type CallIssue, type CallProblem, ProblemError } from "./src/client/problem.ts";
 export type { Json, Plain } from "./src/client/json_form.ts";
 export type {
-  Call,
   CallOptions,
-  Client,
   ClientEvent,
   ClientOptions,
   ClientSocket,
-  Connect,
   HeaderValues,
   IdempotentOptions,
-  Listen,
-  Open,
-  OptionsOf,
-  Rest,
 } from "./src/client/types.ts";
+export type { Call, Client, Connect, Listen } from "./src/client/verbs.ts";
 export type {
   Arguments,
+  ArgumentsOf,
+  CallMistake,
   EmptyReply,
+  EventsOf,
   Fields,
   Flat,
   Free,
   FreeNames,
   Get,
+  KnownPath,
+  LonePath,
   NamesOf,
   Needed,
+  NeededNames,
+  NoArguments,
+  OptionsOf,
   PathOf,
   ReplyOf,
   Routes,
+  RouteTable,
   Typed,
   Under,
 } from "./src/client/route_types.ts";

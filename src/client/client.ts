@@ -3,7 +3,8 @@ import { toBase, type Values } from "./address.ts";
 import { callRoute } from "./call.ts";
 import { checkCall } from "./option_check.ts";
 import { Sender } from "./sender.ts";
-import type { Client, ClientOptions, IdempotentOptions } from "./types.ts";
+import type { ClientOptions, IdempotentOptions } from "./types.ts";
+import type { Client } from "./verbs.ts";
 
 /** Opens a WebSocket, as `new WebSocket()` does. */
 export type OpenSocket = (address: string, headers: Headers) => WebSocket;

@@ -1,10 +1,10 @@
 /** The JSON form of a type. */
 
 /** A value that JSON carries as it is, or leaves out. */
-export type Plain = string | number | boolean | bigint | null | undefined;
+export type Plain = string | number | boolean | null | undefined;
 
 /**
- * A value as it arrives in JSON: a `Date` is a text.
+ * A value as it arrives in JSON: a `Date` is a text, and so is a `bigint`.
  *
  * @example The JSON form of a model
  * ```ts
@@ -19,6 +19,7 @@ export type Plain = string | number | boolean | bigint | null | undefined;
  */
 export type Json<Value> = unknown extends Value ? unknown
   : Value extends Plain ? Value
+  : Value extends bigint ? string
   : Value extends void ? undefined
   : Value extends { toJSON(...args: never[]): infer Form } ? Form
   : { [Key in keyof Value]: Json<Value[Key]> };

@@ -3,12 +3,16 @@
  * and what it gives.
  */
 import type { Json } from "./json_form.ts";
+import type { CallOptions, ClientEvent, IdempotentOptions } from "./types.ts";
 
 /** The routes of a module, by their paths. `Kind` is a method, `EVENTS` or `WEBSOCKET`. */
 export type Routes<Api, Kind extends string> = {
   // A look-up by key costs the compiler half of what a conditional type over a route costs.
   [Name in keyof Api as PathOf<Api[Name]["~key" & keyof Api[Name]], Kind>]: Api[Name];
 };
+
+/** Routes by their paths. */
+export type RouteTable = Readonly<Record<string, unknown>>;
 
 /** The path in the key of a route; never if the route is of another kind. */
 export type PathOf<Key, Kind extends string> = Key extends `${Kind} ${infer Path}` ? Path : never;
@@ -51,11 +55,11 @@ export type Fields<Key extends string, Schemas> = [Schemas] extends [never] ? un
   : Under<Key, Flat<Needed<Schemas> & Free<Schemas>>>;
 
 /**
- * All arguments of a call. What is needed comes first, because messages leave out the end of a
- * long type.
+ * All arguments of a call, by the names in its path and the schemas of its route. What is needed
+ * comes first, because messages leave out the end of a long type.
  */
-export type Arguments<Ref> = Flat<
-  & { [Name in Exclude<NamesOf<Get<Ref, "~path"> & string>, keyof Get<Ref, "~params">>]: string }
+export type Arguments<Path extends string, Ref> = Flat<
+  & { [Name in Exclude<NamesOf<Path>, keyof Get<Ref, "~params">>]: string }
   & Needed<Get<Ref, "~params">>
   & Needed<Get<Ref, "~query">>
   & Under<"body", Get<Ref, "~body">>
@@ -66,6 +70,41 @@ export type Arguments<Ref> = Flat<
   & Fields<"cookies", Get<Ref, "~cookies">>
 >;
 
+/** The arguments as a parameter: `undefined` stands for none. */
+export type ArgumentsOf<Path extends string, Ref> = Arguments<Path, Ref> extends infer Args
+  ? [keyof Args] extends [never] ? NoArguments | undefined
+  : Record<never, never> extends Args ? Args | undefined
+  : Args
+  : never;
+
+/** The arguments of a route without any. An empty type would take every name. */
+export interface NoArguments {
+  /** No name. */
+  readonly [name: string]: CallMistake<"The route has no arguments">;
+}
+
+/** The options that a call of a route takes. */
+export type OptionsOf<Ref> = [Get<Ref, "~window">] extends [never] ? CallOptions : IdempotentOptions;
+
+/** A path without arguments, or a mistake if its route needs some. */
+export type LonePath<Path extends string, Ref> = Arguments<Path, Ref> extends infer Args
+  ? Record<never, never> extends Args ? Path
+  : CallMistake<`The route needs the argument '${NeededNames<Args>}'`>
+  : never;
+
+/** The names of the arguments that a route needs. */
+export type NeededNames<Args> =
+  & { [Name in keyof Args]-?: Record<never, never> extends Pick<Args, Name> ? never : Name }[keyof Args]
+  & string;
+
+/** What stands in the place of a wrong path: those that there are. */
+export type KnownPath<Paths extends string, Kind extends string> = [Paths] extends [never]
+  ? CallMistake<`No route for ${Kind} is exported`>
+  : Paths;
+
+/** The type of a mistake in a call: the compiler's message shows `Text`. No value has it. */
+export type CallMistake<Text extends string> = Text & { readonly "~mistake": never };
+
 /**
  * What a call gives: what a declared reply carries as `~as`, or else the JSON form of the model.
  * Without both it is unknown, or undefined if the handler returns nothing.
@@ -73,8 +112,12 @@ export type Arguments<Ref> = Flat<
 export type ReplyOf<Ref> = Get<Ref, "~reply"> extends infer Reply
   ? unknown extends Reply ? EmptyReply<Get<Ref, "~result">>
   : Reply extends { readonly "~as": infer Value } ? Value
+  : Reply extends { readonly "~kind": "EVENTS" } ? AsyncIterable<ClientEvent<Json<Typed<"output", Reply>>>>
   : Json<Typed<"output", Reply>>
   : never;
 
 /** What a call gives where no model is declared. */
 export type EmptyReply<Result> = [Result] extends [never] ? unknown : [Result] extends [void] ? undefined : unknown;
+
+/** The data of the events of a route. */
+export type EventsOf<Ref> = Json<Typed<"output", Get<Ref, "~reply">>>;

@@ -1,6 +1,4 @@
-/** A typed client: its calls, events and WebSockets. */
-import type { Json } from "./json_form.ts";
-import type { Arguments, Get, ReplyOf, Routes } from "./route_types.ts";
+/** The options of clients and calls, events and sockets, as types. */
 
 /**
  * The options of a call.
@@ -64,70 +62,6 @@ export interface ClientOptions {
   timeout?: number;
 }
 
-/** The options that a call of a route takes. */
-export type OptionsOf<Ref> = [Get<Ref, "~window">] extends [never] ? CallOptions : IdempotentOptions;
-
-/** What follows the path. The arguments can be left out if none is needed. */
-export type Rest<Args, Options> = Record<never, never> extends Args ? [args?: Args, options?: Options]
-  : [args: Args, options?: Options];
-
-/** What follows a path that is wrong. */
-export type Open = [args?: unknown, options?: unknown];
-
-// The path is any text for inference, and a conditional type refuses a wrong one. With `Path
-// extends Paths` the compiler would compute the arguments of all routes at the first call.
-// `Paths` stands beside `Routes`, because `keyof` of a mapped type with `as` is computed again
-// wherever it is written.
-
-/** Calls the routes of one method. */
-export interface Call<Paths extends string, Routes extends Readonly<Record<string, unknown>>> {
-  /**
-   * Calls a route, and gives the JSON form of its result.
-   *
-   * @param path The path as the server declares it, such as `/books/{id}`.
-   * @param rest The arguments of the route by their names, then the options of the call.
-   * @throws {ProblemError} If the reply is no success.
-   */
-  <Path extends string>(
-    path: Path extends Paths ? Path : Paths,
-    ...rest: Path extends Paths ? Rest<Arguments<Routes[Path]>, OptionsOf<Routes[Path]>> : Open
-  ): Promise<Path extends Paths ? ReplyOf<Routes[Path]> : unknown>;
-}
-
-/** Listens to the routes that send events. */
-export interface Listen<Paths extends string, Routes extends Readonly<Record<string, unknown>>> {
-  /**
-   * Opens a stream of events, which comes back by itself when the connection breaks.
-   *
-   * @param path The path as the server declares it, such as `/books/{id}/events`.
-   * @param rest The arguments of the route by their names, then the options of the call.
-   * @throws {ProblemError} If the reply has a status from 400 to 499.
-   */
-  <Path extends string>(
-    path: Path extends Paths ? Path : Paths,
-    ...rest: Path extends Paths ? Rest<Arguments<Routes[Path]>, CallOptions> : Open
-  ): AsyncIterable<ClientEvent<Path extends Paths ? ReplyOf<Routes[Path]> : unknown>>;
-}
-
-/** Connects to WebSocket routes. */
-export interface Connect<Paths extends string, Routes extends Readonly<Record<string, unknown>>> {
-  /**
-   * Opens a WebSocket.
-   *
-   * @param path The path as the server declares it, such as `/rooms/{room}`.
-   * @param rest The arguments of the route by their names, then the options of the call.
-   */
-  <Path extends string>(
-    path: Path extends Paths ? Path : Paths,
-    ...rest: Path extends Paths ? Rest<Arguments<Routes[Path]>, CallOptions> : Open
-  ): Promise<
-    ClientSocket<
-      Path extends Paths ? Get<Routes[Path], "~receive"> : unknown,
-      Path extends Paths ? Json<Get<Routes[Path], "~send">> : unknown
-    >
-  >;
-}
-
 /**
  * An event, or the news that events have been missed.
  *
@@ -170,26 +104,4 @@ export interface ClientSocket<Message, Received> extends AsyncIterable<Received>
   send(message: Message): Promise<void>;
   /** Closes the socket. */
   close(): void;
-}
-
-/**
- * A client of the routes that a module exports, as `client()` makes it.
- *
- * @category Client
- */
-export interface Client<Api> {
-  /** Calls a route for GET. */
-  readonly get: Call<keyof Routes<Api, "GET"> & string, Routes<Api, "GET">>;
-  /** Calls a route for POST. */
-  readonly post: Call<keyof Routes<Api, "POST"> & string, Routes<Api, "POST">>;
-  /** Calls a route for PUT. */
-  readonly put: Call<keyof Routes<Api, "PUT"> & string, Routes<Api, "PUT">>;
-  /** Calls a route for PATCH. */
-  readonly patch: Call<keyof Routes<Api, "PATCH"> & string, Routes<Api, "PATCH">>;
-  /** Calls a route for DELETE. */
-  readonly delete: Call<keyof Routes<Api, "DELETE"> & string, Routes<Api, "DELETE">>;
-  /** Listens to a route that sends events. */
-  readonly events: Listen<keyof Routes<Api, "EVENTS"> & string, Routes<Api, "EVENTS">>;
-  /** Connects to a WebSocket route. */
-  readonly websocket: Connect<keyof Routes<Api, "WEBSOCKET"> & string, Routes<Api, "WEBSOCKET">>;
 }
