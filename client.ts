@@ -57,6 +57,8 @@ export type {
   Arguments,
   ArgumentsOf,
   CallMistake,
+  Content,
+  CookiesOf,
   EmptyReply,
   EventsOf,
   Fields,
@@ -64,6 +66,7 @@ export type {
   Free,
   FreeNames,
   Get,
+  HeadersOf,
   KnownPath,
   LonePath,
   NamesOf,
@@ -76,5 +79,4 @@ export type {
   Routes,
   RouteTable,
   Typed,
-  Under,
 } from "./src/client/route_types.ts";

@@ -45,14 +45,21 @@ export type Free<Schemas> = { [Name in FreeNames<Schemas>]?: Typed<"input", Sche
 /** One object type in place of an intersection, so that messages and editors write it out. */
 export type Flat<All> = All extends infer Each ? { [Name in keyof Each]: Each[Name] } : never;
 
-/** A value under a name, which can be left out where the value may be an empty object. */
-export type Under<Key extends string, Value> = [Value] extends [never] ? unknown
-  : Record<never, never> extends Value ? { [Name in Key]?: Value }
+/** A body or form under its name; it can be left out if its schema takes undefined. */
+export type Content<Key extends string, Value> = [Value] extends [never] ? unknown
+  : undefined extends Value ? { [Name in Key]?: Value }
   : { [Name in Key]: Value };
 
-/** The values for schemas by name, under one name. */
-export type Fields<Key extends string, Schemas> = [Schemas] extends [never] ? unknown
-  : Under<Key, Flat<Needed<Schemas> & Free<Schemas>>>;
+/** The headers, which can be left out if none is needed. */
+export type HeadersOf<Schemas> = [Schemas] extends [never] ? unknown
+  : Record<never, never> extends Fields<Schemas> ? { headers?: Fields<Schemas> }
+  : { headers: Fields<Schemas> };
+
+/** The cookies. They can be left out, because a browser sends them by itself. */
+export type CookiesOf<Schemas> = [Schemas] extends [never] ? unknown : { cookies?: Fields<Schemas> };
+
+/** The values for schemas by name. */
+export type Fields<Schemas> = Flat<Needed<Schemas> & Free<Schemas>>;
 
 /**
  * All arguments of a call, by the names in its path and the schemas of its route. What is needed
@@ -62,12 +69,12 @@ export type Arguments<Path extends string, Ref> = Flat<
   & { [Name in Exclude<NamesOf<Path>, keyof Get<Ref, "~params">>]: string }
   & Needed<Get<Ref, "~params">>
   & Needed<Get<Ref, "~query">>
-  & Under<"body", Get<Ref, "~body">>
-  & Under<"form", Get<Ref, "~form">>
-  & Fields<"headers", Get<Ref, "~headers">>
+  & Content<"body", Get<Ref, "~body">>
+  & Content<"form", Get<Ref, "~form">>
+  & HeadersOf<Get<Ref, "~headers">>
   & Free<Get<Ref, "~params">>
   & Free<Get<Ref, "~query">>
-  & Fields<"cookies", Get<Ref, "~cookies">>
+  & CookiesOf<Get<Ref, "~cookies">>
 >;
 
 /** The arguments as a parameter: `undefined` stands for none. */

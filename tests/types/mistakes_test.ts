@@ -18,11 +18,13 @@ import {
   anySecurity, App, dependency, file, Form, HTTPError, type Middleware, Router, SSE, stateType, text, ValidationError,
 } from "@webfw/core";
 import { apiKey, basic, bearer, equal, jwt, optional, session } from "@webfw/core/auth";
+import { client as connect } from "@webfw/core/client";
 import { TestClient } from "@webfw/core/testing";
 import * as v from "valibot";
 import {
-  app, Author, Book, client, countBooks, int, issuer, member, secret, standard, type State,
+  app, Author, Book, client, countBooks, int, issuer, member, secret, shop, standard, type State,
 } from ${JSON.stringify(new URL("./mistakes/declarations.ts", import.meta.url).href)};
+import type * as api from ${JSON.stringify(new URL("./mistakes/api.ts", import.meta.url).href)};
 `;
 
 Deno.test("Each mistake is one compiler error at its place", async (test) => {

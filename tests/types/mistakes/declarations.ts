@@ -2,8 +2,10 @@
 
 import { App, dependency } from "@webfw/core";
 import { jwt } from "@webfw/core/auth";
+import type { Client } from "@webfw/core/client";
 import { TestClient } from "@webfw/core/testing";
 import * as v from "valibot";
+import type * as api from "./api.ts";
 
 /** The value of the application's lifespans. */
 export interface State {
@@ -21,6 +23,7 @@ export const Book = v.object({
 
 export const app = new App<State>();
 export const client = new TestClient(app);
+export declare const shop: Client<typeof api>;
 export const countBooks = dependency(async () => 12);
 
 export const issuer = { issuer: "https://id.example", audience: "books" };
