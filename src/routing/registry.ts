@@ -9,13 +9,15 @@ import { type MountOptions, MountRoute, type RegisterMount } from "./mount.ts";
 import { parsePath, parsePrefix } from "./path.ts";
 import { assignOperationIds, Route, ROUTE_OPTIONS } from "./route.ts";
 import type { RegisterDeclared, RegisterRoute } from "./route_options.ts";
-import { ROUTE_REF } from "./route_ref.ts";
 import { Scope, type ScopeDeclaration } from "./scope.ts";
 import { RouteList } from "./table.ts";
 import type { RegisterWebSocket } from "./websocket_options.ts";
 import { WEBSOCKET_OPTIONS, WebSocketRoute } from "./websocket_route.ts";
 
 const METHOD = /^[A-Z][A-Z-]*$/;
+
+/** All references to routes. They differ in their types alone. */
+const ROUTE_REF: Readonly<Record<never, never>> = Object.freeze({});
 
 export type AnyRoute = Route | WebSocketRoute;
 

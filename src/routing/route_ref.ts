@@ -88,6 +88,3 @@ export interface WebSocketRef<
 export type KindOf<Reply, Method extends string> = [Reply["~kind" & keyof Reply]] extends [never] ? Method
   : Method extends "GET" ? Reply["~kind" & keyof Reply] & string
   : Method;
-
-/** All references. They differ in their types alone. */
-export const ROUTE_REF: Readonly<Record<never, never>> = Object.freeze({});
