@@ -1,6 +1,7 @@
 // The modules that every application loads when it starts. A module that only some applications use
 // is loaded on first use, because each module makes every start slower and every process larger,
-// most of all those of Node.js.
+// most of all those of Node.js. Deno reads the others, too, when it starts: one costs 0.06 ms of CPU
+// time, and one that is also run 0.2 ms.
 
 import { assert, assertEquals } from "@std/assert";
 import { dirname, join, relative } from "node:path";
