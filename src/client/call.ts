@@ -25,11 +25,14 @@ export async function callRoute(
     const asked = { method, path, values, options, fixed: { "idempotency-key": key } };
     return await call.until(resultOf(await sender.send(asked, call), call));
   };
+  let goesOn = false;
   try {
-    if (!options.idempotent) return await attempt();
-    return await (await import("./repetition.ts")).repeat(attempt, call, values.body);
+    const result =
+      await (options.idempotent ? (await import("./repetition.ts")).repeat(attempt, call, values.body) : attempt());
+    goesOn = call.isStreaming;
+    return result;
   } finally {
     call.settle();
-    if (!call.isStreaming) call.release();
+    if (!goesOn) call.release();
   }
 }

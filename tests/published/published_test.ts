@@ -109,7 +109,7 @@ Deno.test("The published packages", async (t) => {
       assertEquals(files.includes(file), true, file);
     }
     const strangers = files.filter((file) =>
-      !/^\/(src\/.+\.ts|(mod|auth|middleware|store|openapi|types|cli)\.ts|deno\.json|[A-Z]+(\.md)?)$/.test(file)
+      !/^\/(src\/.+\.ts|(mod|auth|middleware|store|openapi|types|client|cli)\.ts|deno\.json|[A-Z]+(\.md)?)$/.test(file)
     );
     assertEquals(strangers, []);
     const version = config.version;
@@ -117,6 +117,24 @@ Deno.test("The published packages", async (t) => {
       "/deno.json",
       "/main.ts",
     ]);
+  });
+
+  await t.step("have a client whose bundle holds nothing of the server", async () => {
+    await using project = await Project.create({
+      "api.ts": MAIN.replace('app.get("/hello/{id}"', 'export const sayHello = app.get("/hello/{id}"'),
+      "page.ts": `import { client } from "jsr:@webfw/core/client";
+import type * as api from "./api.ts";
+const greeting = await client<typeof api>("https://shop.example").get("/hello/{id}", { id: 7 });
+console.log(greeting);
+`,
+    });
+    for (const args of [["check", "page.ts"], ["bundle", "--platform", "browser", "-o", "page.js", "page.ts"]]) {
+      const command = new Deno.Command(Deno.execPath(), { args, cwd: project.path, env });
+      const { success, stderr } = await command.output();
+      assertEquals(success, true, new TextDecoder().decode(stderr));
+    }
+    const bundle = await Deno.readTextFile(join(project.path, "page.js"));
+    assertEquals([bundle.includes("Cannot call"), /Deno\.|valibot|class App/.test(bundle)], [true, false]);
   });
 
   await t.step("serve a fresh folder with deno run, and an edit of it", async () => {

@@ -119,6 +119,23 @@ Deno.test("an application without guards loads none, and iron-webcrypto comes wi
   assertEquals([packages.has("iron-webcrypto"), modules.has("src/auth/sessions/sealed.ts")], [false, false]);
 });
 
+Deno.test("the client loads nothing of the server and no package, and uses nothing of Deno", async () => {
+  const { modules, packages } = await startOf("client.ts");
+  const later = (await sourceModules("src/client")).filter((module) => !modules.has(module));
+  for (const module of later) {
+    const own = await startOf(module);
+    own.modules.forEach((each) => modules.add(each));
+    own.packages.forEach((each) => packages.add(each));
+  }
+  assert(modules.has("src/client/call.ts") && modules.has("src/client/form.ts"));
+  assertEquals([...modules].filter((module) => !/^(?:client\.ts|src\/client\/.+)$/.test(module)), []);
+  assertEquals([...packages], []);
+  for (const module of modules) {
+    const source = await Deno.readTextFile(join(ROOT, module));
+    assertEquals(source.match(/\bDeno\.|["']node:/), null, module);
+  }
+});
+
 Deno.test("no timer is set before the first reply: Deno loads the timers of Node.js for it", async () => {
   const { setTimeout, setInterval } = globalThis;
   const stop = new AbortController();
