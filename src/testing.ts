@@ -20,13 +20,16 @@
  */
 import type { AnyDependency } from "./binding/dependency.ts";
 import { Replacements } from "./binding/replacements.ts";
+import { makeClient } from "./client/client.ts";
+import type { Client } from "./client/types.ts";
 import { type OptionNames, quote, readOptions } from "./options.ts";
 import { replacedRoutes } from "./routing/replaced_routes.ts";
 import { CookieJar } from "./testing/cookie_jar.ts";
 import { TestHandshake } from "./testing/handshake.ts";
+import { openSocket } from "./testing/opening.ts";
 import type { Overrides } from "./testing/override.ts";
 import { TestReply } from "./testing/reply.ts";
-import { type RequestDefaults, requestOf, type TestRequestInit } from "./testing/request.ts";
+import { addCookies, type RequestDefaults, requestOf, type TestRequestInit } from "./testing/request.ts";
 import type { TestSocket, TestSocketInit } from "./testing/websocket.ts";
 
 export type { Overrides, Replacement } from "./testing/override.ts";
@@ -134,7 +137,7 @@ const OPTIONS: OptionNames<TestClientOptions> = { base: true, headers: true, coo
  * assertEquals(await client.get("/me").json(), "Ada");
  * ```
  */
-export class TestClient<const Given extends readonly AnyDependency[] = readonly AnyDependency[]>
+export class TestClient<Api = unknown, const Given extends readonly AnyDependency[] = readonly AnyDependency[]>
   implements AsyncDisposable {
   readonly #app: Testable;
   /** The application with the replaced dependencies. */
@@ -143,6 +146,7 @@ export class TestClient<const Given extends readonly AnyDependency[] = readonly 
   readonly #jar: CookieJar | undefined;
   /** What the client has opened. */
   readonly #open = new Set<Pick<TestSocket, "close">>();
+  #api: { readonly client: unknown; readonly end: AbortController } | undefined;
 
   /**
    * Makes a client.
@@ -170,6 +174,35 @@ export class TestClient<const Given extends readonly AnyDependency[] = readonly 
     this.#served = override === undefined ? app : overridden(app, override);
     this.#jar = cookies ? new CookieJar() : undefined;
     this.#defaults = { base, headers, cookiesFor: (url) => this.#jar?.cookiesFor(url) ?? {} };
+  }
+
+  /**
+   * The typed client of `@webfw/core/client` for the routes that a module exports, without a
+   * connection. Name the module: `new TestClient<typeof api>(app)`. It sends the headers and cookies
+   * of this client, and ends with it.
+   *
+   * @example Calls of typed routes
+   * ```ts
+   * import { App } from "@webfw/core";
+   * import { TestClient } from "@webfw/core/testing";
+   * import { assertEquals } from "@std/assert";
+   * import * as v from "valibot";
+   *
+   * // books.ts; a test has: import * as api from "./books.ts"
+   * const app = new App();
+   * const Book = v.object({ id: v.number(), title: v.string() });
+   * const getBook = app.get("/books/{id}", { params: { id: v.number() }, response: Book }, async (_request, { id }) => {
+   *   return { id, title: "Emma" };
+   * });
+   *
+   * await using client = new TestClient<{ getBook: typeof getBook }>(app);
+   * const { title } = await client.api.get("/books/{id}", { id: 7 });
+   * assertEquals(title.toUpperCase(), "EMMA");
+   * ```
+   */
+  get api(): [unknown] extends [Api] ? unknown : Client<Api> {
+    this.#api ??= this.#makeApi();
+    return this.#api.client as [unknown] extends [Api] ? unknown : Client<Api>;
   }
 
   /** Sends a GET request. */
@@ -261,11 +294,31 @@ export class TestClient<const Given extends readonly AnyDependency[] = readonly 
     return new TestHandshake(this.#openSocket(request, { receive, send }));
   }
 
+  #makeApi(): { readonly client: unknown; readonly end: AbortController } {
+    const { base, headers, cookiesFor } = this.#defaults;
+    const end = new AbortController();
+    const send = async (request: Request) => {
+      addCookies(request.headers, cookiesFor(new URL(request.url)));
+      return await this.#fetch(request);
+    };
+    const client = makeClient({
+      base,
+      options: { headers: Object.fromEntries(new Headers(headers)), fetch: send, signal: end.signal },
+      openSocket(address, headers) {
+        const opening = openSocket(new Request(address.replace(/^ws/, "http"), { headers }), send);
+        // The socket tells its client that it has failed, and no more.
+        opening.response.catch(() => {});
+        return opening.socket;
+      },
+    });
+    return { client, end };
+  }
+
   async #openSocket<Receive, Send>(
     request: Request,
     schemas: { readonly receive: unknown; readonly send: unknown },
   ): Promise<TestSocket<Receive, Send> | Response> {
-    const { codecOf, openSocket, TestSocket } = await import("./testing/websocket.ts");
+    const { codecOf, TestSocket } = await import("./testing/websocket.ts");
     const codec = codecOf(new URL(request.url).pathname, schemas);
     const { socket: end, response } = openSocket(request, (request) => this.#send(request));
     const reply = await response;
@@ -283,6 +336,8 @@ export class TestClient<const Given extends readonly AnyDependency[] = readonly 
 
   /** Closes what is open, and stops the application, which ends its lifespans. */
   async close(): Promise<void> {
+    this.#api?.end.abort(new DOMException("The test client is closed", "AbortError"));
+    this.#api = undefined;
     await Promise.all(Array.from(this.#open, (open) => open.close()));
     await this.#app.stop?.();
   }
@@ -292,11 +347,16 @@ export class TestClient<const Given extends readonly AnyDependency[] = readonly 
     await this.close();
   }
 
-  /** Reads the whole body, so that the application's tasks after the reply are done, too. */
-  async #send(request: Request): Promise<Response> {
+  async #fetch(request: Request): Promise<Response> {
     await this.#served.start?.();
     const response = await this.#served.fetch(request);
     this.#jar?.keep(new URL(request.url), response);
+    return response;
+  }
+
+  /** Reads the whole body, so that the application's tasks after the reply are done, too. */
+  async #send(request: Request): Promise<Response> {
+    const response = await this.#fetch(request);
     if (response.body === null || response.status === 101) return response;
     const { signal } = request;
     const body = response.body.pipeThrough(new TransformStream(), { signal });

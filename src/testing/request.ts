@@ -69,6 +69,16 @@ export function requestOf(method: string, path: string, init: TestRequestInit, d
   return new Request(url, { ...rest, method, headers, ...(sent === undefined ? {} : { body: sent }) });
 }
 
+/** Adds cookies to those of a request, which come before them. */
+export function addCookies(headers: Headers, cookies: Readonly<Record<string, string>>): void {
+  const own = headers.get("cookie")?.split(/; */) ?? [];
+  const names = new Set(own.map((pair) => pair.split("=", 1)[0]));
+  const others = Object.entries(cookies).filter(([name]) => !names.has(name)).map(([name, value]) =>
+    `${name}=${value}`
+  );
+  if (others.length > 0) headers.set("cookie", [...own, ...others].join("; "));
+}
+
 function setCookies(headers: Headers, cookies: Readonly<Record<string, string>>): void {
   const pairs = Object.entries(cookies).map(([name, value]) => `${name}=${value}`);
   if (pairs.length > 0) headers.set("cookie", pairs.join("; "));

@@ -1,5 +1,4 @@
 /** WebSockets of a test client. */
-import { giveLocalSocket, takeLocalSocket } from "../http/websocket/local_socket.ts";
 import {
   compileDecoding,
   type DecodeMessage,
@@ -14,7 +13,7 @@ import { toValidator } from "../schema/check.ts";
 import { summarizeIssues } from "../schema/issues.ts";
 import { type GivenSchema, isSchema, type Mistake, schemaFault } from "../schema/schema.ts";
 import type { TestRequestInit } from "./request.ts";
-import { LocalSocket } from "./socket_pair.ts";
+import type { LocalSocket } from "./socket_pair.ts";
 
 /** The options of a test client's WebSocket, besides its path. The schemas are the client's view. */
 export interface TestSocketInit<Receive = unknown, Send = never> extends Omit<TestRequestInit, "json" | "body"> {
@@ -128,43 +127,6 @@ export class TestSocket<Receive = string | Uint8Array<ArrayBuffer>, Send = strin
 interface Codec {
   readonly decode: DecodeMessage;
   readonly encode: EncodeMessage;
-}
-
-/** The end of a socket that a client opens. */
-export interface Opening {
-  readonly socket: LocalSocket;
-  /** Settles when it is open. The reply is the refusal, if it is not upgraded. */
-  readonly response: Promise<Response>;
-}
-
-/**
- * Asks for a WebSocket.
- *
- * @param request The request, to which the headers of the handshake are added.
- * @param send Sends it to the application.
- */
-export function openSocket(request: Request, send: (request: Request) => Promise<Response>): Opening {
-  const { headers } = request;
-  headers.set("connection", "upgrade");
-  headers.set("upgrade", "websocket");
-  headers.set("sec-websocket-version", "13");
-  headers.set("sec-websocket-key", crypto.getRandomValues(new Uint8Array(16)).toBase64());
-  const [socket, server] = LocalSocket.pair(request.url.replace(/^http/, "ws"));
-  giveLocalSocket(request, server);
-  const open = async () => {
-    try {
-      const response = await send(request);
-      if (response.status !== 101) socket.break();
-      else if (takeLocalSocket(request)) {
-        throw new TypeError("Cannot open the WebSocket: only an App of @webfw/core accepts one without a connection");
-      } else socket.open(response.headers.get("sec-websocket-protocol") ?? "");
-      return response;
-    } catch (error) {
-      socket.break();
-      throw error;
-    }
-  };
-  return { socket, response: open() };
 }
 
 /**
