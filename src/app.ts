@@ -16,13 +16,13 @@ import type { RouteInfo } from "./http/route_info.ts";
 import { type Lifespan, Lifespans } from "./lifespan.ts";
 import { describeError, log } from "./log.ts";
 import { checkOptions, quote } from "./options.ts";
+import type { Overridable } from "./override.ts";
 import type { Records } from "./records/records.ts";
 import { type Includable, type IncludeOptions, includeRouter } from "./router.ts";
 import type { AdmissionParts } from "./routing/admission.ts";
 import { Dispatcher } from "./routing/dispatch.ts";
-import type { replacedRoutes } from "./routing/replaced_routes.ts";
 import { errorBoundary, type ErrorHandler, type Middleware } from "./routing/middleware.ts";
-import { type AnyRoute, type MethodsOption, Registry } from "./routing/registry.ts";
+import { type AnyRoute, type MethodsOption, neededBy, Registry } from "./routing/registry.ts";
 import type { RegisterMount } from "./routing/mount.ts";
 import type { ExtraKeys, RegisterDeclared, RegisterRoute } from "./routing/route_options.ts";
 import type { RegisterWebSocket } from "./routing/websocket_options.ts";
@@ -103,32 +103,17 @@ export class App<State = Record<string, unknown>, Given = None, Counted = unknow
    */
   readonly [WEBFW_CHECK_TOPIC] = (name: string): Promise<void> => this.#topics.check(name);
   /**
-   * Lets a test client put dependencies in the place of others. The client brings what only tests
-   * need; the routes are copied at first use.
+   * Lets a test client put dependencies in the place of others.
    *
    * @ignore
    */
-  readonly [WEBFW_OVERRIDE] = (
-    replacements: Replacements,
-    copyRoutes: typeof replacedRoutes,
-  ): Pick<Servable, "fetch" | "start"> => {
-    let made: Dispatcher | undefined;
-    const replaced = (): Dispatcher => {
-      replacements.checkNeeded(this.#dependencies());
-      const original = this.#dispatcher ??= this.#createDispatcher();
-      const resource = this.#resource.endpoints(this.#registry.routes);
-      const routes = copyRoutes(original.routes, replacements);
-      return original.with(routes, [...this.#endpoints(dispatcher, replacements), ...resource]);
-    };
-    const dispatcher = (): Dispatcher => made ??= replaced();
-    return {
-      start: async () => {
-        const guards = this.#docsGuards.map((guard) => replacements.of(guard));
-        await this.#startWith(this.#dependencies(dispatcher().routes, guards));
-      },
-      fetch: async (request) => await this.#startThenDispatch(dispatcher(), request),
-    };
-  };
+  readonly [WEBFW_OVERRIDE] = (): Overridable => ({
+    guardsOfPage: this.#docsGuards,
+    dispatcher: () => this.#dispatcher ??= this.#createDispatcher(),
+    endpoints: (...over) => [...this.#endpoints(...over), ...this.#resource.endpoints(this.#registry.routes)],
+    start: (routes, guardsOfPage) => this.#startWith(routes, guardsOfPage),
+    answer: (dispatcher, request) => this.#startThenDispatch(dispatcher, request),
+  });
   /** @ignore Gives the command line the AsyncAPI document. */
   readonly [WEBFW_ASYNCAPI] = (): Promise<object> => this.#documents.asyncapi();
 
@@ -603,12 +588,11 @@ export class App<State = Record<string, unknown>, Given = None, Counted = unknow
    * outage of their store is not an error.
    */
   start(): Promise<void> {
-    return this.#startWith(this.#dependencies());
+    return this.#startWith(this.#registry.routes);
   }
 
-  /** Starts, and prepares these dependencies, with those that they need. */
-  #startWith(dependencies: readonly PreparedDependency[]): Promise<void> {
-    return this.#starting ??= this.#startAll(dependencies).then((state) => {
+  #startWith(routes: readonly AnyRoute[], guardsOfPage = this.#docsGuards): Promise<void> {
+    return this.#starting ??= this.#startAll([...neededBy(routes), ...guardsOfPage]).then((state) => {
       this.#state = this.#openState = state;
     }).catch((error) => {
       this.#starting = undefined;
@@ -633,14 +617,6 @@ export class App<State = Record<string, unknown>, Given = None, Counted = unknow
     this.#stopping.abort();
     this.#topics.endSubscriptions();
     await this.#dispatcher?.openSockets.close();
-  }
-
-  /** The dependencies of routes, and those of the documentation page. */
-  #dependencies(
-    routes: readonly AnyRoute[] = this.#registry.routes,
-    ofPage = this.#docsGuards,
-  ): readonly PreparedDependency[] {
-    return [...routes.flatMap(({ binder }) => binder.dependencies), ...ofPage];
   }
 
   async #startAll(dependencies: readonly PreparedDependency[]): Promise<Readonly<State>> {
@@ -689,7 +665,7 @@ export class App<State = Record<string, unknown>, Given = None, Counted = unknow
     }
     try {
       // A stop in between may have ended the lifespans again.
-      while (this.#state === undefined) await this.#startWith(this.#dependencies(dispatcher.routes));
+      while (this.#state === undefined) await this.#startWith(dispatcher.routes);
     } catch (error) {
       log("error", "The application failed to start", { error: describeError(error) });
       return dispatcher.withCors(request, problemReply(new HTTPError(500)));

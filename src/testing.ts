@@ -19,11 +19,10 @@
  * @module
  */
 import type { AnyDependency } from "./binding/dependency.ts";
-import { Replacements } from "./binding/replacements.ts";
 import { makeClient } from "./client/client.ts";
-import type { Client } from "./client/types.ts";
+import type { Client } from "./client/verbs.ts";
 import { type OptionNames, quote, readOptions } from "./options.ts";
-import { replacedRoutes } from "./routing/replaced_routes.ts";
+import { type Overridable, override } from "./override.ts";
 import { CookieJar } from "./testing/cookie_jar.ts";
 import { TestHandshake } from "./testing/handshake.ts";
 import { openSocket } from "./testing/opening.ts";
@@ -364,15 +363,9 @@ export class TestClient<Api = unknown, const Given extends readonly AnyDependenc
   }
 }
 
-/** What an `App` makes of replacements. It does not load what only tests need. */
-type Override = (
-  replacements: Replacements,
-  copyRoutes: typeof replacedRoutes,
-) => Pick<Testable, "fetch" | "start">;
-
 /** @throws {TypeError} If it is no `App`, or the pairs are none. */
 function overridden(app: Testable, pairs: unknown): Pick<Testable, "fetch" | "start"> {
-  const override = (app as { readonly [WEBFW_OVERRIDE]?: Override })[WEBFW_OVERRIDE];
-  if (override) return override(new Replacements(pairs), replacedRoutes);
+  const partsOf = (app as { readonly [WEBFW_OVERRIDE]?: () => Overridable })[WEBFW_OVERRIDE];
+  if (partsOf) return override(pairs, partsOf());
   throw new TypeError("Cannot override dependencies: what is tested must be an App, and not only have fetch");
 }

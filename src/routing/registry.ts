@@ -1,4 +1,5 @@
 /** The declarations of an application or a router: its routes and middlewares. */
+import type { PreparedDependency } from "../binding/dependency.ts";
 import { RouteError } from "../errors.ts";
 import type { RouteDeclaration, WebSocketDeclaration } from "../http/route_info.ts";
 import { WEBSOCKET } from "../http/websocket/handshake.ts";
@@ -296,6 +297,11 @@ function assertNamesDiffer(prefix: string, { deps }: Scope, action: string): voi
     "conflict",
     `Cannot ${action} at "${prefix}": the prefix and a dependency both bind "${name}", rename one`,
   );
+}
+
+/** The dependencies of routes and of their scopes. */
+export function neededBy(routes: readonly AnyRoute[]): PreparedDependency[] {
+  return routes.flatMap(({ binder }) => binder.dependencies);
 }
 
 /** Whether a route is in the document. */
