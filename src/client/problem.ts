@@ -105,19 +105,18 @@ export async function problemOf(call: string, response: Response): Promise<Probl
 
 /** The JSON object of a reply; undefined if it is none. */
 async function readObject({ body, headers }: Response): Promise<Record<string, unknown> | undefined> {
-  const reader = body?.getReader();
-  if (!reader) return undefined;
+  if (!body) return undefined;
+  const reader = body.getReader();
   try {
     if (!isJson(headers.get("content-type"))) return undefined;
-    const decoder = new TextDecoder();
-    let text = "";
+    const chunks: Uint8Array<ArrayBuffer>[] = [];
     let size = 0;
     for (let chunk = await reader.read(); !chunk.done; chunk = await reader.read()) {
       if ((size += chunk.value.length) > MAX_PROBLEM_BYTES) return undefined;
-      text += decoder.decode(chunk.value, { stream: true });
+      chunks.push(chunk.value);
     }
-    const content: unknown = JSON.parse(text);
-    return typeof content === "object" && content !== null ? { ...content } : undefined;
+    const content: unknown = JSON.parse(await new Blob(chunks).text());
+    return typeof content === "object" && !Array.isArray(content) ? { ...content } : undefined;
   } finally {
     reader.cancel().catch(() => {});
   }

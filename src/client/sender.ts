@@ -121,7 +121,5 @@ async function contentOf({ body, form }: Values, headers: Headers): Promise<Body
 function toCookie([name, value]: [string, unknown]): string {
   const text = toText(value, name);
   if (COOKIE_VALUE.test(text)) return `${name}=${text}`;
-  throw new TypeError(
-    `Cannot send the cookie "${name}": its value must be ASCII without spaces, quotes, commas, semicolons and backslashes, use encodeURIComponent`,
-  );
+  throw new TypeError(`Cannot send the cookie "${name}": its value has other characters, use encodeURIComponent`);
 }
