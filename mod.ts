@@ -68,6 +68,10 @@ export { type AppHandle, type ConnectionInfo, HttpRequest } from "./src/http/req
 export type { Cookie } from "./src/http/cookies.ts";
 export { file, type FileOptions } from "./src/http/files/file.ts";
 export { html, redirect, text } from "./src/http/reply.ts";
+export { Events } from "./src/http/replies/events.ts";
+export { JsonLines } from "./src/http/replies/json_lines.ts";
+export { Bytes } from "./src/http/replies/bytes.ts";
+export { Html, Text } from "./src/http/replies/text.ts";
 export { type EventStream, type ServerSentEvent, SSE, type SSEOptions } from "./src/http/sse/sse.ts";
 export { WebSocketClosedError } from "./src/http/websocket/messages.ts";
 export type { WebSocketConnection } from "./src/http/websocket/connection.ts";

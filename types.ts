@@ -26,7 +26,6 @@
 export type { Includable } from "./src/router.ts";
 export type {
   ArgumentOrder,
-  Atom,
   Exact,
   ExtraKeys,
   ForeignSegment,
@@ -39,7 +38,6 @@ export type {
   PathText,
   RegisterDeclared,
   RegisterRoute,
-  Returned,
   RouteOptions,
   SuspiciousPath,
 } from "./src/routing/route_options.ts";
@@ -64,7 +62,15 @@ export type { FormSchema } from "./src/schema/form.ts";
 export type { StreamInput, StreamSchema } from "./src/binding/stream_body.ts";
 export type { UploadFileSchema } from "./src/binding/form_body.ts";
 export type { ProblemSchema } from "./src/describe/openapi/replies.ts";
-export type { DataEncoding, Misread } from "./src/http/sse/sse.ts";
+export type { CheckedSource, DataEncoding, ItemData, Misread, SentData } from "./src/http/sse/sse.ts";
+
+// Declared replies
+export type { EventsReply } from "./src/http/replies/events.ts";
+export type { JsonLinesReply } from "./src/http/replies/json_lines.ts";
+export type { BytesReply } from "./src/http/replies/bytes.ts";
+export type { TextReply } from "./src/http/replies/text.ts";
+export type { Atom, Returned } from "./src/http/replies/returned.ts";
+export type { JsonForm } from "./src/schema/json_form.ts";
 
 // Limits on how often clients may send requests
 export type {

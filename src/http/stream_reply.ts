@@ -3,6 +3,7 @@ import { accepts } from "@std/http/negotiation";
 import { HTTPError } from "../errors.ts";
 import { log } from "../log.ts";
 import { stringify } from "./json.ts";
+import { iteratorOf } from "./mapped_values.ts";
 import { type Chunk, IteratorSource, type NextValue, PullStream, type StreamKind } from "./pull_stream.ts";
 import { contextOf, type HttpRequest } from "./request.ts";
 
@@ -33,6 +34,11 @@ const encoder = new TextEncoder();
  * because the server notices only then that a client has gone. Its type is then lines of JSON, or
  * bytes where the client prefers these. An error breaks it off, as it does after the first value.
  *
+ * @param source The iterable.
+ * @param status The status.
+ * @param request The request.
+ * @param stopping Gives the signal that is aborted when the server stops.
+ * @param isLines Whether all values are sent as lines of JSON, whatever they are.
  * @throws {HTTPError} With 503, if the server stops before the first value.
  */
 export async function iterableReply(
@@ -40,9 +46,10 @@ export async function iterableReply(
   status: number,
   request: HttpRequest,
   stopping: Stopping,
+  isLines = false,
 ): Promise<Response> {
   let announced: string | undefined = undefined;
-  let encode: ((value: unknown) => Chunk) | undefined;
+  let encode: ((value: unknown) => Chunk) | undefined = isLines ? toLine : undefined;
   const values = new IteratorSource(source[Symbol.asyncIterator](), {
     kind: REPLY,
     encode(value) {
@@ -60,24 +67,25 @@ export async function iterableReply(
     void stream.close();
     throw error;
   }
-  if (first && !first.done && first.value instanceof Uint8Array) return replyOf(stream, status, BYTES);
-  const offers = first ? LINES : [...LINES, BYTES];
+  if (!isLines && first && !first.done && first.value instanceof Uint8Array) return replyOf(stream, status, BYTES);
+  const offers = first || isLines ? LINES : [...LINES, BYTES];
   announced = accepts(request.raw, ...offers) ?? LINES[0];
   const reply = replyOf(stream, status, announced);
   reply.headers.set("vary", "accept");
   return reply;
 }
 
-/** A reply of a stream of bytes. It begins at once. */
+/** A reply of a stream of bytes, of a media type. It begins at once. */
 export function byteStreamReply(
   source: ReadableStream<unknown>,
   status: number,
   request: HttpRequest,
   stopping: Stopping,
+  type: string = BYTES,
 ): Response {
   const stream = byteStream(source, stopping());
   closeAfter(request, stream);
-  return replyOf(stream, status, BYTES);
+  return replyOf(stream, status, type, true);
 }
 
 /**
@@ -86,10 +94,7 @@ export function byteStreamReply(
  * @throws {TypeError} If the stream is locked.
  */
 export function byteStream(source: ReadableStream<unknown>, stopping?: AbortSignal): PullStream {
-  // A stream's own iterator does not let it be cancelled while it makes a value.
-  const reader = source.getReader();
-  const values = { next: () => reader.read(), return: () => reader.cancel() };
-  return new PullStream(new IteratorSource(values, { kind: REPLY, encode: toBytes }), REPLY, stopping);
+  return new PullStream(new IteratorSource(iteratorOf(source), { kind: REPLY, encode: toBytes }), REPLY, stopping);
 }
 
 /**
@@ -110,10 +115,10 @@ async function firstValue(values: IteratorSource, stopping: AbortSignal): Promis
   }
 }
 
-function replyOf(stream: PullStream, status: number, type: string): Response {
+function replyOf(stream: PullStream, status: number, type: string, isBytes: boolean = type === BYTES): Response {
   const headers = new Headers({ "content-type": type });
-  // Browsers guess the type of such bytes, and may run them as a page.
-  if (type === BYTES) headers.set("x-content-type-options", "nosniff");
+  // Browsers guess the type of bytes, and may run them as a page.
+  if (isBytes) headers.set("x-content-type-options", "nosniff");
   return new Response(stream.toReadable(), { status, headers });
 }
 

@@ -15,16 +15,16 @@ import { HostCheck } from "../http/host.ts";
 import type { Cors } from "../http/cors.ts";
 import type { ResolvedLimits } from "../http/limits.ts";
 import { placeHeaders, placeRateLimit, toReply, withoutBody } from "../http/reply.ts";
+import { isDeclaredReply } from "../http/replies/declared_reply.ts";
+import { type Reduce, reducerTo } from "../http/replies/model.ts";
+import { replierOf } from "../http/replies/replier.ts";
+import { mapValues } from "../http/mapped_values.ts";
 import { EventStream } from "../http/sse/sse.ts";
 import type { Stopping } from "../http/stream_reply.ts";
 import { asksForWebSocket } from "../http/websocket/handshake.ts";
 import { MountRoute } from "./mount.ts";
 import { OpenWebSockets, webSocketEndpoint, WebSocketRoute } from "./websocket_route.ts";
 import { pathEnd, pathStart } from "../http/query.ts";
-import { type Dataset, nodeOf, type SchemaIssue } from "../schema/schema.ts";
-import { summarizeIssues } from "../schema/issues.ts";
-import { withStandardChecks } from "../schema/map_schema.ts";
-import { toValidator, type Validator } from "../schema/check.ts";
 import type { RouteInfo } from "../http/route_info.ts";
 import { admission, type AdmissionParts, type Admit, admitHost, admitPages, admitPreflight } from "./admission.ts";
 import {
@@ -356,7 +356,8 @@ function handlerEndpoint(
   const { binder, pass, handler, options, name } = route;
   const { isAsync, bind, resolve, supply } = binder;
   const { response: model, status } = options;
-  const reduceOne = model && reducer(toValidator(withStandardChecks(nodeOf(model))).validate, name);
+  const toDeclaredReply = isDeclaredReply(model) ? replierOf(model, status ?? 200, name) : undefined;
+  const reduceOne = model && !toDeclaredReply ? reducerTo(model, name) : undefined;
   const reduce = reduceOne && isAsyncGeneratorFunction(handler) ? eachOf(reduceOne) : reduceOne;
   // One async function with as few awaits as possible: each costs as much as finding the route.
   return async (request) => {
@@ -376,7 +377,9 @@ function handlerEndpoint(
         const reduced = reduce(result);
         result = reduced instanceof Promise ? await reduced : reduced;
       }
-      const reply = toReply(result, status, request, stopping);
+      const reply = toDeclaredReply && !(result instanceof Response)
+        ? toDeclaredReply(result, request, stopping)
+        : toReply(result, status, request, stopping);
       response = reply instanceof Promise ? await reply : reply;
       if (response !== result) context.mutableReply = response;
       if ((context.afterResponse || !finalize) && isBuffered(result)) context.bufferedReply = response;
@@ -398,23 +401,9 @@ function handlerEndpoint(
   };
 }
 
-/** Validates a result and reduces it to the model. */
-function reducer(validate: Validator["validate"], route: string): (result: unknown) => unknown {
-  const settle = (dataset: Dataset): unknown => {
-    if (dataset.issues) throw misfit(route, dataset.issues);
-    return dataset.value;
-  };
-  return (result) => {
-    const dataset = validate(result);
-    return dataset instanceof Promise ? dataset.then(settle) : settle(dataset);
-  };
-}
-
 /** Reduces each value of a stream. */
-function eachOf(reduce: (value: unknown) => unknown): (source: unknown) => AsyncGenerator<unknown> {
-  return async function* (source) {
-    for await (const value of source as AsyncIterable<unknown>) yield reduce(value);
-  };
+function eachOf(reduce: Reduce): Reduce {
+  return (source) => mapValues(source as AsyncIterable<unknown>, reduce);
 }
 
 function finalizer(background: BackgroundTasks, cors: Cors | undefined): ReplyStep {
@@ -430,12 +419,6 @@ function isBuffered(result: unknown): boolean {
   if (typeof result !== "object" || result === null) return true;
   const isMade = result instanceof Response || result instanceof Blob || result instanceof EventStream;
   return !isMade && !(Symbol.asyncIterator in result);
-}
-
-/** The error for a result that does not match the model: a mistake of the application. */
-function misfit(route: string, issues: readonly SchemaIssue[]): Error {
-  const faults = summarizeIssues(issues, "the result");
-  return new TypeError(`Cannot reply to ${route}: the result does not fit the response model, ${faults}`);
 }
 
 /** The last step of each reply: starts the work after it. */

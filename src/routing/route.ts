@@ -9,6 +9,7 @@ import {
 } from "../binding/dependency.ts";
 import type { Replacements } from "../binding/replacements.ts";
 import { DEFAULT_LIMITS, type ResolvedLimits, resolveLimits } from "../http/limits.ts";
+import { isDeclaredReply } from "../http/replies/declared_reply.ts";
 import { WITHOUT_BODY } from "../http/reply.ts";
 import type { TokenAdvice } from "../http/challenge.ts";
 import type { HttpRequest } from "../http/request.ts";
@@ -289,6 +290,7 @@ export class Route extends RouteRecord {
     checkOptions(options, name);
     checkBody(options, name);
     checkStatus(options, handler, name);
+    checkResult(options, handler, name);
     return new Route(routeParts(method, path, options, handler.name, scope, rateLimits), handler);
   }
 
@@ -315,11 +317,17 @@ function checkHandler(
 function checkOptions(options: RouteDeclaration, name: string): void {
   checkDescription(options, `register ${name}`);
   const { response, body } = options;
-  for (const [key, schema] of Object.entries({ response, body })) {
-    if (schema !== undefined && !isSchema(schema)) {
-      throw new TypeError(`Cannot register ${name}: "${key}" ${schemaFault(schema)}`);
-    }
-  }
+  if (body !== undefined && !isSchema(body)) throw new TypeError(`Cannot register ${name}: "body" ${schemaFault(body)}`);
+  if (response === undefined || isSchema(response) || isDeclaredReply(response)) return;
+  throw new TypeError(`Cannot register ${name}: "response" ${schemaFault(response)}`);
+}
+
+/** @throws {TypeError} If the handler streams, and what it declares is whole. */
+function checkResult({ response }: RouteDeclaration, handler: AnyHandler, name: string): void {
+  if (!isDeclaredReply(response) || !isAsyncGeneratorFunction(handler)) return;
+  if (response.type !== "bytes" && response.type !== "text") return;
+  const cure = response.type === "bytes" ? "return a ReadableStream from an async function" : "return a string";
+  throw new TypeError(`Cannot register ${name}: its response is ${response.mediaType}, and the handler yields values, ${cure}`);
 }
 
 function checkBody({ body, form }: RouteDeclaration, name: string): void {

@@ -2,6 +2,7 @@
 import type { DependencyLike, None } from "../binding/dependency.ts";
 import type { RouteDescription } from "../http/route_info.ts";
 import type { HttpRequest } from "../http/request.ts";
+import type { Atom, Returned } from "../http/replies/returned.ts";
 import type { RateLimits } from "../rate_limit/rate_limit.ts";
 import type { GivenSchema, Mistake, NotSchemas, OutputOf, Schemas } from "../schema/schema.ts";
 import type { FormSchema } from "../schema/form.ts";
@@ -125,24 +126,6 @@ export interface RouteOptions<
    */
   rateLimit?: RateLimits<Counted, State>;
 }
-
-/** The values that a handler can return for a model. Their parts can be read-only. */
-export type Returned<Model> = unknown extends Model ? unknown
-  : Model extends Atom ? Model
-  : { readonly [Key in keyof Model]: Returned<Model[Key]> };
-
-/** A value whose parts are not checked. */
-export type Atom =
-  | string
-  | number
-  | boolean
-  | bigint
-  | symbol
-  | null
-  | undefined
-  | Date
-  | Blob
-  | ((...args: never[]) => unknown);
 
 /**
  * The result, or a mistake if it has keys that the model does not have, also through a variable.

@@ -1,4 +1,5 @@
 /** A subscription to a topic, as applications use it. */
+import type { Schema } from "../schema/schema.ts";
 import { isId, type TopicEntry } from "./message.ts";
 import type { Batch, SubscriptionReader } from "./subscription_reader.ts";
 
@@ -29,6 +30,7 @@ interface PartialBatch<Data> {
 }
 
 let getReader: (subscription: Subscription) => SubscriptionReader<unknown>;
+let getSchema: (subscription: Subscription) => Schema | undefined;
 
 /**
  * A subscription to a topic, live from the moment when it was made. It is an async iterable of
@@ -61,11 +63,13 @@ export class Subscription<Data = unknown> implements AsyncIterableIterator<Topic
   /** The topic that is read. */
   readonly topic: { readonly name: string };
   readonly #reader: SubscriptionReader<Data>;
+  readonly #schema: Schema | undefined;
   #entries: AsyncGenerator<TopicEntry<Data>, void, void> | undefined;
   #partial: PartialBatch<Data> | undefined;
 
   static {
     getReader = (subscription) => subscription.#reader;
+    getSchema = (subscription) => subscription.#schema;
   }
 
   /**
@@ -73,9 +77,10 @@ export class Subscription<Data = unknown> implements AsyncIterableIterator<Topic
    *
    * @ignore
    */
-  constructor(topic: { readonly name: string }, reader: SubscriptionReader<Data>) {
+  constructor(topic: { readonly name: string }, reader: SubscriptionReader<Data>, schema?: Schema) {
     this.topic = topic;
     this.#reader = reader;
+    this.#schema = schema;
   }
 
   /**
@@ -191,6 +196,11 @@ export class Subscription<Data = unknown> implements AsyncIterableIterator<Topic
 /** The reader of a subscription, for a receiver that takes batches without promises. */
 export function readerOf(subscription: Subscription): SubscriptionReader<unknown> {
   return getReader(subscription);
+}
+
+/** The schema of the topic that a subscription reads. */
+export function schemaOf(subscription: Subscription): Schema | undefined {
+  return getSchema(subscription);
 }
 
 /**

@@ -2,7 +2,7 @@
 import { countBytes, encodeData } from "../json_data.ts";
 import { checkOptions, type OptionNames } from "../options.ts";
 import { toValidator, type Validator } from "../schema/check.ts";
-import type { Dataset } from "../schema/schema.ts";
+import type { Dataset, Schema } from "../schema/schema.ts";
 import { toIssue } from "../schema/issues.ts";
 import type { PublishResult } from "./publisher.ts";
 import type { SubscribeOptions, Subscription } from "./subscription.ts";
@@ -34,6 +34,8 @@ export interface PublishOptions {
 }
 
 const PUBLISH_OPTIONS: OptionNames<PublishOptions> = { id: true, type: true, signal: true };
+
+let getSchema: (topic: Topic<unknown, never>) => Schema | undefined;
 
 /** In UTF-16 units. The id is a part of a key, and stores limit the length of keys. */
 const MAX_TEXT_LENGTH = 256;
@@ -73,6 +75,10 @@ export class Topic<Data = unknown, Input = Data> {
   readonly name: string;
   readonly #runtime: TopicRuntime<Data>;
   readonly #validator: Validator | undefined;
+
+  static {
+    getSchema = (topic) => topic.#runtime.options.schema;
+  }
 
   /**
    * Use `app.topic()`.
@@ -183,4 +189,9 @@ export class Topic<Data = unknown, Input = Data> {
       `Cannot publish to the topic "${this.name}": the ${option} must be a text of 1 to ${MAX_TEXT_LENGTH} characters`,
     );
   }
+}
+
+/** The schema that a topic was declared with. */
+export function schemaOfTopic(topic: Topic<unknown, never>): Schema | undefined {
+  return getSchema(topic);
 }

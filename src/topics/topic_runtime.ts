@@ -70,7 +70,7 @@ export class TopicRuntime<Data> {
     const position = after ?? this.#startOf(from, follower);
     const reader = new SubscriptionReader(follower, { position, isTrusted: after === undefined, signal });
     if (this.#context.isEnding()) reader.close();
-    return new Subscription(this, reader);
+    return new Subscription(this, reader, this.options.schema);
   }
 
   #openFollower(): LogFollower<Data> {

@@ -32,11 +32,12 @@ interface Validators {
  * @param blob The content.
  * @param status The status; any but 200 sends the whole content.
  * @param request The request.
+ * @param type The media type. The default is that of the content.
  * @throws {HTTPError} With 412 if a condition fails, with 416 if the range has no bytes.
  */
-export async function blobReply(blob: Blob, status: number, request: HttpRequest): Promise<Response> {
+export async function blobReply(blob: Blob, status: number, request: HttpRequest, type?: string): Promise<Response> {
   const { headers: asked, method } = request.raw;
-  const headers = headersOf(blob);
+  const headers = headersOf(blob, type);
   if (status !== 200 || (method !== "GET" && method !== "HEAD")) return replyOf(blob, status, headers);
   const validators = await validatorsOf(blob);
   const { etag, lastModified } = validators;
@@ -69,8 +70,7 @@ function replyOf(blob: Blob, status: number, headers: Headers): Response {
   return new Response(byteStream(blob.stream()).toReadable(), { status, headers });
 }
 
-function headersOf(blob: Blob): Headers {
-  const type = blob.type === "" ? "application/octet-stream" : blob.type;
+function headersOf(blob: Blob, type: string = blob.type === "" ? "application/octet-stream" : blob.type): Headers {
   const headers = new Headers({ "content-type": type, "x-content-type-options": "nosniff" });
   const name = downloadName(blob);
   if (name !== undefined) headers.set("content-disposition", attachment(name));

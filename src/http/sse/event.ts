@@ -72,7 +72,8 @@ function formatData(data: string): string {
   return data.split(LINE_END).map((line) => `data: ${line}\n`).join("");
 }
 
-function isEvent(item: unknown): item is ServerSentEvent {
+/** Whether an item is an event, and not data. */
+export function isEvent(item: unknown): item is ServerSentEvent {
   return typeof item === "object" && item !== null && Object.hasOwn(item, "data") &&
     Object.keys(item).every((key) => EVENT_KEYS.has(key));
 }

@@ -4,6 +4,7 @@ import { IteratorSource, type PullSource, PullStream, type StreamKind } from "..
 import { contextOf, type HttpRequest } from "../request.ts";
 import type { Stopping } from "../stream_reply.ts";
 import { COMMENT, formatEvent, formatItem, toChunk } from "./event.ts";
+import type { DataReducer } from "./data_reducer.ts";
 import { type EventStream, type EventStreamParts, type SSESource, takeParts } from "./sse.ts";
 import { MergedTopicSource, resumeAfter, TopicSource } from "./topic_events.ts";
 
@@ -26,6 +27,11 @@ const EVENTS: StreamKind = {
  * Makes the reply that sends events. Their source is closed with the request, also where a
  * middleware sends another reply.
  *
+ * @param stream What `SSE()` has made.
+ * @param request The request.
+ * @param status The status.
+ * @param stopping Gives the signal that is aborted when the server stops.
+ * @param reducer Reduces the data to what the route declares.
  * @throws {HTTPError} With 400, if the client resumes after something that is not an id.
  * @throws {TypeError} If the stream was sent before.
  */
@@ -34,9 +40,10 @@ export function eventReply(
   request: HttpRequest,
   status: number,
   stopping: Stopping,
+  reducer?: DataReducer,
 ): Response {
   const parts = takeParts(stream);
-  const body = new PullStream(toPullSource(parts), EVENTS, stopping(), stream.heartbeat);
+  const body = new PullStream(toPullSource(parts, reducer), EVENTS, stopping(), stream.heartbeat);
   // Before an id is refused, so that the source is closed then, too.
   contextOf(request).addCleanup(() => body.close());
   const { lastEventId } = request;
@@ -50,10 +57,11 @@ function subscriptionsOf(source: SSESource): readonly Subscription[] {
   return Symbol.asyncIterator in source ? [] : source;
 }
 
-function toPullSource({ source, encode, retry }: EventStreamParts): PullSource {
-  if (source instanceof Subscription) return new TopicSource(source, { encode, retry });
-  if (!(Symbol.asyncIterator in source)) return new MergedTopicSource(source, { encode, retry });
-  return new IteratorSource(source[Symbol.asyncIterator](), {
+function toPullSource({ source, encode, retry }: EventStreamParts, reducer: DataReducer | undefined): PullSource {
+  if (source instanceof Subscription) return new TopicSource(source, { encode, retry, reducer });
+  if (!(Symbol.asyncIterator in source)) return new MergedTopicSource(source, { encode, retry, reducer });
+  const items = reducer ? reducer.ofItems(source) : source;
+  return new IteratorSource(items[Symbol.asyncIterator](), {
     encode: (item) => toChunk(formatItem(item, encode)),
     kind: EVENTS,
     opening: retry === undefined ? undefined : toChunk(formatEvent({ retry })),

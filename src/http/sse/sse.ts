@@ -32,6 +32,22 @@ export type Misread<Item> = Item extends { readonly data: unknown }
   : never
   : never;
 
+/** The data of the events that a source gives. */
+export type SentData<Source> = Source extends Subscription<infer Data> ? Data
+  : Source extends readonly Subscription<infer Data>[] ? Data
+  : Source extends AsyncIterable<infer Item> ? ItemData<Item>
+  : unknown;
+
+/** The data of what an async iterable gives: of events, and data itself. */
+export type ItemData<Item> = Item extends { readonly data: infer Data }
+  ? keyof Item extends keyof ServerSentEvent ? Exclude<Data, undefined> : Item
+  : Item;
+
+/** A source whose items cannot be mistaken for events. */
+export type CheckedSource<Source> = Source extends Subscription ? unknown
+  : Source extends AsyncIterable<infer Item> ? [Misread<Item>] extends [never] ? unknown : AsyncIterable<Misread<Item>>
+  : unknown;
+
 /**
  * How events are sent.
  *
@@ -73,11 +89,18 @@ export interface EventStreamParts {
 let take: (stream: EventStream) => EventStreamParts;
 
 /**
- * A stream of events to one client: made by {@linkcode SSE}, for a handler to return.
+ * A stream of events to one client: made by {@linkcode SSE}, for a handler to return. `Data` is what
+ * the events hold.
  *
  * @category Streams
  */
-export class EventStream {
+export class EventStream<Data = unknown> {
+  /**
+   * Carries the type; absent at run time.
+   *
+   * @ignore
+   */
+  declare readonly "~data"?: Data;
   /** The silence before a heartbeat, in milliseconds. */
   readonly heartbeat: number;
   #parts: EventStreamParts | undefined;
@@ -174,13 +197,10 @@ export class EventStream {
  *
  * @category Streams
  */
-export function SSE<Item>(
-  source:
-    | Subscription
-    | readonly Subscription[]
-    | (AsyncIterable<Item> & ([Misread<Item>] extends [never] ? unknown : Misread<Item>)),
+export function SSE<Source extends Subscription | readonly Subscription[] | AsyncIterable<unknown>>(
+  source: Source & CheckedSource<Source>,
   options: SSEOptions = {},
-): EventStream {
+): EventStream<SentData<Source>> {
   return new EventStream(source, options);
 }
 

@@ -6,6 +6,7 @@ import { checkId, readerOf, type Subscription } from "../../topics/subscription.
 import type { BatchReceiver, SubscriptionReader } from "../../topics/subscription_reader.ts";
 import type { Chunk, PullSink, PullSource } from "../pull_stream.ts";
 import { encodeData, formatEvent, toChunk } from "./event.ts";
+import type { DataReducer } from "./data_reducer.ts";
 import type { DataEncoding } from "./sse.ts";
 
 /** The name of the event that reports missing messages. */
@@ -16,20 +17,24 @@ interface TopicEventOptions {
   readonly encode: DataEncoding;
   /** How long the client waits before it connects again, in milliseconds. */
   readonly retry: number | undefined;
+  /** Reduces the data to what the route declares. */
+  readonly reducer: DataReducer | undefined;
 }
 
 /** The messages of one topic. The id of an event is that of its message. */
 export class TopicSource implements PullSource, BatchReceiver<unknown> {
   readonly #subscription: Subscription;
   readonly #reader: SubscriptionReader<unknown>;
-  readonly #options: TopicEventOptions;
+  readonly #retry: number | undefined;
+  readonly #broadcaster: EventBroadcaster;
   #sink: PullSink | undefined;
   #hasBegun = false;
 
-  constructor(subscription: Subscription, options: TopicEventOptions) {
+  constructor(subscription: Subscription, { encode, retry, reducer }: TopicEventOptions) {
     this.#subscription = subscription;
     this.#reader = readerOf(subscription);
-    this.#options = options;
+    this.#retry = retry;
+    this.#broadcaster = broadcasterOf(encode, necessary(reducer, subscription));
   }
 
   pull(sink: PullSink): void {
@@ -46,8 +51,8 @@ export class TopicSource implements PullSource, BatchReceiver<unknown> {
     return this.#reader.lastBroadcastAt;
   }
 
-  get broadcaster(): Broadcaster<Subscriber> {
-    return BROADCASTERS[this.#options.encode];
+  get broadcaster(): Broadcaster<Subscriber> | undefined {
+    return this.#broadcaster.format.reducer?.isAsync ? undefined : this.#broadcaster;
   }
 
   get subscriber(): Subscriber | undefined {
@@ -57,8 +62,12 @@ export class TopicSource implements PullSource, BatchReceiver<unknown> {
   receive(batch: readonly TopicEntry[] | undefined): boolean {
     const sink = this.#sink!;
     try {
-      if (batch) return sink.write(this.#toChunk(batch));
-      sink.end();
+      if (!batch) sink.end();
+      else {
+        const chunk = this.#toChunk(batch);
+        if (!(chunk instanceof Promise)) return sink.write(chunk);
+        void this.#writeLater(chunk, sink);
+      }
     } catch (error) {
       sink.fail(error);
     }
@@ -84,17 +93,25 @@ export class TopicSource implements PullSource, BatchReceiver<unknown> {
       const id = await this.#subscription.cursor();
       if (id === undefined) return sink.end();
       this.#hasBegun = true;
-      if (sink.write(toChunk(formatEvent({ id, retry: this.#options.retry })))) this.pull(sink);
+      if (sink.write(toChunk(formatEvent({ id, retry: this.#retry })))) this.pull(sink);
     } catch (error) {
       sink.fail(error);
     }
   }
 
-  #toChunk(batch: readonly TopicEntry[]): Chunk {
+  async #writeLater(chunk: Promise<Chunk>, sink: PullSink): Promise<void> {
+    try {
+      if (sink.write(await chunk)) this.pull(sink);
+    } catch (error) {
+      sink.fail(error);
+    }
+  }
+
+  #toChunk(batch: readonly TopicEntry[]): Chunk | Promise<Chunk> {
     // A gap comes alone. It has no id: the client resumes where reading goes on.
     const last = batch[batch.length - 1]!;
     if ("gap" in last) return gapChunk(last, this.#reader.currentPosition ?? last.gap.from);
-    return batchChunk(batch as readonly TopicMessage[], PLAIN_IDS[this.#options.encode]);
+    return batchChunk(batch as readonly TopicMessage[], this.#broadcaster.format);
   }
 }
 
@@ -103,14 +120,15 @@ type Subscriber = ReadableStreamDefaultController<Chunk>;
 
 /** Puts a batch into the streams of all clients that wait at the end of a topic, as one chunk. */
 class EventBroadcaster implements Broadcaster<Subscriber> {
-  readonly #format: BatchFormat;
+  readonly format: BatchFormat;
 
   constructor(format: BatchFormat) {
-    this.#format = format;
+    this.format = format;
   }
 
   broadcast(batch: readonly TopicMessage[], subscribers: Iterable<Subscriber>): void {
-    const chunk = batchChunk(batch, this.#format);
+    // It is used for formats alone whose data is not reduced by promises.
+    const chunk = batchChunk(batch, this.format) as Chunk;
     for (const controller of subscribers) controller.enqueue(chunk);
   }
 }
@@ -120,6 +138,8 @@ class MergedTopic {
   readonly subscription: Subscription;
   /** Stands before the cursor in an event's id: the topic's name as in a URL, and `=`. */
   readonly label: string;
+  /** Reduces the data of its messages. */
+  readonly reducer: DataReducer | undefined;
   /** The id of the last message that the client got. Undefined where the topic ended before. */
   cursor: string | undefined;
   /** A batch that was read while the client got one of another topic. */
@@ -127,8 +147,9 @@ class MergedTopic {
   isReading = false;
   hasEnded = false;
 
-  constructor(subscription: Subscription) {
+  constructor(subscription: Subscription, reducer: DataReducer | undefined) {
     this.subscription = subscription;
+    this.reducer = necessary(reducer, subscription);
     this.label = `${encodeURIComponent(subscription.topic.name)}=`;
   }
 }
@@ -145,7 +166,7 @@ export class MergedTopicSource implements PullSource {
   #isPulled = false;
 
   constructor(subscriptions: readonly Subscription[], options: TopicEventOptions) {
-    this.#topics = subscriptions.map((subscription) => new MergedTopic(subscription));
+    this.#topics = subscriptions.map((subscription) => new MergedTopic(subscription, options.reducer));
     this.#options = options;
   }
 
@@ -182,8 +203,11 @@ export class MergedTopicSource implements PullSource {
     try {
       while (this.#isPulled) {
         const topic = this.#topics.find(({ batch }) => batch);
-        if (topic?.batch) this.#isPulled = sink.write(this.#toChunk(topic, topic.batch));
-        else if (this.#topics.every(({ hasEnded }) => hasEnded)) return sink.end();
+        if (topic?.batch) {
+          const chunk = this.#toChunk(topic, topic.batch);
+          if (chunk instanceof Promise) return void this.#writeLater(chunk, sink);
+          this.#isPulled = sink.write(chunk);
+        } else if (this.#topics.every(({ hasEnded }) => hasEnded)) return sink.end();
         else return this.#topics.forEach((each) => void this.#read(each, sink));
       }
     } catch (error) {
@@ -205,8 +229,19 @@ export class MergedTopicSource implements PullSource {
     this.#answer(sink);
   }
 
-  #toChunk(topic: MergedTopic, batch: readonly TopicEntry[]): Chunk {
-    const { subscription, label } = topic;
+  /** A pull does not come before its answer, and reads that end meanwhile wait for it. */
+  async #writeLater(chunk: Promise<Chunk>, sink: PullSink): Promise<void> {
+    this.#isPulled = false;
+    try {
+      this.#isPulled = sink.write(await chunk);
+      this.#answer(sink);
+    } catch (error) {
+      sink.fail(error);
+    }
+  }
+
+  #toChunk(topic: MergedTopic, batch: readonly TopicEntry[]): Chunk | Promise<Chunk> {
+    const { subscription, label, reducer } = topic;
     topic.batch = undefined;
     const last = batch.at(-1)!;
     if ("gap" in last) {
@@ -217,7 +252,7 @@ export class MergedTopicSource implements PullSource {
     const index = this.#topics.indexOf(topic);
     const prefix = [...toIdParts(this.#topics.slice(0, index)), label].join(",");
     const suffix = ["", ...toIdParts(this.#topics.slice(index + 1))].join(",");
-    return batchChunk(batch as readonly TopicMessage[], { encode: this.#options.encode, prefix, suffix });
+    return batchChunk(batch as readonly TopicMessage[], { encode: this.#options.encode, prefix, suffix, reducer });
   }
 }
 
@@ -272,45 +307,74 @@ interface BatchFormat {
   readonly prefix: string;
   /** What stands after it. */
   readonly suffix: string;
+  /** Reduces the data. */
+  readonly reducer: DataReducer | undefined;
 }
 
-/** The formats of streams of one topic. */
-const PLAIN_IDS: Readonly<Record<DataEncoding, BatchFormat>> = {
-  json: { encode: "json", prefix: "", suffix: "" },
-  text: { encode: "text", prefix: "", suffix: "" },
-};
+/** The broadcasters of streams of one topic. */
+type Broadcasters = Readonly<Record<DataEncoding, EventBroadcaster>>;
 
-const BROADCASTERS: Readonly<Record<DataEncoding, EventBroadcaster>> = {
-  json: new EventBroadcaster(PLAIN_IDS.json),
-  text: new EventBroadcaster(PLAIN_IDS.text),
-};
+const BROADCASTERS = broadcastersOf(undefined);
+const reducingBroadcasters = new WeakMap<DataReducer, Broadcasters>();
+
+function broadcastersOf(reducer: DataReducer | undefined): Broadcasters {
+  const ids = { prefix: "", suffix: "", reducer };
+  return { json: new EventBroadcaster({ encode: "json", ...ids }), text: new EventBroadcaster({ encode: "text", ...ids }) };
+}
+
+function broadcasterOf(encode: DataEncoding, reducer: DataReducer | undefined): EventBroadcaster {
+  if (!reducer) return BROADCASTERS[encode];
+  let broadcasters = reducingBroadcasters.get(reducer);
+  if (!broadcasters) reducingBroadcasters.set(reducer, broadcasters = broadcastersOf(reducer));
+  return broadcasters[encode];
+}
+
+/** The reducer, if the messages of a topic may be more than it lets through. */
+function necessary(reducer: DataReducer | undefined, subscription: Subscription): DataReducer | undefined {
+  return reducer?.reducesMessagesOf(subscription) ? reducer : undefined;
+}
 
 interface EncodedBatch {
   readonly format: BatchFormat;
   /** Weak, because a topic keeps its batches longer than clients read at their positions. */
-  readonly chunk: WeakRef<Chunk>;
+  readonly chunk: WeakRef<Chunk | Promise<Chunk>>;
 }
 
 /** The latest encoding of each batch. */
 const encodedBatches = new WeakMap<readonly TopicMessage[], EncodedBatch>();
 
 /** Encodes a batch once for all streams at the same position, which get the same list. */
-function batchChunk(batch: readonly TopicMessage[], format: BatchFormat): Chunk {
+function batchChunk(batch: readonly TopicMessage[], format: BatchFormat): Chunk | Promise<Chunk> {
   const encoded = encodedBatches.get(batch);
   const shared = encoded && isSameFormat(encoded.format, format) ? encoded.chunk.deref() : undefined;
   if (shared) return shared;
-  const { encode, prefix, suffix } = format;
-  let events = "";
-  for (const { id, type, data } of batch) {
-    events += formatEvent({ event: type, id: prefix + id + suffix, data: encodeData(data, encode) });
-  }
-  const chunk = toChunk(events);
+  const { reducer } = format;
+  const reduced = reducer ? batch.map(({ data }) => reducer.reduce(data)) : undefined;
+  const chunk = reducer?.isAsync
+    ? Promise.all(reduced!).then((data) => encodeBatch(batch, data, format))
+    : encodeBatch(batch, reduced, format);
   encodedBatches.set(batch, { format, chunk: new WeakRef(chunk) });
   return chunk;
 }
 
+/** Encodes a batch, with other data if it was reduced. */
+function encodeBatch(
+  batch: readonly TopicMessage[],
+  reduced: readonly unknown[] | undefined,
+  { encode, prefix, suffix }: BatchFormat,
+): Chunk {
+  let events = "";
+  let index = 0;
+  for (const { id, type, data } of batch) {
+    const sent = encodeData(reduced ? reduced[index++] : data, encode);
+    events += formatEvent({ event: type, id: prefix + id + suffix, data: sent });
+  }
+  return toChunk(events);
+}
+
 function isSameFormat(one: BatchFormat, other: BatchFormat): boolean {
-  return one.prefix === other.prefix && one.suffix === other.suffix && one.encode === other.encode;
+  return one.prefix === other.prefix && one.suffix === other.suffix && one.encode === other.encode &&
+    one.reducer === other.reducer;
 }
 
 /** The event that reports missing messages, with the name of the topic in a stream of several. */

@@ -1,0 +1,38 @@
+/** What replies are declared with, besides the model of a JSON reply. */
+import type { Schema } from "../../schema/schema.ts";
+
+/** How the replies of a route are made, beside those of JSON. */
+export type DeclaredReply =
+  | { readonly type: "events"; readonly item: Schema | undefined }
+  | { readonly type: "json_lines"; readonly item: Schema }
+  | { readonly type: "bytes" | "text"; readonly mediaType: string };
+
+/** The members that all declared replies share with schemas. They are none: valibot cannot run them. */
+export const DECLARED = { kind: "schema", async: false } as const;
+
+const TYPES: ReadonlySet<unknown> = new Set<DeclaredReply["type"]>(["events", "json_lines", "bytes", "text"]);
+
+/** The media type of each kind of stream. */
+export const STREAM_TYPES = { events: "text/event-stream", json_lines: "application/jsonl" } as const;
+
+/** Whether a value was made by `Events`, `JsonLines`, `Bytes`, `Text` or `Html`. */
+export function isDeclaredReply(value: unknown): value is Schema & DeclaredReply {
+  return typeof value === "object" && value !== null && !("~run" in value) &&
+    (value as Partial<Schema>).kind === DECLARED.kind && TYPES.has((value as Partial<Schema>).type);
+}
+
+/** RFC 9110, section 8.3.1: no ranges such as `image/*`. */
+const MEDIA_TYPE = /^[\w!#$&^.+-]+\/[\w!#$&^.+-]+(?:\s*;\s*[\w!#$&^.+-]+=(?:[\w!#$&^.+-]+|"[^"\\\r\n]*"))*$/;
+
+/**
+ * Checks a media type.
+ *
+ * @throws {TypeError} If it is none.
+ */
+export function checkMediaType(type: unknown, name: string): string {
+  if (typeof type === "string" && MEDIA_TYPE.test(type)) return type;
+  const got = typeof type === "string" ? JSON.stringify(type) : typeof type;
+  throw new TypeError(
+    `Cannot declare a reply by ${name}(): the argument must be a media type such as "image/png", got ${got}`,
+  );
+}

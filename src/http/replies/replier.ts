@@ -1,0 +1,88 @@
+/** Makes the replies that routes declare. */
+import type { Schema } from "../../schema/schema.ts";
+import { mapValues } from "../mapped_values.ts";
+import { text } from "../reply.ts";
+import type { HttpRequest } from "../request.ts";
+import { DataReducer } from "../sse/data_reducer.ts";
+import { EventStream, SSE } from "../sse/sse.ts";
+import type { Stopping } from "../stream_reply.ts";
+import type { DeclaredReply } from "./declared_reply.ts";
+import { reducerTo } from "./model.ts";
+
+/** Makes the reply of a handler's result, which is no `Response`. */
+export type Replier = (result: unknown, request: HttpRequest, stopping: Stopping) => Response | Promise<Response>;
+
+/**
+ * Makes the function that makes the replies of a route.
+ *
+ * @param declared What the route declares.
+ * @param status The status of a success.
+ * @param route The route, for messages.
+ */
+export function replierOf(declared: DeclaredReply, status: number, route: string): Replier {
+  switch (declared.type) {
+    case "events":
+      return eventReplier(declared.item, status, route);
+    case "json_lines":
+      return lineReplier(declared.item, status, route);
+    case "bytes":
+      return byteReplier(declared.mediaType, status, route);
+    case "text":
+      return textReplier(declared.mediaType, status, route);
+  }
+}
+
+function eventReplier(item: Schema | undefined, status: number, route: string): Replier {
+  const reducer = item && new DataReducer(item, reducerTo(item, route));
+  return async (result, request, stopping) => {
+    const { eventReply } = await import("../sse/reply.ts");
+    const stream = result instanceof EventStream ? result : SSE(iterableOf(result, "SSE(…)", route));
+    return eventReply(stream, request, status, stopping, reducer);
+  };
+}
+
+function lineReplier(line: Schema, status: number, route: string): Replier {
+  const reduce = reducerTo(line, route);
+  return async (result, request, stopping) => {
+    const { iterableReply } = await import("../stream_reply.ts");
+    const lines = mapValues(iterableOf(result, "an async iterable", route), reduce);
+    return await iterableReply(lines, status, request, stopping, true);
+  };
+}
+
+function byteReplier(type: string, status: number, route: string): Replier {
+  const headers = { "content-type": type, "x-content-type-options": "nosniff" };
+  return (result, request, stopping) => {
+    if (result instanceof Blob) {
+      return import("../files/conditional.ts").then(({ blobReply }) => blobReply(result, status, request, type));
+    }
+    if (result instanceof ReadableStream) {
+      return import("../stream_reply.ts").then(({ byteStreamReply }) =>
+        byteStreamReply(result, status, request, stopping, type)
+      );
+    }
+    if (!(result instanceof Uint8Array)) throw misfit(result, "a Blob, a ReadableStream or a Uint8Array", route);
+    return new Response(result as Uint8Array<ArrayBuffer>, { status, headers });
+  };
+}
+
+function textReplier(mediaType: string, status: number, route: string): Replier {
+  const type = /;\s*charset=/i.test(mediaType) ? mediaType : `${mediaType};charset=UTF-8`;
+  const init = status === 200 && mediaType === "text/plain" ? undefined : { status, headers: { "content-type": type } };
+  return (result) => {
+    if (typeof result !== "string") throw misfit(result, "a string", route);
+    return text(result, init);
+  };
+}
+
+function iterableOf(result: unknown, wanted: string, route: string): AsyncIterable<unknown> {
+  const isIterable = typeof result === "object" && result !== null && Symbol.asyncIterator in result;
+  if (!isIterable) throw misfit(result, wanted, route);
+  return result as AsyncIterable<unknown>;
+}
+
+/** The error for a result that is not what the route declares: a mistake of the application. */
+function misfit(result: unknown, wanted: string, route: string): TypeError {
+  const got = typeof result === "object" ? result?.constructor?.name ?? "null" : typeof result;
+  return new TypeError(`Cannot reply to ${route}: its response declares that the handler returns ${wanted}, got ${got}`);
+}

@@ -1,0 +1,45 @@
+/** Reduces the data of events to the schema that a route declares for it. */
+import type { Schema } from "../../schema/schema.ts";
+import { givesWhatItTakes } from "../../schema/repeatable.ts";
+import { schemaOf, type Subscription } from "../../topics/subscription.ts";
+import { mapValues } from "../mapped_values.ts";
+import type { Reduce } from "../replies/model.ts";
+import { isEvent } from "./event.ts";
+
+/** What a route declares for the data of its events. */
+export class DataReducer {
+  /** Gives data without what is not in the schema. Data that does not fit is an error. */
+  readonly reduce: Reduce;
+  /** Whether it gives promises. */
+  readonly isAsync: boolean;
+  readonly #schema: Schema;
+  readonly #isRepeatable: boolean;
+
+  constructor(schema: Schema, reduce: Reduce) {
+    this.reduce = reduce;
+    this.isAsync = schema.async;
+    this.#schema = schema;
+    this.#isRepeatable = givesWhatItTakes(schema);
+  }
+
+  /**
+   * Whether it reduces the messages of a topic. A message is the output of the topic's schema. It is
+   * sent as it is if the same schema cannot take it again, such as a date that JSON has made a text.
+   */
+  reducesMessagesOf(subscription: Subscription): boolean {
+    return this.#isRepeatable || schemaOf(subscription) !== this.#schema;
+  }
+
+  /** Reduces what an application's iterable gives: data, or events with data. */
+  ofItems(source: AsyncIterable<unknown>): AsyncIterable<unknown> {
+    return mapValues(source, (item) => {
+      if (!isEvent(item)) return this.#toEvent(this.reduce(item));
+      return item.data === undefined ? item : this.#toEvent(this.reduce(item.data), item);
+    });
+  }
+
+  /** Always an event, since the reduced data may look like one. */
+  #toEvent(data: unknown, fields: object = {}): object | Promise<object> {
+    return data instanceof Promise ? data.then((data) => ({ ...fields, data })) : { ...fields, data };
+  }
+}
