@@ -4,10 +4,13 @@
  */
 import { isAsyncGeneratorFunction } from "../binding/dependency.ts";
 import { isStream } from "../binding/stream_body.ts";
+import { isDeclaredReply } from "../http/replies/declared_reply.ts";
+import { partsOfReply } from "../http/replies/documented_reply.ts";
 import type { RouteDeclaration } from "../http/route_info.ts";
 import type { AnyRoute, RegistryChecks } from "../routing/registry.ts";
 import { Route } from "../routing/route.ts";
 import type { Scope } from "../routing/scope.ts";
+import type { Schema } from "../schema/schema.ts";
 import { WebSocketRoute } from "../routing/websocket_route.ts";
 import { checkJson, faultOf } from "./json_schema/model_check.ts";
 import { checkTool, isTool, toolError } from "./mcp/tool_check.ts";
@@ -42,14 +45,27 @@ function checkRoute(route: AnyRoute): void {
   const check = isTool(route) ? toolModelCheck(route) : checkJson;
   if (body && !isStream(body)) check("input", body, "body", action);
   if (form) check("input", form.schema, "form", action);
-  if (response) check("output", response, isAsyncGeneratorFunction(route.handler) ? "item" : "response", action);
+  const model = modelOf(response);
+  if (model) {
+    check("output", model, model !== response || isAsyncGeneratorFunction(route.handler) ? "item" : "response", action);
+  }
   checkResponses(responses, action);
 }
 
 function checkResponses(responses: RouteDeclaration["responses"], action: string): void {
-  for (const [status, model] of Object.entries(responses ?? {})) {
-    checkJson("output", model, `response${status}`, action);
+  for (const [status, reply] of Object.entries(responses ?? {})) {
+    if (reply === undefined) continue;
+    const { schema, headers = {} } = partsOfReply(reply);
+    const model = modelOf(schema);
+    if (model) checkJson("output", model, `response${status}`, action);
+    for (const [name, header] of Object.entries(headers)) checkJson("output", header, name, action);
   }
+}
+
+/** The schema of what is sent as JSON: of the whole reply, or of each value of a stream. */
+function modelOf(reply: Schema | undefined): Schema | undefined {
+  if (!isDeclaredReply(reply)) return reply;
+  return "item" in reply ? reply.item : undefined;
 }
 
 /**

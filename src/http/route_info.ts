@@ -3,6 +3,7 @@ import type { FormSchema } from "../schema/form.ts";
 import type { Schema } from "../schema/schema.ts";
 import type { Duration } from "../duration.ts";
 import type { Limits } from "./limits.ts";
+import type { DocumentedReply } from "./replies/documented_reply.ts";
 import type { Origins } from "./origin.ts";
 
 /**
@@ -42,8 +43,11 @@ export type RateLimitOption = object;
 
 /** The documentation of a route, and the options of its replies. */
 export interface RouteDescription {
-  /** Further documented replies by status. */
-  responses?: Readonly<Record<number, Schema>>;
+  /**
+   * Further documented replies by status: schemas, or `{ schema, description, headers }`. At the
+   * status of a success, description and headers are added to the reply of `response`.
+   */
+  responses?: Readonly<Record<number, DocumentedReply>>;
   /**
    * The status of a success.
    *
@@ -110,7 +114,10 @@ export interface RouteDeclaration extends RouteDescription {
   form?: FormSchema;
   /** Values that the server supplies. */
   deps?: Readonly<Record<string, unknown>>;
-  /** The schema of a successful result. */
+  /**
+   * The schema of a successful result; or what else is sent: `Events(…)`, `JsonLines(…)`,
+   * `Bytes(…)`, `Text(…)`, `Html()`.
+   */
   response?: Schema;
 }
 

@@ -317,7 +317,9 @@ function checkHandler(
 function checkOptions(options: RouteDeclaration, name: string): void {
   checkDescription(options, `register ${name}`);
   const { response, body } = options;
-  if (body !== undefined && !isSchema(body)) throw new TypeError(`Cannot register ${name}: "body" ${schemaFault(body)}`);
+  if (body !== undefined && !isSchema(body)) {
+    throw new TypeError(`Cannot register ${name}: "body" ${schemaFault(body)}`);
+  }
   if (response === undefined || isSchema(response) || isDeclaredReply(response)) return;
   throw new TypeError(`Cannot register ${name}: "response" ${schemaFault(response)}`);
 }
@@ -327,7 +329,9 @@ function checkResult({ response }: RouteDeclaration, handler: AnyHandler, name: 
   if (!isDeclaredReply(response) || !isAsyncGeneratorFunction(handler)) return;
   if (response.type !== "bytes" && response.type !== "text") return;
   const cure = response.type === "bytes" ? "return a ReadableStream from an async function" : "return a string";
-  throw new TypeError(`Cannot register ${name}: its response is ${response.mediaType}, and the handler yields values, ${cure}`);
+  throw new TypeError(
+    `Cannot register ${name}: its response is ${response.mediaType}, and the handler yields values, ${cure}`,
+  );
 }
 
 function checkBody({ body, form }: RouteDeclaration, name: string): void {

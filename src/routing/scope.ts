@@ -1,8 +1,9 @@
 /** Scopes: what applications, routers and includes declare for all of their routes. */
 import { type DependencyLike, type PreparedDependency, toDependencies } from "../binding/dependency.ts";
 import type { GuardScope } from "../binding/scope_guards.ts";
+import { checkDocumentedReply, type DocumentedReply } from "../http/replies/documented_reply.ts";
 import type { RateLimitOption, RouteDeclaration, RouteInfo } from "../http/route_info.ts";
-import { isSchema, type Mistake, type Schema, schemaFault } from "../schema/schema.ts";
+import type { Mistake } from "../schema/schema.ts";
 import { type OptionNames, quote } from "../options.ts";
 import { RateGates } from "../rate_limit/gate.ts";
 import { countedBy, type RateLimiter, readRateLimits } from "../rate_limit/rate_limit.ts";
@@ -15,8 +16,11 @@ import type { Middleware } from "./middleware.ts";
  * The endpoints of the application itself, 404 and 405 belong to no scope.
  */
 export interface ScopeOptions {
-  /** Further documented replies by status. Those of a route, or of an inner scope, replace them. */
-  responses?: Readonly<Record<number, Schema>>;
+  /**
+   * Further documented replies by status: schemas, or `{ schema, description, headers }`. Those of a
+   * route, or of an inner scope, replace them.
+   */
+  responses?: Readonly<Record<number, DocumentedReply>>;
   /**
    * Whether pages of all origins may send unsafe requests and open WebSockets. The innermost scope
    * that says something decides, and a route can decide for itself.
@@ -168,7 +172,7 @@ export function effectiveOptions(declared: RouteInfo["options"], scopes: readonl
   if (!scopes.some((scope) => scope.isDescriptive)) return declared;
   const chain = [...scopes.map(({ options }) => options), declared];
   const tags = [...new Set(chain.flatMap(({ tags = [] }) => tags))];
-  const responses = Object.assign({}, ...chain.map(({ responses }) => responses)) as Record<number, Schema>;
+  const responses = Object.assign({}, ...chain.map(({ responses }) => responses)) as Record<number, DocumentedReply>;
   const crossOrigin = chain.findLast(({ crossOrigin }) => crossOrigin !== undefined)?.crossOrigin;
   return Object.freeze({
     ...declared,
@@ -193,10 +197,8 @@ export function checkDescription(
   if (tags !== undefined && !Array.isArray(tags)) {
     throw new TypeError(`Cannot ${action}: "tags" must be a list of texts, write tags: ["books"]`);
   }
-  for (const [status, schema] of Object.entries(responses)) {
-    if (schema !== undefined && !isSchema(schema)) {
-      throw new TypeError(`Cannot ${action}: "${status}" ${schemaFault(schema)}`);
-    }
+  for (const [status, reply] of Object.entries(responses)) {
+    if (reply !== undefined) checkDocumentedReply(reply, status, action);
   }
   for (const [option, value] of Object.entries({ hidden, crossOrigin })) {
     if (value === undefined || typeof value === "boolean") continue;

@@ -76,6 +76,8 @@ export interface JsonSchema {
   contentEncoding?: string;
   /** The media type of the content of a string. */
   contentMediaType?: string;
+  /** The schema of the content of a string. */
+  contentSchema?: JsonSchema;
   /** The least number. */
   minimum?: number;
   /** The greatest number. */

@@ -4,6 +4,7 @@
 import { isAsyncGeneratorFunction } from "../../binding/dependency.ts";
 import { isStream } from "../../binding/stream_body.ts";
 import { RouteError } from "../../errors.ts";
+import { isDeclaredReply } from "../../http/replies/declared_reply.ts";
 import type { ToolAnnotations, ToolOptions } from "../../http/route_info.ts";
 import { checkOptions, type OptionNames } from "../../options.ts";
 import type { Route } from "../../routing/route.ts";
@@ -89,7 +90,8 @@ export function checkTool(route: Route): void {
   const { body, form, response } = route.options;
   if (body && isStream(body)) throw toolError(route, "its body is a stream of bytes, which agents cannot send");
   if (form && holdsBinary(form.schema)) throw toolError(route, "its form takes files, which agents cannot send");
-  if (response?.type === "instance" && !isBinary(response)) {
+  const isStreamed = isDeclaredReply(response) && "item" in response;
+  if (isStreamed || (response?.type === "instance" && !isBinary(response))) {
     throw toolError(route, "its result is a stream, and a tool has one result: return a value or a Blob");
   }
   // Only a dependency can reuse the name of the body: the binder has checked the handler's own

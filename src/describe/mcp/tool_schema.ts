@@ -2,6 +2,7 @@
  * The schemas of tools. The root of each is an object: clients give up the whole list of tools
  * because of any other.
  */
+import { isDeclaredReply } from "../../http/replies/declared_reply.ts";
 import { isBinary, type Schema } from "../../schema/schema.ts";
 import { annotate, type JsonSchema, type JsonType, restrict } from "../json_schema/json_schema.ts";
 import { Models } from "../json_schema/models.ts";
@@ -66,7 +67,7 @@ export function nullableArguments({ properties = {}, $defs = {} }: ObjectSchema)
  * @throws {TypeError} If JSON Schema cannot describe it.
  */
 export function outputOf(response: Schema | undefined): ToolOutput {
-  if (response === undefined || isBinary(response)) return { form: "open" };
+  if (response === undefined || isBinary(response) || isDeclaredReply(response)) return { form: "open" };
   const models = new Models(DEFINITIONS);
   const sent = models.jsonOutput(response);
   const definitions = models.definitions();

@@ -186,7 +186,11 @@ export interface OpenAPIResponse extends OpenAPIExtensions {
 /** A header of a reply. */
 export interface OpenAPIHeader extends OpenAPIExtensions {
   /** The meaning of the header. */
-  description: string;
+  description?: string;
+  /** Whether each such reply has it. */
+  required?: true;
+  /** Whether clients should no longer read it. */
+  deprecated?: boolean;
   /** The value. */
   schema: JsonSchema;
 }

@@ -81,8 +81,8 @@ function distinct(schemas: readonly JsonSchema[]): readonly JsonSchema[] {
   return [...known.values()];
 }
 
-/** Moves annotations to the parameter, where the page and clients read them. */
-function liftAnnotations(whole: JsonSchema): Pick<OpenAPIParameter, "description" | "deprecated" | "schema"> {
+/** Moves annotations to the parameter or header, where the page and clients read them. */
+export function liftAnnotations(whole: JsonSchema): Pick<OpenAPIParameter, "description" | "deprecated" | "schema"> {
   // A reference is completed later, so it must not be copied.
   if ("$ref" in whole) return { schema: whole };
   const { description, deprecated, ...schema } = whole;

@@ -4,15 +4,18 @@ import * as v from "valibot";
 import { type DeclaredReply, isAsyncGeneratorFunction } from "../../binding/dependency.ts";
 import type { InputSource, Issue, IssueCode, ProblemDetails } from "../../errors.ts";
 import { WITHOUT_BODY } from "../../http/reply.ts";
+import { isDeclaredReply } from "../../http/replies/declared_reply.ts";
+import { partsOfReply, type ReplyDescription } from "../../http/replies/documented_reply.ts";
+import type { RouteDeclaration } from "../../http/route_info.ts";
 import { checkOptions, type OptionNames } from "../../options.ts";
 import type { Route } from "../../routing/route.ts";
-import { isBinary, isSchema, nodeOf, type Schema, schemaFault } from "../../schema/schema.ts";
+import { isSchema, type Schema, schemaFault } from "../../schema/schema.ts";
 import { checkJson } from "../json_schema/model_check.ts";
 import { pascalCase } from "../json_schema/model_names.ts";
 import type { Models } from "../json_schema/models.ts";
-import { BYTES, mediaTypesOf } from "../json_schema/non_json.ts";
 import { isAlwaysSent } from "../json_schema/optionality.ts";
 import type { RouteInputs } from "../route/inputs.ts";
+import { type Content, contentOf, generatedContent } from "./content.ts";
 import type {
   OpenAPIHeader,
   OpenAPIMediaType,
@@ -20,6 +23,7 @@ import type {
   OpenAPIReference,
   OpenAPIResponse,
 } from "./document.ts";
+import { liftAnnotations } from "./parameters.ts";
 
 /** The reply to a request beyond a limit. */
 const TOO_MANY_REQUESTS: DeclaredReply = {
@@ -33,7 +37,6 @@ const TOO_MANY_REQUESTS: DeclaredReply = {
 };
 
 type Reply = OpenAPIResponse | OpenAPIReference;
-type Content = Record<string, OpenAPIMediaType>;
 type Replies = readonly (readonly [status: number, reply: OpenAPIResponse])[];
 
 type AnsweringRoute = Pick<Route, "handler" | "operationId" | "options" | "isLimited">;
@@ -58,15 +61,19 @@ export function repliesOf(
   const replies: (readonly [status: number | string, reply: Reply])[] = [
     ...errors.of(canBeInvalid),
     ...errors.ofGuards([...refusals.values()].filter(({ status }) => !(status in responses))),
-    ...success,
   ];
-  for (const [code, schema] of Object.entries(responses)) {
+  const headersAt = (status: number) =>
+    headersOf(refusals.get(status)?.headers, partsAt(responses, status).headers, models);
+  for (const [status, given] of success) {
+    replies.push([status, described(given, partsAt(responses, status), headersAt(status))]);
+  }
+  for (const code of Object.keys(responses)) {
     const status = Number(code);
     if (success.some(([known]) => known === status)) continue;
+    const parts = partsAt(responses, status);
     const type = status < 400 ? "application/json" : errors.contentType;
-    const content = contentOf(schema, type, `${pascalCase(operationId)}Result${code}`, models);
-    const headers = refusals.get(status)?.headers;
-    replies.push([status, { ...reply(status, content, schema), ...(headers && { headers: headersOf(headers) }) }]);
+    const content = parts.schema && contentOf(parts.schema, type, `${pascalCase(operationId)}Result${code}`, models);
+    replies.push([status, described(reply(status, content, parts.schema), parts, headersAt(status))]);
   }
   return byStatus(replies);
 }
@@ -89,10 +96,37 @@ function mergeReplies(one: DeclaredReply, other: DeclaredReply): DeclaredReply {
   return { status: one.status, description, headers: { ...one.headers, ...other.headers } };
 }
 
-function headersOf(descriptions: Readonly<Record<string, string>>): Record<string, OpenAPIHeader> {
-  return Object.fromEntries(
-    Object.entries(descriptions).map(([name, description]) => [name, { description, schema: { type: "string" } }]),
-  );
+/** The parts of a reply that a route declares besides its success; empty if there is none. */
+function partsAt(responses: NonNullable<RouteDeclaration["responses"]>, status: number): ReplyDescription {
+  const declared = responses[status];
+  return declared ? partsOfReply(declared) : {};
+}
+
+/** A reply with the description and the headers that the route declares. */
+function described(
+  reply: OpenAPIResponse,
+  { description = reply.description }: ReplyDescription,
+  headers: Record<string, OpenAPIHeader>,
+): OpenAPIResponse {
+  const { content } = reply;
+  return { description, ...(Object.keys(headers).length > 0 && { headers }), ...(content && { content }) };
+}
+
+/** Headers that the framework sends, and those that a route declares. */
+function headersOf(
+  own: Readonly<Record<string, string>> | undefined,
+  declared: ReplyDescription["headers"],
+  models: Models,
+): Record<string, OpenAPIHeader> {
+  const described = Object.entries(own ?? {}).map(([name, description]) => {
+    return [name, { description, schema: { type: "string" } }] as const;
+  });
+  const others = Object.entries(declared ?? {}).map(([name, schema]) => {
+    const required = isAlwaysSent(schema) && { required: true } as const;
+    return [name, { ...required, ...liftAnnotations(models.jsonOutput(schema)) }] as const;
+  });
+  const known = new Set(others.map(([name]) => name.toLowerCase()));
+  return Object.fromEntries([...described.filter(([name]) => !known.has(name.toLowerCase())), ...others]);
 }
 
 const FAR = 1_000_000;
@@ -112,25 +146,19 @@ function byStatus(replies: Iterable<readonly [status: number | string, reply: Re
 }
 
 function successOf({ handler, operationId, options }: AnsweringRoute, models: Models): Replies {
-  const { response, responses = {}, status } = options;
-  if (isAsyncGeneratorFunction(handler)) {
-    return streamReply(status ?? 200, response ?? responses[status ?? 200], operationId, models);
+  const { response, responses = {}, status = 200 } = options;
+  const isGenerator = isAsyncGeneratorFunction(handler);
+  const declared = response ?? (isGenerator ? partsAt(responses, status).schema : undefined);
+  if (isDeclaredReply(declared)) {
+    const item = "item" in declared ? declared.item : undefined;
+    const content = contentOf(declared, "", `${pascalCase(operationId)}Item`, models);
+    return [[status, reply(status, content, item)]];
   }
-  return response ? modelReply(response, status, operationId, models) : defaultReply(status, responses);
-}
-
-/**
- * A generator's values, one per line. Without a model they may be bytes, which are sent as they
- * are.
- */
-function streamReply(status: number, item: Schema | undefined, operationId: string, models: Models): Replies {
-  const line = item && { "x-itemSchema": models.jsonOutput(item, `${pascalCase(operationId)}Item`) };
-  const mayBeBytes = !item || item.type === "instance";
-  const content: Content = {
-    "application/jsonl": line ?? {},
-    ...(mayBeBytes && { "application/octet-stream": { schema: BYTES } }),
-  };
-  return [[status, reply(status, content, item)]];
+  if (isGenerator) {
+    const content = generatedContent(declared, `${pascalCase(operationId)}Item`, models);
+    return [[status, reply(status, content, declared)]];
+  }
+  return response ? modelReply(response, options.status, operationId, models) : defaultReply(options.status, responses);
 }
 
 /** A result that is reduced to its model. A result that is `undefined` is sent as 204. */
@@ -145,7 +173,7 @@ function modelReply(model: Schema, status: number | undefined, operationId: stri
  * The success of a route without a model: JSON, which most handlers return. None if the route
  * declares a success among its `responses`.
  */
-function defaultReply(status: number | undefined, declared: Readonly<Record<number, Schema>>): Replies {
+function defaultReply(status: number | undefined, declared: NonNullable<RouteDeclaration["responses"]>): Replies {
   const isDeclared = status === undefined
     ? Object.keys(declared).some((code) => Number(code) < 400)
     : status in declared;
@@ -158,16 +186,6 @@ function reply(status: number, content?: Content, schema?: Schema): OpenAPIRespo
   const description = (schema && v.getDescription(schema as v.GenericSchema)) ??
     STATUS_TEXT[status as keyof typeof STATUS_TEXT] ?? `Status ${status}`;
   return { description, ...(content && !WITHOUT_BODY.has(status) && { content }) };
-}
-
-function contentOf(schema: Schema, type: string, name: string, models: Models): Content | undefined {
-  if (schema.type === "void" || schema.type === "undefined") return undefined;
-  // Files are sent as they are, and so are instances, which may be streams.
-  if (isBinary(schema) || schema.type === "instance") {
-    const types = mediaTypesOf(nodeOf(schema));
-    return Object.fromEntries((types.length > 0 ? types : ["*/*"]).map((mediaType) => [mediaType, { schema: BYTES }]));
-  }
-  return { [type]: { schema: models.jsonOutput(schema, name) } };
 }
 
 /**
@@ -380,7 +398,11 @@ export class ErrorReplies {
     });
     const refusals = Array.from(this.#refusals, ([name, { description, headers }]) => {
       const content = this.#contentOf("Problem", models);
-      return [name, { description, ...(headers && { headers: headersOf(headers) }), content }] as const;
+      return [name, {
+        description,
+        ...(headers && { headers: headersOf(headers, undefined, models) }),
+        content,
+      }] as const;
     });
     return Object.fromEntries([...own, ...refusals]);
   }

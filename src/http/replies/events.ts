@@ -10,7 +10,8 @@ import type { Returned } from "./returned.ts";
  * gives, `Data` the data of the events.
  */
 export interface EventsReply<Input, Data>
-  extends Schema<EventStream<Returned<Input>> | AsyncIterable<Returned<Input> | ServerSentEvent<Returned<Input>>>, Data> {
+  extends
+    Schema<EventStream<Returned<Input>> | AsyncIterable<Returned<Input> | ServerSentEvent<Returned<Input>>>, Data> {
   /** Distinguishes it from the schemas of JSON replies. */
   readonly type: "events";
   /** What a typed client finds the route by in place of GET. */

@@ -84,5 +84,7 @@ function iterableOf(result: unknown, wanted: string, route: string): AsyncIterab
 /** The error for a result that is not what the route declares: a mistake of the application. */
 function misfit(result: unknown, wanted: string, route: string): TypeError {
   const got = typeof result === "object" ? result?.constructor?.name ?? "null" : typeof result;
-  return new TypeError(`Cannot reply to ${route}: its response declares that the handler returns ${wanted}, got ${got}`);
+  return new TypeError(
+    `Cannot reply to ${route}: its response declares that the handler returns ${wanted}, got ${got}`,
+  );
 }

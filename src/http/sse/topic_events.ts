@@ -319,7 +319,10 @@ const reducingBroadcasters = new WeakMap<DataReducer, Broadcasters>();
 
 function broadcastersOf(reducer: DataReducer | undefined): Broadcasters {
   const ids = { prefix: "", suffix: "", reducer };
-  return { json: new EventBroadcaster({ encode: "json", ...ids }), text: new EventBroadcaster({ encode: "text", ...ids }) };
+  return {
+    json: new EventBroadcaster({ encode: "json", ...ids }),
+    text: new EventBroadcaster({ encode: "text", ...ids }),
+  };
 }
 
 function broadcasterOf(encode: DataEncoding, reducer: DataReducer | undefined): EventBroadcaster {

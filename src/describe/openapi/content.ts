@@ -1,0 +1,85 @@
+/** The content of replies in the document, by media type. */
+import { type DeclaredReply, isDeclaredReply, STREAM_TYPES } from "../../http/replies/declared_reply.ts";
+import { isBinary, nodeOf, type Schema } from "../../schema/schema.ts";
+import type { JsonSchema } from "../json_schema/json_schema.ts";
+import type { Models } from "../json_schema/models.ts";
+import { BYTES, mediaTypesOf } from "../json_schema/non_json.ts";
+import type { OpenAPIMediaType } from "./document.ts";
+
+/** The body of a reply by media type. */
+export type Content = Record<string, OpenAPIMediaType>;
+
+/**
+ * The content of a reply.
+ *
+ * @param schema What was declared.
+ * @param type The media type of JSON.
+ * @param name Names an object that has no title.
+ * @param models Collects the models.
+ * @returns Undefined if the reply has no content.
+ */
+export function contentOf(schema: Schema, type: string, name: string, models: Models): Content | undefined {
+  if (isDeclaredReply(schema)) return declaredContent(schema, name, models);
+  if (schema.type === "void" || schema.type === "undefined") return undefined;
+  // Files are sent as they are, and so are instances, which may be streams.
+  if (isBinary(schema) || schema.type === "instance") {
+    const types = mediaTypesOf(nodeOf(schema));
+    return Object.fromEntries((types.length > 0 ? types : ["*/*"]).map((mediaType) => [mediaType, { schema: BYTES }]));
+  }
+  return { [type]: { schema: models.jsonOutput(schema, name) } };
+}
+
+/** The content of a generator's values, one per line. Without a model they may be bytes. */
+export function generatedContent(item: Schema | undefined, name: string, models: Models): Content {
+  const mayBeBytes = !item || item.type === "instance";
+  return {
+    [STREAM_TYPES.json_lines]: item ? linesOf(models.jsonOutput(item, name)) : {},
+    ...(mayBeBytes && { "application/octet-stream": { schema: BYTES } }),
+  };
+}
+
+function declaredContent(declared: DeclaredReply, name: string, models: Models): Content {
+  switch (declared.type) {
+    case "events": {
+      const data = declared.item && models.jsonOutput(declared.item, name);
+      return { [STREAM_TYPES.events]: eventsOf(data) };
+    }
+    case "json_lines":
+      return { [STREAM_TYPES.json_lines]: linesOf(models.jsonOutput(declared.item, name)) };
+    case "bytes":
+      return { [withoutParameters(declared.mediaType)]: { schema: BYTES } };
+    case "text":
+      return { [withoutParameters(declared.mediaType)]: { schema: { type: "string" } } };
+  }
+}
+
+/** As OpenAPI 3.2 means it: a sequence of values is described like an array of them. */
+function linesOf(item: JsonSchema): OpenAPIMediaType {
+  return { schema: { type: "array", items: item }, "x-itemSchema": item };
+}
+
+/**
+ * The form of an event is that of OpenAPI 3.2, whose data is text. Generators of clients that parse
+ * the data, such as hey-api, take its schema for that of the reply.
+ */
+function eventsOf(data: JsonSchema | undefined): OpenAPIMediaType {
+  const event: JsonSchema = {
+    type: "object",
+    properties: {
+      id: { type: "string", description: "What a client resumes after, as `Last-Event-ID`." },
+      event: { type: "string", description: "The name of the event. Without one it is `message`." },
+      data: { type: "string", ...(data && { contentMediaType: "application/json", contentSchema: data }) },
+      retry: {
+        type: "integer",
+        format: "int64",
+        minimum: 0,
+        description: "The milliseconds after which a client connects again.",
+      },
+    },
+  };
+  return { ...(data && { schema: data }), "x-itemSchema": event };
+}
+
+function withoutParameters(mediaType: string): string {
+  return mediaType.split(";", 1)[0]!.trimEnd();
+}
