@@ -70,7 +70,7 @@ export type { JsonLinesReply } from "./src/http/replies/json_lines.ts";
 export type { BytesReply } from "./src/http/replies/bytes.ts";
 export type { TextReply } from "./src/http/replies/text.ts";
 export type { DocumentedReply, ReplyDescription } from "./src/http/replies/documented_reply.ts";
-export type { Atom, Returned } from "./src/http/replies/returned.ts";
+export type { Atom, Returned, Yielded } from "./src/http/replies/returned.ts";
 export type { JsonForm } from "./src/schema/json_form.ts";
 
 // Limits on how often clients may send requests

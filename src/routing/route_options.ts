@@ -2,7 +2,7 @@
 import type { DependencyLike, None } from "../binding/dependency.ts";
 import type { RouteDescription } from "../http/route_info.ts";
 import type { HttpRequest } from "../http/request.ts";
-import type { Atom, Returned } from "../http/replies/returned.ts";
+import type { Atom, Returned, Yielded } from "../http/replies/returned.ts";
 import type { RateLimits } from "../rate_limit/rate_limit.ts";
 import type { GivenSchema, Mistake, NotSchemas, OutputOf, Schemas } from "../schema/schema.ts";
 import type { FormSchema } from "../schema/form.ts";
@@ -117,9 +117,14 @@ export interface RouteOptions<
   };
   /**
    * The schema of a successful result. The result is validated and reduced to it, so that no other
-   * data leaks. For an `async function*` it is the schema of each value.
+   * data leaks. For an `async function*` it is the schema of each value, as `JsonLines` declares it.
+   *
+   * `Events(…)`, `JsonLines(…)`, `Bytes(…)`, `Text(…)` and `Html()` declare replies that are not one
+   * value of JSON, and what the handler returns for them.
    */
-  response?: (Reply & GivenSchema<Model, unknown>) | Mistake<"Give one valibot schema, such as v.object({ … })">;
+  response?:
+    | (Reply & GivenSchema<Model, unknown>)
+    | Mistake<"Give one valibot schema, such as v.object({ … })">;
   /**
    * How often a client may send requests, besides the limits of the routers and the application
    * around it: one limit, or a list.
@@ -210,6 +215,7 @@ export interface RegisterDeclared<
     BodyInput = never,
     FormInput = never,
     Reply = unknown,
+    const Item extends Yielded<Model, Reply> = never,
   >(
     path: FreePath<Path, Names, Given>,
     options:
@@ -264,7 +270,7 @@ export interface RegisterDeclared<
       },
     ) =>
       | Promise<Exact<Result, Model>>
-      | AsyncGenerator<Returned<Model>, void, unknown>,
+      | AsyncGenerator<Returned<Item>, void, unknown>,
   ): RouteRef<
     Method,
     `${Prefix}${Path}`,

@@ -1,11 +1,13 @@
 /** Declares that a route answers with bytes. */
-import type { Schema } from "../../schema/schema.ts";
+import type { Mistake, Schema } from "../../schema/schema.ts";
 import { checkMediaType, DECLARED } from "./declared_reply.ts";
 
 /** A reply of bytes, made by {@linkcode Bytes}. */
 export interface BytesReply extends Schema<Blob | ReadableStream<Uint8Array> | Uint8Array, Blob> {
   /** Distinguishes it from the schemas of JSON replies. */
   readonly type: "bytes";
+  /** That a handler returns them; for types alone. */
+  readonly "~yields": Mistake<"Return a ReadableStream, a Blob or a Uint8Array from an async function">;
   /** What a call of a typed client gives; for types alone. */
   readonly "~as": Blob;
   /** The media type. */
@@ -40,7 +42,7 @@ export interface BytesReply extends Schema<Blob | ReadableStream<Uint8Array> | U
  * @category Requests and replies
  */
 export function Bytes(mediaType: string = "application/octet-stream"): BytesReply {
-  // The type alone says what a client gets.
+  // The types alone say what a handler yields, and what a client gets.
   const reply = { ...DECLARED, type: "bytes", mediaType: checkMediaType(mediaType, "Bytes") };
   return Object.freeze(reply) as unknown as BytesReply;
 }

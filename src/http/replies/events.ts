@@ -16,6 +16,8 @@ export interface EventsReply<Input, Data>
   readonly type: "events";
   /** What a typed client finds the route by in place of GET. */
   readonly "~kind": "EVENTS";
+  /** What an `async function*` yields; for types alone. */
+  readonly "~yields": Returned<Input> | ServerSentEvent<Returned<Input>>;
   /** The schema of the data; undefined for that of a topic without one. */
   readonly item: Schema | undefined;
 }
@@ -80,5 +82,6 @@ export function Events<Input, Data>(
   if (item !== undefined && !isSchema(item)) {
     throw new TypeError(`Cannot declare a reply by Events(): the argument ${schemaFault(item)}, or a topic`);
   }
-  return Object.freeze({ ...DECLARED, type: "events", "~kind": "EVENTS", item });
+  // The types alone say what a handler yields.
+  return Object.freeze({ ...DECLARED, type: "events", "~kind": "EVENTS", item }) as unknown as EventsReply<Input, Data>;
 }

@@ -11,6 +11,8 @@ import type { Returned } from "./returned.ts";
 export interface JsonLinesReply<Input, Line> extends Schema<AsyncIterable<Returned<Input>>, Line> {
   /** Distinguishes it from the schemas of JSON replies. */
   readonly type: "json_lines";
+  /** What an `async function*` yields; for types alone. */
+  readonly "~yields": Returned<Input>;
   /** What a call of a typed client gives; for types alone. */
   readonly "~as": AsyncIterable<JsonForm<Line>>;
   /** The schema of each line. */
@@ -51,6 +53,6 @@ export function JsonLines<Input, Line>(
   line: GivenSchema<Input, Line> | Mistake<"Give one valibot schema, such as v.object({ … })">,
 ): JsonLinesReply<Input, Line> {
   if (!isSchema(line)) throw new TypeError(`Cannot declare a reply by JsonLines(): the argument ${schemaFault(line)}`);
-  // The type alone says what a client gets.
+  // The types alone say what a handler yields, and what a client gets.
   return Object.freeze({ ...DECLARED, type: "json_lines", item: line }) as unknown as JsonLinesReply<Input, Line>;
 }

@@ -6,6 +6,10 @@ export type Returned<Model> = unknown extends Model ? unknown
   : Model extends Atom ? Model
   : { readonly [Key in keyof Model]: Returned<Model[Key]> };
 
+/** The values that a handler can yield for a model, or for a declared reply: its `~yields`. */
+export type Yielded<Model, Reply> = [Reply["~yields" & keyof Reply]] extends [never] ? Returned<Model>
+  : Reply["~yields" & keyof Reply];
+
 /** A value whose parts are not checked. */
 export type Atom =
   | string

@@ -1,11 +1,13 @@
 /** Declares that a route answers with text. */
-import type { Schema } from "../../schema/schema.ts";
+import type { Mistake, Schema } from "../../schema/schema.ts";
 import { checkMediaType, DECLARED } from "./declared_reply.ts";
 
 /** A reply of text, made by {@linkcode Text} or {@linkcode Html}. */
 export interface TextReply extends Schema<string, string> {
   /** Distinguishes it from the schemas of JSON replies. */
   readonly type: "text";
+  /** That a handler returns it; for types alone. */
+  readonly "~yields": Mistake<"Return a string from an async function">;
   /** What a call of a typed client gives; for types alone. */
   readonly "~as": string;
   /** The media type. */
@@ -34,7 +36,7 @@ export interface TextReply extends Schema<string, string> {
  * @category Requests and replies
  */
 export function Text(mediaType: string = "text/plain"): TextReply {
-  // The type alone says what a client gets.
+  // The types alone say what a handler yields, and what a client gets.
   const reply = { ...DECLARED, type: "text", mediaType: checkMediaType(mediaType, "Text") };
   return Object.freeze(reply) as unknown as TextReply;
 }
