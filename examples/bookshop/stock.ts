@@ -2,7 +2,7 @@
  * The stock of a shop with its costs, for clerks, as lines of JSON that are sent while they are
  * read.
  */
-import { Router } from "@webfw/core";
+import { JsonLines, Router } from "@webfw/core";
 import { clerk } from "./auth.ts";
 import { connection, state } from "./database.ts";
 import { StockedBook } from "./models.ts";
@@ -15,7 +15,7 @@ export const stock = new Router({ prefix: "/shops/{slug}/stock", state });
 // The request keeps the connection until the last line is sent or the client disconnects.
 stock.get("", {
   deps: { db: connection, shop: currentShop, clerk },
-  response: StockedBook,
+  response: JsonLines(StockedBook),
   responses: { 403: NotAllowed, 404: NoSuchShop },
   tags: ["books"],
 }, async function* listStock(_request, { db, shop }) {

@@ -1,7 +1,7 @@
 /**
  * Rooms: messages of one room over a WebSocket, the activity of all rooms as server-sent events.
  */
-import { type HttpRequest, Router, SSE, type Topic } from "@webfw/core";
+import { Events, type HttpRequest, Router, SSE, type Topic } from "@webfw/core";
 import * as v from "valibot";
 import { Activity, Message, MessageId, Missed, Name, Post, RoomName, Said } from "./models.ts";
 
@@ -32,7 +32,7 @@ rooms.websocket("/rooms/{room}/socket", {
   await Promise.all([show(), listen()]);
 });
 
-rooms.get("/activity", async function streamActivity(request) {
+rooms.get("/activity", { response: Events(Activity) }, async function streamActivity(request) {
   "Tell who says something in which room, as server-sent events.";
   return SSE(activityOf(request).subscribe());
 });

@@ -1,5 +1,5 @@
 /** Takes orders, and shows them live: all nodes share the topic of orders. */
-import { HTTPError, Problem, PublishOutcomeUnknown, Router, SSE, type Topic } from "@webfw/core";
+import { Events, HTTPError, Problem, PublishOutcomeUnknown, Router, SSE, type Topic } from "@webfw/core";
 import * as v from "valibot";
 import { Node, Order, Receipt, type TakenOrder } from "./models.ts";
 
@@ -42,7 +42,7 @@ export function shop({ node, nodes, topic }: ShopOptions): Router {
     }
   });
 
-  router.get("/orders/events", async function streamOrders() {
+  router.get("/orders/events", { response: Events(topic) }, async function streamOrders() {
     "Send all orders that are kept, then each as it is taken, by whichever node.";
     return SSE(topic.subscribe({ from: "earliest" }));
   });

@@ -15,7 +15,8 @@ const TYPESCRIPT = "6.0.";
 
 const DECLARATIONS = `
 import {
-  anySecurity, App, dependency, file, Form, HTTPError, type Middleware, Router, SSE, stateType, text, ValidationError,
+  anySecurity, App, Bytes, dependency, Events, file, Form, Html, HTTPError, JsonLines, type Middleware, Router, SSE,
+  stateType, Text, text, ValidationError,
 } from "@webfw/core";
 import { apiKey, basic, bearer, equal, jwt, optional, session } from "@webfw/core/auth";
 import { client as connect } from "@webfw/core/client";

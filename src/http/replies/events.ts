@@ -9,9 +9,14 @@ import type { Returned } from "./returned.ts";
  * A reply of server-sent events, made by {@linkcode Events}. `Input` is the data that the handler
  * gives, `Data` the data of the events.
  */
-export interface EventsReply<Input, Data>
-  extends
-    Schema<EventStream<Returned<Input>> | AsyncIterable<Returned<Input> | ServerSentEvent<Returned<Input>>>, Data> {
+export interface EventsReply<Input, Data> extends
+  Schema<
+    // The messages of a topic are the output of its schema.
+    | EventStream<Returned<Input>>
+    | EventStream<Returned<Data>>
+    | AsyncIterable<Returned<Input> | ServerSentEvent<Returned<Input>>>,
+    Data
+  > {
   /** Distinguishes it from the schemas of JSON replies. */
   readonly type: "events";
   /** What a typed client finds the route by in place of GET. */
@@ -31,9 +36,9 @@ export interface EventsReply<Input, Data>
  * no other data leaks. Data that does not fit is never sent: the error is logged and the stream
  * ends. Clients then connect again, and a subscription goes on after the last event that they got.
  *
- * The messages of a topic are the output of its schema, as JSON. They are reduced, too. If the
- * declared schema is the topic's own and cannot take that again, because it has transformations or
- * dates, the messages are sent as they were stored.
+ * The messages of a topic are the output of its schema. They are reduced, too. If the declared
+ * schema is the topic's own and cannot take them again, because it transforms, they are sent as they
+ * were stored.
  *
  * @param data The schema of the data, or the topic whose messages are sent.
  * @throws {TypeError} If it is neither.

@@ -24,7 +24,7 @@ export class DataReducer {
 
   /**
    * Whether it reduces the messages of a topic. A message is the output of the topic's schema. It is
-   * sent as it is if the same schema cannot take it again, such as a date that JSON has made a text.
+   * sent as it is if that is the declared schema, and cannot take it again.
    */
   reducesMessagesOf(subscription: Subscription): boolean {
     return this.#isRepeatable || schemaOf(subscription) !== this.#schema;

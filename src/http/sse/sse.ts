@@ -40,8 +40,13 @@ export type SentData<Source> = Source extends Subscription<infer Data> ? Data
 
 /** The data of what an async iterable gives: of events, and data itself. */
 export type ItemData<Item> = Item extends { readonly data: infer Data }
-  ? keyof Item extends keyof ServerSentEvent ? Exclude<Data, undefined> : Item
+  ? FilledKeys<Item> extends keyof ServerSentEvent ? Exclude<Data, undefined> : Item
   : Item;
+
+/** The keys that have a value. Of several literals, the compiler gives each the keys of the others. */
+export type FilledKeys<Item> = {
+  [Key in keyof Item]-?: [Exclude<Item[Key], undefined>] extends [never] ? never : Key;
+}[keyof Item];
 
 /** A source whose items cannot be mistaken for events. */
 export type CheckedSource<Source> = Source extends Subscription ? unknown
