@@ -43,15 +43,28 @@
 
 export { client } from "./src/client/client.ts";
 export { type CallIssue, type CallProblem, ProblemError } from "./src/client/problem.ts";
+export type { WebSocketClosedError } from "./src/client/socket.ts";
 export type { Json, Plain } from "./src/client/json_form.ts";
 export type {
   CallOptions,
   ClientEvent,
   ClientOptions,
   ClientSocket,
+  EventOptions,
   HeaderValues,
   IdempotentOptions,
+  RawOptions,
+  TextEventOptions,
 } from "./src/client/types.ts";
+export type {
+  EventOptionsOf,
+  IsRaw,
+  IsRawRoute,
+  JsonMessage,
+  LoneSocketPath,
+  SocketOf,
+  SocketOptionsOf,
+} from "./src/client/stream_types.ts";
 export type { Call, Client, Connect, Listen } from "./src/client/verbs.ts";
 export type {
   Arguments,

@@ -1,6 +1,5 @@
 /** Calls a route: one request, or several where it is idempotent. */
 import type { Values } from "./address.ts";
-import { checkCall } from "./option_check.ts";
 import { resultOf } from "./result.ts";
 import type { Sender } from "./sender.ts";
 import type { IdempotentOptions } from "./types.ts";
@@ -19,8 +18,7 @@ export async function callRoute(
   values: Values = {},
   options: IdempotentOptions = {},
 ): Promise<unknown> {
-  checkCall(options, ["signal", "timeout", "headers", "idempotent"], `call ${method} ${path}`);
-  const call = sender.begin(options);
+  const call = sender.begin(options, `call ${method} ${path}`, ["idempotent"]);
   const attempt = async (key?: string) => {
     const asked = { method, path, values, options, fixed: { "idempotency-key": key } };
     return await call.until(resultOf(await sender.send(asked, call), call));

@@ -3,7 +3,7 @@ import { toBase, type Values } from "./address.ts";
 import { callRoute } from "./call.ts";
 import { checkCall } from "./option_check.ts";
 import { Sender } from "./sender.ts";
-import type { ClientOptions, IdempotentOptions } from "./types.ts";
+import type { CallOptions, ClientOptions } from "./types.ts";
 import type { Client } from "./verbs.ts";
 
 /** Opens a WebSocket, as `new WebSocket()` does. */
@@ -19,9 +19,7 @@ export interface ClientParts {
 }
 
 /** A client without the types of the routes. */
-type UntypedClient = Readonly<
-  Record<string, (path: string, values?: Values, options?: IdempotentOptions) => unknown>
->;
+type UntypedClient = Readonly<Record<string, (path: string, values?: Values, options?: CallOptions) => unknown>>;
 
 /**
  * Makes a client of the routes that a module exports.
@@ -92,8 +90,8 @@ export function client<Api>(base: string | URL, options: ClientOptions = {}): Cl
 }
 
 /** Makes a client of its parts, as {@linkcode client} does. */
-export function makeClient<Api>({ base, options }: ClientParts): Client<Api> {
-  checkCall(options, ["headers", "fetch", "signal", "timeout"], "make a client");
+export function makeClient<Api>({ base, options, openSocket }: ClientParts): Client<Api> {
+  checkCall(options, ["fetch"], "make a client");
   const sender = new Sender(toBase(base), options);
   const verb = (method: string): UntypedClient[string] => (path, values, own) =>
     callRoute(sender, method, path, values, own);
@@ -103,6 +101,18 @@ export function makeClient<Api>({ base, options }: ClientParts): Client<Api> {
     put: verb("PUT"),
     patch: verb("PATCH"),
     delete: verb("DELETE"),
+    events: (...given) => {
+      let begun: Promise<AsyncIterableIterator<unknown>> | undefined;
+      const stream = () => begun ??= import("./events.ts").then(({ listen }) => listen(sender, ...given));
+      return {
+        next: async () => (await stream()).next(),
+        return: async () => (await stream()).return!(),
+        [Symbol.asyncIterator]() {
+          return this;
+        },
+      };
+    },
+    websocket: async (...given) => (await import("./websocket.ts")).connect(sender, openSocket, ...given),
   };
   return made as unknown as Client<Api>;
 }

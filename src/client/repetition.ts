@@ -1,6 +1,7 @@
 /** Tries a call of an idempotent route again. Loaded with the first one. */
 import type { CallSignal } from "./call_signal.ts";
 import type { ProblemError } from "./problem.ts";
+import { retryAfterOf } from "./pauses.ts";
 
 /** How often a call is tried again. */
 const MAX_REPETITIONS = 3;
@@ -43,10 +44,7 @@ function waitAfter(error: unknown, repetition: number): number | undefined {
   const wait = FIRST_WAIT_MS * 2 ** repetition * (1 + Math.random()) / 2;
   const { status, headers } = error as Partial<ProblemError>;
   if (status === undefined) return error instanceof SyntaxError ? undefined : wait;
-  const asked = headers!.get("retry-after");
-  if (status !== 503 && (status !== 409 || asked === null)) return undefined;
-  if (asked === null) return wait;
-  const ms = /^\d+$/.test(asked) ? Number(asked) * 1000 : Date.parse(asked) - Date.now();
-  if (ms > MAX_WAIT_MS) return undefined;
-  return Number.isNaN(ms) ? wait : Math.max(ms, 0);
+  if (status !== 503 && (status !== 409 || !headers!.has("retry-after"))) return undefined;
+  const asked = retryAfterOf(headers!) ?? wait;
+  return asked > MAX_WAIT_MS ? undefined : Math.max(asked, 0);
 }

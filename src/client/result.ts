@@ -3,7 +3,7 @@ import type { CallSignal } from "./call_signal.ts";
 import { isJson } from "./problem.ts";
 
 /**
- * Reads a reply: JSON, text, lines of JSON, or any other bytes as a `Blob`.
+ * Reads a reply: JSON, text, lines of JSON, events, or any other bytes as a `Blob`.
  *
  * @param response The reply, a success.
  * @param call The call. A stream takes it over.
@@ -15,9 +15,10 @@ export async function resultOf(response: Response, call: CallSignal): Promise<un
     const text = await response.text();
     return text === "" ? undefined : JSON.parse(text);
   }
-  if (/^application\/(jsonl|x-ndjson)\b/i.test(type ?? "")) {
+  const [stream, events] = /^application\/(?:jsonl|x-ndjson)\b|^(text\/event-stream)\b/i.exec(type ?? "") ?? [];
+  if (stream) {
     call.isStreaming = true;
-    return (await import("./lines.ts")).linesOf(response, call);
+    return (await import("./streamed_values.ts")).valuesOf(response, call, !!events);
   }
   // Servers name the charset of texts. `text/csv` without one may be the bytes of a file.
   if (/;\s*charset=/i.test(type ?? "")) return await response.text();

@@ -2,6 +2,7 @@
 import { addressOf, type Values } from "./address.ts";
 import { CallSignal } from "./call_signal.ts";
 import type { CallOptions, ClientOptions, HeaderValues } from "./types.ts";
+import { checkCall } from "./option_check.ts";
 import { problemOf } from "./problem.ts";
 import { toText } from "./text.ts";
 
@@ -15,9 +16,6 @@ export interface Asked {
   /** Headers that nothing replaces. */
   readonly fixed?: HeaderValues | undefined;
 }
-
-/** What a cookie's value consists of: RFC 6265, section 4.1.1. */
-const COOKIE_VALUE = /^[!#-+\--:<-[\]-~]*$/;
 
 /**
  * Makes and sends the requests of a client.
@@ -40,8 +38,19 @@ export class Sender {
     this.#options = options;
   }
 
-  /** Begins a call. It has to be released. */
-  begin({ signal, timeout = this.#options.timeout }: CallOptions): CallSignal {
+  /**
+   * Begins a call. It has to be released.
+   *
+   * @param options The options of the call.
+   * @param action What the call does, for messages.
+   * @param others The names of options that not all calls have.
+   * @param defaultTimeout The timeout where neither the call nor the client has one.
+   * @throws {TypeError} If an option is unknown.
+   * @throws {RangeError} If a timeout is not a positive number.
+   */
+  begin(options: CallOptions, action: string, others: readonly string[], defaultTimeout?: number): CallSignal {
+    checkCall(options, others, action);
+    const { signal, timeout = this.#options.timeout ?? defaultTimeout } = options;
     return new CallSignal([this.#options.signal, signal], timeout);
   }
 
@@ -55,7 +64,7 @@ export class Sender {
   }
 
   /**
-   * The headers of a request. Browsers leave out the cookies, and send their own.
+   * The headers of a request.
    *
    * @throws {TypeError} If a value cannot be sent.
    */
@@ -69,22 +78,23 @@ export class Sender {
         if (value !== undefined) headers.set(name, [value].flat().map((each) => toText(each, name)).join(", "));
       }
     }
-    const cookies = Object.entries(values.cookies ?? {}).filter(([, value]) => value !== undefined).map(toCookie);
-    const before = headers.get("cookie");
-    if (cookies.length > 0) headers.set("cookie", (before === null ? cookies : [before, ...cookies]).join("; "));
+    if (values.cookies) (await import("./cookies.ts")).addCookies(values.cookies, headers, toText);
     return headers;
   }
 
   /**
    * Sends a request. A stream in its body can be sent only once.
    *
+   * @param asked The request.
+   * @param call The call.
+   * @param made Its headers, where they were made before.
    * @throws {ProblemError} If the reply is no success.
    * @throws {TypeError} If an argument cannot be sent, or the connection fails.
    */
-  async send(asked: Asked, call: CallSignal): Promise<Response> {
+  async send(asked: Asked, call: CallSignal, made?: Headers): Promise<Response> {
     const { method, path, values } = asked;
     call.isSent = false;
-    const headers = await call.until(this.headersOf(asked));
+    const headers = made ?? await call.until(this.headersOf(asked));
     const body = await contentOf(values, headers);
     const request = new Request(this.addressOf(path, values), {
       method,
@@ -116,10 +126,4 @@ async function contentOf({ body, form }: Values, headers: Headers): Promise<Body
   if (body === undefined || isBytes) return body as BodyInit | undefined;
   if (!headers.has("content-type")) headers.set("content-type", "application/json");
   return JSON.stringify(body, (_key, value) => typeof value === "bigint" ? `${value}` : value);
-}
-
-function toCookie([name, value]: [string, unknown]): string {
-  const text = toText(value, name);
-  if (COOKIE_VALUE.test(text)) return `${name}=${text}`;
-  throw new TypeError(`Cannot send the cookie "${name}": its value has other characters, use encodeURIComponent`);
 }

@@ -1,4 +1,5 @@
 /** The options of clients and calls, events and sockets, as types. */
+import type { WebSocketClosedError } from "./socket.ts";
 
 /**
  * The options of a call.
@@ -32,6 +33,47 @@ export interface IdempotentOptions extends CallOptions {
    * @default {false}
    */
   idempotent?: boolean;
+}
+
+/**
+ * The options of a stream of events.
+ *
+ * @category Client
+ */
+export interface EventOptions extends CallOptions {
+  /**
+   * The silence after which a connection counts as broken, in milliseconds. Servers send a
+   * heartbeat every 15 seconds. Where `heartbeat` of `SSE()` is longer, make this three times as
+   * long. `Infinity` allows any silence.
+   *
+   * @default {45_000}
+   */
+  idleTimeout?: number;
+}
+
+/**
+ * The options of a stream of events whose data are texts.
+ *
+ * @category Client
+ */
+export interface TextEventOptions extends EventOptions {
+  /**
+   * Whether the server sends texts as they are: `SSE()` with `encode: "text"`. Otherwise data is
+   * JSON.
+   *
+   * @default {false}
+   */
+  raw?: boolean;
+}
+
+/**
+ * The options of a WebSocket whose route declares neither `receive` nor `send`.
+ *
+ * @category Client
+ */
+export interface RawOptions extends CallOptions {
+  /** Messages are texts and bytes. Without it they are JSON, as those of routes with schemas. */
+  raw: true;
 }
 
 /**
@@ -91,17 +133,35 @@ export type ClientEvent<Data> =
   };
 
 /**
- * An open WebSocket. It gives what the server sends, and ends when the socket is closed.
+ * An open WebSocket. `for await` reads what the server sends. The loop ends when either side closes
+ * the socket with 1000 or without a code, or the `signal` is aborted. Any other end is thrown as a
+ * {@linkcode WebSocketClosedError}, after what came before it. Leaving the loop does not close the
+ * socket, and another loop goes on where it ended.
+ *
+ * Read on: platforms receive messages whether they are read or not. When 16 MiB of them wait, the
+ * socket is closed with 4008.
  *
  * @category Client
  */
 export interface ClientSocket<Message, Received> extends AsyncIterable<Received>, AsyncDisposable {
+  /** How the socket was closed; null while it is open. */
+  readonly closed: WebSocketClosedError | null;
   /**
-   * Sends a message. It waits while much is queued.
+   * Sends a message. Await it: it waits while more than 1 MiB is on its way, and what a program
+   * sends without waiting is kept in memory.
    *
    * @param message The message.
+   * @throws {WebSocketClosedError} If the socket is closed.
+   * @throws {TypeError} If the message has no JSON form.
    */
   send(message: Message): Promise<void>;
-  /** Closes the socket. */
-  close(): void;
+  /**
+   * Closes the socket, and waits until the server has closed it, too, for 3 seconds at most. What
+   * was sent still goes. Messages that were not read are dropped.
+   *
+   * @param code The close code: 1000, the default, or 3000 to 4999.
+   * @param reason The reason in words, at most 123 bytes.
+   * @throws {DOMException} If the code or the reason cannot be sent.
+   */
+  close(code?: number, reason?: string): Promise<void>;
 }

@@ -1,9 +1,7 @@
 /** The verbs of a typed client, as types. */
-import type { Json } from "./json_form.ts";
 import type {
   ArgumentsOf,
   EventsOf,
-  Get,
   KnownPath,
   LonePath,
   OptionsOf,
@@ -11,7 +9,8 @@ import type {
   Routes,
   RouteTable,
 } from "./route_types.ts";
-import type { CallOptions, ClientEvent, ClientSocket } from "./types.ts";
+import type { EventOptionsOf, LoneSocketPath, SocketOf, SocketOptionsOf } from "./stream_types.ts";
+import type { CallOptions, ClientEvent, ClientSocket, EventOptions } from "./types.ts";
 
 // The path is any text for inference, and a conditional type refuses a wrong one. With `Path
 // extends Paths` the compiler would compute the arguments of all routes at the first call. `Paths`
@@ -51,27 +50,46 @@ export interface Call<Method extends string, Paths extends string, Table extends
 /** Listens to the routes that send events. */
 export interface Listen<Paths extends string, Table extends RouteTable> {
   /**
-   * Opens a stream of events of a route that needs no arguments.
+   * Listens to a route that sends events and needs no arguments.
    *
    * @param path The path as the server declares it, such as `/events`.
    * @throws {ProblemError} If the reply has a status from 400 to 499.
    */
   <Path extends string>(
     path: Path extends Paths ? LonePath<Path, Table[Path]> : KnownPath<Paths, "EVENTS">,
-  ): AsyncIterable<ClientEvent<Path extends Paths ? EventsOf<Table[Path]> : unknown>>;
+  ): AsyncIterableIterator<ClientEvent<Path extends Paths ? EventsOf<Table[Path]> : unknown>>;
   /**
-   * Opens a stream of events, which comes back by itself when the connection breaks.
+   * Listens to a route that sends events. The stream opens with the first read. When its connection
+   * breaks, or brings nothing for `idleTimeout`, it comes back with the id of the last event, in
+   * `Last-Event-ID`, and goes on there. So it also does where the first connection fails, or the
+   * status is 500 or more.
+   *
+   * Before it comes back it waits for the server's `retry`, or a second. That doubles with each
+   * failure in a row, up to 30 seconds, of which chance leaves out up to a half. An event ends the
+   * row, and so does a connection of 30 seconds. `Retry-After` is waited for, too. A server can ask
+   * for 100 ms at least, and 5 minutes at most. `headers` of the client are asked for with each
+   * connection.
+   *
+   * The stream ends when the server replies with 204, and without an error when the `signal` is
+   * aborted. A stream that its server ends comes back. Leaving the loop closes the connection. The
+   * next part of the stream is read when the program asks for it, so that a slow program slows the
+   * server down.
+   *
+   * To begin after an event of an earlier stream, give its id as the header `last-event-id`.
    *
    * @param path The path as the server declares it, such as `/books/{id}/events`.
    * @param args The arguments of the route by their names.
    * @param options The options of the stream.
    * @throws {ProblemError} If the reply has a status from 400 to 499.
+   * @throws {TypeError} If the reply is no stream of events.
+   * @throws {SyntaxError} If data is not JSON.
+   * @throws {RangeError} If an event is longer than 16 Mi characters.
    */
   <Path extends string>(
     path: Path extends Paths ? Path : KnownPath<Paths, "EVENTS">,
     args: Path extends Paths ? ArgumentsOf<Path, Table[Path]> : unknown,
-    options?: CallOptions,
-  ): AsyncIterable<ClientEvent<Path extends Paths ? EventsOf<Table[Path]> : unknown>>;
+    options?: Path extends Paths ? EventOptionsOf<EventsOf<Table[Path]>> : EventOptions,
+  ): AsyncIterableIterator<ClientEvent<Path extends Paths ? EventsOf<Table[Path]> : unknown>>;
 }
 
 /** Connects to WebSocket routes. */
@@ -82,30 +100,30 @@ export interface Connect<Paths extends string, Table extends RouteTable> {
    * @param path The path as the server declares it, such as `/chat`.
    */
   <Path extends string>(
-    path: Path extends Paths ? LonePath<Path, Table[Path]> : KnownPath<Paths, "WEBSOCKET">,
-  ): Promise<
-    ClientSocket<
-      Path extends Paths ? Get<Table[Path], "~receive"> : unknown,
-      Path extends Paths ? Json<Get<Table[Path], "~send">> : unknown
-    >
-  >;
+    path: Path extends Paths ? LoneSocketPath<Path, Table[Path]> : KnownPath<Paths, "WEBSOCKET">,
+  ): Promise<Path extends Paths ? SocketOf<Table[Path]> : ClientSocket<unknown, unknown>>;
   /**
-   * Opens a WebSocket.
+   * Opens a WebSocket. That may take 30 seconds, unless there is a `timeout`. Messages are JSON. A
+   * route without schemas needs the option `raw`, and its messages are texts and bytes.
+   *
+   * Browsers send no headers with a WebSocket, so they are left out there. Cookies are sent.
+   * Node.js has WebSockets from version 22 on, and version 20 with `--experimental-websocket`.
+   *
+   * Platforms do not tell why an opening was refused. A plain request to the same address finds it
+   * out, so that guards run twice.
    *
    * @param path The path as the server declares it, such as `/rooms/{room}`.
    * @param args The arguments of the route by their names.
    * @param options The options of the socket.
+   * @throws {ProblemError} If the server refuses it.
+   * @throws {WebSocketClosedError} If it is refused, and the server does not say why.
+   * @throws {TypeError} If the connection fails.
    */
   <Path extends string>(
     path: Path extends Paths ? Path : KnownPath<Paths, "WEBSOCKET">,
     args: Path extends Paths ? ArgumentsOf<Path, Table[Path]> : unknown,
-    options?: CallOptions,
-  ): Promise<
-    ClientSocket<
-      Path extends Paths ? Get<Table[Path], "~receive"> : unknown,
-      Path extends Paths ? Json<Get<Table[Path], "~send">> : unknown
-    >
-  >;
+    ...options: Path extends Paths ? SocketOptionsOf<Table[Path]> : [options?: CallOptions]
+  ): Promise<Path extends Paths ? SocketOf<Table[Path]> : ClientSocket<unknown, unknown>>;
 }
 
 /**

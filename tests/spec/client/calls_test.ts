@@ -340,14 +340,14 @@ Deno.test("calls: an unknown option is refused, and a timeout that is no time", 
   assertThrows(
     () => client("http://localhost", wrong),
     TypeError,
-    'Cannot make a client: the option "timout" is unknown, there are headers, fetch, signal, timeout',
+    'Cannot make a client: the option "timout" is unknown, there are signal, timeout, headers, fetch',
   );
   assertThrows(
     () => client("http://localhost", { timeout: 0 }),
     RangeError,
-    "the timeout must be milliseconds above 0",
+    "timeout must be milliseconds above 0",
   );
   const shop = client<{ get: typeof get }>("http://localhost", { fetch: app.fetch });
   await assertRejects(() => shop.get("/", {}, wrong), TypeError, 'the option "timout" is unknown');
-  await assertRejects(() => shop.get("/", {}, { timeout: -1 }), RangeError, "the timeout must be");
+  await assertRejects(() => shop.get("/", {}, { timeout: -1 }), RangeError, "timeout must be");
 });

@@ -1,0 +1,30 @@
+/** Writes cookies. Loaded with the first call that has some. */
+
+/** What a cookie's value consists of: RFC 6265, section 4.1.1. */
+const COOKIE_VALUE = /^[!#-+\--:<-[\]-~]*$/;
+
+/**
+ * Adds cookies to the headers of a request. Browsers leave them out, and send their own.
+ *
+ * @param cookies The cookies by their names. One that is undefined is not sent.
+ * @param headers The headers.
+ * @param toText Writes a value.
+ * @throws {TypeError} If a value cannot be sent.
+ */
+export function addCookies(
+  cookies: Readonly<Record<string, unknown>>,
+  headers: Headers,
+  toText: (value: unknown, name: string) => string,
+): void {
+  const before = headers.get("cookie");
+  const sent = before === null ? [] : [before];
+  for (const [name, value] of Object.entries(cookies)) {
+    if (value === undefined) continue;
+    const text = toText(value, name);
+    if (!COOKIE_VALUE.test(text)) {
+      throw new TypeError(`Cannot send the cookie "${name}": its value has other characters, use encodeURIComponent`);
+    }
+    sent.push(`${name}=${text}`);
+  }
+  if (sent.length > 0) headers.set("cookie", sent.join("; "));
+}

@@ -1,0 +1,187 @@
+/** An open WebSocket, as a program uses it. */
+import type { CallSignal } from "./call_signal.ts";
+import { parseJson } from "./streamed_reply.ts";
+
+/** Text, or bytes. */
+type Data = string | Uint8Array<ArrayBuffer>;
+
+/** Senders wait while the platform keeps more than this, in bytes. */
+const HIGH_WATER = 1024 * 1024;
+
+/** The most that waits to be read, in bytes. A single message may be larger. */
+const MAX_UNREAD = 16 * HIGH_WATER;
+
+/** The memory of a message without its content, in bytes. */
+const OVERHEAD = 256;
+
+/** The pause between two looks at what the platform keeps, in milliseconds. */
+const POLL_MS = 10;
+
+/** How long the server may take to answer a close, in milliseconds. */
+const CLOSING_MS = 3_000;
+
+/**
+ * The error of a WebSocket that the server or the network has closed. What reads or sends then
+ * throws it. It is exported as a type alone, so that clients without WebSockets do not load it:
+ * compare `error.name`, or read `closed` of the socket.
+ *
+ * @category Client
+ */
+export class WebSocketClosedError extends Error {
+  /** The name of the class, for logs. */
+  override readonly name = "WebSocketClosedError";
+  /**
+   * The close code, RFC 6455, section 7.4. 1006: the connection broke off. 4008: this program has
+   * not read the messages.
+   */
+  readonly code: number;
+  /** The reason in words, by the side that has closed it. */
+  readonly reason: string;
+
+  /**
+   * Makes the error.
+   *
+   * @param code The close code.
+   * @param reason The reason in words.
+   */
+  constructor(code: number, reason: string) {
+    super(`The WebSocket is closed: ${code} "${reason}"`);
+    this.code = code;
+    this.reason = reason;
+  }
+}
+
+/**
+ * One WebSocket. Its messages are JSON, unless it is raw.
+ *
+ * The platform receives messages whether they are read or not. So the only bound is to close the
+ * socket.
+ */
+export class Socket implements AsyncDisposable {
+  /** Settles when it is open. It rejects if it is closed before. */
+  readonly opened: Promise<void>;
+  /** How it was closed; null while it is open. */
+  closed: WebSocketClosedError | null = null;
+  readonly #gone: Promise<void>;
+  readonly #platform: WebSocket;
+  readonly #call: CallSignal;
+  readonly #isRaw: boolean | undefined;
+  readonly #unread: Data[] = [];
+  #unreadSize = 0;
+  #readers: (() => void)[] = [];
+  #hasFailed = false;
+
+  /**
+   * Takes a socket that is about to open.
+   *
+   * @param platform The socket.
+   * @param call Ends the socket, and ends with it.
+   * @param isRaw Whether messages are text or bytes, not JSON.
+   */
+  constructor(platform: WebSocket, call: CallSignal, isRaw?: boolean) {
+    this.#platform = platform;
+    this.#call = call;
+    this.#isRaw = isRaw;
+    platform.binaryType = "arraybuffer";
+    platform.addEventListener("message", ({ data }) => {
+      this.#receive(typeof data === "string" ? data : new Uint8Array(data));
+    });
+    let timer: ReturnType<typeof setTimeout>;
+    this.#gone = new Promise<void>((resolve) => {
+      platform.addEventListener("close", ({ code, reason, wasClean }) => {
+        // The code of a connection that broke off differs from platform to platform.
+        this.#end(wasClean ? code : 1006, reason, true);
+        resolve();
+      });
+      call.signal.addEventListener("abort", () => {
+        this.close();
+        timer = setTimeout(resolve, CLOSING_MS);
+      });
+    }).then(() => {
+      clearTimeout(timer);
+      call.release();
+    });
+    this.opened = new Promise((resolve, reject) => {
+      platform.addEventListener("open", () => resolve());
+      this.#gone.then(() => reject(this.closed));
+    });
+  }
+
+  /** Sends a message, and waits while much is on its way. */
+  send(message: unknown): Promise<void> {
+    const data = this.#isRaw ? message as Data : toJson(message);
+    return mute(this.closed ? Promise.reject(this.closed) : this.#send(data));
+  }
+
+  /** Closes it, and waits until the server has done so, too. Messages that were not read are dropped. */
+  close(code = 1000, reason = ""): Promise<void> {
+    if (!this.closed) {
+      this.#platform.close(code, reason);
+      this.#unread.length = 0;
+      this.#end(code, reason, false);
+    }
+    return this.#gone;
+  }
+
+  [Symbol.asyncDispose](): Promise<void> {
+    return this.close();
+  }
+
+  /** The messages until the end. Leaving the loop does not close the socket. */
+  async *[Symbol.asyncIterator](): AsyncGenerator<unknown, void, void> {
+    for (;;) {
+      const data = this.#unread.shift();
+      if (data !== undefined) {
+        this.#unreadSize -= sizeOf(data);
+        yield this.#isRaw || typeof data !== "string" ? data : parseJson(data);
+      } else if (this.#hasFailed) throw this.closed;
+      else if (this.closed) return;
+      else await new Promise<void>((resolve) => this.#readers.push(resolve));
+    }
+  }
+
+  /** The platform has no event for less being on its way. */
+  async #send(data: Data): Promise<void> {
+    this.#platform.send(data);
+    while (this.#platform.bufferedAmount > HIGH_WATER) await this.#call.pause(POLL_MS);
+  }
+
+  #receive(data: Data): void {
+    if (this.closed) return;
+    this.#unreadSize += sizeOf(data);
+    this.#unread.push(data);
+    if (this.#unread.length > 1 && this.#unreadSize > MAX_UNREAD) {
+      const reason = "Messages come faster than they are read";
+      this.#platform.close(4008, reason);
+      this.#end(4008, reason, true);
+    } else this.#wake();
+  }
+
+  /** Nothing is received any more, or sent. */
+  #end(code: number, reason: string, hasFailed: boolean): void {
+    if (this.closed) return;
+    this.closed = new WebSocketClosedError(code, reason);
+    this.#hasFailed = hasFailed && ![1000, 1005].includes(code);
+    this.#wake();
+    this.#call.abort(this.closed);
+  }
+
+  #wake(): void {
+    for (const wake of this.#readers.splice(0)) wake();
+  }
+}
+
+/** Lets a program ignore that the socket is closed. */
+function mute<Value>(promise: Promise<Value>): Promise<Value> {
+  promise.catch(() => {});
+  return promise;
+}
+
+/** A character may take two bytes. */
+function sizeOf(data: Data): number {
+  return OVERHEAD + 2 * data.length;
+}
+
+function toJson(message: unknown): string {
+  return JSON.stringify(message, (_key, value) => typeof value === "bigint" ? `${value}` : value);
+}
