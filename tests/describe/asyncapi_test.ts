@@ -9,6 +9,7 @@ import {
   asyncapiOf,
   chatApp,
   collidingApp,
+  eventsApp,
   guardedApp,
   hiddenApp,
   locatedApp,
@@ -18,7 +19,7 @@ import { consume, hasConsumers } from "./consumers.ts";
 
 const ignore = !await hasConsumers();
 
-const APPS: readonly (() => App)[] = [chatApp, collidingApp, guardedApp, hiddenApp, locatedApp, topicsApp];
+const APPS: readonly (() => App)[] = [chatApp, collidingApp, eventsApp, guardedApp, hiddenApp, locatedApp, topicsApp];
 
 /** The errors and warnings for each document. */
 async function complaints(documents: readonly AsyncAPIDocument[]): Promise<string[][]> {
@@ -32,6 +33,7 @@ Deno.test("The parser of AsyncAPI has neither errors nor warnings", { ignore }, 
   assertEquals(Object.fromEntries(found.map((each, index) => [APPS[index]!.name, each])), {
     chatApp: [],
     collidingApp: [],
+    eventsApp: [],
     guardedApp: [],
     hiddenApp: [],
     locatedApp: [],

@@ -1,4 +1,5 @@
 /** The AsyncAPI document of an application: its WebSocket routes, event streams and topics. */
+import { isDeclaredReply } from "../../http/replies/declared_reply.ts";
 import type { AnyRoute } from "../../routing/registry.ts";
 import { WebSocketRoute } from "../../routing/websocket_route.ts";
 import type { DeclaredTopic } from "../../topics/topics.ts";
@@ -74,7 +75,9 @@ function channelsOf(
   const made = new RouteChannels(schemas, security);
   const ofRoutes = routes.filter(({ options }) => !options.hidden).flatMap((route): LocatedChannel[] => {
     if (route instanceof WebSocketRoute) return [{ ...made.ofWebSocket(route), transport: "websocket" }];
-    return [];
+    const { response } = route.options;
+    if (!isDeclaredReply(response) || response.type !== "events") return [];
+    return [{ ...made.ofEvents(route, response.item), transport: "http" }];
   });
   const ofTopics = topics.map((topic): LocatedChannel => ({ ...topicChannel(topic, schemas), transport: "topic" }));
   return [...ofRoutes, ...ofTopics];
@@ -96,7 +99,7 @@ class Writer {
     const name = freeName(id, this.channels);
     const servers = this.#servers.of(transport);
     this.channels[name] = { ...channel, ...(servers && { servers }) };
-    for (const { action, message, bindings } of operations) {
+    for (const { action, message, ...details } of operations) {
       const verb = action === "send" ? "Send" : "Receive";
       const { summary, tags } = channel;
       this.operations[freeName(name + verb, this.operations)] = {
@@ -106,7 +109,7 @@ class Writer {
         messages: [{ $ref: `#/channels/${name}/messages/${message}` }],
         ...(security && securityOf(security, (scheme) => this.#schemes.get(scheme)!)),
         ...(tags && { tags }),
-        ...(bindings && { bindings }),
+        ...details,
       };
     }
   }

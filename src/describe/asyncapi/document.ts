@@ -83,6 +83,8 @@ export interface AsyncAPIOperation {
   /** The requirements as OpenAPI has them, where some are alternatives to several together, or to none. */
   "x-security"?: Record<string, string[]>[];
   tags?: OpenAPITag[];
+  /** The headers of the request, which the binding of HTTP has no place for. */
+  "x-headers"?: JsonSchema;
   bindings?: { http: { method: string; query?: JsonSchema; bindingVersion: "0.3.0" } };
 }
 

@@ -1,8 +1,9 @@
 /** WebSocket routes and event streams as channels. */
 import { pascalCase } from "../json_schema/model_names.ts";
 import type { JsonSchema } from "../json_schema/json_schema.ts";
-import type { RouteRecord } from "../../routing/route.ts";
+import type { Route, RouteRecord } from "../../routing/route.ts";
 import type { WebSocketRoute } from "../../routing/websocket_route.ts";
+import type { Schema } from "../../schema/schema.ts";
 import { type Documentation, documentationOf } from "../route/docstring.ts";
 import { inputsOf, type ParameterInput } from "../route/inputs.ts";
 import type { OpenAPIOperation } from "../openapi/document.ts";
@@ -22,10 +23,23 @@ export interface ChannelParts {
 }
 
 /** What the application does with one of the messages of a channel. */
-export interface OperationParts extends Pick<AsyncAPIOperation, "action" | "bindings"> {
+export interface OperationParts extends Pick<AsyncAPIOperation, "action" | "bindings" | "x-headers"> {
   /** The key of the message. */
   readonly message: string;
 }
+
+/** The fields of an event besides its data. */
+const EVENT_FIELDS: JsonSchema = {
+  type: "object",
+  properties: {
+    id: { type: "string", description: "What a client resumes after, as `Last-Event-ID`." },
+    event: {
+      type: "string",
+      description: "The name of the event; without one it is `message`. `webfw.gap` says that messages are missing.",
+    },
+    retry: { type: "integer", minimum: 0, description: "The milliseconds after which a client connects again." },
+  },
+};
 
 /** The inputs of a route besides its path, as schemas of objects. */
 interface Inputs {
@@ -69,6 +83,33 @@ export class RouteChannels {
     } as const;
     const operations = [{ action: "receive", message: "received" }, { action: "send", message: "sent" }] as const;
     return { ...parts, id, channel: { ...parts.channel, messages, bindings: { ws } }, operations };
+  }
+
+  /**
+   * The channel of a route that answers with server-sent events.
+   *
+   * @param item The schema of the data; undefined if there is none.
+   * @throws {TypeError} If JSON Schema cannot describe the schema.
+   */
+  ofEvents(route: Route, item: Schema | undefined): ChannelParts {
+    const { operationId: id, method } = route;
+    // The OpenAPI document names it so.
+    const payload = item && this.#schemas.models.jsonOutput(item, `${pascalCase(id)}Item`);
+    const { query, headers, ...parts } = this.#partsOf(route, documentationOf(route));
+    const event: AsyncAPIMessage = {
+      name: `${id}Event`,
+      contentType: "application/json",
+      headers: EVENT_FIELDS,
+      ...(payload && { payload: this.#schemas.of(payload) }),
+    };
+    const http = { method, ...(query && { query }), bindingVersion: "0.3.0" } as const;
+    const send = {
+      action: "send",
+      message: "event",
+      bindings: { http },
+      ...(headers && { "x-headers": headers }),
+    } as const;
+    return { ...parts, id, channel: { ...parts.channel, messages: { event } }, operations: [send] };
   }
 
   /** What channels of routes have in common, and the inputs that are no part of the path. */

@@ -6,6 +6,7 @@ import {
   asyncapiOf,
   chatApp,
   collidingApp,
+  eventsApp,
   guardedApp,
   Heard,
   hiddenApp,
@@ -96,6 +97,50 @@ Deno.test("Hidden routes, routes for requests, and mounts are no channels", asyn
   const app = hiddenApp();
   const document = await asyncapiOf(app);
   assertEquals([document.channels, document.operations, document.components], [{}, {}, {}]);
+});
+
+Deno.test("An event stream is a channel on which the application sends events, with the schema of their data", async () => {
+  const { channels, operations, components, servers } = await asyncapiOf(eventsApp());
+  const { messages, ...channel } = channels.newOrders!;
+  assertEquals(channel, {
+    address: "/shops/{slug}/orders",
+    summary: "Orders as they come.",
+    parameters: { slug: {} },
+    servers: [{ $ref: "#/servers/https" }],
+  });
+  const { headers, ...event } = messages.event!;
+  assertEquals(event, {
+    name: "newOrdersEvent",
+    contentType: "application/json",
+    payload: { $ref: "#/components/schemas/Order" },
+  });
+  assertEquals(Object.keys(headers!.properties!), ["id", "event", "retry"]);
+  assertEquals(components.schemas!.Order?.properties?.placed, { type: "string", format: "date-time" });
+  assertEquals(operations.newOrdersSend, {
+    action: "send",
+    channel: { $ref: "#/channels/newOrders" },
+    summary: "Orders as they come.",
+    messages: [{ $ref: "#/channels/newOrders/messages/event" }],
+    bindings: {
+      http: {
+        method: "GET",
+        query: { type: "object", properties: { since: { type: "string" } } },
+        bindingVersion: "0.3.0",
+      },
+    },
+    "x-headers": { type: "object", properties: { "x-device": { type: "string" } }, required: ["x-device"] },
+  });
+  assertEquals(operations.askSend?.bindings?.http.method, "POST");
+  assertEquals(Object.keys(operations).filter((name) => name.endsWith("Receive")), ["talkReceive"]);
+  assertEquals(Object.keys(servers!), ["wss", "https", "webfw"]);
+});
+
+Deno.test("Models of events have the names that they have in the OpenAPI document", async () => {
+  const app = eventsApp();
+  const { schemas } = app.openapi().components;
+  const { components, channels } = await asyncapiOf(app);
+  const names = [channels.events, channels.newOrders].map((channel) => channel!.messages.event!.payload!.$ref!);
+  for (const name of names.map((ref) => ref.split("/").at(-1)!)) assert(schemas![name] && components.schemas![name]);
 });
 
 Deno.test("Topics are channels on which the application publishes, durable or not", async () => {

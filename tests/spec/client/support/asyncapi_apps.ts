@@ -1,7 +1,7 @@
 // Applications whose AsyncAPI documents are tested, also with the reference parser.
 
 import { apiKey, basic, bearer, optional } from "@webfw/core/auth";
-import { anySecurity, App, type AppOptions, dependency, Router } from "@webfw/core";
+import { anySecurity, App, type AppOptions, dependency, Events, Router, SSE } from "@webfw/core";
 import * as v from "valibot";
 import type { AsyncAPIDocument } from "../../../../src/describe/asyncapi/document.ts";
 
@@ -42,6 +42,29 @@ export function chatApp(options: AppOptions = {}): App {
   });
   app.include(rooms);
   app.websocket("/echo/{path...}", async function echo() {});
+  return app;
+}
+
+/** Streams of events: of a schema, of a topic, and the answer to a POST. */
+export function eventsApp(): App {
+  const app = new App({ servers: [{ url: "https://shop.example/v1" }] });
+  const Order = v.pipe(v.object({ id: v.number(), placed: v.date() }), v.title("Order"));
+  const orders = app.topic("orders", { schema: v.object({ id: v.number() }) });
+  app.get(
+    "/shops/{slug}/orders",
+    { query: { since: v.optional(v.string()) }, headers: { "x-device": v.string() }, response: Events(Order) },
+    async function* newOrders() {
+      "Orders as they come.";
+      yield { id: 1, placed: new Date(0) };
+    },
+  );
+  app.get("/events", { response: Events(orders) }, async function events() {
+    return SSE(orders.subscribe());
+  });
+  app.post("/ask", { body: v.object({ text: v.string() }), response: Events(v.string()) }, async function* ask() {
+    yield "word";
+  });
+  app.websocket("/talk", async function talk() {});
   return app;
 }
 
