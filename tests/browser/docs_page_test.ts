@@ -3,6 +3,7 @@
 import { assert, assertEquals, assertMatch, assertStringIncludes } from "@std/assert";
 import type { Browser, BrowserContextOptions, Page } from "npm:playwright-core@^1.65.1";
 import { Buffer } from "node:buffer";
+import { App } from "@webfw/core";
 import { violations } from "./support/accessibility.ts";
 import { browserTest } from "./support/browser.ts";
 import { documentedApp } from "./support/documented_app.ts";
@@ -319,6 +320,21 @@ browserTest("The documentation page", async (browser, t) => {
     await watched.page.goto(`${originOf(server)}/docs`);
     await watched.page.locator(".opblock").first().waitFor();
     assertEquals(asked, ["304 /docs", "304 /openapi.json"]);
+  });
+
+  await t.step("sends requests to a server of another origin that the document names", async () => {
+    let other = "";
+    const app = new App({ origins: "*", document: (document) => ({ ...document, servers: [{ url: `${other}/v1` }] }) });
+    app.get("/v1/greeting", async () => "hello");
+    app.get("/greeting", async function greet() {
+      return "not here";
+    });
+    await using server = serve(app.fetch);
+    other = `http://api.example:${server.addr.port}`;
+    await using watched = await WatchedPage.open(browser, `${originOf(server)}/docs`, DESKTOP, [other]);
+    const reply = await tryOut(watched.page, "greet");
+    assertStringIncludes(await reply.innerText(), "hello");
+    assertEquals(watched.complaints, []);
   });
 
   await t.step("works behind a proxy that serves the application below a prefix", async () => {
