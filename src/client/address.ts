@@ -26,7 +26,7 @@ export function toBase(base: string | URL): string {
   const isPath = globalThis.location !== undefined && /^(?:\/(?!\/)[^?#]*)?$/.test(text);
   if (!isAddress && !isPath) {
     throw new TypeError(
-      `Cannot make a client for "${text}": give an address such as "https://shop.example/v1", or in a page its path`,
+      `Cannot make a client for "${text}": give an address such as "https://shop.example"`,
     );
   }
   return text.replace(/\/$/, "");

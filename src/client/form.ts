@@ -29,7 +29,7 @@ function flatten(value: unknown, name: string, fields: [string, string | Blob][]
   }
   for (const [key, part] of Object.entries(value)) {
     if (!/^[^[\]]+$/.test(key)) {
-      throw new TypeError(`Cannot send the form: the name "${key}" is empty or has brackets, which nest names`);
+      throw new TypeError(`Cannot send the form: the name "${key}" is empty or has brackets`);
     }
     flatten(part, name === "" ? key : `${name}[${key}]`, fields, write);
   }

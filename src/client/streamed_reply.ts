@@ -4,6 +4,9 @@ import type { CallSignal } from "./call_signal.ts";
 /** The longest delay of a timer of the platform. */
 const MAX_TIMER_MS = 2 ** 31 - 1;
 
+/** Why a stream ends that its program leaves. */
+export const LEFT: unique symbol = Symbol();
+
 /** The most characters of one event or line. */
 const MAX_ITEM = 16 * 1024 * 1024;
 
@@ -57,7 +60,7 @@ export function closable<Value>(
   return {
     next: () => values.next(),
     return() {
-      call.abort();
+      call.abort(LEFT);
       // What was not read has not begun, and does not end by itself.
       call.release();
       body?.cancel().catch(() => {});

@@ -1,7 +1,7 @@
 /** The values of replies that are streams: events, or lines of JSON. Loaded with the first one. */
 import type { CallSignal } from "./call_signal.ts";
 import { EventParser } from "./event_parser.ts";
-import { checkLength, closable, parseJson, textOf } from "./streamed_reply.ts";
+import { checkLength, closable, LEFT, parseJson, textOf } from "./streamed_reply.ts";
 import type { ClientEvent } from "./types.ts";
 
 /** The name of the event by which a server reports missing messages. */
@@ -19,7 +19,7 @@ type Gap = NonNullable<ClientEvent<unknown>["gap"]>;
  */
 export function valuesOf({ body }: Response, call: CallSignal, hasEvents: boolean): AsyncIterableIterator<unknown> {
   const texts = textOf(body, call);
-  return closable(hasEvents ? eventsOf(texts, new EventParser()) : linesOf(texts), call, body);
+  return closable(hasEvents ? eventsOf(texts, new EventParser()) : linesOf(texts, call), call, body);
 }
 
 /**
@@ -43,7 +43,7 @@ export async function* eventsOf(
   }
 }
 
-async function* linesOf(texts: AsyncIterable<string>): AsyncGenerator<unknown, void> {
+async function* linesOf(texts: AsyncIterable<string>, { signal }: CallSignal): AsyncGenerator<unknown, void> {
   let rest = "";
   for await (const text of texts) {
     const [first = "", ...others] = text.split("\n");
@@ -54,5 +54,7 @@ async function* linesOf(texts: AsyncIterable<string>): AsyncGenerator<unknown, v
     }
     checkLength(rest.length);
   }
-  if (rest.trim() !== "") yield JSON.parse(rest);
+  // Lines that a signal has cut off must not look complete.
+  if (signal.aborted && signal.reason !== LEFT) throw signal.reason;
+  if (!signal.aborted && rest.trim() !== "") yield JSON.parse(rest);
 }

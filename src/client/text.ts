@@ -11,7 +11,7 @@
 export function toText(value: unknown, name: string): string {
   const text = value instanceof Date ? value.toISOString() : String(value);
   if (typeof value === "object" && text.startsWith("[object ")) {
-    throw new TypeError(`Cannot send "${name}": an object has no text form, give a text`);
+    throw new TypeError(`Cannot send "${name}": an object has no text form`);
   }
   return text;
 }
