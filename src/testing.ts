@@ -24,14 +24,16 @@ import type { Client } from "./client/verbs.ts";
 import { type OptionNames, quote, readOptions } from "./options.ts";
 import { type Overridable, override } from "./override.ts";
 import { CookieJar } from "./testing/cookie_jar.ts";
+import { TestEvents, type TestEventsInit } from "./testing/events.ts";
 import { TestHandshake } from "./testing/handshake.ts";
 import { openSocket } from "./testing/opening.ts";
 import type { Overrides } from "./testing/override.ts";
-import { TestReply } from "./testing/reply.ts";
+import { mediaType, TestReply } from "./testing/reply.ts";
 import { addCookies, type RequestDefaults, requestOf, type TestRequestInit } from "./testing/request.ts";
 import type { TestSocket, TestSocketInit } from "./testing/websocket.ts";
 
 export type { Overrides, Replacement } from "./testing/override.ts";
+export { type TestEvent, TestEvents, type TestEventsInit } from "./testing/events.ts";
 export { TestHandshake } from "./testing/handshake.ts";
 export { type InvalidInput, TestReply } from "./testing/reply.ts";
 export type { QueryPart, TestRequestInit } from "./testing/request.ts";
@@ -144,7 +146,7 @@ export class TestClient<Api = unknown, const Given extends readonly AnyDependenc
   readonly #defaults: RequestDefaults;
   readonly #jar: CookieJar | undefined;
   /** What the client has opened. */
-  readonly #open = new Set<Pick<TestSocket, "close">>();
+  readonly #open = new Set<Pick<TestSocket | TestEvents, "close">>();
   #api: { readonly client: unknown; readonly end: AbortController } | undefined;
 
   /**
@@ -244,6 +246,48 @@ export class TestClient<Api = unknown, const Given extends readonly AnyDependenc
    */
   request(method: string, path: string, init: TestRequestInit = {}): TestReply {
     return new TestReply(this.#send(requestOf(method, path, init, this.#defaults)));
+  }
+
+  /**
+   * Listens to a stream of events. The request is sent at once, and only once: a client that comes
+   * back sends `last-event-id` in `headers`.
+   *
+   * @param path The path, with or without a query.
+   * @param init The query, headers and method.
+   * @throws {TypeError} If an option is unknown.
+   *
+   * @example The messages of a topic
+   * ```ts
+   * import { App, SSE } from "@webfw/core";
+   * import { TestClient } from "@webfw/core/testing";
+   * import { assertEquals } from "@std/assert";
+   *
+   * const app = new App();
+   * const orders = app.topic<{ item: string }>("orders");
+   * app.get("/orders", async () => SSE(orders.subscribe()));
+   *
+   * await using client = new TestClient(app);
+   * await using events = client.events<{ item: string }>("/orders");
+   * await events.opened();
+   * await orders.publish({ item: "Tea" });
+   * await orders.publish({ item: "Milk" });
+   * const [first, second] = await events.take(2);
+   * assertEquals([first?.data, second?.data], [{ item: "Tea" }, { item: "Milk" }]);
+   *
+   * assertEquals((await client.events("/nothing").problem()).status, 404);
+   * ```
+   */
+  events<Data = unknown>(path: string, init: TestEventsInit = {}): TestEvents<Data> {
+    const { method = "GET", raw = false, ...rest } = init;
+    const request = requestOf(method, path, rest, this.#defaults);
+    if (!request.headers.has("accept")) request.headers.set("accept", "text/event-stream");
+    const reply = this.#fetch(request).then(async (response) => {
+      return response.ok && mediaType(response) === "text/event-stream" ? response : await whole(response);
+    });
+    const events = new TestEvents<Data>(reply, request.signal, raw);
+    this.#open.add(events);
+    events.ended.then(() => this.#open.delete(events));
+    return events;
   }
 
   /**
@@ -358,9 +402,13 @@ export class TestClient<Api = unknown, const Given extends readonly AnyDependenc
     const response = await this.#fetch(request);
     if (response.body === null || response.status === 101) return response;
     const { signal } = request;
-    const body = response.body.pipeThrough(new TransformStream(), { signal });
-    return new Response(await new Response(body).bytes(), response);
+    return await whole(new Response(response.body.pipeThrough(new TransformStream(), { signal }), response));
   }
+}
+
+/** A reply whose body has been read. */
+async function whole(response: Response): Promise<Response> {
+  return response.body === null ? response : new Response(await response.bytes(), response);
 }
 
 /** @throws {TypeError} If it is no `App`, or the pairs are none. */

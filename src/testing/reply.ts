@@ -85,7 +85,8 @@ export class TestReply implements PromiseLike<Response> {
   }
 }
 
-function mediaType(response: Response): string {
+/** The media type of a reply without its parameters. */
+export function mediaType(response: Response): string {
   return response.headers.get("content-type")?.split(";")[0]?.trim() ?? "none";
 }
 

@@ -13,6 +13,7 @@ const DOCUMENTS = [
   "docs/deployment.md",
   "docs/limits.md",
   "docs/performance.md",
+  "docs/testing.md",
   "docs/topics.md",
   "examples/orders/README.md",
 ];

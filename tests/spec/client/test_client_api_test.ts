@@ -1,7 +1,7 @@
 // "`new TestClient<typeof api>(app)` has `client.api`, the client of section 2 over `app.fetch`".
 
 import { assertEquals, assertRejects } from "@std/assert";
-import { App, dependency } from "@webfw/core";
+import { App, dependency, Events, SSE } from "@webfw/core";
 import { ProblemError } from "@webfw/core/client";
 import { TestClient } from "@webfw/core/testing";
 import * as v from "valibot";
@@ -76,4 +76,33 @@ Deno.test("client.api is under the base, and starts and ends with the client", a
     await client.api.get("/sent");
   }
   assertEquals(notes.length, 6);
+});
+
+Deno.test("client.api listens to events and opens WebSockets without a socket, and they end with the client", async () => {
+  const Said = v.object({ text: v.string() });
+  const app = new App();
+  const orders = app.topic("orders", { schema: v.object({ item: v.string() }) });
+  const ends: unknown[] = [];
+  const orderEvents = app.get("/orders", { response: Events(orders) }, async () => SSE(orders.subscribe()));
+  const talk = app.websocket("/rooms/{room}", { receive: Said, send: Said }, async (socket, { room }) => {
+    for await (const { text } of socket) await socket.send({ text: `${text}, ${room}` });
+    ends.push(room);
+  });
+  const api = { orderEvents, talk };
+  await using client = new TestClient<typeof api>(app);
+  const events = client.api.events("/orders");
+  const reading = Array.fromAsync(events);
+  const socket = await client.api.websocket("/rooms/{room}", { room: "a" });
+  await socket.send({ text: "Hello" });
+  for await (const { text } of socket) {
+    assertEquals(text, "Hello, a");
+    break;
+  }
+  const refused = client.api as unknown as { websocket(path: string): Promise<unknown> };
+  const error = await assertRejects(() => refused.websocket("/nothing"), ProblemError);
+  assertEquals(error.status, 404);
+  await orders.publish({ item: "Tea" });
+  await client.close();
+  assertEquals((await reading).map((event) => event.gap ? "gap" : event.data), [{ item: "Tea" }]);
+  assertEquals(ends, ["a"]);
 });
