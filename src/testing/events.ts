@@ -137,7 +137,7 @@ export class TestEvents<Data = unknown> implements AsyncIterableIterator<TestEve
   async close(): Promise<void> {
     this.#call.abort();
     const values = await this.#values.catch(() => undefined);
-    await values?.return!();
+    await values?.return?.();
     this.#end();
   }
 

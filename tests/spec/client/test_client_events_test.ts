@@ -43,7 +43,7 @@ Deno.test("events gives the id, the type and the data of each event until the en
 Deno.test("events gives gaps, and goes on after the header last-event-id", async () => {
   const app = new App();
   const topic = app.topic<number>("numbers", { retention: { count: 2 } });
-  app.get("/", async (request) => SSE(topic.subscribe()));
+  app.get("/", async () => SSE(topic.subscribe()));
   await using client = new TestClient(app);
   await using events = client.events<number>("/");
   await events.opened();
