@@ -88,11 +88,14 @@ export class Socket implements AsyncDisposable {
     });
     let timer: ReturnType<typeof setTimeout>;
     this.#gone = new Promise<void>((resolve) => {
-      platform.addEventListener("close", ({ code, reason, wasClean }) => {
-        // The code of a connection that broke off differs from platform to platform.
-        this.#end(wasClean ? code : 1006, reason, true);
+      // Node.js 20 reports a refused opening by an error alone. The code of a connection that broke
+      // off differs from platform to platform.
+      const end = ({ code, reason, wasClean }: { code?: number; reason?: string; wasClean?: boolean }) => {
+        this.#end(wasClean ? code! : 1006, reason ?? "", true);
         resolve();
-      });
+      };
+      platform.addEventListener("close", end);
+      platform.addEventListener("error", end as () => void);
       call.signal.addEventListener("abort", () => {
         this.close();
         timer = setTimeout(resolve, CLOSING_MS);

@@ -121,9 +121,9 @@ export function webSocketEndpoint(route: WebSocketRoute, parts: WebSocketParts):
       hasPassed = true;
       const bound = await bind(request);
       const args = bound[0]!;
-      if (!isUpgrade) throw new HTTPError(426, "This path serves a WebSocket", { headers: { upgrade: "websocket" } });
       if (resolve) values = await resolve(request, bound, values);
       supply?.(args, values);
+      if (!isUpgrade) throw new HTTPError(426, "This path serves a WebSocket", { headers: { upgrade: "websocket" } });
       accepted.set(context, { protocol, args, route });
       // A placeholder. Once the platform's reply exists, the server must send it: with another
       // one it shuts down.

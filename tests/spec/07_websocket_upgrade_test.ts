@@ -51,7 +51,7 @@ Deno.test("a plain GET of a WebSocket is 426 with Upgrade, and any other method 
   }
 });
 
-Deno.test("a plain GET of a WebSocket is refused like its upgrade: by middleware, guards, limits and validation", async () => {
+Deno.test("a plain GET of a WebSocket is refused like its upgrade: by guards, validation, dependencies and limits", async () => {
   const app = new App();
   let supplied = 0;
   const guard = dependency({
@@ -60,11 +60,14 @@ Deno.test("a plain GET of a WebSocket is refused like its upgrade: by middleware
   }, async (_request, { headers }) => {
     if (headers.authorization !== "Bearer s3cret") throw new HTTPError(401, "Sign in");
   });
-  const count = dependency(async () => ++supplied);
+  const count = dependency({ query: { bad: v.optional(v.string()) } }, async (_request, { bad }) => {
+    supplied++;
+    if (bad !== undefined) throw new HTTPError(409, "Not now");
+  });
   app.websocket("/chat/{room}", {
     params: { room: v.number() },
     deps: { guard, count },
-    rateLimit: { limit: 4, per: "1h" },
+    rateLimit: { limit: 5, per: "1h" },
   }, async (socket) => await greet(socket));
   await using serving = await Serving.start(app);
   const ask = async (room: string, token?: string): Promise<number> => {
@@ -75,8 +78,8 @@ Deno.test("a plain GET of a WebSocket is refused like its upgrade: by middleware
     return reply.status;
   };
   assertEquals([await ask("1"), await ask("1", "wrong")], [401, 401]);
-  assertEquals([await ask("x", "s3cret"), await ask("1", "s3cret"), await ask("1", "s3cret")], [422, 426, 429]);
-  assertEquals(supplied, 0, "what the handler would get is not made");
+  assertEquals([await ask("x", "s3cret"), await ask("1?bad=", "s3cret")], [422, 409]);
+  assertEquals([await ask("1", "s3cret"), await ask("1", "s3cret"), supplied], [426, 429, 2]);
 });
 
 Deno.test("a GET route and a WebSocket may have the same path: an upgrade goes to the one, all else to the other", async () => {

@@ -3,8 +3,8 @@
 import { join } from "node:path";
 import { bundle } from "../../../tools/bundle.ts";
 
-/** The command of each platform. Bun comes from npm. */
-const COMMANDS = { node: ["node"], bun: ["npx", "-y", "bun@1"] } as const;
+/** The command of each platform. Node.js 20 has WebSockets by a flag. Bun comes from npm. */
+const COMMANDS = { node: ["node", "--experimental-websocket"], bun: ["npx", "-y", "bun@1"] } as const;
 
 /** Runs an export of a module with a text, and gives what it returns. */
 export type RunExport = (module: string, name: string, argument: string) => Promise<unknown>;
