@@ -86,8 +86,8 @@ const OPTIONS: OptionNames<TestClientOptions> = { base: true, headers: true, coo
  * Sends requests to an application. Its lifespans start with the first request and end with the
  * client: use `await using`, or call `close()`.
  *
- * The client waits for the whole body of a reply. To test an endless stream, call
- * `app.fetch(request)`, or end the request by its `signal`.
+ * The client waits for the whole body of a reply: read endless streams by `events`, or end the
+ * request by its `signal`. It has no address, so limits by the address of the client do not count.
  *
  * Clients of one application can replace different dependencies at the same time. A client that
  * replaces some counts the requests of rate limits by itself.

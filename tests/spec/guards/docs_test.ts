@@ -3,6 +3,7 @@
 import { assertEquals, assertMatch, assertStringIncludes, assertThrows } from "@std/assert";
 import { App, type AppOptions, dependency, HTTPError, RouteError, type SecurityScheme } from "@webfw/core";
 import { basic, equal, jwt, session } from "@webfw/core/auth";
+import { TestClient } from "@webfw/core/testing";
 import * as v from "valibot";
 import { exchange } from "../support/raw_connection.ts";
 import { CapturedLog } from "../support/captured_log.ts";
@@ -111,13 +112,9 @@ Deno.test("docs.deps with a session redirects a browser that asks for HTML, and 
   const redirected = await get(app, "/docs", { accept: "text/html,*/*;q=0.8" });
   assertEquals([redirected.status, redirected.headers.get("location")], [303, "/login?next=%2Fdocs"]);
   assertEquals((await get(app, "/openapi.json", { accept: "application/json,*/*" })).status, 401);
-  const login = await app.fetch(new Request("http://localhost/login", { method: "POST" }));
-  const cookie = login.headers.getSetCookie()[0]!.split(";")[0]!;
-  for (const path of ["/docs", "/openapi.json"]) {
-    const response = await get(app, path, { cookie, accept: "text/html" });
-    assertEquals(response.status, 200, path);
-    await response.body?.cancel();
-  }
+  await using client = new TestClient(app, { cookies: true, headers: { accept: "text/html" } });
+  await client.post("/login");
+  for (const path of ["/docs", "/openapi.json"]) assertEquals((await client.get(path)).status, 200, path);
 });
 
 Deno.test("docs.deps are guards: what they throw is the reply, which onError shapes, and they are cleaned up", async () => {

@@ -243,16 +243,12 @@ Deno.test("A WebSocket route can have the path of a mount; elsewhere below the m
   const app = new App();
   app.mount("/other", seen);
   app.websocket("/other", async (socket) => socket.send("hello"));
-  const server = Deno.serve({ port: 0, onListen: () => {} }, app.fetch);
-  const socket = new WebSocket(`ws://localhost:${server.addr.port}/other`);
-  const message = await new Promise((resolve) => socket.onmessage = ({ data }) => resolve(data));
-  assertEquals(message, "hello");
-  await new Promise((resolve) => socket.onclose = resolve);
   await using client = new TestClient(app);
+  const socket = await client.websocket("/other");
+  assertEquals(await socket.receive(), "hello");
   const upgrade = { connection: "upgrade", upgrade: "websocket" };
   const reply = await client.get("/other/x", { headers: upgrade });
   assertEquals(await reply.text(), "GET http://localhost/x");
-  await server.shutdown();
 });
 
 Deno.test("A mounted handler that accepts WebSockets does not get as far as a 101", async () => {

@@ -236,13 +236,11 @@ Deno.test("A WebSocket handler gets the values of its router's `deps`, which are
     socket.send(`${id} ${user}`);
   });
   app.include(router);
-  const server = Deno.serve({ port: 0, onListen: () => {} }, app.fetch);
-  const socket = new WebSocket(`ws://localhost:${server.addr.port}/socket/7`);
-  const closed = new Promise((resolve) => socket.onclose = resolve);
-  assertEquals(await new Promise((resolve) => socket.onmessage = ({ data }) => resolve(data)), "7 user");
-  await closed;
-  await app.stop();
-  await server.shutdown();
+  await using client = new TestClient(app);
+  const socket = await client.websocket("/socket/7");
+  assertEquals(await socket.receive(), "7 user");
+  await socket.ended;
+  await client.close();
   assertEquals(log, ["app", "user", "open", "user ends", "app ends"]);
 });
 

@@ -85,14 +85,9 @@ Deno.test("timeout: not for WebSockets", async () => {
   });
   app.get("/slow", async (request) => await aborted(request.signal));
   app.websocket("/", { deps: { slow } }, async (socket, { slow }) => socket.send(String(slow)));
-  await using server = await Serving.start(app);
-  const socket = new WebSocket(server.origin.replace("http", "ws"));
-  const message = await new Promise((resolve) => socket.onmessage = ({ data }) => resolve(data));
-  assertEquals(message, "503");
-  await new Promise((resolve) => {
-    socket.onclose = resolve;
-    socket.close();
-  });
+  await using client = new TestClient(app);
+  await using socket = await client.websocket("/");
+  assertEquals(await socket.receive(), "503");
 });
 
 Deno.test("timeout: the late reply is cancelled, and its error is not unhandled", async () => {
