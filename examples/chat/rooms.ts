@@ -11,7 +11,8 @@ const HISTORY = 100;
 /** The routes of rooms. */
 export const rooms = new Router();
 
-rooms.websocket("/rooms/{room}/socket", {
+/** A room, as one who is in it sees it. */
+export const enterRoom = rooms.websocket("/rooms/{room}/socket", {
   params: { room: RoomName },
   query: { name: Name, after: v.optional(MessageId) },
   receive: Said,
@@ -32,7 +33,10 @@ rooms.websocket("/rooms/{room}/socket", {
   await Promise.all([show(), listen()]);
 });
 
-rooms.get("/activity", { response: Events(Activity) }, async function streamActivity(request) {
+/** What goes on in all rooms. */
+export const streamActivity = rooms.get("/activity", {
+  response: Events(Activity),
+}, async function streamActivity(request) {
   "Tell who says something in which room, as server-sent events.";
   return SSE(activityOf(request).subscribe());
 });

@@ -1,8 +1,10 @@
 /** Puts a node of the shop together. */
 import { App, type TopicsLocation } from "@webfw/core";
+import { bundle } from "../bundle.ts";
 import { type Node, TakenOrder } from "./models.ts";
 import { page } from "./page.ts";
 import { shop } from "./shop.ts";
+import { type State, state } from "./state.ts";
 
 /** The options of a node. */
 export interface OrdersOptions {
@@ -15,20 +17,24 @@ export interface OrdersOptions {
 }
 
 /** Makes the application of a node. */
-export function orders({ node, nodes, ...options }: OrdersOptions): App {
+export function orders({ node, nodes, ...options }: OrdersOptions): App<State> {
   const app = new App({
     title: "Orders",
     version: "1.0.0",
     description: "A shop whose nodes share a store.",
     // To a browser, each node is an origin of its own, and the page of one asks the others.
     origins: nodes.map(({ url }) => url),
+    state,
     ...options,
   });
   // For a day, an order that is sent again is known, even if it comes from a queue of a client that
   // was away.
   const retention = { age: "7d", count: 10_000 } as const;
   const topic = app.topic("orders", { schema: TakenOrder, durable: true, dedupe: "24h", retention });
-  app.include(page(nodes));
-  app.include(shop({ node, nodes, topic }));
+  app.lifespan(async function* () {
+    yield { node, nodes, topic, script: await bundle(new URL("page/orders.ts", import.meta.url)) };
+  });
+  app.include(page);
+  app.include(shop);
   return app;
 }

@@ -4,14 +4,17 @@ import { assert, assertEquals } from "@std/assert";
 import { App, type GapReason, type ServerSentEvent, SSE } from "@webfw/core";
 import type { Page } from "npm:playwright-core@^1.65.1";
 import { fileURLToPath } from "node:url";
-import * as v from "valibot";
+import { bundle } from "../../examples/bundle.ts";
+import { TakenOrder } from "../../examples/orders/models.ts";
 import { page as pageRouter } from "../../examples/orders/page.ts";
+import { type State, state } from "../../examples/orders/state.ts";
 import { Lines } from "../cli/lines.ts";
 import { until } from "../cli/wait.ts";
 import { freePorts } from "../support/free_ports.ts";
 import { browserTest } from "./support/browser.ts";
 import { WatchedPage } from "./support/watched_page.ts";
 
+const SCRIPT = new URL("../../examples/orders/page/orders.ts", import.meta.url);
 const NODES = fileURLToPath(new URL("../../examples/orders/nodes.ts", import.meta.url));
 const CONFIG = Deno.env.get("WEBFW_CONFIG") || fileURLToPath(new URL("../../deno.json", import.meta.url));
 /** How long an answer may take before the next node is asked, in milliseconds. */
@@ -181,11 +184,11 @@ browserTest("A page orders at another node when its own has gone, and the order 
  */
 class ScriptedNode implements AsyncDisposable {
   /** The id after which each connection asked for messages. */
-  readonly asked: (string | undefined)[] = [];
+  readonly asked: (string | null)[] = [];
   readonly #streams: ServerSentEvent[][];
   readonly #closing = Promise.withResolvers<void>();
   readonly #server: Deno.HttpServer<Deno.NetAddr>;
-  #app: App | undefined;
+  #app: App<State> | undefined;
 
   constructor(streams: ServerSentEvent[][]) {
     this.#streams = streams;
@@ -197,15 +200,18 @@ class ScriptedNode implements AsyncDisposable {
     return `http://127.0.0.1:${this.#server.addr.port}`;
   }
 
-  #makeApp(): App {
-    const app = new App();
+  #makeApp(): App<State> {
+    const app = new App({ state });
     const nodes = [{ name: "one", url: this.url }];
-    app.include(pageRouter(nodes));
+    const topic = app.topic("orders", { schema: TakenOrder });
+    app.lifespan(async function* () {
+      yield { node: "one", nodes, topic, script: await bundle(SCRIPT) };
+    });
+    app.include(pageRouter);
     app.get("/nodes", async () => nodes);
-    const query = { lastEventId: v.optional(v.string()) };
-    app.get("/orders/events", { query }, async (_request, { lastEventId }) => {
+    app.get("/orders/events", async ({ lastEventId }) => {
       this.asked.push(lastEventId);
-      return SSE(this.#nextStream());
+      return SSE(this.#nextStream(), { retry: 100 });
     });
     return app;
   }
@@ -242,6 +248,6 @@ for (const [reason, shown] of Object.entries(SHOWN)) {
     assertEquals(await shownItems(page), shown);
     assertEquals(await page.locator("#count").textContent(), `${shown.length - 1}`);
     // It got the gap only once.
-    assertEquals(node.asked, [undefined, "3"]);
+    assertEquals(node.asked, [null, "3"]);
   });
 }

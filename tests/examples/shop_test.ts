@@ -4,6 +4,7 @@ import { App } from "@webfw/core";
 import { TestClient } from "@webfw/core/testing";
 import { TakenOrder } from "../../examples/orders/models.ts";
 import { shop } from "../../examples/orders/shop.ts";
+import { state } from "../../examples/orders/state.ts";
 import { MemoryStore } from "../../src/topics/memory_store.ts";
 import { FaultyStore } from "../contract/faulty_store.ts";
 import { Gate } from "../contract/gate.ts";
@@ -20,9 +21,12 @@ class Shop implements AsyncDisposable {
   readonly #log = new CapturedLog();
 
   constructor() {
-    const app = new App({ topics: this.store });
+    const app = new App({ topics: this.store, state });
     const topic = app.topic("orders", { schema: TakenOrder, durable: true });
-    app.include(shop({ node: "one", nodes: [], topic }));
+    app.lifespan(async function* () {
+      yield { node: "one", nodes: [], topic, script: new Blob() };
+    });
+    app.include(shop);
     this.#client = new TestClient(app);
   }
 
