@@ -26,13 +26,22 @@ export function consume(program: string, args: readonly string[], cwd: string): 
 }
 
 /**
- * Runs a program from a folder with generated code, after checking types of both.
+ * Runs a program of consumers/ from a folder with generated code, after checking types of both.
  *
  * @throws {Error} When the check finds a fault, or the program fails.
  */
 export async function checkAndRun(program: string, args: readonly string[], folder: string): Promise<string> {
   await Deno.copyFile(`${FOLDER}${program}`, `${folder}/${program}`);
-  return await deno(["run", "--check", "-A", ...OPTIONS, program, ...args], folder);
+  return await runChecked(program, args, folder);
+}
+
+/**
+ * Runs a program that is in a folder with generated code, after checking types of both.
+ *
+ * @throws {Error} When the check finds a fault, or the program fails.
+ */
+export function runChecked(program: string, args: readonly string[], folder: string): Promise<string> {
+  return deno(["run", "--check", "-A", ...OPTIONS, program, ...args], folder);
 }
 
 /**

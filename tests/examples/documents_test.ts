@@ -10,6 +10,7 @@ const DOCUMENTS = [
   "CHANGELOG.md",
   "docs/auth.md",
   "docs/browsers.md",
+  "docs/client.md",
   "docs/deployment.md",
   "docs/limits.md",
   "docs/performance.md",
@@ -37,7 +38,10 @@ function pathsIn(text: string, folder: string): string[] {
   const names = text.matchAll(
     /`((?:src|tools|tests|examples|bench|faults|docs|offline|packages|\.ci)\/[\w./-]*)`/g,
   );
-  const fences = Array.from(text.matchAll(/^```(\w*)\n(.*?)^```$/gms), ([, language, block]) => ({ language, block }));
+  const fences = Array.from(
+    text.matchAll(/^```(\w*)[^\n]*\n(.*?)^```$/gms),
+    ([, language, block]) => ({ language, block }),
+  );
   const trees = fences.filter(({ language }) => language === "").flatMap(({ block }) => block!.split("\n"));
   return [
     ...Array.from(links, ([, path]) => join(folder, path!)),
