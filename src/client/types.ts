@@ -125,10 +125,12 @@ export type ClientEvent<Data> =
     readonly gap: {
       /** Why they are missed. */
       readonly reason: string;
-      /** The id after which events are missed; undefined if it is not known. */
-      readonly from: string | undefined;
-      /** The id of the oldest event that is left; undefined if there is none. */
-      readonly oldest: string | undefined;
+      /** The id after which events are missed. */
+      readonly from: string;
+      /** The id of the oldest event that is left; null if there is none. */
+      readonly oldest: string | null;
+      /** The topic that misses them, where the stream has several. */
+      readonly topic?: string;
     };
   };
 

@@ -1,6 +1,7 @@
 // Streams of events that resume, with a server and a clock that the tests play.
 
 import { assert, assertEquals, assertRejects } from "@std/assert";
+import type { TopicGap } from "@webfw/core";
 import { client } from "../../../src/client/client.ts";
 import type { CallOptions, ClientEvent, ClientOptions, TextEventOptions } from "../../../src/client/types.ts";
 import { EventConnection, EventServer } from "./support/event_server.ts";
@@ -181,7 +182,8 @@ Deno.test("Data that is not JSON is an error that names raw, and raw leaves all 
 });
 
 Deno.test("A gap is told as the server tells it, also among texts", async () => {
-  const gap = { reason: "retention", from: "a", oldest: "c" };
+  const sent: TopicGap["gap"] = { reason: "retention", from: "a", oldest: null };
+  const gap: NonNullable<ClientEvent<unknown>["gap"]> = sent;
   const events = listen(
     new EventServer(new EventConnection(`event: webfw.gap\nid: b\ndata: ${JSON.stringify(gap)}\n\n`)),
     { raw: true },
