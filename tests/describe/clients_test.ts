@@ -20,3 +20,14 @@ Deno.test(
     assertEquals(printed, "Done\n");
   },
 );
+
+Deno.test(
+  "Clients of hey-api and openapi-typescript know what streams hold, texts and headers",
+  { ignore },
+  async () => {
+    await using documents = await Documents.write();
+    await consume("generate.ts", ["museum"], documents.folder);
+    await using museum = await Serving.start(documents.museum);
+    assertEquals(await checkAndRun("streams.ts", [museum.origin], documents.folder), "Done\n");
+  },
+);

@@ -1,6 +1,22 @@
 // An application with the usual features. Its documents are input for client generators.
 
-import { App, Form, html, HTTPError, Problem, redirect, Router, SSE, Stream, text } from "@webfw/core";
+import {
+  App,
+  Bytes,
+  Events,
+  Form,
+  Html,
+  html,
+  HTTPError,
+  JsonLines,
+  Problem,
+  redirect,
+  Router,
+  SSE,
+  Stream,
+  Text,
+  text,
+} from "@webfw/core";
 import * as v from "valibot";
 import { accounts } from "./museum_accounts.ts";
 import {
@@ -28,7 +44,8 @@ const UNDECLARED = ["undeclared"];
 
 const NoSuchExhibit = v.pipe(Problem, v.description("There is no such exhibit."));
 const Taken = v.pipe(v.looseObject({ status: v.literal(409), by: v.string() }), v.title("Taken"));
-const Bytes = v.pipe(v.blob(), v.mimeType(["image/png"]));
+const PNG = Bytes("image/png");
+const Picture = v.pipe(v.blob(), v.mimeType(["image/png"]));
 
 /** Makes the application. */
 export function museumApp(): App {
@@ -303,7 +320,7 @@ function streams(): Router {
   router.get("/bytes", { response: v.instance(Uint8Array), tags }, async function* getBytes() {
     yield new Uint8Array([1, 2, 3]);
   });
-  router.get("/picture", { response: Bytes, tags }, async function getPicture() {
+  router.get("/picture", { response: Picture, tags }, async function getPicture() {
     return new Blob([new Uint8Array([137, 80, 78, 71])], { type: "image/png" });
   });
   router.get("/lines", {
@@ -323,6 +340,44 @@ function streams(): Router {
   });
   router.get("/page", { tags: UNDECLARED }, async function getPage() {
     return html("<p>page</p>");
+  });
+  const Step = v.pipe(v.object({ n: int, done: v.boolean() }), v.title("Step"));
+  router.get("/declared/events", { response: Events(Step), tags }, async function* watchSteps() {
+    yield { n: 1, done: false };
+    yield { event: "end", id: "2", data: { n: 2, done: true } };
+  });
+  router.post(
+    "/declared/answers",
+    { body: v.object({ to: int }), response: Events(Step), tags },
+    async function* answer(
+      _request,
+      { body },
+    ) {
+      for (let n = 1; n <= Math.min(body.to, 3); n++) yield { n, done: n === 3 };
+    },
+  );
+  router.get("/declared/lines", { response: JsonLines(Step), tags }, async function* listSteps() {
+    yield { n: 1, done: true };
+  });
+  router.get("/declared/bytes", { response: PNG, tags }, async function getDeclaredBytes() {
+    return new Uint8Array([137, 80, 78, 71]);
+  });
+  router.get("/declared/csv", { response: Text("text/csv"), tags }, async function getTable() {
+    return "a,b\r\n";
+  });
+  router.get("/declared/page", { response: Html(), tags }, async function getDeclaredPage() {
+    return "<p>page</p>";
+  });
+  router.post("/declared/headers", {
+    status: 201,
+    response: Step,
+    responses: {
+      201: { description: "The step is there.", headers: { location: v.pipe(v.string(), v.description("Where.")) } },
+    },
+    tags,
+  }, async function addStep(request) {
+    request.replyHeaders.set("location", "/streams/declared/lines");
+    return { n: 1, done: true };
   });
   router.get("/moved", { response: v.void(), status: 303, tags }, async function getMoved() {
     return redirect("/streams/text");

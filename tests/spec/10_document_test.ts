@@ -138,12 +138,7 @@ Deno.test("A handler that streams is documented with the content types of stream
   });
   assertEquals(operationAt(document, "get", "/lines").responses["200"], {
     description: "OK",
-    content: {
-      "application/jsonl": {
-        schema: { type: "array", items: { $ref: "#/components/schemas/Line" } },
-        "x-itemSchema": { $ref: "#/components/schemas/Line" },
-      },
-    },
+    content: { "application/jsonl": { "x-itemSchema": { $ref: "#/components/schemas/Line" } } },
   });
 });
 

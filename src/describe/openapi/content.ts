@@ -53,9 +53,12 @@ function declaredContent(declared: DeclaredReply, name: string, models: Models):
   }
 }
 
-/** As OpenAPI 3.2 means it: a sequence of values is described like an array of them. */
+/**
+ * No generator reads lines. With the schema of a list, clients of openapi-python-client would take
+ * the whole body for one.
+ */
 function linesOf(item: JsonSchema): OpenAPIMediaType {
-  return { schema: { type: "array", items: item }, "x-itemSchema": item };
+  return { "x-itemSchema": item };
 }
 
 /**

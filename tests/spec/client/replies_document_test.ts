@@ -55,12 +55,12 @@ Deno.test("Events: `text/event-stream`, the event's form with the data's schema"
   });
 });
 
-Deno.test("JsonLines: `application/jsonl`; items of a stream are in `x-itemSchema`, and where generators look", () => {
+Deno.test("JsonLines: `application/jsonl`; items of a stream are in `x-itemSchema`, and their model is a component", () => {
   const app = new App();
   app.get("/", { response: JsonLines(Order), status: 206 }, async function* () {});
   assertEquals(replyAt(app.openapi(), "/", 206), {
     description: "Partial Content",
-    content: { "application/jsonl": { schema: { type: "array", items: ORDER }, "x-itemSchema": ORDER } },
+    content: { "application/jsonl": { "x-itemSchema": ORDER } },
   });
 });
 
