@@ -1,5 +1,5 @@
-// The types that an editor shows for the arguments of handlers and dependencies: plain, not how
-// they are computed.
+// The types that an editor shows for the arguments of handlers and dependencies, and for a client:
+// plain, not how they are computed.
 
 import { assertEquals } from "@std/assert";
 import { LanguageServer } from "./language_server.ts";
@@ -134,5 +134,55 @@ Deno.test("An editor shows plain types for guards and their values", async () =>
     "const writer: Dependency<{\n    sub: string;\n}, unknown>",
     "const maybe: Dependency<{\n    sub: string;\n} | null, unknown>",
     "const caller: Dependency<User | 12, unknown>",
+  ]);
+});
+
+const API = `
+import { App, Router } from "@webfw/core";
+import * as v from "valibot";
+
+const Book = v.object({ id: v.number(), title: v.string(), added: v.date() });
+const books = new Router({ prefix: "/books" });
+export const find = books.get("", { query: { q: v.string() }, response: v.array(Book) }, async () => []);
+export const one = books.get("/{id}", { params: { id: v.number() }, response: Book }, async () => {
+  return { id: 1, title: "Emma", added: new Date() };
+});
+export const ping = new App().get("/ping", async () => "pong");
+export const talk = books.websocket("/talk", { receive: Book, send: Book }, async () => {});
+`;
+
+const CLIENT = `
+import type { Client } from "@webfw/core/client";
+import type * as api from "./hovered_api.ts";
+
+declare const /*?*/shop: Client<typeof api>;
+shop./*?*/get;
+const /*?*/found = await shop./*?*/get("/books", { /*?*/q: "Emma" });
+const [/*?*/first] = found;
+const /*?*/book = await shop.get("/books/{id}", { id: 1 });
+const /*?*/pong = await shop./*?*/get("/ping");
+const /*?*/room = await shop./*?*/websocket("/books/talk");
+`;
+
+Deno.test("An editor shows plain types for a client, its calls and their results", async () => {
+  await using server = await LanguageServer.start();
+  await server.open("hovered_api.ts", API);
+  const model = "{\n    id: number;\n    title: string;\n    added: string;\n}";
+  const sent = model.replace("added: string", "added: Date");
+  const property = '(property) Client<typeof import("./hovered_api.ts")>';
+  assertEquals(await server.hover(CLIENT, "/*?*/"), [
+    "const shop: Client<typeof api>",
+    `${property}.get: Call<"GET", "/books" | "/books/{id}" | "/ping", Routes<typeof api, "GET">>`,
+    `const found: ${model}[]`,
+    `${property}.get: Call\n<"/books">(path: "/books", args: {\n    q: string;\n}, ` +
+    `options?: CallOptions | undefined) => Promise<${model}[]> (+1 overload)`,
+    "(property) q: string",
+    `const first: ${model} | undefined`,
+    `const book: ${model}`,
+    "const pong: unknown",
+    `${property}.get: Call\n<"/ping">(path: "/ping") => Promise<unknown> (+1 overload)`,
+    `const room: ClientSocket<${sent}, ${model}>`,
+    `${property}.websocket: Connect\n<"/books/talk">(path: "/books/talk") => ` +
+    `Promise<ClientSocket<${sent}, ${model}>> (+1 overload)`,
   ]);
 });

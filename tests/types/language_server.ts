@@ -9,7 +9,13 @@ const ROOT = fileURLToPath(new URL("../../", import.meta.url));
 interface Message {
   id?: number;
   method?: string;
-  result?: { contents: { value: string } } | null;
+  result?: unknown;
+}
+
+/** What an editor sends of a place in a module. */
+interface Place {
+  textDocument: { uri: string };
+  position: { line: number; character: number };
 }
 
 /** A running language server. Disposing of it ends it. */
@@ -17,6 +23,7 @@ export class LanguageServer implements AsyncDisposable {
   readonly #process: Deno.ChildProcess;
   readonly #input: WritableStreamDefaultWriter<Uint8Array>;
   readonly #messages: AsyncGenerator<Message, void, void>;
+  readonly #versions = new Map<string, number>();
   #lastId = 0;
 
   private constructor() {
@@ -33,7 +40,7 @@ export class LanguageServer implements AsyncDisposable {
     await server.#request("initialize", {
       processId: null,
       rootUri: pathToFileURL(ROOT).href,
-      capabilities: { textDocument: { hover: { contentFormat: ["markdown"] } } },
+      capabilities: { textDocument: { hover: { contentFormat: ["markdown"] }, completion: {} } },
       initializationOptions: { enable: true, config, lint: false },
     });
     await server.#send({ method: "initialized", params: {} });
@@ -44,20 +51,39 @@ export class LanguageServer implements AsyncDisposable {
    * The text that an editor shows for the words after each mark in a module, without documentation.
    */
   async hover(module: string, mark: string): Promise<string[]> {
-    const uri = pathToFileURL(join(ROOT, "tests", "types", "hovered.ts")).href;
-    await this.#send({
-      method: "textDocument/didOpen",
-      params: { textDocument: { uri, languageId: "typescript", version: 1, text: module } },
-    });
     const shown: string[] = [];
-    const parts = module.split(mark);
-    for (let index = 1; index < parts.length; index++) {
-      const before = parts.slice(0, index).map((part) => part + mark).join("").split("\n");
-      const position = { line: before.length - 1, character: before.at(-1)!.length };
-      const { result } = await this.#request("textDocument/hover", { textDocument: { uri }, position });
-      shown.push(/^```\w*\n([^]*?)\n```/.exec(result?.contents.value ?? "")?.[1] ?? "");
+    for (const place of await this.#placesIn("hovered.ts", module, mark)) {
+      const { result } = await this.#request("textDocument/hover", place);
+      const text = (result as { contents: { value: string } } | null)?.contents.value ?? "";
+      shown.push(/^```\w*\n([^]*?)\n```/.exec(text)?.[1] ?? "");
     }
     return shown;
+  }
+
+  /** What an editor offers after each mark in a module. */
+  async complete(module: string, mark: string): Promise<string[][]> {
+    const offered: string[][] = [];
+    for (const place of await this.#placesIn("completed.ts", module, mark)) {
+      const { result } = await this.#request("textDocument/completion", place);
+      const { items = [] } = (result ?? {}) as { items?: readonly { label: string }[] };
+      offered.push(items.map(({ label }) => label));
+    }
+    return offered;
+  }
+
+  /**
+   * Shows a module to the server, as if it were in the folder of this file. If the server knows it
+   * already, it is a new version.
+   */
+  async open(name: string, text: string): Promise<void> {
+    const uri = uriOf(name);
+    const version = (this.#versions.get(uri) ?? 0) + 1;
+    this.#versions.set(uri, version);
+    const method = version === 1 ? "textDocument/didOpen" : "textDocument/didChange";
+    const params = version === 1
+      ? { textDocument: { uri, languageId: "typescript", version, text } }
+      : { textDocument: { uri, version }, contentChanges: [{ text }] };
+    await this.#send({ method, params });
   }
 
   async [Symbol.asyncDispose](): Promise<void> {
@@ -66,6 +92,17 @@ export class LanguageServer implements AsyncDisposable {
     await this.#input.close();
     await this.#messages.return();
     await this.#process.status;
+  }
+
+  /** Opens a module, and gives the place after each mark in it. */
+  async #placesIn(name: string, module: string, mark: string): Promise<Place[]> {
+    await this.open(name, module);
+    const parts = module.split(mark);
+    return parts.slice(1).map((_, index) => {
+      const before = parts.slice(0, index + 1).map((part) => part + mark).join("").split("\n");
+      const position = { line: before.length - 1, character: before.at(-1)!.length };
+      return { textDocument: { uri: uriOf(name) }, position };
+    });
   }
 
   /** Sends a request and waits for its answer. Requests of the server in between are granted. */
@@ -85,6 +122,10 @@ export class LanguageServer implements AsyncDisposable {
     await this.#input.write(new TextEncoder().encode(`Content-Length: ${body.length}\r\n\r\n`));
     await this.#input.write(body);
   }
+}
+
+function uriOf(name: string): string {
+  return pathToFileURL(join(ROOT, "tests", "types", name)).href;
 }
 
 /** The messages of a stream, each with its length before it. */
