@@ -38,7 +38,7 @@
 export { App } from "./src/app.ts";
 export type { AppOptions } from "./src/app_options.ts";
 export { type IncludeOptions, Router, type RouterOptions } from "./src/router.ts";
-export type { MethodsOption } from "./src/routing/registry.ts";
+export type { MethodsOption } from "./src/routing/route_options.ts";
 export type { Middleware, Next } from "./src/routing/middleware.ts";
 export type { Lifespan } from "./src/lifespan.ts";
 export type { ListenAddress, RunOptions } from "./src/serve.ts";

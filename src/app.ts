@@ -22,9 +22,9 @@ import { type Includable, type IncludeOptions, includeRouter } from "./router.ts
 import type { AdmissionParts } from "./routing/admission.ts";
 import { Dispatcher } from "./routing/dispatch.ts";
 import { errorBoundary, type ErrorHandler, type Middleware } from "./routing/middleware.ts";
-import { type AnyRoute, type MethodsOption, neededBy, Registry } from "./routing/registry.ts";
+import { type AnyRoute, neededBy, Registry } from "./routing/registry.ts";
 import type { RegisterMount } from "./routing/mount.ts";
-import type { ExtraKeys, RegisterDeclared, RegisterRoute } from "./routing/route_options.ts";
+import type { ExtraKeys, MethodsOption, RegisterDeclared, RegisterRoute } from "./routing/route_options.ts";
 import type { RegisterWebSocket } from "./routing/websocket_options.ts";
 import type { Mistake } from "./schema/schema.ts";
 import { checkRunOptions, type RunOptions, type Servable, serve, stopWithDenoServe } from "./serve.ts";

@@ -5,10 +5,10 @@ import { checkOptions, type OptionNames } from "./options.ts";
 import type { RateLimits } from "./rate_limit/rate_limit.ts";
 import type { Middleware } from "./routing/middleware.ts";
 import type { RegisterMount } from "./routing/mount.ts";
-import { type MethodsOption, Registry } from "./routing/registry.ts";
+import { Registry } from "./routing/registry.ts";
 import { GROUP_OPTIONS, type GroupOptions, type ScopeDependencies } from "./routing/scope.ts";
 import type { Mistake } from "./schema/schema.ts";
-import type { PathNames, PathText, RegisterDeclared, RegisterRoute } from "./routing/route_options.ts";
+import type { MethodsOption, PathNames, PathText, RegisterDeclared, RegisterRoute } from "./routing/route_options.ts";
 import type { RegisterWebSocket } from "./routing/websocket_options.ts";
 
 /**

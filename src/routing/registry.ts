@@ -9,7 +9,7 @@ import { checkMiddleware } from "./middleware.ts";
 import { type MountOptions, MountRoute, type RegisterMount } from "./mount.ts";
 import { parsePath, parsePrefix } from "./path.ts";
 import { assignOperationIds, Route, ROUTE_OPTIONS } from "./route.ts";
-import type { RegisterDeclared, RegisterRoute } from "./route_options.ts";
+import type { MethodsOption, RegisterDeclared, RegisterRoute } from "./route_options.ts";
 import { Scope, type ScopeDeclaration } from "./scope.ts";
 import { RouteList } from "./table.ts";
 import type { RegisterWebSocket } from "./websocket_options.ts";
@@ -21,16 +21,6 @@ const METHOD = /^[A-Z][A-Z-]*$/;
 const ROUTE_REF: Readonly<Record<never, never>> = Object.freeze({});
 
 export type AnyRoute = Route | WebSocketRoute;
-
-/**
- * The option that `route()` takes in addition to those of every route.
- *
- * @category Applications
- */
-export interface MethodsOption {
-  /** The methods to serve, at least one. */
-  methods: readonly string[];
-}
 
 const METHODS_OPTIONS: OptionNames<RouteDeclaration & MethodsOption> = { ...ROUTE_OPTIONS, methods: true };
 

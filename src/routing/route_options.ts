@@ -178,7 +178,17 @@ export interface RegisterRoute<State, Prefix extends string, Given = None, Metho
   ): RouteRef<Method, `${Prefix}${Path}`, None, None, never, never, never, never, unknown, Result, never>;
 }
 
-/** Registers a route with options, to which `Extra` adds. */
+/**
+ * The option that `route()` takes in addition to those of every route.
+ *
+ * @category Applications
+ */
+export interface MethodsOption<Method extends string = string> {
+  /** The methods to serve, at least one. */
+  methods: readonly Method[];
+}
+
+/** Registers a route with options, to which `Extra` may add the methods. */
 export interface RegisterDeclared<
   State,
   Prefix extends string,
@@ -199,6 +209,7 @@ export interface RegisterDeclared<
    */
   <
     const Path extends string,
+    const Verb extends Method = Method,
     Names extends string = PathNames<`${Prefix}${Path}`>,
     PathSchemas = None,
     QuerySchemas = None,
@@ -239,7 +250,7 @@ export interface RegisterDeclared<
         FormInput,
         Reply
       >
-      & Extra,
+      & (Extra extends MethodsOption ? MethodsOption<Verb> : Extra),
     handler: (
       request: HttpRequest<State>,
       // Not an alias, because the compiler would show it with all its type arguments in each
@@ -272,7 +283,7 @@ export interface RegisterDeclared<
       | Promise<Exact<Result, Model>>
       | AsyncGenerator<Returned<Item>, void, unknown>,
   ): RouteRef<
-    Method,
+    Uppercase<Verb>,
     `${Prefix}${Path}`,
     PathSchemas,
     QuerySchemas,

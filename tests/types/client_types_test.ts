@@ -37,6 +37,13 @@ const routes = {
     { receive: v.object({ text: v.string() }), send: v.object({ at: v.date() }) },
     async () => {},
   ),
+  both: app.route(
+    "/both/{id}",
+    { methods: ["put", "PATCH"], body: Book, response: Book },
+    async (_request, { body }) => {
+      return body;
+    },
+  ),
   value: 12,
   Book,
 };
@@ -54,6 +61,8 @@ Deno.test("the arguments of a call and its result are those of the route", () =>
     store: shop.put("/store", { body: new Blob(["bytes"]) }),
     picture: shop.post("/picture", { form: { file: new Blob() } }),
     dated: shop.get("/dated", { since: "2026-01-01T00:00:00Z" }),
+    put: shop.put("/both/{id}", { id: "1", body: { id: 1, title: "Emma" } }),
+    patch: shop.patch("/both/{id}", { id: "1", body: { id: 1, title: "Emma" } }),
     talk: shop.websocket("/shops/{slug}/chat/{room}", { slug: "corner", room: "a" }),
   });
   type Result<Name extends keyof ReturnType<typeof calls>> = Awaited<ReturnType<typeof calls>[Name]>;
@@ -62,5 +71,7 @@ Deno.test("the arguments of a call and its result are those of the route", () =>
   assertType<IsExact<Result<"dropBook">, undefined>>(true);
   assertType<IsExact<Result<"ping">, unknown>>(true);
   assertType<IsExact<Result<"nothing">, undefined>>(true);
+  assertType<IsExact<Result<"put">, { id: number; title: string }>>(true);
+  assertType<IsExact<Result<"patch">, { id: number; title: string }>>(true);
   assertType<IsExact<Result<"dated">, string>>(true);
 });
