@@ -82,6 +82,7 @@ export type {
   HeadersOf,
   KnownPath,
   LonePath,
+  ModelForm,
   NamesOf,
   Needed,
   NeededNames,

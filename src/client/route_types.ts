@@ -113,15 +113,20 @@ export type KnownPath<Paths extends string, Kind extends string> = [Paths] exten
 export type CallMistake<Text extends string> = Text & { readonly "~mistake": never };
 
 /**
- * What a call gives: what a declared reply carries as `~as`, or else the JSON form of the model.
- * Without both it is unknown, or undefined if the handler returns nothing.
+ * What a call gives: what a declared reply carries as `~as`, events, or else the form of the model,
+ * which is that of each line if the handler is an `async function*`. Without a declaration it is
+ * unknown, or undefined if the handler returns nothing.
  */
 export type ReplyOf<Ref> = Get<Ref, "~reply"> extends infer Reply
   ? unknown extends Reply ? EmptyReply<Get<Ref, "~result">>
   : Reply extends { readonly "~as": infer Value } ? Value
   : Reply extends { readonly "~kind": "EVENTS" } ? AsyncIterable<ClientEvent<Json<Typed<"output", Reply>>>>
-  : Json<Typed<"output", Reply>>
+  : [Get<Ref, "~yielded">] extends [never] ? ModelForm<Typed<"output", Reply>>
+  : AsyncIterable<Json<Typed<"output", Reply>>>
   : never;
+
+/** The form in which a value of a model arrives: JSON, or the bytes of a file. */
+export type ModelForm<Value> = Value extends Blob ? Blob : Json<Value>;
 
 /** What a call gives where no model is declared. */
 export type EmptyReply<Result> = [Result] extends [never] ? unknown : [Result] extends [void] ? undefined : unknown;

@@ -175,7 +175,7 @@ export interface RegisterRoute<State, Prefix extends string, Given = None, Metho
         readonly [Name in PathNames<`${Prefix}${Path}`> | keyof Given]: Name extends keyof Given ? Given[Name] : string;
       },
     ) => Promise<Result> | AsyncGenerator<unknown, void, unknown>,
-  ): RouteRef<Method, `${Prefix}${Path}`, None, None, never, never, never, never, unknown, Result, never>;
+  ): RouteRef<Method, `${Prefix}${Path}`, None, None, never, never, never, never, unknown, Result, never, never>;
 }
 
 /**
@@ -293,6 +293,7 @@ export interface RegisterDeclared<
     FormInput,
     Reply,
     Result,
+    Item,
     never
   >;
 }

@@ -47,6 +47,7 @@ export interface RouteRef<
   FormValue,
   Reply,
   Result,
+  Yielded,
   Window,
 > extends RouteInputs<KindOf<Reply, Method>, Path, PathSchemas, QuerySchemas, HeaderSchemas, CookieSchemas> {
   /** What the schema of the body takes; never if there is none. */
@@ -57,6 +58,8 @@ export interface RouteRef<
   readonly "~reply": Reply;
   /** What the handler returns; void if the reply has no content. */
   readonly "~result": Result;
+  /** What an `async function*` yields; never for other handlers. */
+  readonly "~yielded": Yielded;
   /** How long a reply is kept for its `Idempotency-Key`; never if the route is not idempotent. */
   readonly "~window": Window;
 }

@@ -1,12 +1,7 @@
 // The routes of the client that the mistakes of the tables use.
 
-import { App, Form, Router, type Schema, UploadFile } from "@webfw/core";
+import { App, Events, Form, Router, UploadFile } from "@webfw/core";
 import * as v from "valibot";
-
-interface EventsSchema<Data> extends Schema<unknown, Data> {
-  readonly "~kind": "EVENTS";
-}
-declare function Events<Data>(schema: Schema<unknown, Data>): EventsSchema<Data>;
 
 const Id = v.pipe(v.number(), v.integer());
 const Book = v.object({
@@ -44,14 +39,12 @@ export const addPicture = app.post("/pictures", {
 
 export const ping = app.get("/ping", async () => "pong");
 
-export const counts = app.get(
-  "/counts",
-  { query: { to: Id }, response: Events(v.object({ count: v.number() })) },
-  async () =>
-    (async function* () {
-      yield { count: 1 };
-    })(),
-);
+export const counts = app.get("/counts", {
+  query: { to: Id },
+  response: Events(v.object({ count: v.number() })),
+}, async function* () {
+  yield { count: 1 };
+});
 
 export const talk = shops.websocket("/rooms/{room}", {
   receive: v.object({ text: v.string() }),
