@@ -193,7 +193,7 @@ Deno.test("events and sockets have the JSON form of what comes, and the input of
     talk: await shop.websocket("/shops/{slug}/chat/{room}", { slug, room: "a" }),
   });
   type Opened = Awaited<ReturnType<typeof open>>;
-  assertType<IsExact<Opened["events"], AsyncIterable<ClientEvent<{ at: string }>>>>(true);
+  assertType<IsExact<Opened["events"], AsyncIterableIterator<ClientEvent<{ at: string }>>>>(true);
   assertType<IsExact<Opened["talk"], ClientSocket<{ since: string }, { at: string }>>>(true);
 });
 

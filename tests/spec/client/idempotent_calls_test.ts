@@ -5,7 +5,7 @@ import { client, ProblemError } from "@webfw/core/client";
 import type { None, RouteRef } from "@webfw/core/types";
 
 /** A route that is idempotent. */
-type AddOrder = RouteRef<"POST", "/orders", None, None, never, never, unknown, never, unknown, unknown, "24h">;
+type AddOrder = RouteRef<"POST", "/orders", None, None, never, never, unknown, never, unknown, unknown, never, "24h">;
 
 /** Timers that fire at once, until it is disposed of. */
 class SkippedWaits implements Disposable {
