@@ -17,7 +17,20 @@ interface Book {
   tags: string[];
 }
 
-type GetBook = RouteRef<"GET", "/books/{id}", None, { lang: never }, never, never, never, never, unknown, Book, never, never>;
+type GetBook = RouteRef<
+  "GET",
+  "/books/{id}",
+  None,
+  { lang: never },
+  never,
+  never,
+  never,
+  never,
+  unknown,
+  Book,
+  never,
+  never
+>;
 type AddBook = RouteRef<"POST", "/books", None, None, never, never, Book, never, unknown, Book, never, never>;
 
 const BOOK: Book = { id: 1, title: "Middlemarch", tags: ["novel", "1871"] };
