@@ -41,28 +41,23 @@ export function toBase(base: string | URL): string {
  * @throws {TypeError} If an argument cannot stand in the path.
  */
 export function addressOf(base: string, path: string, values: Values): string {
-  const { headers: _headers, cookies: _cookies, body: _body, form: _form, ...rest } = values;
-  const query: Record<string, unknown> = rest;
+  const { headers: _headers, cookies: _cookies, body: _body, form: _form, ...others } = values;
+  const left: Record<string, unknown> = others;
   const filled = path.replace(/\{([^{}]+?)(\.\.\.)?\}/g, (_parameter, name: string, isRest?: string) => {
-    const value = query[name];
-    delete query[name];
-    const text = value === undefined ? "" : toText(value, name);
-    // Platforms resolve these segments, also encoded ones, so the request would come to another path.
-    if (text === "" || text.split("/").some((part) => part === "." || part === "..")) {
-      throw new TypeError(
-        `Cannot call ${path}: "${name}" is ${
-          value === undefined ? "missing" : `"${text}"`
-        }, which would change the path`,
-      );
+    const text = left[name] === undefined ? "" : toText(left[name], name);
+    delete left[name];
+    // Platforms resolve dots, also encoded ones, so the request would come to another path.
+    if (/^$|(^|\/)\.\.?(\/|$)/.test(text)) {
+      throw new TypeError(`Cannot call ${path}: "${name}" is "${text}", which would change the path`);
     }
     const encoded = encodeURIComponent(text);
     return isRest ? encoded.replaceAll("%2F", "/") : encoded;
   });
-  const pairs = Object.entries(query).flatMap(([name, value]) =>
-    (Array.isArray(value) ? value : [value]).filter((each) => each !== undefined)
-      .map((each) => `${encodeURIComponent(name)}=${encodeURIComponent(toText(each, name))}`)
-  );
-  const address = (base + filled || "/") + (pairs.length > 0 ? `?${pairs.join("&")}` : "");
+  const query = new URLSearchParams();
+  for (const [name, value] of Object.entries(left)) {
+    for (const each of [value].flat()) if (each !== undefined) query.append(name, toText(each, name));
+  }
+  const address = (base + filled || "/") + `?${query}`.replace(/^\?$/, "");
   if (address.startsWith("//")) throw new TypeError(`Cannot call ${path}: "${address}" would name another host`);
   return address;
 }

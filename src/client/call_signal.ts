@@ -39,9 +39,11 @@ export class CallSignal {
       callsOf.set(source, calls.add(this));
       source.addEventListener("abort", endCalls);
     }
-    const expire = () => this.abort(new DOMException(`No result within ${timeout} ms`, "TimeoutError"));
-    if (timeout !== undefined) this.#timer = setTimeout(expire, Math.min(timeout, MAX_TIMER_MS));
-    this.isEndable = this.#sources.length > 0 || timeout !== undefined;
+    if (timeout) {
+      const expire = () => this.abort(new DOMException(`No result within ${timeout} ms`, "TimeoutError"));
+      this.#timer = setTimeout(expire, Math.min(timeout, MAX_TIMER_MS));
+    }
+    this.isEndable = !!timeout || this.#sources.length > 0;
   }
 
   /** The signal. It is made when it is first asked for. */

@@ -108,7 +108,7 @@ async function readObject({ body, headers }: Response): Promise<Record<string, u
   if (!body) return undefined;
   const reader = body.getReader();
   try {
-    if (!isJson(headers.get("content-type"))) return undefined;
+    if (!isJson(headers.get("content-type") ?? "")) return undefined;
     const chunks: Uint8Array<ArrayBuffer>[] = [];
     let size = 0;
     for (let chunk = await reader.read(); !chunk.done; chunk = await reader.read()) {
@@ -123,6 +123,6 @@ async function readObject({ body, headers }: Response): Promise<Record<string, u
 }
 
 /** Whether a content type means JSON. */
-export function isJson(type: string | null): boolean {
-  return /^application\/([\w.-]+\+)?json\b/i.test(type ?? "");
+export function isJson(type: string): boolean {
+  return /^application\/([\w.-]+\+)?json\b/i.test(type);
 }

@@ -10,18 +10,18 @@ import { isJson } from "./problem.ts";
  */
 export async function resultOf(response: Response, call: CallSignal): Promise<unknown> {
   const { status, headers } = response;
-  const type = headers.get("content-type");
+  const type = headers.get("content-type") ?? "";
   if (status === 204 || status === 205 || isJson(type)) {
     const text = await response.text();
-    return text === "" ? undefined : JSON.parse(text);
+    return text ? JSON.parse(text) : undefined;
   }
-  const [stream, events] = /^application\/(?:jsonl|x-ndjson)\b|^(text\/event-stream)\b/i.exec(type ?? "") ?? [];
+  const [stream, events] = /^application\/(?:jsonl|x-ndjson)\b|^(text\/event-stream)\b/i.exec(type) ?? [];
   if (stream) {
     call.isStreaming = true;
     return (await import("./streamed_values.ts")).valuesOf(response, call, !!events);
   }
   // Servers name the charset of texts. `text/csv` without one may be the bytes of a file.
-  if (/;\s*charset=/i.test(type ?? "")) return await response.text();
+  if (/;\s*charset=/i.test(type)) return await response.text();
   const blob = await response.blob();
-  return type === null && blob.size === 0 ? undefined : blob;
+  return type || blob.size ? blob : undefined;
 }

@@ -112,7 +112,7 @@ Deno.test("calls: an argument that would change the path is refused", async () =
     await assertRejects(() => shop.get("/files/{name}/info", { name: path }), TypeError, "would change the path");
   }
   const untyped = shop.get as (path: string) => Promise<unknown>;
-  await assertRejects(() => untyped("/files/{name}/info"), TypeError, '"name" is missing');
+  await assertRejects(() => untyped("/files/{name}/info"), TypeError, '"name" is "", which');
 });
 
 Deno.test("calls: an object in the query is refused", async () => {
