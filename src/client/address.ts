@@ -23,7 +23,7 @@ export function toBase(base: string | URL): string {
   const text = String(base);
   const isAddress = /^https?:\/\/[^?#]+$/.test(text);
   // Two slashes at the beginning would name another host.
-  const isPath = globalThis.location !== undefined && /^(?:\/(?!\/)[^?#]*)?$/.test(text);
+  const isPath = globalThis.location && /^(?:\/(?!\/)[^?#]*)?$/.test(text);
   if (!isAddress && !isPath) {
     throw new TypeError(
       `Cannot make a client for "${text}": give an address such as "https://shop.example"`,

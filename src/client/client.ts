@@ -93,8 +93,7 @@ export function client<Api>(base: string | URL, options: ClientOptions = {}): Cl
 export function makeClient<Api>({ base, options, openSocket }: ClientParts): Client<Api> {
   checkCall(options, ["fetch"], "make a client");
   const sender = new Sender(toBase(base), options);
-  const verb = (method: string): UntypedClient[string] => (path, values, own) =>
-    callRoute(sender, method, path, values, own);
+  const verb = (method: string): UntypedClient[string] => (...given) => callRoute(sender, method, ...given);
   const made: UntypedClient = {
     get: verb("GET"),
     post: verb("POST"),

@@ -17,12 +17,12 @@ export function addCookies(
   toText: (value: unknown, name: string) => string,
 ): void {
   const before = headers.get("cookie");
-  const sent = before === null ? [] : [before];
+  const sent = before ? [before] : [];
   for (const [name, value] of Object.entries(cookies)) {
     if (value === undefined) continue;
     const text = toText(value, name);
     if (!COOKIE_VALUE.test(text)) {
-      throw new TypeError(`Cannot send the cookie "${name}": its value has other characters, use encodeURIComponent`);
+      throw new TypeError(`Cannot send the cookie "${name}": use encodeURIComponent for its value`);
     }
     sent.push(`${name}=${text}`);
   }
