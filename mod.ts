@@ -66,7 +66,8 @@ export type { RouteInfo, ToolAnnotations, ToolOptions } from "./src/http/route_i
 // Requests, replies, streams
 export { type AppHandle, type ConnectionInfo, HttpRequest } from "./src/http/request.ts";
 export type { Cookie } from "./src/http/cookies.ts";
-export { file, type FileOptions } from "./src/http/files/file.ts";
+export { file } from "./src/http/files/file.ts";
+export type { FileOptions } from "./src/http/files/served_file.ts";
 export { html, redirect, text } from "./src/http/reply.ts";
 export { Events } from "./src/http/replies/events.ts";
 export { JsonLines } from "./src/http/replies/json_lines.ts";

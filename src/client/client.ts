@@ -3,11 +3,9 @@ import { toBase, type Values } from "./address.ts";
 import { callRoute } from "./call.ts";
 import { checkCall } from "./option_check.ts";
 import { Sender } from "./sender.ts";
+import type { OpenSocket } from "./socket.ts";
 import type { CallOptions, ClientOptions } from "./types.ts";
 import type { Client } from "./verbs.ts";
-
-/** Opens a WebSocket, as `new WebSocket()` does. */
-export type OpenSocket = (address: string, headers: Headers) => WebSocket;
 
 /** What a client is made of. */
 export interface ClientParts {

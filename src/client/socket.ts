@@ -2,6 +2,9 @@
 import type { CallSignal } from "./call_signal.ts";
 import { parseJson } from "./streamed_reply.ts";
 
+/** Opens a WebSocket, as `new WebSocket()` does. */
+export type OpenSocket = (address: string, headers: Headers) => WebSocket;
+
 /** Text, or bytes. */
 type Data = string | Uint8Array<ArrayBuffer>;
 

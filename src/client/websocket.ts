@@ -1,9 +1,8 @@
 /** Opens WebSockets. Loaded with the first one. */
 import type { Values } from "./address.ts";
-import type { OpenSocket } from "./client.ts";
 import type { ProblemError } from "./problem.ts";
 import type { Asked, Sender } from "./sender.ts";
-import { Socket } from "./socket.ts";
+import { type OpenSocket, Socket } from "./socket.ts";
 import type { CallOptions, RawOptions } from "./types.ts";
 
 /** How long an opening may take, unless the program says so, in milliseconds. */

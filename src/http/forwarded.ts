@@ -3,7 +3,7 @@
  * of RFC 7239. All lists are read from the right, because a client can write anything to the left
  * of what a proxy appends, even an open quote.
  */
-import { readAddress } from "./proxy.ts";
+import { readAddress } from "./address.ts";
 import { isToken } from "./syntax.ts";
 
 /** What one proxy says about a request. A part that cannot be read is undefined. */

@@ -5,6 +5,7 @@
 import { log } from "../log.ts";
 import { checkOptions, type OptionNames, quote } from "../options.ts";
 import { nodeNet } from "../runtime.ts";
+import { readAddress } from "./address.ts";
 import type { Hop } from "./forwarded.ts";
 import { isLoopbackName, readAuthority } from "./host.ts";
 
@@ -53,13 +54,6 @@ const MAX_HOPS = 32;
 const FORWARDING = ["forwarded", "x-forwarded-for", "x-forwarded-host", "x-forwarded-proto", "x-real-ip"];
 
 const LOOPBACK_ADDRESS = /^(?:::ffff:)?127\.|^::1$/;
-
-/** An address with zone and port is shorter. */
-const MAX_NODE = 64;
-/**
- * An address, perhaps with a port, which may be a name that starts with `_` (RFC 7239, section 6).
- */
-const NODE = /^(?:\[([\da-f:.]+)\]|([\d.]+))(?::[\w.-]+)?$/i;
 
 /** What trusted proxies say about a request. */
 export interface Forwarded {
@@ -155,26 +149,6 @@ export class ProxyTrust {
     if (known === undefined || this.#from === undefined) return false;
     return this.#from.check(known, known.includes(":") ? "ipv6" : "ipv4");
   }
-}
-
-/**
- * Reads an IP address, perhaps with a port. Undefined for anything else, such as the names
- * `unknown` and `_hidden` of RFC 7239.
- *
- * @param text The text.
- * @returns The address in its shortest form; one of IPv4 that is written as IPv6, as one of IPv4.
- */
-export function readAddress(text: string): string | undefined {
-  if (text.length > MAX_NODE) return undefined;
-  const [, inBrackets, plain] = NODE.exec(text) ?? [];
-  const address = inBrackets ?? plain ?? text;
-  // An address with a zone means something on the machine of the proxy only.
-  const version = address.includes("%") ? 0 : nodeNet().isIP(address);
-  if (version !== 6) return version === 4 && inBrackets === undefined ? address : undefined;
-  const short = new URL(`http://[${address}]`).hostname.slice(1, -1);
-  const [, high, low] = /^::ffff:([\da-f]+):([\da-f]+)$/.exec(short) ?? [];
-  if (high === undefined || low === undefined) return short;
-  return [high, low].flatMap((half) => [parseInt(half, 16) >> 8, parseInt(half, 16) & 255]).join(".");
 }
 
 /** The address of the other end of a connection; null for a Unix socket, and without a network. */

@@ -2,20 +2,9 @@
 import type { HttpRequest } from "../http/request.ts";
 import { quote } from "../options.ts";
 import type { WorkerPorts } from "../topics/worker_store.ts";
-import type { OpenGate, OpenGates } from "./open_gate.ts";
+import type { GateParts, OpenGate, OpenGates } from "./open_gate.ts";
 import type { RateLimiter } from "./rate_limit.ts";
 import type { SharedLimiter } from "./shared_counts.ts";
-
-/** A limit and its place in an application. */
-export interface GateParts {
-  readonly limiter: RateLimiter;
-  /** Which limit of the application it is, from 0 on. */
-  readonly number: number;
-  /** The first route that it holds for, and its number there. */
-  readonly place: string;
-  /** Where it is counted; undefined for the memory. */
-  readonly shared: SharedLimiter | undefined;
-}
 
 /** The limits of an application. Each declaration has one gate, and so one count. */
 export class RateGates {

@@ -5,9 +5,19 @@ import { quote } from "../options.ts";
 import type { WorkerPorts } from "../topics/worker_store.ts";
 import { boundedCaller, networkOf } from "./caller.ts";
 import { type Count, type CountedLimit, type Counts, MemoryCounts } from "./counts.ts";
-import type { GateParts } from "./gate.ts";
 import type { RateLimiter, RateLimitKey } from "./rate_limit.ts";
-import { LimiterCounts, SharedCounts } from "./shared_counts.ts";
+import { LimiterCounts, SharedCounts, type SharedLimiter } from "./shared_counts.ts";
+
+/** A limit and its place in an application. */
+export interface GateParts {
+  readonly limiter: RateLimiter;
+  /** Which limit of the application it is, from 0 on. */
+  readonly number: number;
+  /** The first route that it holds for, and its number there. */
+  readonly place: string;
+  /** Where it is counted; undefined for the memory. */
+  readonly shared: SharedLimiter | undefined;
+}
 
 /** The gates of an application that have counted. */
 export class OpenGates {

@@ -1,22 +1,6 @@
 /** Files on disk as results of handlers. */
 import { checkOptions, type OptionNames } from "../../options.ts";
-
-/**
- * How a file is sent.
- *
- * @category Requests and replies
- */
-export interface FileOptions {
-  /**
-   * The folder that holds the file. The path is then relative to it, and may come from anywhere,
-   * also from a client.
-   */
-  root?: string | URL;
-  /** The media type. By default that of the extension, or `application/octet-stream`. */
-  type?: string;
-  /** Makes browsers save the file under this name, and not show it. */
-  filename?: string;
-}
+import type { FileOptions } from "./served_file.ts";
 
 const FILE_OPTIONS: OptionNames<FileOptions> = { root: true, type: true, filename: true };
 

@@ -3,7 +3,23 @@ import { HTTPError } from "../../errors.ts";
 import { log } from "../../log.ts";
 import { nodePath, nodeUrl } from "../../runtime.ts";
 import { BlobSlice, DiskBlob } from "./disk_blob.ts";
-import type { FileOptions } from "./file.ts";
+
+/**
+ * How a file is sent.
+ *
+ * @category Requests and replies
+ */
+export interface FileOptions {
+  /**
+   * The folder that holds the file. The path is then relative to it, and may come from anywhere,
+   * also from a client.
+   */
+  root?: string | URL;
+  /** The media type. By default that of the extension, or `application/octet-stream`. */
+  type?: string;
+  /** Makes browsers save the file under this name, and not show it. */
+  filename?: string;
+}
 
 /** System errors that mean that there is no file of this name. */
 const ABSENT: ReadonlySet<unknown> = new Set(["ENOENT", "ENOTDIR", "ELOOP", "ENAMETOOLONG", "EINVAL"]);

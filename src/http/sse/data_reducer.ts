@@ -4,7 +4,7 @@ import { givesWhatItTakes } from "../../schema/repeatable.ts";
 import { schemaOf, type Subscription } from "../../topics/subscription.ts";
 import { mapValues } from "../mapped_values.ts";
 import type { Reduce } from "../replies/model.ts";
-import { isEvent } from "./event.ts";
+import { isEvent } from "./sse.ts";
 
 /** What a route declares for the data of its events. */
 export class DataReducer {

@@ -1,7 +1,7 @@
 /** Writes server-sent events as text: HTML Living Standard, section 9.2. */
 import { stringify } from "../json.ts";
 import type { Chunk } from "../pull_stream.ts";
-import { type DataEncoding, type ServerSentEvent, toRetry } from "./sse.ts";
+import { type DataEncoding, isEvent, toRetry } from "./sse.ts";
 
 /** The fields of one event. A field that is undefined is not sent. */
 interface EventFields {
@@ -17,8 +17,6 @@ interface EventFields {
 
 /** A comment, which clients ignore. */
 export const COMMENT = ":\n\n";
-
-const EVENT_KEYS: ReadonlySet<string> = new Set<keyof ServerSentEvent>(["data", "event", "id", "retry"]);
 
 /** Clients end a line at each of these. */
 const LINE_END = /\r\n|\r|\n/;
@@ -70,12 +68,6 @@ export function encodeData(data: unknown, encoding: DataEncoding): string {
 function formatData(data: string): string {
   if (!LINE_END.test(data)) return `data: ${data}\n`;
   return data.split(LINE_END).map((line) => `data: ${line}\n`).join("");
-}
-
-/** Whether an item is an event, and not data. */
-export function isEvent(item: unknown): item is ServerSentEvent {
-  return typeof item === "object" && item !== null && Object.hasOwn(item, "data") &&
-    Object.keys(item).every((key) => EVENT_KEYS.has(key));
 }
 
 function checkId(id: string): string {

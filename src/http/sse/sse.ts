@@ -22,6 +22,14 @@ export interface ServerSentEvent<Data = unknown> {
   readonly retry?: Duration | undefined;
 }
 
+const EVENT_KEYS: ReadonlySet<string> = new Set<keyof ServerSentEvent>(["data", "event", "id", "retry"]);
+
+/** Whether an item is an event, and not data. */
+export function isEvent(item: unknown): item is ServerSentEvent {
+  return typeof item === "object" && item !== null && Object.hasOwn(item, "data") &&
+    Object.keys(item).every((key) => EVENT_KEYS.has(key));
+}
+
 /** How data becomes text: as JSON, strings too; or strings unchanged, and JSON for the rest. */
 export type DataEncoding = "json" | "text";
 

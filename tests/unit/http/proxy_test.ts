@@ -1,6 +1,7 @@
 import { assertEquals, assertThrows } from "@std/assert";
 import { fromRight } from "../../../src/http/forwarded.ts";
-import { ProxyTrust, readAddress, type TrustProxy } from "../../../src/http/proxy.ts";
+import { readAddress } from "../../../src/http/address.ts";
+import { ProxyTrust, type TrustProxy } from "../../../src/http/proxy.ts";
 
 /** What trusted proxies say; the peer is 10.0.0.1 unless given. */
 async function said(trust: TrustProxy, headers: Record<string, string>, peer: string | null = "10.0.0.1") {
