@@ -30,6 +30,7 @@ export {
   type AppendOutcome,
   type AppendResult,
   type Cursor,
+  type IdMemory,
   LOG_START,
   type LogBounds,
   type LogPage,

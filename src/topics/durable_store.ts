@@ -27,12 +27,15 @@ export function openDurableStore(location: KvLocation | TopicStore | undefined):
   return location && "append" in location ? location : new DurableStore(location);
 }
 
+/** What a store in Deno KV offers of what a store may offer. */
+type LoadedStore = TopicStore & Required<Pick<TopicStore, "open" | "now" | "list" | "openRecords">>;
+
 /** Loads a store in Deno KV, and passes all calls on to it. */
 class DurableStore implements TopicStore {
   readonly capabilities: StoreCapabilities = KV_CAPABILITIES;
   #location: KvLocation | undefined;
-  #store: Promise<Required<TopicStore>> | undefined;
-  #loaded: Required<TopicStore> | undefined;
+  #store: Promise<LoadedStore> | undefined;
+  #loaded: LoadedStore | undefined;
 
   constructor(location: KvLocation | undefined) {
     this.#location = location;
@@ -54,7 +57,7 @@ class DurableStore implements TopicStore {
     return await (await this.#load()).bounds(log);
   }
 
-  async append(log: LogRef, messages: readonly NewMessage[], options: AppendOptions): Promise<AppendResult> {
+  async append(log: LogRef, messages: readonly NewMessage[], options?: AppendOptions): Promise<AppendResult> {
     return await (await this.#load()).append(log, messages, options);
   }
 
@@ -80,10 +83,6 @@ class DurableStore implements TopicStore {
     };
   }
 
-  async trim(log: LogRef): Promise<LogBounds> {
-    return await (await this.#load()).trim(log);
-  }
-
   /**
    * The time in milliseconds since 1970: by the clock of this machine until the store is loaded.
    */
@@ -105,11 +104,11 @@ class DurableStore implements TopicStore {
     await store?.close();
   }
 
-  #load(): Promise<Required<TopicStore>> {
+  #load(): Promise<LoadedStore> {
     return this.#store ??= this.#open();
   }
 
-  async #open(): Promise<Required<TopicStore>> {
+  async #open(): Promise<LoadedStore> {
     const location = this.#locate();
     const { openStore } = await import("./kv/open_store.ts");
     return this.#loaded = openStore(location);

@@ -15,7 +15,6 @@ import {
   type ReadLimits,
   type StoreCapabilities,
   type StoredMessage,
-  toGeneratedId,
   type TopicStore,
 } from "./store.ts";
 
@@ -39,8 +38,8 @@ export const MEMORY_CAPABILITIES: StoreCapabilities = {
   durability: "memory",
   maxMessageBytes: MIB,
   maxBatchMessages: 1000,
-  maxBatchIds: 1000,
   maxBatchBytes: 8 * MIB,
+  ids: { longest: Infinity, count: MAX_IDS, outlivesMessage: true },
 };
 
 /** The options of a store in memory. */
@@ -80,7 +79,7 @@ export class MemoryStore implements TopicStore {
   }
 
   /** Appends messages at once: no failure leaves a part of them, and a signal has no effect. */
-  async append(ref: LogRef, messages: readonly NewMessage[], options: AppendOptions): Promise<AppendResult> {
+  async append(ref: LogRef, messages: readonly NewMessage[], options: AppendOptions = {}): Promise<AppendResult> {
     const result = this.#use(ref, (log) => {
       this.#logs.delete(ref.name);
       this.#logs.set(ref.name, log);
@@ -107,10 +106,6 @@ export class MemoryStore implements TopicStore {
       watchers.delete(onChange);
       if (watchers.size === 0 && this.#watchers.get(name) === watchers) this.#watchers.delete(name);
     };
-  }
-
-  async trim(ref: LogRef): Promise<LogBounds> {
-    return await this.bounds(ref);
   }
 
   openRecords(): Promise<RecordStore> {
@@ -224,14 +219,13 @@ class MemoryLog {
     };
   }
 
-  append(messages: readonly NewMessage[], { session, sequence, signal }: AppendOptions): AppendResult {
+  append(messages: readonly NewMessage[], { signal }: AppendOptions): AppendResult {
     // The clock may be set back, but the times of messages never go back.
     const time = this.#newestTime = Math.max(this.#newestTime, this.#now());
     this.#forgetIds(time);
-    const outcomes = messages.map((message, index) => {
-      // Without a signal, the publisher learns the outcome, so it never appends a message without
-      // an id again.
-      const id = message.id ?? (signal && toGeneratedId(session, sequence + index));
+    const outcomes = messages.map((message) => {
+      // Without a signal, the publisher learns the outcome, so it never appends this id again.
+      const id = message.isGenerated && !signal ? undefined : message.id;
       const first = id === undefined ? undefined : this.#ids.get(id);
       if (first) return { cursor: first.cursor, duplicate: true };
       const cursor = this.#add(message, time);

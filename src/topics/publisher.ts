@@ -29,6 +29,9 @@ export const STORE_TIMEOUT = 30_000;
  */
 const MAX_SESSION_IDLE = 60_000;
 
+/** A message as it is published. Without an id, it gets a generated one when it is appended. */
+export type PublishedMessage = Omit<NewMessage, "id" | "isGenerated"> & { readonly id: string | undefined };
+
 interface PublisherOptions {
   readonly store: () => TopicStore;
   readonly log: LogRef;
@@ -92,7 +95,7 @@ export class Publisher {
    * @throws {CannotOpenError} If the store cannot be opened.
    * @throws {PublishOutcomeUnknown} If the message was sent, and then abandoned or not answered.
    */
-  publish(message: NewMessage, signal?: AbortSignal): Promise<PublishResult> {
+  publish(message: PublishedMessage, signal?: AbortSignal): Promise<PublishResult> {
     signal?.throwIfAborted();
     this.#checkSize(message);
     const pending = new PendingMessage(message, signal, this.#log.name, () => this.#dequeue(pending));
@@ -124,10 +127,9 @@ export class Publisher {
       if (batch.every(({ isAborted }) => isAborted)) controller!.abort();
     };
     const { session, sequence } = this.#session.next();
-    for (const [index, pending] of batch.entries()) pending.markSent(toGeneratedId(session, sequence + index), onAbort);
-    const messages = batch.map(({ message }) => message);
+    const messages = batch.map((pending, index) => pending.send(toGeneratedId(session, sequence + index), onAbort));
     try {
-      const options = { session, sequence, signal: controller?.signal };
+      const options = { signal: controller?.signal };
       const { incarnation, outcomes } = await this.#wait(this.#store().append(this.#log, messages, options));
       for (const [index, { cursor, duplicate }] of outcomes.entries()) {
         const id = toId(incarnation, cursor);
@@ -167,16 +169,14 @@ export class Publisher {
     pending.fail(cause);
   }
 
-  #takeBatch({ maxBatchMessages, maxBatchIds, maxBatchBytes }: StoreCapabilities): readonly PendingMessage[] {
+  #takeBatch({ maxBatchMessages, maxBatchBytes }: StoreCapabilities): readonly PendingMessage[] {
     const batch: PendingMessage[] = [];
     let batchBytes = 0;
-    let ids = 0;
     for (const pending of this.#queue) {
       if (pending.blocker) break;
-      const { id, type, bytes } = pending.message;
+      const { type, bytes } = pending.message;
       batchBytes += bytes + countBytes(type ?? "");
-      if (id !== undefined) ids++;
-      const isFull = batch.length === maxBatchMessages || ids > maxBatchIds || batchBytes > maxBatchBytes;
+      const isFull = batch.length === maxBatchMessages || batchBytes > maxBatchBytes;
       if (batch.length > 0 && isFull) break;
       batch.push(pending);
       this.#dequeue(pending);
@@ -188,7 +188,7 @@ export class Publisher {
     if (this.#queue.delete(pending)) this.#queuedBytes -= queuedBytesOf(pending.message);
   }
 
-  #checkSize(message: NewMessage): void {
+  #checkSize(message: PublishedMessage): void {
     const { bytes } = message;
     const { maxMessageBytes } = this.#store().capabilities;
     const action = `Cannot publish to the topic "${this.#log.name}"`;
@@ -203,13 +203,13 @@ export class Publisher {
   }
 }
 
-function queuedBytesOf({ id = "", type = "", bytes }: NewMessage): number {
+function queuedBytesOf({ id = "", type = "", bytes }: PublishedMessage): number {
   return QUEUE_OVERHEAD + id.length + type.length + bytes;
 }
 
 /** A message on its way to the store. Its publisher may abort before the store has answered. */
 class PendingMessage {
-  readonly message: NewMessage;
+  readonly message: PublishedMessage;
   readonly #signal: AbortSignal | undefined;
   readonly #topic: string;
   readonly #answer: PromiseWithResolvers<PublishResult> = Promise.withResolvers();
@@ -222,7 +222,7 @@ class PendingMessage {
   /** What must settle before the message is sent; undefined as soon as it has. */
   blocker: Promise<void> | undefined;
 
-  constructor(message: NewMessage, signal: AbortSignal | undefined, topic: string, onAbort: () => void) {
+  constructor(message: PublishedMessage, signal: AbortSignal | undefined, topic: string, onAbort: () => void) {
     this.message = message;
     this.#signal = signal;
     this.#topic = topic;
@@ -242,10 +242,17 @@ class PendingMessage {
     this.blocker = blocker?.then(() => this.blocker = undefined);
   }
 
-  /** From now on the message may be stored, even if its publisher aborts. */
-  markSent(generatedId: string, onAbort: () => void): void {
-    this.#sentId = this.message.id ?? generatedId;
+  /**
+   * The message for the store. From now on it may be stored, even if its publisher aborts.
+   *
+   * @param generatedId Its id if its publisher gave none.
+   * @param onAbort Called when its publisher aborts.
+   */
+  send(generatedId: string, onAbort: () => void): NewMessage {
+    const { id, type, data, bytes } = this.message;
     this.#onAbort = onAbort;
+    this.#sentId = id ?? generatedId;
+    return { id: this.#sentId, isGenerated: id === undefined, type, data, bytes };
   }
 
   resolve(result: PublishResult): void {
@@ -281,7 +288,7 @@ class PendingMessage {
   }
 }
 
-/** Numbers the messages of one publisher: see `AppendOptions`. */
+/** Numbers the messages of one publisher: see `NewMessage.isGenerated`. */
 class ProducerSession {
   readonly #now: () => number;
   #id: string | undefined;

@@ -28,9 +28,15 @@ export interface LogPolicy {
   readonly age: number;
   /** The most messages; `Infinity` for no bound. */
   readonly count: number;
-  /** The most bytes of data. */
+  /**
+   * The most bytes. It bounds what the store counts: the data alone, or also types, ids and its own
+   * overhead. A store may keep more where the bound is small, and never removes the newest message.
+   */
   readonly bytes: number;
-  /** How long the ids of messages are remembered, in milliseconds. */
+  /**
+   * How long the ids of messages are remembered, in milliseconds, as far as the store can: see
+   * {@linkcode StoreCapabilities.ids}.
+   */
   readonly dedupe: number;
 }
 
@@ -58,12 +64,19 @@ export interface LogPosition {
 
 /** A message to append. */
 export interface NewMessage {
+  /** Its id, of its publisher or generated. Appending the same id again stores nothing. */
+  readonly id: string;
   /**
-   * The publisher's own id. Appending the same id again stores nothing. A message without one gets
-   * the id that {@linkcode toGeneratedId} makes of its session and sequence number, which cannot be
-   * in the log yet.
+   * Whether the framework made the id, with {@linkcode toGeneratedId}. Such an id cannot be in the
+   * log yet: a message that is published again by its generated id comes without this mark.
+   *
+   * A store may use that the generated ids of a batch are of one producer session, and that the
+   * sequence number of a message is that of the first one and its index in the batch. A session is a
+   * run of batches of one publisher whose outcomes are all known: the publisher begins another one
+   * after an unknown outcome, and after a minute without a batch. So only the last batch of a session
+   * can be published again.
    */
-  readonly id: string | undefined;
+  readonly isGenerated: boolean;
   /** The kind of message. */
   readonly type: string | undefined;
   /** The data as JSON. */
@@ -80,21 +93,12 @@ export interface StoredMessage extends Pick<NewMessage, "type" | "data" | "bytes
   readonly time: number;
 }
 
-/**
- * How a batch is appended. A producer session is a run of batches by one publisher whose outcomes
- * are all known. The publisher begins another session after an unknown outcome, and after a minute
- * without a batch. So a store has to remember only the last batch of each session.
- */
+/** How a batch is appended. */
 export interface AppendOptions {
   /**
-   * The producer session. It gives ids to the messages that have none. The store must remember
-   * these ids like others if the publisher may not learn the outcome: if there is a `signal`, or if
-   * the append can fail after it has stored.
+   * Abandons the append: it rejects at once. Rejected messages may be stored or not. Without a
+   * signal, a store whose appends never fail after they have stored need not remember generated ids.
    */
-  readonly session: string;
-  /** The sequence number of the batch's first message in the session, from 0. */
-  readonly sequence: number;
-  /** Abandons the append: it rejects at once. Rejected messages may be stored or not. */
   readonly signal?: AbortSignal | undefined;
 }
 
@@ -135,6 +139,16 @@ export interface LogPage extends LogBounds {
   readonly messages: readonly StoredMessage[];
 }
 
+/** How long a store remembers the ids of messages, at most. */
+export interface IdMemory {
+  /** The longest `dedupe` in milliseconds that the store keeps; `Infinity` for any. */
+  readonly longest: number;
+  /** The most ids of a log; `Infinity` for no bound. Beyond it the oldest are forgotten. */
+  readonly count: number;
+  /** Whether an id is remembered when its message is not kept any more. */
+  readonly outlivesMessage: boolean;
+}
+
 /** What a store can do. */
 export interface StoreCapabilities {
   /** What a resolved append survives: nothing, a crash of the machine, the loss of a machine. */
@@ -143,10 +157,10 @@ export interface StoreCapabilities {
   readonly maxMessageBytes: number;
   /** The most messages of a batch. */
   readonly maxBatchMessages: number;
-  /** The most messages of a batch that have an id of their publisher. */
-  readonly maxBatchIds: number;
   /** The most bytes of data and types of a batch of more than one message. */
   readonly maxBatchBytes: number;
+  /** How long it remembers the ids of messages, and beyond what. */
+  readonly ids: IdMemory;
 }
 
 /**
@@ -178,9 +192,9 @@ export interface TopicStore {
    *
    * @param log The log.
    * @param messages The messages, within the capabilities.
-   * @param options The producer session, and a signal to abandon the append.
+   * @param options A signal to abandon the append.
    */
-  append(log: LogRef, messages: readonly NewMessage[], options: AppendOptions): Promise<AppendResult>;
+  append(log: LogRef, messages: readonly NewMessage[], options?: AppendOptions): Promise<AppendResult>;
 
   /**
    * Reads what follows a position; if messages there were removed, from the oldest that is kept. It
@@ -203,8 +217,11 @@ export interface TopicStore {
    */
   watch(log: LogRef, onChange: () => void): () => void;
 
-  /** Removes what the policy does not keep. The store also does so by itself within 30 seconds. */
-  trim(log: LogRef): Promise<LogBounds>;
+  /**
+   * Removes now what the policy does not keep. A store does so by itself within 30 seconds. One that
+   * does it with each call needs no such method.
+   */
+  trim?(log: LogRef): Promise<LogBounds>;
 
   /**
    * The time in milliseconds since 1970 on the clock that dates the messages. Without this method

@@ -34,13 +34,11 @@ export function openWorkerStore(ports: WorkerPorts): TopicStore {
 
 /** A method call without its number. */
 type StoreCall =
-  | { readonly call: "bounds" | "trim"; readonly log: LogRef }
+  | { readonly call: "bounds"; readonly log: LogRef }
   | {
     readonly call: "append";
     readonly log: LogRef;
     readonly messages: readonly NewMessage[];
-    readonly session: string;
-    readonly sequence: number;
     /** Whether the caller may give up before it has the answer. */
     readonly isAbortable: boolean;
   }
@@ -130,8 +128,8 @@ const GUEST_SIGNAL: AbortSignal = new AbortController().signal;
 async function callStore(store: HostStore, call: StoreCall): Promise<unknown> {
   switch (call.call) {
     case "append": {
-      const { log, messages, session, sequence, isAbortable } = call;
-      return store.append(log, messages, { session, sequence, signal: isAbortable ? GUEST_SIGNAL : undefined });
+      const { log, messages, isAbortable } = call;
+      return store.append(log, messages, { signal: isAbortable ? GUEST_SIGNAL : undefined });
     }
     case "read":
       return store.read(call.log, call.after, call.limits);
@@ -139,8 +137,8 @@ async function callStore(store: HostStore, call: StoreCall): Promise<unknown> {
       return store.seek(call.log, call.time);
     case "record":
       return await callRecords(await store.openRecords(), call);
-    default:
-      return store[call.call](call.log);
+    case "bounds":
+      return store.bounds(call.log);
   }
 }
 
@@ -170,13 +168,9 @@ export class RemoteStore implements TopicStore {
     return this.#call({ call: "bounds", log });
   }
 
-  append(
-    log: LogRef,
-    messages: readonly NewMessage[],
-    { session, sequence, signal }: AppendOptions,
-  ): Promise<AppendResult> {
+  append(log: LogRef, messages: readonly NewMessage[], { signal }: AppendOptions = {}): Promise<AppendResult> {
     const isAbortable = signal !== undefined;
-    const appended = this.#call<AppendResult>({ call: "append", log, messages, session, sequence, isAbortable });
+    const appended = this.#call<AppendResult>({ call: "append", log, messages, isAbortable });
     return signal === undefined ? appended : orAborted(appended, signal);
   }
 
@@ -197,10 +191,6 @@ export class RemoteStore implements TopicStore {
       this.#watchers.delete(log.name);
       if (!this.#isClosed) this.#send({ call: "unwatch", log });
     };
-  }
-
-  trim(log: LogRef): Promise<LogBounds> {
-    return this.#call({ call: "trim", log });
   }
 
   async openRecords(): Promise<RecordStore> {

@@ -56,7 +56,7 @@ export class FaultyStore implements TopicStore {
     return bounds;
   }
 
-  async append(log: LogRef, messages: readonly NewMessage[], options: AppendOptions): Promise<AppendResult> {
+  async append(log: LogRef, messages: readonly NewMessage[], options: AppendOptions = {}): Promise<AppendResult> {
     this.batches.push(messages.length);
     await this.faults.beforeAppend?.(messages, options);
     const result = await this.inner.append(log, messages, options);
@@ -85,8 +85,8 @@ export class FaultyStore implements TopicStore {
     };
   }
 
-  trim(log: LogRef): Promise<LogBounds> {
-    return this.inner.trim(log);
+  async trim(log: LogRef): Promise<LogBounds> {
+    return await (this.inner.trim ? this.inner.trim(log) : this.inner.bounds(log));
   }
 
   close(): Promise<void> {

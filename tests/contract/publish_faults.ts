@@ -122,13 +122,6 @@ export function testPublishFaults(kind: StoreKind): void {
     assertEquals(store.batches, [1, maxBatchMessages, 2]);
   });
 
-  test("a batch has no more ids of publishers than the store takes", async ({ topic, store }) => {
-    const { maxBatchIds } = store.capabilities;
-    const ids = Array.from({ length: maxBatchIds + 1 }, (_, index) => topic.publish(index, { id: `${index}` }));
-    await Promise.all([...ids, topic.publish(-1)]);
-    assertEquals(store.batches, [maxBatchIds, 2]);
-  });
-
   test("a batch has no more bytes than the store takes", async ({ topic, store }) => {
     const { maxMessageBytes, maxBatchBytes } = store.capabilities;
     const perBatch = Math.floor(maxBatchBytes / maxMessageBytes);

@@ -1,24 +1,31 @@
 import {
+  type AppendOptions,
   type AppendResult,
   type Cursor,
   LOG_START,
+  type LogBounds,
   type LogPolicy,
   type LogRef,
-  type NewMessage,
   type ReadLimits,
   type StoredMessage,
+  toGeneratedId,
   type TopicStore,
 } from "../../src/topics/store.ts";
+import type { PublishedMessage } from "../../src/topics/publisher.ts";
 import type { Clock } from "./clock.ts";
 
 /** A kind of store, for the suites that all stores must pass. */
 export interface StoreKind {
   /** Its name, for the titles of the tests. */
   readonly name: string;
+  /** Whether its stores cannot take the clock of a test. Tests that set it are left out then. */
+  readonly hasOwnClock?: boolean;
+  /** Whether its stores count more than the data towards `bytes`, so that small bounds cannot be tested. */
+  readonly countsMore?: boolean;
   /**
    * Prepares empty storage.
    *
-   * @param now The clock of the stores.
+   * @param now The clock of the stores that can take it.
    */
   prepare(now: () => number): Promise<StoreFixture>;
 }
@@ -54,15 +61,36 @@ export function logOf(name: string, policy?: Partial<LogPolicy>): LogRef {
   return { name, policy: policyOf(policy) };
 }
 
-/** A message with some data. */
-export function messageOf(data: unknown, id?: string, type?: string): NewMessage {
+/** A message with some data. Without an id, it gets a generated one. */
+export function messageOf(data: unknown, id?: string, type?: string): PublishedMessage {
   const json = JSON.stringify(data);
   return { id, type, data: json, bytes: new TextEncoder().encode(json).length };
 }
 
-/** Appends a batch that has not been appended before. */
-export function append(store: TopicStore, log: LogRef, messages: readonly NewMessage[]): Promise<AppendResult> {
-  return store.append(log, messages, { session: crypto.randomUUID(), sequence: 0 });
+/** Where a batch is in the session of its publisher, and a signal to abandon it. */
+export interface BatchOptions extends AppendOptions {
+  /** The session; a new one unless given. */
+  readonly session?: string;
+  /** The sequence number of the first message; 0 unless given. */
+  readonly sequence?: number;
+}
+
+/** Appends a batch, as publishers do. */
+export async function append(
+  store: TopicStore,
+  log: LogRef,
+  messages: readonly PublishedMessage[],
+  { session = crypto.randomUUID(), sequence = 0, ...options }: BatchOptions = {},
+): Promise<AppendResult> {
+  const batch = messages.map(({ id, ...message }, index) => {
+    return { ...message, id: id ?? toGeneratedId(session, sequence + index), isGenerated: id === undefined };
+  });
+  return await store.append(log, batch, options);
+}
+
+/** Removes what is not kept, where the store does not do so with each call. */
+export async function trim(store: TopicStore, log: LogRef): Promise<LogBounds> {
+  return await (store.trim ? store.trim(log) : store.bounds(log));
 }
 
 /** The data of messages. */

@@ -2,7 +2,7 @@ import type { Topic } from "../../src/topics/topic.ts";
 import { resolveTopicOptions, type TopicOptions } from "../../src/topics/topic_options.ts";
 import { Topics } from "../../src/topics/topics.ts";
 import { Clock } from "./clock.ts";
-import type { StoreKind } from "./store_fixture.ts";
+import { type StoreKind, trim } from "./store_fixture.ts";
 
 /** The same topic on two nodes, which share the data. */
 export interface TopicNodes {
@@ -36,7 +36,7 @@ export function topicTest(kind: StoreKind): TopicTest {
         one: one!,
         other: other!,
         clock,
-        trim: async () => void await store.trim({ name: "numbers", policy }),
+        trim: async () => void await trim(store, { name: "numbers", policy }),
         topic: (name) => nodes[0]!.topic(name, options),
       });
       for (const topics of nodes) await topics.close();

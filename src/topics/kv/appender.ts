@@ -9,6 +9,7 @@ import {
   encodeSessionEntry,
   noteRepublished,
   type Pending,
+  placeOf,
   type Republished,
   republishedOf,
 } from "./batch.ts";
@@ -93,12 +94,12 @@ export class Appender {
    * as it was before the batch, and that the ids are not there. So only the first of all attempts
    * has an effect, even if it is carried out long after it was given up.
    */
-  async append(log: LogRef, messages: readonly NewMessage[], options: AppendOptions): Promise<AppendResult> {
-    const { signal } = options;
+  async append(log: LogRef, messages: readonly NewMessage[], { signal }: AppendOptions = {}): Promise<AppendResult> {
+    const place = placeOf(messages);
     let isSplit = false;
     for (let isAgain = false;; isAgain = true) {
       const written = this.#writtenLog(log.name, await this.#incarnations.current(signal));
-      const batch = new Batch(log, messages, options);
+      const batch = new Batch(log, messages, place);
       // A renewed database still holds what an earlier attempt has stored, by the ids of a split
       // batch, too.
       if (isSplit) batch.split();

@@ -3,14 +3,12 @@
  * already: one for each id that a publisher gave, and one for each producer session.
  */
 import {
-  type AppendOptions,
   type AppendOutcome,
   type Cursor,
   type GeneratedId,
   type LogRef,
   type NewMessage,
   parseGeneratedId,
-  toGeneratedId,
 } from "../store.ts";
 import type { KvEntry } from "./engine.ts";
 import { toCursor } from "./keys.ts";
@@ -36,6 +34,17 @@ export interface Pending {
   outcome: AppendOutcome | undefined;
 }
 
+/**
+ * The place of a batch: its producer session, and the sequence number of its first message. A batch
+ * whose messages all have ids of their publishers is a session by itself.
+ */
+export function placeOf(messages: readonly NewMessage[]): GeneratedId {
+  const index = messages.findIndex(({ isGenerated }) => isGenerated);
+  const generated = index === -1 ? undefined : parseGeneratedId(messages[index]!.id);
+  if (!generated) return { session: crypto.randomUUID(), sequence: 0 };
+  return { session: generated.session, sequence: generated.sequence - index };
+}
+
 /** The messages of one append. */
 export class Batch {
   readonly log: LogRef;
@@ -46,13 +55,13 @@ export class Batch {
   readonly #firsts: readonly Pending[];
   #isSplit = false;
 
-  constructor(log: LogRef, messages: readonly NewMessage[], { session, sequence }: AppendOptions) {
+  constructor(log: LogRef, messages: readonly NewMessage[], { session, sequence }: GeneratedId) {
     this.log = log;
     this.session = session;
     this.sequence = sequence;
     const byId = new Map<string, Pending>();
     this.#firsts = messages.map((message, index) => {
-      const { id } = message;
+      const id = message.isGenerated ? undefined : message.id;
       const first = id === undefined ? undefined : byId.get(id);
       if (first) return first;
       const pending: Pending = { message, index, id, outcome: undefined };
@@ -82,7 +91,7 @@ export class Batch {
    */
   split(): void {
     this.#isSplit = true;
-    for (const pending of this.#firsts) pending.id ??= toGeneratedId(this.session, this.sequence + pending.index);
+    for (const pending of this.#firsts) pending.id ??= pending.message.id;
   }
 
   /** The messages of the next write: all that are pending, unless they have too many ids. */
@@ -110,7 +119,7 @@ export class Batch {
   /** Notes the outcomes that the entry of its session tells. */
   noteSession(entry: KvEntry): void {
     for (const pending of this.pending) {
-      if (pending.message.id !== undefined) continue;
+      if (!pending.message.isGenerated) continue;
       const found = findInSession(entry, this.sequence + pending.index);
       // Somebody has republished one of them, and so has fenced the session.
       if (found === "none") this.split();

@@ -13,6 +13,6 @@ export const KV_CAPABILITIES: StoreCapabilities = {
   maxMessageBytes: MAX_DATA_BYTES,
   // An index in a record has two hexadecimal digits; ff marks the last message.
   maxBatchMessages: 256,
-  maxBatchIds: 256,
   maxBatchBytes: MAX_DATA_BYTES,
+  ids: { longest: Infinity, count: Infinity, outlivesMessage: true },
 };

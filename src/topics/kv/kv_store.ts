@@ -76,7 +76,7 @@ export class KvStore implements TopicStore {
     return this.#reader.bounds(log);
   }
 
-  async append(log: LogRef, messages: readonly NewMessage[], options: AppendOptions): Promise<AppendResult> {
+  async append(log: LogRef, messages: readonly NewMessage[], options?: AppendOptions): Promise<AppendResult> {
     const result = await this.#appender.append(log, messages, options);
     this.#retention.start();
     this.#notifier.notify(log.name, result);

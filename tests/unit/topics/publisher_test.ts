@@ -2,7 +2,7 @@ import { assert, assertEquals, assertInstanceOf, assertRejects, assertStringIncl
 import { inVirtualTime } from "../../../faults/simulation/virtual_time.ts";
 import { CannotOpenError, PublishOutcomeUnknown } from "../../../src/topics/topic_errors.ts";
 import { MEMORY_CAPABILITIES, MemoryStore } from "../../../src/topics/memory_store.ts";
-import type { AppendOptions } from "../../../src/topics/store.ts";
+import { type GeneratedId, parseGeneratedId } from "../../../src/topics/store.ts";
 import { Topics } from "../../../src/topics/topics.ts";
 import { Clock } from "../../contract/clock.ts";
 import { FaultyStore } from "../../contract/faulty_store.ts";
@@ -60,11 +60,12 @@ Deno.test("Small messages do not fill the memory either while a store hangs", as
 Deno.test("Batches are of one session as long as all their outcomes are known, and no minute passes between them", async () => {
   const clock = new Clock();
   const store = new FaultyStore(new MemoryStore());
-  const appended: AppendOptions[] = [];
+  const appended: GeneratedId[] = [];
   let fault = (): void => {};
   store.faults = {
-    beforeAppend: (_, options) => {
-      appended.push(options);
+    beforeAppend: ([first]) => {
+      assert(first!.isGenerated);
+      appended.push(parseGeneratedId(first!.id)!);
       fault();
     },
   };
@@ -197,7 +198,7 @@ Deno.test("No session continues after a minute, also if the wall clock was set b
   const clock = new Clock();
   const store = new FaultyStore(new MemoryStore());
   const sessions = new Set<string>();
-  store.faults = { beforeAppend: (_, options) => void sessions.add(options.session) };
+  store.faults = { beforeAppend: ([first]) => void sessions.add(parseGeneratedId(first!.id)!.session) };
   const topics = new Topics({ openStore: () => store, now: clock.now });
   const topic = topics.topic<number>("numbers");
   await inVirtualTime(new Random(1), async () => {

@@ -6,6 +6,7 @@ import { LOG_START, type LogRef, type TopicStore } from "../../../src/topics/sto
 import { reportTopics } from "../../../src/topics/topic_report.ts";
 import { MemoryStore } from "../../../src/topics/memory_store.ts";
 import { FILE } from "../../contract/kv/file_store.ts";
+import { append, messageOf } from "../../contract/store_fixture.ts";
 
 const SECOND = 1_000;
 
@@ -17,20 +18,16 @@ Deno.test("A report counts the kept messages, and how far behind a reader is", a
   let time = 1_700_000_000_000;
   await using prepared = await FILE.prepare(() => time);
   const store = prepared.open();
-  const append = async (name: string, data: string) => {
-    const message = { id: undefined, type: undefined, data, bytes: data.length };
-    const { incarnation, outcomes } = await store.append(log(name), [message], {
-      session: crypto.randomUUID(),
-      sequence: 0,
-    });
+  const publish = async (name: string, data: unknown) => {
+    const { incarnation, outcomes } = await append(store, log(name), [messageOf(data)]);
     return toId(incarnation, outcomes[0]!.cursor);
   };
-  const gone = await append("b", "1");
+  const gone = await publish("b", 1);
   time += 50 * SECOND;
-  const first = await append("b", "22");
+  const first = await publish("b", 22);
   time += 5 * SECOND;
-  const second = await append("b", "333");
-  await append("a", "4444");
+  const second = await publish("b", 333);
+  await publish("a", 4444);
 
   const all = await reportTopics(store, gone);
   assertEquals(all.map(({ name, messages, bytes }) => [name, messages, bytes]), [["a", 1, 4], ["b", 3, 6]]);
@@ -56,10 +53,9 @@ Deno.test("A report counts the kept messages, and how far behind a reader is", a
 Deno.test("A topic that cannot be read does not keep a report from the others; a store that fails does", async () => {
   await using prepared = await FILE.prepare(Date.now);
   const store = prepared.open();
-  const message = { id: undefined, type: undefined, data: "1", bytes: 1 };
   const heads: string[] = [];
   for (const name of ["a", "b", "c"]) {
-    const { incarnation, outcomes } = await store.append(log(name), [message], { session: name, sequence: 0 });
+    const { incarnation, outcomes } = await append(store, log(name), [messageOf(1)]);
     heads.push(toId(incarnation, outcomes[0]!.cursor));
   }
   const failing = (error: Error): TopicStore => {
@@ -81,10 +77,7 @@ Deno.test("More topics than are listed at once are listed", async () => {
   const store = prepared.open();
   const names = Array.from({ length: 101 }, (_, index) => `topic ${`${index}`.padStart(3, "0")}`);
   for (const name of names) {
-    await store.append(log(name), [{ id: undefined, type: undefined, data: "1", bytes: 1 }], {
-      session: name,
-      sequence: 0,
-    });
+    await append(store, log(name), [messageOf(1)]);
   }
   assertEquals((await reportTopics(store, undefined)).map(({ name }) => name), names);
 });

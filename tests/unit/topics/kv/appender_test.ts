@@ -80,7 +80,7 @@ test("a node that is always overtaken gets its batch in nevertheless, in its ord
     return await proceed();
   };
   const session = crypto.randomUUID();
-  const { outcomes } = await meddled.append(LOG, numbers(0, 40), { session, sequence: 0 });
+  const { outcomes } = await append(meddled, LOG, numbers(0, 40), { session, sequence: 0 });
   assert(overtaken > 0);
   for (const { checks = [] } of writes) assert(checks.length <= 10);
   const { messages } = await other.read(LOG, LOG_START, ALL);
@@ -178,7 +178,7 @@ test("a batch of a session is one write, and an earlier one has no effect any mo
     return proceed();
   };
   for (let sequence = 0; sequence < 5; sequence++) {
-    await meddled.append(LOG, [messageOf(sequence)], { session, sequence });
+    await append(meddled, LOG, [messageOf(sequence)], { session, sequence });
   }
   assertEquals(writes.filter(({ append }) => append).length, 5);
   for (const proceed of proceedings) assertEquals(await proceed(), undefined);
@@ -196,12 +196,12 @@ test("a number that no message of a session has yet hides no later message, and 
     await append(other, LOG, [messageOf("early", toGeneratedId(session, 2))]);
     throw new Error("The reply was lost");
   };
-  const { outcomes } = await meddled.append(LOG, [messageOf(0), messageOf(1)], { session, sequence: 0 });
+  const { outcomes } = await append(meddled, LOG, [messageOf(0), messageOf(1)], { session, sequence: 0 });
   assertEquals(outcomes.map(({ duplicate }) => duplicate), [false, false]);
   const { outcomes: [again] } = await append(other, LOG, [messageOf("again", toGeneratedId(session, 1))]);
   assertEquals(again, { cursor: outcomes[1]!.cursor, duplicate: true });
   // An invented id does not keep other messages from being stored.
-  const { outcomes: [own] } = await meddled.append(LOG, [messageOf(2)], { session, sequence: 2 });
+  const { outcomes: [own] } = await append(meddled, LOG, [messageOf(2)], { session, sequence: 2 });
   assertEquals(own!.duplicate, false);
   assertEquals(dataOf((await other.read(LOG, LOG_START, ALL)).messages), [0, 1, "early", 2]);
 });
@@ -209,7 +209,7 @@ test("a number that no message of a session has yet hides no later message, and 
 test("a session that the database has forgotten continues", async ({ meddled, kv }) => {
   const session = crypto.randomUUID();
   for (const [sequence, numbers] of [[0, [0, 1]], [2, [2]], [3, [3, 4]]] as const) {
-    await meddled.append(LOG, numbers.map((number) => messageOf(number)), { session, sequence });
+    await append(meddled, LOG, numbers.map((number) => messageOf(number)), { session, sequence });
     await kv.delete(sessionKey(LOG.name, session) as string[]);
   }
   assertEquals(dataOf((await meddled.read(LOG, LOG_START, ALL)).messages), [0, 1, 2, 3, 4]);
@@ -218,8 +218,8 @@ test("a session that the database has forgotten continues", async ({ meddled, kv
 test("a session that another node has begun is read first, and each message is written once", async (setting) => {
   const { meddled, other, writes } = setting;
   const session = crypto.randomUUID();
-  await other.append(LOG, [messageOf(0)], { session, sequence: 0 });
-  await meddled.append(LOG, [messageOf(1)], { session, sequence: 1 });
+  await append(other, LOG, [messageOf(0)], { session, sequence: 0 });
+  await append(meddled, LOG, [messageOf(1)], { session, sequence: 1 });
   assertEquals(writes.filter(({ append }) => append).length, 1);
   assertEquals(dataOf((await other.read(LOG, LOG_START, ALL)).messages), [0, 1]);
 });
@@ -227,7 +227,7 @@ test("a session that another node has begun is read first, and each message is w
 test("messages of sessions that are published again are looked for together", async (setting) => {
   const { meddled, other, writes } = setting;
   const [stored, lost] = [crypto.randomUUID(), crypto.randomUUID()];
-  const { outcomes } = await other.append(LOG, [0, 1, 2].map((number) => messageOf(number)), {
+  const { outcomes } = await append(other, LOG, [0, 1, 2].map((number) => messageOf(number)), {
     session: stored,
     sequence: 0,
   });
@@ -272,9 +272,9 @@ for (const [what, character] of [["three bytes", "日"], ["a zero byte", "\0"]] 
 Deno.test("Appending: when the database was lost and recreated, the policy of a log is written again", async () => {
   const { store, lose } = losableStore();
   const session = crypto.randomUUID();
-  const before = await store.append(LOG, [messageOf("before")], { session, sequence: 0 });
+  const before = await append(store, LOG, [messageOf("before")], { session, sequence: 0 });
   lose();
-  const after = await store.append(LOG, [messageOf("after")], { session, sequence: 1 });
+  const after = await append(store, LOG, [messageOf("after")], { session, sequence: 1 });
   assertNotEquals(after.incarnation, before.incarnation);
   assertEquals(await store.list(), [LOG]);
   assertEquals(dataOf((await store.read(LOG, LOG_START, ALL)).messages), ["after"]);
@@ -289,10 +289,10 @@ Deno.test("Appending: messages in a recreated database are of its incarnation, w
   });
   const [slow, quick] = [logOf("slow"), logOf("quick")];
   const session = crypto.randomUUID();
-  await store.append(slow, [messageOf("before")], { session, sequence: 0 });
+  await append(store, slow, [messageOf("before")], { session, sequence: 0 });
   lose();
   isHeld = true;
-  const appending = store.append(slow, [messageOf("after")], { session, sequence: 1 });
+  const appending = append(store, slow, [messageOf("after")], { session, sequence: 1 });
   await append(store, quick, [messageOf("found out")]);
   held.resolve();
   const { incarnation } = await appending;
@@ -359,7 +359,7 @@ Deno.test("Appending: a message that is found in a recreated database has its ne
   const { store, elsewhere, lose } = losableStore();
   await append(store, LOG, [messageOf("before")]);
   const session = crypto.randomUUID();
-  const stored = await elsewhere.append(LOG, [messageOf("message")], { session, sequence: 0 });
+  const stored = await append(elsewhere, LOG, [messageOf("message")], { session, sequence: 0 });
   lose();
   const again = await append(store, LOG, [messageOf("message", toGeneratedId(session, 0))]);
   assertEquals(again, {
@@ -425,10 +425,10 @@ Deno.test("Appending: a node remembers the logs written last, and writes the pol
 test("the session of messages that all have ids is not read", async (setting) => {
   const { meddled } = setting;
   const session = crypto.randomUUID();
-  await meddled.append(LOG, [messageOf(0, "id 0")], { session, sequence: 0 });
+  await append(meddled, LOG, [messageOf(0, "id 0")], { session, sequence: 0 });
   const { reads } = setting;
   for (const sequence of [1, 2, 3]) {
-    await meddled.append(LOG, [messageOf(sequence, `id ${sequence}`)], { session, sequence });
+    await append(meddled, LOG, [messageOf(sequence, `id ${sequence}`)], { session, sequence });
   }
   assertEquals(setting.reads, reads);
 });

@@ -221,7 +221,7 @@ Deno.test("Set back: a late answer moves no node to an ended incarnation that it
 async function renewElsewhere({ database, open }: ReturnType<typeof prepare>) {
   const [store, elsewhere] = [open(), open()];
   const session = crypto.randomUUID();
-  const { incarnation: before } = await store.append(LOG, [messageOf("a")], { session, sequence: 0 });
+  const { incarnation: before } = await append(store, LOG, [messageOf("a")], { session, sequence: 0 });
   const backup = database.backUp();
   await publish(elsewhere, ...LOST);
   database.lose(backup);
@@ -234,7 +234,7 @@ Deno.test("Set back: a node that only publishes notices a new incarnation within
   await inVirtualTime(new Random(1), async () => {
     const { store, elsewhere, session, after } = await renewElsewhere(prepare());
     await new Promise((resolve) => setTimeout(resolve, 1_100));
-    assertEquals((await store.append(LOG, [messageOf("c")], { session, sequence: 1 })).incarnation, after);
+    assertEquals((await append(store, LOG, [messageOf("c")], { session, sequence: 1 })).incarnation, after);
     await Promise.all([store.close(), elsewhere.close()]);
   });
 });
@@ -246,7 +246,7 @@ Deno.test("Set back: a write that is tried again for longer than a second notice
     const { store, elsewhere, session, after } = await renewElsewhere(prepared);
     const { write } = engine;
     engine.write = () => Promise.reject(new Error("The database is away"));
-    const again = store.append(LOG, [messageOf("c")], { session, sequence: 1 });
+    const again = append(store, LOG, [messageOf("c")], { session, sequence: 1 });
     await new Promise((resolve) => setTimeout(resolve, 1_100));
     engine.write = write;
     assertEquals((await again).incarnation, after);
@@ -299,7 +299,7 @@ Deno.test("Set back: messages without an id of a batch of several writes are the
     isEnded = true;
     return version;
   };
-  await store.append(LOG, ["zero", "one", "two"].map((data) => messageOf(data)), { session, sequence: 0 });
+  await append(store, LOG, ["zero", "one", "two"].map((data) => messageOf(data)), { session, sequence: 0 });
   assertEquals((await read(store)).data.toSorted(), ["a", "one", "two", "zero"]);
   await Promise.all([store.close(), elsewhere.close()]);
 });
