@@ -111,12 +111,17 @@ export function isStandardSchema(value: unknown): boolean {
   return vendorOf(value) !== undefined;
 }
 
-/** Describes, for an error message, why a value is not a schema. */
-export function schemaFault(value: unknown): string {
+/**
+ * Describes, for an error message, why a value is not a schema.
+ *
+ * @param value The value.
+ * @param wanted What it may be.
+ */
+export function schemaFault(value: unknown, wanted = "a valibot schema"): string {
   const vendor = vendorOf(value);
-  if (vendor !== undefined && vendor !== "valibot") return `must be a valibot schema, got one of ${vendor}`;
+  if (vendor !== undefined && vendor !== "valibot") return `must be ${wanted}, got one of ${vendor}`;
   const parts = typeof value === "object" && value !== null ? Object.values(value) : [];
-  if (parts.length === 0 || !parts.every(isSchema)) return "must be a valibot schema";
+  if (parts.length === 0 || !parts.every(isSchema)) return `must be ${wanted}`;
   const cure = Array.isArray(value) ? "write v.array(…) for a list" : "write v.object({ … }) around the entries";
   return `must be one valibot schema, ${cure}`;
 }

@@ -87,7 +87,10 @@ Deno.test("A schema of another library is an error that says which library it is
   const table: [declare: () => unknown, message: string][] = [
     [() => new App().post("/a", { body: foreign }, handler), `Cannot register POST /a: "body" ${zod}`],
     [() => new App().get("/a", { response: foreign }, handler), `Cannot register GET /a: "response" ${zod}`],
-    [() => new App().get("/a", { responses: { 404: foreign } }, handler), `Cannot register GET /a: "404" ${zod}`],
+    [
+      () => new App().get("/a", { responses: { 404: foreign } }, handler),
+      'Cannot register GET /a: "404" must be a valibot schema or { schema, description, headers }, got one of zod',
+    ],
     [() => new App().get("/a", { query: { q: foreign } }, handler), `Cannot declare GET /a: query "q" ${zod}`],
     [() => dependency({ headers: { q: foreign } }, handler), `Cannot declare handler: headers "q" ${zod}`],
     [() => new App().websocket("/a", { receive: foreign }, handler), `Cannot register WEBSOCKET /a: "receive" ${zod}`],

@@ -35,7 +35,8 @@ export function partsOfReply(reply: DocumentedReply): ReplyDescription {
 export function checkDocumentedReply(reply: unknown, status: string, action: string): void {
   if (isContent(reply)) return;
   if (!hasKnownKey(reply)) {
-    throw new TypeError(`Cannot ${action}: "${status}" ${schemaFault(reply)}, or { schema, description, headers }`);
+    const fault = schemaFault(reply, "a valibot schema or { schema, description, headers }");
+    throw new TypeError(`Cannot ${action}: "${status}" ${fault}`);
   }
   checkOptions(reply, KEYS, action, `responses.${status}.`);
   const { schema, description, headers } = reply;
