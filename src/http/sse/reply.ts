@@ -6,7 +6,7 @@ import type { Stopping } from "../stream_reply.ts";
 import { COMMENT, formatEvent, formatItem, toChunk } from "./event.ts";
 import type { DataReducer } from "./data_reducer.ts";
 import { type EventStream, type EventStreamParts, type SSESource, takeParts } from "./sse.ts";
-import { MergedTopicSource, resumeAfter, TopicSource } from "./topic_events.ts";
+import { ReaderSource, resumeAfter, TopicSource } from "./topic_events.ts";
 
 /** Proxies must pass each event on at once. nginx has its own header for it. */
 const HEADERS = {
@@ -57,9 +57,13 @@ function subscriptionsOf(source: SSESource): readonly Subscription[] {
   return Symbol.asyncIterator in source ? [] : source;
 }
 
-function toPullSource({ source, encode, retry }: EventStreamParts, reducer: DataReducer | undefined): PullSource {
-  if (source instanceof Subscription) return new TopicSource(source, { encode, retry, reducer });
-  if (!(Symbol.asyncIterator in source)) return new MergedTopicSource(source, { encode, retry, reducer });
+function toPullSource(parts: EventStreamParts, reducer: DataReducer | undefined): PullSource {
+  const { source, encode, retry, filter, map } = parts;
+  const options = { encode, retry, filter, map, reducer };
+  // Without them, readers at one position share the bytes of events.
+  if (source instanceof Subscription && !filter && !map) return new TopicSource(source, options);
+  if (source instanceof Subscription) return new ReaderSource([source], options);
+  if (!(Symbol.asyncIterator in source)) return new ReaderSource(source, options);
   const items = reducer ? reducer.ofItems(source) : source;
   return new IteratorSource(items[Symbol.asyncIterator](), {
     encode: (item) => toChunk(formatItem(item, encode)),

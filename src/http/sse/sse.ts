@@ -2,6 +2,7 @@
 import { type Duration, toMilliseconds } from "../../duration.ts";
 import { checkOptions, type OptionNames, quote } from "../../options.ts";
 import type { Mistake } from "../../schema/schema.ts";
+import type { TopicMessage } from "../../topics/message.ts";
 import { Subscription } from "../../topics/subscription.ts";
 
 /**
@@ -56,17 +57,22 @@ export type FilledKeys<Item> = {
   [Key in keyof Item]-?: [Exclude<Item[Key], undefined>] extends [never] ? never : Key;
 }[keyof Item];
 
+/** The messages that a source gives to `filter` and `map`: only subscriptions have some. */
+export type SourceMessage<Source> = Source extends Subscription<infer Data> ? TopicMessage<Data>
+  : Source extends readonly Subscription<infer Data>[] ? TopicMessage<Data>
+  : never;
+
 /** A source whose items cannot be mistaken for events. */
 export type CheckedSource<Source> = Source extends Subscription ? unknown
   : Source extends AsyncIterable<infer Item> ? [Misread<Item>] extends [never] ? unknown : AsyncIterable<Misread<Item>>
   : unknown;
 
 /**
- * How events are sent.
+ * How events are sent. `Message` is what a subscription gives, `Sent` the data of the events.
  *
  * @category Streams
  */
-export interface SSEOptions {
+export interface SSEOptions<Message = TopicMessage, Sent = unknown> {
   /** How long the client waits before it connects again. Browsers choose a few seconds. */
   retry?: Duration;
   /**
@@ -84,9 +90,26 @@ export interface SSEOptions {
    * @default {"json"}
    */
   encode?: DataEncoding;
+  /**
+   * Decides for this reader of a subscription which messages it gets. Its place moves on over the
+   * others: they do not come when it resumes. If it throws, the error is logged and the stream ends
+   * before the message.
+   *
+   * @param message The message.
+   * @param topic The name of its topic.
+   */
+  filter?(message: Message, topic: string): boolean | Promise<boolean>;
+  /**
+   * Makes the data that this reader of a subscription gets of a message. The id and the name of the
+   * event stay. If it throws, the error is logged and the stream ends before the message.
+   *
+   * @param message The message, which has passed `filter`.
+   * @param topic The name of its topic.
+   */
+  map?(message: Message, topic: string): Sent | Promise<Sent>;
 }
 
-const OPTIONS: OptionNames<SSEOptions> = { retry: true, heartbeat: true, encode: true };
+const OPTIONS: OptionNames<SSEOptions> = { retry: true, heartbeat: true, encode: true, filter: true, map: true };
 
 /** Where events come from. */
 export type SSESource = Subscription | readonly Subscription[] | AsyncIterable<unknown>;
@@ -97,6 +120,8 @@ export interface EventStreamParts {
   readonly encode: DataEncoding;
   /** How long the client waits before it connects again, in milliseconds. */
   readonly retry: number | undefined;
+  readonly filter: SSEOptions["filter"];
+  readonly map: SSEOptions["map"];
 }
 
 let take: (stream: EventStream) => EventStreamParts;
@@ -129,13 +154,14 @@ export class EventStream<Data = unknown> {
    */
   constructor(source: unknown, options: SSEOptions) {
     checkOptions(options, OPTIONS, "send events");
-    const { retry, heartbeat = "15s", encode = "json" } = options;
+    const { retry, heartbeat = "15s", encode = "json", filter, map } = options;
     if (encode !== "json" && encode !== "text") {
       throw new TypeError(`Cannot send events: encode must be "json" or "text", got "${encode}"`);
     }
     const retryMs = retry === undefined ? undefined : toRetry(retry);
     this.heartbeat = toMilliseconds(heartbeat, "the heartbeat");
-    this.#parts = { source: checkSource(source), encode, retry: retryMs };
+    this.#parts = { source: checkSource(source), encode, retry: retryMs, filter, map };
+    checkReaderOptions(this.#parts);
   }
 
   #take(): EventStreamParts {
@@ -154,7 +180,8 @@ export class EventStream<Data = unknown> {
  * back sends the last one, in `Last-Event-ID` or as `?lastEventId=`, and gets what it missed. Where
  * the topic no longer keeps some of that, an event `webfw.gap` comes first, with `{ reason, from,
  * oldest }` as data. The type of a message is the name of its event. An id that no stream has sent
- * is answered with 400. Several topics go into one stream as a list.
+ * is answered with 400. Several topics go into one stream as a list. `filter` and `map` say which
+ * messages this reader gets, and what of them: without them, readers share the bytes of events.
  *
  * Any other async iterable gives data, or objects like {@linkcode ServerSentEvent}. To resume it,
  * read `request.lastEventId`.
@@ -208,13 +235,40 @@ export class EventStream<Data = unknown> {
  * assertEquals(await response.text(), 'data: 2\n\nevent: lift-off\ndata: "Go"\n\n');
  * ```
  *
+ * @example What one reader may see
+ * ```ts
+ * import { App, SSE } from "@webfw/core";
+ * import { TestClient } from "@webfw/core/testing";
+ * import { assertEquals } from "@std/assert";
+ *
+ * const app = new App();
+ * const orders = app.topic<{ owner: string; total: number }>("orders");
+ * app.get("/orders/{owner}/events", async (_request, { owner }) => {
+ *   return SSE(orders.subscribe(), {
+ *     filter: ({ data }) => data.owner === owner,
+ *     map: ({ data }) => data.total,
+ *   });
+ * });
+ *
+ * await using client = new TestClient(app);
+ * const events = (await client.get("/orders/ada/events")).body!.pipeThrough(new TextDecoderStream()).getReader();
+ * await events.read();
+ * await orders.publish({ owner: "grace", total: 5 });
+ * const { id } = await orders.publish({ owner: "ada", total: 7 });
+ * assertEquals((await events.read()).value, `id: ${id}\ndata: 7\n\n`);
+ * await events.cancel();
+ * ```
+ *
  * @category Streams
  */
-export function SSE<Source extends Subscription | readonly Subscription[] | AsyncIterable<unknown>>(
+export function SSE<
+  Source extends Subscription | readonly Subscription[] | AsyncIterable<unknown>,
+  Sent = SentData<Source>,
+>(
   source: Source & CheckedSource<Source>,
-  options: SSEOptions = {},
-): EventStream<SentData<Source>> {
-  return new EventStream(source, options);
+  options: SSEOptions<SourceMessage<Source>, Sent> = {},
+): EventStream<Sent> {
+  return new EventStream(source, options as SSEOptions);
 }
 
 /** Takes what a stream was made of. A second call is a `TypeError`. */
@@ -231,6 +285,19 @@ export function toRetry(retry: Duration): number {
   const ms = toMilliseconds(retry, "retry");
   if (Number.isSafeInteger(ms)) return ms;
   throw new RangeError(`Cannot set retry: it must be a length of time that clients can wait, got ${quote(retry)}`);
+}
+
+function checkReaderOptions({ source, filter, map }: EventStreamParts): void {
+  for (const [name, given] of Object.entries({ filter, map })) {
+    if (given === undefined) continue;
+    if (typeof given !== "function") {
+      throw new TypeError(`Cannot send events: ${name} must be a function, got ${quote(given)}`);
+    }
+    if (source instanceof Subscription || Array.isArray(source)) continue;
+    throw new TypeError(
+      `Cannot send events: ${name} is for subscriptions to topics, change what the async iterable yields`,
+    );
+  }
 }
 
 function checkSource(source: unknown): SSESource {

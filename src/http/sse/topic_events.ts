@@ -3,17 +3,18 @@ import { HTTPError } from "../../errors.ts";
 import type { TopicEntry, TopicGap, TopicMessage } from "../../topics/message.ts";
 import type { Broadcaster } from "../../topics/log_follower.ts";
 import { checkId, readerOf, type Subscription } from "../../topics/subscription.ts";
+import { nodeTimers } from "../../runtime.ts";
 import type { BatchReceiver, SubscriptionReader } from "../../topics/subscription_reader.ts";
 import type { Chunk, PullSink, PullSource } from "../pull_stream.ts";
 import { encodeData, formatEvent, toChunk } from "./event.ts";
 import type { DataReducer } from "./data_reducer.ts";
-import type { DataEncoding } from "./sse.ts";
+import type { DataEncoding, EventStreamParts } from "./sse.ts";
 
 /** The name of the event that reports missing messages. */
 const GAP_EVENT = "webfw.gap";
 
 /** The options of `SSE()` that topics need. */
-interface TopicEventOptions {
+interface TopicEventOptions extends Pick<EventStreamParts, "filter" | "map"> {
   readonly encode: DataEncoding;
   /** How long the client waits before it connects again, in milliseconds. */
   readonly retry: number | undefined;
@@ -147,26 +148,31 @@ class MergedTopic {
   isReading = false;
   hasEnded = false;
 
-  constructor(subscription: Subscription, reducer: DataReducer | undefined) {
+  constructor(subscription: Subscription, { map, reducer }: TopicEventOptions, isOnly: boolean) {
     this.subscription = subscription;
-    this.reducer = necessary(reducer, subscription);
-    this.label = `${encodeURIComponent(subscription.topic.name)}=`;
+    this.reducer = map ? reducer : necessary(reducer, subscription);
+    this.label = isOnly ? "" : `${encodeURIComponent(subscription.topic.name)}=`;
   }
 }
 
 /**
- * The messages of several topics. At most one batch of each is read ahead. The id of an event holds
- * the client's position in all of them: `orders=3f9a0c21-000…,prices=77b1e0d4-000…`.
+ * The messages of several topics, or those that one reader gets of them. At most one batch of each
+ * topic is read ahead. The id of an event holds the client's position in all of them:
+ * `orders=3f9a0c21-000…,prices=77b1e0d4-000…`; of one topic it is the id of the message.
  */
-export class MergedTopicSource implements PullSource {
+export class ReaderSource implements PullSource {
   readonly #topics: readonly MergedTopic[];
   readonly #options: TopicEventOptions;
   #sink: PullSink | undefined;
   #hasBegun = false;
   #isPulled = false;
+  #isClosed = false;
+  /** Why the stream ends after what was written last. */
+  #failure: { readonly error: unknown } | undefined;
 
   constructor(subscriptions: readonly Subscription[], options: TopicEventOptions) {
-    this.#topics = subscriptions.map((subscription) => new MergedTopic(subscription, options.reducer));
+    const isOnly = subscriptions.length === 1;
+    this.#topics = subscriptions.map((subscription) => new MergedTopic(subscription, options, isOnly));
     this.#options = options;
   }
 
@@ -182,6 +188,7 @@ export class MergedTopicSource implements PullSource {
   }
 
   close(): void {
+    this.#isClosed = true;
     for (const { subscription } of this.#topics) subscription.close();
   }
 
@@ -202,6 +209,7 @@ export class MergedTopicSource implements PullSource {
   #answer(sink: PullSink): void {
     try {
       while (this.#isPulled) {
+        if (this.#failure) return sink.fail(this.#failure.error);
         const topic = this.#topics.find(({ batch }) => batch);
         if (topic?.batch) {
           const chunk = this.#toChunk(topic, topic.batch);
@@ -230,30 +238,86 @@ export class MergedTopicSource implements PullSource {
   }
 
   /** A pull does not come before its answer, and reads that end meanwhile wait for it. */
-  async #writeLater(chunk: Promise<Chunk>, sink: PullSink): Promise<void> {
+  async #writeLater(promise: Promise<Chunk | undefined>, sink: PullSink): Promise<void> {
     this.#isPulled = false;
     try {
-      this.#isPulled = sink.write(await chunk);
+      const chunk = await promise;
+      this.#isPulled = chunk === undefined || sink.write(chunk);
       this.#answer(sink);
     } catch (error) {
       sink.fail(error);
     }
   }
 
-  #toChunk(topic: MergedTopic, batch: readonly TopicEntry[]): Chunk | Promise<Chunk> {
+  #toChunk(topic: MergedTopic, batch: readonly TopicEntry[]): Chunk | Promise<Chunk | undefined> {
     const { subscription, label, reducer } = topic;
     topic.batch = undefined;
     const last = batch.at(-1)!;
     if ("gap" in last) {
       topic.cursor = readerOf(subscription).currentPosition ?? topic.cursor;
-      return gapChunk(last, toEventId(this.#topics), subscription.topic.name);
+      return gapChunk(last, toEventId(this.#topics), this.#topics.length > 1 ? subscription.topic.name : undefined);
     }
-    topic.cursor = last.id;
     const index = this.#topics.indexOf(topic);
     const prefix = [...toIdParts(this.#topics.slice(0, index)), label].join(",");
     const suffix = ["", ...toIdParts(this.#topics.slice(index + 1))].join(",");
-    return batchChunk(batch as readonly TopicMessage[], { encode: this.#options.encode, prefix, suffix, reducer });
+    const { encode, filter, map } = this.#options;
+    const format: BatchFormat = { encode, prefix, suffix, reducer };
+    const messages = batch as readonly TopicMessage[];
+    if (filter || map) return this.#toReaderChunk(topic, messages, format);
+    const chunk = batchChunk(messages, format);
+    // A heartbeat must not have the id of an event before the event was sent.
+    if (chunk instanceof Promise) return chunk.finally(() => topic.cursor = last.id);
+    topic.cursor = last.id;
+    return chunk;
   }
+
+  /** Encodes what this reader gets of a batch. Undefined if nothing. */
+  async #toReaderChunk(
+    topic: MergedTopic,
+    batch: readonly TopicMessage[],
+    format: BatchFormat,
+  ): Promise<Chunk | undefined> {
+    let events = "";
+    let { cursor } = topic;
+    try {
+      for (const message of batch) {
+        if (this.#isClosed) return undefined;
+        const event = this.#toReaderEvent(message, topic, format);
+        events += typeof event === "string" ? event : await event;
+        cursor = message.id;
+        // Heartbeats move the client's place while nothing passes, however long the filter takes.
+        if (events === "") topic.cursor = cursor;
+      }
+    } catch (error) {
+      this.#failure = { error };
+    }
+    topic.cursor = cursor;
+    if (events !== "") return toChunk(events);
+    // Other work comes in between, though a store in memory gives all messages of a topic at once.
+    await new Promise<void>((resolve) => nodeTimers().setImmediate(resolve));
+    return undefined;
+  }
+
+  /** One message as an event; empty if it does not pass. */
+  #toReaderEvent(message: TopicMessage, topic: MergedTopic, format: BatchFormat): string | Promise<string> {
+    const { filter, map } = this.#options;
+    const { name } = topic.subscription.topic;
+    const passes = filter ? filter(message, name) : true;
+    const toEvent = (data: unknown) => toEventText(message, data, format);
+    const toData = () => {
+      const data = map ? map(message, name) : message.data;
+      return then(data, (data) => topic.reducer ? topic.reducer.reduce(data) : data);
+    };
+    return then(passes, (passes) => passes ? then(toData(), toEvent) : "");
+  }
+}
+
+/** Goes on at once with a value, and later with a promise: one for each message costs much. */
+function then<Value, Result>(
+  value: Value | Promise<Value>,
+  next: (value: Value) => Result | Promise<Result>,
+): Result | Promise<Result> {
+  return value instanceof Promise ? value.then(next) : next(value);
 }
 
 /**
@@ -364,15 +428,17 @@ function batchChunk(batch: readonly TopicMessage[], format: BatchFormat): Chunk 
 function encodeBatch(
   batch: readonly TopicMessage[],
   reduced: readonly unknown[] | undefined,
-  { encode, prefix, suffix }: BatchFormat,
+  format: BatchFormat,
 ): Chunk {
   let events = "";
   let index = 0;
-  for (const { id, type, data } of batch) {
-    const sent = encodeData(reduced ? reduced[index++] : data, encode);
-    events += formatEvent({ event: type, id: prefix + id + suffix, data: sent });
-  }
+  for (const message of batch) events += toEventText(message, reduced ? reduced[index++] : message.data, format);
   return toChunk(events);
+}
+
+/** Writes a message as an event, with other data perhaps. */
+function toEventText({ id, type }: TopicMessage, data: unknown, { encode, prefix, suffix }: BatchFormat): string {
+  return formatEvent({ event: type, id: prefix + id + suffix, data: encodeData(data, encode) });
 }
 
 function isSameFormat(one: BatchFormat, other: BatchFormat): boolean {
