@@ -23,7 +23,7 @@
 
 export { apiKey, type ApiKeyOptions } from "./src/auth/api_key.ts";
 export { basic, type BasicOptions } from "./src/auth/basic.ts";
-export { bearer } from "./src/auth/bearer.ts";
+export { bearer, type BearerOptions } from "./src/auth/bearer.ts";
 export { equal } from "./src/auth/equal.ts";
 export { jwt, type JwtGuard } from "./src/auth/jwt.ts";
 export type { JwtAlgorithm } from "./src/auth/jwt/algorithms.ts";

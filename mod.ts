@@ -62,6 +62,7 @@ export {
 export { anySecurity } from "./src/binding/any_security.ts";
 export type { SecurityRequirement, SecurityScheme } from "./src/binding/security.ts";
 export type { RouteInfo, ToolAnnotations, ToolOptions } from "./src/http/route_info.ts";
+export type { IdempotencyOptions } from "./src/idempotency/options.ts";
 
 // Requests, replies, streams
 export { type AppHandle, type ConnectionInfo, HttpRequest } from "./src/http/request.ts";

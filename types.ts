@@ -46,6 +46,7 @@ export type { RegisterWebSocket, WebSocketOptions } from "./src/routing/websocke
 export type { KindOf, RouteInputs, RouteRef, WebSocketRef } from "./src/routing/route_ref.ts";
 export type { GroupOptions, InferredDependencies, ScopeDependencies, ScopeOptions } from "./src/routing/scope.ts";
 export type {
+  IdempotentOption,
   RateLimitOption,
   RouteDeclaration,
   RouteDescription,

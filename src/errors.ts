@@ -254,12 +254,12 @@ export class CannotStartError extends Error {
 
 /**
  * What is wrong with a declaration. `conflict`: another route has this place. `frozen`: the
- * application has started. `path`: the path, prefix or name is malformed. `tool`: the route cannot
- * be exposed to agents.
+ * application has started. `idempotent`: the route cannot be idempotent. `path`: the path, prefix or
+ * name is malformed. `tool`: the route cannot be exposed to agents.
  *
  * @category Errors
  */
-export type RouteErrorCode = "conflict" | "frozen" | "path" | "tool";
+export type RouteErrorCode = "conflict" | "frozen" | "idempotent" | "path" | "tool";
 
 /**
  * A mistake in the declaration of routes, thrown by the call that declares them.

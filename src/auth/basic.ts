@@ -79,6 +79,7 @@ export function basic<Value, State = Record<string, unknown>>(
     security: readSecurity(declared, scheme),
     replies: [UNAUTHORIZED],
     isSent: hasAuthorization,
+    callerOf: (request) => decodePair(credentialsOf(request, "basic") ?? undefined)?.[0],
     resolve: async (request) => {
       const credentials = credentialsOf(request, "basic");
       if (credentials === null) throw unauthorized("Send a name and a password in the Authorization header", challenge);

@@ -5,9 +5,27 @@ import { readSecurity } from "../binding/security.ts";
 import { HTTPError } from "../errors.ts";
 import type { HttpRequest } from "../http/request.ts";
 import { quotedString } from "../http/syntax.ts";
+import { type OptionNames, quote } from "../options.ts";
 import { credentialsOf, hasAuthorization } from "./authorization.ts";
 import { checkGuardOptions, checkVerify, type GuardOptions, requirementOf } from "./options.ts";
 import { isLetIn, UNAUTHORIZED, unauthorized } from "./refusal.ts";
+
+/**
+ * The options of a guard of bearer tokens.
+ *
+ * @category Dependencies
+ */
+export interface BearerOptions<Value> extends GuardOptions {
+  /**
+   * Names whom a token belongs to, so that a renewed token is that of the same caller, for routes
+   * that are `idempotent`. By default each token is a caller of its own.
+   *
+   * @param value The value of the guard.
+   */
+  subject?(value: Value): string | number;
+}
+
+const OPTIONS: OptionNames<Omit<BearerOptions<unknown>, keyof GuardOptions>> = { subject: true };
 
 /**
  * A guard of the bearer token in the `Authorization` header (RFC 6750).
@@ -17,7 +35,7 @@ import { isLetIn, UNAUTHORIZED, unauthorized } from "./refusal.ts";
  *
  * @param verify Finds whom the token belongs to. With null, undefined or false the request is
  * refused with 401. An `HTTPError` that it throws is the reply; any other error is a 500.
- * @param options The name and the description of its security scheme.
+ * @param options The name and the description of its security scheme, and whom a token belongs to.
  * @returns A dependency. Its value is what `verify` returned.
  * @throws {TypeError} If an option is wrong.
  *
@@ -43,12 +61,15 @@ import { isLetIn, UNAUTHORIZED, unauthorized } from "./refusal.ts";
  */
 export function bearer<Value, State = Record<string, unknown>>(
   verify: (token: string, request: HttpRequest<State>) => Promise<Value | null | undefined | false>,
-  options: GuardOptions = {},
+  options: BearerOptions<NoInfer<Value>> = {},
 ): Dependency<Value, RequiredState<State>> {
   const action = "make a bearer guard";
   checkVerify(verify, action);
-  checkGuardOptions(options, {}, action);
-  const { scheme = "bearer", description } = options;
+  checkGuardOptions(options, OPTIONS, action);
+  const { scheme = "bearer", description, subject } = options;
+  if (subject !== undefined && typeof subject !== "function") {
+    throw new TypeError(`Cannot ${action}: "subject" must be a function, got ${quote(subject)}`);
+  }
   const challenges = new BearerChallenges(scheme);
   const declared = requirementOf(scheme, { type: "http", scheme: "bearer" }, description);
   return makeGuard<Value, RequiredState<State>>({
@@ -56,6 +77,7 @@ export function bearer<Value, State = Record<string, unknown>>(
     security: readSecurity(declared, scheme),
     replies: [UNAUTHORIZED],
     isSent: hasAuthorization,
+    ...(subject && { callerOf: (_request, value) => String(subject(value as Value)) }),
     resolve: async (request) => {
       const token = bearerToken(request, challenges);
       const value = await verify(token, request as HttpRequest<never>);

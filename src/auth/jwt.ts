@@ -14,6 +14,7 @@ import { hasAuthorization } from "./authorization.ts";
 import { BearerChallenges } from "./bearer.ts";
 import { readKeys } from "./jwt/keys.ts";
 import { checkJwtOptions, type JwtClaims, type JwtOptions } from "./jwt/options.ts";
+import { subjectOf } from "./jwt/subject.ts";
 import { JwtVerifier } from "./jwt/verifier.ts";
 import { FORBIDDEN, UNAUTHORIZED, UNAVAILABLE } from "./refusal.ts";
 
@@ -84,6 +85,7 @@ export function jwt<Claims = JwtClaims>(options: JwtOptions<Claims>): JwtGuard<C
     replies,
     isSent: hasAuthorization,
     issuers: [issuer],
+    callerOf: subjectOf,
     resolve: (request) => verifier.verify(request),
   });
   return Object.assign(guard, {
@@ -95,6 +97,7 @@ export function jwt<Claims = JwtClaims>(options: JwtOptions<Claims>): JwtGuard<C
         replies: [UNAUTHORIZED, FORBIDDEN],
         deps: { claims: guard },
         isSent: hasAuthorization,
+        callerOf: subjectOf,
         resolve: async (request, { claims }) => {
           const granted = verifier.scopesOf(request, claims as Claims);
           if (!scopes.every((scope) => granted.includes(scope))) throw challenges.insufficient(scopes);

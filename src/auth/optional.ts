@@ -1,4 +1,5 @@
 /** Guards that let callers in who send nothing. */
+import { callerThrough } from "../binding/caller.ts";
 import { type Dependency, isDependency, type PreparedDependency } from "../binding/dependency.ts";
 import { InnerGuard, makeGuard, sharedDeps } from "../binding/guard.ts";
 import { quote } from "../options.ts";
@@ -56,6 +57,7 @@ export function optional<Value, State>(guard: Dependency<Value, State>): Depende
     inner: { guards: [given], combine: ([guard]) => optional(guard!) as PreparedDependency },
     deps: sharedDeps(shared),
     isSent,
+    callerOf: (request, value) => value === null ? undefined : callerThrough(given, request, value),
     resolve: async (request, args) => isSent(request) ? await inner.run(request, new Map(), args) as Value : null,
   });
 }

@@ -13,7 +13,7 @@ import { UNAUTHORIZED, unauthorized } from "./refusal.ts";
 import { SessionCookie, type SessionCookieOptions } from "./sessions/cookie.ts";
 import { checkLoginPath, loginAddress } from "./sessions/login.ts";
 import { readSecrets, type Secrets } from "./sessions/secret.ts";
-import { type Session, SessionDefinition } from "./sessions/definition.ts";
+import { type Session, SessionDefinition, signInOf } from "./sessions/definition.ts";
 import { RecordSessions } from "./sessions/records.ts";
 import type { SessionStore } from "./sessions/store.ts";
 
@@ -194,6 +194,8 @@ export function session<Data extends NonNullable<unknown>, Input = Data>(
     name: scheme,
     isSent: (request: HttpRequest) => request.cookies[definition.cookie.name] !== undefined,
     starts: [definition.start],
+    callerOf: (request: HttpRequest, value: unknown) =>
+      signInOf(value instanceof SignedIn ? value.session : value) ?? request.cookies[definition.cookie.name],
   };
   const visit = makeGuard<Session<Data, Input>, unknown>({
     ...common,
@@ -251,23 +253,23 @@ function refusalOf(
 }
 
 class SignedIn<Data, Input> implements RequiredSession<Data, Input> {
-  readonly #session: Session<Data, Input>;
+  readonly session: Session<Data, Input>;
   readonly #found: Data;
 
   constructor(session: Session<Data, Input>, found: Data) {
-    this.#session = session;
+    this.session = session;
     this.#found = found;
   }
 
   get data(): Data {
-    return this.#session.data ?? this.#found;
+    return this.session.data ?? this.#found;
   }
 
   set(data: Input): Promise<void> {
-    return this.#session.set(data);
+    return this.session.set(data);
   }
 
   clear(): Promise<void> {
-    return this.#session.clear();
+    return this.session.clear();
   }
 }

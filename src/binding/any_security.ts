@@ -1,5 +1,6 @@
 /** Alternatives, of which a client needs one: security schemes, or guards. */
 import { HTTPError, isHTTPError } from "../errors.ts";
+import { contextOf } from "../http/request.ts";
 import { isThrownReply, type ThrownReply } from "../http/reply.ts";
 import {
   type Dependency,
@@ -8,6 +9,7 @@ import {
   type NeededState,
   type PreparedDependency,
 } from "./dependency.ts";
+import { callerThrough } from "./caller.ts";
 import type { Mistake } from "../schema/schema.ts";
 import { InnerGuard, type Made, makeGuard, sharedDeps } from "./guard.ts";
 import { alternatives, type SecurityRequirement } from "./security.ts";
@@ -99,6 +101,8 @@ function anyGuard(guards: readonly PreparedDependency[], count: number): Prepare
   }
   const shared = new Map<PreparedDependency, string>();
   const inner = guards.map((guard) => new InnerGuard(guard, shared));
+  /** What the guard that let a request in is kept under. */
+  const winners = {};
   const senders = guards.flatMap(({ isSent }) => isSent ?? []);
   return makeGuard({
     name,
@@ -109,13 +113,20 @@ function anyGuard(guards: readonly PreparedDependency[], count: number): Prepare
     inner: { guards, combine: (others) => anyGuard(others, count) },
     deps: sharedDeps(shared),
     isSent: senders.length < count ? undefined : (request) => senders.some((isSent) => isSent(request)),
+    callerOf: (request, value) => {
+      const winner = contextOf(request).kept.get(winners) as PreparedDependency;
+      const caller = callerThrough(winner, request, value);
+      return caller === undefined ? undefined : JSON.stringify([winner.name, caller]);
+    },
     resolve: async (request, args) => {
       const made: Made = new Map();
       const refusals: Refusal[] = [];
       let redirection: ThrownReply | undefined;
       for (const guard of inner) {
         try {
-          return await guard.run(request, made, args);
+          const value = await guard.run(request, made, args);
+          contextOf(request).kept.set(winners, guard.dependency);
+          return value;
         } catch (thrown) {
           // Only a refusal leads to the next guard; a fault must not be hidden.
           if (isThrownReply(thrown)) redirection ??= thrown;

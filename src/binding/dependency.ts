@@ -202,7 +202,15 @@ export interface PreparedDependency extends Dependency<unknown> {
   readonly starts: readonly Start[];
   /** The guards that it runs itself; undefined if there are none. */
   readonly inner: InnerGuards | undefined;
+  /**
+   * Names whom it lets in, given its value; undefined if it does not know. Without it, its callers
+   * are told apart by their credentials.
+   */
+  readonly callerOf?: CallerOf | undefined;
 }
+
+/** Names the caller of a request that a guard has let in, by the value of the guard. */
+export type CallerOf = (request: HttpRequest, value: unknown) => string | undefined;
 
 /** Guards inside of a guard. */
 export interface InnerGuards {

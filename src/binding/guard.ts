@@ -1,6 +1,6 @@
 /** Guards that the framework makes itself, in place of `dependency()`, and guards inside of them. */
 import type { HttpRequest } from "../http/request.ts";
-import type { DeclaredReply, Dependency, InnerGuards, PreparedDependency, Start } from "./dependency.ts";
+import type { CallerOf, DeclaredReply, Dependency, InnerGuards, PreparedDependency, Start } from "./dependency.ts";
 import { resolveOne } from "./resolver.ts";
 import { ownerOf } from "./scope_guards.ts";
 import { combineWays, type SecurityWay } from "./security.ts";
@@ -21,13 +21,15 @@ interface GuardParts<Value> {
   readonly starts?: readonly Start[];
   /** The guards that it runs itself. */
   readonly inner?: InnerGuards;
+  /** Names whom it lets in. */
+  readonly callerOf?: CallerOf;
   /** Makes the value, or rejects; it never throws. */
   readonly resolve: (request: HttpRequest, args: Record<string, unknown>) => Promise<Value>;
 }
 
 /** Makes a guard. */
 export function makeGuard<Value, State>(parts: GuardParts<Value>): PreparedDependency & Dependency<Value, State> {
-  const { name, security, replies, deps = {}, isSent, issuers = [], starts = [], inner, resolve } = parts;
+  const { name, security, replies, deps = {}, isSent, issuers = [], starts = [], inner, callerOf, resolve } = parts;
   const prepared: PreparedDependency = {
     kind: "dependency",
     name,
@@ -41,6 +43,7 @@ export function makeGuard<Value, State>(parts: GuardParts<Value>): PreparedDepen
     issuers,
     starts,
     inner,
+    callerOf,
   };
   return prepared as PreparedDependency & Dependency<Value, State>;
 }

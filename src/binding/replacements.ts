@@ -85,7 +85,7 @@ export class Replacements {
     const over = this.#over(replacement, (needed) => needed === dependency ? original() : this.of(needed));
     const { options, deps, resolve, cleansUp, starts } = over;
     const isSent = dependency.isSent && (() => true);
-    return { ...dependency, options, deps, resolve, cleansUp, starts, isSent, inner: undefined };
+    return { ...dependency, options, deps, resolve, cleansUp, starts, isSent, inner: undefined, callerOf: undefined };
   }
 
   /** The dependency over replaced ones; itself if it needs none of them. */

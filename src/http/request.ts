@@ -9,6 +9,7 @@ import { BodyReader } from "./body.ts";
 import type { TokenAdvice } from "./challenge.ts";
 import { addCookie, addDeletion, type Cookie, type CookieAttributes, readCookies } from "./cookies.ts";
 import type { ResolvedLimits } from "./limits.ts";
+import { idempotencyKeyOf } from "./idempotency_key.ts";
 import { type Forwarded, peerAddress, type ProxyTrust } from "./proxy.ts";
 import { pathStart } from "./query.ts";
 import type { RouteInfo } from "./route_info.ts";
@@ -144,6 +145,14 @@ export class HttpRequest<State = Record<string, unknown>> {
    */
   get id(): string {
     return this.#context.id ??= crypto.randomUUID();
+  }
+
+  /**
+   * The `Idempotency-Key` that the client has sent, without its quotes: to be passed on to other
+   * services. null if there is none, or it is malformed.
+   */
+  get idempotencyKey(): string | null {
+    return idempotencyKeyOf(this.raw.headers) ?? null;
   }
 
   /**

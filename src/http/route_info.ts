@@ -41,6 +41,9 @@ export interface ToolAnnotations {
 /** One limit on how often a client may send requests, or a list of them. */
 export type RateLimitOption = object;
 
+/** How a route answers requests with an `Idempotency-Key`: the window, or more. */
+export type IdempotentOption = Duration | object;
+
 /** The documentation of a route, and the options of its replies. */
 export interface RouteDescription {
   /**
@@ -96,6 +99,11 @@ export interface RouteDescription {
   rateLimit?: RateLimitOption;
   /** Limits that differ from the application's. */
   limits?: Limits;
+  /**
+   * Answers a repetition with the same `Idempotency-Key` by the same reply, and does not run the
+   * handler again: for how long, or more options.
+   */
+  idempotent?: IdempotentOption;
 }
 
 /** All options of a route. */

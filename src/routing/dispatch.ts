@@ -27,6 +27,7 @@ import { OpenWebSockets, webSocketEndpoint, WebSocketRoute } from "./websocket_r
 import { pathEnd, pathStart } from "../http/query.ts";
 import type { RouteInfo } from "../http/route_info.ts";
 import { admission, type AdmissionParts, type Admit, admitHost, admitPages, admitPreflight } from "./admission.ts";
+import { idempotentAnswer } from "./idempotent_answer.ts";
 import {
   compose,
   type Endpoint,
@@ -359,6 +360,17 @@ function handlerEndpoint(
   const toDeclaredReply = isDeclaredReply(model) ? replierOf(model, status ?? 200, name) : undefined;
   const reduceOne = model && !toDeclaredReply ? reducerTo(model, name) : undefined;
   const reduce = reduceOne && isAsyncGeneratorFunction(handler) ? eachOf(reduceOne) : reduceOne;
+  const { idempotency } = route;
+  const runOnce = idempotency && idempotentAnswer(route, idempotency, {
+    toErrorReply,
+    toReply: async (result, request) => {
+      const reduced = reduce && !(result instanceof Response) ? await reduce(result) : result;
+      const isPlain = !toDeclaredReply || reduced instanceof Response;
+      return await (isPlain
+        ? toReply(reduced, status, request, stopping)
+        : toDeclaredReply(reduced, request, stopping));
+    },
+  });
   // One async function with as few awaits as possible: each costs as much as finding the route.
   return async (request) => {
     const context = contextOf(request);
@@ -370,8 +382,9 @@ function handlerEndpoint(
       const bound = isAsync ? await bind(request) : bind(request);
       const args = bound[0]!;
       if (resolve) values = await resolve(request, bound, values);
+      const input = runOnce && { ...args };
       if (supply) supply(args, values);
-      let result = await handler(request, args as never);
+      let result = input ? await runOnce(request, args, input, values) : await handler(request, args as never);
       if (context.headWork) await context.headWork;
       if (reduce && !(result instanceof Response)) {
         const reduced = reduce(result);

@@ -155,6 +155,12 @@ export class Registry {
           `Cannot expose ${WEBSOCKET} ${full} as a tool: agents cannot converse over a WebSocket, leave out "tool"`,
         );
       }
+      if (typeof options === "object" && options !== null && "idempotent" in options) {
+        throw new RouteError(
+          "idempotent",
+          `Cannot ${action}: a WebSocket cannot be idempotent by a key, leave out "idempotent"`,
+        );
+      }
       const known = readOptions(options as WebSocketDeclaration, WEBSOCKET_OPTIONS, action);
       this.#add([WebSocketRoute.declare(full, known, handler, this.scope)]);
       return ROUTE_REF;

@@ -1,6 +1,7 @@
 /** Routes: their checks, their compiled records, and the names of their operations. */
 import { type Binder, compileBinder } from "../binding/binder.ts";
 import { hasGuards } from "../binding/scope_guards.ts";
+import { isStream } from "../binding/stream_body.ts";
 import {
   isAsyncFunction,
   isAsyncGeneratorFunction,
@@ -14,6 +15,7 @@ import { WITHOUT_BODY } from "../http/reply.ts";
 import type { TokenAdvice } from "../http/challenge.ts";
 import type { HttpRequest } from "../http/request.ts";
 import type { RouteDeclaration, RouteInfo } from "../http/route_info.ts";
+import { type Idempotency, readIdempotency } from "../idempotency/options.ts";
 import { countedBy, type RateLimiter } from "../rate_limit/rate_limit.ts";
 import { type OptionNames, quote } from "../options.ts";
 import { isForm } from "../schema/form.ts";
@@ -254,15 +256,20 @@ export const ROUTE_OPTIONS: OptionNames<RouteDeclaration> = {
   crossOrigin: true,
   rateLimit: true,
   limits: true,
+  idempotent: true,
 };
 
 /** A route that answers requests. */
 export class Route extends RouteRecord {
   readonly handler: AnyHandler;
+  /** How it answers requests with an `Idempotency-Key`; undefined if it ignores the header. */
+  readonly idempotency: Idempotency | undefined;
 
   protected constructor(parts: RouteParts, handler: AnyHandler) {
     super(parts);
     this.handler = handler;
+    const { method, declared } = parts;
+    this.idempotency = readIdempotency(declared, method, streamOf(declared, handler), this.name);
   }
 
   /**
@@ -301,6 +308,13 @@ export class Route extends RouteRecord {
   override replacing(...given: Parameters<RouteRecord["replacing"]>): Route {
     return new Route(this.partsReplacing(...given), this.handler);
   }
+}
+
+/** Why a route streams; undefined if it does not. */
+function streamOf({ body, response }: RouteDeclaration, handler: AnyHandler): string | undefined {
+  if (body && isStream(body)) return "its body is a stream, which cannot be compared with another one";
+  const isStreamed = isDeclaredReply(response) && (response.type === "events" || response.type === "json_lines");
+  return isStreamed || isAsyncGeneratorFunction(handler) ? "its reply is a stream, which is not kept" : undefined;
 }
 
 function checkHandler(

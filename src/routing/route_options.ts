@@ -3,6 +3,8 @@ import type { DependencyLike, None } from "../binding/dependency.ts";
 import type { RouteDescription } from "../http/route_info.ts";
 import type { HttpRequest } from "../http/request.ts";
 import type { Atom, Returned, Yielded } from "../http/replies/returned.ts";
+import type { Duration } from "../duration.ts";
+import type { IdempotencyOptions } from "../idempotency/options.ts";
 import type { RateLimits } from "../rate_limit/rate_limit.ts";
 import type { GivenSchema, Mistake, NotSchemas, OutputOf, Schemas } from "../schema/schema.ts";
 import type { FormSchema } from "../schema/form.ts";
@@ -86,6 +88,7 @@ export interface RouteOptions<
   BodyInput,
   FormInput,
   Reply,
+  Window extends Duration,
 > extends RouteDescription {
   // The type parameters are the schemas, and only the handler computes their values. Inferring the
   // values directly costs the compiler three times as much for each parameter.
@@ -130,6 +133,12 @@ export interface RouteOptions<
    * around it: one limit, or a list.
    */
   rateLimit?: RateLimits<Counted, State>;
+  /**
+   * Answers a repetition with the same `Idempotency-Key` by the same reply, and does not run the
+   * handler again: for how long, such as `"24h"`, or more options. The method must be POST, PUT,
+   * PATCH or DELETE, and neither body nor reply a stream. See {@linkcode IdempotencyOptions}.
+   */
+  idempotent?: Window | IdempotencyOptions<Dependencies & Given, State, Window>;
 }
 
 /**
@@ -227,6 +236,7 @@ export interface RegisterDeclared<
     FormInput = never,
     Reply = unknown,
     const Item extends Yielded<Model, Reply> = never,
+    Window extends Duration = never,
   >(
     path: FreePath<Path, Names, Given>,
     options:
@@ -248,7 +258,8 @@ export interface RegisterDeclared<
         Counted,
         BodyInput,
         FormInput,
-        Reply
+        Reply,
+        Window
       >
       & (Extra extends MethodsOption ? MethodsOption<Verb> : Extra),
     handler: (
@@ -294,6 +305,6 @@ export interface RegisterDeclared<
     Reply,
     Result,
     Item,
-    never
+    Window
   >;
 }

@@ -23,6 +23,7 @@ const TOWERS: readonly (readonly (readonly string[])[])[] = [
     ["src/binding/"],
     ["src/auth/"],
     ["src/rate_limit/"],
+    ["src/idempotency/"],
     ["src/routing/"],
     ["src/middleware/"],
     ["src/describe/json_schema/"],

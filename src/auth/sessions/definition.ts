@@ -131,8 +131,8 @@ export class SessionDefinition<Data, Input> {
     const keeper = keeperOf(request.app);
     const kept = value === undefined ? null : await keeper.open(value);
     const data = kept && await this.read(kept.data);
-    const session = new RequestSession(this, keeper, request, value, data);
-    if (kept && data !== null && this.#isDue(kept) && canSetCookie(request)) await session.renew(kept.data);
+    const session = new RequestSession(this, keeper, request, value, data, data === null ? undefined : kept?.id);
+    if (kept && data !== null && this.#isDue(kept) && canSetCookie(request)) await session.renew(kept);
     return session;
   }
 
@@ -162,6 +162,13 @@ export class SessionDefinition<Data, Input> {
   }
 }
 
+let idOf: (session: RequestSession<unknown, unknown>) => string | undefined;
+
+/** Identifies the sign-in of a session; undefined if there is none. */
+export function signInOf(session: unknown): string | undefined {
+  return session instanceof RequestSession ? idOf(session) : undefined;
+}
+
 /** The session of one request. */
 class RequestSession<Data, Input> implements Session<Data, Input> {
   readonly #definition: SessionDefinition<Data, Input>;
@@ -170,6 +177,8 @@ class RequestSession<Data, Input> implements Session<Data, Input> {
   /** The value that the cookie of the client has after the reply. */
   #value: string | undefined;
   #data: Data | null;
+  /** Identifies the sign-in; undefined if there is none. */
+  #id: string | undefined;
   /** Settles after the changes so far: each one replaces what the one before has kept. */
   #changed: Promise<unknown> = Promise.resolve();
 
@@ -179,12 +188,18 @@ class RequestSession<Data, Input> implements Session<Data, Input> {
     request: HttpRequest,
     value: string | undefined,
     data: Data | null,
+    id: string | undefined,
   ) {
     this.#definition = definition;
     this.#keeper = keeper;
     this.#request = request;
     this.#value = value;
     this.#data = data;
+    this.#id = id;
+  }
+
+  static {
+    idOf = (session) => session.#id;
   }
 
   get data(): Data | null {
@@ -194,7 +209,8 @@ class RequestSession<Data, Input> implements Session<Data, Input> {
   set(data: Input): Promise<void> {
     return this.#change("set", async () => {
       const written = await this.#definition.write(data);
-      const value = await this.#keeper.keep(toText(written.json));
+      const id = this.#id ?? crypto.randomUUID();
+      const value = await this.#keeper.keep(toText(written.json, id));
       try {
         this.#assertAwaited();
         this.#setCookie(value);
@@ -206,6 +222,7 @@ class RequestSession<Data, Input> implements Session<Data, Input> {
       const earlier = this.#value;
       this.#value = value;
       this.#data = written.data;
+      this.#id = id;
       if (earlier !== undefined) await this.#keeper.drop(earlier);
     });
   }
@@ -216,13 +233,14 @@ class RequestSession<Data, Input> implements Session<Data, Input> {
       const earlier = this.#value;
       this.#value = undefined;
       this.#data = null;
+      this.#id = undefined;
       if (earlier !== undefined) await this.#keeper.drop(earlier);
     });
   }
 
   /** Keeps what was found for longer. */
-  async renew(kept: unknown): Promise<void> {
-    this.#setCookie(this.#value = await this.#keeper.renew(this.#value!, toText(JSON.stringify(kept))));
+  async renew({ data, id }: KeptSession): Promise<void> {
+    this.#setCookie(this.#value = await this.#keeper.renew(this.#value!, toText(JSON.stringify(data), id)));
   }
 
   async #change(what: "set" | "clear", change: () => Promise<void>): Promise<void> {

@@ -6,6 +6,8 @@ export interface KeptSession {
   readonly setAt: number;
   /** The data, parsed from JSON. */
   readonly data: unknown;
+  /** Identifies the sign-in: it stays when the session is set again. */
+  readonly id: string;
 }
 
 /** Keeps sessions outside of the process, each behind the value of a cookie. */
@@ -21,8 +23,8 @@ export interface SessionKeeper {
 }
 
 /** The text of a session as it is kept. */
-export function toText(json: string): string {
-  return `[${Date.now()},${json}]`;
+export function toText(json: string, id: string): string {
+  return `[${Date.now()},${json},"${id}"]`;
 }
 
 /** Reads such a text; null if it is none, or older than the session may be. */
@@ -33,7 +35,8 @@ export function fromText(text: string, maxAge: number): KeptSession | null {
   } catch {
     return null;
   }
-  if (!Array.isArray(parts) || parts.length !== 2) return null;
-  const [setAt, data] = parts;
-  return typeof setAt === "number" && setAt + maxAge > Date.now() ? { setAt, data } : null;
+  if (!Array.isArray(parts) || parts.length !== 3) return null;
+  const [setAt, data, id] = parts;
+  const isWhole = typeof setAt === "number" && typeof id === "string";
+  return isWhole && setAt + maxAge > Date.now() ? { setAt, data, id } : null;
 }

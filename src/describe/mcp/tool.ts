@@ -82,7 +82,7 @@ export function toTool(route: Route, name: string, limits: ResolvedLimits): Tool
       description: options.description ?? (text === "" ? route.name : text),
       inputSchema,
       ...(output.schema && { outputSchema: output.schema }),
-      annotations: annotationsOf(route.method, title, annotations),
+      annotations: annotationsOf(route, title, annotations),
     },
     arguments: args.map((argument) => {
       return { ...argument, isNullable: nullable.has(argument.name), check: compileArgumentCheck(argument) };
@@ -116,14 +116,18 @@ function freeName(wanted: string, taken: ReadonlySet<string | undefined>): strin
 }
 
 /**
- * The hints that HTTP gives for a method, under those of the route. A POST may destroy something.
+ * The hints that HTTP gives for a method, and its option `idempotent`, under those of the route. A POST may destroy something.
  */
-function annotationsOf(method: string, title: string | undefined, declared: ToolAnnotations = {}): ToolAnnotations {
+function annotationsOf(
+  { method, idempotency }: Route,
+  title: string | undefined,
+  declared: ToolAnnotations = {},
+): ToolAnnotations {
   const readOnlyHint = declared.readOnlyHint ?? SAFE.has(method);
   return {
     ...(title !== undefined && { title }),
     destructiveHint: !readOnlyHint,
-    idempotentHint: readOnlyHint || IDEMPOTENT.has(method),
+    idempotentHint: readOnlyHint || IDEMPOTENT.has(method) || idempotency !== undefined,
     openWorldHint: false,
     ...declared,
     readOnlyHint,

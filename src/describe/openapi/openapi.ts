@@ -15,6 +15,7 @@ import type {
 } from "./document.ts";
 import type { DocumentOptions } from "./document_options.ts";
 import { withLastHand } from "./last_hand.ts";
+import { keyParameter } from "./idempotency.ts";
 import { isDescribedElsewhere, Parameters, requestBodyOf } from "./parameters.ts";
 import { type DocumentedErrors, ErrorReplies, repliesOf } from "./replies.ts";
 import { isCredential, SecuritySchemes } from "./security.ts";
@@ -31,7 +32,16 @@ interface DocumentParts extends DocumentOptions {
 
 type DescribedRoute = Pick<
   Route,
-  "name" | "method" | "template" | "operationId" | "options" | "handler" | "scopes" | "counted" | "isLimited"
+  | "name"
+  | "method"
+  | "template"
+  | "operationId"
+  | "options"
+  | "handler"
+  | "scopes"
+  | "counted"
+  | "isLimited"
+  | "idempotency"
 >;
 
 const METHODS: ReadonlySet<string> = new Set<OpenAPIMethod>(
@@ -100,6 +110,7 @@ function operationOf(route: DescribedRoute, pathNames: readonly string[], compon
   const parameters = inputs.parameters
     .filter((input) => !isDescribedElsewhere(input) && !isCredential(input, inputs.dependencies))
     .map((input) => components.parameters.of(input, nameOf(input)));
+  parameters.push(...keyParameter(route.idempotency, parameters));
   const security = components.security.of(route.name, inputs);
   return {
     operationId,

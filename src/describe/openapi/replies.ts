@@ -23,6 +23,7 @@ import type {
   OpenAPIReference,
   OpenAPIResponse,
 } from "./document.ts";
+import { keyRefusals } from "./idempotency.ts";
 import { liftAnnotations } from "./parameters.ts";
 
 /** The reply to a request beyond a limit. */
@@ -39,7 +40,9 @@ const TOO_MANY_REQUESTS: DeclaredReply = {
 type Reply = OpenAPIResponse | OpenAPIReference;
 type Replies = readonly (readonly [status: number, reply: OpenAPIResponse])[];
 
-type AnsweringRoute = Pick<Route, "handler" | "operationId" | "options" | "isLimited">;
+type AnsweringRoute =
+  & Pick<Route, "handler" | "operationId" | "options" | "isLimited">
+  & Partial<Pick<Route, "idempotency">>;
 
 /**
  * The replies of a route, by status. `models` and `errors` collect what they refer to.
@@ -52,11 +55,12 @@ export function repliesOf(
   models: Models,
   errors: ErrorReplies,
 ): OpenAPIOperation["responses"] {
-  const { operationId, options: { responses = {} }, isLimited } = route;
+  const { operationId, options: { responses = {} }, isLimited, idempotency } = route;
   const success = successOf(route, models);
   const refusals = mergeByStatus([
     ...dependencies.flatMap(({ replies }) => replies),
     ...(isLimited ? [TOO_MANY_REQUESTS] : []),
+    ...keyRefusals(idempotency, canBeInvalid),
   ]);
   const replies: (readonly [status: number | string, reply: Reply])[] = [
     ...errors.of(canBeInvalid),

@@ -1,0 +1,32 @@
+/** Whom a request comes from, as the guards of its route know it: keys belong to callers. */
+import { callerThrough } from "../binding/caller.ts";
+import type { PreparedDependency } from "../binding/dependency.ts";
+import type { Indices, Values } from "../binding/resolver.ts";
+import type { HttpRequest } from "../http/request.ts";
+
+/** The dependencies of a route, and where their values are. */
+export interface RouteDependencies {
+  readonly dependencies: readonly PreparedDependency[];
+  readonly indices: Indices;
+  /** Whether the values are the one value. */
+  readonly isSingle: boolean;
+}
+
+/**
+ * Names the caller of a request that has passed the guards.
+ *
+ * @param request The request.
+ * @param values The values of the dependencies.
+ * @param route The dependencies of the route.
+ * @returns A text that differs between callers; `[]` if no guard knows one.
+ */
+export function callerOf(request: HttpRequest, values: Values, route: RouteDependencies): string {
+  const callers: string[][] = [];
+  for (const dependency of route.dependencies) {
+    if (dependency.security.length === 0) continue;
+    const value = route.isSingle ? values : (values as readonly unknown[])[route.indices.get(dependency)!];
+    const caller = callerThrough(dependency, request, value);
+    if (caller !== undefined) callers.push([dependency.name, caller]);
+  }
+  return JSON.stringify(callers);
+}

@@ -1,0 +1,97 @@
+/** The option `idempotent` of a route, and its checks. */
+import { type Duration, toMilliseconds } from "../duration.ts";
+import { RouteError } from "../errors.ts";
+import type { HttpRequest } from "../http/request.ts";
+import type { RouteDeclaration } from "../http/route_info.ts";
+import { checkOptions, type OptionNames, quote } from "../options.ts";
+
+/**
+ * How a route answers requests with the header `Idempotency-Key`. `Args` are the values of its
+ * dependencies.
+ *
+ * @category Routes
+ */
+export interface IdempotencyOptions<
+  Args = Record<string, unknown>,
+  State = Record<string, unknown>,
+  Window extends Duration = Duration,
+> {
+  /** How long a reply is kept for repetitions, at least a second. */
+  window: Window;
+  /**
+   * Whether requests without the header are refused with 400.
+   *
+   * @default {false}
+   */
+  required?: boolean;
+  /**
+   * Names the caller, to whom keys belong. By default it is whom the guards of the route know: the
+   * issuer and the subject of `jwt`, the name of `basic`, the id of a session, and otherwise the
+   * credentials.
+   *
+   * @param request The request.
+   * @param args The values of the dependencies.
+   */
+  by?(request: HttpRequest<State>, args: Args): string | number;
+}
+
+/** The checked option. */
+export interface Idempotency {
+  readonly windowMs: number;
+  readonly isRequired: boolean;
+  readonly by: IdempotencyOptions["by"];
+}
+
+const OPTIONS: OptionNames<IdempotencyOptions> = { window: true, required: true, by: true };
+
+const METHODS: ReadonlySet<string> = new Set(["POST", "PUT", "PATCH", "DELETE"]);
+
+/** In milliseconds: a second, and a year. */
+const MIN_WINDOW = 1_000;
+const MAX_WINDOW = 365 * 24 * 3_600_000;
+
+/**
+ * Reads the option.
+ *
+ * @param options The options of the route.
+ * @param method Its method in upper case.
+ * @param streams Why the route cannot be idempotent, if it streams.
+ * @param name The route, for messages.
+ * @throws {TypeError} If the option is unknown or wrong.
+ * @throws {RangeError} If the window is out of range.
+ * @throws {RouteError} With code `idempotent`, if the route cannot be idempotent.
+ */
+export function readIdempotency(
+  { idempotent }: RouteDeclaration,
+  method: string,
+  streams: string | undefined,
+  name: string,
+): Idempotency | undefined {
+  if (idempotent === undefined) return undefined;
+  const action = `register ${name}`;
+  const isObject = typeof idempotent === "object";
+  if (isObject) checkOptions(idempotent, OPTIONS as OptionNames<object>, action, "idempotent.");
+  const { window, required = false, by } = (isObject ? idempotent : { window: idempotent }) as IdempotencyOptions;
+  if (typeof required !== "boolean") {
+    throw new TypeError(`Cannot ${action}: "idempotent.required" must be true or false, got ${quote(required)}`);
+  }
+  if (by !== undefined && typeof by !== "function") {
+    throw new TypeError(
+      `Cannot ${action}: "idempotent.by" must be a function, got ${quote(by)}; write (request, { user }) => user.id`,
+    );
+  }
+  const windowMs = toMilliseconds(window, `the idempotent window of ${name}`);
+  if (windowMs < MIN_WINDOW || windowMs > MAX_WINDOW) {
+    throw new RangeError(`Cannot ${action}: its idempotent window must be from 1s to 365d, got ${quote(window)}`);
+  }
+  if (!METHODS.has(method)) {
+    throw new RouteError(
+      "idempotent",
+      `Cannot ${action}: a ${method} request cannot be idempotent by a key, leave out "idempotent"`,
+    );
+  }
+  if (streams !== undefined) {
+    throw new RouteError("idempotent", `Cannot ${action}: ${streams}, leave out "idempotent"`);
+  }
+  return { windowMs, isRequired: required, by };
+}

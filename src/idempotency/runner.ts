@@ -1,0 +1,214 @@
+/** Runs a request once for its key, and answers repetitions with the same reply. */
+import { HTTPError, isHTTPError } from "../errors.ts";
+import { idempotencyKeyOf } from "../http/idempotency_key.ts";
+import { contextOf, type HttpRequest } from "../http/request.ts";
+import { describeError, log } from "../log.ts";
+import { type Records, recordsOf } from "../records/records.ts";
+import { fingerprintOf, hashOf } from "./fingerprint.ts";
+import { captureReply, keepBody, type KeptReply, repeatReply } from "./kept_reply.ts";
+import type { Idempotency } from "./options.ts";
+
+/** How long a node that has died holds a key, in milliseconds. */
+const LEASE = 30_000;
+/** How often a lease is renewed. */
+const RENEWAL = LEASE / 3;
+/** How much longer the parts of a body are kept than what refers to them. */
+const MARGIN = 60_000;
+/** How often a request looks again at a key that others let go at the same moment. */
+const MAX_LOOKS = 5;
+
+/** What is kept for a key. */
+interface KeptRequest {
+  /** What was asked for. */
+  readonly print: string;
+  /** Identifies the request that has the key. */
+  readonly claim: string;
+  /** Its reply; undefined while it runs. */
+  readonly reply?: KeptReply;
+}
+
+/** A request that may be a repetition. */
+export interface IdempotentRequest {
+  readonly request: HttpRequest;
+  /** The validated input. */
+  readonly input: Readonly<Record<string, unknown>>;
+  /** Names the caller. */
+  readonly caller: () => string;
+  /** Runs the handler. It rejects with what the handler throws. */
+  readonly answer: () => Promise<Response>;
+  /** Makes the reply of an error. */
+  readonly toErrorReply: (thrown: unknown, request: HttpRequest) => Response | Promise<Response>;
+}
+
+/**
+ * Answers a request.
+ *
+ * @throws {HTTPError} With 400 if the key is malformed, or missing and required; with 409 if the
+ * first request still runs, or its reply was too large; with 422 if the key was used for another
+ * request; with 503 if the store of records fails.
+ */
+export async function runOnce(idempotency: Idempotency, asked: IdempotentRequest): Promise<Response> {
+  const { request, input, caller } = asked;
+  const key = idempotencyKeyOf(request.headers);
+  if (key === undefined) throw new HTTPError(400, "The Idempotency-Key is malformed: send 1 to 255 visible characters");
+  if (key === null) {
+    if (idempotency.isRequired) throw new HTTPError(400, "Send an Idempotency-Key, a new one for each new request");
+    return await asked.answer();
+  }
+  const records = recordsOf(request.app.records, "idempotency");
+  const name = [hashOf(request.method, request.path, caller(), key)];
+  const kept: KeptRequest = { print: await fingerprintOf(request, input), claim: crypto.randomUUID() };
+  const found = await claim(records, name, kept);
+  if (found.version === undefined) return await repeat(found.kept, kept.print, records, name);
+  return await runFirst(idempotency, asked, new Claim(records, name, kept, found.version));
+}
+
+/** What a request finds: it has the key now, or another one has. */
+type Found =
+  | { readonly version: string; readonly kept: KeptRequest }
+  | { readonly version?: undefined; readonly kept: KeptRequest };
+
+async function claim(records: Records, name: readonly string[], kept: KeptRequest): Promise<Found> {
+  try {
+    for (let looks = 0; looks < MAX_LOOKS; looks++) {
+      const version = await records.set(name, kept, { expect: null, expiresIn: LEASE });
+      if (version !== null) return { version, kept };
+      const entry = await records.get<KeptRequest>(name);
+      // The answer to the write may have been lost.
+      if (entry?.value.claim === kept.claim) return { version: entry.version, kept };
+      if (entry) return { kept: entry.value };
+    }
+  } catch (cause) {
+    log("error", "A request with an Idempotency-Key was refused: the store of records fails", {
+      error: describeError(cause),
+    });
+  }
+  throw new HTTPError(503, "The Idempotency-Key cannot be looked up now", { headers: { "retry-after": "1" } });
+}
+
+async function repeat(
+  { print, claim, reply }: KeptRequest,
+  asked: string,
+  records: Records,
+  name: readonly string[],
+): Promise<Response> {
+  if (print !== asked) throw new HTTPError(422, "The Idempotency-Key was used for another request");
+  if (!reply) {
+    throw new HTTPError(409, "The first request with this Idempotency-Key still runs", {
+      headers: { "retry-after": "1" },
+    });
+  }
+  const response = await repeatReply(reply, records, [...name, claim]);
+  if (response) return response;
+  throw new HTTPError(
+    409,
+    `The request with this Idempotency-Key was done, with the status ${reply.status}; its reply was too large to be kept`,
+  );
+}
+
+/** Holds a key while its request runs. */
+class Claim {
+  readonly records: Records;
+  readonly name: readonly string[];
+  readonly kept: KeptRequest;
+  #version: string | null;
+  #renewing: Promise<void> = Promise.resolve();
+  readonly #timer: ReturnType<typeof setInterval>;
+
+  constructor(records: Records, name: readonly string[], kept: KeptRequest, version: string) {
+    this.records = records;
+    this.name = name;
+    this.kept = kept;
+    this.#version = version;
+    this.#timer = setInterval(() => this.#renewing = this.#renewing.then(() => this.#renew()), RENEWAL);
+    // The handler itself keeps the program alive.
+    Deno.unrefTimer(this.#timer);
+  }
+
+  /** Replaces the claim by what is kept for repetitions. */
+  async finish(reply: KeptReply, windowMs: number): Promise<void> {
+    await this.#stop();
+    await this.#write({ ...this.kept, reply }, windowMs);
+  }
+
+  /** Gives the key back. */
+  async release(): Promise<void> {
+    await this.#stop();
+    if (this.#version !== null) await this.records.delete(this.name, { expect: this.#version });
+  }
+
+  async #stop(): Promise<void> {
+    clearInterval(this.#timer);
+    await this.#renewing;
+  }
+
+  async #renew(): Promise<void> {
+    try {
+      await this.#write(this.kept, LEASE);
+    } catch (error) {
+      log("warn", "An Idempotency-Key may be free before its request ends", { error: describeError(error) });
+    }
+  }
+
+  async #write(kept: KeptRequest, expiresIn: number): Promise<void> {
+    if (this.#version === null) return;
+    this.#version = await this.records.set(this.name, kept, { expect: this.#version, expiresIn });
+    if (this.#version !== null) return;
+    // The answer to a write may have been lost.
+    const entry = await this.records.get<KeptRequest>(this.name);
+    if (entry?.value.claim !== kept.claim) return;
+    const isDone = (entry.value.reply === undefined) === (kept.reply === undefined);
+    this.#version = isDone
+      ? entry.version
+      : await this.records.set(this.name, kept, { expect: entry.version, expiresIn });
+  }
+}
+
+/** Runs the handler. What it does again after a failure, its reply says by a status from 500 on. */
+async function runFirst(
+  { windowMs }: Idempotency,
+  { request, answer, toErrorReply }: IdempotentRequest,
+  claim: Claim,
+): Promise<Response> {
+  const context = contextOf(request);
+  const before = new Headers(context.replyHeaders);
+  let response: Response;
+  try {
+    response = await answer();
+  } catch (thrown) {
+    if (!isHTTPError(thrown) || thrown.status >= 500) {
+      await quietly(() => claim.release());
+      throw thrown;
+    }
+    response = await toErrorReply(thrown, request);
+  }
+  if (response.status >= 500) {
+    await quietly(() => claim.release());
+    return response;
+  }
+  const captured = await captureReply(response, addedTo(before, context.replyHeaders));
+  await quietly(async () => {
+    const { records, name, kept } = claim;
+    const body = await keepBody(captured.body, records, [...name, kept.claim], windowMs + MARGIN);
+    await claim.finish({ ...captured.reply, ...body }, windowMs);
+  });
+  return captured.response;
+}
+
+/** The headers for the reply that the handler has set. */
+function addedTo(before: Headers, after: Headers | undefined): Headers | undefined {
+  const added = new Headers(after);
+  for (const [name, value] of before) if (added.get(name) === value) added.delete(name);
+  return added;
+}
+
+/** The effect has happened, so a failure of the store must not change the reply. */
+async function quietly(action: () => Promise<void>): Promise<void> {
+  try {
+    await action();
+  } catch (error) {
+    log("error", "The reply to a request with an Idempotency-Key could not be kept: it may run again", {
+      error: describeError(error),
+    });
+  }
+}

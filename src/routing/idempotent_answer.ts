@@ -1,0 +1,47 @@
+/** The answer of a route that runs once for each `Idempotency-Key`. */
+import type { Values } from "../binding/resolver.ts";
+import { contextOf, type HttpRequest } from "../http/request.ts";
+import type { Idempotency } from "../idempotency/options.ts";
+import type { ErrorBoundary } from "./middleware.ts";
+import type { Route } from "./route.ts";
+
+type Args = Readonly<Record<string, unknown>>;
+
+/** How the replies of a route are made. */
+interface Replies {
+  readonly toReply: (result: unknown, request: HttpRequest) => Promise<Response>;
+  readonly toErrorReply: ErrorBoundary;
+}
+
+/**
+ * Answers a request, given the arguments of the handler, those that are input of the client, and the
+ * values of the dependencies.
+ */
+type Answer = (request: HttpRequest, args: Args, input: Args, values: Values) => Promise<Response>;
+
+/** Makes the function that runs the handler of a route, or repeats its reply. */
+export function idempotentAnswer(
+  { handler, binder }: Route,
+  idempotency: Idempotency,
+  { toReply, toErrorReply }: Replies,
+): Answer {
+  const { by } = idempotency;
+  return async (request, args, input, values) => {
+    const [{ runOnce }, { callerOf }] = await Promise.all([
+      import("../idempotency/runner.ts"),
+      import("../idempotency/caller.ts"),
+    ]);
+    const context = contextOf(request);
+    return await runOnce(idempotency, {
+      request,
+      input,
+      caller: () => by ? JSON.stringify({ by: by(request, args) }) : callerOf(request, values, binder),
+      answer: async () => {
+        const result = await handler(request, args as never);
+        if (context.headWork) await context.headWork;
+        return await toReply(result, request);
+      },
+      toErrorReply,
+    });
+  };
+}

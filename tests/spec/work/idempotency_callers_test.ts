@@ -1,0 +1,191 @@
+// Section 4 of the contract of work: "Keys belong to the caller".
+
+import { assertEquals, assertNotEquals } from "@std/assert";
+import { anySecurity, App, type Dependency, dependency, Router } from "@webfw/core";
+import { apiKey, basic, bearer, jwt, memorySessions, optional, session } from "@webfw/core/auth";
+import { TestClient } from "@webfw/core/testing";
+import * as v from "valibot";
+import { Visitor } from "../support/visitor.ts";
+
+const SECRET = new TextEncoder().encode("a secret of 32 bytes or even more");
+
+/** Asks with the key "a", and gives the number of the run that has answered. */
+type Ask = (headers?: Record<string, string>, path?: string) => Promise<number>;
+
+type Guards = Readonly<Record<string, Dependency<unknown, never>>>;
+
+/** Runs with an application whose route counts its runs. */
+async function counting(deps: Guards, body: (ask: Ask) => Promise<void>): Promise<void> {
+  const app = new App();
+  const router = new Router({ deps: deps as never });
+  let runs = 0;
+  router.post("/", { idempotent: "1h" }, async () => ++runs);
+  app.include(router);
+  await body(async (headers = {}, path = "/") => {
+    const all = { "idempotency-key": "a", ...headers };
+    const response = await app.fetch(new Request(`http://localhost${path}`, { method: "POST", headers: all }));
+    assertEquals(response.status, 200);
+    return await response.json();
+  });
+  await app.stop();
+}
+
+const authorization = (text: string) => ({ authorization: text });
+
+function base64(text: string): string {
+  return new TextEncoder().encode(text).toBase64({ alphabet: "base64url", omitPadding: true });
+}
+
+/** A token of a subject, which expires after some seconds. */
+async function tokenOf(sub: string | undefined, seconds: number): Promise<{ authorization: string }> {
+  const exp = Math.floor(Date.now() / 1000) + seconds;
+  const claims = { iss: "https://id.example", aud: "books", exp, ...(sub !== undefined && { sub }) };
+  const text = `${base64('{"alg":"HS256"}')}.${base64(JSON.stringify(claims))}`;
+  const key = await crypto.subtle.importKey("raw", SECRET, { name: "HMAC", hash: "SHA-256" }, false, ["sign"]);
+  const signature = new Uint8Array(await crypto.subtle.sign("HMAC", key, new TextEncoder().encode(text)));
+  return authorization(`Bearer ${text}.${signature.toBase64({ alphabet: "base64url", omitPadding: true })}`);
+}
+
+Deno.test("nothing where a route has no guard", () =>
+  counting({}, async (ask) => {
+    assertEquals([await ask(), await ask(authorization("Bearer x"))], [1, 1]);
+  }));
+
+Deno.test("the token of `bearer`, unless it has `subject: (value) => string`", async () => {
+  const verify = async (token: string) => ({ id: token.split("-")[0]! });
+  await counting({ user: bearer(verify) }, async (ask) => {
+    const asked = ["ada-1", "ada-1", "ada-2"].map((token) => () => ask(authorization(`Bearer ${token}`)));
+    assertEquals([await asked[0]!(), await asked[1]!(), await asked[2]!()], [1, 1, 2]);
+  });
+  await counting({ user: bearer(verify, { subject: ({ id }) => id }) }, async (ask) => {
+    const tokens = ["ada-1", "ada-2", "grace-1"];
+    const runs: number[] = [];
+    for (const token of tokens) runs.push(await ask(authorization(`Bearer ${token}`)));
+    assertEquals(runs, [1, 1, 2]);
+  });
+});
+
+Deno.test("the user name of `basic`", () =>
+  counting({ user: basic(async (name) => name) }, async (ask) => {
+    const runs: number[] = [];
+    for (const pair of ["ada:1", "ada:2", "grace:1"]) runs.push(await ask(authorization(`Basic ${btoa(pair)}`)));
+    assertEquals(runs, [1, 1, 2]);
+  }));
+
+Deno.test("the key of `apiKey`", async () => {
+  await counting({ key: apiKey(async (key) => key, { in: "header", name: "x-key" }) }, async (ask) => {
+    assertEquals([await ask({ "x-key": "1" }), await ask({ "x-key": "2" }), await ask({ "x-key": "1" })], [1, 2, 1]);
+  });
+  await counting({ key: apiKey(async (key) => key, { in: "cookie", name: "key" }) }, async (ask) => {
+    assertEquals([await ask({ cookie: "key=1" }), await ask({ cookie: "key=2" })], [1, 2]);
+  });
+});
+
+Deno.test("issuer and `sub` of `jwt`: a renewed token of the same subject is the same caller", async () => {
+  // The schema of the claims drops the subject.
+  const options = {
+    keys: SECRET,
+    algorithms: ["HS256"],
+    issuer: "https://id.example",
+    audience: "books",
+    claims: v.object({}),
+    scopes: () => ["write"],
+  } as const;
+  const member = jwt({ ...options, algorithms: ["HS256"] });
+  for (const guard of [member, member.withScopes("write"), optional(member)]) {
+    await counting({ guard }, async (ask) => {
+      const runs: number[] = [];
+      for (const seconds of [60, 120]) runs.push(await ask(await tokenOf("ada", seconds)));
+      runs.push(await ask(await tokenOf("grace", 60)));
+      for (const seconds of [60, 120]) runs.push(await ask(await tokenOf(undefined, seconds)));
+      assertEquals(runs, [1, 1, 2, 3, 4]);
+    });
+  }
+});
+
+Deno.test("of `anySecurity`, the guard that let the caller in; of `optional`, nobody where nothing was sent", async () => {
+  const named = basic(async (name) => name);
+  const token = bearer(async (token) => token === "wrong" ? null : token, { subject: (token) => token[0]! });
+  await counting({ user: anySecurity(token, named) }, async (ask) => {
+    const ada = [await ask(authorization("Bearer a1")), await ask(authorization("Bearer a2"))];
+    const others = [await ask(authorization("Bearer b")), await ask(authorization(`Basic ${btoa("a:1")}`))];
+    assertEquals([...ada, ...others], [1, 1, 2, 3]);
+  });
+  await counting({ user: optional(token) }, async (ask) => {
+    assertEquals([
+      await ask(),
+      await ask(authorization("Bearer a1")),
+      await ask(),
+      await ask(authorization("Bearer a2")),
+    ], [
+      1,
+      2,
+      1,
+      2,
+    ]);
+  });
+});
+
+Deno.test("a guard of the program's own: the credentials that its scheme names", () => {
+  const user = dependency(
+    { security: { own: { type: "apiKey", in: "header", name: "x-own" } } },
+    async (request) => request.headers.get("x-own"),
+  );
+  return counting({ user }, async (ask) => {
+    assertEquals([await ask({ "x-own": "1" }), await ask({ "x-own": "2" }), await ask({ "x-own": "1" })], [1, 2, 1]);
+  });
+});
+
+for (
+  const [where, options] of [["in a seal", { secret: "s".repeat(32) }], ["in a store", {
+    store: memorySessions(),
+  }]] as const
+) {
+  Deno.test(`a session's id, random, kept over \`set\` of the same sign-in: ${where}`, async () => {
+    const visit = session(v.object({ n: v.number() }), options);
+    const app = new App();
+    let runs = 0;
+    app.post(
+      "/set/{n}",
+      { params: { n: v.number() }, deps: { visit } },
+      async (_request, { n, visit }) => visit.set({ n }),
+    );
+    app.post("/clear", { deps: { visit } }, async (_request, { visit }) => visit.clear());
+    for (const [path, guard] of [["/run", visit.required()], ["/open", visit]] as const) {
+      app.post(path, { deps: { guard: guard as Dependency<unknown> }, idempotent: "1h" }, async () => ++runs);
+    }
+    const [ada, grace] = [new Visitor(app), new Visitor(app)];
+    const ask = async (visitor: Visitor, path = "/run"): Promise<unknown> => {
+      return await (await visitor.send(path, { method: "POST", headers: { "idempotency-key": "a" } })).json();
+    };
+    await ada.post("/set/1");
+    await grace.post("/set/1");
+    assertEquals([await ask(ada), await ask(grace), await ask(ada)], [1, 2, 1]);
+    const before = new Map(ada.cookies);
+    await ada.post("/set/2");
+    assertNotEquals(ada.cookies, before);
+    assertEquals([await ask(ada), await ask(ada, "/open")], [1, 3]);
+    await ada.post("/clear");
+    await ada.post("/set/1");
+    assertEquals([await ask(ada), await ask(ada, "/open"), await ask(grace)], [4, 5, 2]);
+    await app.stop();
+  });
+}
+
+Deno.test("tools get `idempotentHint`", async () => {
+  const app = new App();
+  app.post("/once", { tool: true, idempotent: "1h" }, async function once() {
+    return 1;
+  });
+  app.post("/each", { tool: true }, async function each() {
+    return 1;
+  });
+  await using client = new TestClient(app);
+  const headers = { accept: "application/json, text/event-stream" };
+  const body = { jsonrpc: "2.0", id: 1, method: "tools/list", params: {} };
+  const { result } = await client.post("/mcp", { json: body, headers }).json() as {
+    result: { tools: { name: string; annotations: { idempotentHint: boolean } }[] };
+  };
+  const hints = result.tools.map(({ name, annotations }) => [name, annotations.idempotentHint]);
+  assertEquals(hints, [["once", true], ["each", false]]);
+});
