@@ -60,7 +60,7 @@ Deno.test("the data is on the server, and a random id in the cookie; no secret i
   assertMatch(id, /^[\w-]{43}$/);
   assertEquals([await visitor.get("/visit"), await visitor.get("/me")], [{ userId: 7 }, 7]);
   const [[key, value]] = [...store.entries] as [[string, string]];
-  assertMatch(value, /^\[\d{13},\{"userId":7\}\]$/);
+  assertMatch(value, /^\[\d{13},\{"userId":7\},"[0-9a-f-]{36}"\]$/);
   assertEquals(store.writes, [{ expiresIn: 14 * DAY, mustExist: false }]);
   // Who reads the store cannot make a cookie from it.
   assertMatch(key, /^[\da-f]{64}$/);
@@ -132,7 +132,9 @@ Deno.test("what the store holds and nobody can read is no session; a store that 
   const visitor = new Visitor(appWith(store));
   await visitor.post("/login/7");
   const [key] = [...store.entries.keys()] as [string];
-  for (const value of ["", "{", "[]", "null", "[1,2,3]", `[${Date.now()},{"name":"Ada"}]`, '["x",{"userId":7}]']) {
+  for (
+    const value of ["", "{", "[]", "null", "[1,2,3]", `[${Date.now()},{"name":"Ada"},"id"]`, '["x",{"userId":7},"id"]']
+  ) {
     store.entries.set(key, value);
     assertEquals(await visitor.get("/visit"), null, value);
   }
