@@ -63,7 +63,15 @@ export type { FormSchema } from "./src/schema/form.ts";
 export type { StreamInput, StreamSchema } from "./src/binding/stream_body.ts";
 export type { UploadFileSchema } from "./src/binding/form_body.ts";
 export type { ProblemSchema } from "./src/describe/openapi/replies.ts";
-export type { CheckedSource, DataEncoding, FilledKeys, ItemData, Misread, SentData } from "./src/http/sse/sse.ts";
+export type {
+  CheckedSource,
+  DataEncoding,
+  FilledKeys,
+  ItemData,
+  Misread,
+  SentData,
+  SourceMessage,
+} from "./src/http/sse/sse.ts";
 
 // Declared replies
 export type { EventsReply } from "./src/http/replies/events.ts";
