@@ -238,7 +238,6 @@ export class EventStream<Data = unknown> {
  * @example What one reader may see
  * ```ts
  * import { App, SSE } from "@webfw/core";
- * import { TestClient } from "@webfw/core/testing";
  * import { assertEquals } from "@std/assert";
  *
  * const app = new App();
@@ -250,8 +249,8 @@ export class EventStream<Data = unknown> {
  *   });
  * });
  *
- * await using client = new TestClient(app);
- * const events = (await client.get("/orders/ada/events")).body!.pipeThrough(new TextDecoderStream()).getReader();
+ * const { body } = await app.fetch(new Request("http://localhost/orders/ada/events"));
+ * const events = body!.pipeThrough(new TextDecoderStream()).getReader();
  * await events.read();
  * await orders.publish({ owner: "grace", total: 5 });
  * const { id } = await orders.publish({ owner: "ada", total: 7 });
