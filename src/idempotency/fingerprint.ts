@@ -1,16 +1,15 @@
 /** What a request asks for, as a hash: a key must not be used for another request. */
+import { HTTPError } from "../errors.ts";
+import { mediaTypeOf } from "../http/json.ts";
+import { contextOf, type HttpRequest } from "../http/request.ts";
 import { nodeCrypto } from "../runtime.ts";
-import type { HttpRequest } from "../http/request.ts";
 
-type Hash = ReturnType<ReturnType<typeof nodeCrypto>["createHash"]>;
+type Args = Readonly<Record<string, unknown>>;
 
-/** The arguments that are input of the client. */
-export interface Input {
-  /** The query as the client sent it. */
-  readonly query: string;
-  /** The validated headers, cookies, body and form. */
-  readonly args: Readonly<Record<string, unknown>>;
-}
+/** How deep input may be nested: values of a program may also hold themselves. */
+const MAX_DEPTH = 1_000;
+/** How many characters are hashed at once. */
+const BUFFERED = 16_384;
 
 /**
  * Hashes the input of a request.
@@ -18,13 +17,15 @@ export interface Input {
  * @param request The request.
  * @param args The validated input: fields of the path and the query, `headers`, `cookies`, `body`
  * and `form`.
+ * @param isBodyDeclared Whether the body is among them, if there is one.
+ * @throws {HTTPError} With 422, if the input is nested too deeply; or if the body cannot be read.
  */
-export async function fingerprintOf(request: HttpRequest, args: Readonly<Record<string, unknown>>): Promise<string> {
-  const hash = nodeCrypto().createHash("sha256");
-  const query = [...request.query].sort(([one], [other]) => one < other ? -1 : one > other ? 1 : 0);
-  hash.update(JSON.stringify(query));
-  await add(hash, args);
-  return hash.digest("hex");
+export async function fingerprintOf(request: HttpRequest, args: Args, isBodyDeclared: boolean): Promise<string> {
+  const print = new Fingerprint();
+  print.add([...request.query].sort(([one], [other]) => one < other ? -1 : one > other ? 1 : 0));
+  print.add(args);
+  if (!isBodyDeclared) print.add(await undeclaredBody(request));
+  return await print.digest();
 }
 
 /** The hash of some texts, as a part of a key. */
@@ -32,47 +33,81 @@ export function hashOf(...texts: string[]): string {
   return nodeCrypto().createHash("sha256").update(JSON.stringify(texts)).digest("hex");
 }
 
-/** Adds a value. Values of different kinds never add the same. */
-async function add(hash: Hash, value: unknown): Promise<void> {
-  switch (typeof value) {
-    case "object":
-      return value === null ? void hash.update("n;") : await addObject(hash, value);
-    case "string":
-      return void hash.update(`s${value.length}:${value}`);
-    default:
-      hash.update(`${typeof value}:${String(value)};`);
+/** The body that the handler may read itself. */
+async function undeclaredBody(request: HttpRequest): Promise<unknown> {
+  if (contextOf(request).body.isEmpty) return undefined;
+  const isMultipart = mediaTypeOf(request.headers) === "multipart/form-data";
+  return isMultipart ? [...await request.formData()] : await request.bytes();
+}
+
+/** Hashes values. Those of different kinds never give the same. */
+class Fingerprint {
+  readonly #hash = nodeCrypto().createHash("sha256");
+  #text = "";
+  readonly #files: Blob[] = [];
+
+  add(value: unknown, depth = 0): void {
+    if (depth > MAX_DEPTH) {
+      throw new HTTPError(422, "The input is nested too deeply to be compared with that of other requests");
+    }
+    if (typeof value === "string") this.#write(`s${value.length}:${value}`);
+    else if (typeof value !== "object") this.#write(`${typeof value}:${String(value)};`);
+    else if (value === null) this.#write("n;");
+    else this.#addObject(value, depth + 1);
+  }
+
+  async digest(): Promise<string> {
+    for (const file of this.#files) this.#write(await digestOf(file));
+    return this.#hash.update(this.#text).digest("hex");
+  }
+
+  #addObject(object: object, depth: number): void {
+    if (object instanceof Date) return this.#write(`d${object.getTime()};`);
+    if (object instanceof Blob) return this.#addFile(object, depth);
+    if (object instanceof ArrayBuffer) return this.#addBytes(new Uint8Array(object));
+    if (ArrayBuffer.isView(object)) {
+      return this.#addBytes(new Uint8Array(object.buffer, object.byteOffset, object.byteLength));
+    }
+    if (object instanceof Map || object instanceof Set || Array.isArray(object)) {
+      const kind = object instanceof Map ? "m" : object instanceof Set ? "t" : "a";
+      const items = [...object as Iterable<unknown>];
+      this.#write(`${kind}${items.length}:`);
+      for (const item of items) this.add(item, depth);
+      return;
+    }
+    // A transformation may give an object of another class, such as a URL.
+    const plain = "toJSON" in object && typeof object.toJSON === "function" ? object.toJSON() : object;
+    if (typeof plain !== "object" || plain === null) return this.add(plain, depth);
+    const names = Object.keys(plain).sort();
+    this.#write(`o${names.length}:`);
+    for (const name of names) {
+      this.add(name, depth);
+      this.add((plain as Args)[name], depth);
+    }
+  }
+
+  #addBytes(bytes: Uint8Array): void {
+    this.#hash.update(`${this.#text}b${bytes.length}:`).update(bytes);
+    this.#text = "";
+  }
+
+  /** By its content, which is read later, so that the boundary of a form does not matter. */
+  #addFile(file: Blob, depth: number): void {
+    this.#files.push(file);
+    this.#write("f");
+    this.add([file instanceof File ? file.name : "", file.type, file.size], depth);
+  }
+
+  #write(text: string): void {
+    this.#text += text;
+    if (this.#text.length < BUFFERED) return;
+    this.#hash.update(this.#text);
+    this.#text = "";
   }
 }
 
-async function addObject(hash: Hash, object: object): Promise<void> {
-  if (object instanceof Date) return void hash.update(`d${object.getTime()};`);
-  if (object instanceof Blob) return await addFile(hash, object);
-  if (object instanceof ArrayBuffer) return void hash.update(`b${object.byteLength}:`).update(new Uint8Array(object));
-  if (ArrayBuffer.isView(object)) {
-    hash.update(`b${object.byteLength}:`);
-    return void hash.update(new Uint8Array(object.buffer, object.byteOffset, object.byteLength));
-  }
-  if (object instanceof Map || object instanceof Set || Array.isArray(object)) {
-    const kind = object instanceof Map ? "m" : object instanceof Set ? "t" : "a";
-    const items = [...object as Iterable<unknown>];
-    hash.update(`${kind}${items.length}:`);
-    for (const item of items) await add(hash, item);
-    return;
-  }
-  // A transformation may give an object of another class, such as a URL.
-  const plain = "toJSON" in object && typeof object.toJSON === "function" ? object.toJSON() : object;
-  if (typeof plain !== "object" || plain === null) return await add(hash, plain);
-  const names = Object.keys(plain).sort();
-  hash.update(`o${names.length}:`);
-  for (const name of names) {
-    await add(hash, name);
-    await add(hash, (plain as Record<string, unknown>)[name]);
-  }
-}
-
-/** By its content, so that the boundary of a form does not matter. */
-async function addFile(hash: Hash, file: Blob): Promise<void> {
-  const content = nodeCrypto().createHash("sha256");
-  for await (const chunk of file.stream()) content.update(chunk);
-  await add(hash, [file instanceof File ? file.name : "", file.type, file.size, content.digest("hex")]);
+async function digestOf(file: Blob): Promise<string> {
+  const hash = nodeCrypto().createHash("sha256");
+  for await (const chunk of file.stream()) hash.update(chunk);
+  return hash.digest("hex");
 }

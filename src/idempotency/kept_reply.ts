@@ -4,8 +4,10 @@ import type { Records } from "../records/records.ts";
 
 /** The largest body that is kept, in bytes. */
 const MAX_BODY = 1024 * 1024;
-/** How much of a body one record takes, in bytes before base64. */
-const PART_BYTES = 40 * 1024;
+/** How much of a body one record takes beside the rest, in bytes before base64. */
+const PART_BYTES = 42_000;
+/** Bodies up to this size, in bytes, are compressed if one record then takes them. */
+const ONE_RECORD_BYTES = 48 * 1024;
 /** The most characters of headers that are kept beside a part of the body. */
 const MAX_HEADERS = 3_000;
 
@@ -27,12 +29,17 @@ export interface KeptReply {
   readonly body: string | null;
   /** How many further records have the rest. */
   readonly parts: number;
+  /** Whether the body is compressed. */
+  readonly isDeflated: boolean;
 }
+
+/** The body of a reply that is kept. */
+type KeptBody = Pick<KeptReply, "body" | "parts" | "isDeflated">;
 
 /** A reply to send, and what is kept of it. */
 export interface CapturedReply {
   readonly response: Response;
-  readonly reply: Omit<KeptReply, "body" | "parts">;
+  readonly reply: Omit<KeptReply, keyof KeptBody>;
   /** The body; null if it is too large. */
   readonly body: Uint8Array<ArrayBuffer> | null;
 }
@@ -47,9 +54,7 @@ export async function captureReply(response: Response, further: Headers | undefi
   const headers = [...response.headers, ...further ?? []].filter(([name]) => !NOT_KEPT.has(name));
   const isKept = headers.reduce((sum, [name, value]) => sum + name.length + value.length, 0) <= MAX_HEADERS;
   const reply = { status: response.status, headers: isKept ? headers : [] };
-  // Events may never end.
-  const isStream = response.headers.get("content-type")?.startsWith("text/event-stream") ?? false;
-  if (!isKept || isStream) return { response, reply, body: null };
+  if (!isKept) return { response, reply, body: null };
   if (!response.body) return { response, reply, body: new Uint8Array() };
   const chunks: Uint8Array<ArrayBuffer>[] = [];
   const reader = response.body.getReader();
@@ -69,8 +74,10 @@ export async function captureReply(response: Response, further: Headers | undefi
 /**
  * Writes the further parts of a body. Nothing refers to them before the record of the reply does.
  *
+ * @param body The body; null if it is too large.
  * @param records The records.
  * @param key The key of the reply; the parts are below it.
+ * @param expiresIn How long the parts are kept, in milliseconds.
  * @returns The first part, and how many further ones there are.
  */
 export async function keepBody(
@@ -78,33 +85,47 @@ export async function keepBody(
   records: Records,
   key: readonly string[],
   expiresIn: number,
-): Promise<Pick<KeptReply, "body" | "parts">> {
-  if (body === null) return { body: null, parts: 0 };
-  let parts = 0;
-  for (let start = PART_BYTES; start < body.length; start += PART_BYTES) {
-    const part = body.subarray(start, start + PART_BYTES).toBase64();
-    await records.set([...key, `${++parts}`], part, { expiresIn });
-  }
-  return { body: body.subarray(0, PART_BYTES).toBase64(), parts };
+): Promise<KeptBody> {
+  if (body === null) return { body: null, parts: 0, isDeflated: false };
+  const mayFit = body.length > PART_BYTES && body.length <= ONE_RECORD_BYTES;
+  const deflated = mayFit ? await through(new CompressionStream("deflate-raw"), body) : body;
+  const isDeflated = deflated !== body && deflated.length <= PART_BYTES;
+  const kept = isDeflated ? deflated : body;
+  const parts = Math.max(0, Math.ceil(kept.length / PART_BYTES) - 1);
+  await Promise.all(Array.from({ length: parts }, (_, index) => {
+    const start = (index + 1) * PART_BYTES;
+    return records.set([...key, `${index + 1}`], kept.subarray(start, start + PART_BYTES).toBase64(), { expiresIn });
+  }));
+  return { body: kept.subarray(0, PART_BYTES).toBase64(), parts, isDeflated };
 }
 
 /** Makes a kept reply again; undefined if it was too large, or a part is no longer there. */
 export async function repeatReply(
-  { status, headers, body, parts }: KeptReply,
+  { status, headers, body, parts, isDeflated }: KeptReply,
   records: Records,
   key: readonly string[],
 ): Promise<Response | undefined> {
   if (body === null) return undefined;
+  const further = await Promise.all(
+    Array.from({ length: parts }, (_, index) => records.get<string>([...key, `${index + 1}`])),
+  );
   const found = [Uint8Array.fromBase64(body)];
-  for (let part = 1; part <= parts; part++) {
-    const entry = await records.get<string>([...key, `${part}`]);
+  for (const entry of further) {
     if (!entry) return undefined;
     found.push(Uint8Array.fromBase64(entry.value));
   }
-  const bytes = joined(found, found.reduce((sum, { length }) => sum + length, 0));
+  const kept = joined(found, found.reduce((sum, { length }) => sum + length, 0));
+  const bytes = isDeflated ? await through(new DecompressionStream("deflate-raw"), kept) : kept;
   const again = new Headers(headers.map(([name, value]): [string, string] => [name, value]));
   again.set("idempotency-replayed", "true");
   return new Response(WITHOUT_BODY.has(status) ? null : bytes, { status, headers: again });
+}
+
+function through(
+  transform: CompressionStream | DecompressionStream,
+  bytes: Uint8Array<ArrayBuffer>,
+): Promise<Uint8Array<ArrayBuffer>> {
+  return new Response(new Blob([bytes]).stream().pipeThrough(transform)).bytes();
 }
 
 function joined(chunks: readonly Uint8Array<ArrayBuffer>[], size: number): Uint8Array<ArrayBuffer> {

@@ -1,11 +1,11 @@
 /** Runs a request once for its key, and answers repetitions with the same reply. */
-import { HTTPError, isHTTPError } from "../errors.ts";
+import { HTTPError } from "../errors.ts";
 import { idempotencyKeyOf } from "../http/idempotency_key.ts";
-import { contextOf, type HttpRequest } from "../http/request.ts";
+import { type AppHandle, contextOf, type HttpRequest } from "../http/request.ts";
 import { describeError, log } from "../log.ts";
 import { type Records, recordsOf } from "../records/records.ts";
 import { fingerprintOf, hashOf } from "./fingerprint.ts";
-import { captureReply, keepBody, type KeptReply, repeatReply } from "./kept_reply.ts";
+import { type CapturedReply, captureReply, keepBody, type KeptReply, repeatReply } from "./kept_reply.ts";
 import type { Idempotency } from "./options.ts";
 
 /** How long a node that has died holds a key, in milliseconds. */
@@ -32,6 +32,8 @@ export interface IdempotentRequest {
   readonly request: HttpRequest;
   /** The validated input. */
   readonly input: Readonly<Record<string, unknown>>;
+  /** Whether the body is a part of the input. If not, the handler may read it itself. */
+  readonly isBodyDeclared: boolean;
   /** Names the caller. */
   readonly caller: () => string;
   /** Runs the handler. It rejects with what the handler throws. */
@@ -48,7 +50,7 @@ export interface IdempotentRequest {
  * request; with 503 if the store of records fails.
  */
 export async function runOnce(idempotency: Idempotency, asked: IdempotentRequest): Promise<Response> {
-  const { request, input, caller } = asked;
+  const { request, input, isBodyDeclared, caller } = asked;
   const key = idempotencyKeyOf(request.headers);
   if (key === undefined) throw new HTTPError(400, "The Idempotency-Key is malformed: send 1 to 255 visible characters");
   if (key === null) {
@@ -57,10 +59,33 @@ export async function runOnce(idempotency: Idempotency, asked: IdempotentRequest
   }
   const records = recordsOf(request.app.records, "idempotency");
   const name = [hashOf(request.method, request.path, caller(), key)];
-  const kept: KeptRequest = { print: await fingerprintOf(request, input), claim: crypto.randomUUID() };
-  const found = await claim(records, name, kept);
-  if (found.version === undefined) return await repeat(found.kept, kept.print, records, name);
-  return await runFirst(idempotency, asked, new Claim(records, name, kept, found.version));
+  const print = await fingerprintOf(request, input, isBodyDeclared);
+  const kept: KeptRequest = { print, claim: crypto.randomUUID() };
+  const here = runningIn(request.app);
+  const running = here.get(name[0]!);
+  const found = running ? { kept: running } : await claim(records, name, kept);
+  if (found.version === undefined) return await repeat(found.kept, print, records, name);
+  here.set(name[0]!, kept);
+  const held = new Claim(records, name, kept, found.version);
+  try {
+    return await runFirst(idempotency, asked, held);
+  } finally {
+    here.delete(name[0]!);
+    await held.stop();
+  }
+}
+
+/** The requests of each application that run in this process, by their names. */
+const running = new WeakMap<AppHandle, Map<string, KeptRequest>>();
+
+/**
+ * The requests of an application that run in this process: a store in memory may give up their
+ * records when it is full.
+ */
+function runningIn(app: AppHandle): Map<string, KeptRequest> {
+  const known = running.get(app) ?? new Map<string, KeptRequest>();
+  running.set(app, known);
+  return known;
 }
 
 /** What a request finds: it has the key now, or another one has. */
@@ -127,17 +152,18 @@ class Claim {
 
   /** Replaces the claim by what is kept for repetitions. */
   async finish(reply: KeptReply, windowMs: number): Promise<void> {
-    await this.#stop();
+    await this.stop();
     await this.#write({ ...this.kept, reply }, windowMs);
   }
 
   /** Gives the key back. */
   async release(): Promise<void> {
-    await this.#stop();
+    await this.stop();
     if (this.#version !== null) await this.records.delete(this.name, { expect: this.#version });
   }
 
-  async #stop(): Promise<void> {
+  /** Renews it no longer. */
+  async stop(): Promise<void> {
     clearInterval(this.#timer);
     await this.#renewing;
   }
@@ -154,45 +180,48 @@ class Claim {
     if (this.#version === null) return;
     this.#version = await this.records.set(this.name, kept, { expect: this.#version, expiresIn });
     if (this.#version !== null) return;
-    // The answer to a write may have been lost.
+    // The answer to a write may have been lost, or the store has given the record up.
     const entry = await this.records.get<KeptRequest>(this.name);
-    if (entry?.value.claim !== kept.claim) return;
-    const isDone = (entry.value.reply === undefined) === (kept.reply === undefined);
+    if (entry && entry.value.claim !== kept.claim) return;
+    const isDone = entry && (entry.value.reply === undefined) === (kept.reply === undefined);
     this.#version = isDone
       ? entry.version
-      : await this.records.set(this.name, kept, { expect: entry.version, expiresIn });
+      : await this.records.set(this.name, kept, { expect: entry?.version ?? null, expiresIn });
   }
 }
 
 /** Runs the handler. What it does again after a failure, its reply says by a status from 500 on. */
-async function runFirst(
-  { windowMs }: Idempotency,
-  { request, answer, toErrorReply }: IdempotentRequest,
-  claim: Claim,
-): Promise<Response> {
-  const context = contextOf(request);
+async function runFirst({ windowMs }: Idempotency, asked: IdempotentRequest, claim: Claim): Promise<Response> {
+  const context = contextOf(asked.request);
   const before = new Headers(context.replyHeaders);
-  let response: Response;
+  let captured: CapturedReply;
   try {
-    response = await answer();
-  } catch (thrown) {
-    if (!isHTTPError(thrown) || thrown.status >= 500) {
+    const response = await replyOf(asked);
+    if (response.status >= 500) {
       await quietly(() => claim.release());
-      throw thrown;
+      return response;
     }
-    response = await toErrorReply(thrown, request);
-  }
-  if (response.status >= 500) {
+    captured = await captureReply(response, addedTo(before, context.replyHeaders));
+  } catch (thrown) {
     await quietly(() => claim.release());
-    return response;
+    throw thrown;
   }
-  const captured = await captureReply(response, addedTo(before, context.replyHeaders));
   await quietly(async () => {
     const { records, name, kept } = claim;
     const body = await keepBody(captured.body, records, [...name, kept.claim], windowMs + MARGIN);
     await claim.finish({ ...captured.reply, ...body }, windowMs);
   });
   return captured.response;
+}
+
+/** The reply of the handler, also that of an error: `onError` says which status it has. */
+async function replyOf({ request, answer, toErrorReply }: IdempotentRequest): Promise<Response> {
+  try {
+    return await answer();
+  } catch (thrown) {
+    contextOf(request).releaseBody();
+    return await toErrorReply(thrown, request);
+  }
 }
 
 /** The headers for the reply that the handler has set. */

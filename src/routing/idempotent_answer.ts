@@ -1,6 +1,8 @@
 /** The answer of a route that runs once for each `Idempotency-Key`. */
 import type { Values } from "../binding/resolver.ts";
+import { RouteError } from "../errors.ts";
 import { contextOf, type HttpRequest } from "../http/request.ts";
+import { EventStream } from "../http/sse/sse.ts";
 import type { Idempotency } from "../idempotency/options.ts";
 import type { ErrorBoundary } from "./middleware.ts";
 import type { Route } from "./route.ts";
@@ -21,11 +23,12 @@ type Answer = (request: HttpRequest, args: Args, input: Args, values: Values) =>
 
 /** Makes the function that runs the handler of a route, or repeats its reply. */
 export function idempotentAnswer(
-  { handler, binder }: Route,
+  { handler, binder, options, name }: Route,
   idempotency: Idempotency,
   { toReply, toErrorReply }: Replies,
 ): Answer {
   const { by } = idempotency;
+  const isBodyDeclared = options.body !== undefined || options.form !== undefined;
   return async (request, args, input, values) => {
     const [{ runOnce }, { callerOf }] = await Promise.all([
       import("../idempotency/runner.ts"),
@@ -35,13 +38,31 @@ export function idempotentAnswer(
     return await runOnce(idempotency, {
       request,
       input,
+      isBodyDeclared,
       caller: () => by ? JSON.stringify({ by: by(request, args) }) : callerOf(request, values, binder),
       answer: async () => {
         const result = await handler(request, args as never);
         if (context.headWork) await context.headWork;
+        if (isStream(result)) {
+          throw new RouteError(
+            "idempotent",
+            `Cannot reply to ${name}: its reply is a stream, which is not kept, leave out "idempotent"`,
+          );
+        }
         return await toReply(result, request);
       },
       toErrorReply,
     });
   };
+}
+
+/** Whether a result is a stream of values. It is not begun. */
+function isStream(result: unknown): boolean {
+  if (result instanceof EventStream) return true;
+  if (!(result instanceof Response)) {
+    return typeof result === "object" && result !== null && Symbol.asyncIterator in result;
+  }
+  const isEvents = result.headers.get("content-type")?.startsWith("text/event-stream") ?? false;
+  if (isEvents) void result.body?.cancel();
+  return isEvents;
 }

@@ -280,13 +280,18 @@ export class ReaderSource implements PullSource {
     let events = "";
     let { cursor } = topic;
     try {
-      for (const message of batch) {
+      for (const [index, message] of batch.entries()) {
         if (this.#isClosed) return undefined;
         const event = this.#toReaderEvent(message, topic, format);
         events += typeof event === "string" ? event : await event;
         cursor = message.id;
         // Heartbeats move the client's place while nothing passes, however long the filter takes.
         if (events === "") topic.cursor = cursor;
+        else if (typeof event !== "string" && message !== batch.at(-1)) {
+          // What has passed does not wait until the others were asked for.
+          topic.batch = batch.slice(index + 1);
+          break;
+        }
       }
     } catch (error) {
       this.#failure = { error };

@@ -128,6 +128,17 @@ Deno.test("a heartbeat has no id of a message that still waits for its filter or
   while (reader.lastEventId !== head) await reader.block();
 });
 
+Deno.test("a message that has passed does not wait for an async filter of those behind it", async () => {
+  const gate = Promise.withResolvers<boolean>();
+  const { topic, open } = numbers({ filter: async ({ data }) => data === 1 || await gate.promise });
+  const start = await topic.head();
+  await publish(topic, 1, 3);
+  await using reader = await open(start);
+  assertEquals(dataOf(await reader.take(1)), [1]);
+  gate.resolve(true);
+  assertEquals(dataOf(await reader.take(2)), [2, 3]);
+});
+
 Deno.test("gaps stay", async () => {
   const { topic, open } = numbers({ filter: () => false, map: () => "never" }, { count: 2 });
   const start = await topic.head();

@@ -1,0 +1,317 @@
+// Section 4 of the contract of work: what callers and handlers may do to idempotent routes.
+
+import { assert, assertEquals, assertMatch, assertStringIncludes } from "@std/assert";
+import { App, dependency, HTTPError, SSE } from "@webfw/core";
+import * as v from "valibot";
+import { MemoryRecords } from "../../../src/records/memory_records.ts";
+import { recordsOf } from "../../../src/records/records.ts";
+import type { RecordStore } from "../../../src/records/store.ts";
+import { CapturedLog } from "../support/captured_log.ts";
+
+/** Sends a request with the key "a". */
+function send(app: App, path = "/", body?: BodyInit, headers: Record<string, string> = {}): Promise<Response> {
+  const init = { method: "POST", headers: { "idempotency-key": "a", ...headers } };
+  return app.fetch(new Request(`http://localhost${path}`, body === undefined ? init : { ...init, body }));
+}
+
+async function outcomeOf(response: Response): Promise<[status: number, replayed: string | null, detail: unknown]> {
+  const text = await response.text();
+  const isProblem = response.headers.get("content-type") === "application/problem+json";
+  return [response.status, response.headers.get("idempotency-replayed"), isProblem ? JSON.parse(text).detail : text];
+}
+
+/** An application whose records are in a store of the test. */
+function appOver(records: RecordStore): App {
+  const store = { append() {}, openRecords: () => Promise.resolve(records), close: () => Promise.resolve() };
+  return new App({ topics: store as never });
+}
+
+/** Counts the requests to a store. */
+class CountedRecords extends MemoryRecords {
+  count = 0;
+
+  override get(...args: Parameters<MemoryRecords["get"]>) {
+    this.count++;
+    return super.get(...args);
+  }
+
+  override set(...args: Parameters<MemoryRecords["set"]>) {
+    this.count++;
+    return super.set(...args);
+  }
+
+  override delete(...args: Parameters<MemoryRecords["delete"]>) {
+    this.count++;
+    return super.delete(...args);
+  }
+}
+
+/** Text that hardly anything can be saved of. */
+function randomText(length: number): string {
+  let text = "";
+  while (text.length < length) text += `"${crypto.randomUUID()}",\n`;
+  return text.slice(0, length);
+}
+
+Deno.test("up to 48 KiB in one record: two round trips to the store, and none without a key", async () => {
+  const records = new CountedRecords();
+  const app = appOver(records);
+  app.post("/{size}", { params: { size: v.number() }, idempotent: "1h" }, async (_request, { size }) => {
+    return new Response(randomText(size));
+  });
+  for (const size of [0, 2, 42_000, 42_001, 47 * 1024, 48 * 1024]) {
+    records.count = 0;
+    const first = await outcomeOf(await send(app, `/${size}`));
+    assertEquals(records.count, 2, `${size}`);
+    assertEquals(await outcomeOf(await send(app, `/${size}`)), [200, "true", first[2]]);
+  }
+  assertEquals((await Array.fromAsync(recordsOf(app.records, "idempotency").list([]))).length, 6);
+  records.count = 0;
+  await (await send(app, "/49152", undefined, { "idempotency-key": "b" })).body?.cancel();
+  assertEquals(records.count, 2);
+  const plain = new Request("http://localhost/49152", { method: "POST" });
+  await (await app.fetch(plain)).body?.cancel();
+  assertEquals(records.count, 2);
+  await app.stop();
+});
+
+Deno.test("up to 1 MiB in further ones, also what cannot be compressed", async () => {
+  const app = new App();
+  app.post("/{size}", { params: { size: v.number() }, idempotent: "1h" }, async (_request, { size }) => {
+    const bytes = new Uint8Array(size);
+    for (let start = 0; start < size; start += 65_536) crypto.getRandomValues(bytes.subarray(start, start + 65_536));
+    return new Response(bytes);
+  });
+  for (const size of [42_000, 42_001, 48 * 1024, 48 * 1024 + 1, 84_000, 84_001, 1024 * 1024]) {
+    const first = await (await send(app, `/${size}`)).bytes();
+    const again = await send(app, `/${size}`);
+    assertEquals(again.headers.get("idempotency-replayed"), "true");
+    const bytes = await again.bytes();
+    assert(bytes.length === size && bytes.every((byte, index) => byte === first[index]));
+  }
+  await app.stop();
+});
+
+Deno.test("with another body 422: also one that the route does not declare", async () => {
+  const app = new App();
+  app.post("/json", { idempotent: "1h" }, async (request) => await request.json());
+  app.post("/text", { idempotent: "1h" }, async (request) => await request.text());
+  app.post("/stream", { idempotent: "1h" }, async (request) => await new Response(request.stream()).text());
+  app.post("/form", { idempotent: "1h" }, async (request) => {
+    return await ((await request.formData()).get("file") as File).text();
+  });
+  const form = (content: string) => {
+    const data = new FormData();
+    data.set("file", new File([content], "a.txt"));
+    return data;
+  };
+  const bodies: [path: string, make: (text: string) => BodyInit][] = [
+    ["/json", JSON.stringify],
+    ["/text", (text) => text],
+    ["/stream", (text) => text],
+    ["/form", form],
+  ];
+  for (const [path, make] of bodies) {
+    const headers: Record<string, string> = path === "/json" ? { "content-type": "application/json" } : {};
+    assertEquals(await outcomeOf(await send(app, path, make("one"), headers)), [200, null, '"one"'], path);
+    assertEquals(await outcomeOf(await send(app, path, make("one"), headers)), [200, "true", '"one"'], path);
+    assertEquals((await outcomeOf(await send(app, path, make("two"), headers)))[0], 422, path);
+  }
+  await app.stop();
+});
+
+Deno.test("a body of 1 MiB, and input that is nested deeply", async () => {
+  const app = new App({ limits: { body: 2 * 1024 * 1024 } });
+  app.post("/", { body: v.any(), idempotent: "1h" }, async () => "done");
+  const json = { "content-type": "application/json" };
+  const numbers = `[${"1,".repeat(500_000)}1]`;
+  assertEquals(await outcomeOf(await send(app, "/", numbers, json)), [200, null, '"done"']);
+  assertEquals((await outcomeOf(await send(app, "/", numbers, json)))[1], "true");
+  assertEquals((await outcomeOf(await send(app, "/", numbers.replace("1,", "2,"), json)))[0], 422);
+  const deep = "[".repeat(2_000) + "]".repeat(2_000);
+  const [status, , detail] = await outcomeOf(await send(app, "/", deep, { ...json, "idempotency-key": "b" }));
+  assertEquals(status, 422);
+  assertStringIncludes(String(detail), "nested too deeply");
+  await app.stop();
+});
+
+Deno.test("a 5xx is not kept, and what `onError` makes of an error is: its status counts", async () => {
+  class SoldOut extends Error {}
+  const app = new App();
+  app.onError(async (error) => {
+    if (error.cause instanceof SoldOut) return new Response("sold out", { status: 409 });
+    return error.status === 404 ? new Response("gone for now", { status: 503 }) : undefined;
+  });
+  let runs = 0;
+  app.post("/mapped", { idempotent: "1h" }, async () => {
+    runs++;
+    throw new SoldOut();
+  });
+  app.post("/worse", { idempotent: "1h" }, async () => {
+    runs++;
+    throw new HTTPError(404);
+  });
+  using _log = new CapturedLog();
+  assertEquals(await outcomeOf(await send(app, "/mapped")), [409, null, "sold out"]);
+  assertEquals(await outcomeOf(await send(app, "/mapped")), [409, "true", "sold out"]);
+  assertEquals(runs, 1);
+  for (let round = 0; round < 2; round++) {
+    assertEquals(await outcomeOf(await send(app, "/worse")), [503, null, "gone for now"]);
+  }
+  assertEquals(runs, 3);
+  await app.stop();
+});
+
+Deno.test("streamed replies cannot be idempotent: where only the handler knows, it is an error in the log", async () => {
+  using log = new CapturedLog();
+  const app = new App();
+  const topic = app.topic<number>("numbers");
+  const values = async function* () {
+    yield 1;
+  };
+  app.post("/events", { idempotent: "1h" }, async () => SSE(topic.subscribe()));
+  app.post("/values", { idempotent: "1h" }, async () => values());
+  let isCancelled = false;
+  app.post("/own", { idempotent: "1h" }, async () => {
+    const body = new ReadableStream({ cancel: () => void (isCancelled = true) });
+    return new Response(body, { headers: { "content-type": "text/event-stream" } });
+  });
+  for (const path of ["/events", "/values", "/own"]) {
+    assertEquals((await outcomeOf(await send(app, path)))[0], 500);
+    assertMatch(log.text, new RegExp(`Cannot reply to POST ${path}: its reply is a stream, which is not kept`));
+  }
+  assert(isCancelled);
+  await app.stop();
+});
+
+Deno.test("a reply that breaks off is a 500, and its key is free again", async () => {
+  using _log = new CapturedLog();
+  const app = new App();
+  let runs = 0;
+  app.post("/", { idempotent: "1h" }, async () => {
+    if (++runs > 1) return "whole";
+    return new Response(new ReadableStream({ pull: () => Promise.reject(new Error("broken")) }));
+  });
+  assertEquals((await outcomeOf(await send(app)))[0], 500);
+  assertEquals(await outcomeOf(await send(app)), [200, null, '"whole"']);
+  await app.stop();
+});
+
+Deno.test("a store that takes no reply: it is logged, the reply is sent, and nothing goes on behind it", async () => {
+  using log = new CapturedLog();
+  const records = new class extends MemoryRecords {
+    override set(...args: Parameters<MemoryRecords["set"]>) {
+      const isPart = args[0].length > 2;
+      return isPart ? Promise.reject(new Error("the disk is full")) : super.set(...args);
+    }
+  }();
+  const app = appOver(records);
+  // The reply needs further records.
+  app.post("/", { idempotent: "1h" }, async () => new Response("x".repeat(100_000)));
+  const response = await send(app);
+  assertEquals([response.status, (await response.text()).length], [200, 100_000]);
+  assertStringIncludes(log.text, "the disk is full");
+  assertEquals((await outcomeOf(await send(app)))[0], 409);
+  await app.stop();
+});
+
+Deno.test("a store in memory that is full: requests that run stay the only ones, and their replies are kept", async () => {
+  const records = new MemoryRecords({ maxBytes: 200_000 });
+  const app = appOver(records);
+  const gate = Promise.withResolvers<void>();
+  const begun = Promise.withResolvers<void>();
+  let runs = 0;
+  app.post("/slow", { idempotent: "1h" }, async () => {
+    begun.resolve();
+    await gate.promise;
+    return ++runs;
+  });
+  app.post("/flood/{n}", { idempotent: "1h" }, async () => "x".repeat(4_000));
+  const first = send(app, "/slow");
+  await begun.promise;
+  for (let n = 0; n < 100; n++) await (await send(app, `/flood/${n}`)).body?.cancel();
+  assertEquals((await outcomeOf(await send(app, "/slow")))[0], 409);
+  gate.resolve();
+  assertEquals(await outcomeOf(await first), [200, null, "1"]);
+  assertEquals(await outcomeOf(await send(app, "/slow")), [200, "true", "1"]);
+  await app.stop();
+});
+
+Deno.test("an abort in the middle: the handler goes on, and the repetition gets its reply", async () => {
+  const app = new App();
+  const gate = Promise.withResolvers<void>();
+  const begun = Promise.withResolvers<void>();
+  let runs = 0;
+  app.post("/", { idempotent: "1h" }, async () => {
+    begun.resolve();
+    await gate.promise;
+    return ++runs;
+  });
+  await using server = Deno.serve({ port: 0, onListen() {} }, app.fetch);
+  const url = `http://localhost:${server.addr.port}/`;
+  const headers = { "idempotency-key": "a" };
+  const caller = new AbortController();
+  const first = fetch(url, { method: "POST", headers, signal: caller.signal }).catch(() => "aborted");
+  await begun.promise;
+  caller.abort();
+  assertEquals(await first, "aborted");
+  gate.resolve();
+  for (;;) {
+    const again = await fetch(url, { method: "POST", headers });
+    if (again.status === 409) {
+      await again.body?.cancel();
+      continue;
+    }
+    assertEquals(await outcomeOf(again), [200, "true", "1"]);
+    break;
+  }
+  await app.stop();
+});
+
+Deno.test("keys that are long or odd", async () => {
+  const app = new App();
+  let runs = 0;
+  app.post("/", { idempotent: "1h" }, async () => ++runs);
+  const ask = async (key: string) => {
+    const [status, , text] = await outcomeOf(await send(app, "/", undefined, { "idempotency-key": key }));
+    return status === 200 ? text : status;
+  };
+  assertEquals(await ask("x".repeat(255)), "1");
+  assertEquals(await ask(`"${"x".repeat(255)}"`), "1");
+  assertEquals(await ask('"a b"'), "2");
+  assertEquals(await ask('"\\"\\\\"'), "3");
+  assertEquals(await ask("__proto__"), "4");
+  const odd = ['"', '""', '"a\\b"', '"a";p=1', "a\tb", "ÿ", "x".repeat(256), "x".repeat(1024 * 1024)];
+  for (const key of odd) assertEquals(await ask(key), 400, key.slice(0, 20));
+  await app.stop();
+});
+
+Deno.test("where nothing in a request tells callers apart, `by` has to", async () => {
+  using log = new CapturedLog();
+  const app = new App();
+  const user = dependency({ security: { certificate: { type: "mutualTLS" } } }, async () => "Ada");
+  let runs = 0;
+  app.post("/", { deps: { user }, idempotent: "1h" }, async () => ++runs);
+  const named = { window: "1h", by: (_request: unknown, { user }: { user: string }) => user } as const;
+  app.post("/named", { deps: { user }, idempotent: named }, async () => ++runs);
+  assertEquals((await outcomeOf(await send(app)))[0], 500);
+  assertStringIncludes(log.text, "certificates are no part of a request, name the caller in");
+  assertEquals(await outcomeOf(await send(app, "/named")), [200, null, "1"]);
+  await app.stop();
+});
+
+Deno.test("10 concurrent requests with one key: one execution, replay afterwards", async () => {
+  const app = new App();
+  let runs = 0;
+  app.post("/", { idempotent: "1h" }, async () => {
+    await Promise.resolve();
+    return ++runs;
+  });
+  const statuses = await Promise.all(Array.from({ length: 10 }, async () => (await outcomeOf(await send(app)))[0]));
+  assertEquals(
+    statuses.filter((status) => status === 200).length + statuses.filter((status) => status === 409).length,
+    10,
+  );
+  assertEquals(await outcomeOf(await send(app)), [200, "true", "1"]);
+  await app.stop();
+});
