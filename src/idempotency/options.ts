@@ -9,6 +9,44 @@ import { checkOptions, type OptionNames, quote } from "../options.ts";
  * How a route answers requests with the header `Idempotency-Key`. `Args` are the values of its
  * dependencies.
  *
+ * The first request with a key runs, after its guards and its input have been accepted. While it
+ * runs, a repetition is refused with 409, and afterwards it gets the same reply, unless that was a
+ * 5xx: then it runs again. A key that was used for other input is refused with 422. What is
+ * compared is the validated input, so a default value that is new each time makes each request
+ * another one. A body that the route does not declare is compared, too; read it by the methods of
+ * the request.
+ *
+ * The reply is read whole before it is sent, up to 1 MiB, and is kept where the records of the
+ * application are, see {@linkcode Records}. Of a larger one the status alone is kept.
+ *
+ * @example A client that repeats a payment
+ * ```ts
+ * import { App } from "@webfw/core";
+ * import { assertEquals } from "@std/assert";
+ * import * as v from "valibot";
+ *
+ * const app = new App();
+ * let paid = 0;
+ * app.post("/payments", {
+ *   body: v.object({ amount: v.number() }),
+ *   idempotent: { window: "24h", required: true },
+ * }, async (_request, { body }) => ({ total: paid += body.amount }));
+ *
+ * const pay = () =>
+ *   app.fetch(
+ *     new Request("http://localhost/payments", {
+ *       method: "POST",
+ *       headers: { "content-type": "application/json", "idempotency-key": "8e03978e" },
+ *       body: '{"amount":5}',
+ *     }),
+ *   );
+ * assertEquals(await (await pay()).json(), { total: 5 });
+ * const again = await pay();
+ * assertEquals([await again.json(), again.headers.get("idempotency-replayed")], [{ total: 5 }, "true"]);
+ * assertEquals(paid, 5);
+ * await app.stop();
+ * ```
+ *
  * @category Routes
  */
 export interface IdempotencyOptions<
@@ -27,7 +65,7 @@ export interface IdempotencyOptions<
   /**
    * Names the caller, to whom keys belong. By default it is whom the guards of the route know: the
    * issuer and the subject of `jwt`, the name of `basic`, the id of a session, and otherwise the
-   * credentials.
+   * credentials that the `security` of a guard names. A guard without `security` knows nobody.
    *
    * @param request The request.
    * @param args The values of the dependencies.

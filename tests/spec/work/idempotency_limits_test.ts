@@ -9,9 +9,9 @@ import type { RecordStore } from "../../../src/records/store.ts";
 import { CapturedLog } from "../support/captured_log.ts";
 
 /** Sends a request with the key "a". */
-function send(app: App, path = "/", body?: BodyInit, headers: Record<string, string> = {}): Promise<Response> {
+function send(app: App, path?: string, body?: BodyInit, headers: Record<string, string> = {}): Promise<Response> {
   const init = { method: "POST", headers: { "idempotency-key": "a", ...headers } };
-  return app.fetch(new Request(`http://localhost${path}`, body === undefined ? init : { ...init, body }));
+  return app.fetch(new Request(`http://localhost${path ?? "/"}`, body === undefined ? init : { ...init, body }));
 }
 
 async function outcomeOf(response: Response): Promise<[status: number, replayed: string | null, detail: unknown]> {
