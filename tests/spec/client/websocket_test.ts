@@ -48,6 +48,7 @@ function routesOf(app: App) {
       await new Promise((resolve) => socket.signal.addEventListener("abort", resolve));
     }),
     flood: app.websocket("/flood", async (socket) => {
+      latest.resolve(socket);
       for (;;) await socket.send("x".repeat(4_000_000));
     }),
   };
@@ -157,6 +158,17 @@ Deno.test("close() tells the server its code and reason, ends the loop without a
   await other.close();
 });
 
+Deno.test("`Symbol.asyncDispose` closes the socket with 1000, and waits until the server has closed it", async () => {
+  await using server = await start();
+  let closed: AbortSignal;
+  {
+    await using _socket = await server.shop.websocket("/open", {}, { raw: true });
+    closed = (await latest.promise).signal;
+    assertEquals(closed.aborted, false);
+  }
+  assertEquals([closed.aborted, closed.reason.code], [true, 1000]);
+});
+
 Deno.test("A refusal before the upgrade throws: the problem of a guard, of validation, of a missing route", async () => {
   await using server = await start();
   const { shop } = server;
@@ -215,7 +227,7 @@ Deno.test("A signal of the call or the client ends the loop without an error, an
   }
 });
 
-Deno.test("send(message) waits while much is queued, and goes on when the server reads", async () => {
+Deno.test("send(message) goes on when the server reads what was queued", async () => {
   await using server = await start();
   const { shop } = server;
   const quick = await shop.websocket("/echo", {}, { raw: true });
@@ -236,7 +248,8 @@ Deno.test("A program that does not read has 16 MiB kept for it, then the socket 
   using _log = new CapturedLog();
   await using server = await start();
   const socket = await server.shop.websocket("/flood", {}, { raw: true });
-  while (!socket.closed) await new Promise((resolve) => setTimeout(resolve, 1));
+  const { signal } = await latest.promise;
+  if (!signal.aborted) await new Promise((resolve) => signal.addEventListener("abort", resolve));
   const seen = await readAll(socket);
   assertEquals(seen.at(-1), 'The WebSocket is closed: 4008 "Messages come faster than they are read"');
   assertEquals(seen.length - 1, 3);
