@@ -115,6 +115,20 @@ Deno.test("calls: an argument that would change the path is refused", async () =
   await assertRejects(() => untyped("/files/{name}/info"), TypeError, '"name" is "", which');
 });
 
+Deno.test("calls: arguments are what the schemas take, a `Date` is one where they take anything", async () => {
+  const app = new App();
+  const any = v.any();
+  const options = { params: { day: any }, query: { days: any }, headers: { "x-day": any }, cookies: { day: any } };
+  const put = app.put("/{day}", { ...options, body: any }, async (_request, { day, days, headers, cookies, body }) => {
+    return [day, days, headers["x-day"], cookies.day, body];
+  });
+  const shop = client<{ put: typeof put }>("http://localhost", { fetch: app.fetch });
+  const day = new Date(0);
+  const args = { day, days: day, headers: { "x-day": day }, cookies: { day }, body: { day } };
+  const text = day.toISOString();
+  assertEquals(await shop.put("/{day}", args), [text, text, text, text, { day: text }]);
+});
+
 Deno.test("calls: an object in the query is refused", async () => {
   const app = new App();
   const search = app.get("/", { query: { q: v.any() } }, async (_request, { q }) => q);
