@@ -146,10 +146,13 @@ export class Socket implements AsyncDisposable {
     }
   }
 
-  /** The platform has no event for less being on its way. */
+  /**
+   * The platform has no event for less being on its way. While it is closing it drops messages, and
+   * a program that sends without end has to let its event `close` come.
+   */
   async #send(data: Data): Promise<void> {
     this.#platform.send(data);
-    while (this.#platform.bufferedAmount > HIGH_WATER) await this.#call.pause(POLL_MS);
+    while (this.#platform.readyState > 1 || this.#platform.bufferedAmount > HIGH_WATER) await this.#call.pause(POLL_MS);
   }
 
   #receive(data: Data): void {

@@ -138,6 +138,26 @@ Deno.test("send() to a disconnected client throws, which ends a handler as if it
   assertEquals(log.text, "");
 });
 
+Deno.test("a handler that sends without end learns that the client has closed", async () => {
+  const app = new App();
+  let ended = 0;
+  const all = Promise.withResolvers<void>();
+  app.websocket("/", async (socket) => {
+    try {
+      for (;;) await socket.send("x");
+    } finally {
+      if (++ended === 10) all.resolve();
+    }
+  });
+  await using serving = await Serving.start(app);
+  for (let count = 0; count < 10; count++) {
+    const socket = new WebSocket(serving.origin.replace("http", "ws"));
+    socket.onmessage = () => socket.close();
+    await new Promise((resolve) => socket.onclose = resolve);
+  }
+  await all.promise;
+});
+
 Deno.test("the signal tells a handler that only sends that the client has disconnected", async () => {
   const app = new App();
   const ticks = app.topic<number>("ticks");

@@ -47,10 +47,6 @@ function routesOf(app: App) {
       latest.resolve(socket);
       await new Promise((resolve) => socket.signal.addEventListener("abort", resolve));
     }),
-    flood: app.websocket("/flood", async (socket) => {
-      latest.resolve(socket);
-      for (;;) await socket.send("x".repeat(4_000_000));
-    }),
   };
 }
 
@@ -242,17 +238,6 @@ Deno.test("send(message) goes on when the server reads what was queued", async (
   for (let number = 0; number < 5; number++) await quick.send(large);
   assertEquals(await echoed, Array(5).fill(true));
   await quick.close();
-});
-
-Deno.test("A program that does not read has 16 MiB kept for it, then the socket is closed with 4008", async () => {
-  using _log = new CapturedLog();
-  await using server = await start();
-  const socket = await server.shop.websocket("/flood", {}, { raw: true });
-  const { signal } = await latest.promise;
-  if (!signal.aborted) await new Promise((resolve) => signal.addEventListener("abort", resolve));
-  const seen = await readAll(socket);
-  assertEquals(seen.at(-1), 'The WebSocket is closed: 4008 "Messages come faster than they are read"');
-  assertEquals(seen.length - 1, 3);
 });
 
 Deno.test("An unknown option is refused", async () => {

@@ -11,6 +11,7 @@ const HIGH_WATER = 1024 * 1024;
 /** A socket of the platform. A test says how much it keeps. */
 class PlayedSocket extends EventTarget {
   binaryType = "blob";
+  readyState: number = WebSocket.OPEN;
   bufferedAmount = 0;
   readonly sent: unknown[] = [];
 
@@ -56,4 +57,36 @@ Deno.test("`send(message)` that waits is refused when the socket is closed, and 
   platform.close(1011, "full");
   await sent;
   assertEquals(time.untilNext, undefined);
+});
+
+Deno.test("`send(message)` waits while the platform is closing, which drops messages, until its event comes", async () => {
+  using time = new FakeTime();
+  const [platform, socket] = open();
+  platform.readyState = WebSocket.CLOSING;
+  let count = 0;
+  const sending = (async () => {
+    for (; count < 1_000; count++) await socket.send(count);
+  })().catch((error) => error.message);
+  await time.advance(20);
+  assertEquals(count, 0);
+  platform.close(4001, "bye");
+  assertEquals(await sending, 'The WebSocket is closed: 4001 "bye"');
+});
+
+Deno.test("a program that does not read has 16 MiB kept for it, then the socket is closed with 4008", async () => {
+  const [platform, socket] = open();
+  const data = JSON.stringify("x".repeat(4_000_000));
+  for (let count = 0; count < 5; count++) platform.dispatchEvent(new MessageEvent("message", { data }));
+  const closed = 'The WebSocket is closed: 4008 "Messages come faster than they are read"';
+  assertEquals(socket.closed?.message, closed);
+  const seen: unknown[] = [];
+  await assertRejects(
+    async () => {
+      for await (const message of socket) seen.push(message);
+    },
+    Error,
+    closed,
+  );
+  // A character may take two bytes.
+  assertEquals(seen.length, 3);
 });

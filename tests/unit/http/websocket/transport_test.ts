@@ -6,6 +6,7 @@ const KIB = 1024;
 
 /** A socket that buffers messages until the test takes them. */
 class BufferingSocket {
+  readyState: number = WebSocket.OPEN;
   readonly messages: string[] = [];
   #buffered = 0;
   #polls = 0;
@@ -16,6 +17,7 @@ class BufferingSocket {
   }
 
   send(message: string): void {
+    if (this.readyState !== WebSocket.OPEN) return;
     this.messages.push(message);
     this.#buffered += message.length;
   }
@@ -67,6 +69,18 @@ Deno.test("a sender does not wait while little is buffered, however often it sen
     assertEquals(queue.isFull, false);
   }
   assertEquals(socket.messages.length, 10_000);
+});
+
+Deno.test("a sender waits while the socket is closing, so that its event can come: it takes no message any more", async () => {
+  const { queue, socket } = sendQueue();
+  await queue.send("x");
+  socket.take();
+  socket.readyState = WebSocket.CLOSING;
+  const waiting = [queue.send("y"), queue.send("z")];
+  assertEquals(await Promise.all(waiting.map(isSettled)), [false, false]);
+  queue.end(new Error("closed"));
+  for (const each of waiting) await assertRejects(() => each, Error, "closed");
+  assertEquals(socket.messages, ["x"]);
 });
 
 Deno.test("all senders wait while more than 128 KiB are buffered, and go on when nothing is", async () => {
