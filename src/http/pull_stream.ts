@@ -54,7 +54,7 @@ export interface StreamKind {
    * call of the platform for each chunk, which costs several times as much as the chunk.
    */
   readonly readsAhead: boolean;
-  /** Whether a failure breaks the stream off, so that no client takes it for complete. */
+  /** Whether a failure or a stop breaks the stream off, so that no client takes it for complete. */
   readonly breaksOff: boolean;
   /** Sent after a silence. */
   readonly heartbeat?: Chunk;
@@ -66,7 +66,7 @@ export class PullStream implements UnderlyingDefaultSource<Chunk>, PullSink {
   readonly #kind: StreamKind;
   readonly #stopping: AbortSignal | undefined;
   readonly #heartbeatMs: number | undefined;
-  readonly #finish = (): void => this.end();
+  readonly #stop = (): void => this.#endEarly(stopError());
   #controller: ReadableStreamDefaultController<Chunk> | undefined;
   #idleTimer: IdleTimer | undefined;
   /** Settles the platform's call of `pull()`. Undefined while the client takes nothing. */
@@ -100,8 +100,8 @@ export class PullStream implements UnderlyingDefaultSource<Chunk>, PullSink {
 
   start(controller: ReadableStreamDefaultController<Chunk>): void {
     this.#controller = controller;
-    if (this.#stopping?.aborted) this.end();
-    else this.#stopping?.addEventListener("abort", this.#finish);
+    if (this.#stopping?.aborted) this.#stop();
+    else this.#stopping?.addEventListener("abort", this.#stop);
   }
 
   /** The client reads, and the stream is empty. */
@@ -136,8 +136,14 @@ export class PullStream implements UnderlyingDefaultSource<Chunk>, PullSink {
   fail(error: unknown): void {
     if (this.#closed) return;
     log("error", `A ${this.#kind.name} broke off`, { error: describeError(error) });
+    this.#endEarly(error);
+  }
+
+  /** Ends the stream before its source has ended. */
+  #endEarly(reason: unknown): void {
     if (!this.#kind.breaksOff) return this.end();
-    this.#controller?.error(error);
+    if (this.#closed) return;
+    this.#controller?.error(reason);
     void this.close();
   }
 
@@ -149,7 +155,7 @@ export class PullStream implements UnderlyingDefaultSource<Chunk>, PullSink {
   async #release(): Promise<void> {
     this.#waiting = undefined;
     this.#idleTimer?.stop();
-    this.#stopping?.removeEventListener("abort", this.#finish);
+    this.#stopping?.removeEventListener("abort", this.#stop);
     await this.#source.close();
   }
 
@@ -199,6 +205,13 @@ export class PullStream implements UnderlyingDefaultSource<Chunk>, PullSink {
     }
     return undefined;
   }
+}
+
+/** What breaks a stream off when the server stops. Deno prints its stack, which says nothing here. */
+function stopError(): Error {
+  const error = new Error("A streamed reply broke off, because the server stops");
+  error.stack = String(error);
+  return error;
 }
 
 /** The next value, or the end. */

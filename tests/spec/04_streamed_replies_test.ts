@@ -107,6 +107,28 @@ Deno.test("A stop ends an iterable without a first value at once, with a 503", a
   assertEquals(log.text, "");
 });
 
+Deno.test("A stop breaks a streamed reply off: no client takes it for complete", async () => {
+  const sources = {
+    "/lines": async function* () {
+      yield 1;
+      await new Promise(() => {});
+    },
+    "/bytes": () => new ReadableStream({ start: (controller) => controller.enqueue(new Uint8Array([65])) }),
+  };
+  for (const [path, make] of Object.entries(sources)) {
+    const app = new App();
+    app.get(path, async () => make());
+    const serving = await Serving.start(app);
+    using connection = await RawConnection.open(serving.port);
+    await connection.write(GET.replace("/ ", `${path} `));
+    await connection.until(path === "/lines" ? "\n1\n" : "\nA");
+    using log = new CapturedLog();
+    await serving.stop();
+    assertFalse((await connection.rest()).endsWith("0\r\n\r\n"), path);
+    assertEquals(log.text, "", path);
+  }
+});
+
 Deno.test("Values after a reply that began in silence are sent, and an error then breaks it off", async () => {
   using _skipped = new SkippedTimeout(PATIENCE);
   const [given, failing] = [new Tap(), new Tap()];

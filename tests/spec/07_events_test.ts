@@ -7,8 +7,9 @@
 // too; SSE(source, { encode: "text" }) sends strings as they are; a message's type is the event
 // name".
 
-import { App, SSE, type SSEOptions, type Subscription } from "@webfw/core";
-import { assert, assertEquals, assertStringIncludes, assertThrows } from "@std/assert";
+import { App, Events, SSE, type SSEOptions, type Subscription } from "@webfw/core";
+import { assert, assertEquals, assertFalse, assertStringIncludes, assertThrows } from "@std/assert";
+import * as v from "valibot";
 import { CapturedLog } from "./support/captured_log.ts";
 import { EventReader } from "./support/event_reader.ts";
 import { RawConnection } from "./support/raw_connection.ts";
@@ -393,4 +394,27 @@ Deno.test("When the application stops, streams of events end as whole ones, and 
   await connection.until("data: 1");
   await serving.stop();
   assert((await connection.rest()).endsWith("0\r\n\r\n"));
+});
+
+Deno.test("Events of another method than GET break off: no client comes back for the rest", async () => {
+  const app = new App();
+  const response = Events(v.number());
+  app.post("/failing", { response }, async function* () {
+    yield 1;
+    throw new Error("midway");
+  });
+  app.post("/endless", { response }, async function* () {
+    yield 1;
+    await new Promise(() => {});
+  });
+  const endings = { "/failing": async () => {}, "/endless": (serving: Serving) => serving.stop() };
+  for (const [path, end] of Object.entries(endings)) {
+    await using serving = await Serving.start(app);
+    using connection = await RawConnection.open(serving.port);
+    using _log = new CapturedLog();
+    await connection.write(`POST ${path} HTTP/1.1\r\nHost: x\r\nContent-Length: 0\r\n\r\n`);
+    await connection.until("data: 1\n\n");
+    await end(serving);
+    assertFalse((await connection.rest()).endsWith("0\r\n\r\n"), path);
+  }
 });

@@ -5,12 +5,19 @@ import { assertEquals } from "@std/assert";
 /** One of each: a slow request, two streams and a socket, all of them begun. */
 export class Clients {
   readonly #slow: Promise<Response>;
-  readonly #streams: Promise<string>[];
+  readonly #areLinesBroken: Promise<boolean>;
+  readonly #events: Promise<string>;
   readonly #socketClosed: Promise<CloseEvent>;
 
-  private constructor(slow: Promise<Response>, streams: Promise<string>[], socketClosed: Promise<CloseEvent>) {
+  private constructor(
+    slow: Promise<Response>,
+    lines: Promise<string>,
+    events: Promise<string>,
+    socketClosed: Promise<CloseEvent>,
+  ) {
     this.#slow = slow;
-    this.#streams = streams;
+    this.#areLinesBroken = lines.then(() => false, () => true);
+    this.#events = events;
     this.#socketClosed = socketClosed;
   }
 
@@ -21,17 +28,17 @@ export class Clients {
   static async begin(origin: string): Promise<Clients> {
     const [lines, events] = await Promise.all([beginStream(`${origin}/lines`), beginStream(`${origin}/events`)]);
     const { closed } = await beginSocket(`${origin.replace("http", "ws")}/socket`);
-    return new Clients(fetch(`${origin}/slow`), [lines.rest(), events.rest()], closed);
+    return new Clients(fetch(`${origin}/slow`), lines.rest(), events.rest(), closed);
   }
 
   /**
-   * Waits for the end of all: the reply is complete, the streams end cleanly, and the socket gets
-   * the close code of a stop.
+   * Waits for the end of all: the reply is complete, the events end cleanly, the lines break off, so
+   * that they do not look complete, and the socket gets the close code of a stop.
    */
   async seeEnd(): Promise<void> {
     assertEquals(await (await this.#slow).text(), '"slow but whole"');
-    // A stream that broke off would be an error.
-    await Promise.all(this.#streams);
+    await this.#events;
+    assertEquals(await this.#areLinesBroken, true);
     assertEquals((await this.#socketClosed).code, 1001);
   }
 }

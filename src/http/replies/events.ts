@@ -35,6 +35,8 @@ export interface EventsReply<Input, Data> extends
  * {@linkcode ServerSentEvent}. The data of each event is validated and reduced to the schema, so that
  * no other data leaks. Data that does not fit is never sent: the error is logged and the stream
  * ends. Clients then connect again, and a subscription goes on after the last event that they got.
+ * No client connects again to another method than GET, so the reply breaks off there, as it also does
+ * when the server stops: half of an answer does not look complete.
  *
  * The messages of a topic are the output of its schema. They are reduced, too. If the declared
  * schema is the topic's own and cannot take them again, because it transforms, they are sent as they

@@ -15,13 +15,16 @@ const HEADERS = {
   "x-accel-buffering": "no",
 };
 
-/** Clients connect again after the end of a stream, so that a failure is no more than an end. */
+/** Clients of a GET connect again after the end, so that a failure is no more than an end. */
 const EVENTS: StreamKind = {
   name: "stream of events",
   readsAhead: true,
   breaksOff: false,
   heartbeat: toChunk(COMMENT),
 };
+
+/** Events that no client asks for again. */
+const LONE_EVENTS: StreamKind = { ...EVENTS, breaksOff: true };
 
 /**
  * Makes the reply that sends events. Their source is closed with the request, also where a
@@ -43,7 +46,8 @@ export function eventReply(
   reducer?: DataReducer,
 ): Response {
   const parts = takeParts(stream);
-  const body = new PullStream(toPullSource(parts, reducer), EVENTS, stopping(), stream.heartbeat);
+  const kind = request.method === "GET" ? EVENTS : LONE_EVENTS;
+  const body = new PullStream(toPullSource(parts, reducer), kind, stopping(), stream.heartbeat);
   // Before an id is refused, so that the source is closed then, too.
   contextOf(request).addCleanup(() => body.close());
   const { lastEventId } = request;

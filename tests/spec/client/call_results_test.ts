@@ -1,9 +1,10 @@
 // Section 2 of the contract of the client: what calls give of declared replies.
 
 import { assert, assertEquals, assertRejects } from "@std/assert";
-import { App, Bytes, file, Html, JsonLines, Text } from "@webfw/core";
+import { App, Bytes, Events, file, Html, JsonLines, Text } from "@webfw/core";
 import { client } from "@webfw/core/client";
 import * as v from "valibot";
+import { CapturedLog } from "../support/captured_log.ts";
 import { Serving } from "../support/serving.ts";
 import { countListeners } from "./support/listeners.ts";
 
@@ -101,4 +102,20 @@ Deno.test("calls: `timeout` does not end lines that have begun", async () => {
   late.resolve();
   assertEquals((await iterator.next()).value, 2);
   assertEquals((await iterator.next()).done, true);
+});
+
+Deno.test("calls: events of another method than GET that break off are an error, never an end", async () => {
+  const app = new App();
+  const answer = app.post("/", { response: Events(v.number()) }, async function* () {
+    yield 1;
+    throw new Error("midway");
+  });
+  await using serving = await Serving.start(app);
+  using _log = new CapturedLog();
+  const numbers: unknown[] = [];
+  await assertRejects(async () => {
+    const shop = client<{ answer: typeof answer }>(serving.origin);
+    for await (const event of await shop.post("/")) numbers.push(event.gap ?? event.data);
+  });
+  assertEquals(numbers, [1]);
 });
