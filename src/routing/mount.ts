@@ -58,7 +58,7 @@ export interface RegisterMount<State, Prefix extends string, Given = None> {
    * `frozen` after the first request or include.
    */
   <const Path extends string>(
-    path: FreePath<Path, PathNames<`${Prefix}${Path}`>, Given>,
+    path: FreePath<Path, PathNames<`${Prefix}${Path}`>, keyof Given>,
     handler: MountedHandler<State>,
     options?: MountOptions,
   ): void;

@@ -57,10 +57,9 @@ export type PathText<Path extends string> = Path extends SuspiciousPath ? Foreig
   : Mistake<`Write '{name}' or '{path...}' in place of '${ForeignSegment<Path>}'`>
   : Path;
 
-/** A path, or a mistake if it binds a name that the deps of its router or application bind. */
-export type FreePath<Path extends string, Names extends string, Given> = Names & keyof Given extends never
-  ? PathText<Path>
-  : Mistake<`The deps of the scope bind '${Names & keyof Given & string}' already`>;
+/** A path, or a mistake if it binds a name that the deps of the scope have `Taken`. */
+export type FreePath<Path extends string, Names extends string, Taken> = Names & Taken extends never ? PathText<Path>
+  : Mistake<`The deps of the scope bind '${Names & Taken & string}' already`>;
 
 /**
  * The first type argument of options. The compiler's message shows it if a handler is in the place
@@ -74,6 +73,7 @@ export interface RouteOptions<
   State,
   Prefix extends string,
   Given,
+  Taken extends PropertyKey,
   Path extends string,
   Names extends string,
   PathSchemas,
@@ -99,10 +99,9 @@ export interface RouteOptions<
     : Mistake<`The path has no parameter '${Exclude<keyof PathSchemas, Names> & string}'`>
     : NotSchemas<PathSchemas>;
   /** Schemas of the query's parameters. An array collects all values of a repeated key. */
-  query?: QuerySchemas extends Schemas & { readonly [Name in NoInfer<Names | keyof Given>]?: never } ? QuerySchemas
-    : Names & keyof QuerySchemas extends never
-      ? keyof Given & keyof QuerySchemas extends never ? NotSchemas<QuerySchemas>
-      : Mistake<`The deps of the scope bind '${keyof Given & keyof QuerySchemas & string}' already`>
+  query?: QuerySchemas extends Schemas & { readonly [Name in NoInfer<Names | Taken>]?: never } ? QuerySchemas
+    : Names & keyof QuerySchemas extends never ? Taken & keyof QuerySchemas extends never ? NotSchemas<QuerySchemas>
+      : Mistake<`The deps of the scope bind '${Taken & keyof QuerySchemas & string}' already`>
     : Mistake<`The path binds '${Names & keyof QuerySchemas}' already`>;
   /** Schemas of headers, by names in any case. The handler gets them as `headers`. */
   headers?: HeaderSchemas extends Schemas ? HeaderSchemas : NotSchemas<HeaderSchemas>;
@@ -114,7 +113,7 @@ export interface RouteOptions<
   form?: FormSchema<FormValue, FormInput> | Mistake<"Write form: Form(schema)">;
   /** Values that the server makes, by the names of their arguments. */
   deps?: {
-    readonly [Name in keyof Dependencies]: Name extends Names | keyof QuerySchemas | keyof Given
+    readonly [Name in keyof Dependencies]: Name extends Names | keyof QuerySchemas | Taken
       ? Mistake<"The path, the query or the scope binds this name already">
       : DependencyLike<Dependencies[Name], State>;
   };
@@ -165,8 +164,14 @@ export type KeysOf<Model> = Model extends unknown ? keyof Model : never;
  *
  * The handler must be an `async` function. It gets the request and all declared arguments by name.
  */
-export interface RegisterRoute<State, Prefix extends string, Given = None, Method extends string = string>
-  extends RegisterDeclared<State, Prefix, unknown, Given, Method> {
+export interface RegisterRoute<
+  State,
+  Prefix extends string,
+  Given = None,
+  Method extends string = string,
+  Taken extends keyof Given = keyof Given,
+  Bound extends string = PathNames<Prefix>,
+> extends RegisterDeclared<State, Prefix, unknown, Given, Method, Taken, Bound> {
   /**
    * Registers a route without options.
    *
@@ -177,11 +182,11 @@ export interface RegisterRoute<State, Prefix extends string, Given = None, Metho
    * @throws {RouteError} If the path is malformed or taken, or after the first request or include.
    */
   <const Path extends string, Result = unknown>(
-    path: FreePath<Path, PathNames<`${Prefix}${Path}`>, Given>,
+    path: FreePath<Path, Bound | PathNames<Path>, Taken>,
     handler: (
       request: HttpRequest<State>,
       args: {
-        readonly [Name in PathNames<`${Prefix}${Path}`> | keyof Given]: Name extends keyof Given ? Given[Name] : string;
+        readonly [Name in Bound | PathNames<Path> | Taken]: Name extends Taken ? Given[Name] : string;
       },
     ) => Promise<Result> | AsyncGenerator<unknown, void, unknown>,
   ): RouteRef<Method, `${Prefix}${Path}`, None, None, never, never, never, never, unknown, Result, never, never>;
@@ -197,13 +202,20 @@ export interface MethodsOption<Method extends string = string> {
   methods: readonly Method[];
 }
 
-/** Registers a route with options, to which `Extra` may add the methods. */
+/**
+ * Registers a route with options, to which `Extra` may add the methods.
+ *
+ * `Taken` and `Bound` are the names of the scope: of the values of its deps, and of the parameters
+ * in its prefix. The compiler computes them once for a scope, and not for each route.
+ */
 export interface RegisterDeclared<
   State,
   Prefix extends string,
   Extra,
   Given = None,
   Method extends string = string,
+  Taken extends keyof Given = keyof Given,
+  Bound extends string = PathNames<Prefix>,
 > {
   /**
    * Registers a route.
@@ -219,7 +231,7 @@ export interface RegisterDeclared<
   <
     const Path extends string,
     const Verb extends Method = Method,
-    Names extends string = PathNames<`${Prefix}${Path}`>,
+    Names extends string = Bound | PathNames<Path>,
     PathSchemas = None,
     QuerySchemas = None,
     HeaderSchemas = never,
@@ -238,13 +250,14 @@ export interface RegisterDeclared<
     const Item extends Yielded<Model, Reply> = never,
     Window extends Duration = never,
   >(
-    path: FreePath<Path, Names, Given>,
+    path: FreePath<Path, Names, Taken>,
     options:
       & RouteOptions<
         ArgumentOrder,
         State,
         Prefix,
         Given,
+        Taken,
         Path,
         Names,
         PathSchemas,
@@ -274,16 +287,16 @@ export interface RegisterDeclared<
             | keyof PathSchemas
             | keyof QuerySchemas
             | keyof Dependencies
-            | keyof Given
+            | Taken
             | (HeaderSchemas extends unknown ? "headers" : never)
             | (CookieSchemas extends unknown ? "cookies" : never)
-            | ([Body] extends [never] ? never : "body")
-            | ([FormValue] extends [never] ? never : "form")
+            | (Body extends unknown ? "body" : never)
+            | (FormValue extends unknown ? "form" : never)
           >
-        ]: Name extends keyof QuerySchemas ? OutputOf<QuerySchemas[Name]>
-          : Name extends keyof Dependencies ? Dependencies[Name]
-          : Name extends keyof Given ? Given[Name]
+        ]: Name extends Taken ? Given[Name]
+          : Name extends keyof QuerySchemas ? OutputOf<QuerySchemas[Name]>
           : Name extends keyof PathSchemas ? OutputOf<PathSchemas[Name]>
+          : Name extends keyof Dependencies ? Dependencies[Name]
           : Name extends Names ? string
           : Name extends "headers" ? { readonly [Header in keyof HeaderSchemas]: OutputOf<HeaderSchemas[Header]> }
           : Name extends "cookies" ? { readonly [Cookie in keyof CookieSchemas]: OutputOf<CookieSchemas[Cookie]> }

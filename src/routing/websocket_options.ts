@@ -84,7 +84,7 @@ export interface RegisterWebSocket<State, Prefix extends string, Given = None> {
    * @throws {RouteError} If the path is malformed or taken, or after the first request or include.
    */
   <const Path extends string>(
-    path: FreePath<Path, PathNames<`${Prefix}${Path}`>, Given>,
+    path: FreePath<Path, PathNames<`${Prefix}${Path}`>, keyof Given>,
     handler: (
       socket: WebSocketConnection<string | Uint8Array<ArrayBuffer>, string | Uint8Array, State>,
       args: {
@@ -125,7 +125,7 @@ export interface RegisterWebSocket<State, Prefix extends string, Given = None> {
     ReceiveInput = string | Uint8Array<ArrayBuffer>,
     Sent = string | Uint8Array<ArrayBuffer>,
   >(
-    path: FreePath<Path, Names, Given>,
+    path: FreePath<Path, Names, keyof Given>,
     options: WebSocketOptions<
       ArgumentOrder,
       State,

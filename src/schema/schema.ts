@@ -149,7 +149,8 @@ export interface GivenSchema<Input = unknown, Output = Input> extends Schema<Inp
 export type Schemas = Readonly<Record<string, Schema>>;
 
 /** The type of a schema's results. */
-export type OutputOf<Given> = Given extends Schema<unknown, infer Value> ? Value : unknown;
+export type OutputOf<Given> = Given extends { readonly "~types"?: { readonly output: infer Value } | undefined } ? Value
+  : unknown;
 
 /** The mistake where schemas by name were expected. */
 export type NotSchemas<Given> = Given extends Schema | { readonly "~standard": unknown }
