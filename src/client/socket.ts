@@ -115,8 +115,10 @@ export class Socket implements AsyncDisposable {
 
   /** Sends a message, and waits while much is on its way. */
   send(message: unknown): Promise<void> {
-    const data = this.#isRaw ? message as Data : toJson(message);
-    return mute(this.closed ? Promise.reject(this.closed) : this.#send(data));
+    const sent = this.#send(this.#isRaw ? message as Data : toJson(message));
+    // A program may ignore that the socket is closed.
+    sent.catch(() => {});
+    return sent;
   }
 
   /** Closes it, and waits until the server has done so, too. Messages that were not read are dropped. */
@@ -151,6 +153,7 @@ export class Socket implements AsyncDisposable {
    * a program that sends without end has to let its event `close` come.
    */
   async #send(data: Data): Promise<void> {
+    if (this.closed) throw this.closed;
     this.#platform.send(data);
     while (this.#platform.readyState > 1 || this.#platform.bufferedAmount > HIGH_WATER) await this.#call.pause(POLL_MS);
   }
@@ -178,12 +181,6 @@ export class Socket implements AsyncDisposable {
   #wake(): void {
     for (const wake of this.#readers.splice(0)) wake();
   }
-}
-
-/** Lets a program ignore that the socket is closed. */
-function mute<Value>(promise: Promise<Value>): Promise<Value> {
-  promise.catch(() => {});
-  return promise;
 }
 
 /** A character may take two bytes. */
