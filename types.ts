@@ -76,8 +76,9 @@ export type {
 // Declared replies
 export type { EventsReply } from "./src/http/replies/events.ts";
 export type { JsonLinesReply } from "./src/http/replies/json_lines.ts";
-export type { BytesReply } from "./src/http/replies/bytes.ts";
+export type { BytesReply, ReceivedBytes } from "./src/http/replies/bytes.ts";
 export type { TextReply } from "./src/http/replies/text.ts";
+export type { ReceivedAs } from "./src/http/replies/declared_reply.ts";
 export type { DocumentedReply, ReplyDescription } from "./src/http/replies/documented_reply.ts";
 export type { Atom, Returned, Yielded } from "./src/http/replies/returned.ts";
 export type { JsonForm } from "./src/schema/json_form.ts";

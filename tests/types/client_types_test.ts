@@ -75,6 +75,11 @@ const routes = {
   }),
   bytes: app.get("/bytes", { response: Bytes("image/png") }, async () => file("cat.png")),
   blob: app.get("/blob", { response: v.blob() }, async () => new Blob()),
+  sized: app.get("/sized", { response: Bytes() }, async () => new Uint8Array()),
+  noted: app.get("/noted", { response: Bytes("text/plain;charset=utf-8") }, async () => new Uint8Array()),
+  packed: app.get("/packed", { response: Bytes("application/geo+json") }, async () => new Uint8Array()),
+  cached: app.get("/cached", { response: Text("application/json") }, async () => "[]"),
+  blank: app.get("/blank", { response: Text() }, async () => ""),
   text: app.get("/text", { response: Text("text/csv") }, async () => "a,b"),
   html: app.get("/html", { response: Html() }, async () => "<p>"),
   events: books.get("/events", { response: Events(v.object({ at: v.date() })) }, async () => {
@@ -128,6 +133,11 @@ Deno.test("what a call gives follows from the declaration of the reply", () => {
     untyped: shop.get("/untyped"),
     bytes: shop.get("/bytes"),
     blob: shop.get("/blob"),
+    sized: shop.get("/sized"),
+    noted: shop.get("/noted"),
+    packed: shop.get("/packed"),
+    cached: shop.get("/cached"),
+    blank: shop.get("/blank"),
     text: shop.get("/text"),
     html: shop.get("/html"),
     chat: shop.post("/chat", { body: "Hello" }),
@@ -156,8 +166,11 @@ Deno.test("what a call gives follows from the declaration of the reply", () => {
   assertType<IsExact<Result<"defaults">["note"], string | undefined>>(true);
   assertType<IsExact<Result<"lines">, AsyncIterable<{ at: string }>>>(true);
   assertType<IsExact<Result<"generated">, AsyncIterable<{ id: number; title: string }>>>(true);
-  assertType<IsExact<Result<"bytes" | "blob">, Blob>>(true);
-  assertType<IsExact<Result<"text" | "html">, string>>(true);
+  assertType<IsExact<Result<"bytes" | "blob" | "sized">, Blob>>(true);
+  assertType<IsExact<Result<"text" | "html" | "blank" | "noted">, string>>(true);
+  // The type of a reply alone says that it is JSON.
+  assertType<IsExact<Result<"packed">, unknown>>(true);
+  assertType<IsExact<Result<"cached">, unknown>>(true);
   assertType<IsExact<Result<"chat">, AsyncIterable<ClientEvent<string>>>>(true);
 });
 

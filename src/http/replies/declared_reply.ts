@@ -21,6 +21,14 @@ export function isDeclaredReply(value: unknown): value is Schema & DeclaredReply
     (value as Partial<Schema>).kind === DECLARED.kind && TYPES.has((value as Partial<Schema>).type);
 }
 
+/**
+ * What a call of a typed client gives. At run time the client does not know the declaration: it
+ * parses JSON, lines of JSON and events, whatever the handler makes them of, and then the type is
+ * unknown.
+ */
+export type ReceivedAs<Type extends string, As> = Lowercase<Type> extends
+  `application/${string}json${string}` | `text/event-stream${string}` ? unknown : As;
+
 /** RFC 9110, section 8.3.1: no ranges such as `image/*`. */
 const MEDIA_TYPE = /^[\w!#$&^.+-]+\/[\w!#$&^.+-]+(?:\s*;\s*[\w!#$&^.+-]+=(?:[\w!#$&^.+-]+|"[^"\\\r\n]*"))*$/;
 

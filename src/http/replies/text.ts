@@ -1,22 +1,23 @@
 /** Declares that a route answers with text. */
 import type { Mistake, Schema } from "../../schema/schema.ts";
-import { checkMediaType, DECLARED } from "./declared_reply.ts";
+import { checkMediaType, DECLARED, type ReceivedAs } from "./declared_reply.ts";
 
-/** A reply of text, made by {@linkcode Text} or {@linkcode Html}. */
-export interface TextReply extends Schema<string, string> {
+/** A reply of text, made by {@linkcode Text} or {@linkcode Html}. `As` is what a call of a typed client gives. */
+export interface TextReply<As = string> extends Schema<string, string> {
   /** Distinguishes it from the schemas of JSON replies. */
   readonly type: "text";
   /** That a handler returns it; for types alone. */
   readonly "~yields": Mistake<"Return a string from an async function">;
   /** What a call of a typed client gives; for types alone. */
-  readonly "~as": string;
+  readonly "~as": As;
   /** The media type. */
   readonly mediaType: string;
 }
 
 /**
  * Declares, as the `response` of a route, that it answers with text of a media type. The handler
- * returns a string, which is sent as it is, in UTF-8.
+ * returns a string, which is sent as it is, in UTF-8. A typed client gets the string, or what it
+ * means if the media type is one of JSON.
  *
  * @param mediaType The media type. A `charset` is added if it has none.
  * @throws {TypeError} If it is not a media type.
@@ -35,10 +36,12 @@ export interface TextReply extends Schema<string, string> {
  *
  * @category Requests and replies
  */
-export function Text(mediaType: string = "text/plain"): TextReply {
+export function Text<const Type extends string>(
+  mediaType: Type | "text/plain" = "text/plain",
+): TextReply<ReceivedAs<Type, string>> {
   // The types alone say what a handler yields, and what a client gets.
   const reply = { ...DECLARED, type: "text", mediaType: checkMediaType(mediaType, "Text") };
-  return Object.freeze(reply) as unknown as TextReply;
+  return Object.freeze(reply) as unknown as TextReply<ReceivedAs<Type, string>>;
 }
 
 /**

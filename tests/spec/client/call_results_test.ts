@@ -33,6 +33,14 @@ Deno.test("calls: `JsonLines` give an async iterable, `Bytes` a `Blob`, `Text` a
   assertEquals([await shop.get("/text"), await shop.get("/blank"), await shop.get("/html")], ["a,b", "", "<p>"]);
 });
 
+Deno.test("calls: what a reply says it is decides over `Bytes` and `Text`: JSON is parsed, and bytes with a charset are text", async () => {
+  const app = new App();
+  const cached = app.get("/cached", { response: Text("application/json") }, async () => '{"id":1}');
+  const noted = app.get("/noted", { response: Bytes("text/plain;charset=utf-8") }, async () => Uint8Array.of(97));
+  const shop = client<{ cached: typeof cached; noted: typeof noted }>("http://localhost", { fetch: app.fetch });
+  assertEquals([await shop.get("/cached"), await shop.get("/noted")], [{ id: 1 }, "a"]);
+});
+
 Deno.test("calls: `return` of JsonLines cancels the reply, also while a line is waited for", async () => {
   const app = new App();
   const ended = Promise.withResolvers<void>();
