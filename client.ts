@@ -90,7 +90,9 @@ export type {
   OptionsOf,
   PathOf,
   ReplyOf,
+  RouteOf,
   Routes,
   RouteTable,
   Typed,
+  VerbOf,
 } from "./src/client/route_types.ts";

@@ -105,9 +105,16 @@ export type NeededNames<Args> =
   & string;
 
 /** What stands in the place of a wrong path: those that there are. */
-export type KnownPath<Paths extends string, Kind extends string> = [Paths] extends [never]
-  ? CallMistake<`No route for ${Kind} is exported`>
+export type KnownPath<Paths extends string, Kind extends string> = [Paths] extends [never] ? CallMistake<
+    `No ${RouteOf<Kind>} is exported: write client<typeof api>, where the module api exports ${VerbOf<Kind>}`
+  >
   : Paths;
+
+/** What messages call a route of a kind. */
+export type RouteOf<Kind extends string> = Kind extends "EVENTS" ? "GET route with Events(…)" : `${Kind} route`;
+
+/** The call that declares a route of a kind. */
+export type VerbOf<Kind extends string> = `const name = app.${Kind extends "EVENTS" ? "get" : Lowercase<Kind>}(…)`;
 
 /** The type of a mistake in a call: the compiler's message shows `Text`. No value has it. */
 export type CallMistake<Text extends string> = Text & { readonly "~mistake": never };

@@ -169,7 +169,8 @@ export class Scope implements GuardScope {
  * @param scopes The scopes around it, the outermost first.
  */
 export function effectiveOptions(declared: RouteInfo["options"], scopes: readonly Scope[]): RouteInfo["options"] {
-  if (!scopes.some((scope) => scope.isDescriptive)) return declared;
+  const hasDoubles = new Set(declared.tags).size !== (declared.tags?.length ?? 0);
+  if (!hasDoubles && !scopes.some((scope) => scope.isDescriptive)) return declared;
   const chain = [...scopes.map(({ options }) => options), declared];
   const tags = [...new Set(chain.flatMap(({ tags = [] }) => tags))];
   const responses = Object.assign({}, ...chain.map(({ responses }) => responses)) as Record<number, DocumentedReply>;

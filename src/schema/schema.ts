@@ -120,6 +120,9 @@ export function isStandardSchema(value: unknown): boolean {
 export function schemaFault(value: unknown, wanted = "a valibot schema"): string {
   const vendor = vendorOf(value);
   if (vendor !== undefined && vendor !== "valibot") return `must be ${wanted}, got one of ${vendor}`;
+  if (typeof value === "function" && value.name) {
+    return `must be a valibot schema, got the function "${value.name}": call it`;
+  }
   const parts = typeof value === "object" && value !== null ? Object.values(value) : [];
   if (parts.length === 0 || !parts.every(isSchema)) return `must be ${wanted}`;
   const cure = Array.isArray(value) ? "write v.array(…) for a list" : "write v.object({ … }) around the entries";

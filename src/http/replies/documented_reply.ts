@@ -18,6 +18,9 @@ export type DocumentedReply = Schema | ReplyDescription;
 
 const KEYS: OptionNames<ReplyDescription> = { schema: true, description: true, headers: true };
 
+/** RFC 9110, section 15. */
+const STATUS = /^[1-5]\d\d$/;
+
 /** RFC 9110, section 5.1. */
 const HEADER_NAME = /^[\w!#$%&'*+.^`|~-]+$/;
 
@@ -33,6 +36,11 @@ export function partsOfReply(reply: DocumentedReply): ReplyDescription {
  * @throws {TypeError} If a part of it is wrong.
  */
 export function checkDocumentedReply(reply: unknown, status: string, action: string): void {
+  if (!STATUS.test(status)) {
+    throw new TypeError(
+      `Cannot ${action}: "responses" has ${quote(status)}, which is no status: write a number from 100 to 599`,
+    );
+  }
   if (isContent(reply)) return;
   if (!hasKnownKey(reply)) {
     const fault = schemaFault(reply, "a valibot schema or { schema, description, headers }");
@@ -57,6 +65,11 @@ export function checkDocumentedReply(reply: unknown, status: string, action: str
     if (!HEADER_NAME.test(name)) {
       throw new TypeError(
         `Cannot ${action}: ${quote(name)} in "responses.${status}.headers" is not the name of a header`,
+      );
+    }
+    if (name.toLowerCase() === "content-type") {
+      throw new TypeError(
+        `Cannot ${action}: "responses.${status}.headers" has ${quote(name)}, which the schema gives: leave it out`,
       );
     }
     if (isSchema(header)) continue;

@@ -4,8 +4,11 @@ import { summarizeIssues } from "../../schema/issues.ts";
 import { withStandardChecks } from "../../schema/map_schema.ts";
 import { type Dataset, nodeOf, type Schema, type SchemaIssue } from "../../schema/schema.ts";
 
-/** Gives a value without what is not in its model. It is a promise only if the model is async. */
-export type Reduce = (value: unknown) => unknown;
+/**
+ * Gives a value without what is not in its model. It is a promise only if the model is async. `what`
+ * is the value's name in messages.
+ */
+export type Reduce = (value: unknown, what?: string) => unknown;
 
 /**
  * Makes the function that validates a value and reduces it to a model. A value that does not fit is
@@ -13,21 +16,22 @@ export type Reduce = (value: unknown) => unknown;
  *
  * @param model The model.
  * @param route The route, for messages.
+ * @param value What the values are, for messages.
  */
-export function reducerTo(model: Schema, route: string): Reduce {
+export function reducerTo(model: Schema, route: string, value = "the result"): Reduce {
   const { validate } = toValidator(withStandardChecks(nodeOf(model)));
-  const settle = (dataset: Dataset): unknown => {
-    if (dataset.issues) throw misfit(route, dataset.issues);
+  const settle = (dataset: Dataset, what: string): unknown => {
+    if (dataset.issues) throw misfit(route, what, dataset.issues);
     return dataset.value;
   };
-  return (result) => {
+  return (result, what = value) => {
     const dataset = validate(result);
-    return dataset instanceof Promise ? dataset.then(settle) : settle(dataset);
+    return dataset instanceof Promise ? dataset.then((dataset) => settle(dataset, what)) : settle(dataset, what);
   };
 }
 
 /** The error for a result that does not match the model: a mistake of the application. */
-function misfit(route: string, issues: readonly SchemaIssue[]): Error {
-  const faults = summarizeIssues(issues, "the result");
-  return new TypeError(`Cannot reply to ${route}: the result does not fit the response model, ${faults}`);
+function misfit(route: string, what: string, issues: readonly SchemaIssue[]): Error {
+  const faults = summarizeIssues(issues, what);
+  return new TypeError(`Cannot reply to ${route}: ${what} does not fit the response model, ${faults}`);
 }

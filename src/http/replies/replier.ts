@@ -9,6 +9,9 @@ import type { Stopping } from "../stream_reply.ts";
 import type { DeclaredReply } from "./declared_reply.ts";
 import { reducerTo } from "./model.ts";
 
+/** What messages call a value of a stream. */
+const ITEM = "the item";
+
 /** Makes the reply of a handler's result, which is no `Response`. */
 export type Replier = (result: unknown, request: HttpRequest, stopping: Stopping) => Response | Promise<Response>;
 
@@ -33,7 +36,7 @@ export function replierOf(declared: DeclaredReply, status: number, route: string
 }
 
 function eventReplier(item: Schema | undefined, status: number, route: string): Replier {
-  const reducer = item && new DataReducer(item, reducerTo(item, route));
+  const reducer = item && new DataReducer(item, reducerTo(item, route, ITEM));
   return async (result, request, stopping) => {
     const { eventReply } = await import("../sse/reply.ts");
     const stream = result instanceof EventStream ? result : SSE(iterableOf(result, "SSE(…)", route));
@@ -42,7 +45,7 @@ function eventReplier(item: Schema | undefined, status: number, route: string): 
 }
 
 function lineReplier(line: Schema, status: number, route: string): Replier {
-  const reduce = reducerTo(line, route);
+  const reduce = reducerTo(line, route, ITEM);
   return async (result, request, stopping) => {
     const { iterableReply } = await import("../stream_reply.ts");
     const lines = mapValues(iterableOf(result, "an async iterable", route), reduce);

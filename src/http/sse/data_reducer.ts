@@ -6,6 +6,9 @@ import { mapValues } from "../mapped_values.ts";
 import type { Reduce } from "../replies/model.ts";
 import { isEvent } from "./sse.ts";
 
+/** What messages call the data of an item that is an event. */
+const DATA = "the `data` of the event";
+
 /** What a route declares for the data of its events. */
 export class DataReducer {
   /** Gives data without what is not in the schema. Data that does not fit is an error. */
@@ -34,7 +37,7 @@ export class DataReducer {
   ofItems(source: AsyncIterable<unknown>): AsyncIterable<unknown> {
     return mapValues(source, (item) => {
       if (!isEvent(item)) return this.#toEvent(this.reduce(item));
-      return item.data === undefined ? item : this.#toEvent(this.reduce(item.data), item);
+      return item.data === undefined ? item : this.#toEvent(this.reduce(item.data, DATA), item);
     });
   }
 

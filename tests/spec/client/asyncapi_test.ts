@@ -2,6 +2,7 @@
 // 3.0 document of WebSocket routes, event streams and topics." tests/cli has the command itself.
 
 import { assert, assertEquals } from "@std/assert";
+import { App, Events } from "@webfw/core";
 import {
   asyncapiOf,
   chatApp,
@@ -133,6 +134,14 @@ Deno.test("An event stream is a channel on which the application sends events, w
   assertEquals(operations.askSend?.bindings?.http.method, "POST");
   assertEquals(Object.keys(operations).filter((name) => name.endsWith("Receive")), ["talkReceive"]);
   assertEquals(Object.keys(servers!), ["wss", "https", "webfw"]);
+});
+
+Deno.test("A tag that a route has twice is one tag", async () => {
+  const app = new App();
+  app.get("/", { response: Events(Heard), tags: ["news", "news"] }, async function* hear() {});
+  const { channels } = await asyncapiOf(app);
+  assertEquals(channels.hear!.tags, [{ name: "news" }]);
+  assertEquals(app.openapi().paths["/"]!.get!.tags, ["news"]);
 });
 
 Deno.test("Models of events have the names that they have in the OpenAPI document", async () => {

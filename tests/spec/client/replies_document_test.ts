@@ -146,6 +146,15 @@ Deno.test("A mistake in `responses` throws at the declaration, and names the par
   const register = (reply: any) => () => app.get("/", { responses: { 201: reply } }, async () => {});
   assertThrows(register({ id: v.number() }), TypeError, '"201" must be one valibot schema, write v.object({ … })');
   assertThrows(register({ schema: Order, headrs: {} }), TypeError, "headers");
+  const headers = { "Content-Type": v.string() };
+  assertThrows(register({ headers }), TypeError, '"responses.201.headers" has "Content-Type", which the schema gives');
+  for (const status of ["created", "99", "600", "2XX"]) {
+    assertThrows(
+      () => app.get("/", { responses: { [status]: v.string() } }, async () => {}),
+      TypeError,
+      `"responses" has "${status}", which is no status: write a number from 100 to 599`,
+    );
+  }
   assertThrows(register({ schema: {} }), TypeError, '"responses.201.schema" must be a valibot schema');
   assertThrows(register({ description: 1 }), TypeError, '"responses.201.description" must be a text');
   assertThrows(register({ headers: v.string() }), TypeError, '"responses.201.headers" must be schemas by name');

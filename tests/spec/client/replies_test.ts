@@ -155,7 +155,7 @@ Deno.test("Data that does not fit is never sent: the stream of events ends, and 
   using log = new CapturedLog();
   assertEquals(await (await get(app, "/generator")).text(), 'data: {"id":1,"total":2}\n\n');
   assert(isClosed);
-  assertStringIncludes(log.text, "Cannot reply to GET /generator: the result does not fit the response model");
+  assertStringIncludes(log.text, "Cannot reply to GET /generator: the item does not fit the response model");
   await rows.publish({ id: "s3cret" } as unknown as { id: number; total: number });
   const text = await (await get(app, "/topic")).text();
   assert(!text.includes("data"));
@@ -310,6 +310,21 @@ Deno.test("A handler may always return a Response of its own", async () => {
   assertEquals([response.status, await response.text()], [202, "own"]);
 });
 
+Deno.test("An item that looks like an event is one, and the log says so where its `data` does not fit", async () => {
+  const app = new App();
+  const response = Events(v.object({ data: v.number() }));
+  app.get("/alone", { response }, async function* () {
+    yield { data: 1 };
+  });
+  app.get("/wrapped", { response }, async function* () {
+    yield { data: { data: 1 } };
+  });
+  using log = new CapturedLog();
+  assertEquals(await (await get(app, "/alone")).text(), "");
+  assertStringIncludes(log.text, "the `data` of the event does not fit the response model");
+  assertEquals(await (await get(app, "/wrapped")).text(), 'data: {"data":1}\n\n');
+});
+
 Deno.test("A result that is not what the route declares is a 500, and the log says what it takes", async () => {
   const app = new App();
   // deno-lint-ignore no-explicit-any -- what the compiler refuses
@@ -348,6 +363,11 @@ Deno.test("A declaration that cannot work throws where it is made", () => {
   assertThrows(() => app.get("/", { response: Html() }, generator), TypeError, "and the handler yields values");
   assertThrows(() => app.post("/", { body: any(Events(Order)) }, any(async () => {})), TypeError, '"body" must be');
   assertThrows(() => app.get("/", { response: any(Html) }, any(async () => {})), TypeError, '"response" must be');
+  assertThrows(
+    () => app.get("/", { response: any(Events) }, generator),
+    TypeError,
+    '"response" must be a valibot schema, got the function "Events": call it',
+  );
   assertThrows(
     () => app.get("/", { response: Events(Order), status: 204 }, generator),
     TypeError,
