@@ -16,8 +16,13 @@ export interface Incarnation {
   readonly id: string;
   /** The version of the entries that the first write of the incarnation made. */
   readonly version: string;
-  /** The newest version seen here. A database whose newest write is older was set back. */
+  /**
+   * The newest version of an append seen here, and that of the write of a record. A database whose
+   * newest write is older was set back. They are apart, since only appends leave a trace that polls
+   * find: see `ChangeNotifier`.
+   */
   newestVersion: string;
+  newestRecord: string;
   /** When a write last checked that it is current, in milliseconds of `performance.now()`. */
   confirmedAt: number;
 }
@@ -106,7 +111,7 @@ export class Incarnations {
 
   #adopt(id: string, version: string): Incarnation {
     const known = this.#known;
-    const adopted = this.#known = { id, version, newestVersion: "", confirmedAt: -Infinity };
+    const adopted = this.#known = { id, version, newestVersion: "", newestRecord: "", confirmedAt: -Infinity };
     this.#changes++;
     if (known) {
       this.#ended.add(known.id);

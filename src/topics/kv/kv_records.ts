@@ -9,7 +9,7 @@ import type {
 } from "../../records/store.ts";
 import type { Connection } from "./connection.ts";
 import type { KvEntry, KvKey, KvWrite } from "./engine.ts";
-import { checkOf, type Incarnation, type Incarnations, logIncarnationOf, noteVersion } from "./incarnation.ts";
+import { checkOf, type Incarnation, type Incarnations, logIncarnationOf } from "./incarnation.ts";
 import { decodeValue, encodeValue, keyOfRecord, recordKey } from "./keys.ts";
 
 /**
@@ -158,7 +158,7 @@ export class KvRecords implements RecordStore {
     expected: string | null,
     incarnation: Incarnation,
   ): Promise<Omit<ExpectedVersion, "expires"> | undefined> {
-    const { newestVersion } = incarnation;
+    const { newestVersion, newestRecord } = incarnation;
     const checks = [checkOf(incarnation), { key, version: expected }];
     const version = await this.#connection.use((engine) => engine.write({ ...write, checks }), undefined, "write");
     if (version === undefined) {
@@ -166,9 +166,9 @@ export class KvRecords implements RecordStore {
       return undefined;
     }
     this.#refusals = 0;
-    noteVersion(incarnation, version);
+    if (version > incarnation.newestRecord) incarnation.newestRecord = version;
     // The database was set back: it would give versions twice.
-    if (version < newestVersion) await this.#incarnations.renew(incarnation);
+    if (version < newestVersion || version < newestRecord) await this.#incarnations.renew(incarnation);
     return { incarnation: tagOf(incarnation), version };
   }
 }

@@ -70,6 +70,28 @@ Deno.test("A watcher is notified, also if the store went away after a change of 
   kv.close();
 });
 
+Deno.test("A record that is written while somebody watches a log does not look like a database that was set back", async () => {
+  const kv = await Deno.openKv(":memory:");
+  const engine: KvEngine = { ...toEngine(kv), close: () => {} };
+  let looks = -Infinity;
+  const looked = Promise.withResolvers<void>();
+  const get = (keys: readonly KvKey[]) => {
+    if (isPoll(keys) && ++looks === 3) looked.resolve();
+    return engine.get(keys);
+  };
+  const store = new KvStore({ name: "memory", interval: 1, open: () => Promise.resolve({ ...engine, get }) });
+  const unwatch = store.watch(LOG, () => {});
+  await append(store, LOG, [messageOf("first")]);
+  const { incarnation } = await store.bounds(LOG);
+  await (await store.openRecords()).set(["a"], "1", {});
+  looks = 0;
+  await looked.promise;
+  assertEquals((await store.bounds(LOG)).incarnation, incarnation);
+  unwatch();
+  await store.close();
+  kv.close();
+});
+
 Deno.test("A silent watch is abandoned, also if changes are rare", async () => {
   const kv = await Deno.openKv(":memory:");
   const engine: KvEngine = { ...toEngine(kv), close: () => {} };
