@@ -4,6 +4,7 @@ import { RouteError } from "../errors.ts";
 import { contextOf, type HttpRequest } from "../http/request.ts";
 import { EventStream } from "../http/sse/sse.ts";
 import type { Idempotency } from "../idempotency/options.ts";
+import { quote } from "../options.ts";
 import type { ErrorBoundary } from "./middleware.ts";
 import type { Route } from "./route.ts";
 
@@ -39,7 +40,7 @@ export function idempotentAnswer(
       request,
       input,
       isBodyDeclared,
-      caller: () => by ? JSON.stringify({ by: by(request, args) }) : callerOf(request, values, binder),
+      caller: () => by ? toCaller(by(request, args), name) : callerOf(request, values, binder),
       answer: async () => {
         const result = await handler(request, args as never);
         if (context.headWork) await context.headWork;
@@ -54,6 +55,12 @@ export function idempotentAnswer(
       toErrorReply,
     });
   };
+}
+
+/** A caller without a name would share the keys of all others without one. */
+function toCaller(by: unknown, route: string): string {
+  if (typeof by === "string" || Number.isFinite(by)) return JSON.stringify({ by });
+  throw new TypeError(`Cannot answer ${route}: "idempotent.by" must give a text or a number, got ${quote(by)}`);
 }
 
 /** Whether a result is a stream of values. It is not begun. */

@@ -310,6 +310,21 @@ Deno.test("`by: (request, args) => user.id` says whose the keys are", async () =
   await app.stop();
 });
 
+Deno.test("`by` that gives no text and no number is an error: callers without a name would share keys", async () => {
+  for (const by of [undefined, null, NaN, {}, Promise.resolve("7")]) {
+    using captured = new CapturedLog();
+    const app = new App();
+    app.post("/", { idempotent: { window: "1h", by: () => by as never } }, async () => 1);
+    const response = await app.fetch(
+      new Request("http://localhost/", { method: "POST", headers: { "idempotency-key": "a" } }),
+    );
+    assertEquals(response.status, 500);
+    await response.body?.cancel();
+    assertStringIncludes(captured.text, '"idempotent.by" must give a text or a number');
+    await app.stop();
+  }
+});
+
 Deno.test("`Stream()`, streamed replies, WebSockets and other methods cannot be idempotent", () => {
   const app = new App();
   const idempotent = "1h";
