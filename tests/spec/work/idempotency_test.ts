@@ -320,7 +320,7 @@ Deno.test("`by` that gives no text and no number is an error: callers without a 
     );
     assertEquals(response.status, 500);
     await response.body?.cancel();
-    assertStringIncludes(captured.text, '"idempotent.by" must give a text or a number');
+    assertStringIncludes(captured.text, "must give a text or a number");
     await app.stop();
   }
 });
