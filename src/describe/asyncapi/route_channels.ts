@@ -7,6 +7,7 @@ import type { Schema } from "../../schema/schema.ts";
 import { type Documentation, documentationOf } from "../route/docstring.ts";
 import { inputsOf, type ParameterInput } from "../route/inputs.ts";
 import type { OpenAPIOperation } from "../openapi/document.ts";
+import { EVENT_FIELDS } from "../openapi/content.ts";
 import { documentPath } from "../openapi/openapi.ts";
 import { isDescribedElsewhere, Parameters } from "../openapi/parameters.ts";
 import { isCredential, type SecuritySchemes } from "../openapi/security.ts";
@@ -27,19 +28,6 @@ export interface OperationParts extends Pick<AsyncAPIOperation, "action" | "bind
   /** The key of the message. */
   readonly message: string;
 }
-
-/** The fields of an event besides its data. */
-const EVENT_FIELDS: JsonSchema = {
-  type: "object",
-  properties: {
-    id: { type: "string", description: "What a client resumes after, as `Last-Event-ID`." },
-    event: {
-      type: "string",
-      description: "The name of the event; without one it is `message`. `webfw.gap` says that messages are missing.",
-    },
-    retry: { type: "integer", minimum: 0, description: "The milliseconds after which a client connects again." },
-  },
-};
 
 /** The inputs of a route besides its path, as schemas of objects. */
 interface Inputs {
@@ -99,7 +87,7 @@ export class RouteChannels {
     const event: AsyncAPIMessage = {
       name: `${id}Event`,
       contentType: "application/json",
-      headers: EVENT_FIELDS,
+      headers: { type: "object", properties: EVENT_FIELDS },
       ...(payload && { payload: this.#schemas.of(payload) }),
     };
     const http = { method, ...(query && { query }), bindingVersion: "0.3.0" } as const;

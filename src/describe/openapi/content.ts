@@ -61,25 +61,31 @@ function linesOf(item: JsonSchema): OpenAPIMediaType {
   return { "x-itemSchema": item };
 }
 
+/** The fields of an event besides its data. */
+export const EVENT_FIELDS: Readonly<Record<"id" | "event" | "retry", JsonSchema>> = {
+  id: { type: "string", description: "What a client resumes after, as `Last-Event-ID`." },
+  event: {
+    type: "string",
+    description: "The name of the event; without one it is `message`. `webfw.gap` says that messages are missing.",
+  },
+  retry: {
+    type: "integer",
+    format: "int64",
+    minimum: 0,
+    description: "The milliseconds after which a client connects again.",
+  },
+};
+
 /**
  * The form of an event is that of OpenAPI 3.2, whose data is text. Generators of clients that parse
  * the data, such as hey-api, take its schema for that of the reply.
  */
 function eventsOf(data: JsonSchema | undefined): OpenAPIMediaType {
-  const event: JsonSchema = {
-    type: "object",
-    properties: {
-      id: { type: "string", description: "What a client resumes after, as `Last-Event-ID`." },
-      event: { type: "string", description: "The name of the event. Without one it is `message`." },
-      data: { type: "string", ...(data && { contentMediaType: "application/json", contentSchema: data }) },
-      retry: {
-        type: "integer",
-        format: "int64",
-        minimum: 0,
-        description: "The milliseconds after which a client connects again.",
-      },
-    },
+  const text: JsonSchema = {
+    type: "string",
+    ...(data && { contentMediaType: "application/json", contentSchema: data }),
   };
+  const event: JsonSchema = { type: "object", properties: { ...EVENT_FIELDS, data: text } };
   return { ...(data && { schema: data }), "x-itemSchema": event };
 }
 

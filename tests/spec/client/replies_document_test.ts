@@ -12,7 +12,10 @@ const ORDER = { $ref: "#/components/schemas/Order" };
 const BYTES = { schema: { type: "string", format: "binary" } } as const;
 const EVENT = {
   id: { type: "string", description: "What a client resumes after, as `Last-Event-ID`." },
-  event: { type: "string", description: "The name of the event. Without one it is `message`." },
+  event: {
+    type: "string",
+    description: "The name of the event; without one it is `message`. `webfw.gap` says that messages are missing.",
+  },
   retry: {
     type: "integer",
     format: "int64",
