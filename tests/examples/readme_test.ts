@@ -41,10 +41,13 @@ Deno.test("the programs in the README type-check, and its test passes", () =>
     assertEquals([...third.keys()], ["main.ts"]);
     await Deno.mkdir(join(folder, "guards"));
     await writeFiles(join(folder, "guards"), third);
-    assertEquals(blocks("ts").length, first.size + second.size + third.size);
+    const fourth = programs("A typed client");
+    assertEquals([...fourth.keys()], ["client.ts"]);
+    await writeFiles(folder, fourth);
+    assertEquals(blocks("ts").length, first.size + second.size + third.size + fourth.size);
     // With a configuration from another folder, a command without names takes the files of that
     // folder.
-    const files = [...first.keys(), "forms/main.ts", "guards/main.ts"].map((name) => join(folder, name));
+    const files = [...first.keys(), "client.ts", "forms/main.ts", "guards/main.ts"].map((name) => join(folder, name));
     await runDeno(["check", "--no-lock", ...files], folder);
     assertStringIncludes(
       await runDeno(["test", "--no-check", "--no-lock", join(folder, "main_test.ts")], folder),
@@ -52,7 +55,7 @@ Deno.test("the programs in the README type-check, and its test passes", () =>
     );
   }));
 
-Deno.test("serve.ts of the README serves main.ts, and SIGTERM ends it", () =>
+Deno.test("serve.ts of the README serves main.ts, client.ts calls it, and SIGTERM ends it", () =>
   inFolder(async (folder) => {
     const files = programs("A first program");
     const serve = files.get("serve.ts")!;
@@ -62,6 +65,9 @@ Deno.test("serve.ts of the README serves main.ts, and SIGTERM ends it", () =>
     await using program = await startDeno(["run", "-A", "--no-lock", "serve.ts"], folder);
     const [, origin] = await program.stderr.next(/Listening on (http:\S+)$/);
     assertEquals(await (await fetch(`${origin}/books/1`)).json(), { id: 1, title: "Middlemarch" });
+    const caller = programs("A typed client").get("client.ts")!;
+    await Deno.writeTextFile(join(folder, "client.ts"), caller.replace("http://127.0.0.1:8000", origin!));
+    assertEquals(await runDeno(["run", "--allow-net", "--no-lock", "--quiet", "client.ts"], folder), "Middlemarch\n");
     program.signal("SIGTERM");
     assertEquals(await program.end(), 0);
   }));
