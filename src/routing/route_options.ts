@@ -125,8 +125,10 @@ export interface RouteOptions<
    * value of JSON, and what the handler returns for them.
    */
   response?:
+    // Not one conditional type: it would refuse a schema of a generic type.
     | (Reply & GivenSchema<Model, unknown>)
-    | Mistake<"Give one valibot schema, such as v.object({ … })">;
+    | (Reply extends (...args: never) => unknown ? Mistake<"Call it, as in Events(schema) or Html()">
+      : Mistake<"Give one valibot schema, such as v.object({ … })">);
   /**
    * How often a client may send requests, besides the limits of the routers and the application
    * around it: one limit, or a list.

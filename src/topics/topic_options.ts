@@ -1,7 +1,7 @@
 /** The options of a topic: checks and defaults. */
 import { type Duration, toMilliseconds } from "../duration.ts";
 import { checkOptions, type OptionNames, quote, readOptions } from "../options.ts";
-import { isSchema, type Schema, schemaFault } from "../schema/schema.ts";
+import { isSchema, nodeOf, NON_JSON, partsOf, type Schema, schemaFault, type SchemaNode } from "../schema/schema.ts";
 import type { LogPolicy } from "./store.ts";
 
 /**
@@ -28,7 +28,10 @@ export interface Retention {
  * @category Topics
  */
 export interface TopicOptions<Data = unknown, Input = Data> {
-  /** The schema of messages. Other data is a `TypeError`. Readers get the output of the schema. */
+  /**
+   * The schema of messages. Other data is a `TypeError`. Readers get the output of the schema, which
+   * is kept as JSON: it has no dates and bigints.
+   */
   schema?: Schema<Input, Data>;
   /**
    * Whether messages are kept in a store outside the process, which other processes may share. They
@@ -93,6 +96,7 @@ export function resolveTopicOptions(options: TopicOptions, name: string): Resolv
   if (schema !== undefined && !isSchema(schema)) {
     throw new TypeError(`Cannot make ${owner}: schema ${schemaFault(schema)}`);
   }
+  if (schema !== undefined) checkKept(nodeOf(schema), `make ${owner}`);
   const isBound = Object.keys(retention).length > 0;
   const bounds = isBound ? retention : durable ? DEFAULT_DURABLE_RETENTION : DEFAULT_RETENTION;
   const { age, count = Infinity, bytes = DEFAULT_BYTES } = bounds;
@@ -130,6 +134,47 @@ export function checkAgreement(existing: ResolvedTopicOptions, options: TopicOpt
       `Cannot declare the topic "${name}" again: its ${option} is another one, give the same options everywhere`,
     );
   }
+}
+
+/** Kinds that JSON writes as something else, with what to write instead. */
+const CHANGED: ReadonlyMap<string, string> = new Map([
+  ["date", "use v.pipe(v.string(), v.isoTimestamp())"],
+  ["bigint", "use v.pipe(v.string(), v.digits())"],
+  ["blob", "use a text"],
+  ["file", "use a text"],
+  ["nan", "leave it out"],
+]);
+
+/** Transformations that make such values. */
+const MADE: ReadonlyMap<string, string> = new Map([["to_date", "date"], ["to_bigint", "bigint"]]);
+
+/**
+ * Checks that readers of a topic can get the output of its schema as it is. A lazy schema, and what
+ * a function makes, is checked when it is published.
+ *
+ * @throws {TypeError} If JSON changes or drops a part of it.
+ */
+function checkKept(schema: SchemaNode, action: string): void {
+  const seen = new Set<SchemaNode>();
+  const refuse = (kind: string, cure: string): never => {
+    throw new TypeError(`Cannot ${action}: its messages are kept as JSON, which has no "${kind}", ${cure}`);
+  };
+  const check = (node: SchemaNode): void => {
+    if (seen.has(node)) return;
+    seen.add(node);
+    if (node.pipe) {
+      // The last step that is no check decides what a pipe gives.
+      const last = node.pipe.findLast(({ kind }) => kind === "schema" || kind === "transformation");
+      if (last?.kind === "schema") return check(last as SchemaNode);
+      const made = MADE.get(last?.type ?? "");
+      if (made !== undefined) refuse(made, CHANGED.get(made)!);
+      return;
+    }
+    const cure = CHANGED.get(node.type) ?? NON_JSON.get(node.type)?.output;
+    if (cure !== undefined) refuse(node.type, cure);
+    partsOf(node).forEach(check);
+  };
+  check(schema);
 }
 
 function toDedupe(dedupe: Duration, isDurable: boolean, name: string): number {

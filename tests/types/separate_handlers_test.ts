@@ -1,6 +1,6 @@
 // Handlers that are declared apart from their routes, and the types that they must declare.
 
-import { App, type HttpRequest } from "@webfw/core";
+import { App, type HttpRequest, type Schema } from "@webfw/core";
 import { TestClient } from "@webfw/core/testing";
 import { assertEquals } from "@std/assert";
 import * as v from "valibot";
@@ -66,4 +66,14 @@ Deno.test("options can be declared apart, and shared by routes", async () => {
   const query = { limit: 1, tags: ["a", "b"] };
   assertEquals(await client.get("/books", { query }).json(), ["a"]);
   assertEquals(await client.get("/authors", { query: { ...query, name: "Ada" } }).json(), ["Ada", "a", "b"]);
+});
+
+Deno.test("a function can register a route for any schema", async () => {
+  const app = new App();
+  function serve<Model extends Schema<{ id: number }>>(model: Model) {
+    app.get("/", { response: model }, async () => ({ id: 1 }));
+  }
+  serve(v.object({ id: int }));
+  await using client = new TestClient(app);
+  assertEquals(await client.get("/").json(), { id: 1 });
 });

@@ -1,10 +1,11 @@
-import { assert, assertEquals, assertRejects, assertThrows } from "@std/assert";
+import { assert, assertEquals, assertRejects, assertStringIncludes, assertThrows } from "@std/assert";
 import * as v from "valibot";
 import type { SubscribeOptions } from "../../../src/topics/subscription.ts";
 import { InvalidMessageError } from "../../../src/topics/topic_errors.ts";
 import { MemoryStore } from "../../../src/topics/memory_store.ts";
 import type { PublishOptions } from "../../../src/topics/topic.ts";
 import { Topics } from "../../../src/topics/topics.ts";
+import type { Schema } from "../../../src/schema/schema.ts";
 import { takeData, takeMessages } from "../../contract/reading.ts";
 
 function topicsOf(): Topics {
@@ -51,9 +52,36 @@ Deno.test("An async schema is waited for", async () => {
   assertEquals(await takeData(subscription, 1), ["tea"]);
 });
 
-Deno.test("A schema whose output JSON cannot carry is found out when it is published", async () => {
-  const topic = topicsOf().topic("dates", { schema: v.object({ at: v.date() }) });
-  await assertRejects(() => topic.publish({ at: new Date() }), TypeError, 'JSON cannot carry the Date at "at"');
+Deno.test("A schema whose output JSON cannot carry is refused when the topic is made", () => {
+  const at = v.date();
+  const schemas: [Schema, cure: string][] = [
+    [at, 'which has no "date", use v.pipe(v.string(), v.isoTimestamp())'],
+    [v.object({ list: v.array(v.optional(at)) }), 'has no "date"'],
+    [v.union([v.string(), v.object({ at })]), 'has no "date"'],
+    [v.pipe(v.string(), v.isoTimestamp(), v.toDate(), v.title("Day")), 'has no "date"'],
+    [v.object({ size: v.pipe(v.string(), v.toBigint()) }), 'has no "bigint", use v.pipe(v.string(), v.digits())'],
+    [v.record(v.string(), v.bigint()), 'has no "bigint"'],
+    [v.object({ tags: v.set(v.string()) }), 'has no "set", follow it by v.transform'],
+  ];
+  for (const [schema, cure] of schemas) {
+    const fault = assertThrows(() => topicsOf().topic("things", { schema }), TypeError);
+    assertStringIncludes(fault.message, 'Cannot make the topic "things": its messages are kept as JSON, ');
+    assertStringIncludes(fault.message, cure);
+  }
+});
+
+Deno.test("A schema that takes dates and gives texts makes a topic", async () => {
+  const day = v.pipe(v.date(), v.transform((date) => date.toISOString()), v.string());
+  const topic = topicsOf().topic("days", { schema: v.object({ day }) });
+  const subscription = topic.subscribe();
+  await topic.publish({ day: new Date(0) });
+  assertEquals(await takeData(subscription, 1), [{ day: "1970-01-01T00:00:00.000Z" }]);
+});
+
+Deno.test("What a function of a schema makes, and JSON cannot carry, is found out when it is published", async () => {
+  const at = v.pipe(v.string(), v.transform((text) => new Date(text)));
+  const topic = topicsOf().topic("dates", { schema: v.object({ at }) });
+  await assertRejects(() => topic.publish({ at: "2026-01-01" }), TypeError, 'JSON cannot carry the Date at "at"');
 });
 
 Deno.test("Changes of the data after the call are not published", async () => {
