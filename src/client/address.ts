@@ -1,5 +1,5 @@
 /** Makes the address of a request from a path and its arguments. */
-import { toText } from "./text.ts";
+import { toTexts } from "./text.ts";
 
 /**
  * What a call sends, by the names under which a handler gets it: the path and query flat, and the
@@ -13,51 +13,41 @@ export interface Values {
   readonly [name: string]: unknown;
 }
 
-/**
- * The base of all addresses, without a slash at its end.
- *
- * @param base An address of HTTP, or in pages a path.
- * @throws {TypeError} If it is neither, or has a query.
- */
-export function toBase(base: string | URL): string {
-  const text = String(base);
-  const isAddress = /^https?:\/\/[^?#]+$/.test(text);
-  // Two slashes at the beginning would name another host.
-  const isPath = globalThis.location && /^(?:\/(?!\/)[^?#]*)?$/.test(text);
-  if (!isAddress && !isPath) {
-    throw new TypeError(
-      `Cannot make a client for "${text}": give an address such as "https://shop.example"`,
-    );
-  }
-  return text.replace(/\/$/, "");
-}
+/** Makes the address of a request from the path of a route, such as `/books/{id}`, and its arguments. */
+export type AddressOf = (path: string, values: Values) => string;
 
 /**
- * The address of a request. What the path does not name is the query.
+ * Makes addresses below a base. What a path does not name is the query.
  *
- * @param base The base from {@linkcode toBase}.
- * @param path The path of a route, such as `/books/{id}`.
- * @param values The arguments.
- * @throws {TypeError} If an argument cannot stand in the path.
+ * @param base An address of HTTP, or in pages a path.
+ * @throws {TypeError} If it is neither, or has a password or a query. The function throws it if an
+ * argument cannot stand in the path.
  */
-export function addressOf(base: string, path: string, values: Values): string {
-  const { headers: _headers, cookies: _cookies, body: _body, form: _form, ...others } = values;
-  const left: Record<string, unknown> = others;
-  const filled = path.replace(/\{([^{}]+?)(\.\.\.)?\}/g, (_parameter, name: string, isRest?: string) => {
-    const text = left[name] === undefined ? "" : toText(left[name], name);
-    delete left[name];
-    // Platforms resolve dots, also encoded ones, so the request would come to another path.
-    if (/^$|(^|\/)\.\.?(\/|$)/.test(text)) {
-      throw new TypeError(`Cannot call ${path}: "${name}" is "${text}", which would change the path`);
-    }
-    const encoded = encodeURIComponent(text);
-    return isRest ? encoded.replaceAll("%2F", "/") : encoded;
-  });
-  const query = new URLSearchParams();
-  for (const [name, value] of Object.entries(left)) {
-    for (const each of [value].flat()) if (each !== undefined) query.append(name, toText(each, name));
+export function addressesBelow(base: string | URL): AddressOf {
+  const [, origin = globalThis.location?.origin, prefix = ""] =
+    /^(https?:\/\/[^/?#@]+)?(\/[^?#]*)?$/.exec(String(base)) ?? ["", ""];
+  // The message has no part of it, as it may hold a secret.
+  if (!origin) {
+    throw new TypeError('Cannot make a client: the base must be like "https://shop.example/v1", and have no password');
   }
-  const address = (base + filled || "/") + `?${query}`.replace(/^\?$/, "");
-  if (address.startsWith("//")) throw new TypeError(`Cannot call ${path}: "${address}" would name another host`);
-  return address;
+  return (path, values) => {
+    const others = { headers: undefined, cookies: undefined, body: undefined, form: undefined };
+    // Without a prototype it has no names of its own.
+    const left: Record<string, unknown> = { __proto__: null, ...values, ...others };
+    const filled = path.replace(/\{([^{}]+?)(\.\.\.)?\}/g, (_parameter, name: string, isRest?: string) => {
+      const text = toTexts(left[name], name).join();
+      delete left[name];
+      // Platforms resolve dots, also encoded ones, so the request would come to another path.
+      if (/^$|(^|\/)\.\.?(\/|$)/.test(text)) {
+        throw new TypeError(`Cannot call ${path}: "${name}" is "${text}", which would change the path`);
+      }
+      const encoded = encodeURIComponent(text);
+      return isRest ? encoded.replaceAll("%2F", "/") : encoded;
+    });
+    const query = new URLSearchParams();
+    for (const [name, value] of Object.entries(left)) {
+      for (const text of toTexts(value, name)) query.append(name, text);
+    }
+    return origin + prefix.replace(/\/$/, "") + filled + `?${query}`.replace(/^\?$/, "");
+  };
 }

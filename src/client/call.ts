@@ -21,12 +21,15 @@ export async function callRoute(
   const call = sender.begin(options, `call ${method} ${path}`, ["idempotent"]);
   const attempt = async (key?: string) => {
     const asked = { method, path, values, options, fixed: { "idempotency-key": key } };
-    return await call.until(resultOf(await sender.send(asked, call), call));
+    return await resultOf(await sender.send(asked, call), call);
   };
   let goesOn = false;
   try {
-    const result =
-      await (options.idempotent ? (await import("./repetition.ts")).repeat(attempt, call, values.body) : attempt());
+    const result = await call.until(
+      options.idempotent
+        ? import("./repetition.ts").then(({ repeat }) => repeat(attempt, call, values.body))
+        : attempt(),
+    );
     goesOn = call.isStreaming;
     return result;
   } finally {

@@ -15,7 +15,7 @@ function endCalls({ target }: Event): void {
  * client live longer than its calls.
  */
 export class CallSignal {
-  #controller: AbortController | undefined;
+  readonly #controller = new AbortController();
   readonly #sources: readonly AbortSignal[];
   readonly #timer: ReturnType<typeof setTimeout> | undefined;
   /** Whether it has a signal or a time limit. Requests are quicker without. */
@@ -46,9 +46,9 @@ export class CallSignal {
     this.isEndable = !!timeout || this.#sources.length > 0;
   }
 
-  /** The signal. It is made when it is first asked for. */
+  /** The signal. */
   get signal(): AbortSignal {
-    return (this.#controller ??= new AbortController()).signal;
+    return this.#controller.signal;
   }
 
   /**
@@ -56,7 +56,7 @@ export class CallSignal {
    * `fetch` that a client is given obeys the signal of its request.
    */
   until<Value>(promise: Promise<Value>): Promise<Value> {
-    if (!this.isEndable && !this.#controller) return promise;
+    if (!this.isEndable && !this.isStreaming) return promise;
     const { signal } = this;
     return new Promise((resolve, reject) => {
       const abort = () => reject(signal.reason);
@@ -75,7 +75,7 @@ export class CallSignal {
 
   /** Ends what waits for the signal. */
   abort(reason?: unknown): void {
-    (this.#controller ??= new AbortController()).abort(reason);
+    this.#controller.abort(reason);
   }
 
   /** Ends the time limit. The result is there. */

@@ -1,5 +1,5 @@
 /** Makes clients. */
-import { toBase, type Values } from "./address.ts";
+import type { Values } from "./address.ts";
 import { callRoute } from "./call.ts";
 import { checkCall } from "./option_check.ts";
 import { Sender } from "./sender.ts";
@@ -90,7 +90,7 @@ export function client<Api>(base: string | URL, options: ClientOptions = {}): Cl
 /** Makes a client of its parts, as {@linkcode client} does. */
 export function makeClient<Api>({ base, options, openSocket }: ClientParts): Client<Api> {
   checkCall(options, ["fetch"], "make a client");
-  const sender = new Sender(toBase(base), options);
+  const sender = new Sender(base, options);
   const verb = (method: string): UntypedClient[string] => (...given) => callRoute(sender, method, ...given);
   const made: UntypedClient = {
     get: verb("GET"),

@@ -24,7 +24,8 @@ export function listen(
   options: TextEventOptions = {},
 ): AsyncIterableIterator<ClientEvent<unknown>> {
   const { idleTimeout = IDLE_TIMEOUT_MS } = options;
-  const call = sender.begin(options, `listen to ${path}`, ["idleTimeout", "raw"]);
+  const others = ["idleTimeout", "raw"];
+  const call = sender.begin(options, `listen to ${path}`, others, idleTimeout);
   // The time limit is that of each connection.
   call.settle();
   const { signal } = call;
@@ -37,11 +38,11 @@ export function listen(
    * may be tried again; what another attempt would not mend is thrown.
    */
   const open = async (): Promise<Response | undefined> => {
-    const attempt = sender.begin({ ...options, signal }, "", ["idleTimeout", "raw"], idleTimeout);
-    const fixed = { accept: "text/event-stream", "last-event-id": parser.id && toHeader(parser.id) };
+    const attempt = sender.begin({ ...options, signal }, "", others, idleTimeout);
+    const fixed = { accept: "text/event-stream", "last-event-id": toHeader(parser.id) };
     retryAfter = undefined;
     try {
-      return await sender.send({ method: "GET", path, values, options, fixed }, attempt);
+      return await attempt.until(sender.send({ method: "GET", path, values, options, fixed }, attempt));
     } catch (error) {
       if (attempt.signal.aborted) return undefined;
       const { status, headers } = error as Partial<ProblemError>;
@@ -96,6 +97,7 @@ function checkType({ headers, body }: Response, path: string): void {
 }
 
 /** Writes an id into a header, whose characters are bytes: UTF-8, as the standard says. */
-function toHeader(id: string): string {
-  return String.fromCharCode(...new TextEncoder().encode(id));
+function toHeader(id: string | undefined): string | undefined {
+  const toByte = (_: string, hex: string) => String.fromCharCode(parseInt(hex, 16));
+  return id && encodeURIComponent(id).replace(/%(..)/g, toByte);
 }

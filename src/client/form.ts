@@ -1,5 +1,5 @@
 /** Writes forms. Loaded with the first one. */
-import type { toText } from "./text.ts";
+import type { toTexts } from "./text.ts";
 
 /**
  * Writes a form: one with files is multipart, and any other urlencoded.
@@ -8,7 +8,7 @@ import type { toText } from "./text.ts";
  * @param write Writes a value as text.
  * @throws {TypeError} If a value or name cannot be in a form.
  */
-export function toForm(form: object, write: typeof toText): FormData | URLSearchParams {
+export function toForm(form: object, write: typeof toTexts): FormData | URLSearchParams {
   const fields: [name: string, value: string | Blob][] = [];
   flatten(form, "", fields, write);
   const isMultipart = fields.some(([, value]) => typeof value !== "string");
@@ -21,11 +21,11 @@ export function toForm(form: object, write: typeof toText): FormData | URLSearch
  * Writes names in brackets, and lists by their indices: `address[street]`, `items[0][name]`. So a
  * list of one is a list to the server.
  */
-function flatten(value: unknown, name: string, fields: [string, string | Blob][], write: typeof toText): void {
-  if (value === undefined) return;
+function flatten(value: unknown, name: string, fields: [string, string | Blob][], write: typeof toTexts): void {
   if (value instanceof Blob) return void fields.push([name, value]);
   if (typeof value !== "object" || value === null || value instanceof Date) {
-    return void fields.push([name, write(value, name)]);
+    for (const text of write(value, name)) fields.push([name, text]);
+    return;
   }
   for (const [key, part] of Object.entries(value)) {
     if (!/^[^[\]]+$/.test(key)) {

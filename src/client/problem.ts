@@ -36,8 +36,8 @@ export interface CallIssue {
   readonly expected?: string;
 }
 
-/** How much of an error reply is read, in bytes. */
-const MAX_PROBLEM_BYTES = 65_536;
+/** How much of an error reply is read, in characters. */
+const MAX_PROBLEM_LENGTH = 65_536;
 
 /**
  * A reply that is no success.
@@ -69,7 +69,7 @@ export class ProblemError extends Error {
   readonly status: number;
   /**
    * The body of the reply as RFC 9457 defines it. Where the reply is not JSON, or is longer than 64
-   * KiB, it is made of the status.
+   * Ki characters, it is made of the status.
    */
   readonly problem: CallProblem;
   /** What was wrong in the input; empty unless the server has said it. */
@@ -87,13 +87,14 @@ export class ProblemError extends Error {
   constructor(call: string, { status, statusText, headers }: Response, content?: Readonly<Record<string, unknown>>) {
     const title = statusText || `Status ${status}`;
     const problem = { type: "about:blank", title, detail: title, ...content, status };
-    const issues = Array.isArray(content?.errors) ? content.errors : [];
-    const [first] = issues;
-    const where = first?.message ? `, ${[first.in, first.path].flat().join(".")}: "${first.message}"` : "";
+    // The errors of other servers have other forms.
+    const issues = [content?.errors].flat().filter((each) => Array.isArray((each as CallIssue | null)?.path));
+    const [first] = issues as CallIssue[];
+    const where = first ? `, ${[first.in, ...first.path].join(".")}: "${first.message}"` : "";
     super(`Cannot call ${call}: ${status} "${problem.detail}"${where}`);
     this.status = status;
     this.problem = problem;
-    this.issues = issues;
+    this.issues = issues as CallIssue[];
     this.headers = headers;
   }
 }
@@ -109,13 +110,13 @@ async function readObject({ body, headers }: Response): Promise<Record<string, u
   const reader = body.getReader();
   try {
     if (!isJson(headers.get("content-type") ?? "")) return undefined;
-    const chunks: Uint8Array<ArrayBuffer>[] = [];
-    let size = 0;
+    const decoder = new TextDecoder();
+    let text = "";
     for (let chunk = await reader.read(); !chunk.done; chunk = await reader.read()) {
-      if ((size += chunk.value.length) > MAX_PROBLEM_BYTES) return undefined;
-      chunks.push(chunk.value);
+      text += decoder.decode(chunk.value, { stream: true });
+      if (text.length > MAX_PROBLEM_LENGTH) return undefined;
     }
-    const content: unknown = JSON.parse(await new Blob(chunks).text());
+    const content: unknown = JSON.parse(text);
     return typeof content === "object" && !Array.isArray(content) ? { ...content } : undefined;
   } finally {
     reader.cancel().catch(() => {});

@@ -1,10 +1,10 @@
 /** Makes and sends the requests of a client. */
-import { addressOf, type Values } from "./address.ts";
+import { addressesBelow, type AddressOf, type Values } from "./address.ts";
 import { CallSignal } from "./call_signal.ts";
 import type { CallOptions, ClientOptions, HeaderValues } from "./types.ts";
 import { checkCall } from "./option_check.ts";
 import { problemOf } from "./problem.ts";
-import { toText } from "./text.ts";
+import { toJson, toTexts } from "./text.ts";
 
 /** One request of a client. */
 export interface Asked {
@@ -24,17 +24,25 @@ export interface Asked {
  * and imports this one makes bundlers split it off, too.
  */
 export class Sender {
-  readonly #base: string;
+  /** Writes messages of WebSockets. */
+  readonly toJson = toJson;
+  /**
+   * Makes the address of a request.
+   *
+   * @throws {TypeError} If an argument cannot stand in it.
+   */
+  readonly addressOf: AddressOf;
   readonly #options: ClientOptions;
 
   /**
    * Makes a sender.
    *
-   * @param base The address before the paths, without a slash at its end.
+   * @param base The address before the paths.
    * @param options The options of the client.
+   * @throws {TypeError} If the base is no address.
    */
-  constructor(base: string, options: ClientOptions) {
-    this.#base = base;
+  constructor(base: string | URL, options: ClientOptions) {
+    this.addressOf = addressesBelow(base);
     this.#options = options;
   }
 
@@ -55,15 +63,6 @@ export class Sender {
   }
 
   /**
-   * The address of a request.
-   *
-   * @throws {TypeError} If an argument cannot stand in it.
-   */
-  addressOf(path: string, values: Values): string {
-    return addressOf(this.#base, path, values);
-  }
-
-  /**
    * The headers of a request.
    *
    * @throws {TypeError} If a value cannot be sent.
@@ -75,15 +74,17 @@ export class Sender {
       const set of [typeof general === "function" ? await general() : general, options.headers, values.headers, fixed]
     ) {
       for (const [name, value] of Object.entries(set ?? {})) {
-        if (value !== undefined) headers.set(name, [value].flat().map((each) => toText(each, name)).join(", "));
+        const texts = toTexts(value, name);
+        if (texts.length > 0) headers.set(name, texts.join(", "));
       }
     }
-    if (values.cookies) (await import("./cookies.ts")).addCookies(values.cookies, headers, toText);
+    if (values.cookies) (await import("./cookies.ts")).addCookies(values.cookies, headers, toTexts);
     return headers;
   }
 
   /**
-   * Sends a request. A stream in its body can be sent only once.
+   * Sends a request. A stream in its body can be sent only once. Wait for it by `until` of the call:
+   * it goes on until its next step when the call is ended.
    *
    * @param asked The request.
    * @param call The call.
@@ -94,7 +95,7 @@ export class Sender {
   async send(asked: Asked, call: CallSignal, made?: Headers): Promise<Response> {
     const { method, path, values } = asked;
     call.isSent = false;
-    const headers = made ?? await call.until(this.headersOf(asked));
+    const headers = made ?? await this.headersOf(asked);
     const body = await contentOf(values, headers);
     const request = new Request(this.addressOf(path, values), {
       method,
@@ -102,15 +103,16 @@ export class Sender {
       signal: call.isEndable ? call.signal : null,
       ...(body === undefined ? {} : { body, duplex: "half" }),
     });
+    call.signal.throwIfAborted();
     call.isSent = true;
-    const reply = Promise.resolve((this.#options.fetch ?? fetch)(request));
-    const response = await call.until(reply).catch((error) => {
+    const response = await (this.#options.fetch ?? fetch)(request);
+    if (call.signal.aborted) {
       // Nobody reads a reply that comes after the end.
-      reply.then(({ body }) => body?.cancel()).catch(() => {});
-      throw error;
-    });
+      response.body?.cancel().catch(() => {});
+      throw call.signal.reason;
+    }
     if (response.ok) return response;
-    throw await call.until(problemOf(`${method} ${path}`, response));
+    throw await problemOf(`${method} ${path}`, response);
   }
 }
 
@@ -119,11 +121,10 @@ async function contentOf({ body, form }: Values, headers: Headers): Promise<Body
   if (form !== undefined) {
     // The platform knows the type, and for multipart the boundary in it.
     headers.delete("content-type");
-    return (await import("./form.ts")).toForm(form, toText);
+    return (await import("./form.ts")).toForm(form, toTexts);
   }
-  const isBytes = body instanceof Blob || body instanceof ReadableStream || body instanceof ArrayBuffer ||
-    ArrayBuffer.isView(body);
+  const isBytes = [Blob, ReadableStream, ArrayBuffer].some((type) => body instanceof type) || ArrayBuffer.isView(body);
   if (body === undefined || isBytes) return body as BodyInit | undefined;
   if (!headers.has("content-type")) headers.set("content-type", "application/json");
-  return JSON.stringify(body, (_key, value) => typeof value === "bigint" ? `${value}` : value);
+  return toJson(body);
 }

@@ -61,17 +61,14 @@ export class WebSocketClosedError extends Error {
  * socket.
  */
 export class Socket implements AsyncDisposable {
-  /** Settles when it is open. It rejects if it is closed before. */
-  readonly opened: Promise<void>;
   /** How it was closed; null while it is open. */
   closed: WebSocketClosedError | null = null;
   readonly #gone: Promise<void>;
   readonly #platform: WebSocket;
   readonly #call: CallSignal;
-  readonly #isRaw: boolean | undefined;
+  readonly #toJson: ((message: unknown) => string) | undefined;
   readonly #unread: Data[] = [];
   #unreadSize = 0;
-  #readers: (() => void)[] = [];
   #hasFailed = false;
 
   /**
@@ -79,12 +76,12 @@ export class Socket implements AsyncDisposable {
    *
    * @param platform The socket.
    * @param call Ends the socket, and ends with it.
-   * @param isRaw Whether messages are text or bytes, not JSON.
+   * @param toJson Writes messages. Without it they are text or bytes.
    */
-  constructor(platform: WebSocket, call: CallSignal, isRaw?: boolean) {
+  constructor(platform: WebSocket, call: CallSignal, toJson?: (message: unknown) => string) {
     this.#platform = platform;
     this.#call = call;
-    this.#isRaw = isRaw;
+    this.#toJson = toJson;
     platform.binaryType = "arraybuffer";
     platform.addEventListener("message", ({ data }) => {
       this.#receive(typeof data === "string" ? data : new Uint8Array(data));
@@ -107,15 +104,11 @@ export class Socket implements AsyncDisposable {
       clearTimeout(timer);
       call.release();
     });
-    this.opened = new Promise((resolve, reject) => {
-      platform.addEventListener("open", () => resolve());
-      this.#gone.then(() => reject(this.closed));
-    });
   }
 
   /** Sends a message, and waits while much is on its way. */
   send(message: unknown): Promise<void> {
-    const sent = this.#send(this.#isRaw ? message as Data : toJson(message));
+    const sent = this.#send(this.#toJson ? this.#toJson(message) : message as Data);
     // A program may ignore that the socket is closed.
     sent.catch(() => {});
     return sent;
@@ -141,10 +134,13 @@ export class Socket implements AsyncDisposable {
       const data = this.#unread.shift();
       if (data !== undefined) {
         this.#unreadSize -= sizeOf(data);
-        yield this.#isRaw || typeof data !== "string" ? data : parseJson(data);
+        yield this.#toJson && typeof data === "string" ? parseJson(data) : data;
       } else if (this.#hasFailed) throw this.closed;
       else if (this.closed) return;
-      else await new Promise<void>((resolve) => this.#readers.push(resolve));
+      else {
+        const next = new Promise((resolve) => this.#platform.addEventListener("message", resolve, { once: true }));
+        await this.#call.until(next).catch(() => {});
+      }
     }
   }
 
@@ -166,7 +162,7 @@ export class Socket implements AsyncDisposable {
       const reason = "Messages come faster than they are read";
       this.#platform.close(4008, reason);
       this.#end(4008, reason, true);
-    } else this.#wake();
+    }
   }
 
   /** Nothing is received any more, or sent. */
@@ -174,20 +170,11 @@ export class Socket implements AsyncDisposable {
     if (this.closed) return;
     this.closed = new WebSocketClosedError(code, reason);
     this.#hasFailed = hasFailed && ![1000, 1005].includes(code);
-    this.#wake();
     this.#call.abort(this.closed);
-  }
-
-  #wake(): void {
-    for (const wake of this.#readers.splice(0)) wake();
   }
 }
 
 /** A character may take two bytes. */
 function sizeOf(data: Data): number {
   return OVERHEAD + 2 * data.length;
-}
-
-function toJson(message: unknown): string {
-  return JSON.stringify(message, (_key, value) => typeof value === "bigint" ? `${value}` : value);
 }

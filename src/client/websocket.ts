@@ -31,15 +31,17 @@ export async function connect(
   let socket: Socket | undefined;
   try {
     headers = await call.until(sender.headersOf(asked));
-    const page = (globalThis as { readonly location?: { readonly href: string } }).location?.href;
-    const address = new URL(sender.addressOf(path, values), page).href.replace("http", "ws");
-    socket = new Socket((openSocket ?? openPlatformSocket)(address, headers), call, options.raw);
-    await call.until(socket.opened);
+    const address = sender.addressOf(path, values).replace("http", "ws");
+    const platform = (openSocket ?? openPlatformSocket)(address, headers);
+    socket = new Socket(platform, call, options.raw ? undefined : sender.toJson);
+    // When it is closed, that ends the call.
+    await call.until(new Promise((resolve) => platform.addEventListener("open", resolve)));
     call.settle();
     return socket;
   } catch (error) {
-    if (!socket) call.release();
-    else if (error === socket.closed) await askWhy(sender, asked, headers);
+    call.release();
+    if (socket && error === socket.closed) await askWhy(sender, asked, headers);
+    socket?.close();
     throw error;
   }
 }
@@ -67,7 +69,7 @@ function openPlatformSocket(address: string, headers: Headers): WebSocket {
 async function askWhy(sender: Sender, asked: Asked, headers: Headers | undefined): Promise<void> {
   const call = sender.begin({ ...asked.options, timeout: ASKING_MS }, "", ["raw"]);
   try {
-    await (await sender.send(asked, call, headers)).body?.cancel();
+    await (await call.until(sender.send(asked, call, headers))).body?.cancel();
   } catch (error) {
     if (!call.signal.aborted && (error as Partial<ProblemError>).status !== 426) throw error;
   } finally {

@@ -240,6 +240,51 @@ Deno.test("send(message) goes on when the server reads what was queued", async (
   await quick.close();
 });
 
+Deno.test("A message without a JSON form is refused, and is not sent as text", async () => {
+  await using server = await start();
+  const socket = await server.shop.websocket("/chat/{room}", { room: "a" });
+  for (const message of [undefined, () => {}, Symbol()]) {
+    assertThrows(() => socket.send(message as never), TypeError, "Cannot send a value of the type");
+  }
+  await socket.send({ text: "hello" });
+  for await (const { text } of socket) {
+    assertEquals(text, "hello");
+    break;
+  }
+  await socket.close();
+});
+
+Deno.test("A signal that is aborted between the steps of an opening leaves no socket", async () => {
+  await using server = await start();
+  for (let turns = 0; turns < 20; turns++) {
+    const stop = new AbortController();
+    const headers = () => {
+      let step = Promise.resolve();
+      for (let turn = 0; turn < turns; turn++) step = step.then(() => {});
+      step.then(() => stop.abort("enough"));
+      return {};
+    };
+    const shop = client<Api>(server.serving.origin, { headers });
+    const opening = shop.websocket("/open", {}, { raw: true, signal: stop.signal });
+    assertEquals(await opening.catch((reason) => reason), "enough");
+  }
+});
+
+Deno.test("Two loops share the messages, and both end with the socket", async () => {
+  await using server = await start();
+  const socket = await server.shop.websocket("/echo", {}, { raw: true });
+  const texts = Array.from({ length: 10 }, (_, number) => `${number}`);
+  const seen: unknown[] = [];
+  const loops = [1, 2].map(async () => {
+    for await (const message of socket) {
+      if (seen.push(message) === texts.length) socket.close();
+    }
+  });
+  for (const text of texts) await socket.send(text);
+  await Promise.all(loops);
+  assertEquals(seen, texts);
+});
+
 Deno.test("An unknown option is refused", async () => {
   const shop = client<Api>("http://127.0.0.1:1");
   await assertRejects(

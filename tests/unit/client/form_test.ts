@@ -2,12 +2,12 @@
 
 import { assert, assertEquals, assertThrows } from "@std/assert";
 import { toForm } from "../../../src/client/form.ts";
-import { toText } from "../../../src/client/text.ts";
+import { toTexts } from "../../../src/client/text.ts";
 import { FormTree } from "../../../src/schema/form.ts";
 
 /** A form as the server has it without a schema. */
 function sentAs(form: object): unknown {
-  return FormTree.of(toForm(form, toText)).toPlain();
+  return FormTree.of(toForm(form, toTexts)).toPlain();
 }
 
 /** A random number below a limit; the same ones in each run. */
@@ -54,15 +54,15 @@ Deno.test("dates, numbers and null are texts in a form, and undefined is not in 
 });
 
 Deno.test("a form with a Blob at any depth is multipart", () => {
-  const deep = toForm({ a: [{ b: new Blob(["x"], { type: "text/csv" }) }], c: "d" }, toText);
+  const deep = toForm({ a: [{ b: new Blob(["x"], { type: "text/csv" }) }], c: "d" }, toTexts);
   assert(deep instanceof FormData);
   const file = deep.get("a[0][b]") as File;
   assertEquals([file.type, deep.get("c")], ["text/csv", "d"]);
-  assert(toForm({ a: [{ b: "x" }] }, toText) instanceof URLSearchParams);
+  assert(toForm({ a: [{ b: "x" }] }, toTexts) instanceof URLSearchParams);
 });
 
 Deno.test("a name that the server would read as another is refused", () => {
   for (const form of [{ "a[b]": 1 }, { a: { "": 1 } }, { a: { "b]": 1 } }]) {
-    assertThrows(() => toForm(form, toText), TypeError, "Cannot send the form: the name");
+    assertThrows(() => toForm(form, toTexts), TypeError, "Cannot send the form: the name");
   }
 });

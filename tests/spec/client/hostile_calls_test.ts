@@ -1,0 +1,60 @@
+// What calls do with the names, values and replies that a programmer does not think of.
+
+import { assertEquals, assertRejects, assertThrows } from "@std/assert";
+import { App } from "@webfw/core";
+import { client, ProblemError } from "@webfw/core/client";
+import * as v from "valibot";
+
+/** A client of any paths, whose requests get one reply. */
+function clientOf(reply: (request: Request) => Response | Promise<Response>) {
+  type Call = (path: string, values?: object, options?: object) => Promise<unknown>;
+  return client("http://localhost", { fetch: reply }) as unknown as Record<"get" | "post", Call>;
+}
+
+Deno.test("A base with a password is refused, and no message has it", () => {
+  for (
+    const base of [
+      "https://ada:s3cret@shop.example/v1",
+      "https://s3cret@shop.example",
+      "https://shop.example?key=s3cret",
+    ]
+  ) {
+    const { message } = assertThrows(() => client(base), TypeError, "Cannot make a client");
+    assertEquals(message.includes("s3cret"), false, message);
+  }
+  client("https://shop.example/@ada/v1");
+});
+
+Deno.test("Names of Object.prototype are names like others", async () => {
+  const app = new App();
+  const query = { valueOf: v.optional(v.string()) };
+  const get = app.get("/a/{constructor}/{toString}", { query }, async (_request, args) => Object.entries(args));
+  const shop = client<{ get: typeof get }>("http://localhost", { fetch: app.fetch });
+  const args = { constructor: "a", toString: "b", valueOf: "c" };
+  assertEquals(await shop.get("/a/{constructor}/{toString}", args), Object.entries(args));
+  const untyped = clientOf(app.fetch);
+  await assertRejects(() => untyped.get("/a/{constructor}/{toString}", {}), TypeError, '"constructor" is "", which');
+  await assertRejects(() => untyped.get("/{__proto__}"), TypeError, '"__proto__" is "", which');
+});
+
+Deno.test("An undefined element of a list is not sent, in the query and in headers", async () => {
+  const shop = clientOf(({ url, headers }) => Response.json([new URL(url).search, headers.get("x-list")]));
+  const list = ["a", undefined, "b"];
+  assertEquals(await shop.get("/", { list, headers: { "x-list": list } }), ["?list=a&list=b", "a, b"]);
+  assertEquals(await shop.get("/", { list: [], headers: { "x-list": [] } }), ["", null]);
+});
+
+Deno.test("Errors of other servers that are no issues are not issues", async () => {
+  const others: unknown[] = [
+    null,
+    "broken",
+    { message: "broken" },
+    { path: "/a", message: "x" },
+    { path: ["a"], in: "body", code: "invalid", message: "wrong" },
+  ];
+  const shop = clientOf(() => Response.json({ errors: others, detail: "No" }, { status: 400 }));
+  const error = await assertRejects(() => shop.get("/"), ProblemError);
+  assertEquals([error.issues, error.message], [others.slice(4), 'Cannot call GET /: 400 "No", body.a: "wrong"']);
+  const map = clientOf(() => Response.json({ errors: { a: ["wrong"] } }, { status: 400 }));
+  assertEquals((await assertRejects(() => map.get("/"), ProblemError)).issues, []);
+});
