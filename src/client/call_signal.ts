@@ -22,7 +22,7 @@ export class CallSignal {
   readonly isEndable: boolean;
   /** Whether a request was sent. A mistake in the arguments is found before. */
   isSent = false;
-  /** Whether a stream goes on after the call, and ends it. */
+  /** Whether a stream or a socket goes on after the call, and ends it. */
   isStreaming = false;
 
   /**

@@ -25,7 +25,8 @@ export function listen(
 ): AsyncIterableIterator<ClientEvent<unknown>> {
   const { idleTimeout = IDLE_TIMEOUT_MS } = options;
   const others = ["idleTimeout", "raw"];
-  const call = sender.begin(options, `listen to ${path}`, others, idleTimeout);
+  const call = sender.begin(options, `listen to ${path}`, others);
+  call.isStreaming = true;
   // The time limit is that of each connection.
   call.settle();
   const { signal } = call;

@@ -81,6 +81,7 @@ export class Socket implements AsyncDisposable {
   constructor(platform: WebSocket, call: CallSignal, toJson?: (message: unknown) => string) {
     this.#platform = platform;
     this.#call = call;
+    call.isStreaming = true;
     this.#toJson = toJson;
     platform.binaryType = "arraybuffer";
     platform.addEventListener("message", ({ data }) => {

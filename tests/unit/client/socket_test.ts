@@ -3,6 +3,7 @@
 import { assertEquals, assertRejects } from "@std/assert";
 import { CallSignal } from "../../../src/client/call_signal.ts";
 import { Socket } from "../../../src/client/socket.ts";
+import { toJson } from "../../../src/client/text.ts";
 import { FakeTime } from "./support/fake_time.ts";
 
 /** How much the platform may keep before senders wait, in bytes. */
@@ -26,7 +27,7 @@ class PlayedSocket extends EventTarget {
 
 function open(): [platform: PlayedSocket, socket: Socket] {
   const platform = new PlayedSocket();
-  const socket = new Socket(platform as unknown as WebSocket, new CallSignal([], undefined));
+  const socket = new Socket(platform as unknown as WebSocket, new CallSignal([], undefined), toJson);
   platform.dispatchEvent(new Event("open"));
   return [platform, socket];
 }
