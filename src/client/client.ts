@@ -17,7 +17,7 @@ export interface ClientParts {
 }
 
 /** A client without the types of the routes. */
-type UntypedClient = Readonly<Record<string, (path: string, values?: Values, options?: CallOptions) => unknown>>;
+type UntypedClient = Record<string, (path: string, values?: Values, options?: CallOptions) => unknown>;
 
 /**
  * Makes a client of the routes that a module exports.
@@ -91,13 +91,7 @@ export function client<Api>(base: string | URL, options: ClientOptions = {}): Cl
 export function makeClient<Api>({ base, options, openSocket }: ClientParts): Client<Api> {
   checkCall(options, ["fetch"], "make a client");
   const sender = new Sender(base, options);
-  const verb = (method: string): UntypedClient[string] => (...given) => callRoute(sender, method, ...given);
   const made: UntypedClient = {
-    get: verb("GET"),
-    post: verb("POST"),
-    put: verb("PUT"),
-    patch: verb("PATCH"),
-    delete: verb("DELETE"),
     events: (...given) => {
       let begun: Promise<AsyncIterableIterator<unknown>> | undefined;
       const stream = () => begun ??= import("./events.ts").then(({ listen }) => listen(sender, ...given));
@@ -111,5 +105,8 @@ export function makeClient<Api>({ base, options, openSocket }: ClientParts): Cli
     },
     websocket: async (...given) => (await import("./websocket.ts")).connect(sender, openSocket, ...given),
   };
+  for (const verb of ["get", "post", "put", "patch", "delete"]) {
+    made[verb] = (...given) => callRoute(sender, verb.toUpperCase(), ...given);
+  }
   return made as unknown as Client<Api>;
 }

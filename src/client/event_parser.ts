@@ -65,7 +65,7 @@ export class EventParser {
       }
     }
     this.#line += text.slice(start);
-    this.#checkLength();
+    checkLength(this.#line.length + (this.#block.data ?? "").length);
   }
 
   #readLine(line: string): void {
@@ -73,13 +73,8 @@ export class EventParser {
     const block = this.#block;
     if (field === "data") {
       block.data = block.data === undefined ? value : `${block.data}\n${value}`;
-      this.#checkLength();
     } else if (field === "event") block.type = value;
     else if (field === "id" && !UNFIT_ID.test(value)) this.#id = value;
     else if (field === "retry" && /^\d+$/.test(value)) this.retry = +value;
-  }
-
-  #checkLength(): void {
-    checkLength(this.#line.length + (this.#block.data ?? "").length);
   }
 }

@@ -33,6 +33,8 @@ function bound(ms: number | undefined): number {
  */
 export function retryAfterOf(headers: Headers): number | undefined {
   const value = headers.get("retry-after") ?? "";
-  const ms = /^\d+$/.test(value) ? Number(value) * 1_000 : Date.parse(value) - Date.now();
+  // Platforms read almost any text with a number as a date.
+  const date = Date.parse(/GMT$/.test(value) ? value : "");
+  const ms = /^\d+$/.test(value) ? +value * 1_000 : Math.max(date - Date.now(), 0);
   return Number.isNaN(ms) ? undefined : ms;
 }

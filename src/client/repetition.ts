@@ -1,13 +1,10 @@
 /** Tries a call of an idempotent route again. Loaded with the first one. */
 import type { CallSignal } from "./call_signal.ts";
 import type { ProblemError } from "./problem.ts";
-import { retryAfterOf } from "./pauses.ts";
+import { pauseAfter, retryAfterOf } from "./pauses.ts";
 
 /** How often a call is tried again. */
 const MAX_REPETITIONS = 3;
-
-/** The first wait before another try, in milliseconds, if the server asks for none. */
-const FIRST_WAIT_MS = 500;
 
 /** The longest wait that a server can ask for. */
 const MAX_WAIT_MS = 30_000;
@@ -31,20 +28,14 @@ export async function repeat(
     try {
       return await attempt(key);
     } catch (error) {
-      const isFinal = repetition === MAX_REPETITIONS || body instanceof ReadableStream || call.signal.aborted;
-      const wait = isFinal || !call.isSent ? undefined : waitAfter(error, repetition);
-      if (wait === undefined) throw error;
+      const { status, headers } = error as Partial<ProblemError>;
+      const asked = headers && retryAfterOf(headers);
+      const mayWork = status === 503 || (status === 409 && asked !== undefined) ||
+        (status === undefined && !(error instanceof SyntaxError));
+      const isOver = repetition === MAX_REPETITIONS || body instanceof ReadableStream || !call.isSent;
+      const wait = asked ?? pauseAfter(repetition);
+      if (!mayWork || isOver || call.signal.aborted || wait > MAX_WAIT_MS) throw error;
       await call.pause(wait);
     }
   }
-}
-
-/** How long to wait until the next try, in milliseconds; undefined if the error is final. */
-function waitAfter(error: unknown, repetition: number): number | undefined {
-  const wait = FIRST_WAIT_MS * 2 ** repetition * (1 + Math.random()) / 2;
-  const { status, headers } = error as Partial<ProblemError>;
-  if (status === undefined) return error instanceof SyntaxError ? undefined : wait;
-  if (status !== 503 && (status !== 409 || !headers!.has("retry-after"))) return undefined;
-  const asked = retryAfterOf(headers!) ?? wait;
-  return asked > MAX_WAIT_MS ? undefined : Math.max(asked, 0);
 }

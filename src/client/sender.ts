@@ -78,7 +78,7 @@ export class Sender {
         if (texts.length > 0) headers.set(name, texts.join(", "));
       }
     }
-    if (values.cookies) (await import("./cookies.ts")).addCookies(values.cookies, headers, toTexts);
+    if (values.cookies) (await import("./fields.ts")).addCookies(values.cookies, headers, toTexts);
     return headers;
   }
 
@@ -97,12 +97,15 @@ export class Sender {
     call.isSent = false;
     const headers = made ?? await this.headersOf(asked);
     const body = await contentOf(values, headers);
-    const request = new Request(this.addressOf(path, values), {
+    const init: RequestInit & { readonly duplex: "half" } = {
       method,
       headers,
       signal: call.isEndable ? call.signal : null,
-      ...(body === undefined ? {} : { body, duplex: "half" }),
-    });
+      body: body ?? null,
+      // A body that is a stream needs it.
+      duplex: "half",
+    };
+    const request = new Request(this.addressOf(path, values), init);
     call.signal.throwIfAborted();
     call.isSent = true;
     const response = await (this.#options.fetch ?? fetch)(request);
@@ -121,7 +124,7 @@ async function contentOf({ body, form }: Values, headers: Headers): Promise<Body
   if (form !== undefined) {
     // The platform knows the type, and for multipart the boundary in it.
     headers.delete("content-type");
-    return (await import("./form.ts")).toForm(form, toTexts);
+    return (await import("./fields.ts")).toForm(form, toTexts);
   }
   const isBytes = [Blob, ReadableStream, ArrayBuffer].some((type) => body instanceof type) || ArrayBuffer.isView(body);
   if (body === undefined || isBytes) return body as BodyInit | undefined;

@@ -128,7 +128,7 @@ Deno.test("the client loads nothing of the server and no package, and uses nothi
     own.modules.forEach((each) => modules.add(each));
     own.packages.forEach((each) => packages.add(each));
   }
-  assert(modules.has("src/client/call.ts") && modules.has("src/client/form.ts"));
+  assert(modules.has("src/client/call.ts") && modules.has("src/client/fields.ts"));
   assertEquals([...modules].filter((module) => !/^(?:client\.ts|src\/client\/.+)$/.test(module)), []);
   assertEquals([...packages], []);
   for (const module of modules) {

@@ -1,7 +1,7 @@
 // Forms as the client writes them, read as the server does.
 
 import { assert, assertEquals, assertThrows } from "@std/assert";
-import { toForm } from "../../../src/client/form.ts";
+import { toForm } from "../../../src/client/fields.ts";
 import { toTexts } from "../../../src/client/text.ts";
 import { FormTree } from "../../../src/schema/form.ts";
 
