@@ -103,5 +103,7 @@ export type { GapReason, TopicEntry, TopicGap, TopicMessage } from "./src/topics
 export type { PublishResult } from "./src/topics/publisher.ts";
 export type { SubscribeOptions, Subscription } from "./src/topics/subscription.ts";
 export type { TopicsDatabase, TopicsLocation } from "./src/topics/location.ts";
-export type { TopicLag, TopicReport } from "./src/topics/topic_report.ts";
+
+// Cron
+export type { CronOptions, CronRun } from "./src/cron/options.ts";
 export { type DataIssue, InvalidMessageError, PublishOutcomeUnknown } from "./src/topics/topic_errors.ts";

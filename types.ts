@@ -128,3 +128,10 @@ export type { DeleteRecordOptions, WatchRecordOptions } from "./src/records/reco
 
 // Workers, started by the command line
 export type { WorkerPorts } from "./src/topics/worker_store.ts";
+
+// Reports
+export type { TopicLag, TopicReport } from "./src/topics/topic_report.ts";
+
+// Cron
+export type { CronHandler, DeclareCron } from "./src/cron/options.ts";
+export type { CronReport, TopicsReport } from "./src/cron/report.ts";

@@ -4,6 +4,9 @@ import type { Replacements } from "./binding/replacements.ts";
 import { REGISTRY_CHECKS } from "./describe/route_check.ts";
 import { type AppOptions, resolveAppOptions } from "./app_options.ts";
 import { type BuiltIn, builtIns } from "./built_in.ts";
+import { Crons } from "./cron/crons.ts";
+import type { DeclareCron } from "./cron/options.ts";
+import type { TopicsReport } from "./cron/report.ts";
 import { checkErrorShape, type ErrorShape } from "./describe/openapi/replies.ts";
 import { ProtectedResource } from "./describe/mcp/protected_resource.ts";
 import type { OpenAPIDocument } from "./describe/openapi/document.ts";
@@ -33,7 +36,6 @@ import { isLocationSet } from "./topics/location.ts";
 import { MemoryStore } from "./topics/memory_store.ts";
 import type { Topic } from "./topics/topic.ts";
 import type { TopicOptions } from "./topics/topic_options.ts";
-import type { TopicReport } from "./topics/topic_report.ts";
 import { Topics } from "./topics/topics.ts";
 
 /** The version of the protocol with the command line, which may come from another release. */
@@ -90,6 +92,8 @@ export class App<State = Record<string, unknown>, Given = None, Counted = unknow
   readonly mcpUrl: string | null;
   /** Values by key that all nodes of the application share, in the store of its topics. */
   readonly records: Records;
+  /** Runs a function at times, on one of all nodes. */
+  readonly cron: DeclareCron<State>;
   /**
    * Identifies an application for the command line, even if another copy of the package made it.
    *
@@ -123,6 +127,7 @@ export class App<State = Record<string, unknown>, Given = None, Counted = unknow
   readonly #admission: AdmissionParts;
   readonly #lifespans: Lifespans<App<State>, State> = new Lifespans();
   readonly #topics: Topics;
+  readonly #crons: Crons<State>;
   readonly #endpoints: (dispatcher: () => Dispatcher, replacements?: Replacements) => readonly BuiltIn[];
   readonly #builtIns: readonly BuiltIn[];
   readonly #resource: ProtectedResource;
@@ -158,6 +163,8 @@ export class App<State = Record<string, unknown>, Given = None, Counted = unknow
       isStoreNamed: () => topics !== undefined || isLocationSet(),
     });
     this.records = this.#topics.records;
+    this.#crons = new Crons({ topics: this.#topics, start: () => this.start() });
+    this.cron = this.#crons.declare;
     this.openapiUrl = urls.openapiUrl;
     this.docsUrl = urls.docsUrl;
     this.mcpUrl = urls.mcpUrl;
@@ -205,7 +212,10 @@ export class App<State = Record<string, unknown>, Given = None, Counted = unknow
     owner: this,
     background: () => this.#dispatcher?.background,
     hasBrokenSockets: () => this.#dispatcher?.openSockets.hasBroken ?? false,
-    abandonPublishing: () => this.#topics.abandonPublishing(),
+    abandonPublishing: () => {
+      this.#crons.abort();
+      this.#topics.abandonPublishing();
+    },
     stop: () => this.#unwind(),
   };
 
@@ -487,17 +497,17 @@ export class App<State = Record<string, unknown>, Given = None, Counted = unknow
   }
 
   /**
-   * Reports on all durable topics in the store, also those of other applications that share it. It
-   * is for operators and for `webfw topics`, and reads all messages.
+   * Reports on all durable topics in the store, also those of other applications that share it, and
+   * on the crons. It is for operators and for `webfw topics`, and reads all messages.
    *
    * @param options In `after`, the id of the last message that a reader has seen. The report of its
    * topic then says how far behind the reader is.
    * @throws {SyntaxError} If the id is malformed.
    * @throws {TypeError} If a custom store cannot list its logs, or an option is unknown.
    */
-  async reportTopics(options: { after?: string } = {}): Promise<TopicReport[]> {
+  async reportTopics(options: { after?: string } = {}): Promise<TopicsReport> {
     checkOptions(options, { after: true }, "report the topics");
-    return await this.#topics.report(options.after);
+    return { topics: await this.#topics.report(options.after), crons: await this.#crons.report() };
   }
 
   /**
@@ -606,6 +616,7 @@ export class App<State = Record<string, unknown>, Given = None, Counted = unknow
    * topics. A later request starts the lifespans again.
    */
   async stop(): Promise<void> {
+    this.#crons.end(false);
     await this.#endStreams();
     await this.#dispatcher?.background.drain();
     await this.#unwind();
@@ -615,6 +626,7 @@ export class App<State = Record<string, unknown>, Given = None, Counted = unknow
   async #endStreams(): Promise<void> {
     this.#openState = undefined;
     this.#stopping.abort();
+    this.#crons.end();
     this.#topics.endSubscriptions();
     await this.#dispatcher?.openSockets.close();
   }
@@ -622,13 +634,17 @@ export class App<State = Record<string, unknown>, Given = None, Counted = unknow
   async #startAll(dependencies: readonly PreparedDependency[]): Promise<Readonly<State>> {
     await this.#admission.proxies.open();
     await startDependencies(dependencies, { hasWorkers: this.#hasWorkers });
-    return await this.#lifespans.start(this as unknown as App<State>, () => this.#topics.open());
+    const state = await this.#lifespans.start(this as unknown as App<State>, async () => {
+      await this.#topics.open(await this.#crons.check());
+    });
+    return await this.#crons.start(this, state);
   }
 
   async #unwind(): Promise<void> {
     await this.#starting?.catch(() => {});
     this.#starting = undefined;
     this.#state = this.#openState = undefined;
+    await this.#crons.stop();
     await this.#lifespans.stop();
     await this.#topics.close();
   }

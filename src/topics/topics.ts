@@ -92,6 +92,11 @@ export class Topics {
     };
   }
 
+  /** The time in milliseconds since 1970, by the clock of the store of records if it has one. */
+  get recordsTime(): number {
+    return this.#stores.get(this.#areRecordsDurable())?.now?.() ?? this.#context.now();
+  }
+
   /** The topics that were made before the application serves. */
   get declared(): readonly DeclaredTopic[] {
     return Array.from(this.#declared.values(), ({ runtime: { name, options } }) => ({ name, options }));
@@ -156,12 +161,13 @@ export class Topics {
   }
 
   /**
-   * Checks that the store of durable topics can work, if there are any.
+   * Checks that the store of durable topics can work, if it is needed.
    *
+   * @param needsRecords Whether it is needed for records, too.
    * @throws {Error} If it cannot.
    */
-  async open(): Promise<void> {
-    if (this.#isOpen || !this.#hasDurable()) return;
+  async open(needsRecords = false): Promise<void> {
+    if (this.#isOpen || !(this.#hasDurable() || (needsRecords && this.#isStoreNamed()))) return;
     await this.#storeOf(true).open?.();
     this.#isOpen = true;
   }
@@ -235,12 +241,16 @@ export class Topics {
   }
 
   async #openRecords(): Promise<RecordStore> {
-    this.#hasDurableRecords ??= this.#isStoreNamed() || this.#hasDurable();
+    this.#hasDurableRecords = this.#areRecordsDurable();
     const store = this.#storeOf(this.#hasDurableRecords);
     if (store.openRecords) return await store.openRecords();
     throw new TypeError(
       "Cannot use the records: the store of topics that the App was given has none, give it openRecords()",
     );
+  }
+
+  #areRecordsDurable(): boolean {
+    return this.#hasDurableRecords ?? (this.#isStoreNamed() || this.#hasDurable());
   }
 
   #hasDurable(): boolean {

@@ -3,6 +3,8 @@
 import { assert, assertEquals, assertMatch } from "@std/assert";
 import { App } from "@webfw/core";
 import { join } from "node:path";
+import { CRON_SPACE, type CronRecord } from "../../src/cron/record.ts";
+import { recordsOf } from "../../src/records/records.ts";
 import { frameworkImports } from "./framework.ts";
 import { Project } from "./project.ts";
 import { Webfw } from "./webfw.ts";
@@ -44,6 +46,42 @@ Deno.test("webfw topics lists the store next to the module, from any folder", as
 
   const behind = await Webfw.finish(["topics", "site/main.ts", "--after", ids[0]!], { cwd });
   assertEquals(behind.stdout.split("\n").map((line) => line.split(/ {2,}/).at(-1)), ["BEHIND", "2", "-"]);
+});
+
+Deno.test("webfw topics lists the crons of the application below the topics, with their last errors", async () => {
+  const imports = await frameworkImports();
+  const main = `
+    import { App } from "@webfw/core";
+    export const app = new App({ topics: new URL("a.sqlite", import.meta.url).pathname });
+    app.cron("nightly", "0 3 * * *", { timeZone: "Europe/Berlin" }, async () => {});
+    app.cron("hourly", "5 * * * *", async () => {});
+  `;
+  await using project = await Project.create({ "main.ts": main, "deno.json": { imports } });
+  const cwd = project.path;
+  const app = new App({ topics: join(cwd, "a.sqlite") });
+  const [scheduled, at] = [Date.parse("2026-01-02T02:00:00Z"), Date.parse("2026-01-02T02:07:00Z")];
+  await recordsOf(app.records, CRON_SPACE).set(
+    ["nightly"],
+    {
+      place: scheduled,
+      last: { scheduled, began: scheduled, ended: at },
+      runs: 12,
+      failures: 3,
+      skipped: 1,
+      lastError: { at, error: "Error: no \u001b[31mdisk" },
+    } satisfies CronRecord,
+  );
+  await app.stop();
+  const { code, stdout } = await Webfw.finish(["topics", "main.ts"], { cwd });
+  const [topics, between, header, hourly, nightly, error] = stdout.split("\n");
+  assertEquals([code, topics?.split(" ")[0], between], [0, "TOPIC", ""]);
+  assertEquals(
+    header?.split(/ {2,}/),
+    ["CRON", "SCHEDULE", "ZONE", "NEXT", "LAST", "RUNS", "FAILED", "SKIPPED", "STATE"],
+  );
+  assertMatch(hourly!, /^hourly +5 \* \* \* \* +UTC +\S+:05Z +- +0 +0 +0 +waiting$/);
+  assertMatch(nightly!, /^nightly +0 3 \* \* \* +Europe\/Berlin +\S+:00Z +2026-01-02T02:00Z +12 +3 +1 +waiting$/);
+  assertEquals(error, "nightly: failed at 2026-01-02T02:07Z: Error: no \\u001b[31mdisk");
 });
 
 Deno.test("webfw topics does not create a missing store, and says so", async () => {

@@ -18,6 +18,7 @@ const FIRST_USE: readonly (readonly [use: string, modules: RegExp])[] = [
   ["the documentation page is shown", /^src\/describe\/page\/(?!options\.ts)/],
   ["a durable topic is used", /^src\/topics\/kv\/(?!capabilities\.ts)/],
   ["a request has an Idempotency-Key", /^src\/idempotency\/(?!options\.ts)/],
+  ["a cron is declared", /^src\/cron\/(?!crons|options|fields|clock|record)/],
   ["records are kept in memory", /^src\/records\/memory_records\.ts$/],
   ["workers share topics", /^src\/topics\/worker_(?:store|records)\.ts$/],
   ["topics are reported", /^src\/topics\/topic_report\.ts$/],

@@ -31,8 +31,10 @@ export interface WebfwApp {
   readonly docsUrl?: unknown;
   /** The OpenAPI document, as a JSON value. */
   openapi(): unknown;
-  /** What the store of durable topics holds. */
-  reportTopics(options: { readonly after?: string }): Promise<readonly TopicReport[]>;
+  /** What the store of durable topics holds, and how the crons go on. */
+  reportTopics(
+    options: { readonly after?: string },
+  ): Promise<{ readonly topics: readonly TopicReport[]; readonly crons: readonly CronReport[] }>;
   topic(name: string, options: { readonly durable: true }): Topic;
   /** Serves until SIGINT or SIGTERM. */
   run(options: {
@@ -56,6 +58,20 @@ export interface TopicReport {
   readonly lag: { readonly messages: number; readonly gap: "retention" | "ahead" | undefined } | undefined;
   /** Why not all of the topic could be read. */
   readonly failure?: string | undefined;
+}
+
+/** How a cron goes on. */
+export interface CronReport {
+  readonly name: string;
+  readonly schedule: string;
+  readonly timeZone: string;
+  readonly next: Date;
+  readonly running: { readonly began: Date } | undefined;
+  readonly last: { readonly scheduled: Date } | undefined;
+  readonly runs: number;
+  readonly failures: number;
+  readonly skipped: number;
+  readonly lastError: { readonly at: Date; readonly error: string } | undefined;
 }
 
 /** A durable topic. */

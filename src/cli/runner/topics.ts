@@ -1,7 +1,7 @@
 /** Shows operators what the store of durable topics holds. Sent as source: see runner.ts. */
 
 import { InspectRunner } from "./inspect.ts";
-import type { RunnerOptions, Topic, TopicReport, WebfwApp } from "./runner.ts";
+import type { CronReport, RunnerOptions, Topic, TopicReport, WebfwApp } from "./runner.ts";
 
 /** What `webfw topics` gives to its runner. */
 export interface TopicsOptions extends RunnerOptions {
@@ -35,7 +35,7 @@ export class TopicsRunner extends InspectRunner<TopicsOptions> {
 
   async #list(app: WebfwApp): Promise<void> {
     const { after } = this.options;
-    const topics = await app.reportTopics(after === null ? {} : { after });
+    const { topics, crons } = await app.reportTopics(after === null ? {} : { after });
     const now = Date.now();
     const hasLag = after !== null;
     // A name may have 256 characters.
@@ -44,9 +44,34 @@ export class TopicsRunner extends InspectRunner<TopicsOptions> {
       ["TOPIC", "MESSAGES", "SIZE", "OLDEST", "NEWEST", "RETENTION", ...(hasLag ? ["BEHIND"] : [])],
       ...topics.map((topic) => [...this.#cells(topic, now), ...(hasLag ? [this.#lagCell(topic)] : [])]),
     ], widest);
+    this.#listCrons(crons, widest);
     const unread = topics.filter(({ failure }) => failure !== undefined);
     for (const { name, failure } of unread) console.error(`error: Topic ${this.#quoteName(name)}: ${failure}`);
     if (unread.length > 0) Deno.exit(1);
+  }
+
+  /** Lists the crons, and below them their last errors. */
+  #listCrons(crons: readonly CronReport[], widest: number): void {
+    if (crons.length === 0) return;
+    this.write("\n");
+    const time = (date: Date | undefined) => date === undefined ? "-" : date.toISOString().slice(0, 16) + "Z";
+    this.writeTable([
+      ["CRON", "SCHEDULE", "ZONE", "NEXT", "LAST", "RUNS", "FAILED", "SKIPPED", "STATE"],
+      ...crons.map(({ name, schedule, timeZone, next, last, running, runs, failures, skipped }) => [
+        name,
+        schedule,
+        timeZone,
+        time(next),
+        time(last?.scheduled),
+        `${runs}`,
+        `${failures}`,
+        `${skipped}`,
+        running === undefined ? "waiting" : `running since ${time(running.began)}`,
+      ]),
+    ], widest);
+    for (const { name, lastError } of crons) {
+      if (lastError) this.write(`${name}: failed at ${time(lastError.at)}: ${this.#escape(lastError.error)}\n`);
+    }
   }
 
   /** Prints each message as a line of JSON, until a signal ends the program. */

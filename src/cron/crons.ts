@@ -1,0 +1,140 @@
+/** The crons of an application. What runs them is loaded when it starts, if there are any. */
+import { RouteError } from "../errors.ts";
+import type { AppHandle } from "../http/request.ts";
+import { type Records, recordsOf } from "../records/records.ts";
+import { readVariable } from "../runtime.ts";
+import { triggersOf } from "./fields.ts";
+import { clockOf, type CronClock } from "./clock.ts";
+import type { CronJobs } from "./jobs.ts";
+import type { Topics } from "../topics/topics.ts";
+import { type DeclareCron, type DeclaredCron, readCron } from "./options.ts";
+import { CRON_SPACE } from "./record.ts";
+import type { CronReport } from "./report.ts";
+
+/** How long runs have after a stop without a server, in milliseconds. */
+const GRACE = 10_000;
+
+/** Runs a function at times: `Deno.cron` on Deno Deploy. */
+export type PlatformCron = (name: string, schedule: string, handler: () => Promise<void>) => unknown;
+
+/** What the crons need of their application. */
+export interface CronsParts {
+  /** The records, and the time of their store. */
+  readonly topics: Pick<Topics, "records" | "recordsTime">;
+  /** Starts the application. */
+  readonly start: () => Promise<void>;
+  /** The clock; by default that of this machine. */
+  readonly clock?: CronClock;
+  /**
+   * Gives the times where the platform stops programs in between; by default it is `Deno.cron` on
+   * Deno Deploy.
+   */
+  readonly platform?: PlatformCron | undefined;
+}
+
+export class Crons<State> {
+  /** Declares a cron. */
+  readonly declare: DeclareCron<State>;
+  readonly #records: Records;
+  readonly #platform: PlatformCron | undefined;
+  readonly #startApp: () => Promise<void>;
+  readonly #clock: CronClock;
+  readonly #declared = new Map<string, DeclaredCron>();
+  #isFrozen = false;
+  #jobs: CronJobs | undefined;
+  /** What the application has started with. */
+  #owner: { readonly app: AppHandle; readonly state: unknown } | undefined;
+
+  constructor({ topics, start, clock = clockOf(() => topics.recordsTime), platform = platformCron() }: CronsParts) {
+    this.#records = topics.records;
+    this.#startApp = start;
+    this.#clock = clock;
+    this.#platform = platform;
+    this.declare = (name: string, schedule: string, ...rest: readonly unknown[]): void => {
+      this.#add(readCron(name, schedule, rest.length > 1 ? rest[0] : {}, rest.at(rest.length > 1 ? 1 : 0)));
+    };
+  }
+
+  /**
+   * Checks that the schedules have times. From now on, no cron can be declared.
+   *
+   * @returns Whether there are any.
+   * @throws {TypeError} If one has none.
+   */
+  async check(): Promise<boolean> {
+    this.#isFrozen = true;
+    if (this.#declared.size === 0) return false;
+    const { CronTimes } = await import("./times.ts");
+    for (const cron of this.#declared.values()) new CronTimes(cron);
+    return true;
+  }
+
+  /** Runs the crons until they are stopped. It returns the state. */
+  async start(app: AppHandle, state: Readonly<State>): Promise<Readonly<State>> {
+    this.#owner = { app, state };
+    if (this.#declared.size === 0 || this.#platform) return state;
+    this.#jobs = await this.#makeJobs([...this.#declared.values()]);
+    this.#jobs.work();
+    return state;
+  }
+
+  /**
+   * Begins no more runs.
+   *
+   * @param hasServer Whether a server calls {@linkcode Crons.abort} after the grace period.
+   */
+  end(hasServer = true): void {
+    this.#jobs?.end(hasServer ? undefined : GRACE);
+  }
+
+  /** Aborts the signals of runs. */
+  abort(): void {
+    this.#jobs?.abort();
+  }
+
+  /** Waits until all runs have ended, at most until shortly after their signals were aborted. */
+  async stop(): Promise<void> {
+    this.#jobs?.end();
+    await this.#jobs?.stopped();
+    this.#jobs = undefined;
+    this.#owner = undefined;
+  }
+
+  /** What operators see. */
+  async report(): Promise<CronReport[]> {
+    if (this.#declared.size === 0) return [];
+    const { reportCrons } = await import("./report.ts");
+    const records = recordsOf(this.#records, CRON_SPACE);
+    return await reportCrons(this.#declared.values(), records, this.#clock.time());
+  }
+
+  #add(cron: DeclaredCron): void {
+    const { name } = cron;
+    if (this.#isFrozen) {
+      throw new RouteError("frozen", `Cannot declare the cron "${name}": the application has started`);
+    }
+    if (this.#declared.has(name)) {
+      throw new RouteError("conflict", `Cannot declare the cron "${name}": there is one of this name, rename one`);
+    }
+    this.#declared.set(name, cron);
+    // Deno Deploy wants to know of it while the program is loaded.
+    this.#platform?.(name, triggersOf(cron.schedule, cron.timeZone), () => this.#runOnPlatform(cron));
+  }
+
+  async #runOnPlatform(cron: DeclaredCron): Promise<void> {
+    await this.#startApp();
+    await (await this.#makeJobs([cron])).workOnce();
+  }
+
+  async #makeJobs(declared: readonly DeclaredCron[]): Promise<CronJobs> {
+    const { CronJobs } = await import("./jobs.ts");
+    return new CronJobs(declared, { ...this.#owner!, records: this.#records, clock: this.#clock });
+  }
+}
+
+/** `Deno.cron` on Deno Deploy, which stops programs between requests; undefined elsewhere. */
+function platformCron(): PlatformCron | undefined {
+  // The types of a program have it only with `--unstable-cron`.
+  const cron: unknown = readVariable("DENO_DEPLOYMENT_ID") === undefined ? undefined : Reflect.get(Deno, "cron");
+  return typeof cron === "function" ? cron as PlatformCron : undefined;
+}

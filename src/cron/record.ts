@@ -1,0 +1,54 @@
+/** What the nodes know of a cron together: one record. */
+
+/** A run that goes on. */
+export interface RunningCron {
+  /** The time that is due. */
+  readonly scheduled: number;
+  /** When it began. */
+  readonly began: number;
+  /** The node that has it; empty if it has given it back. */
+  readonly node: string;
+  /** Grows with each renewal of the lease. */
+  readonly beat: number;
+}
+
+/** A run that has ended. */
+export interface EndedCron {
+  readonly scheduled: number;
+  readonly began: number;
+  readonly ended: number;
+}
+
+/** What is kept of a cron. Times are in milliseconds since 1970. */
+export interface CronRecord {
+  /** The newest time that ran or was skipped; when the cron was declared before that. */
+  readonly place: number;
+  readonly run?: RunningCron | undefined;
+  readonly last?: EndedCron | undefined;
+  /** How many runs have ended, how many of them by an error, and how many times were skipped. */
+  readonly runs: number;
+  readonly failures: number;
+  readonly skipped: number;
+  readonly lastError?: { readonly at: number; readonly error: string } | undefined;
+}
+
+/** The space of the records. */
+export const CRON_SPACE = "cron";
+
+/** The record of a cron that begins. */
+export function newRecord(place: number): CronRecord {
+  return { place, runs: 0, failures: 0, skipped: 0 };
+}
+
+/** The most characters of an error that are kept. */
+const MAX_ERROR = 1_000;
+
+/** A thrown value as a short text. */
+export function errorText(thrown: unknown): string {
+  try {
+    const text = thrown instanceof Error ? `${thrown.name}: ${thrown.message}` : String(thrown);
+    return text.slice(0, MAX_ERROR).toWellFormed();
+  } catch {
+    return "A value that cannot be described";
+  }
+}

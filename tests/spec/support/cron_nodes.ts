@@ -1,0 +1,178 @@
+// Nodes of one application that share a store of records, and a clock that the test moves.
+
+import { Crons, type PlatformCron } from "../../../src/cron/crons.ts";
+import type { CronOptions, CronRun } from "../../../src/cron/options.ts";
+import type { CronReport } from "../../../src/cron/report.ts";
+import { MemoryRecords } from "../../../src/records/memory_records.ts";
+import { Records } from "../../../src/records/records.ts";
+import type { RecordKey, RecordStore, StoreDeletion, StoreWrite } from "../../../src/records/store.ts";
+import { ManualClock } from "./manual_clock.ts";
+
+/** Holds up what goes through it while it is closed. */
+class Gate {
+  #opened = Promise.withResolvers<void>();
+  #isOpen = true;
+
+  async pass(): Promise<void> {
+    while (!this.#isOpen) await this.#opened.promise;
+  }
+
+  close(): void {
+    this.#isOpen = false;
+    this.#opened = Promise.withResolvers();
+  }
+
+  open(): void {
+    this.#isOpen = true;
+    this.#opened.resolve();
+  }
+}
+
+/** The store, as one node sees it. */
+class SeenStore implements RecordStore {
+  readonly #store: RecordStore;
+  readonly gate = new Gate();
+  /** Holds up the answers to writes. */
+  readonly answers = new Gate();
+  /** How many calls fail from now on. */
+  failures = 0;
+  /** How many answers to writes are lost from now on. */
+  lostAnswers = 0;
+
+  constructor(store: RecordStore) {
+    this.#store = store;
+  }
+
+  async get(key: RecordKey) {
+    await this.#enter();
+    return await this.#store.get(key);
+  }
+
+  async set(key: RecordKey, value: string, write: StoreWrite) {
+    await this.#enter();
+    const version = await this.#store.set(key, value, write);
+    await this.answers.pass();
+    if (version === null || this.lostAnswers === 0) return version;
+    this.lostAnswers--;
+    return null;
+  }
+
+  async delete(key: RecordKey, deletion: StoreDeletion) {
+    await this.#enter();
+    return await this.#store.delete(key, deletion);
+  }
+
+  list(prefix: RecordKey) {
+    return this.#store.list(prefix);
+  }
+
+  async #enter(): Promise<void> {
+    await this.gate.pass();
+    if (this.failures === 0) return;
+    this.failures--;
+    throw new Error("the store is away");
+  }
+}
+
+/** A run of a handler on a node. */
+interface SeenRun extends CronRun {
+  readonly node: string;
+  readonly at: string;
+}
+
+/** What a handler does in a test. */
+type Work = (run: CronRun, node: TestNode) => unknown;
+
+/** A node with one cron. */
+export class TestNode {
+  readonly name: string;
+  readonly crons: Crons<Record<string, unknown>>;
+  readonly store: SeenStore;
+  readonly #timers = new Gate();
+
+  constructor(nodes: Nodes, name: string, work: Work, platform: PlatformCron | undefined) {
+    this.name = name;
+    this.store = new SeenStore(nodes.records);
+    const watches = { isEnding: () => false, open: new Set<{ close(): void }>() };
+    const { time, now, after } = nodes.clock;
+    this.crons = new Crons({
+      topics: {
+        records: new Records({ open: () => Promise.resolve(this.store), watches }, "app"),
+        get recordsTime() {
+          return time();
+        },
+      },
+      start: async () => void await this.start(),
+      platform,
+      clock: { time, now, after: (ms, action) => after(ms, () => void this.#timers.pass().then(action)) },
+    });
+    this.crons.declare("job", nodes.schedule, nodes.options, (run) => {
+      nodes.runs.push({ ...run, node: name, at: new Date(time()).toISOString() });
+      return work(run, this);
+    });
+  }
+
+  async start(): Promise<this> {
+    await this.crons.check();
+    await this.crons.start(null as never, {});
+    return this;
+  }
+
+  /** Lets nothing of it go on: a process that is stopped, or has died. */
+  freeze(): void {
+    this.store.gate.close();
+    this.#timers.close();
+  }
+
+  thaw(): void {
+    this.store.gate.open();
+    this.#timers.open();
+  }
+
+  async report(): Promise<CronReport> {
+    return (await this.crons.report())[0]!;
+  }
+}
+
+/** Some nodes that declare the same cron. */
+export class Nodes {
+  readonly records = new MemoryRecords();
+  readonly clock: ManualClock;
+  readonly schedule: string;
+  readonly options: CronOptions;
+  readonly runs: SeenRun[] = [];
+  readonly #nodes: TestNode[] = [];
+
+  constructor(time: string, schedule: string, options: CronOptions = {}) {
+    this.clock = new ManualClock(time);
+    this.schedule = schedule;
+    this.options = options;
+  }
+
+  /** Starts a node. */
+  start(work?: Work, platform?: PlatformCron): Promise<TestNode> {
+    return this.make(work, platform).start();
+  }
+
+  make(work?: Work, platform?: PlatformCron): TestNode {
+    const node = new TestNode(this, `node ${this.#nodes.length + 1}`, work ?? (() => {}), platform);
+    this.#nodes.push(node);
+    return node;
+  }
+
+  /** The times that ran, as text. */
+  get times(): string[] {
+    return this.runs.map(({ scheduled }) => scheduled.toISOString());
+  }
+
+  /** Stops all nodes. */
+  async stop(): Promise<void> {
+    for (const node of this.#nodes) node.thaw();
+    const stopped = Promise.all(this.#nodes.map(({ crons }) => {
+      crons.abort();
+      return crons.stop();
+    }));
+    await this.clock.advance(10_000);
+    await stopped;
+  }
+}
