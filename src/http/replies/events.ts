@@ -11,9 +11,9 @@ import type { Returned } from "./returned.ts";
  */
 export interface EventsReply<Input, Data> extends
   Schema<
-    // The messages of a topic are the output of its schema.
-    | EventStream<Returned<Input>>
-    | EventStream<Returned<Data>>
+    // The messages of a topic are the output of its schema. Messages of the compiler would show a
+    // type that is the same twice.
+    | EventStream<[Data] extends [Input] ? Returned<Input> : Returned<Input> | Returned<Data>>
     | AsyncIterable<Returned<Input> | ServerSentEvent<Returned<Input>>>,
     Data
   > {
@@ -37,6 +37,9 @@ export interface EventsReply<Input, Data> extends
  * ends. Clients then connect again, and a subscription goes on after the last event that they got.
  * No client connects again to another method than GET, so the reply breaks off there, as it also does
  * when the server stops: half of an answer does not look complete.
+ *
+ * Data of a generator that has the key `data` alone, or with `id`, `event` and `retry`, is read as an
+ * event. Write `{ data: … }` around it.
  *
  * The messages of a topic are the output of its schema. They are reduced, too. If the declared
  * schema is the topic's own and cannot take them again, because it transforms, they are sent as they
