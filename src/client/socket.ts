@@ -28,6 +28,26 @@ const CLOSING_MS = 3_000;
  * throws it. It is exported as a type alone, so that clients without WebSockets do not load it:
  * compare `error.name`, or read `closed` of the socket.
  *
+ * @example A server that says goodbye
+ * ```ts
+ * import { App } from "@webfw/core";
+ * import { client } from "@webfw/core/client";
+ * import { assertEquals } from "@std/assert";
+ *
+ * const app = new App();
+ * const leave = app.websocket("/leave", async (socket) => await socket.close(4000, "Good night"));
+ *
+ * await using server = Deno.serve({ port: 0, onListen() {} }, app.fetch);
+ * const shop = client<{ leave: typeof leave }>(`http://localhost:${server.addr.port}`);
+ * await using socket = await shop.websocket("/leave", {}, { raw: true });
+ * try {
+ *   for await (const _message of socket);
+ * } catch (error) {
+ *   if (!(error instanceof Error) || error.name !== "WebSocketClosedError") throw error;
+ * }
+ * assertEquals([socket.closed?.code, socket.closed?.reason], [4000, "Good night"]);
+ * ```
+ *
  * @category Client
  */
 export class WebSocketClosedError extends Error {

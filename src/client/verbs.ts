@@ -84,6 +84,29 @@ export interface Listen<Paths extends string, Table extends RouteTable> {
    * @throws {TypeError} If the reply is no stream of events.
    * @throws {SyntaxError} If data is not JSON.
    * @throws {RangeError} If an event is longer than 16 Mi characters.
+   *
+   * @example Prices, until there is one above 3
+   * ```ts
+   * import { App, Events } from "@webfw/core";
+   * import { client } from "@webfw/core/client";
+   * import { assertEquals } from "@std/assert";
+   * import * as v from "valibot";
+   *
+   * const app = new App();
+   * const Price = v.object({ item: v.string(), price: v.number() });
+   * const prices = app.get("/prices/{item}", { response: Events(Price) }, async function* (_request, { item }) {
+   *   for (let price = 3;; price++) yield { id: `${price}`, data: { item, price } };
+   * });
+   *
+   * const shop = client<{ prices: typeof prices }>("http://localhost", { fetch: app.fetch });
+   * const seen: number[] = [];
+   * for await (const event of shop.events("/prices/{item}", { item: "tea" })) {
+   *   if (event.gap) throw new Error("Prices are missing: load the list again");
+   *   seen.push(event.data.price);
+   *   if (event.data.price > 3) break;
+   * }
+   * assertEquals(seen, [3, 4]);
+   * ```
    */
   <Path extends string>(
     path: Path extends Paths ? Path : KnownPath<Paths, "EVENTS">,
@@ -118,6 +141,29 @@ export interface Connect<Paths extends string, Table extends RouteTable> {
    * @throws {ProblemError} If the server refuses it.
    * @throws {WebSocketClosedError} If it is refused, and the server does not say why.
    * @throws {TypeError} If the connection fails.
+   *
+   * @example A question and its answer
+   * ```ts
+   * import { App } from "@webfw/core";
+   * import { client } from "@webfw/core/client";
+   * import { assertEquals } from "@std/assert";
+   * import * as v from "valibot";
+   *
+   * const app = new App();
+   * const schemas = { receive: v.object({ text: v.string() }), send: v.object({ room: v.string(), text: v.string() }) };
+   * const talk = app.websocket("/rooms/{room}", schemas, async (socket, { room }) => {
+   *   for await (const { text } of socket) await socket.send({ room, text: text.toUpperCase() });
+   * });
+   *
+   * await using server = Deno.serve({ port: 0, onListen() {} }, app.fetch);
+   * const shop = client<{ talk: typeof talk }>(`http://localhost:${server.addr.port}`);
+   * await using room = await shop.websocket("/rooms/{room}", { room: "a" });
+   * await room.send({ text: "Hello" });
+   * for await (const message of room) {
+   *   assertEquals(message, { room: "a", text: "HELLO" });
+   *   break;
+   * }
+   * ```
    */
   <Path extends string>(
     path: Path extends Paths ? Path : KnownPath<Paths, "WEBSOCKET">,

@@ -7,7 +7,28 @@ export interface InvalidInput extends ProblemDetails {
   errors: Issue[];
 }
 
-/** A pending reply. Await it for the `Response`, or read it by a method that also checks it. */
+/**
+ * A pending reply. Await it for the `Response`, or read it by a method that also checks it.
+ *
+ * @example A result, a fault of the input, and a header
+ * ```ts
+ * import { App } from "@webfw/core";
+ * import { TestClient } from "@webfw/core/testing";
+ * import { assertEquals } from "@std/assert";
+ * import * as v from "valibot";
+ *
+ * const app = new App();
+ * app.get("/books/{id}", { params: { id: v.number() } }, async (_request, { id }) => ({ id }));
+ *
+ * await using client = new TestClient(app);
+ * assertEquals(await client.get("/books/7").json(), { id: 7 });
+ * const { errors } = await client.get("/books/seven").problem(422);
+ * assertEquals(errors.map(({ path }) => path), [["id"]]);
+ * const response = await client.get("/books/7");
+ * assertEquals(response.headers.get("content-type"), "application/json");
+ * await response.body?.cancel();
+ * ```
+ */
 export class TestReply implements PromiseLike<Response> {
   readonly #response: Promise<Response>;
 
