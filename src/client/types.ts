@@ -89,7 +89,12 @@ export type HeaderValues = Readonly<Record<string, string | undefined>>;
  * @category Client
  */
 export interface ClientOptions {
-  /** Headers of all requests, or a function that is called for each request and gives them. */
+  /**
+   * Headers of all requests, or a function that is called for each request and gives them. Platforms
+   * do not send `authorization` and `cookie` to another origin that a reply redirects to, but they
+   * send the others, such as `x-api-key`. With such a key, give
+   * `fetch: (request) => fetch(request, { redirect: "error" })`.
+   */
   headers?: HeaderValues | (() => HeaderValues | Promise<HeaderValues>);
   /**
    * Sends the requests, except those for WebSockets. A page whose cookies belong to another origin

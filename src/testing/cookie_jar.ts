@@ -51,13 +51,17 @@ function parse(line: string, { hostname, pathname }: URL): KeptCookie | undefine
   const domain = given.get("domain")?.replace(/^\./, "").toLowerCase() ?? "";
   if (domain !== "" && !isWithin(hostname, domain)) return undefined;
   const path = given.get("path");
+  const isSecure = given.has("secure");
+  // What the prefixes of a name promise (RFC 6265bis, section 4.1.3).
+  if (/^__(?:secure|host)-/i.test(name) && !isSecure) return undefined;
+  if (/^__host-/i.test(name) && (domain !== "" || path !== "/")) return undefined;
   return {
     name,
     value,
     path: path?.startsWith("/") ? path : pathname.slice(0, pathname.lastIndexOf("/")) || "/",
     host: domain || hostname,
     hasDomain: domain !== "",
-    isSecure: given.has("secure"),
+    isSecure,
     endsAt: endOf(given.get("max-age"), given.get("expires")),
   };
 }

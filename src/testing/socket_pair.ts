@@ -22,6 +22,7 @@ export class LocalSocket extends EventTarget implements WebSocket {
   readonly CLOSED = WebSocket.CLOSED;
   readonly extensions = "";
   readonly url: string;
+  readonly #isClient: boolean;
   protocol = "";
   binaryType: BinaryType = "blob";
   onopen: WebSocket["onopen"] = null;
@@ -33,15 +34,16 @@ export class LocalSocket extends EventTarget implements WebSocket {
   #sent: Frame[] = [];
   #bufferedAmount = 0;
 
-  private constructor(url: string) {
+  private constructor(url: string, isClient: boolean) {
     super();
     this.url = url;
+    this.#isClient = isClient;
   }
 
   /** Makes a pair that is about to open. */
   static pair(url: string): [client: LocalSocket, server: LocalSocket] {
-    const client = new LocalSocket(url);
-    const server = new LocalSocket(url);
+    const client = new LocalSocket(url, true);
+    const server = new LocalSocket(url, false);
     client.#peer = server;
     server.#peer = client;
     return [client, server];
@@ -85,11 +87,18 @@ export class LocalSocket extends EventTarget implements WebSocket {
     this.#post({ data: copy });
   }
 
-  close(code: number = NO_CODE, reason = ""): void {
+  /** Only a server may close with the codes of the protocol, as on the platform. */
+  close(code?: number, reason = ""): void {
+    if (this.#isClient && code !== undefined && code !== 1000 && !(code >= 3000 && code <= 4999)) {
+      throw new DOMException(`The close code must be 1000, or 3000 to 4999: got ${code}`, "InvalidAccessError");
+    }
+    if (encoder.encode(reason).length > 123) {
+      throw new DOMException("The reason of a close has at most 123 bytes", "SyntaxError");
+    }
     if (this.#readyState >= WebSocket.CLOSING) return;
     if (this.#readyState === WebSocket.CONNECTING) return this.break();
     this.#readyState = WebSocket.CLOSING;
-    this.#post({ code, reason });
+    this.#post({ code: code ?? NO_CODE, reason });
   }
 
   #post(frame: Frame): void {

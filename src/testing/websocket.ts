@@ -58,7 +58,7 @@ export class TestSocket<Receive = string | Uint8Array<ArrayBuffer>, Send = strin
     socket.binaryType = "arraybuffer";
     socket.onmessage = ({ data }) => {
       if (this.#unread.add(typeof data === "string" ? data : new Uint8Array(data))) return;
-      socket.close(1008, "Messages come faster than the test reads them");
+      socket.close(4008, "Messages come faster than the test reads them");
     };
     this.ended = new Promise((resolve) => {
       socket.onclose = ({ code, reason }) => {
@@ -102,8 +102,9 @@ export class TestSocket<Receive = string | Uint8Array<ArrayBuffer>, Send = strin
   /**
    * Closes the socket, unless it is closed, and waits until the server has closed it, too.
    *
-   * @param code The close code.
-   * @param reason The reason in words.
+   * @param code The close code: 1000, the default, or 3000 to 4999.
+   * @param reason The reason in words, at most 123 bytes.
+   * @throws {DOMException} If the code or the reason cannot be sent.
    */
   async close(code = 1000, reason = ""): Promise<void> {
     this.#socket.close(code, reason);

@@ -3,6 +3,7 @@
 import { assertEquals, assertRejects, assertThrows } from "@std/assert";
 import { App } from "@webfw/core";
 import { client, ProblemError } from "@webfw/core/client";
+import * as v from "valibot";
 
 /** A client of any paths, whose requests get one reply. */
 function clientOf(reply: (request: Request) => Response | Promise<Response>) {
@@ -55,4 +56,23 @@ Deno.test("Errors of other servers that are no issues are not issues", async () 
   assertEquals([error.issues, error.message], [others.slice(4), 'Cannot call GET /: 400 "No", body.a: "wrong"']);
   const map = clientOf(() => Response.json({ errors: { a: ["wrong"] } }, { status: 400 }));
   assertEquals((await assertRejects(() => map.get("/"), ProblemError)).issues, []);
+});
+
+Deno.test('Credentials do not follow a redirect to another origin, and `redirect: "error"` sends nothing there', async () => {
+  const seen: (string | null)[][] = [];
+  const serve = (handler: (request: Request) => Response) =>
+    Deno.serve({ hostname: "127.0.0.1", port: 0, onListen() {} }, handler);
+  await using other = serve(({ headers }) => {
+    seen.push(["authorization", "cookie"].map((name) => headers.get(name)));
+    return Response.json("other");
+  });
+  await using server = serve(() => Response.redirect(`http://127.0.0.1:${other.addr.port}/`, 307));
+  const app = new App();
+  const get = app.get("/", { response: v.string() }, async () => "never");
+  const headers = { authorization: "Bearer s3cret", cookie: "a=s3cret" };
+  const base = `http://127.0.0.1:${server.addr.port}`;
+  assertEquals(await client<{ get: typeof get }>(base, { headers }).get("/"), "other");
+  const strict = client<{ get: typeof get }>(base, { headers, fetch: (asked) => fetch(asked, { redirect: "error" }) });
+  await assertRejects(() => strict.get("/"), TypeError);
+  assertEquals(seen, [[null, null]]);
 });

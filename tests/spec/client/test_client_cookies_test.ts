@@ -93,6 +93,17 @@ Deno.test("Secure cookies go to https and to localhost, as from a browser", asyn
   assertEquals(await sent("a=1; Secure", "/", { base: "http://books.example" }), null);
 });
 
+Deno.test("Cookies that break the promise of their prefix are not kept, as by a browser", async () => {
+  const base = "https://books.example";
+  for (const kept of ["__Host-a=1; Secure; Path=/", "__Secure-a=1; Secure; Path=/; Domain=books.example"]) {
+    assertEquals(await sent(kept, "/", { base }), kept.split(";", 1)[0]);
+  }
+  const broken = ["__Host-a=1; Path=/", "__Host-a=1; Secure", "__host-a=1; Secure; Path=/; Domain=books.example"];
+  for (const set of [...broken, "__Host-a=1; Secure; Path=/x", "__Secure-a=1", "__SECURE-a=1"]) {
+    assertEquals(await sent(set, "/", { base }), null, set);
+  }
+});
+
 Deno.test("Cookies of other hosts are not kept", async () => {
   const base = "https://shop.books.example";
   assertEquals(await sent("a=1; Domain=books.example", "/", { base }), "a=1");

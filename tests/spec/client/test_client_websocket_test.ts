@@ -212,6 +212,23 @@ Deno.test("What a client has opened is closed with it, and a signal closes one s
   assertEquals(codes, [1000, 1000]);
 });
 
+Deno.test("A code or a reason that a platform does not send is refused, as it is with a connection", async () => {
+  const app = new App();
+  const open = app.websocket("/open", { receive: v.string(), send: v.string() }, async (socket) => {
+    for await (const text of socket) await socket.send(text);
+  });
+  await using client = new TestClient<{ open: typeof open }>(app);
+  await using socket = await client.websocket("/open");
+  await using typed = await client.api.websocket("/open");
+  for (const [code, reason] of [[1001, ""], [1005, ""], [2999, ""], [5000, ""], [1000, "é".repeat(62)]] as const) {
+    await assertRejects(async () => await socket.close(code, reason), DOMException);
+    await assertRejects(async () => await typed.close(code, reason), DOMException);
+  }
+  assertEquals([socket.closed, typed.closed], [null, null]);
+  await socket.close(3000, "é".repeat(61));
+  assertEquals(socket.closed?.code, 3000);
+});
+
 Deno.test("A server that stops closes the sockets with 1001", async () => {
   const app = echoing();
   await using client = new TestClient(app);
