@@ -5,6 +5,7 @@ import { App, Bytes, Events, file, Html, JsonLines, Text } from "@webfw/core";
 import { client } from "@webfw/core/client";
 import * as v from "valibot";
 import { CapturedLog } from "../support/captured_log.ts";
+import { FakeTime } from "../../unit/client/support/fake_time.ts";
 import { Serving } from "../support/serving.ts";
 import { countListeners } from "./support/listeners.ts";
 
@@ -97,17 +98,21 @@ Deno.test("calls: `signal` ends lines that have begun, and does not keep those t
 });
 
 Deno.test("calls: `timeout` does not end lines that have begun", async () => {
+  using time = new FakeTime();
+  const { readable, writable } = new TextEncoderStream();
+  const headers = { "content-type": "application/jsonl" };
   const app = new App();
-  const late = Promise.withResolvers<void>();
-  const lines = app.get("/", { response: JsonLines(v.number()) }, async function* () {
-    yield 1;
-    await late.promise;
-    yield 2;
+  const lines = app.get("/", { response: JsonLines(v.number()) }, async function* () {});
+  const shop = client<{ lines: typeof lines }>("http://localhost", {
+    fetch: () => new Response(readable, { headers }),
   });
-  const shop = client<{ lines: typeof lines }>("http://localhost", { fetch: app.fetch });
-  const iterator = (await shop.get("/", {}, { timeout: 60_000 }))[Symbol.asyncIterator]();
-  await iterator.next();
-  late.resolve();
+  const iterator = (await shop.get("/", {}, { timeout: 50 }))[Symbol.asyncIterator]();
+  await time.advance(100);
+  const writer = writable.getWriter();
+  // The last line may have no end.
+  writer.write("1\n2");
+  assertEquals((await iterator.next()).value, 1);
+  writer.close();
   assertEquals((await iterator.next()).value, 2);
   assertEquals((await iterator.next()).done, true);
 });

@@ -71,6 +71,21 @@ Deno.test("calls: a base that is no address of a server is refused, with what it
   }
 });
 
+Deno.test("calls: in a page the base may be a path, and no argument makes an address of another host of it", async () => {
+  const app = new App();
+  const read = app.get("/{path...}", async (_request, { path }) => path);
+  // As in a page.
+  Object.defineProperty(globalThis, "location", { value: { href: "http://shop.test/" }, configurable: true });
+  try {
+    const shop = client<{ read: typeof read }>("", { fetch: app.fetch });
+    await assertRejects(() => shop.get("/{path...}", { path: "/other.test" }), TypeError, "would name another host");
+    for (const base of ["//other.test", "/v1?a=1", "v1"]) assertThrows(() => client(base), TypeError);
+    client("/v1");
+  } finally {
+    Reflect.deleteProperty(globalThis, "location");
+  }
+});
+
 Deno.test("calls: path and query flat", async () => {
   const app = new App();
   const query = {
