@@ -41,6 +41,24 @@ Deno.test("An App is served with a line for each request", async () => {
   await webfw.stderr.next(/ INFO GET \/nowhere\?q=1 404 /);
 });
 
+Deno.test("webfw openapi shares the last hand `document` of an App, and webfw asyncapi writes its document", async () => {
+  await using project = await createProject(await frameworkImports());
+  await project.write(
+    "main.ts",
+    `import { App } from "@webfw/core";
+    export const app = new App({ document: (document) => ({ ...document, info: { ...document.info, title: "Words" } }) });
+    app.websocket("/words", async () => {});`,
+  );
+  const print = async (command: string) => {
+    const { code, stdout } = await Webfw.finish([command, "main.ts:app"], { cwd: project.path });
+    assertEquals(code, 0);
+    return JSON.parse(stdout);
+  };
+  assertEquals((await print("openapi")).info.title, "Words");
+  const { asyncapi, channels } = await print("asyncapi");
+  assertEquals([asyncapi, Object.keys(channels).length], ["3.0.0", 1]);
+});
+
 for (const flags of [[], ["--reload"]]) {
   for (const signal of ["SIGINT", "SIGTERM"] as const) {
     Deno.test(`${signal} unwinds the lifespans of an App (${["run", ...flags].join(" ")})`, async () => {
