@@ -1,4 +1,5 @@
 /** Checks of options. */
+
 /**
  * Refuses options that cannot be. All names are listed, because a search for the nearest would take
  * a fourth of a bundle.

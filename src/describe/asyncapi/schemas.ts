@@ -29,7 +29,7 @@ export class AsyncAPISchemas {
 }
 
 /** A copy without what is newer than draft 07, and without OpenAPI's discriminator. */
-export function toDraft07(schema: JsonSchema): JsonSchema {
+function toDraft07(schema: JsonSchema): JsonSchema {
   const { discriminator: _, contentSchema: __, ...known } = schema;
   const converted = Object.fromEntries(Object.entries(known).map(([key, value]) => [key, convert(key, value)]));
   if (!("prefixItems" in converted)) return converted;
