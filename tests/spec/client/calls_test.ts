@@ -71,19 +71,27 @@ Deno.test("calls: a base that is no address of a server is refused, with what it
   }
 });
 
-Deno.test("calls: in a page the base may be a path, and no argument makes an address of another host of it", async () => {
+Deno.test("calls: in a page the base may be a path of its own origin, and no argument names another host", async () => {
   const app = new App();
   const read = app.get("/{path...}", async (_request, { path }) => path);
+  const addresses: string[] = [];
+  const answer = ({ url }: Request) => {
+    addresses.push(url);
+    return new Response();
+  };
   // As in a page.
-  Object.defineProperty(globalThis, "location", { value: { href: "http://shop.test/" }, configurable: true });
+  const location = { href: "http://shop.test/cart", origin: "http://shop.test" };
+  Object.defineProperty(globalThis, "location", { value: location, configurable: true });
   try {
-    const shop = client<{ read: typeof read }>("", { fetch: app.fetch });
-    await assertRejects(() => shop.get("/{path...}", { path: "/other.test" }), TypeError, "would name another host");
-    for (const base of ["//other.test", "/v1?a=1", "v1"]) assertThrows(() => client(base), TypeError);
-    client("/v1");
+    for (const base of ["", "/", "/v1", "/v1/"]) {
+      await client<{ read: typeof read }>(base, { fetch: answer }).get("/{path...}", { path: "/other.test" });
+    }
+    for (const base of ["/v1?a=1", "v1", "other.test"]) assertThrows(() => client(base), TypeError);
   } finally {
     Reflect.deleteProperty(globalThis, "location");
   }
+  const below = (prefix: string) => `http://shop.test${prefix}//other.test`;
+  assertEquals(addresses, ["", "", "/v1", "/v1"].map(below));
 });
 
 Deno.test("calls: path and query flat", async () => {
