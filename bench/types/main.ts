@@ -9,6 +9,7 @@ import type { GeneratedApp } from "./apps/generated_app.ts";
 import { hono } from "./apps/hono.ts";
 import { orpc } from "./apps/orpc.ts";
 import { webfw, webfwScopes } from "./apps/webfw.ts";
+import { completionLine, measureCompletion } from "./completion.ts";
 import { CALLS, type ClientCost, clientExcesses, clientTable, measureClient } from "./client_cost.ts";
 import { excesses, type Growth, growth, SIZES } from "./growth.ts";
 import { readOptions, USAGE } from "./options.ts";
@@ -54,6 +55,14 @@ export async function main(args: string[], signal: AbortSignal): Promise<number>
       const unit = "instantiations";
       note({ measure: `a route, with ${CALLS} calls`, contestant, value: perRoute, unit, rounds: 1 });
       note({ measure: "a further call", contestant, value: perCall, unit, rounds: 1 });
+    }
+    if (options.completion) {
+      const times = await measureCompletion();
+      console.log(completionLine(times));
+      for (const [file, value] of Object.entries(times)) {
+        const contestant = file === "client" ? "webfw: with a client" : "without";
+        note({ measure: "completion of a path", contestant, value, unit: "ms", rounds: 1 });
+      }
     }
     if (options.json !== undefined) {
       await Deno.writeTextFile(
