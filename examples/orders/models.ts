@@ -11,6 +11,12 @@ export const Order = v.object({
   quantity: v.pipe(v.number(), v.integer(), v.minValue(1), v.maxValue(1_000)),
 });
 
+/** An order of a client that gives it no id, but its request an `Idempotency-Key`. */
+export const Purchase = v.omit(Order, ["id"]);
+
+/** What was ordered so far. */
+export const Sales = v.object({ at: v.string(), orders: v.number(), pieces: v.number() });
+
 /** An order as it is kept and shown, with the node that took it. */
 export const TakenOrder = v.object({ ...Order.entries, node: v.string() });
 
@@ -22,3 +28,6 @@ export const Node = v.object({ name: v.string(), url: v.pipe(v.string(), v.url()
 
 /** A node of the shop. */
 export type Node = v.InferOutput<typeof Node>;
+
+/** What was ordered so far. */
+export type Sales = v.InferOutput<typeof Sales>;

@@ -3,6 +3,7 @@ import { App, type TopicsLocation } from "@webfw/core";
 import { bundle } from "../bundle.ts";
 import { type Node, TakenOrder } from "./models.ts";
 import { page } from "./page.ts";
+import { countSales } from "./sales.ts";
 import { shop } from "./shop.ts";
 import { type State, state } from "./state.ts";
 
@@ -34,6 +35,7 @@ export function orders({ node, nodes, ...options }: OrdersOptions): App<State> {
   app.lifespan(async function* () {
     yield { node, nodes, topic, script: await bundle(new URL("page/orders.ts", import.meta.url)) };
   });
+  countSales(app);
   app.include(page);
   app.include(shop);
   return app;

@@ -1,8 +1,9 @@
 /** Takes orders, and shows them live: all nodes share the topic of orders. The page calls these routes. */
 import { Events, HTTPError, Problem, PublishOutcomeUnknown, Router, SSE } from "@webfw/core";
 import * as v from "valibot";
-import { Node, Order, Receipt, TakenOrder } from "./models.ts";
-import { state } from "./state.ts";
+import { Node, Order, Purchase, Receipt, Sales, TakenOrder } from "./models.ts";
+import { salesOf } from "./sales.ts";
+import { type State, state } from "./state.ts";
 
 /** How long a client waits for the store before it gets 503, in milliseconds. */
 const PATIENCE = 5_000;
@@ -22,10 +23,31 @@ export const takeOrder = shop.post("/orders", {
   responses: { 503: SendAgain },
 }, async function takeOrder(request, { body }) {
   "Take an order.";
-  const { node, topic } = request.state;
+  return await publish(request.state, body, body.id);
+});
+
+/** Takes an order of a client that has no ids. */
+export const buy = shop.post("/purchases", {
+  body: Purchase,
+  response: Receipt,
+  status: 201,
+  responses: { 503: SendAgain },
+  idempotent: { window: "24h", required: true },
+}, async function buy(request, { body }) {
+  "Take an order that has no id. A repetition with the same Idempotency-Key gets the same receipt.";
+  // Where a node dies before it has answered, the topic knows the key of the order that it has taken.
+  return await publish(request.state, { ...body, id: crypto.randomUUID() }, `key ${request.idempotencyKey}`);
+});
+
+/** Publishes an order under an id, by which the topic knows it if it comes again. */
+async function publish(
+  { node, topic }: State,
+  order: v.InferOutput<typeof Order>,
+  id: string,
+): Promise<v.InferOutput<typeof Receipt>> {
   try {
     const signal = AbortSignal.timeout(PATIENCE);
-    const { id: place, duplicate } = await topic.publish({ ...body, node }, { id: body.id, signal });
+    const { id: place, duplicate } = await topic.publish({ ...order, node }, { id, signal });
     return { place, duplicate };
   } catch (error) {
     // An order that does not fit the topic never will.
@@ -34,7 +56,7 @@ export const takeOrder = shop.post("/orders", {
     const detail = `The order ${isUnknown ? "may be taken or not" : "is not taken"}: send it again`;
     throw new HTTPError(503, detail, { headers: { "retry-after": "1" }, cause: error });
   }
-});
+}
 
 /** All orders. */
 export const streamOrders = shop.get("/orders/events", {
@@ -42,6 +64,12 @@ export const streamOrders = shop.get("/orders/events", {
 }, async function streamOrders(request) {
   "Send all orders that are kept, then each as it is taken, by whichever node.";
   return SSE(request.state.topic.subscribe({ from: "earliest" }), { retry: RETRY });
+});
+
+/** What was sold. */
+export const getSales = shop.get("/sales", { response: v.nullable(Sales) }, async function getSales(request) {
+  "What was ordered until the last full minute; null before the first one.";
+  return await salesOf(request.app.records);
 });
 
 /** The nodes. */

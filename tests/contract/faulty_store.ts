@@ -1,3 +1,4 @@
+import type { RecordStore } from "../../src/records/store.ts";
 import type {
   AppendOptions,
   AppendResult,
@@ -83,6 +84,11 @@ export class FaultyStore implements TopicStore {
       this.watchers.delete(wake);
       unwatch();
     };
+  }
+
+  async openRecords(): Promise<RecordStore> {
+    if (this.inner.openRecords) return await this.inner.openRecords();
+    throw new TypeError("Cannot open the records: the store has none");
   }
 
   async trim(log: LogRef): Promise<LogBounds> {

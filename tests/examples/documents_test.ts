@@ -16,6 +16,7 @@ const DOCUMENTS = [
   "docs/performance.md",
   "docs/testing.md",
   "docs/topics.md",
+  "docs/work.md",
   "examples/orders/README.md",
 ];
 

@@ -2,12 +2,14 @@
 import { assertEquals, assertStringIncludes } from "@std/assert";
 import { App } from "@webfw/core";
 import { TestClient } from "@webfw/core/testing";
+import { countSales } from "../../examples/orders/sales.ts";
 import { TakenOrder } from "../../examples/orders/models.ts";
 import { shop } from "../../examples/orders/shop.ts";
 import { state } from "../../examples/orders/state.ts";
 import { MemoryStore } from "../../src/topics/memory_store.ts";
 import { FaultyStore } from "../contract/faulty_store.ts";
 import { Gate } from "../contract/gate.ts";
+import { BeforeMinute } from "../spec/support/before_minute.ts";
 import { CapturedLog } from "../spec/support/captured_log.ts";
 import { ticks } from "../spec/support/ticks.ts";
 
@@ -26,6 +28,7 @@ class Shop implements AsyncDisposable {
     app.lifespan(async function* () {
       yield { node: "one", nodes: [], topic, script: new Blob() };
     });
+    countSales(app);
     app.include(shop);
     this.#client = new TestClient(app);
   }
@@ -40,6 +43,24 @@ class Shop implements AsyncDisposable {
     const response = await this.#client.post("/orders", { json: { id, item: "Tea", quantity: 1 } });
     const { detail, duplicate } = await response.json();
     return { status: response.status, ...detail && { detail }, ...duplicate !== undefined && { duplicate } };
+  }
+
+  /** Orders something without an id. */
+  async buy(key: string, quantity: number): Promise<{ status: number; place?: string; isReplayed: boolean }> {
+    const headers = { "idempotency-key": key };
+    const response = await this.#client.post("/purchases", { json: { item: "Tea", quantity }, headers });
+    const { place } = await response.json();
+    const isReplayed = response.headers.has("idempotency-replayed");
+    return { status: response.status, ...place !== undefined && { place }, isReplayed };
+  }
+
+  /** What was sold, once it was counted. */
+  async sales(): Promise<{ orders: number; pieces: number }> {
+    for (;;) {
+      const sales = await this.#client.get("/sales").json<{ orders: number; pieces: number } | null>();
+      if (sales) return { orders: sales.orders, pieces: sales.pieces };
+      await ticks(1);
+    }
   }
 
   async [Symbol.asyncDispose](): Promise<void> {
@@ -134,4 +155,22 @@ Deno.test("an order is taken once", async () => {
   const id = crypto.randomUUID();
   assertEquals(await node.order(id), { status: 201, duplicate: false });
   assertEquals(await node.order(id), { status: 201, duplicate: true });
+});
+
+Deno.test("a purchase that is sent again with its key is taken once, and gets the same receipt", async () => {
+  await using node = new Shop();
+  const first = await node.buy("a", 2);
+  assertEquals([first.status, first.isReplayed], [201, false]);
+  assertEquals(await node.buy("a", 2), { ...first, isReplayed: true });
+  assertEquals((await node.buy("a", 3)).status, 422);
+  assertEquals((await node.buy("b", 2)).status, 201);
+});
+
+Deno.test("each minute, a node counts what was ordered", async () => {
+  using clock = new BeforeMinute();
+  await using node = new Shop();
+  await node.order(crypto.randomUUID());
+  await node.buy("a", 5);
+  clock.go();
+  assertEquals(await node.sales(), { orders: 2, pieces: 6 });
 });

@@ -3,29 +3,9 @@
 import { assert, assertEquals, assertMatch, assertRejects, assertThrows } from "@std/assert";
 import { App, type CronRun, RouteError } from "@webfw/core";
 import { openWorkerStore } from "../../../src/topics/worker_store.ts";
+import { BeforeMinute } from "../support/before_minute.ts";
 import { CapturedLog } from "../support/captured_log.ts";
 import { TemporaryFolder } from "../support/temporary_folder.ts";
-
-/** Lets the clock stand shortly before a minute begins, until it may go on. */
-class BeforeMinute implements Disposable {
-  readonly #now = Date.now;
-  readonly #start: number;
-  #since: number | undefined;
-
-  constructor() {
-    const now = this.#now.call(Date);
-    this.#start = now - now % 60_000 + 60_000 - 20;
-    Date.now = () => this.#start + (this.#since === undefined ? 0 : this.#now.call(Date) - this.#since);
-  }
-
-  go(): void {
-    this.#since = this.#now.call(Date);
-  }
-
-  [Symbol.dispose](): void {
-    Date.now = this.#now;
-  }
-}
 
 Deno.test("without a durable store it runs in this process, with the application and its state", async () => {
   using clock = new BeforeMinute();
