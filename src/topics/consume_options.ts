@@ -1,0 +1,280 @@
+/** How a consumer of a topic works: the options of `topic.consume()`, and what its handler gets. */
+import { type Duration, toMilliseconds } from "../duration.ts";
+import { checkOptions, type OptionNames, quote, readOptions } from "../options.ts";
+import type { TopicMessage } from "./message.ts";
+
+/**
+ * How often a message is tried.
+ *
+ * @category Topics
+ */
+export interface RetryOptions {
+  /**
+   * How often a message is tried in all, 1 to 100.
+   *
+   * @default {5}
+   */
+  attempts?: number;
+  /**
+   * How long the second try waits at least. Each further one waits twice as long, one hour at most,
+   * and up to a quarter longer at random.
+   *
+   * @default {"10s"}
+   */
+  backoff?: Duration;
+}
+
+/**
+ * The options of a consumer. They must be equal in all processes that share the consumer.
+ *
+ * @category Topics
+ */
+export interface ConsumeOptions<Data = unknown> {
+  /**
+   * How many messages each process handles at the same time, 1 to 256. A process may hold up to as
+   * many again that it is about to handle, if the handler is quick.
+   *
+   * @default {16}
+   */
+  concurrency?: number;
+  /** How often a message is tried: by default 5 times, after pauses that begin with 10 seconds. */
+  retry?: RetryOptions;
+  /**
+   * The name of a topic of this application, to which messages that are given up are published. It
+   * must be durable if this topic is. Without it, their ids are kept for `webfw topics --retry`.
+   */
+  deadLetter?: string;
+  /**
+   * How long the messages of a process that has died are not given to another, 1 second to 1 hour.
+   *
+   * @default {"30s"}
+   */
+  lease?: Duration;
+  /**
+   * How long the handler may take for a message. Then its `signal` is aborted, and the try has
+   * failed. If the handler goes on nevertheless, it runs beside those of other messages.
+   *
+   * @default {"5m"}
+   */
+  timeout?: Duration;
+  /**
+   * Where the consumer begins when it starts for the first time: at the messages that are published
+   * from then on, or at the oldest that is kept.
+   *
+   * @default {"now"}
+   */
+  from?: "now" | "earliest";
+  /**
+   * Messages with the same key are handled in order, one at a time. It must always give the same
+   * text for a message.
+   */
+  key?: (message: TopicMessage<Data>) => string;
+}
+
+/**
+ * What the handler of a consumer gets besides the message.
+ *
+ * @category Topics
+ */
+export interface ConsumerContext {
+  /** Which try this is, from 1. */
+  readonly attempt: number;
+  /**
+   * Aborted when the handler takes too long, when the application stops and the grace period is
+   * over, and when the store is away for so long that another process may get the message.
+   */
+  readonly signal: AbortSignal;
+}
+
+/**
+ * Handles a message. The message is done when the handler, or its promise, resolves. `Owner` is
+ * what the application adds to the context: itself and its state.
+ */
+export type ConsumerHandler<Data, Owner> = (
+  message: TopicMessage<Data>,
+  context: ConsumerContext & Owner,
+) => unknown;
+
+/**
+ * What is published to the topic `deadLetter` for a message that was given up.
+ *
+ * @category Topics
+ */
+export interface DeadLetter<Data = unknown> {
+  /** The name of the topic. */
+  readonly topic: string;
+  /** The name of the consumer. */
+  readonly consumer: string;
+  /** The id of the message. */
+  readonly id: string;
+  /** The kind of message; null if it has none. */
+  readonly type: string | null;
+  /** The data of the message; null if it is too large to be published again. */
+  readonly data: Data | null;
+  /** Whether the data was too large. */
+  readonly truncated?: true;
+  /** The last error, 1 KiB at most. */
+  readonly error: string;
+  /** How often it was tried. */
+  readonly attempts: number;
+}
+
+const DISCARD = Symbol.for("webfw.Discard");
+
+/**
+ * Thrown by the handler of a consumer, it gives the message up at once: another try would fail,
+ * too.
+ *
+ * @example A message that no try can help
+ * ```ts
+ * import { App, Discard } from "@webfw/core";
+ * import { TestClient } from "@webfw/core/testing";
+ * import { assertEquals } from "@std/assert";
+ *
+ * const app = new App();
+ * const orders = app.topic<{ total: number }>("orders");
+ * const failed = app.topic<{ error: string; attempts: number }>("orders.failed");
+ * orders.consume("bill", { deadLetter: "orders.failed" }, ({ data }) => {
+ *   if (data.total < 0) throw new Discard("The total is negative");
+ * });
+ *
+ * await using client = new TestClient(app);
+ * await client.start();
+ * await using letters = failed.subscribe();
+ * await orders.publish({ total: -1 });
+ * const { value } = await letters.next();
+ * assertEquals(value && "data" in value && value.data.error, "The total is negative");
+ * ```
+ *
+ * @category Topics
+ */
+export class Discard extends Error {
+  /** The name of the class, for logs. */
+  override readonly name = "Discard";
+  /**
+   * Identifies the class across copies of the package.
+   *
+   * @ignore
+   */
+  readonly [DISCARD] = true;
+}
+
+/** Whether a thrown value is a {@linkcode Discard} of this or another copy of the package. */
+export function isDiscard(thrown: unknown): thrown is Discard {
+  try {
+    return thrown instanceof Error && DISCARD in thrown;
+  } catch {
+    // A proxy may throw for any operation.
+    return false;
+  }
+}
+
+/** The options of a consumer with their defaults. Durations are in milliseconds. */
+export interface ResolvedConsumeOptions {
+  readonly concurrency: number;
+  readonly attempts: number;
+  readonly backoff: number;
+  readonly deadLetter: string | undefined;
+  readonly lease: number;
+  readonly timeout: number;
+  readonly from: "now" | "earliest";
+  readonly key: ((message: TopicMessage<unknown>) => unknown) | undefined;
+}
+
+const OPTIONS: OptionNames<ConsumeOptions> = {
+  concurrency: true,
+  retry: true,
+  deadLetter: true,
+  lease: true,
+  timeout: true,
+  from: true,
+  key: true,
+};
+const RETRY_OPTIONS: OptionNames<RetryOptions> = { attempts: true, backoff: true };
+
+const MAX_CONCURRENCY = 256;
+const MAX_ATTEMPTS = 100;
+const MIN_LEASE = 1_000;
+const MAX_LEASE = 3_600_000;
+/** A name is a part of a key, and stores limit the length of keys. */
+const MAX_NAME_LENGTH = 64;
+/** What the id of a dead letter has besides the names: two slashes and the id of a message. */
+const LETTER_ID_LENGTH = 33;
+const MAX_LETTER_ID_LENGTH = 256;
+
+/**
+ * Checks the name of a consumer.
+ *
+ * @throws {TypeError} If it cannot be used.
+ */
+export function checkConsumerName(name: string, topic: string): void {
+  const isText = typeof name === "string" && name.isWellFormed() && name.length > 0 && name.length <= MAX_NAME_LENGTH;
+  if (isText && !name.includes("/")) return;
+  throw new TypeError(
+    `Cannot consume the topic "${topic}": the name of the consumer must be a text of 1 to ${MAX_NAME_LENGTH} characters without "/", got ${
+      quote(name)
+    }`,
+  );
+}
+
+/**
+ * Checks the options of a consumer, and sets defaults.
+ *
+ * @throws {TypeError} If an option is unknown or of the wrong type.
+ * @throws {RangeError} If an option is out of its range.
+ */
+export function resolveConsumeOptions<Data>(
+  options: ConsumeOptions<Data>,
+  topic: string,
+  consumer: string,
+): ResolvedConsumeOptions {
+  const action = `make the consumer "${consumer}" of the topic "${topic}"`;
+  checkOptions(options, OPTIONS, action);
+  const { concurrency = 16, deadLetter, lease = "30s", timeout = "5m", from = "now", key } = options;
+  const retry = readOptions(options.retry ?? {}, RETRY_OPTIONS, action, "retry.");
+  const { attempts = 5, backoff = "10s" } = retry;
+  const owner = `the consumer "${consumer}" of the topic "${topic}"`;
+  if (from !== "now" && from !== "earliest") {
+    throw new TypeError(`Cannot ${action}: from must be "now" or "earliest", got ${quote(from)}`);
+  }
+  if (key !== undefined && typeof key !== "function") {
+    throw new TypeError(
+      `Cannot ${action}: key must be a function, write (message) => message.data.customer, got ${quote(key)}`,
+    );
+  }
+  if (deadLetter !== undefined) checkDeadLetter(deadLetter, topic, consumer, action);
+  const leaseTime = toMilliseconds(lease, `the lease of ${owner}`);
+  if (leaseTime < MIN_LEASE || leaseTime > MAX_LEASE) {
+    throw new RangeError(`Cannot ${action}: lease must be from 1 second to 1 hour, got ${quote(lease)}`);
+  }
+  return {
+    concurrency: toCount(concurrency, MAX_CONCURRENCY, `the concurrency of ${owner}`),
+    attempts: toCount(attempts, MAX_ATTEMPTS, `the retry.attempts of ${owner}`),
+    backoff: toMilliseconds(backoff, `the retry.backoff of ${owner}`),
+    deadLetter,
+    lease: leaseTime,
+    timeout: toMilliseconds(timeout, `the timeout of ${owner}`),
+    from,
+    key: key as ResolvedConsumeOptions["key"],
+  };
+}
+
+function checkDeadLetter(deadLetter: string, topic: string, consumer: string, action: string): void {
+  if (typeof deadLetter !== "string" || deadLetter === "") {
+    throw new TypeError(`Cannot ${action}: deadLetter must be the name of a topic, got ${quote(deadLetter)}`);
+  }
+  if (deadLetter === topic) {
+    throw new TypeError(`Cannot ${action}: deadLetter is the topic itself, name another topic`);
+  }
+  if (topic.length + consumer.length + LETTER_ID_LENGTH <= MAX_LETTER_ID_LENGTH) return;
+  throw new TypeError(
+    `Cannot ${action}: with deadLetter, both names have ${
+      MAX_LETTER_ID_LENGTH - LETTER_ID_LENGTH
+    } characters at most together, use shorter ones`,
+  );
+}
+
+function toCount(value: number, most: number, name: string): number {
+  if (Number.isInteger(value) && value >= 1 && value <= most) return value;
+  throw new RangeError(`Cannot set ${name}: it must be a whole number from 1 to ${most}, got ${quote(value)}`);
+}
