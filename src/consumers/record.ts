@@ -67,8 +67,10 @@ export interface ConsumerState {
   lastError?: string | undefined;
 }
 
-/** The first part of the keys of all consumers. */
+/** The first parts of the keys. They differ, so that consumers can be listed without all else. */
 export const CONSUMERS = "consumers";
+const LATE = "consumers.late";
+const FAILED = "consumers.failed";
 
 /** Which consumer. */
 export interface ConsumerName {
@@ -80,12 +82,14 @@ export function consumerKey({ topic, name }: ConsumerName): RecordKey {
   return [CONSUMERS, topic, name];
 }
 
-export function pageKey(consumer: ConsumerName, id: string): RecordKey {
-  return [...consumerKey(consumer), "late", id];
+/** The key of a page, or what the keys of all pages begin with. */
+export function pageKey({ topic, name }: ConsumerName, ...id: [] | [id: string]): RecordKey {
+  return [LATE, topic, name, ...id];
 }
 
-export function failureKey(consumer: ConsumerName, id: string): RecordKey {
-  return [...consumerKey(consumer), "failed", id];
+/** The key of a message that was given up, or what the keys of all of them begin with. */
+export function failureKey({ topic, name }: ConsumerName, ...id: [] | [id: string]): RecordKey {
+  return [FAILED, topic, name, ...id];
 }
 
 /** A late message without names: cursor, attempt, due, deaths, number of the node, key. */

@@ -19,6 +19,7 @@ const TOWERS: readonly (readonly (readonly string[])[])[] = [
     ["src/records/"],
     ["src/schema/"],
     ["src/topics/"],
+    ["src/consumers/"],
     ["src/http/"],
     ["src/cron/"],
     ["src/binding/"],

@@ -1,0 +1,608 @@
+/** One consumer in this process: a node of those that share it. */
+import { describeError, log } from "../log.ts";
+import type { RecordStore } from "../records/store.ts";
+import type { ResolvedConsumeOptions } from "../topics/consume_options.ts";
+import { toId, type TopicMessage } from "../topics/message.ts";
+import type { Cursor, LogBounds, LogRef, TopicStore } from "../topics/store.ts";
+import { type Clock, elapsedSince, type Moment, momentOf } from "./clock.ts";
+import { errorText } from "./error_text.ts";
+import { type DeadLetterTopic, Failures } from "./failures.ts";
+import { type GivenUp, Hand, type Held } from "./hand.ts";
+import { LogWindow, OtherIncarnation } from "./log_window.ts";
+import {
+  type ConsumerName,
+  consumerKey,
+  type ConsumerState,
+  decodePage,
+  decodeState,
+  encodePage,
+  encodeState,
+  type Late,
+  type LatePage,
+  pageKey,
+} from "./record.ts";
+import { claimable, isElsewhere, isFull, isRisk, spaceIn, Step, type Tail } from "./step.ts";
+
+/** What a consumer needs. */
+export interface ConsumerSetup {
+  readonly name: string;
+  readonly log: LogRef;
+  readonly store: TopicStore;
+  readonly records: RecordStore;
+  readonly options: ResolvedConsumeOptions;
+  readonly handle: (
+    message: TopicMessage,
+    context: { readonly attempt: number; readonly signal: AbortSignal },
+  ) => unknown;
+  readonly deadLetter: DeadLetterTopic | undefined;
+  readonly clock: Clock;
+}
+
+/** How long results wait to be written, so that one write says many, in milliseconds. */
+const ACK_DELAY = 50;
+/** For how long messages are claimed ahead, if the handlers are as quick as before. */
+const AHEAD_MS = 20;
+/** Nothing is claimed ahead while so many bytes of data are in hand. */
+const MAX_AHEAD_BYTES = 8 * 1024 * 1024;
+/** The longest pause between two claims, and the part of a handler's time that it is otherwise. */
+const MAX_PACE = 10;
+const PACE_PART = 1 / 8;
+/** How long to wait before the record is read again, while another node has the end of the log. */
+const FIRST_LOOK = 20;
+/** The least time between two steps of which the first one had nothing to do. */
+const IDLE_REST = 5;
+/** The pauses after an error of the store, in milliseconds. */
+const FIRST_PAUSE = 100;
+const MAX_PAUSE = 5_000;
+/** The part of the lease after which this node must have renewed it. */
+const SAFE_PART = 0.8;
+const RENEWAL_PART = 1 / 3;
+const LOOK_PART = 1 / 4;
+/** How long handlers have after their signals are aborted, and the last write of a stop. */
+const LAST_MS = 1_000;
+/** Why signals are aborted when the lease cannot be renewed. */
+const AWAY = "The store does not answer, and another process may get the message";
+const MAX_LAST_ERROR_BYTES = 200;
+/** Waiting less than this is not worth a timer. */
+const SOON = 0.5;
+
+/** When another node was seen to live. */
+interface Sighting {
+  readonly beat: number;
+  readonly time: number;
+}
+
+/** Claims messages, has them handled, and says so. */
+export class Consumer {
+  readonly #setup: ConsumerSetup;
+  readonly #consumer: ConsumerName;
+  readonly #clock: Clock;
+  readonly #hand: Hand;
+  readonly #window: LogWindow;
+  readonly #failures: Failures;
+  /** The name of this node, another one for each start. */
+  readonly #node = crypto.randomUUID().slice(0, 8);
+  readonly #sightings = new Map<string, Sighting>();
+  readonly #opened = Promise.withResolvers<void>();
+  #loop: Promise<void> | undefined;
+  #unwatch: (() => void) | undefined;
+  #cancelWatchdog: (() => void) | undefined;
+  #cancelClose: (() => void) | undefined;
+  #wake: () => void = () => {};
+
+  #state: ConsumerState | undefined;
+  #version: string | null = null;
+  /** Whether the record may have changed since it was read. */
+  #isStale = true;
+  /** When the record was read or written last. */
+  #seenAt = -Infinity;
+  /** How often the record was looked at since the log has grown. */
+  #looks = 0;
+  #tail: Tail | undefined;
+  #beat = 0;
+  /** When the last write was sent that went through. */
+  #renewed: Moment = { now: -Infinity, wall: -Infinity };
+  #claimedAt = -Infinity;
+  #ackAt = Infinity;
+  #restUntil = -Infinity;
+  #errors = 0;
+  #lastError: string | undefined;
+  #incarnation = "";
+  /** Whether messages with keys may wait for what is in hand. */
+  #hasParked = false;
+  /** Pages that were written, and the version of the record that was to be replaced. */
+  readonly #strays: { readonly id: string; readonly version: string | null }[] = [];
+  #isStopping = false;
+  #isGone = false;
+
+  constructor(setup: ConsumerSetup) {
+    const { name, log, store, records, options, deadLetter, clock } = setup;
+    this.#setup = setup;
+    this.#clock = clock;
+    this.#consumer = { topic: log.name, name };
+    this.#window = new LogWindow({ store, log, keyOf: options.key });
+    this.#failures = new Failures({ consumer: this.#consumer, records, deadLetter, attempts: options.attempts });
+    this.#hand = new Hand({
+      ...options,
+      clock,
+      time: () => this.#time(),
+      isHeld: () => this.#isHeld,
+      handle: ({ message }, attempt, signal) => setup.handle(message, { attempt, signal }),
+      giveUp: (held, error) => this.#giveUp(held, error),
+      noteFailure: (held, error) => this.#noteFailure(held, error),
+      onOutcome: () => this.#noteOutcome(),
+    });
+  }
+
+  /** Begins to work. It resolves when the record is there, which says where the consumer begins. */
+  start(): Promise<void> {
+    const { store, log } = this.#setup;
+    this.#unwatch = store.watch(log, () => {
+      this.#window.expectMore();
+      this.#looks = 0;
+      this.#wake();
+    });
+    this.#watchLease();
+    this.#loop ??= this.#run();
+    return this.#opened.promise;
+  }
+
+  /** Takes no new messages, and gives back those that have not begun. */
+  quiet(): void {
+    if (this.#isStopping) return;
+    this.#isStopping = true;
+    this.#hand.release();
+    this.#ackAt = this.#clock.now();
+    this.#wake();
+  }
+
+  /** Aborts the signals of handlers. They have another second. */
+  abort(): void {
+    this.quiet();
+    this.#hand.cut("The application stops");
+    this.#cancelClose ??= this.#clock.after(LAST_MS, () => this.#hand.close());
+  }
+
+  /** Waits until all handlers have ended, and all is given back. */
+  async stop(): Promise<void> {
+    this.quiet();
+    await Promise.race([this.#loop, this.#hand.whenFinished()]);
+    let cancel = () => {};
+    const late = new Promise<void>((resolve) => cancel = this.#clock.after(LAST_MS, resolve));
+    // A store that is away must not hold up the stop.
+    await Promise.race([this.#loop, late]);
+    cancel();
+    this.#isGone = true;
+    this.#unwatch?.();
+    this.#cancelWatchdog?.();
+    this.#cancelClose?.();
+    this.#hand.close();
+    this.#wake();
+    this.#opened.resolve();
+    await this.#failures.settled();
+  }
+
+  get #isHeld(): boolean {
+    return elapsedSince(this.#renewed, this.#clock) < this.#setup.options.lease * SAFE_PART;
+  }
+
+  /** How many messages more this node can have in hand. */
+  get #room(): number {
+    if (this.#isStopping) return 0;
+    return this.#setup.options.concurrency + this.#ahead - this.#unfinished;
+  }
+
+  get #unfinished(): number {
+    return this.#hand.size - this.#hand.finished;
+  }
+
+  get #hasKeys(): boolean {
+    return this.#setup.options.key !== undefined;
+  }
+
+  get #isOpenHere(): boolean {
+    return this.#state?.open === this.#node;
+  }
+
+  /** How many messages are claimed before a handler is free for them. */
+  get #ahead(): number {
+    const { concurrency, attempts } = this.#setup.options;
+    const { meanTime, bytes } = this.#hand;
+    // What waits here when the process ends counts as if it had been tried.
+    if (meanTime === undefined || bytes > MAX_AHEAD_BYTES || attempts < 3) return 0;
+    return Math.min(concurrency, Math.floor(concurrency * AHEAD_MS / Math.max(meanTime, 0.1)));
+  }
+
+  #time(): number {
+    return this.#setup.store.now?.() ?? this.#clock.wall();
+  }
+
+  async #run(): Promise<void> {
+    while (!this.#isGone && !this.#isOver) {
+      const wait = this.#isStale ? 0 : this.#whenNext() - this.#clock.now();
+      if (wait > SOON) {
+        await this.#sleep(wait);
+        continue;
+      }
+      try {
+        await this.#step();
+        this.#errors = 0;
+      } catch (error) {
+        await this.#recover(error);
+      }
+      this.#hand.pump();
+    }
+  }
+
+  /** Whether there is nothing left to give back. */
+  get #isOver(): boolean {
+    return this.#isStopping && this.#hand.size === 0 && !this.#isOpenHere && !this.#isStale;
+  }
+
+  async #sleep(ms: number): Promise<void> {
+    await new Promise<void>((resolve) => {
+      const cancel = this.#clock.after(Math.ceil(ms), resolve);
+      this.#wake = () => {
+        cancel();
+        resolve();
+      };
+    });
+    this.#wake = () => {};
+  }
+
+  async #recover(error: unknown): Promise<void> {
+    this.#isStale = true;
+    if (this.#isGone) return;
+    try {
+      if (error instanceof OtherIncarnation) return await this.#begin(error.bounds);
+    } catch {
+      // The next step finds the same again.
+    }
+    if (this.#errors++ === 0) {
+      const { topic, name } = this.#consumer;
+      log("warn", "A consumer cannot go on, and tries again", { topic, consumer: name, error: describeError(error) });
+    }
+    const longest = Math.min(MAX_PAUSE, this.#setup.options.lease * LOOK_PART);
+    await this.#sleep(Math.min(FIRST_PAUSE * 2 ** Math.min(this.#errors, 10), longest));
+  }
+
+  /** When the next step is due. */
+  #whenNext(): number {
+    const state = this.#state!;
+    const { lease } = this.#setup.options;
+    const times = [this.#ackAt, this.#seenAt + lease * LOOK_PART];
+    if (this.#hand.size > 0 || this.#isOpenHere) {
+      times.push(this.#isHeld ? this.#renewed.now + lease * RENEWAL_PART : -Infinity);
+    }
+    for (const { time } of this.#sightings.values()) times.push(time + lease);
+    times.push(this.#whenToClaim(state));
+    return Math.max(this.#restUntil, Math.min(...times));
+  }
+
+  /** When it is worth to claim more, or to leave it to others. */
+  #whenToClaim(state: ConsumerState): number {
+    if (this.#isStopping) return Infinity;
+    const { meanTime = 0, running, waiting } = this.#hand;
+    const room = this.#room;
+    const earliest = this.#claimedAt + (running === 0 ? 0 : Math.min(MAX_PACE, meanTime * PACE_PART));
+    const hasMore = this.#window.messages.length > 0 || this.#window.mayHaveMore;
+    if (room <= 0) return hasMore && this.#isOpenHere ? earliest : Infinity;
+    const times: number[] = [];
+    const isWorth = waiting === 0 || room >= (this.#setup.options.concurrency + this.#ahead) / 4;
+    // The other one closes the end as soon as it has its hands full.
+    if (isElsewhere(state, this.#node)) {
+      if (hasMore) times.push(this.#seenAt + FIRST_LOOK * 2 ** Math.min(this.#looks, 20));
+    } else if (hasMore && isWorth && !isFull(state, this.#hasKeys)) times.push(earliest);
+    const due = this.#whenDue(state);
+    if (due < Infinity) times.push(Math.max(earliest, this.#clock.now() + due - this.#time()));
+    return Math.min(...times);
+  }
+
+  /** When the first late message is due, on the clock of the store. */
+  #whenDue(state: ConsumerState): number {
+    let due = Infinity;
+    for (const page of state.pages) due = Math.min(due, page.due);
+    let risks: readonly number[] | undefined;
+    for (const late of claimable(state)) {
+      if (late.due >= due) continue;
+      if (late.deaths > 0) {
+        risks ??= [...this.#hand.all].filter(({ outcome }) => !outcome).map(({ deaths }) => deaths);
+        if (risks.some((deaths) => isRisk(deaths, late.deaths))) continue;
+      }
+      due = late.due;
+    }
+    return due;
+  }
+
+  async #step(): Promise<void> {
+    const { lease } = this.#setup.options;
+    if (!this.#isHeld) this.#hand.cut(AWAY);
+    const now = this.#clock.now();
+    const hasEnded = (node: string) => now - (this.#sightings.get(node)?.time ?? now) >= lease;
+    if (this.#isLookDue(now) || [...this.#sightings.keys()].some(hasEnded)) await this.#refresh();
+    await this.#window.settled();
+    this.#alignWindow();
+    const isWanted = this.#room > this.#window.messages.length && !isElsewhere(this.#state!, this.#node);
+    if (isWanted && this.#window.mayHaveMore) await this.#window.fill();
+    if (this.#takeOpen() && this.#whenNext() > this.#clock.now()) return;
+
+    const step = new Step(this.#state!, {
+      node: this.#node,
+      hasKeys: this.#hasKeys,
+      time: this.#time(),
+      inHand: [...this.#hand.all],
+      tail: this.#tail,
+    });
+    step.acknowledge();
+    await step.takeOver(hasEnded, (range) => this.#window.readRange(range));
+    const takenPage = await this.#movePages(step);
+    this.#claim(step);
+    step.state.failed = this.#failures.trim(step.state.failed);
+    if (this.#lastError !== undefined) step.state.lastError = this.#lastError;
+    const isRenewal = elapsedSince(this.#renewed, this.#clock) >= lease * RENEWAL_PART;
+    if (step.finish(++this.#beat, isRenewal)) await this.#write(step, takenPage);
+    else {
+      this.#ackAt = Infinity;
+      this.#restUntil = this.#clock.now() + IDLE_REST;
+    }
+  }
+
+  /** Whether the record must be read: it may have changed, or another node may have closed the end. */
+  #isLookDue(now: number): boolean {
+    if (this.#isStale || this.#state === undefined) return true;
+    this.#looks++;
+    const isNews = this.#window.mayHaveMore && isElsewhere(this.#state, this.#node);
+    return isNews || now - this.#seenAt >= this.#setup.options.lease * LOOK_PART;
+  }
+
+  #alignWindow(): void {
+    this.#window.beginAt(this.#tail?.to ?? this.#state!.next);
+  }
+
+  /**
+   * Takes what comes next without a write, if the end is open to this node: a part of what it can
+   * have in hand, so that others get theirs. Gives whether it took all there is.
+   */
+  #takeOpen(): boolean {
+    const state = this.#state!;
+    if (!this.#isOpenHere || !this.#isHeld || this.#isStopping) return false;
+    if (this.#hasKeys && !this.#isInOrder(state)) return false;
+    const window = this.#window;
+    const tail = this.#tail ?? { from: state.next, to: state.next, count: 0 };
+    if (isSkipped(tail.to, window)) return false;
+    const quarter = Math.ceil(this.#setup.options.concurrency / 4) - this.#unfinished;
+    const messages = window.messages.slice(0, Math.max(0, Math.min(quarter, spaceIn(state) - tail.count)));
+    if (messages.length > 0) {
+      this.#hand.take(messages.map((message) => ({
+        ...{ at: message.cursor, message, key: message.key, range: tail.from, index: tail.count++ },
+        ...{ attempt: 1, deaths: 0, outcome: undefined },
+      })));
+      tail.to = messages.at(-1)!.cursor;
+      this.#tail = tail;
+      this.#alignWindow();
+      this.#hand.pump();
+    }
+    return window.messages.length === 0;
+  }
+
+  /** Whether no message of any key holds up those that come next. */
+  #isInOrder({ late, ranges }: ConsumerState): boolean {
+    if (late.length > 0 || ranges.some(({ node }) => node !== this.#node)) return false;
+    for (const { outcome } of this.#hand.all) if (outcome?.isDone === false) return false;
+    return true;
+  }
+
+  /** Puts late messages on a page where there are too many, and takes one back that is due. */
+  async #movePages(step: Step): Promise<LatePage | undefined> {
+    const { records } = this.#setup;
+    const { excess } = step;
+    if (excess.length > 0) {
+      const id = crypto.randomUUID().slice(0, 13);
+      this.#strays.push({ id, version: this.#version });
+      await records.set(pageKey(this.#consumer, id), encodePage(excess), { expect: null });
+      step.putAway(id, excess);
+    }
+    const page = this.#room > 0 ? step.duePage : undefined;
+    if (page === undefined) return undefined;
+    const record = await records.get(pageKey(this.#consumer, page.id));
+    step.takeBack(page, record ? decodePage(record.value) : []);
+    return page;
+  }
+
+  #claim(step: Step): void {
+    const window = this.#window;
+    // Nobody calls for what lies in the part that was open to a node that has ended.
+    if (step.state.open === "" && isElsewhere(this.#state!, this.#node)) window.expectMore();
+    const room = this.#room;
+    const isLogFree = !isElsewhere(step.state, this.#node) && !isFull(step.state, this.#hasKeys);
+    const hasNext = isLogFree && window.messages.length > 0;
+    if (room > 0) step.claimLate(hasNext ? Math.ceil(room / 2) : room, (at) => window.keeps(at));
+    const left = room - step.claimedLate.length;
+    let taken = 0;
+    if (left > 0 && isLogFree) {
+      const messages = window.messages.slice(0, Math.min(left, spaceIn(step.state)));
+      if (isSkipped(step.state.next, window)) step.skipTo(window.low);
+      step.claimNext(messages);
+      taken = messages.length;
+    }
+    const isEnd = taken === window.messages.length && !window.mayHaveMore && !this.#isStopping;
+    step.open(left > taken, isEnd);
+  }
+
+  async #write(step: Step, takenPage: LatePage | undefined): Promise<void> {
+    const { records } = this.#setup;
+    const window = this.#window;
+    const sent = momentOf(this.#clock);
+    // The next page is read while the record is written. If it fails, it is read again.
+    if (window.mayHaveMore && !this.#isStopping && !isElsewhere(step.state, this.#node)) window.fill().catch(() => {});
+    this.#isStale = true;
+    const version = await records.set(consumerKey(this.#consumer), encodeState(step.state), { expect: this.#version });
+    if (version === null) return;
+    this.#isStale = false;
+    this.#noteLost(step.state.lost - this.#state!.lost);
+    this.#renewed = sent;
+    this.#tail = undefined;
+    for (const held of step.acknowledged) {
+      this.#hand.forget(held);
+      if (held.outcome?.isDone === false) window.keep(held.message!);
+    }
+    for (const held of step.dissolved) held.range = undefined;
+    this.#see(step.state, version);
+    const now = this.#clock.now();
+    if (step.claimed.length + step.claimedLate.length > 0) this.#claimedAt = now;
+    this.#ackAt = this.#hand.finished > 0 ? now + ACK_DELAY : Infinity;
+    this.#hand.take(step.claimed);
+    this.#hand.pump();
+    if (takenPage) await this.#deletePage(takenPage.id);
+    if (step.claimedLate.length > 0) await this.#takeLate(step.claimedLate);
+  }
+
+  async #takeLate(claimed: readonly Late[]): Promise<void> {
+    const messages = await this.#window.load(claimed);
+    this.#hand.take(claimed.map(({ at, attempt, deaths, key }, index) => ({
+      ...{ at, attempt, deaths, key, message: messages[index], range: undefined, index: 0, outcome: undefined },
+    })));
+  }
+
+  /** Reads the record, and makes it if it is not there. */
+  async #refresh(): Promise<void> {
+    const { records, store, log: ref, options } = this.#setup;
+    const key = consumerKey(this.#consumer);
+    for (;;) {
+      const record = await records.get(key);
+      if (record) {
+        this.#accept(decodeState(record.value), record.version);
+        break;
+      }
+      const bounds = await store.bounds(ref);
+      const next = options.from === "now" ? bounds.highWatermark : bounds.lowWatermark;
+      const state = newState(bounds.incarnation, next);
+      const version = await records.set(key, encodeState(state), { expect: null });
+      if (version === null) continue;
+      this.#accept(state, version);
+      break;
+    }
+    await this.#deleteStrays();
+    this.#opened.resolve();
+  }
+
+  /** Goes on with what the record says. Lets go of what other nodes may have. */
+  #accept(state: ConsumerState, version: string): void {
+    const isOther = this.#incarnation !== state.incarnation;
+    if (isOther) this.#window.reset(state.incarnation);
+    this.#incarnation = state.incarnation;
+    const tail = this.#tail;
+    if (isOther || state.open !== this.#node || state.next !== tail?.from) this.#tail = undefined;
+    const ranges = new Set(state.ranges.filter(({ node }) => node === this.#node).map(({ from }) => from));
+    const late = new Set(state.late.filter(({ node }) => node === this.#node).map(({ at }) => at));
+    if (this.#tail) ranges.add(this.#tail.from);
+    for (const held of [...this.#hand.all]) {
+      if (!isOther && held.range !== undefined && ranges.has(held.range)) continue;
+      // A write whose answer was lost may have taken it out of its range.
+      if (!isOther && late.has(held.at)) held.range = undefined;
+      else this.#hand.drop(held);
+    }
+    this.#isStale = false;
+    this.#see(state, version);
+  }
+
+  /** Takes note of the record, and of who lives. */
+  #see(state: ConsumerState, version: string): void {
+    this.#state = state;
+    this.#version = version;
+    const now = this.#seenAt = this.#clock.now();
+    for (const [node, beat] of Object.entries(state.nodes)) {
+      if (node !== this.#node && this.#sightings.get(node)?.beat !== beat) this.#sightings.set(node, { beat, time: now });
+    }
+    for (const node of this.#sightings.keys()) if (!(node in state.nodes)) this.#sightings.delete(node);
+    this.#hasParked = this.#hasKeys && state.late.some(({ node, due }) => node === "" && due === 0);
+    this.#alignWindow();
+  }
+
+  /** Begins with another incarnation of the log. */
+  async #begin(bounds: LogBounds): Promise<void> {
+    await this.#refresh();
+    const state = this.#state!;
+    const { incarnation, lowWatermark, highWatermark } = bounds;
+    if (state.incarnation === incarnation) return;
+    // Where the log survives its process, the record is set back with it.
+    const isKept = this.#setup.store.capabilities.durability !== "memory" && state.next <= highWatermark;
+    const { failed, lost, lastError } = state;
+    const next: ConsumerState = isKept
+      ? { ...state, incarnation, open: "" }
+      : { ...newState(incarnation, lowWatermark), failed, lost: lost + 1, lastError };
+    this.#isStale = true;
+    const version = await this.#setup.records.set(consumerKey(this.#consumer), encodeState(next), {
+      expect: this.#version,
+    });
+    if (version === null) return;
+    this.#noteLost(next.lost - lost);
+    this.#accept(next, version);
+    if (!isKept) for (const { id } of state.pages) await this.#deletePage(id);
+  }
+
+  async #deletePage(id: string): Promise<void> {
+    // What nobody refers to is never read.
+    await this.#setup.records.delete(pageKey(this.#consumer, id), {}).catch(() => {});
+  }
+
+  /** Deletes pages that the record does not refer to, and never will: their writes were refused. */
+  async #deleteStrays(): Promise<void> {
+    const pages = new Set(this.#state!.pages.map(({ id }) => id));
+    for (const stray of [...this.#strays]) {
+      // A write without an answer may still be carried out while the record is as it expects.
+      if (stray.version === this.#version) continue;
+      this.#strays.splice(this.#strays.indexOf(stray), 1);
+      if (!pages.has(stray.id)) await this.#deletePage(stray.id);
+    }
+  }
+
+  #giveUp(held: Held, error: unknown): Promise<GivenUp> {
+    if (error !== undefined) this.#noteError(error);
+    return this.#failures.giveUp(held, this.#incarnation, error, this.#state?.lastError);
+  }
+
+  #noteFailure({ at, attempt }: Held, error: unknown): void {
+    this.#noteError(error);
+    const { topic, name } = this.#consumer;
+    const fields = { topic, consumer: name, id: toId(this.#incarnation, at), attempt, error: describeError(error) };
+    log("warn", "A consumer failed to handle a message, and tries again", fields);
+  }
+
+  #noteError(error: unknown): void {
+    this.#lastError = errorText(error, MAX_LAST_ERROR_BYTES);
+  }
+
+  #noteLost(lost: number): void {
+    if (lost <= 0) return;
+    const { topic, name } = this.#consumer;
+    log("warn", "A consumer lost messages, which its topic no longer keeps", { topic, consumer: name, lost });
+  }
+
+  #noteOutcome(): void {
+    // Others of its key may wait for it.
+    const isAwaited = this.#hasParked || (this.#isStopping && this.#unfinished === 0);
+    this.#ackAt = Math.min(this.#ackAt, this.#clock.now() + (isAwaited ? 0 : ACK_DELAY));
+    this.#wake();
+  }
+
+  /** Aborts the signals of handlers when this node cannot show that it lives. */
+  #watchLease(): void {
+    const { lease } = this.#setup.options;
+    const left = lease * SAFE_PART - elapsedSince(this.#renewed, this.#clock);
+    const ms = left > 0 ? Math.min(left, lease * LOOK_PART) : lease * LOOK_PART;
+    this.#cancelWatchdog = this.#clock.after(Math.ceil(ms), () => {
+      if (!this.#isHeld) this.#hand.cut(AWAY);
+      this.#watchLease();
+    });
+  }
+}
+
+/** Whether messages between a position and those that were read next were removed. */
+function isSkipped(place: Cursor, { low, messages: [next] }: LogWindow): boolean {
+  return low > place && (next === undefined || next.cursor > low);
+}
+
+function newState(incarnation: string, next: Cursor): ConsumerState {
+  return { incarnation, next, open: "", nodes: {}, ranges: [], late: [], pages: [], failed: 0, lost: 0 };
+}

@@ -1,0 +1,23 @@
+/** What a handler threw, as a text. It may be no error, and may throw again when it is looked at. */
+
+const encoder = new TextEncoder();
+
+/** The text of a thrown value, cut off after so many bytes of UTF-8. */
+export function errorText(thrown: unknown, maxBytes: number): string {
+  return cutText(describe(thrown).toWellFormed(), maxBytes);
+}
+
+/** The beginning of a text that has at most so many bytes in UTF-8. */
+export function cutText(text: string, maxBytes: number): string {
+  const { read } = encoder.encodeInto(text, new Uint8Array(maxBytes));
+  return text.slice(0, read);
+}
+
+function describe(thrown: unknown): string {
+  try {
+    if (!(thrown instanceof Error)) return String(thrown);
+    return String(thrown.message) || String(thrown.name);
+  } catch {
+    return "a value that cannot be described";
+  }
+}

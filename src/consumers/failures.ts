@@ -1,0 +1,140 @@
+/** Messages that are given up: published as dead letters, or kept for a later try. */
+import { countBytes } from "../json_data.ts";
+import { describeError, log } from "../log.ts";
+import type { RecordStore } from "../records/store.ts";
+import type { DeadLetter } from "../topics/consume_options.ts";
+import { toId } from "../topics/message.ts";
+import { errorText } from "./error_text.ts";
+import type { GivenUp, Held } from "./hand.ts";
+import { type ConsumerName, failureKey } from "./record.ts";
+
+/** A message that was given up, as its record has it. */
+export interface Failure {
+  /** The id of the message. */
+  readonly id: string;
+  readonly error: string;
+  readonly attempts: number;
+  /** What stands for its key, if the consumer has keys. */
+  readonly key?: string | undefined;
+}
+
+/** Where dead letters go. */
+export interface DeadLetterTopic {
+  /** The most bytes of data that it takes. */
+  readonly maxBytes: number;
+  publish(letter: DeadLetter, options: { readonly id: string }): Promise<unknown>;
+}
+
+export interface FailuresOptions {
+  readonly consumer: ConsumerName;
+  readonly records: RecordStore;
+  readonly deadLetter: DeadLetterTopic | undefined;
+  /** How often a message is tried. */
+  readonly attempts: number;
+}
+
+/** How many failures are kept, and how many more there may be before the oldest are deleted. */
+export const MAX_FAILURES = 10_000;
+const MAX_MORE_FAILURES = 1_000;
+/** The most bytes of the text of an error. */
+const MAX_ERROR_BYTES = 1024;
+/** How many errors are remembered of messages that could not be given up yet. */
+const MAX_REFUSED = 1_000;
+
+/** What is said about a message that is given up. */
+interface Reason {
+  readonly error: string;
+  readonly attempts: number;
+}
+
+/** Gives messages up. */
+export class Failures {
+  readonly #options: FailuresOptions;
+  /** By the ids of messages that could not be given up yet. */
+  readonly #refused = new Map<string, Reason>();
+  #trimming: Promise<void> | undefined;
+
+  constructor(options: FailuresOptions) {
+    this.#options = options;
+  }
+
+  /**
+   * Gives a message up. It may be done twice, which is no harm.
+   *
+   * @param held The message.
+   * @param incarnation That of the log.
+   * @param error Why; undefined if that was said before, and it could not be given up.
+   * @param lastError What is known where this process does not know the error.
+   */
+  async giveUp(held: Held, incarnation: string, error: unknown, lastError: string | undefined): Promise<GivenUp> {
+    const id = toId(incarnation, held.at);
+    const known = this.#refused.get(id);
+    const reason: Reason = error === undefined
+      ? known ?? { error: lastError ?? "unknown", attempts: this.#options.attempts }
+      : { error: errorText(error, MAX_ERROR_BYTES), attempts: held.attempt };
+    try {
+      const isSent = this.#options.deadLetter !== undefined && await this.#send(held, id, reason);
+      if (!isSent) await this.#keep(held, id, reason);
+      this.#refused.delete(id);
+      return isSent ? "sent" : "kept";
+    } catch (cause) {
+      if (this.#refused.size < MAX_REFUSED) this.#refused.set(id, reason);
+      const { topic, name } = this.#options.consumer;
+      const fields = { topic, consumer: name, id, error: describeError(cause) };
+      log("error", "A message could not be given up, and this is tried again", fields);
+      return "refused";
+    }
+  }
+
+  /** Deletes the oldest failures if there are too many. It gives how many there are then. */
+  trim(count: number): number {
+    if (count < MAX_FAILURES + MAX_MORE_FAILURES) return count;
+    this.#trimming ??= this.#trim().catch(() => {
+      // It is tried again when there are as many more.
+    }).finally(() => this.#trimming = undefined);
+    return MAX_FAILURES;
+  }
+
+  /** Waits until no failures are being deleted. */
+  async settled(): Promise<void> {
+    await this.#trimming;
+  }
+
+  /** Publishes a dead letter. Gives false if its topic can never take it. */
+  async #send({ message }: Held, id: string, { error, attempts }: Reason): Promise<boolean> {
+    const { consumer: { topic, name }, deadLetter } = this.#options;
+    const { type = null, data } = message!.message;
+    const letter: DeadLetter = { topic, consumer: name, id, type, data, error, attempts };
+    const short: DeadLetter = { ...letter, data: null, truncated: true };
+    const letterId = `${topic}/${name}/${id}`;
+    const fits = countBytes(JSON.stringify(letter)) <= deadLetter!.maxBytes;
+    for (const form of fits ? [letter, short] : [short]) {
+      try {
+        await deadLetter!.publish(form, { id: letterId });
+        return true;
+      } catch (cause) {
+        // Its schema refuses it, or it is too large or nested too deeply.
+        if (!(cause instanceof TypeError) && !(cause instanceof RangeError)) throw cause;
+        const fields = { topic, consumer: name, id, error: describeError(cause) };
+        if (form === short) log("error", "A dead letter was refused by its topic, and is kept instead", fields);
+      }
+    }
+    return false;
+  }
+
+  async #keep({ key }: Held, id: string, { error, attempts }: Reason): Promise<void> {
+    const { consumer, records } = this.#options;
+    const failure: Failure = { id, error, attempts, ...(key !== undefined && { key }) };
+    await records.set(failureKey(consumer, id), JSON.stringify(failure), {});
+    const { topic, name } = consumer;
+    log("error", "A message was given up", { topic, consumer: name, id, attempts, error });
+  }
+
+  async #trim(): Promise<void> {
+    const { consumer, records } = this.#options;
+    const ids: string[] = [];
+    for await (const { key } of records.list(failureKey(consumer))) ids.push(key.at(-1)!);
+    // Ids of one log sort as its messages.
+    for (const id of ids.sort().slice(0, -MAX_FAILURES)) await records.delete(failureKey(consumer, id), {});
+  }
+}

@@ -1,0 +1,195 @@
+/** Reads the log ahead of what is claimed, and messages that are held by themselves. */
+import type { Cursor, LogBounds, LogPage, LogRef, ReadLimits, TopicStore } from "../topics/store.ts";
+import { type KeyOf, ReadMessage } from "./read_message.ts";
+import { heldCount, type Late, type Range } from "./record.ts";
+
+/** How much is read at once. */
+const PAGE: ReadLimits = { maxMessages: 256, maxBytes: 1024 * 1024, isLive: true };
+/** How many messages are kept that will be tried again, and how many bytes of data they have. */
+const MAX_KEPT = 2_000;
+const MAX_KEPT_BYTES = 4 * 1024 * 1024;
+
+/** The log is another one than that of the record. */
+export class OtherIncarnation extends Error {
+  readonly bounds: LogBounds;
+
+  constructor(bounds: LogBounds) {
+    super("The log is another one than before");
+    this.bounds = bounds;
+  }
+}
+
+export interface LogWindowOptions {
+  readonly store: TopicStore;
+  readonly log: LogRef;
+  readonly keyOf: KeyOf | undefined;
+}
+
+/** The messages that come next, and others that were read before. */
+export class LogWindow {
+  readonly #options: LogWindowOptions;
+  #incarnation = "";
+  /** All messages between the next two positions. */
+  #messages: ReadMessage[] = [];
+  #begin: Cursor = "";
+  #end: Cursor = "";
+  /** All up to here was removed when the log was read last. */
+  #low: Cursor = "";
+  #mayHaveMore = true;
+  #reading: Promise<void> | undefined;
+  readonly #kept = new Map<Cursor, ReadMessage>();
+  #keptBytes = 0;
+
+  constructor(options: LogWindowOptions) {
+    this.#options = options;
+  }
+
+  /** The messages that come next. */
+  get messages(): readonly ReadMessage[] {
+    return this.#messages;
+  }
+
+  /** All up to here is known to be removed. */
+  get low(): Cursor {
+    return this.#low;
+  }
+
+  /** Whether the log may have messages after those that were read. */
+  get mayHaveMore(): boolean {
+    return this.#mayHaveMore;
+  }
+
+  /** The log may have grown. */
+  expectMore(): void {
+    this.#mayHaveMore = true;
+  }
+
+  /** Begins with another incarnation of the log. */
+  reset(incarnation: string): void {
+    this.#incarnation = incarnation;
+    this.#messages = [];
+    this.#begin = this.#end = this.#low = "";
+    this.#mayHaveMore = true;
+    this.#kept.clear();
+    this.#keptBytes = 0;
+  }
+
+  /**
+   * Lets the messages begin after a position, so that none is missing between it and the first of
+   * them. The position may be an earlier one than before.
+   */
+  beginAt(place: Cursor): void {
+    if (place === this.#begin) return;
+    if (place < this.#begin || place > this.#end) {
+      this.#messages = [];
+      this.#end = place;
+      this.#mayHaveMore = true;
+    }
+    this.#begin = place;
+    let dropped = 0;
+    while (dropped < this.#messages.length && this.#messages[dropped]!.cursor <= place) dropped++;
+    if (dropped > 0) this.#messages.splice(0, dropped);
+  }
+
+  /** Reads on. Calls at the same time are one. */
+  fill(): Promise<void> {
+    return this.#reading ??= this.#fill().finally(() => this.#reading = undefined);
+  }
+
+  /**
+   * Waits until nothing is being read.
+   *
+   * @throws {OtherIncarnation} If the log is another one.
+   */
+  async settled(): Promise<void> {
+    await this.#reading;
+  }
+
+  /** What a range still holds, and how many of these are not in the log any more. */
+  async readRange(range: Range): Promise<{ readonly messages: readonly ReadMessage[]; readonly lost: number }> {
+    const found: ReadMessage[] = [];
+    for (let from = range.from; from < range.to;) {
+      const { messages } = await this.#read(from, { ...PAGE, maxMessages: Math.min(range.count, PAGE.maxMessages) });
+      for (const stored of messages) if (stored.cursor <= range.to) found.push(this.#toRead(stored));
+      from = messages.at(-1)?.cursor ?? range.to;
+    }
+    // What was removed is missing at the beginning.
+    const missing = range.count - found.length;
+    const messages = found.filter((_, index) => range.done[missing + index] !== "1");
+    for (const message of messages) this.keep(message);
+    return { messages, lost: heldCount(range) - messages.length };
+  }
+
+  /** Keeps a message in memory that will be tried again. */
+  keep(message: ReadMessage): void {
+    this.#forget(message.cursor);
+    this.#kept.set(message.cursor, message);
+    this.#keptBytes += message.bytes;
+    for (const cursor of this.#kept.keys()) {
+      if (this.#kept.size <= MAX_KEPT && this.#keptBytes <= MAX_KEPT_BYTES) return;
+      this.#forget(cursor);
+    }
+  }
+
+  /** Whether a message is in memory. */
+  keeps(cursor: Cursor): boolean {
+    return this.#kept.has(cursor);
+  }
+
+  /** The messages of some entries of the record, in their order; undefined for one that is gone. */
+  async load(late: readonly Late[]): Promise<(ReadMessage | undefined)[]> {
+    const found = new Map<Cursor, ReadMessage | undefined>();
+    for (const { at } of late) if (this.#kept.has(at)) found.set(at, this.#kept.get(at));
+    const missing = late.map(({ at }) => at).filter((at) => !found.has(at)).sort();
+    const wanted = new Set(missing);
+    for (const [index, at] of missing.entries()) {
+      if (found.has(at)) continue;
+      const { messages } = await this.#read(before(at), { ...PAGE, maxMessages: missing.length - index });
+      found.set(at, undefined);
+      for (const stored of messages) if (wanted.has(stored.cursor)) found.set(stored.cursor, this.#toRead(stored));
+    }
+    for (const { at } of late) this.#forget(at);
+    return late.map(({ at }) => found.get(at));
+  }
+
+  async #fill(): Promise<void> {
+    this.#mayHaveMore = false;
+    const end = this.#end;
+    try {
+      const page = await this.#read(end, PAGE);
+      this.#low = page.lowWatermark;
+      // Meanwhile the messages begin elsewhere.
+      if (this.#end !== end) return this.expectMore();
+      const last = page.messages.at(-1);
+      if (last === undefined) return;
+      for (const stored of page.messages) this.#messages.push(this.#toRead(stored));
+      this.#end = last.cursor;
+      if (last.cursor < page.highWatermark) this.#mayHaveMore = true;
+    } catch (error) {
+      this.#mayHaveMore = true;
+      throw error;
+    }
+  }
+
+  async #read(after: Cursor, limits: ReadLimits): Promise<LogPage> {
+    const { store, log } = this.#options;
+    const incarnation = this.#incarnation;
+    const page = await store.read(log, after, limits);
+    if (page.incarnation !== incarnation || incarnation !== this.#incarnation) throw new OtherIncarnation(page);
+    return page;
+  }
+
+  #toRead(stored: LogPage["messages"][number]): ReadMessage {
+    return new ReadMessage(stored, this.#incarnation, this.#options.keyOf);
+  }
+
+  #forget(cursor: Cursor): void {
+    this.#keptBytes -= this.#kept.get(cursor)?.bytes ?? 0;
+    this.#kept.delete(cursor);
+  }
+}
+
+/** The position just before a message. */
+export function before(cursor: Cursor): Cursor {
+  return (BigInt(`0x${cursor}`) - 1n).toString(16).padStart(cursor.length, "0");
+}
