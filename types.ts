@@ -123,6 +123,10 @@ export type { CookieAttributes } from "./src/http/cookies.ts";
 export type { DocsOptions } from "./src/describe/page/options.ts";
 export type { McpOptions, ToolListing } from "./src/describe/mcp/options.ts";
 
+// Consumers
+export type { ConsumeOptions, ConsumerContext, ConsumerHandler, RetryOptions } from "./src/topics/consume_options.ts";
+export type { ConsumerReport } from "./src/topics/topic_report.ts";
+
 // Records
 export type { DeleteRecordOptions, WatchRecordOptions } from "./src/records/records.ts";
 

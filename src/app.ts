@@ -4,7 +4,6 @@ import type { Replacements } from "./binding/replacements.ts";
 import { REGISTRY_CHECKS } from "./describe/route_check.ts";
 import { type AppOptions, resolveAppOptions } from "./app_options.ts";
 import { type BuiltIn, builtIns } from "./built_in.ts";
-import { Crons } from "./cron/crons.ts";
 import type { DeclareCron } from "./cron/options.ts";
 import type { TopicsReport } from "./cron/report.ts";
 import { checkErrorShape, type ErrorShape } from "./describe/openapi/replies.ts";
@@ -37,6 +36,7 @@ import { MemoryStore } from "./topics/memory_store.ts";
 import type { Topic } from "./topics/topic.ts";
 import type { TopicOptions } from "./topics/topic_options.ts";
 import { Topics } from "./topics/topics.ts";
+import { type ConsumerAction, Work } from "./work.ts";
 
 /** The version of the protocol with the command line, which may come from another release. */
 const PROTOCOL = 1;
@@ -44,6 +44,7 @@ const WEBFW_APP: unique symbol = Symbol.for("webfw.app");
 const WEBFW_CHECK_TOPIC: unique symbol = Symbol.for("webfw.checkTopic");
 const WEBFW_OVERRIDE: unique symbol = Symbol.for("webfw.override");
 const WEBFW_ASYNCAPI: unique symbol = Symbol.for("webfw.asyncapi");
+const WEBFW_CONSUMER: unique symbol = Symbol.for("webfw.consumer");
 
 /**
  * An application: routes, middleware, lifespans and topics.
@@ -120,6 +121,9 @@ export class App<State = Record<string, unknown>, Given = None, Counted = unknow
   });
   /** @ignore Gives the command line the AsyncAPI document. */
   readonly [WEBFW_ASYNCAPI] = (): Promise<object> => this.#documents.asyncapi();
+  /** @ignore Lets the command line change a consumer. */
+  readonly [WEBFW_CONSUMER] = (action: ConsumerAction, path: string): Promise<object | void> =>
+    this.#work.operate(action, path);
 
   readonly #documents: Documents;
   readonly #registry: Registry;
@@ -127,7 +131,7 @@ export class App<State = Record<string, unknown>, Given = None, Counted = unknow
   readonly #admission: AdmissionParts;
   readonly #lifespans: Lifespans<App<State>, State> = new Lifespans();
   readonly #topics: Topics;
-  readonly #crons: Crons<State>;
+  readonly #work: Work<State>;
   readonly #endpoints: (dispatcher: () => Dispatcher, replacements?: Replacements) => readonly BuiltIn[];
   readonly #builtIns: readonly BuiltIn[];
   readonly #resource: ProtectedResource;
@@ -163,8 +167,8 @@ export class App<State = Record<string, unknown>, Given = None, Counted = unknow
       isStoreNamed: () => topics !== undefined || isLocationSet(),
     });
     this.records = this.#topics.records;
-    this.#crons = new Crons({ topics: this.#topics, start: () => this.start() });
-    this.cron = this.#crons.declare;
+    this.#work = new Work(this.#topics, () => this.start());
+    this.cron = this.#work.declareCron;
     this.openapiUrl = urls.openapiUrl;
     this.docsUrl = urls.docsUrl;
     this.mcpUrl = urls.mcpUrl;
@@ -213,7 +217,7 @@ export class App<State = Record<string, unknown>, Given = None, Counted = unknow
     background: () => this.#dispatcher?.background,
     hasBrokenSockets: () => this.#dispatcher?.openSockets.hasBroken ?? false,
     abandonPublishing: () => {
-      this.#crons.abort();
+      this.#work.abort();
       this.#topics.abandonPublishing();
     },
     stop: () => this.#unwind(),
@@ -492,13 +496,17 @@ export class App<State = Record<string, unknown>, Given = None, Counted = unknow
    * call.
    * @throws {RangeError} If a limit is out of range.
    */
-  topic<Data = unknown, Input = Data>(name: string, options?: TopicOptions<Data, Input>): Topic<Data, Input> {
+  topic<Data = unknown, Input = Data>(
+    name: string,
+    options?: TopicOptions<Data, Input>,
+  ): Topic<Data, Input, { readonly app: App<State>; readonly state: Readonly<State> }> {
     return this.#topics.topic(name, options);
   }
 
   /**
-   * Reports on all durable topics in the store, also those of other applications that share it, and
-   * on the crons. It is for operators and for `webfw topics`, and reads all messages.
+   * Reports on all durable topics in the store and their consumers, also those of other
+   * applications that share it, on topics in memory that have consumers, and on the crons. It is
+   * for operators and for `webfw topics`, and reads all messages.
    *
    * @param options In `after`, the id of the last message that a reader has seen. The report of its
    * topic then says how far behind the reader is.
@@ -507,7 +515,7 @@ export class App<State = Record<string, unknown>, Given = None, Counted = unknow
    */
   async reportTopics(options: { after?: string } = {}): Promise<TopicsReport> {
     checkOptions(options, { after: true }, "report the topics");
-    return { topics: await this.#topics.report(options.after), crons: await this.#crons.report() };
+    return await this.#work.report(options.after);
   }
 
   /**
@@ -616,7 +624,7 @@ export class App<State = Record<string, unknown>, Given = None, Counted = unknow
    * topics. A later request starts the lifespans again.
    */
   async stop(): Promise<void> {
-    this.#crons.end(false);
+    this.#work.limit();
     await this.#endStreams();
     await this.#dispatcher?.background.drain();
     await this.#unwind();
@@ -626,7 +634,7 @@ export class App<State = Record<string, unknown>, Given = None, Counted = unknow
   async #endStreams(): Promise<void> {
     this.#openState = undefined;
     this.#stopping.abort();
-    this.#crons.end();
+    this.#work.quiet();
     this.#topics.endSubscriptions();
     await this.#dispatcher?.openSockets.close();
   }
@@ -634,17 +642,15 @@ export class App<State = Record<string, unknown>, Given = None, Counted = unknow
   async #startAll(dependencies: readonly PreparedDependency[]): Promise<Readonly<State>> {
     await this.#admission.proxies.open();
     await startDependencies(dependencies, { hasWorkers: this.#hasWorkers });
-    const state = await this.#lifespans.start(this as unknown as App<State>, async () => {
-      await this.#topics.open(await this.#crons.check());
-    });
-    return await this.#crons.start(this, state);
+    const app = this as unknown as App<State>;
+    return await this.#lifespans.start(app, () => this.#work.open(), (state) => this.#work.start(this, state));
   }
 
   async #unwind(): Promise<void> {
     await this.#starting?.catch(() => {});
     this.#starting = undefined;
     this.#state = this.#openState = undefined;
-    await this.#crons.stop();
+    await this.#work.stop();
     await this.#lifespans.stop();
     await this.#topics.close();
   }

@@ -43,10 +43,15 @@ export class Lifespans<App, State> {
    * @param app The application.
    * @param check Checks whether the application can work. It runs before the first lifespan and
    * after the last, because a lifespan can add what is to be checked.
+   * @param begin Begins the work that needs all lifespans.
    * @returns The state: all yielded values in one frozen object.
    * @throws {TypeError} If a lifespan ends without a yield, or two yield the same name.
    */
-  async start(app: App, check: () => Promise<void>): Promise<Readonly<State>> {
+  async start(
+    app: App,
+    check: () => Promise<void>,
+    begin: (state: Readonly<State>) => Promise<void>,
+  ): Promise<Readonly<State>> {
     const state: Record<string, unknown> = {};
     try {
       await check();
@@ -69,11 +74,13 @@ export class Lifespans<App, State> {
         }
       }
       await check();
+      const frozen = Object.freeze(state) as Readonly<State>;
+      await begin(frozen);
+      return frozen;
     } catch (error) {
       await this.stop();
       throw error;
     }
-    return Object.freeze(state) as Readonly<State>;
   }
 
   /** Unwinds the open lifespans, the last one first. Errors are logged. */

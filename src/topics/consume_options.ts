@@ -2,6 +2,7 @@
 import { type Duration, toMilliseconds } from "../duration.ts";
 import { checkOptions, type OptionNames, quote, readOptions } from "../options.ts";
 import type { TopicMessage } from "./message.ts";
+import type { LogRef } from "./store.ts";
 
 /**
  * How often a message is tried.
@@ -128,7 +129,6 @@ const DISCARD = Symbol.for("webfw.Discard");
  * @example A message that no try can help
  * ```ts
  * import { App, Discard } from "@webfw/core";
- * import { TestClient } from "@webfw/core/testing";
  * import { assertEquals } from "@std/assert";
  *
  * const app = new App();
@@ -138,12 +138,12 @@ const DISCARD = Symbol.for("webfw.Discard");
  *   if (data.total < 0) throw new Discard("The total is negative");
  * });
  *
- * await using client = new TestClient(app);
- * await client.start();
+ * await app.start();
  * await using letters = failed.subscribe();
  * await orders.publish({ total: -1 });
  * const { value } = await letters.next();
  * assertEquals(value && "data" in value && value.data.error, "The total is negative");
+ * await app.stop();
  * ```
  *
  * @category Topics
@@ -167,6 +167,16 @@ export function isDiscard(thrown: unknown): thrown is Discard {
     // A proxy may throw for any operation.
     return false;
   }
+}
+
+/** A consumer as it was declared. */
+export interface DeclaredConsumer {
+  readonly name: string;
+  /** The log of its topic, and whether the topic is durable. */
+  readonly log: LogRef;
+  readonly isDurable: boolean;
+  readonly options: ResolvedConsumeOptions;
+  readonly handler: ConsumerHandler<unknown, object>;
 }
 
 /** The options of a consumer with their defaults. Durations are in milliseconds. */

@@ -4,6 +4,7 @@ import { checkOptions, type OptionNames } from "../options.ts";
 import { toValidator, type Validator } from "../schema/check.ts";
 import type { Dataset, Schema } from "../schema/schema.ts";
 import { toIssue } from "../schema/issues.ts";
+import type { ConsumeOptions, ConsumerHandler } from "./consume_options.ts";
 import type { PublishResult } from "./publisher.ts";
 import type { SubscribeOptions, Subscription } from "./subscription.ts";
 import { InvalidMessageError } from "./topic_errors.ts";
@@ -49,7 +50,8 @@ const RESERVED_TYPES = "webfw.";
  * Get one by `app.topic(name)`. A topic lives in the memory of the process unless it is declared
  * durable.
  *
- * `Data` is what messages hold, `Input` what is published: the input of the topic's schema.
+ * `Data` is what messages hold, `Input` what is published: the input of the topic's schema. `Owner`
+ * is what consumers get of the application: itself and its state.
  *
  * @example Publishing and reading
  * ```ts
@@ -70,7 +72,7 @@ const RESERVED_TYPES = "webfw.";
  *
  * @category Topics
  */
-export class Topic<Data = unknown, Input = Data> {
+export class Topic<Data = unknown, Input = Data, Owner = unknown> {
   /** The name of the topic. */
   readonly name: string;
   readonly #runtime: TopicRuntime<Data>;
@@ -149,6 +151,58 @@ export class Topic<Data = unknown, Input = Data> {
    */
   subscribe(options: SubscribeOptions = {}): Subscription<Data> {
     return this.#runtime.subscribe(options);
+  }
+
+  /**
+   * Declares a consumer: a handler that gets each message that is published from the first start of
+   * the consumer on. All processes that declare it share the work, and each message goes to one of
+   * them. It is done when the handler resolves. If the handler throws, or its process ends, the
+   * message is handled again, by any of them: at least once, so the handler must bear a message
+   * twice.
+   *
+   * It works from the start of the application, after its lifespans, until the application stops.
+   * While messages of a topic in memory are lost with the process, those of a durable topic wait
+   * for the next start. Messages that are older than the topic keeps are lost, handled or not.
+   *
+   * @param name The name of the consumer, 1 to 64 characters without "/". It says which messages
+   * are done: a consumer with another name begins anew.
+   * @param options How often a message is tried, and how many at a time.
+   * @param handler Handles a message. It gets `attempt`, `signal`, `app` and `state`.
+   * @throws {TypeError} If the name, an option or the handler cannot be used.
+   * @throws {RangeError} If an option is out of its range.
+   * @throws {RouteError} With code `conflict`, if the topic has a consumer of this name; with code
+   * `frozen`, if the application has started.
+   *
+   * @example A mail for each order
+   * ```ts
+   * import { App } from "@webfw/core";
+   * import { assertEquals } from "@std/assert";
+   *
+   * const app = new App();
+   * const orders = app.topic<{ customer: string }>("orders");
+   * const { promise: sent, resolve } = Promise.withResolvers<string>();
+   *
+   * orders.consume("mail", { retry: { attempts: 3, backoff: "1m" } }, async ({ data }, { attempt }) => {
+   *   resolve(`Mail to ${data.customer}, try ${attempt}`);
+   * });
+   *
+   * await app.start();
+   * await orders.publish({ customer: "Ada" });
+   * assertEquals(await sent, "Mail to Ada, try 1");
+   * await app.stop();
+   * ```
+   */
+  consume(name: string, handler: ConsumerHandler<Data, Owner>): void;
+  /** Declares a consumer with options. */
+  consume(name: string, options: ConsumeOptions<Data>, handler: ConsumerHandler<Data, Owner>): void;
+  consume(
+    name: string,
+    ...[given, handler]:
+      | [ConsumerHandler<Data, Owner>]
+      | [options: ConsumeOptions<Data>, handler: ConsumerHandler<Data, Owner>]
+  ): void {
+    if (typeof given === "function") this.#runtime.consume(name, {}, given);
+    else this.#runtime.consume(name, given, handler);
   }
 
   /**

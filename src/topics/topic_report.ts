@@ -33,6 +33,36 @@ export interface TopicReport {
    * counts are of the messages before those, and `lag` is undefined.
    */
   readonly failure: string | undefined;
+  /** Its consumers, sorted by name: also those that no process has at present. */
+  readonly consumers: readonly ConsumerReport[];
+}
+
+/**
+ * How a consumer gets on.
+ *
+ * @category Topics
+ */
+export interface ConsumerReport {
+  /** The name of the consumer. */
+  readonly name: string;
+  /** All messages up to this id are done. */
+  readonly position: string;
+  /** The age of the oldest message that is not done, in milliseconds; 0 if all are done. */
+  readonly lag: number;
+  /**
+   * How many messages processes hold or are about to handle. Those that came in the last moment may
+   * be missing.
+   */
+  readonly inFlight: number;
+  /** How many messages were given up and are kept for `webfw topics --retry`. */
+  readonly failures: number;
+  /**
+   * How many messages were removed before they were done, as far as that is known: messages that no
+   * process had seen yet, and that are gone at once, count as one.
+   */
+  readonly lost: number;
+  /** The last error of a handler, if there was any. */
+  readonly lastError: string | undefined;
 }
 
 /**
@@ -57,6 +87,8 @@ interface Tally {
   bounds?: LogBounds;
 }
 
+type ReportConsumers = (store: TopicStore, log: LogRef) => Promise<readonly ConsumerReport[]>;
+
 const LIMITS: ReadLimits = { maxMessages: 1_000, maxBytes: 1024 * 1024 };
 
 /**
@@ -65,18 +97,40 @@ const LIMITS: ReadLimits = { maxMessages: 1_000, maxBytes: 1024 * 1024 };
  *
  * @param store The store.
  * @param after The id that a reader has come to.
+ * @param reportConsumers Reports on the consumers of a log; by default there are none.
  * @throws {SyntaxError} If the id is none.
  * @throws {TypeError} If the store cannot list its logs.
  */
-export async function reportTopics(store: TopicStore, after: string | undefined): Promise<TopicReport[]> {
+export async function reportTopics(
+  store: TopicStore,
+  after: string | undefined,
+  reportConsumers: ReportConsumers = async () => [],
+): Promise<TopicReport[]> {
   if (after !== undefined) checkId(after);
   if (store.list === undefined) throw new TypeError("Cannot list the topics: their store has no list()");
+  return await reportLogs(store, await store.list(), after, reportConsumers);
+}
+
+/** Reports on some logs of a store, sorted by name. */
+export async function reportLogs(
+  store: TopicStore,
+  logs: readonly LogRef[],
+  after: string | undefined,
+  reportConsumers: ReportConsumers,
+): Promise<TopicReport[]> {
   const reports: TopicReport[] = [];
-  for (const log of await store.list()) reports.push(await reportTopic(store, log, after));
+  for (const log of logs) {
+    const consumers = await reportConsumers(store, log);
+    reports.push({ ...await reportTopic(store, log, after), consumers });
+  }
   return reports.sort((one, other) => one.name < other.name ? -1 : 1);
 }
 
-async function reportTopic(store: TopicStore, log: LogRef, after: string | undefined): Promise<TopicReport> {
+async function reportTopic(
+  store: TopicStore,
+  log: LogRef,
+  after: string | undefined,
+): Promise<Omit<TopicReport, "consumers">> {
   const tally: Tally = { messages: 0, bytes: 0, behind: 0 };
   const position = after === undefined ? LOG_START : toPosition(after).cursor;
   const failure = await countMessages(tally, store, log, position).then(() => undefined, toFailure);

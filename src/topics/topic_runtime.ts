@@ -1,5 +1,12 @@
 /** What a topic needs in this process: its publisher, its log, and a follower of the log. */
-import { checkOptions, type OptionNames } from "../options.ts";
+import { checkOptions, type OptionNames, quote } from "../options.ts";
+import {
+  checkConsumerName,
+  type ConsumeOptions,
+  type ConsumerHandler,
+  type DeclaredConsumer,
+  resolveConsumeOptions,
+} from "./consume_options.ts";
 import { LogFollower } from "./log_follower.ts";
 import { isSameIncarnation } from "./message.ts";
 import { Publisher } from "./publisher.ts";
@@ -19,6 +26,8 @@ export interface RuntimeContext {
   readonly followers: Set<Pick<LogFollower<unknown>, "close">>;
   /** The time in milliseconds since 1970. */
   readonly now: () => number;
+  /** Declares a consumer of a topic. */
+  readonly addConsumer: (consumer: DeclaredConsumer) => void;
 }
 
 const SUBSCRIBE_OPTIONS: OptionNames<SubscribeOptions> = { after: true, from: true, signal: true };
@@ -28,6 +37,7 @@ export class TopicRuntime<Data> {
   readonly options: ResolvedTopicOptions;
   readonly publisher: Publisher;
   readonly #context: RuntimeContext;
+  readonly #ref: LogRef;
   readonly #log: TopicLog<Data>;
   #follower: LogFollower<Data> | undefined;
   /**
@@ -40,7 +50,7 @@ export class TopicRuntime<Data> {
     this.name = name;
     this.options = options;
     this.#context = context;
-    const log: LogRef = { name, policy: options.policy };
+    const log = this.#ref = { name, policy: options.policy };
     const store = () => context.store(options.isDurable);
     this.#log = new TopicLog(store, log);
     this.publisher = new Publisher({ store, log, ready: () => this.#resolvingStarts, now: context.now });
@@ -49,6 +59,27 @@ export class TopicRuntime<Data> {
   /** Whether nobody subscribes, and no message waits to be stored. */
   get isIdle(): boolean {
     return this.#follower === undefined && this.publisher.isIdle;
+  }
+
+  /** Declares a consumer. */
+  consume<Owner>(name: string, options: ConsumeOptions<Data>, handler: ConsumerHandler<Data, Owner> | undefined): void {
+    checkConsumerName(name, this.name);
+    const resolved = resolveConsumeOptions(options, this.name, name);
+    if (typeof handler !== "function") {
+      throw new TypeError(
+        `Cannot make the consumer "${name}" of the topic "${this.name}": its handler must be a function, write async (message) => …, got ${
+          quote(handler)
+        }`,
+      );
+    }
+    this.#context.addConsumer({
+      name,
+      log: this.#ref,
+      isDurable: this.options.isDurable,
+      options: resolved,
+      // It gets the messages of this topic, and its application.
+      handler: handler as unknown as DeclaredConsumer["handler"],
+    });
   }
 
   async head(): Promise<string> {

@@ -1,13 +1,15 @@
 /** The topics of an application, by name. */
+import { RouteError } from "../errors.ts";
 import { nearest, quote } from "../options.ts";
 import { Records } from "../records/records.ts";
 import type { RecordStore } from "../records/store.ts";
+import type { DeclaredConsumer } from "./consume_options.ts";
 import type { LogFollower } from "./log_follower.ts";
 import { type Publisher, STORE_TIMEOUT } from "./publisher.ts";
-import type { TopicStore } from "./store.ts";
+import type { LogRef, TopicStore } from "./store.ts";
 import { Topic } from "./topic.ts";
 import { checkAgreement, type ResolvedTopicOptions, resolveTopicOptions, type TopicOptions } from "./topic_options.ts";
-import type { TopicReport } from "./topic_report.ts";
+import type { ConsumerReport, TopicReport } from "./topic_report.ts";
 import { type RuntimeContext, TopicRuntime } from "./topic_runtime.ts";
 
 /** In UTF-16 units. A name is a part of a key, and stores limit the length of keys. */
@@ -67,7 +69,9 @@ export class Topics {
   readonly #followers = new Set<Pick<LogFollower<unknown>, "close">>();
   /** By whether they are for durable topics. */
   readonly #stores = new Map<boolean, TopicStore>();
+  readonly #consumers: DeclaredConsumer[] = [];
   #isServing = false;
+  #hasStarted = false;
   /** Whether the store of durable topics has passed its check. */
   #isOpen = false;
   #isEnding = false;
@@ -85,10 +89,11 @@ export class Topics {
     const watches = { isEnding: () => this.#isEnding, open: this.#followers };
     this.records = new Records({ open: () => this.#openRecords(), watches }, "app");
     this.#context = {
-      store: (isDurable) => this.#storeOf(isDurable),
+      store: (isDurable) => this.storeOf(isDurable),
       isEnding: () => this.#isEnding,
       followers: this.#followers,
       now,
+      addConsumer: (consumer) => this.#addConsumer(consumer),
     };
   }
 
@@ -102,6 +107,11 @@ export class Topics {
     return Array.from(this.#declared.values(), ({ runtime: { name, options } }) => ({ name, options }));
   }
 
+  /** The consumers of all topics. */
+  get consumers(): readonly DeclaredConsumer[] {
+    return this.#consumers;
+  }
+
   /**
    * The topic of a name: the same object every time.
    *
@@ -111,24 +121,35 @@ export class Topics {
    * before.
    * @throws {RangeError} If a bound is out of its range.
    */
-  topic<Data = unknown, Input = Data>(name: string, options?: TopicOptions<Data, Input>): Topic<Data, Input> {
+  topic<Data = unknown, Input = Data, Owner = unknown>(
+    name: string,
+    options?: TopicOptions<Data, Input>,
+  ): Topic<Data, Input, Owner> {
     const entry = this.#find(name);
     if (entry && options !== undefined) checkAgreement(entry.runtime.options, options, name);
     // The types are those of the declaration. If the options are given again, the check above
     // compares them.
-    return (entry ?? this.#add(name, options)).topic as Topic<Data, Input>;
+    return (entry ?? this.#add(name, options)).topic as Topic<Data, Input, Owner>;
   }
 
   /**
-   * What the store of durable topics holds.
+   * What the store of durable topics holds, and topics in memory that have consumers.
    *
    * @param after The id that a reader has come to.
+   * @param reportConsumers Reports on the consumers of a log.
    * @throws {SyntaxError} If the id is none.
    * @throws {TypeError} If the store cannot be listed.
    */
-  async report(after: string | undefined): Promise<TopicReport[]> {
-    const { reportTopics } = await import("./topic_report.ts");
-    return await reportTopics(this.#storeOf(true), after);
+  async report(
+    after: string | undefined,
+    reportConsumers: (store: TopicStore, log: LogRef) => Promise<readonly ConsumerReport[]>,
+  ): Promise<TopicReport[]> {
+    const { reportLogs, reportTopics } = await import("./topic_report.ts");
+    const durable = await reportTopics(this.storeOf(true), after, reportConsumers);
+    const consumed = this.#consumers.filter(({ isDurable }) => !isDurable).map(({ log }) => log);
+    // In memory there is something only if this process works.
+    if (consumed.length === 0 || !this.#stores.has(false)) return durable;
+    return [...durable, ...await reportLogs(this.storeOf(false), [...new Set(consumed)], after, reportConsumers)];
   }
 
   /**
@@ -137,7 +158,7 @@ export class Topics {
    * @throws {TypeError} If it is neither. The message names the nearest one.
    */
   async check(name: string): Promise<void> {
-    const store = this.#storeOf(true);
+    const store = this.storeOf(true);
     if (this.#find(name) || store.list === undefined) return;
     const declared = this.#runtimes().filter(({ options }) => options.isDurable).map(({ name }) => name);
     const names = [...declared, ...(await store.list()).map(({ name }) => name)];
@@ -168,8 +189,20 @@ export class Topics {
    */
   async open(needsRecords = false): Promise<void> {
     if (this.#isOpen || !(this.#hasDurable() || (needsRecords && this.#isStoreNamed()))) return;
-    await this.#storeOf(true).open?.();
+    await this.storeOf(true).open?.();
     this.#isOpen = true;
+  }
+
+  /** The store of durable topics, or of the others. After a close it is another one. */
+  storeOf(isDurable: boolean): TopicStore {
+    const store = this.#stores.get(isDurable) ?? this.#openStore(isDurable);
+    this.#stores.set(isDurable, store);
+    return store;
+  }
+
+  /** From now on, no consumers can be declared. */
+  start(): void {
+    this.#hasStarted = true;
   }
 
   /** From now on, new topics are transient. */
@@ -234,15 +267,9 @@ export class Topics {
     return Array.from([...this.#declared.values(), ...this.#transient.values()], ({ runtime }) => runtime);
   }
 
-  #storeOf(isDurable: boolean): TopicStore {
-    const store = this.#stores.get(isDurable) ?? this.#openStore(isDurable);
-    this.#stores.set(isDurable, store);
-    return store;
-  }
-
   async #openRecords(): Promise<RecordStore> {
     this.#hasDurableRecords = this.#areRecordsDurable();
-    const store = this.#storeOf(this.#hasDurableRecords);
+    const store = this.storeOf(this.#hasDurableRecords);
     if (store.openRecords) return await store.openRecords();
     throw new TypeError(
       "Cannot use the records: the store of topics that the App was given has none, give it openRecords()",
@@ -251,6 +278,23 @@ export class Topics {
 
   #areRecordsDurable(): boolean {
     return this.#hasDurableRecords ?? (this.#isStoreNamed() || this.#hasDurable());
+  }
+
+  #addConsumer(consumer: DeclaredConsumer): void {
+    const { name, log } = consumer;
+    if (this.#isServing || this.#hasStarted) {
+      throw new RouteError(
+        "frozen",
+        `Cannot make the consumer "${name}" of the topic "${log.name}": the application has started, declare it before`,
+      );
+    }
+    if (this.#consumers.some((other) => other.name === name && other.log.name === log.name)) {
+      throw new RouteError(
+        "conflict",
+        `Cannot make the consumer "${name}" of the topic "${log.name}": there is one already, use another name`,
+      );
+    }
+    this.#consumers.push(consumer);
   }
 
   #hasDurable(): boolean {

@@ -10,7 +10,7 @@ import { type Faults, type Shared, SimulatedConsumer } from "./node.ts";
 
 /** How a run is made. */
 export interface ConsumerSimulationOptions {
-  /** For a negative control: nodes take over from others that live. */
+  /** For a negative control: one node takes over from others that live. */
   readonly isHasty?: boolean;
 }
 
@@ -23,6 +23,8 @@ export interface ConsumerRun {
 }
 
 const LOG: LogRef = { name: "orders", policy: { age: Infinity, count: 1e6, bytes: 1e9, dedupe: 60_000 } };
+/** The lease of a node that takes over too early, in milliseconds. */
+const HASTY_LEASE = 2_000;
 /** How long the consumer may take to come to the end after all is calm, in milliseconds. */
 const LONGEST = 3 * 60 * 60 * 1000;
 
@@ -46,7 +48,7 @@ class Simulation {
     this.#isHasty = isHasty;
     const hasKeys = random.oneIn(2);
     const attempts = random.pick([1, 2, 3, 5]);
-    const lease = random.pick([1_000, 2_000, 30_000]);
+    const lease = isHasty ? 30_000 : random.pick([1_000, 2_000, 30_000]);
     this.#shared = {
       store: this.#store,
       log: LOG,
@@ -60,7 +62,7 @@ class Simulation {
         attempts,
         backoff: random.pick([50, 1_000, 10_000]),
         deadLetter: undefined,
-        lease: isHasty ? 30 : lease,
+        lease,
         timeout: 300_000,
         from: "earliest",
         key: hasKeys ? (message) => (message.data as Task).key : undefined,
@@ -72,8 +74,8 @@ class Simulation {
     const { journal } = this.#shared;
     const below = (bound: number) => this.#random.below(bound);
     const wanted = 50 + below(400);
-    for (let index = 1 + below(3); index > 0; index--) this.#startNode();
-    const isCalm = this.#random.oneIn(5);
+    for (let index = this.#isHasty ? 3 : 1 + below(3); index > 0; index--) this.#startNode();
+    const isCalm = this.#isHasty || this.#random.oneIn(5);
     while (this.#tasks.length < wanted) {
       await this.#publish(1 + below(this.#random.pick([2, 100])));
       await rest(below(this.#random.pick([20, 1_000, 5_000])));
@@ -124,7 +126,7 @@ class Simulation {
     const random = this.#random;
     const [node] = [random.pick([...this.#nodes.values()])];
     const lease = this.#shared.options.lease;
-    switch (random.below(this.#isHasty ? 1 : 6)) {
+    switch (random.below(6)) {
       case 0:
         if (this.#nodes.size < 4) this.#startNode();
         return;
@@ -157,7 +159,10 @@ class Simulation {
   }
 
   #startNode(): void {
-    const node = new SimulatedConsumer(`node ${++this.#starts}`, this.#shared);
+    const { options } = this.#shared;
+    const lease = this.#isHasty && this.#starts % 2 === 1 ? HASTY_LEASE : options.lease;
+    const shared = Object.create(this.#shared, { options: { value: { ...options, lease } } });
+    const node = new SimulatedConsumer(`node ${++this.#starts}`, shared);
     this.#nodes.set(node.name, node);
     node.start();
   }

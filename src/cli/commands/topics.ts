@@ -6,7 +6,7 @@ import { TopicsRunner } from "../runner/topics.ts";
 
 export const TOPICS: Command = {
   name: "topics",
-  summary: "List the durable topics of an application, or follow one of them",
+  summary: "List the durable topics and consumers of an application, or follow a topic",
   operand: TARGET,
   options: [
     { name: "tail", value: "topic", description: "Print the messages of a topic as they come, as lines of JSON" },
@@ -16,6 +16,8 @@ export const TOPICS: Command = {
       value: "id",
       description: "Tell how many messages come after this one; with --tail, begin after it",
     },
+    { name: "retry", value: "topic/consumer", description: "Deliver the messages again that a consumer has given up" },
+    { name: "remove", value: "topic/consumer", description: "Forget a consumer, and what it has given up" },
     CONFIG,
   ],
   takesDenoFlags: true,
@@ -23,12 +25,17 @@ export const TOPICS: Command = {
 WEBFW_TOPICS, else the file .webfw/topics.sqlite beside the module. A file that is not there is
 not made. The application is loaded, and not started. To list topics, all that they keep is read.
 
+A consumer is named by its topic, a slash and its own name. Its row has the age of the oldest
+message that is not done (LAG), the messages in hand, those that were given up and are kept
+(FAILED), those that were removed before they were done (LOST), and its last error.
+
 ${TARGET_DETAILS}`,
   examples: [
     "webfw topics main.ts:app",
     "webfw topics main.ts:app --after <id>",
     "webfw topics main.ts:app --tail orders",
     "webfw topics main.ts:app --tail orders --from earliest",
+    "webfw topics main.ts:app --retry orders/mail",
   ],
   run(invocation) {
     const { values } = invocation;
@@ -44,6 +51,11 @@ ${TARGET_DETAILS}`,
     if (values.has("from") && after !== null) {
       throw new CommandError("Cannot begin at two places: leave out --from or --after", USAGE_EXIT_CODE);
     }
-    return runOnTarget(invocation, { runner: TopicsRunner, options: { tail, from, after } });
+    const retry = values.get("retry") ?? null;
+    const remove = values.get("remove") ?? null;
+    if ([tail, retry, remove].filter((value) => value !== null).length > 1) {
+      throw new CommandError("Cannot do two things at once: give one of --tail, --retry and --remove", USAGE_EXIT_CODE);
+    }
+    return runOnTarget(invocation, { runner: TopicsRunner, options: { tail, from, after, retry, remove } });
   },
 };

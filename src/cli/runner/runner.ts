@@ -58,6 +58,20 @@ export interface TopicReport {
   readonly lag: { readonly messages: number; readonly gap: "retention" | "ahead" | undefined } | undefined;
   /** Why not all of the topic could be read. */
   readonly failure?: string | undefined;
+  /** Absent in versions of the framework without consumers. */
+  readonly consumers?: readonly ConsumerReport[];
+}
+
+/** How a consumer gets on. */
+export interface ConsumerReport {
+  readonly name: string;
+  readonly position: string;
+  /** The age of the oldest message that is not done, in milliseconds. */
+  readonly lag: number;
+  readonly inFlight: number;
+  readonly failures: number;
+  readonly lost: number;
+  readonly lastError: string | undefined;
 }
 
 /** How a cron goes on. */

@@ -1,7 +1,7 @@
 /** Shows operators what the store of durable topics holds. Sent as source: see runner.ts. */
 
 import { InspectRunner } from "./inspect.ts";
-import type { CronReport, RunnerOptions, Topic, TopicReport, WebfwApp } from "./runner.ts";
+import type { ConsumerReport, CronReport, RunnerOptions, Topic, TopicReport, WebfwApp } from "./runner.ts";
 
 /** What `webfw topics` gives to its runner. */
 export interface TopicsOptions extends RunnerOptions {
@@ -11,6 +11,10 @@ export interface TopicsOptions extends RunnerOptions {
   readonly from: "now" | "earliest";
   /** The id of the message to begin after, or to count from. */
   readonly after: string | null;
+  /** The consumer whose failures are to be delivered again. */
+  readonly retry: string | null;
+  /** The consumer to forget. */
+  readonly remove: string | null;
 }
 
 /** Lists the topics, or prints the messages of one topic as they come. */
@@ -18,8 +22,11 @@ export class TopicsRunner extends InspectRunner<TopicsOptions> {
   protected override readonly task = "show the topics of";
 
   protected override async print(app: WebfwApp): Promise<void> {
+    const { tail, retry, remove } = this.options;
     try {
-      await (this.options.tail === null ? this.#list(app) : this.#follow(app, this.options.tail));
+      if (retry !== null) await this.#retry(app, retry);
+      else if (remove !== null) await this.#remove(app, remove);
+      else await (tail === null ? this.#list(app) : this.#follow(app, tail));
     } catch (error) {
       if (!(error instanceof Error) || error instanceof Deno.errors.BrokenPipe) throw error;
       // The message may hold names that clients have chosen.
@@ -44,6 +51,7 @@ export class TopicsRunner extends InspectRunner<TopicsOptions> {
       ["TOPIC", "MESSAGES", "SIZE", "OLDEST", "NEWEST", "RETENTION", ...(hasLag ? ["BEHIND"] : [])],
       ...topics.map((topic) => [...this.#cells(topic, now), ...(hasLag ? [this.#lagCell(topic)] : [])]),
     ], widest);
+    this.#listConsumers(topics, widest);
     this.#listCrons(crons, widest);
     const unread = topics.filter(({ failure }) => failure !== undefined);
     for (const { name, failure } of unread) console.error(`error: Topic ${this.#quoteName(name)}: ${failure}`);
@@ -96,6 +104,31 @@ export class TopicsRunner extends InspectRunner<TopicsOptions> {
     }
   }
 
+  #listConsumers(topics: readonly TopicReport[], widest: number): void {
+    const rows = topics.flatMap(({ name, consumers = [] }) => consumers.map((one) => this.#consumerCells(name, one)));
+    if (rows.length === 0) return;
+    this.write("\n");
+    this.writeTable([["CONSUMER", "POSITION", "LAG", "IN HAND", "FAILED", "LOST", "LAST ERROR"], ...rows], widest);
+  }
+
+  async #retry(app: WebfwApp, path: string): Promise<void> {
+    const { redelivered, gone } = await this.#change(app, "retry", path) as { redelivered: number; gone: string[] };
+    this.write(`${redelivered === 1 ? "1 message is" : `${redelivered} messages are`} delivered again\n`);
+    for (const id of gone) console.error(`error: Message ${this.#escape(id)} is no longer kept`);
+    if (gone.length > 0) Deno.exit(1);
+  }
+
+  async #remove(app: WebfwApp, path: string): Promise<void> {
+    await this.#change(app, "remove", path);
+    this.write(`The consumer ${this.#quoteName(path)} is removed\n`);
+  }
+
+  async #change(app: WebfwApp, action: "retry" | "remove", path: string): Promise<unknown> {
+    const change: unknown = Reflect.get(app, Symbol.for("webfw.consumer"));
+    if (typeof change === "function") return await change(action, path);
+    throw new TypeError("Cannot change consumers: the version of the framework has none, update it");
+  }
+
   #openTopic(app: WebfwApp, name: string): Topic {
     try {
       return app.topic(name, { durable: true });
@@ -124,6 +157,19 @@ export class TopicsRunner extends InspectRunner<TopicsOptions> {
       // Counts of a part would pass for those of the whole topic.
       ...(failure === undefined ? counts : counts.map(() => "-")),
       bounds.filter((bound) => bound !== "").join(", "),
+    ];
+  }
+
+  #consumerCells(topic: string, consumer: ConsumerReport): string[] {
+    const { name, position, lag, inFlight, failures, lost, lastError } = consumer;
+    return [
+      this.#quoteName(`${topic}/${name}`),
+      position,
+      lag === 0 ? "-" : this.#age(lag),
+      `${inFlight}`,
+      `${failures}`,
+      `${lost}`,
+      lastError === undefined ? "-" : this.#escape(lastError),
     ];
   }
 

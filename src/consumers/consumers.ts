@@ -1,0 +1,90 @@
+/** All consumers of an application, from its start to its stop. */
+import { nearest, quote } from "../options.ts";
+import type { DeclaredConsumer } from "../topics/consume_options.ts";
+import type { Topics } from "../topics/topics.ts";
+import { SYSTEM_CLOCK } from "./clock.ts";
+import { Consumer } from "./consumer.ts";
+import type { DeadLetterTopic } from "./failures.ts";
+
+/** How long a start waits for a store that is away, in milliseconds. */
+const START_TIMEOUT = 3_000;
+
+/** The consumers that work. */
+export class Consumers {
+  readonly #consumers: readonly Consumer[];
+
+  private constructor(consumers: readonly Consumer[]) {
+    this.#consumers = consumers;
+  }
+
+  /**
+   * Starts all consumers that were declared.
+   *
+   * @param topics The topics that they were declared on.
+   * @param owner What handlers get besides `attempt` and `signal`.
+   * @throws {TypeError} If the topic of dead letters is not declared or is less durable, or the store
+   * has no records.
+   */
+  static async start(topics: Topics, owner: object): Promise<Consumers> {
+    const started = await Promise.all(topics.consumers.map((declared) => openConsumer(declared, topics, owner)));
+    const all = Promise.all(started.map((consumer) => consumer.start()));
+    // A store that is away must not keep an application from its start.
+    const { promise: late, resolve } = Promise.withResolvers<void>();
+    const cancel = SYSTEM_CLOCK.after(START_TIMEOUT, resolve);
+    await Promise.race([all, late]);
+    cancel();
+    return new Consumers(started);
+  }
+
+  /** Takes no new messages. */
+  quiet(): void {
+    for (const consumer of this.#consumers) consumer.quiet();
+  }
+
+  /** Aborts the signals of handlers. */
+  abort(): void {
+    for (const consumer of this.#consumers) consumer.abort();
+  }
+
+  /** Waits until all handlers have ended. After {@linkcode abort} that is about a second. */
+  async stop(): Promise<void> {
+    await Promise.all(this.#consumers.map((consumer) => consumer.stop()));
+  }
+}
+
+async function openConsumer(declared: DeclaredConsumer, topics: Topics, owner: object): Promise<Consumer> {
+  const { name, log, isDurable, options, handler } = declared;
+  const store = topics.storeOf(isDurable);
+  if (!store.openRecords) {
+    throw new TypeError(
+      `Cannot start the consumer "${name}" of the topic "${log.name}": the store of topics that the App was given has no records, give it openRecords()`,
+    );
+  }
+  return new Consumer({
+    name,
+    log,
+    store,
+    records: await store.openRecords(),
+    options,
+    handle: (message, context) => handler(message, { ...owner, ...context }),
+    deadLetter: options.deadLetter === undefined ? undefined : openDeadLetter(declared, options.deadLetter, topics),
+    clock: SYSTEM_CLOCK,
+  });
+}
+
+/** @throws {TypeError} If there is no such topic, or it is less durable. */
+function openDeadLetter({ name, log, isDurable }: DeclaredConsumer, target: string, topics: Topics): DeadLetterTopic {
+  const found = topics.declared.find((topic) => topic.name === target);
+  const action = `Cannot start the consumer "${name}" of the topic "${log.name}": its deadLetter ${quote(target)}`;
+  if (found === undefined) {
+    const names = topics.declared.map(({ name }) => name);
+    throw new TypeError(`${action} is no topic of the application, the nearest is ${quote(nearest(target, names))}`);
+  }
+  if (isDurable && !found.options.isDurable) {
+    throw new TypeError(`${action} is in memory, declare it with durable: true`);
+  }
+  return {
+    maxBytes: topics.storeOf(found.options.isDurable).capabilities.maxMessageBytes,
+    publish: (letter, options) => topics.topic<unknown>(target).publish(letter, options),
+  };
+}
