@@ -10,8 +10,8 @@ import { type DeadLetterTopic, Failures } from "./failures.ts";
 import { type GivenUp, Hand, type Held } from "./hand.ts";
 import { LogWindow, OtherIncarnation } from "./log_window.ts";
 import {
-  type ConsumerName,
   consumerKey,
+  type ConsumerName,
   type ConsumerState,
   decodePage,
   decodeState,
@@ -512,7 +512,9 @@ export class Consumer {
     this.#version = version;
     const now = this.#seenAt = this.#clock.now();
     for (const [node, beat] of Object.entries(state.nodes)) {
-      if (node !== this.#node && this.#sightings.get(node)?.beat !== beat) this.#sightings.set(node, { beat, time: now });
+      if (node !== this.#node && this.#sightings.get(node)?.beat !== beat) {
+        this.#sightings.set(node, { beat, time: now });
+      }
     }
     for (const node of this.#sightings.keys()) if (!(node in state.nodes)) this.#sightings.delete(node);
     this.#hasParked = this.#hasKeys && state.late.some(({ node, due }) => node === "" && due === 0);
@@ -538,7 +540,7 @@ export class Consumer {
     if (version === null) return;
     this.#noteLost(next.lost - lost);
     this.#accept(next, version);
-    if (!isKept) for (const { id } of state.pages) await this.#deletePage(id);
+    if (!isKept) { for (const { id } of state.pages) await this.#deletePage(id); }
   }
 
   async #deletePage(id: string): Promise<void> {

@@ -6,8 +6,8 @@ import type { Cursor, LogRef, TopicStore } from "../topics/store.ts";
 import type { Failure } from "./failures.ts";
 import { before } from "./log_window.ts";
 import {
-  type ConsumerName,
   consumerKey,
+  type ConsumerName,
   CONSUMERS,
   type ConsumerState,
   decodeState,

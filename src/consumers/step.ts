@@ -2,7 +2,15 @@
 import type { Cursor } from "../topics/store.ts";
 import type { Held } from "./hand.ts";
 import type { ReadMessage } from "./read_message.ts";
-import { type ConsumerState, copyState, heldCount, isOpenRange, type Late, type LatePage, type Range } from "./record.ts";
+import {
+  type ConsumerState,
+  copyState,
+  heldCount,
+  isOpenRange,
+  type Late,
+  type LatePage,
+  type Range,
+} from "./record.ts";
 
 /** More ranges of one node than that are dissolved: slow messages would make many. */
 const MAX_RANGES = 4;
@@ -148,7 +156,7 @@ export class Step {
     for (const node of Object.keys(state.nodes)) if (isGone(node)) delete state.nodes[node];
     state.ranges = state.ranges.filter((range) => isOpenRange(range) && !freed.includes(range));
     state.late.sort((one, other) => one.at < other.at ? -1 : 1);
-    if (this.#options.hasKeys) for (const range of this.#ownRanges()) range.keys = this.#keysOf(range);
+    if (this.#options.hasKeys) { for (const range of this.#ownRanges()) range.keys = this.#keysOf(range); }
   }
 
   /** The page to take back before late messages are claimed, if there is room for one. */

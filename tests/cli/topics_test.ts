@@ -250,3 +250,50 @@ Deno.test("A topic that webfw topics cannot show is an error of one line", async
     assertEquals([rest, stderr.split("\n").at(-1)], [{ code, stdout: "" }, `error: ${message}`]);
   }
 });
+
+/** A project with a consumer that has given up two messages, and their ids. */
+async function projectWithFailures(): Promise<{ project: Project; ids: string[] }> {
+  const project = await Project.create({ "main.ts": MAIN, "deno.json": { imports: await frameworkImports() } });
+  const app = new App({ topics: join(project.path, ".webfw/topics.sqlite") });
+  const orders = app.topic<number>("orders", { durable: true });
+  orders.consume("mail", { retry: { attempts: 1 } }, () => {
+    throw new Error("no\x1b[2J server");
+  });
+  await app.start();
+  const ids = [(await orders.publish(1)).id, (await orders.publish(2)).id];
+  const isKept = async () => (await app.reportTopics()).topics[0]?.consumers[0]?.failures === 2;
+  while (!await isKept()) await new Promise((resolve) => setTimeout(resolve, 10));
+  await app.stop();
+  return { project, ids };
+}
+
+Deno.test("webfw topics shows consumers, redelivers what one has given up, and forgets it", async () => {
+  const { project, ids } = await projectWithFailures();
+  await using _project = project;
+  const run = (...args: string[]) => Webfw.finish(["topics", "main.ts:app", ...args], { cwd: project.path });
+  const rows = async () => (await run()).stdout.split("\n").slice(3).map((line) => line.split(/ {2,}/));
+  assertEquals(await rows(), [
+    ["CONSUMER", "POSITION", "LAG", "IN HAND", "FAILED", "LOST", "LAST ERROR"],
+    ["orders/mail", ids[1], "-", "0", "2", "0", "no\\u001b[2J server"],
+  ]);
+
+  const unknown = await run("--retry", "orders/mial");
+  assertEquals([unknown.code, unknown.stderr.split("\n").at(-1)], [
+    1,
+    'error: Cannot redeliver failures of "orders/mial": the store has no such consumer, the nearest is "orders/mail"',
+  ]);
+  const retried = await run("--retry", "orders/mail");
+  assertEquals([retried.code, retried.stdout], [0, "2 messages are delivered again"]);
+  const [, [, , lag, , failed]] = await rows() as [unknown, string[]];
+  assertMatch(lag!, /^\d+ s$/);
+  assertEquals(failed, "0");
+
+  const both = await run("--retry", "orders/mail", "--remove", "orders/mail");
+  assertEquals([both.code, both.stderr], [
+    2,
+    "error: Cannot do two things at once: give one of --tail, --retry and --remove",
+  ]);
+  const removed = await run("--remove", "orders/mail");
+  assertEquals([removed.code, removed.stdout], [0, "The consumer orders/mail is removed"]);
+  assertEquals(await rows(), []);
+});

@@ -7,7 +7,7 @@ import { failureKey } from "../../../src/consumers/record.ts";
 import type { RecordKey, RecordStore, StoreWrite } from "../../../src/records/store.ts";
 import { Discard, type ResolvedConsumeOptions } from "../../../src/topics/consume_options.ts";
 import { toPosition } from "../../../src/topics/message.ts";
-import type { AppendOptions, LogRef, NewMessage, TopicStore } from "../../../src/topics/store.ts";
+import type { LogRef, TopicStore } from "../../../src/topics/store.ts";
 import type { Random } from "../../../tests/unit/support/random.ts";
 import type { Journal, Task } from "./journal.ts";
 
@@ -142,11 +142,9 @@ export class SimulatedConsumer {
     return {
       capabilities: { ...store.capabilities, durability: "disk" },
       bounds: (log) => this.#call(() => store.bounds(log)),
-      append: (log: LogRef, messages: readonly NewMessage[], options: AppendOptions) =>
-        this.#call(() => store.append(log, messages, options)),
+      append: (log, messages, options) => this.#call(() => store.append(log, messages, options)),
       read: (log, after, limits) => this.#call(() => store.read(log, after, limits)),
       seek: (log, time) => this.#call(() => store.seek(log, time)),
-      trim: (log) => this.#call(() => store.trim(log)),
       watch: (log, onChange) =>
         store.watch(log, () => {
           void this.#rest(this.#shared.random.below(1_000)).then(onChange);

@@ -117,8 +117,8 @@ class Simulation {
       this.#tasks.push(task);
       this.#shared.journal.published(task);
       const data = JSON.stringify(task);
-      const message = { id: undefined, type: undefined, data, bytes: data.length };
-      await this.#store.append(LOG, [message], { session: "s", sequence: task.number });
+      const id = `${task.number}`;
+      await this.#store.append(LOG, [{ id, isGenerated: false, type: undefined, data, bytes: data.length }]);
     }
   }
 

@@ -54,7 +54,7 @@ async function nextLetter(topic: Topic<DeadLetter>, publish: () => Promise<unkno
 }
 
 async function consumerOf(app: App) {
-  const [report] = await app.reportTopics();
+  const [report] = (await app.reportTopics()).topics;
   return report!.consumers[0]!;
 }
 
@@ -267,16 +267,20 @@ Deno.test("`key` keeps the messages of one key in order and one at a time", asyn
   const orders = app.topic<{ customer: string; n: number }>("orders");
   const seen = new Collected<{ customer: string; n: number }>();
   const running_ = new Map<string, number>();
-  orders.consume("mail", { key: ({ data }) => data.customer, retry: QUICK, concurrency: 16 }, async ({ data }, { attempt }) => {
-    const { customer, n } = data;
-    running_.set(customer, (running_.get(customer) ?? 0) + 1);
-    assertEquals(running_.get(customer), 1);
-    await ticks(n % 3);
-    running_.set(customer, 0);
-    // `a message that is tried again holds back those behind it of its key`
-    if (n % 10 === 3 && attempt === 1) throw new Error("once more");
-    seen.add(data);
-  });
+  orders.consume(
+    "mail",
+    { key: ({ data }) => data.customer, retry: QUICK, concurrency: 16 },
+    async ({ data }, { attempt }) => {
+      const { customer, n } = data;
+      running_.set(customer, (running_.get(customer) ?? 0) + 1);
+      assertEquals(running_.get(customer), 1);
+      await ticks(n % 3);
+      running_.set(customer, 0);
+      // `a message that is tried again holds back those behind it of its key`
+      if (n % 10 === 3 && attempt === 1) throw new Error("once more");
+      seen.add(data);
+    },
+  );
   await running(app, async () => {
     for (let n = 0; n < 50; n++) {
       await Promise.all(["Ada", "Grace", "Mary"].map((customer) => orders.publish({ customer, n })));
@@ -364,7 +368,7 @@ Deno.test("`app.reportTopics()` shows `position`, `lag`, `inFlight`, `failures`,
     assertEquals(Object.keys(busy), ["name", "position", "lag", "inFlight", "failures", "lost", "lastError"]);
     resolve();
     const idle = await reported(app, ({ lag }) => lag === 0);
-    const [{ head, consumers }] = await app.reportTopics() as [Awaited<ReturnType<App["reportTopics"]>>[number]];
+    const { head, consumers } = (await app.reportTopics()).topics[0]!;
     assertEquals([consumers.length, idle.inFlight, idle.position], [1, 0, head]);
   });
 });
@@ -384,7 +388,10 @@ Deno.test("`A topic in memory has the same within one process (workers included)
   const consumers = await Promise.all(workers.map((topics) => Consumers.start(topics, {})));
   for (let number = 0; number < 40; number++) await workers[number % 2]!.topic<number>("orders").publish(number);
   const found = await seen.first(40);
-  assertEquals(found.map(([, data]) => data).sort((one, other) => one - other), Array.from({ length: 40 }, (_, n) => n));
+  assertEquals(
+    found.map(([, data]) => data).sort((one, other) => one - other),
+    Array.from({ length: 40 }, (_, n) => n),
+  );
   assertEquals(new Set(found.map(([worker]) => worker)).size, 2);
   for (const each of consumers) each.quiet();
   await Promise.all(consumers.map((each) => each.stop()));

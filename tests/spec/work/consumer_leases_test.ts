@@ -1,0 +1,432 @@
+// Section 2 of the contract of work: what consumers promise about time, and about nodes that end.
+// Time is virtual here.
+
+import { assert, assertEquals, assertMatch } from "@std/assert";
+import { inVirtualTime } from "../../../faults/simulation/virtual_time.ts";
+import { SYSTEM_CLOCK } from "../../../src/consumers/clock.ts";
+import { Consumer, type ConsumerSetup } from "../../../src/consumers/consumer.ts";
+import { consumerKey, type ConsumerState, decodeState, failureKey } from "../../../src/consumers/record.ts";
+import type { RecordStore } from "../../../src/records/store.ts";
+import type { ConsumerContext, ResolvedConsumeOptions } from "../../../src/topics/consume_options.ts";
+import { MemoryStore } from "../../../src/topics/memory_store.ts";
+import type { LogRef, TopicStore } from "../../../src/topics/store.ts";
+import { Random } from "../../unit/support/random.ts";
+import { CapturedLog } from "../support/captured_log.ts";
+
+const LOG: LogRef = { name: "orders", policy: { age: Infinity, count: 1e6, bytes: 1e9, dedupe: 1 } };
+const NAME = { topic: "orders", name: "mail" };
+const OPTIONS: ResolvedConsumeOptions = {
+  ...{ concurrency: 4, attempts: 3, backoff: 1_000, lease: 10_000, timeout: 300_000, from: "earliest" },
+  ...{ deadLetter: undefined, key: undefined },
+};
+
+/** Throws when somebody uses a store that is away. */
+class Switch {
+  isAway = false;
+
+  /** A store in front of another one: calls fail while it is away, and never end if it is dead. */
+  guard<Store extends object>(store: Store): Store {
+    return new Proxy(store, {
+      get: (target, name) => {
+        const value = Reflect.get(target, name, target);
+        if (typeof value !== "function") return value;
+        if (name === "watch" || name === "list") return value.bind(target);
+        return async (...args: unknown[]) => {
+          if (this.isAway) {
+            await rest(100);
+            throw new Error("The store is away");
+          }
+          const result = await value.apply(target, args);
+          return name === "openRecords" ? this.guard(result) : result;
+        };
+      },
+    });
+  }
+}
+
+/** Nodes that share a store, in virtual time. */
+class Setting {
+  store: TopicStore = new MemoryStore();
+  readonly begin = Date.now();
+  #sent = 0;
+
+  /** How long it has been going on, in milliseconds. */
+  get time(): number {
+    return Date.now() - this.begin;
+  }
+
+  async records(): Promise<RecordStore> {
+    return await this.store.openRecords!();
+  }
+
+  async publish(...data: unknown[]): Promise<void> {
+    const messages = data.map((one) => {
+      const json = JSON.stringify(one);
+      return { id: `${this.#sent++}`, isGenerated: false, type: undefined, data: json, bytes: json.length };
+    });
+    await this.store.append(LOG, messages);
+  }
+
+  async node(
+    handle: (data: unknown, context: ConsumerContext) => unknown,
+    { connection = new Switch(), ...options }: Partial<ResolvedConsumeOptions> & { connection?: Switch } = {},
+    deadLetter?: ConsumerSetup["deadLetter"],
+  ): Promise<Consumer> {
+    const consumer = new Consumer({
+      name: NAME.name,
+      log: LOG,
+      store: connection.guard(this.store),
+      records: connection.guard(await this.records()),
+      options: { ...OPTIONS, ...options },
+      handle: ({ data }, context) => handle(data, context),
+      deadLetter,
+      clock: SYSTEM_CLOCK,
+    });
+    await consumer.start();
+    return consumer;
+  }
+
+  async state(): Promise<ConsumerState> {
+    return decodeState((await (await this.records()).get(consumerKey(NAME)))!.value);
+  }
+
+  async failures(): Promise<{ id: string; error: string; attempts: number }[]> {
+    const found = await Array.fromAsync((await this.records()).list(failureKey(NAME)));
+    return found.map(({ value }) => JSON.parse(value));
+  }
+}
+
+function rest(ms: number): Promise<void> {
+  return new Promise((resolve) => setTimeout(resolve, ms));
+}
+
+const never = () => new Promise<never>(() => {});
+
+/** Registers a test in virtual time; what is logged is given to it. */
+function test(title: string, body: (setting: Setting, log: CapturedLog) => Promise<void>): void {
+  Deno.test(title, async () => {
+    using log = new CapturedLog();
+    await inVirtualTime(new Random(1), async () => {
+      const setting = new Setting();
+      // Its code is loaded before time is counted.
+      await setting.records();
+      await body(setting, log);
+      await setting.store.close();
+    });
+  });
+}
+
+test("`a lease ends lease and a look (at most a quarter of it) after its node is gone`", async (setting) => {
+  const connection = new Switch();
+  const dead = await setting.node(never, { connection });
+  await setting.publish("one");
+  await rest(1_000);
+  const seen: [unknown, number][] = [];
+  const alive = await setting.node((data) => seen.push([data, setting.time]));
+  // `while a node that has one lives and renews its lease, no other node has it`
+  await rest(100_000);
+  assertEquals(seen, []);
+  connection.isAway = true;
+  const gone = setting.time;
+  await rest(30_000);
+  const [[data, time]] = seen as [[unknown, number]];
+  assertEquals(data, "one");
+  // Its last renewal was up to a third of the lease before.
+  assert(time - gone <= 10_000 * 1.25 + 200, `${time - gone}`);
+  assert(time - gone >= 10_000 * (1 - 1 / 3) - 200, `${time - gone}`);
+  dead.abort();
+  await Promise.all([dead.stop(), alive.stop()]);
+});
+
+test("`a node that cannot renew` `aborts its signals at 0.8 of it, which counts as no try`", async (setting) => {
+  const connection = new Switch();
+  const aborted: number[] = [];
+  const attempts: number[] = [];
+  let renewed = 0;
+  const node = await setting.node(async (_, { signal, attempt }) => {
+    attempts.push(attempt);
+    if (attempts.length > 1) return;
+    await new Promise<void>((resolve) => signal.onabort = () => resolve());
+    aborted.push(setting.time - renewed);
+    throw new Error("aborted");
+  }, { connection, concurrency: 1 });
+  await setting.publish("one", "two");
+  await rest(50_000);
+  const { nodes } = await setting.state();
+  assertEquals(Object.keys(nodes).length, 1);
+  connection.isAway = true;
+  renewed = setting.time;
+  await rest(20_000);
+  assertEquals(aborted.length, 1);
+  assert(aborted[0]! <= 8_001 && aborted[0]! >= 8_000 * 2 / 3 - 1_500, `${aborted}`);
+  // It `starts nothing new`.
+  assertEquals(attempts, [1]);
+  connection.isAway = false;
+  await rest(10_000);
+  assertEquals(attempts, [1, 1, 1]);
+  assertEquals((await setting.state()).late, []);
+  await node.stop();
+});
+
+test("`timeout`: `signal is aborted, and the try counts as failed`, also if the handler never ends", async (setting) => {
+  const tries: [number, number][] = [];
+  const reasons: unknown[] = [];
+  const node = await setting.node((_, { attempt, signal }) => {
+    tries.push([attempt, Math.round(setting.time / 1_000)]);
+    signal.onabort = () => reasons.push(signal.reason.name);
+    return never();
+  }, { concurrency: 1, timeout: 5_000, backoff: 1 });
+  await setting.publish("one");
+  await rest(60_000);
+  assertEquals(tries, [[1, 0], [2, 5], [3, 10]]);
+  assertEquals(reasons, ["TimeoutError", "TimeoutError", "TimeoutError"]);
+  const [failure] = await setting.failures();
+  assertEquals([failure?.error, failure?.attempts], ["The handler has not ended within 5000 ms", 3]);
+  await node.stop();
+});
+
+test("`after backoff, doubling with jitter to 1 h, attempts tries in all`", async (setting) => {
+  const times: number[] = [];
+  const node = await setting.node(() => {
+    times.push(setting.time);
+    throw new Error("no");
+  }, { attempts: 12, backoff: 10_000, lease: 3_600_000 });
+  await setting.publish("one");
+  await rest(12 * 3_600_000);
+  const pauses = times.slice(1).map((time, index) => time - times[index]!);
+  assertEquals(pauses.length, 11);
+  for (const [index, pause] of pauses.entries()) {
+    const least = Math.min(10_000 * 2 ** index, 3_600_000);
+    assert(pause >= least && pause <= least * 1.25 + 200, `pause ${index}: ${pause}`);
+  }
+  await node.stop();
+});
+
+test("`Beyond 512 messages that wait (blocked or failing) a keyed consumer reads no further`", async (setting) => {
+  let isBroken = true;
+  const seen: number[] = [];
+  const node = await setting.node((data) => {
+    if (isBroken) throw new Error("no");
+    seen.push(data as number);
+  }, { key: () => "all", attempts: 50, backoff: 60_000, concurrency: 16 });
+  for (let n = 0; n < 1_000; n++) await setting.publish(n);
+  await rest(30_000);
+  const { late, ranges } = await setting.state();
+  assert(late.length >= 512 && late.length < 600, `${late.length}`);
+  assertEquals(ranges, []);
+  isBroken = false;
+  await rest(600_000);
+  assertEquals(seen, Array.from({ length: 1_000 }, (_, n) => n));
+  await node.stop();
+});
+
+test("many messages that fail wait outside the record, which stays below 60 KiB", async (setting) => {
+  let isBroken = true;
+  let handled = 0;
+  let largest = 0;
+  const node = await setting.node(() => {
+    if (isBroken) throw new Error("no");
+    handled++;
+  }, { attempts: 5, backoff: 600_000, concurrency: 64 });
+  for (let n = 0; n < 30; n++) await setting.publish(...Array.from({ length: 100 }, () => n));
+  for (let n = 0; n < 20; n++) {
+    await rest(1_000);
+    const { value } = (await (await setting.records()).get(consumerKey(NAME)))!;
+    largest = Math.max(largest, value.length);
+  }
+  assert((await setting.state()).pages.length > 5);
+  assert(largest < 60 * 1024);
+  isBroken = false;
+  await rest(2_000_000);
+  assertEquals(handled, 3_000);
+  const { late, pages, lost } = await setting.state();
+  assertEquals([late.length, pages.length, lost], [0, 0, 0]);
+  await node.stop();
+});
+
+test("`A message whose nodes died attempts times while they had it is given up likewise`", async (setting) => {
+  const seen: unknown[] = [];
+  let deaths = 0;
+  const nodes: Consumer[] = [];
+  const start = async () => {
+    const connection = new Switch();
+    nodes.push(
+      await setting.node((data) => {
+        if (connection.isAway) return never();
+        if (data !== "poison") return void seen.push(data);
+        deaths++;
+        connection.isAway = true;
+        void start();
+        return never();
+      }, { connection, attempts: 3, lease: 1_000 }),
+    );
+  };
+  await setting.publish("a", "b", "poison", "c", "d");
+  await start();
+  await rest(60_000);
+  // The first node may have had it without a record.
+  assert(deaths === 3 || deaths === 4, `${deaths}`);
+  // What was not said to be done when a node ended is handled again.
+  assertEquals([...new Set(seen)].sort(), ["a", "b", "c", "d"]);
+  const [failure] = await setting.failures();
+  assertMatch(failure!.error, /the processes that had it have ended/);
+  for (const node of nodes) node.abort();
+  await Promise.all(nodes.map((node) => node.stop()));
+});
+
+test("at stop: `no new messages, handlers get the grace period, signal is then aborted, leases are given back`", async (setting) => {
+  const begun: unknown[] = [];
+  const ended: unknown[] = [];
+  const node = await setting.node(async (data, { signal }) => {
+    begun.push(data);
+    if (data === 1) await rest(3_000);
+    else await new Promise<void>((_, reject) => signal.onabort = () => reject(signal.reason));
+    ended.push(data);
+  }, { concurrency: 2 });
+  await setting.publish(1, 2, 3, 4);
+  await rest(1_000);
+  assertEquals(begun, [1, 2]);
+  node.quiet();
+  const stopping = node.stop();
+  await rest(3_000);
+  assertEquals(ended, [1]);
+  node.abort();
+  await stopping;
+  assertEquals([begun, ended], [[1, 2], [1]]);
+  const attempts: string[] = [];
+  const other = await setting.node((data, { attempt }) => attempts.push(`${data}, try ${attempt}`));
+  await rest(1_000);
+  assertEquals(attempts.sort(), ["2, try 1", "3, try 1", "4, try 1"]);
+  await other.stop();
+});
+
+test("a handler that ignores its signal, and a store that is away, hold up a stop by about a second", async (setting) => {
+  const connection = new Switch();
+  const node = await setting.node(never, { connection });
+  await setting.publish(1);
+  await rest(1_000);
+  connection.isAway = true;
+  const begin = setting.time;
+  node.abort();
+  await node.stop();
+  assert(setting.time - begin <= 2_100, `${setting.time - begin}`);
+});
+
+test("a store that is away at the start does not keep a consumer from stopping, and is waited for", async (setting) => {
+  const connection = new Switch();
+  connection.isAway = true;
+  const seen: unknown[] = [];
+  const starting = setting.node((data) => seen.push(data), { connection });
+  await setting.publish(1);
+  await rest(20_000);
+  connection.isAway = false;
+  const node = await starting;
+  await rest(6_000);
+  assertEquals(seen, [1]);
+  await node.stop();
+});
+
+test(
+  "a dead letter that cannot be published is tried again, without another try of the handler",
+  async (setting, log) => {
+    const letters: unknown[] = [];
+    let [isAway, tries] = [true, 0];
+    const node = await setting.node(
+      () => {
+        tries++;
+        throw new Error("no");
+      },
+      { attempts: 2, backoff: 10 },
+      {
+        maxBytes: 1_000,
+        publish: async (letter, { id }) => {
+          if (isAway) throw new Error("away");
+          letters.push([letter.attempts, letter.error, id.startsWith("orders/mail/")]);
+        },
+      },
+    );
+    await setting.publish(1);
+    await rest(5_000);
+    assertEquals(letters, []);
+    isAway = false;
+    await rest(5_000);
+    assertEquals([letters, tries], [[[2, "no", true]], 2]);
+    assertMatch(log.text, /A message could not be given up, and this is tried again/);
+    assertEquals((await setting.state()).late, []);
+    await node.stop();
+  },
+);
+
+test("`its id, error and attempts are kept, the newest 10,000 of a consumer`", async (setting) => {
+  const node = await setting.node(() => {
+    throw new Error("no");
+  }, { attempts: 1, concurrency: 256 });
+  for (let n = 0; n < 112; n++) await setting.publish(...Array.from({ length: 100 }, () => n));
+  await rest(60_000);
+  const failures = await setting.failures();
+  assert(failures.length >= 10_000 && failures.length < 11_000, `${failures.length}`);
+  // The newest ones are among them.
+  const newest = failures.map(({ id }) => id).sort().at(-1)!;
+  assertEquals(Number.parseInt(newest.slice(9), 16), 11_200);
+  await node.stop();
+});
+
+test(
+  "a log that is lost and made anew is read from its oldest message, which is logged and counted",
+  async (setting, log) => {
+    const seen: unknown[] = [];
+    setting.store = new MemoryStore({ maxBytes: 10_000 });
+    const node = await setting.node((data) => seen.push(data));
+    await setting.publish("a", "b");
+    await rest(1_000);
+    // The memory for all topics is full, so whole logs are dropped.
+    const message = { id: "large", isGenerated: false, type: undefined, data: "7", bytes: 20_000 };
+    await setting.store.append({ ...LOG, name: "other" }, [message]);
+    await setting.publish("c");
+    await rest(1_000);
+    await setting.publish("d");
+    await rest(1_000);
+    assertEquals(seen, ["a", "b", "c", "d"]);
+    assertEquals((await setting.state()).lost, 1);
+    assertMatch(log.text, /A consumer lost messages/);
+    await node.stop();
+  },
+);
+
+test("a consumer whose record is removed begins anew", async (setting) => {
+  const seen: unknown[] = [];
+  const node = await setting.node((data) => seen.push(data), { from: "now" });
+  await setting.publish("a");
+  await rest(1_000);
+  await (await setting.records()).delete(consumerKey(NAME), {});
+  await rest(6_000);
+  await setting.publish("b");
+  await rest(6_000);
+  assertEquals(seen, ["a", "b"]);
+  await node.stop();
+});
+
+test("the wall clock may be set: messages stay with their node, and are handled once more at most", async (setting) => {
+  const seen: unknown[] = [];
+  let skew = 0;
+  const clock = { ...SYSTEM_CLOCK, wall: () => Date.now() + skew };
+  const consumer = new Consumer({
+    ...{ name: "mail", log: LOG, store: setting.store, records: await setting.records(), options: OPTIONS },
+    ...{ deadLetter: undefined, clock },
+    handle: async ({ data }, { signal }) => {
+      seen.push(data);
+      if (seen.length > 1) return;
+      await new Promise((_, reject) => signal.onabort = () => reject(signal.reason));
+    },
+  });
+  await consumer.start();
+  await setting.publish("a");
+  await rest(1_000);
+  skew = -3_600_000;
+  await rest(30_000);
+  assertEquals(seen, ["a"]);
+  skew = 3_600_000;
+  await rest(30_000);
+  assertEquals(seen, ["a", "a"]);
+  await consumer.stop();
+});
