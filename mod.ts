@@ -98,7 +98,7 @@ export type { ListedRecordEntry, RecordEntry, Records, SetRecordOptions } from "
 
 // Topics
 export type { PublishOptions, Topic } from "./src/topics/topic.ts";
-export { type DeadLetter, Discard } from "./src/topics/consume_options.ts";
+export { Discard } from "./src/topics/consume_options.ts";
 export type { Retention, TopicOptions } from "./src/topics/topic_options.ts";
 export type { GapReason, TopicEntry, TopicGap, TopicMessage } from "./src/topics/message.ts";
 export type { PublishResult } from "./src/topics/publisher.ts";

@@ -124,7 +124,13 @@ export type { DocsOptions } from "./src/describe/page/options.ts";
 export type { McpOptions, ToolListing } from "./src/describe/mcp/options.ts";
 
 // Consumers
-export type { ConsumeOptions, ConsumerContext, ConsumerHandler, RetryOptions } from "./src/topics/consume_options.ts";
+export type {
+  ConsumeOptions,
+  ConsumerContext,
+  ConsumerHandler,
+  DeadLetter,
+  RetryOptions,
+} from "./src/topics/consume_options.ts";
 export type { ConsumerReport } from "./src/topics/topic_report.ts";
 
 // Records

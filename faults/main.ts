@@ -4,6 +4,7 @@
 import { parseArgs } from "@std/cli/parse-args";
 import { readCount, readNames, refuseUnknown, runCommand, select } from "../bench/command.ts";
 import { Random } from "../tests/unit/support/random.ts";
+import { main as breakConsumers } from "./consumers/main.ts";
 import { check, type History } from "./history.ts";
 import { NotAllowedError } from "./not_allowed_error.ts";
 import { NEGATIVE_CONTROL, type Scenario, SCENARIOS } from "./scenarios.ts";
@@ -13,7 +14,7 @@ import { type Outcome, Summary } from "./summary.ts";
 
 const USAGE =
   `Breaks nodes and stores of durable topics, and checks what the nodes saw. "simulated" as the first argument simulates
-nodes, network, database and time, with options of its own.
+nodes, network, database and time, with options of its own; "consumers" breaks nodes that handle messages.
 
 Options:
   --seeds <n>      runs of each kind (default 1)
@@ -26,6 +27,7 @@ The environment variable FAULT_LOG=1 shows what the nodes log.`;
 
 async function main(args: string[], signal: AbortSignal): Promise<number> {
   if (args[0] === "simulated") return await simulate(args.slice(1), signal);
+  if (args[0] === "consumers") return await breakConsumers(args.slice(1), signal);
   const parsed = parseArgs(args, {
     string: ["seeds", "from", "jobs", "only"],
     boolean: ["help"],

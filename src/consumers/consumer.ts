@@ -58,6 +58,8 @@ const MAX_PAUSE = 5_000;
 const SAFE_PART = 0.8;
 const RENEWAL_PART = 1 / 3;
 const LOOK_PART = 1 / 4;
+/** Who has not seen the record for longer counts the leases of the others anew. */
+const BLIND_PART = 1 / 2;
 /** How long handlers have after their signals are aborted, and the last write of a stop. */
 const LAST_MS = 1_000;
 /** Why signals are aborted when the lease cannot be renewed. */
@@ -324,7 +326,7 @@ export class Consumer {
     this.#alignWindow();
     const isWanted = this.#room > this.#window.messages.length && !isElsewhere(this.#state!, this.#node);
     if (isWanted && this.#window.mayHaveMore) await this.#window.fill();
-    if (this.#takeOpen() && this.#whenNext() > this.#clock.now()) return;
+    if (this.#takeOpen() && this.#whenNext() > this.#clock.now() + SOON) return;
 
     const step = new Step(this.#state!, {
       node: this.#node,
@@ -510,7 +512,11 @@ export class Consumer {
   #see(state: ConsumerState, version: string): void {
     this.#state = state;
     this.#version = version;
-    const now = this.#seenAt = this.#clock.now();
+    const now = this.#clock.now();
+    // The store was away, or this process stood still: the others may not have been able to renew.
+    const wasBlind = now - this.#seenAt > this.#setup.options.lease * BLIND_PART;
+    this.#seenAt = now;
+    if (wasBlind) this.#sightings.clear();
     for (const [node, beat] of Object.entries(state.nodes)) {
       if (node !== this.#node && this.#sightings.get(node)?.beat !== beat) {
         this.#sightings.set(node, { beat, time: now });

@@ -113,7 +113,7 @@ export class SimulatedConsumer {
     try {
       if (plan === "obedient") await this.#restOrAbort(time, signal);
       else await this.#rest(time);
-      if (plan === "throws" || (plan === "throws once" && attempt === 1)) throw new Error(`attempt ${attempt}`);
+      if (plan === "throws" || (plan === "throws once" && attempt === 1)) throw new Error("As it was planned");
       if (plan === "discards") throw new Discard("never");
       if (!this.isDead) run.end("done");
     } catch (error) {

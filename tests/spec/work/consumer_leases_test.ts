@@ -44,6 +44,13 @@ class Switch {
   }
 }
 
+/** How a node differs from the others. */
+interface NodeOptions extends Partial<ResolvedConsumeOptions> {
+  readonly connection?: Switch;
+  /** Where its dead letters go. */
+  readonly letters?: ConsumerSetup["deadLetter"];
+}
+
 /** Nodes that share a store, in virtual time. */
 class Setting {
   store: TopicStore = new MemoryStore();
@@ -69,8 +76,7 @@ class Setting {
 
   async node(
     handle: (data: unknown, context: ConsumerContext) => unknown,
-    { connection = new Switch(), ...options }: Partial<ResolvedConsumeOptions> & { connection?: Switch } = {},
-    deadLetter?: ConsumerSetup["deadLetter"],
+    { connection = new Switch(), letters, ...options }: NodeOptions = {},
   ): Promise<Consumer> {
     const consumer = new Consumer({
       name: NAME.name,
@@ -79,7 +85,7 @@ class Setting {
       records: connection.guard(await this.records()),
       options: { ...OPTIONS, ...options },
       handle: ({ data }, context) => handle(data, context),
-      deadLetter,
+      deadLetter: letters,
       clock: SYSTEM_CLOCK,
     });
     await consumer.start();
@@ -166,6 +172,29 @@ test("`a node that cannot renew` `aborts its signals at 0.8 of it, which counts 
   assertEquals(attempts, [1, 1, 1]);
   assertEquals((await setting.state()).late, []);
   await node.stop();
+});
+
+test("a store that is away for longer than a lease is no death of the nodes", async (setting) => {
+  const connection = new Switch();
+  const seen: string[] = [];
+  const handle = (name: string) => async (data: unknown) => {
+    seen.push(`${name} ${data}`);
+    if (data === "long") await rest(60_000);
+  };
+  const nodes = [
+    await setting.node(handle("one"), { connection, attempts: 1 }),
+    await setting.node(handle("other"), { connection, attempts: 1 }),
+  ];
+  await setting.publish("long");
+  await rest(5_000);
+  connection.isAway = true;
+  await rest(15_000);
+  connection.isAway = false;
+  await rest(100_000);
+  assertEquals(seen.length, 1);
+  assertEquals(await setting.failures(), []);
+  assertEquals((await setting.state()).late, []);
+  await Promise.all(nodes.map((node) => node.stop()));
 });
 
 test("`timeout`: `signal is aborted, and the try counts as failed`, also if the handler never ends", async (setting) => {
@@ -336,12 +365,15 @@ test(
         tries++;
         throw new Error("no");
       },
-      { attempts: 2, backoff: 10 },
       {
-        maxBytes: 1_000,
-        publish: async (letter, { id }) => {
-          if (isAway) throw new Error("away");
-          letters.push([letter.attempts, letter.error, id.startsWith("orders/mail/")]);
+        attempts: 2,
+        backoff: 10,
+        letters: {
+          maxBytes: 1_000,
+          publish: async (letter, { id }) => {
+            if (isAway) throw new Error("away");
+            letters.push([letter.attempts, letter.error, id.startsWith("orders/mail/")]);
+          },
         },
       },
     );

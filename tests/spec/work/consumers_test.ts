@@ -2,8 +2,8 @@
 // other nodes is in consumer_leases_test.ts, what durable topics promise in consumer_files_test.ts.
 
 import { assert, assertEquals, assertMatch, assertRejects, assertThrows } from "@std/assert";
-import { App, type DeadLetter, Discard, RouteError, type Topic } from "@webfw/core";
-import type { ConsumeOptions } from "@webfw/core/types";
+import { App, Discard, RouteError, type Topic } from "@webfw/core";
+import type { ConsumeOptions, DeadLetter } from "@webfw/core/types";
 import { Consumers } from "../../../src/consumers/consumers.ts";
 import { Topics } from "../../../src/topics/topics.ts";
 import { openWorkerStore } from "../../../src/topics/worker_store.ts";
