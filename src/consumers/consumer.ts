@@ -60,6 +60,8 @@ const RENEWAL_PART = 1 / 3;
 const LOOK_PART = 1 / 4;
 /** Who has not seen the record for longer counts the leases of the others anew. */
 const BLIND_PART = 1 / 2;
+/** How often at most: a store may always be slow. */
+const MAX_RENEWALS = 3;
 /** How long handlers have after their signals are aborted, and the last write of a stop. */
 const LAST_MS = 1_000;
 /** Why signals are aborted when the lease cannot be renewed. */
@@ -71,7 +73,9 @@ const SOON = 0.5;
 /** When another node was seen to live. */
 interface Sighting {
   readonly beat: number;
-  readonly time: number;
+  time: number;
+  /** How often its lease was counted anew since. */
+  renewals: number;
 }
 
 /** Claims messages, has them handled, and says so. */
@@ -516,10 +520,12 @@ export class Consumer {
     // The store was away, or this process stood still: the others may not have been able to renew.
     const wasBlind = now - this.#seenAt > this.#setup.options.lease * BLIND_PART;
     this.#seenAt = now;
-    if (wasBlind) this.#sightings.clear();
+    for (const sighting of wasBlind ? this.#sightings.values() : []) {
+      if (sighting.renewals++ < MAX_RENEWALS) sighting.time = now;
+    }
     for (const [node, beat] of Object.entries(state.nodes)) {
       if (node !== this.#node && this.#sightings.get(node)?.beat !== beat) {
-        this.#sightings.set(node, { beat, time: now });
+        this.#sightings.set(node, { beat, time: now, renewals: 0 });
       }
     }
     for (const node of this.#sightings.keys()) if (!(node in state.nodes)) this.#sightings.delete(node);

@@ -175,26 +175,27 @@ test("`a node that cannot renew` `aborts its signals at 0.8 of it, which counts 
 });
 
 test("a store that is away for longer than a lease is no death of the nodes", async (setting) => {
-  const connection = new Switch();
-  const seen: string[] = [];
-  const handle = (name: string) => async (data: unknown) => {
-    seen.push(`${name} ${data}`);
-    if (data === "long") await rest(60_000);
+  const [own, others] = [new Switch(), new Switch()];
+  const seen: unknown[] = [];
+  const handle = async (data: unknown) => {
+    seen.push(data);
+    await rest(60_000);
   };
-  const nodes = [
-    await setting.node(handle("one"), { connection, attempts: 1 }),
-    await setting.node(handle("other"), { connection, attempts: 1 }),
-  ];
+  const holder = await setting.node(handle, { connection: own, attempts: 1 });
   await setting.publish("long");
+  await rest(1_000);
+  const other = await setting.node(handle, { connection: others, attempts: 1 });
   await rest(5_000);
-  connection.isAway = true;
+  own.isAway = others.isAway = true;
   await rest(15_000);
-  connection.isAway = false;
+  // The node that has nothing comes back first.
+  others.isAway = false;
+  await rest(4_000);
+  own.isAway = false;
   await rest(100_000);
-  assertEquals(seen.length, 1);
+  assertEquals(seen, ["long"]);
   assertEquals(await setting.failures(), []);
-  assertEquals((await setting.state()).late, []);
-  await Promise.all(nodes.map((node) => node.stop()));
+  await Promise.all([holder.stop(), other.stop()]);
 });
 
 test("`timeout`: `signal is aborted, and the try counts as failed`, also if the handler never ends", async (setting) => {
