@@ -71,8 +71,8 @@ export class CronJob {
   #missed: number | undefined;
   /** Whether the record was read since the last time was due. */
   #isSettled = false;
-  /** The run of another node, and when its lease was first seen like that. */
-  #watched: { readonly tag: string; readonly since: number } | undefined;
+  /** The record with the run of another node, and when that version was seen first. */
+  #watched: { readonly version: string; readonly since: number } | undefined;
   #run: OwnRun | undefined;
   #isEnding = false;
   #isClosed = false;
@@ -209,7 +209,7 @@ export class CronJob {
       return undefined;
     }
     if (run.node === this.#node) return await this.#begin(entry, run);
-    if (!this.#isGone(run)) return LOOK;
+    if (run.node !== "" && !this.#isGone(entry.version)) return LOOK;
     // The next time may have come meanwhile: it runs in place of the one that broke off.
     if (due === undefined || this.#mayRun(due, now)) return await this.#claim(entry, due ?? run.scheduled);
     log("warn", "A run of a cron broke off, and it is too late to run it again", {
@@ -225,19 +225,17 @@ export class CronJob {
     return now - due < this.#cron.catchUp || due === this.#noticed;
   }
 
-  /** Whether the node of a run has died: its lease has not changed for so long. */
-  #isGone({ node, beat, scheduled }: RunningCron): boolean {
-    if (node === "") return true;
-    const tag = `${node} ${scheduled} ${beat}`;
+  /** Whether the node of a run has died: its lease was not renewed for so long. */
+  #isGone(version: string): boolean {
     const now = this.#context.clock.now();
-    if (this.#watched?.tag !== tag) this.#watched = { tag, since: now };
+    if (this.#watched?.version !== version) this.#watched = { version, since: now };
     return now - this.#watched.since >= LEASE;
   }
 
   async #claim(entry: Entry, scheduled: number): Promise<number> {
     const { clock } = this.#context;
     const began = clock.time();
-    const running: RunningCron = { scheduled, began, node: this.#node, beat: 0 };
+    const running: RunningCron = { scheduled, began, node: this.#node };
     const place = Math.max(entry.value.place, scheduled);
     const sent = momentOf(clock);
     const written = await this.#write(entry, { ...entry.value, place, run: running });
@@ -246,10 +244,8 @@ export class CronJob {
 
   /** Begins a run of which the answer to the claim was lost. */
   async #begin(entry: Entry, run: RunningCron): Promise<number> {
-    const running = { ...run, beat: run.beat + 1 };
     const sent = momentOf(this.#context.clock);
-    const written = await this.#write(entry, { ...entry.value, run: running });
-    return written ? this.#start(running, sent) : 0;
+    return await this.#write(entry, entry.value) ? this.#start(run, sent) : 0;
   }
 
   #start(running: RunningCron, renewed: Moment): number {
@@ -314,7 +310,7 @@ export class CronJob {
     });
   }
 
-  /** Renews the lease of a run, skips what is due meanwhile, and notes how it has ended. */
+  /** Renews the lease of a run by writing the record again, skips what is due meanwhile, and notes how it has ended. */
   async #keep(run: OwnRun, entry: Entry, now: number): Promise<number> {
     const { value } = entry;
     if (value.run?.node !== this.#node) {
@@ -332,7 +328,6 @@ export class CronJob {
     const renewed: CronRecord = {
       ...value,
       ...(skips && { place: due, skipped: value.skipped + 1 }),
-      run: { ...value.run, beat: value.run.beat + 1 },
     };
     if (!await this.#write(entry, renewed)) return 0;
     run.renewed = sent;

@@ -8,8 +8,6 @@ export interface RunningCron {
   readonly began: number;
   /** The node that has it; empty if it has given it back. */
   readonly node: string;
-  /** Grows with each renewal of the lease. */
-  readonly beat: number;
 }
 
 /** A run that has ended. */

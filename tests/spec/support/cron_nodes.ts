@@ -88,6 +88,8 @@ export class TestNode {
   readonly name: string;
   readonly crons: Crons<Record<string, unknown>>;
   readonly store: SeenStore;
+  /** Calls an action after so many milliseconds, if the node can act then. */
+  readonly after: ManualClock["after"];
   readonly #timers = new Gate();
 
   constructor(nodes: Nodes, name: string, work: Work, platform: PlatformCron | undefined) {
@@ -95,6 +97,7 @@ export class TestNode {
     this.store = new SeenStore(nodes.records);
     const watches = { isEnding: () => false, open: new Set<{ close(): void }>() };
     const { time, now, after } = nodes.clock;
+    this.after = (ms, action) => after(ms, () => void this.#timers.pass().then(action));
     this.crons = new Crons({
       topics: {
         records: new Records({ open: () => Promise.resolve(this.store), watches }, "app"),
@@ -104,7 +107,7 @@ export class TestNode {
       },
       start: async () => void await this.start(),
       platform,
-      clock: { time, now, after: (ms, action) => after(ms, () => void this.#timers.pass().then(action)) },
+      clock: { time, now, after: this.after },
     });
     this.crons.declare("job", nodes.schedule, nodes.options, (run) => {
       nodes.runs.push({ ...run, node: name, at: new Date(time()).toISOString() });
