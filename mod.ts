@@ -103,7 +103,7 @@ export type { Retention, TopicOptions } from "./src/topics/topic_options.ts";
 export type { GapReason, TopicEntry, TopicGap, TopicMessage } from "./src/topics/message.ts";
 export type { PublishResult } from "./src/topics/publisher.ts";
 export type { SubscribeOptions, Subscription } from "./src/topics/subscription.ts";
-export type { TopicsDatabase, TopicsLocation } from "./src/topics/location.ts";
+export type { TopicsDatabase, TopicsLocation, TopicsServers } from "./src/topics/location.ts";
 
 // Cron
 export type { CronOptions, CronRun } from "./src/cron/options.ts";

@@ -20,7 +20,7 @@ import {
 } from "./routing/scope.ts";
 import type { RateLimits } from "./rate_limit/rate_limit.ts";
 import { toLocation } from "./topics/location.ts";
-import type { KvLocation, TopicsLocation } from "./topics/location.ts";
+import type { StoreLocation, TopicsLocation } from "./topics/location.ts";
 import type { TopicStore } from "./topics/store.ts";
 
 /**
@@ -200,7 +200,7 @@ interface ResolvedAppOptions extends McpParts {
   readonly docs: DocsParts;
   readonly limits: ResolvedLimits;
   readonly admission: AdmissionParts;
-  readonly topics: KvLocation | TopicStore | undefined;
+  readonly topics: StoreLocation | TopicStore | undefined;
 }
 
 /**

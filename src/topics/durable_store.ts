@@ -1,7 +1,7 @@
 /** The store of durable topics. Its code is loaded when such a topic is used for the first time. */
 import type { RecordStore } from "../records/store.ts";
-import { KV_CAPABILITIES } from "./kv/capabilities.ts";
-import { defaultLocation, type KvLocation } from "./location.ts";
+import { jetStreamCapabilities, KV_CAPABILITIES } from "./capabilities.ts";
+import { defaultLocation, type StoreLocation } from "./location.ts";
 import type {
   AppendOptions,
   AppendResult,
@@ -23,22 +23,27 @@ import { CannotOpenError } from "./topic_errors.ts";
  * @param location Where it is, or the store itself. If it is undefined, the environment decides, or
  * the store is a file beside the program.
  */
-export function openDurableStore(location: KvLocation | TopicStore | undefined): TopicStore {
+export function openDurableStore(location: StoreLocation | TopicStore | undefined): TopicStore {
   return location && "append" in location ? location : new DurableStore(location);
 }
 
-/** What a store in Deno KV offers of what a store may offer. */
+/** What the stores of the framework offer of what a store may offer. */
 type LoadedStore = TopicStore & Required<Pick<TopicStore, "open" | "now" | "list" | "openRecords">>;
 
-/** Loads a store in Deno KV, and passes all calls on to it. */
+/** Loads a store in Deno KV or NATS JetStream, and passes all calls on to it. */
 class DurableStore implements TopicStore {
-  readonly capabilities: StoreCapabilities = KV_CAPABILITIES;
-  #location: KvLocation | undefined;
+  #location: StoreLocation | undefined;
   #store: Promise<LoadedStore> | undefined;
   #loaded: LoadedStore | undefined;
+  #capabilities: StoreCapabilities | undefined;
 
-  constructor(location: KvLocation | undefined) {
+  constructor(location: StoreLocation | undefined) {
     this.#location = location;
+  }
+
+  /** The limits of the store. If the environment does not say which one it is, those of Deno KV. */
+  get capabilities(): StoreCapabilities {
+    return this.#capabilities ??= this.#findCapabilities();
   }
 
   /**
@@ -110,11 +115,25 @@ class DurableStore implements TopicStore {
 
   async #open(): Promise<LoadedStore> {
     const location = this.#locate();
+    if ("servers" in location) {
+      const { openJetStream } = await import("./jetstream/open_store.ts");
+      return this.#loaded = openJetStream(location);
+    }
     const { openStore } = await import("./kv/open_store.ts");
     return this.#loaded = openStore(location);
   }
 
-  #locate(): KvLocation {
+  #findCapabilities(): StoreCapabilities {
+    try {
+      const location = this.#locate();
+      return "servers" in location ? jetStreamCapabilities(location.replicas) : KV_CAPABILITIES;
+    } catch {
+      // The first call of the store fails with the reason.
+      return KV_CAPABILITIES;
+    }
+  }
+
+  #locate(): StoreLocation {
     try {
       return this.#location ??= defaultLocation();
     } catch (error) {

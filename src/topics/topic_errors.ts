@@ -112,3 +112,6 @@ export class CannotOpenError extends Error {
     this.stack = `${this.name}: ${message}`;
   }
 }
+
+/** The store is open, and can never do what is asked of it as it is configured. */
+export class UnsuitableStoreError extends CannotOpenError {}

@@ -3,11 +3,12 @@
 import { assert, assertEquals } from "@std/assert";
 import { take, takeData } from "./reading.ts";
 import type { StoreKind } from "./store_fixture.ts";
-import { topicTest } from "./topic_nodes.ts";
+import { timedTopicTest, topicTest } from "./topic_nodes.ts";
 
 /** Registers the tests of gaps over a kind of store. */
 export function testTopicGaps(kind: StoreKind): void {
   const test = topicTest(kind);
+  const timed = timedTopicTest(kind);
 
   test(
     "a subscription that resumes before the oldest message gets a gap, and continues at the oldest",
@@ -94,7 +95,7 @@ export function testTopicGaps(kind: StoreKind): void {
     },
   );
 
-  test(
+  timed(
     "messages that are too old are not read, and their readers get a gap",
     { retention: { age: "1m" } },
     async (nodes) => {
@@ -113,7 +114,7 @@ export function testTopicGaps(kind: StoreKind): void {
     },
   );
 
-  test(
+  timed(
     "messages that are too old are not read, also if nothing is published",
     { retention: { age: "1m" } },
     async (nodes) => {

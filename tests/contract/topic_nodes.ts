@@ -22,6 +22,11 @@ export type TopicTest = (
   body: (nodes: TopicNodes) => Promise<void>,
 ) => void;
 
+/** Registers tests that set the clock of the stores, where they can take it. */
+export function timedTopicTest(kind: StoreKind): TopicTest {
+  return kind.hasOwnClock ? () => {} : topicTest(kind);
+}
+
 /** Registers tests over a kind of store. */
 export function topicTest(kind: StoreKind): TopicTest {
   return (title, options, body) => {

@@ -16,9 +16,9 @@ const PACKAGES = ["@std/http/cookie", "@std/http/status", "@valibot/to-json-sche
 const FIRST_USE: readonly (readonly [use: string, modules: RegExp])[] = [
   ["an agent asks", /^src\/describe\/mcp\/(?:endpoint|server|tool|tool_call|tool_result|tool_schema)\.ts$/],
   ["the documentation page is shown", /^src\/describe\/page\/(?!options\.ts)/],
-  ["a durable topic is used", /^src\/topics\/kv\/(?!capabilities\.ts)/],
   ["a request has an Idempotency-Key", /^src\/idempotency\/(?!options\.ts)/],
   ["a cron is declared", /^src\/cron\/(?!crons|options|fields|clock|record)/],
+  ["a durable topic is used", /^src\/topics\/(?:(?:kv|jetstream)\/|(?:cannot_open|store_connection)\.ts$)/],
   ["records are kept in memory", /^src\/records\/memory_records\.ts$/],
   ["workers share topics", /^src\/topics\/worker_(?:store|records)\.ts$/],
   ["topics are reported", /^src\/topics\/topic_report\.ts$/],

@@ -4,7 +4,8 @@
  * tell which of them have grown.
  */
 import type { AppendResult } from "../store.ts";
-import { type Connection, pause } from "./connection.ts";
+import { pause } from "../store_connection.ts";
+import type { Connection } from "./connection.ts";
 import { KEYS_PER_READ, type KvEntry } from "./engine.ts";
 import { type Incarnation, type Incarnations, logIncarnationOf, noteVersion } from "./incarnation.ts";
 import { CHANGE_SHARDS, changedKey, headKey, INCARNATION_KEY, shardOf, VERSION_LENGTH } from "./keys.ts";

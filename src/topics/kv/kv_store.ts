@@ -13,8 +13,8 @@ import type {
   StoreCapabilities,
   TopicStore,
 } from "../store.ts";
+import { KV_CAPABILITIES } from "../capabilities.ts";
 import { Appender } from "./appender.ts";
-import { KV_CAPABILITIES } from "./capabilities.ts";
 import { ChangeNotifier } from "./change_notifier.ts";
 import { Connection, type ConnectionOptions } from "./connection.ts";
 import { Incarnations } from "./incarnation.ts";

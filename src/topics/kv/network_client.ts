@@ -4,7 +4,7 @@
  * Source: https://github.com/denoland/denokv/blob/main/proto/kv-connect.md
  */
 import type { CannotOpenError } from "../topic_errors.ts";
-import { cannotOpen } from "./cannot_open.ts";
+import { cannotOpen } from "../cannot_open.ts";
 import { CLOCK_PRECISION, DatabaseClock } from "./database_clock.ts";
 import type { KvEngine, KvEntry, KvKey, KvWrite } from "./engine.ts";
 import { INCARNATION_KEY } from "./keys.ts";

@@ -11,7 +11,7 @@ import {
   permissionsReason,
   reasonOf,
   toFlag,
-} from "./cannot_open.ts";
+} from "../cannot_open.ts";
 import { type KvEngine, toEngine } from "./engine.ts";
 import { INCARNATION_KEY } from "./keys.ts";
 import { ClientMissingError, openNpmFile, toNpmEngine } from "./npm_client.ts";

@@ -7,7 +7,7 @@ import {
   missingPermissions,
   networkClientMissing,
   permissionsReason,
-} from "./cannot_open.ts";
+} from "../cannot_open.ts";
 import { type KvEngine, toEngine } from "./engine.ts";
 import { KvStore } from "./kv_store.ts";
 import { NetworkClient } from "./network_client.ts";

@@ -1,5 +1,5 @@
 /** Why a store cannot be opened: the permissions that it lacks, and the messages of errors. */
-import { CannotOpenError } from "../topic_errors.ts";
+import { CannotOpenError } from "./topic_errors.ts";
 
 /** A permission that a store needs. */
 export type NeededPermission =
@@ -95,7 +95,8 @@ export function networkClientMissing(name: string, cause: unknown, specifier: st
   return cannotOpen(name, `npm's KV client cannot be loaded (${innermostReason(cause)}), ${cure}`);
 }
 
-function innermostReason(error: unknown): string {
+/** Why something failed: the reason of the innermost cause. */
+export function innermostReason(error: unknown): string {
   if (error instanceof Error && error.cause !== undefined) return innermostReason(error.cause);
   return reasonOf(error).replace(/\.$/, "");
 }

@@ -1,0 +1,266 @@
+/**
+ * Records in a bucket of JetStream's key-value. The version of a record is its sequence number.
+ * Sequence numbers of a bucket begin at the time at which it was made, so that one that is made anew
+ * does not give them again. All requests go to the leader of the stream.
+ */
+import type {
+  ListedRecord,
+  RecordKey,
+  RecordStore,
+  StoreDeletion,
+  StoredRecord,
+  StoreWrite,
+} from "../../records/store.ts";
+import type { StoreConnection } from "../store_connection.ts";
+import type { StreamOptions } from "./log_streams.ts";
+import { isRefusal, type NatsClient, textOf } from "./nats_client.ts";
+
+/** The header that marks what one write has stored. */
+const WRITE_HEADER = "Webfw-Write";
+/** The header with the time at which a record is absent, in milliseconds since 1970. */
+const EXPIRES_HEADER = "Webfw-Expires";
+/** How many records are read at a time for a list. */
+const READS = 32;
+/** After so many refusals in a row a write pauses. */
+const MAX_REFUSALS = 20;
+/** Sequence numbers for each millisecond since 1970: no bucket is written to as fast as that. */
+const SEQS_PER_MS = 1_000;
+/** How long an expired record is kept beyond its time, in seconds: the clocks are not exact. */
+const GRACE = 5;
+
+/** A part of a key that can be in a subject as it is. */
+const PLAIN_PART = /^[A-Za-z0-9_-]+$/;
+
+/** A version: the sequence number in hexadecimal digits. */
+const VERSION = /^[0-9a-f]{1,14}$/;
+
+/** A message of the bucket. */
+interface BucketMessage {
+  readonly subject: string;
+  readonly seq: number;
+  /** In Base64. */
+  readonly data?: string;
+  /** In Base64. */
+  readonly hdrs?: string;
+}
+
+/** Keeps records in a bucket. */
+export class JetStreamRecords implements RecordStore {
+  readonly #connection: StoreConnection<NatsClient>;
+  readonly #stream: string;
+  /** What the subjects begin with. */
+  readonly #subject: string;
+  readonly #replicas: number;
+  /** The client whose servers have the bucket. */
+  #ready: NatsClient | undefined;
+
+  constructor(connection: StoreConnection<NatsClient>, { prefix, replicas }: StreamOptions) {
+    this.#connection = connection;
+    this.#stream = `KV_${prefix}-records`;
+    this.#subject = `$KV.${prefix}-records`;
+    this.#replicas = replicas;
+  }
+
+  async get(key: RecordKey): Promise<StoredRecord | null> {
+    return await this.#use((client) => this.#read(client, this.#subjectOf(key)));
+  }
+
+  async set(key: RecordKey, value: string, { expect, expiresIn }: StoreWrite): Promise<string | null> {
+    const subject = this.#subjectOf(key);
+    const mark = crypto.randomUUID();
+    let isAgain = false;
+    return await this.#use(async (client) => {
+      let expected = expect === null ? 0 : expect === undefined ? undefined : toSeq(expect);
+      if (typeof expect === "string") {
+        if (expected === undefined) return null;
+        // It may have expired, and still be there.
+        const found = await this.#find(client, subject);
+        if (isAgain && found && markOf(found) === mark) return toVersion(found.seq);
+        if (found?.seq !== expected || this.#isExpired(found)) return null;
+      }
+      for (let refusals = 0;; refusals++) {
+        expected ??= (await this.#find(client, subject))?.seq ?? 0;
+        const headers = client.headers();
+        headers.set("Nats-Expected-Last-Subject-Sequence", `${expected}`);
+        headers.set(WRITE_HEADER, mark);
+        if (expiresIn !== undefined) {
+          headers.set(EXPIRES_HEADER, `${Math.ceil(this.#connection.now() + expiresIn)}`);
+          headers.set("Nats-TTL", `${Math.ceil(expiresIn / 1_000) + GRACE}s`);
+        }
+        const wasAgain = isAgain;
+        isAgain = true;
+        try {
+          return toVersion((await client.store(subject, value, headers)).seq);
+        } catch (error) {
+          const isOther = isRefusal(error, "wrongLastSequence") || isRefusal(error, "wrongLastSequenceOfSeveral");
+          if (!isOther || refusals === MAX_REFUSALS) throw error;
+        }
+        isAgain = wasAgain;
+        const found = await this.#find(client, subject);
+        // The reply to an earlier attempt was lost.
+        if (isAgain && found && markOf(found) === mark) return toVersion(found.seq);
+        // A write that was refused itself may have been in the way.
+        if (typeof expect === "string" && found?.seq !== expected) return null;
+        if (expect === null && found && !this.#isExpired(found)) return null;
+        expected = found?.seq ?? 0;
+      }
+    }, "write");
+  }
+
+  async delete(key: RecordKey, { expect }: StoreDeletion): Promise<boolean> {
+    const subject = this.#subjectOf(key);
+    const expected = expect === undefined ? undefined : toSeq(expect);
+    if (expect !== undefined && expected === undefined) return false;
+    let isAgain = false;
+    return await this.#use(async (client) => {
+      for (;;) {
+        const found = await this.#find(client, subject);
+        const isPresent = found !== undefined && !this.#isExpired(found);
+        // An earlier attempt may have deleted it.
+        if (expected !== undefined && (!isPresent || found.seq !== expected)) return isAgain && !isPresent;
+        if (!found) return true;
+        isAgain = true;
+        try {
+          await client.call(`STREAM.MSG.DELETE.${this.#stream}`, { seq: found.seq, no_erase: true });
+          return true;
+        } catch (error) {
+          // Somebody else has written or deleted it.
+          if (!isRefusal(error, "messageNotFound")) throw error;
+          isAgain = false;
+        }
+      }
+    }, "write");
+  }
+
+  async *list(prefix: RecordKey): AsyncGenerator<ListedRecord> {
+    const subject = this.#subjectOf(prefix);
+    const subjects = await this.#use((client) => this.#subjects(client, `${subject}.>`));
+    subjects.unshift(subject);
+    for (let start = 0; start < subjects.length; start += READS) {
+      const part = subjects.slice(start, start + READS);
+      const records = await this.#use((client) => Promise.all(part.map((subject) => this.#read(client, subject))));
+      for (const [index, record] of records.entries()) {
+        if (record) yield { key: this.#keyOf(part[index]!), ...record };
+      }
+    }
+  }
+
+  /** All subjects below one that have a record. */
+  async #subjects(client: NatsClient, filter: string): Promise<string[]> {
+    const subjects = new Set<string>();
+    for (let offset = 0;;) {
+      const { state: { subjects: counts }, total = 0 } = await client.call<
+        { state: { subjects?: Record<string, number> }; total?: number }
+      >(`STREAM.INFO.${this.#stream}`, { subjects_filter: filter, offset });
+      const found = Object.keys(counts ?? {});
+      for (const subject of found) subjects.add(subject);
+      offset += found.length;
+      if (found.length === 0 || offset >= total) return [...subjects];
+    }
+  }
+
+  async #read(client: NatsClient, subject: string): Promise<StoredRecord | null> {
+    const found = await this.#find(client, subject);
+    if (!found || this.#isExpired(found)) return null;
+    return { value: textOf(Uint8Array.fromBase64(found.data ?? "")), version: toVersion(found.seq) };
+  }
+
+  /** The message of a subject, expired or not. */
+  async #find(client: NatsClient, subject: string): Promise<BucketMessage | undefined> {
+    try {
+      const { message } = await client.call<{ message: BucketMessage }>(`STREAM.MSG.GET.${this.#stream}`, {
+        last_by_subj: subject,
+      });
+      return message;
+    } catch (error) {
+      if (isRefusal(error, "messageNotFound")) return undefined;
+      throw error;
+    }
+  }
+
+  #isExpired(message: BucketMessage): boolean {
+    const expires = headerOf(message, EXPIRES_HEADER);
+    return expires !== undefined && Number(expires) <= this.#connection.now();
+  }
+
+  /** Does something with the bucket, which is made where it is missing. */
+  #use<Result>(action: (client: NatsClient) => Promise<Result>, kind?: "write"): Promise<Result> {
+    return this.#connection.use(
+      async (client) => {
+        if (this.#ready !== client) await this.#make(client);
+        try {
+          return await action(client);
+        } catch (error) {
+          // It may have been removed; without a stream, a write has no answer.
+          this.#ready = undefined;
+          throw error;
+        }
+      },
+      undefined,
+      kind,
+    );
+  }
+
+  async #make(client: NatsClient): Promise<void> {
+    try {
+      // This also tells the time of the servers.
+      await client.call(`STREAM.INFO.${this.#stream}`);
+    } catch (error) {
+      if (!isRefusal(error, "streamNotFound")) throw error;
+      await client.call(`STREAM.CREATE.${this.#stream}`, {
+        name: this.#stream,
+        subjects: [`${this.#subject}.>`],
+        retention: "limits",
+        discard: "new",
+        storage: "file",
+        num_replicas: this.#replicas,
+        max_msgs_per_subject: 1,
+        max_bytes: -1,
+        first_seq: Date.now() * SEQS_PER_MS,
+        allow_direct: true,
+        allow_msg_ttl: true,
+        allow_rollup_hdrs: true,
+      }).catch((error) => {
+        // Another process has made it at the same time.
+        if (!isRefusal(error, "nameInUse")) throw error;
+      });
+    }
+    this.#ready = client;
+  }
+
+  #subjectOf(key: RecordKey): string {
+    return [this.#subject, ...key.map(encodePart)].join(".");
+  }
+
+  #keyOf(subject: string): RecordKey {
+    return subject.slice(this.#subject.length + 1).split(".").map(decodePart);
+  }
+}
+
+/** A part of a key as a part of a subject. */
+function encodePart(part: string): string {
+  if (PLAIN_PART.test(part)) return part;
+  return `=${new TextEncoder().encode(part).toBase64({ alphabet: "base64url", omitPadding: true })}`;
+}
+
+function decodePart(part: string): string {
+  return part.startsWith("=") ? textOf(Uint8Array.fromBase64(part.slice(1), { alphabet: "base64url" })) : part;
+}
+
+function markOf(message: BucketMessage): string | undefined {
+  return headerOf(message, WRITE_HEADER);
+}
+
+function headerOf({ hdrs }: BucketMessage, name: string): string | undefined {
+  if (hdrs === undefined) return undefined;
+  const line = atob(hdrs).split("\r\n").find((line) => line.startsWith(`${name}: `));
+  return line?.slice(name.length + 2);
+}
+
+function toVersion(seq: number): string {
+  return seq.toString(16);
+}
+
+function toSeq(version: string): number | undefined {
+  return VERSION.test(version) ? Number.parseInt(version, 16) : undefined;
+}

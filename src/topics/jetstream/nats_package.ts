@@ -1,0 +1,101 @@
+/** The package `@nats-io/transport-node`, as far as it is used. It is loaded on first use. */
+
+/**
+ * The specifier. For a literal in `import()`, Deno would download the package with every
+ * application.
+ */
+export const PACKAGE: string = "npm:@nats-io/transport-node@^3.4.0";
+
+/** The headers of a message. */
+export interface NatsHeaders {
+  /** The status of a reply without data; 0 for none. */
+  readonly code: number;
+  /** The text of the status. */
+  readonly description: string;
+  get(name: string): string;
+  has(name: string): boolean;
+  set(name: string, value: string): void;
+}
+
+/** A message that was received. */
+export interface NatsMessage {
+  readonly subject: string;
+  readonly data: Uint8Array;
+  readonly headers?: NatsHeaders;
+}
+
+/** A subscription of messages. */
+export interface NatsSubscription {
+  unsubscribe(): void;
+}
+
+/** A connection, which the package keeps up. */
+export interface NatsConnection {
+  /** What the server said of itself. */
+  readonly info?: { readonly version: string; readonly cluster?: string; readonly jetstream?: boolean };
+  publish(subject: string, data: Uint8Array | string, options?: { headers?: NatsHeaders; reply?: string }): void;
+  request(
+    subject: string,
+    data: Uint8Array | string,
+    options: { timeout: number; headers?: NatsHeaders },
+  ): Promise<NatsMessage>;
+  subscribe(
+    subject: string,
+    options: { callback: (error: Error | null, message: NatsMessage) => void },
+  ): NatsSubscription;
+  flush(): Promise<void>;
+  isClosed(): boolean;
+  close(): Promise<void>;
+}
+
+/** How a connection is opened. Times are in milliseconds. */
+interface ConnectOptions {
+  readonly servers: readonly string[];
+  readonly name: string;
+  readonly timeout: number;
+  readonly pingInterval: number;
+  readonly maxPingOut: number;
+  readonly maxReconnectAttempts: number;
+  readonly reconnectTimeWait: number;
+  readonly reconnectJitter: number;
+  readonly token?: string;
+  readonly user?: string;
+  readonly pass?: string;
+  readonly authenticator?: unknown;
+  readonly tls?: { readonly ca?: string; readonly cert?: string; readonly key?: string } | null;
+}
+
+/** The part of the package that is used. */
+export interface NatsPackage {
+  connect(options: ConnectOptions): Promise<NatsConnection>;
+  headers(): NatsHeaders;
+  createInbox(): string;
+  credsAuthenticator(credentials: Uint8Array): unknown;
+}
+
+/** The package could not be loaded. */
+export class NatsMissingError extends Error {
+  /** The name of the class, for logs. */
+  override readonly name = "NatsMissingError";
+}
+
+let loaded: Promise<NatsPackage> | undefined;
+
+/**
+ * Loads the package, once.
+ *
+ * @throws {NatsMissingError} If it cannot be loaded.
+ */
+export function loadNats(): Promise<NatsPackage> {
+  return loaded ??= load();
+}
+
+async function load(): Promise<NatsPackage> {
+  try {
+    // deno-lint-ignore webfw/import-direction -- see PACKAGE
+    return await import(PACKAGE);
+  } catch (cause) {
+    loaded = undefined;
+    throw new NatsMissingError("The NATS client cannot be loaded", { cause });
+  }
+}

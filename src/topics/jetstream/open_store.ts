@@ -1,0 +1,118 @@
+/** Connects to NATS servers, and says what is wrong where that can never work. */
+import { cannotOpen, hostOf, innermostReason, missingPermissions, permissionsReason } from "../cannot_open.ts";
+import type { JetStreamLocation } from "../location.ts";
+import type { CannotOpenError } from "../topic_errors.ts";
+import { JetStreamStore } from "./jetstream_store.ts";
+import { NatsClient } from "./nats_client.ts";
+import { loadNats, type NatsConnection, NatsMissingError, type NatsPackage, PACKAGE } from "./nats_package.ts";
+
+/** How long the connection to one server may take, in milliseconds. */
+const CONNECT_TIMEOUT = 2_000;
+/** How often a server is asked whether it is there, in milliseconds. After two it is given up. */
+const PING_INTERVAL = 2_000;
+/** The pause between two attempts to connect again, in milliseconds. */
+const RECONNECT_PAUSE = 100;
+/** The oldest version that reads several messages in one request, and lets single ones expire. */
+const OLDEST_VERSION: readonly [major: number, minor: number] = [2, 11];
+
+/**
+ * Makes a store, which opens nothing before its first use.
+ *
+ * @param location Where the servers are.
+ */
+export function openJetStream(location: JetStreamLocation): JetStreamStore {
+  const name = location.servers.map(({ host }) => host).join(",");
+  const { prefix, replicas } = location;
+  return new JetStreamStore({ name, prefix, replicas, open: () => openClient(location, name) });
+}
+
+async function openClient(location: JetStreamLocation, name: string): Promise<NatsClient> {
+  const missing = await missingPermissions(location.servers.map((url) => ({ name: "net", host: hostOf(url) })));
+  if (missing.length > 0) throw cannotOpen(name, permissionsReason(missing));
+  const nats = await load(name);
+  let connection: NatsConnection;
+  try {
+    connection = await connect(nats, location);
+  } catch (error) {
+    throw toFinal(error, name) ?? error;
+  }
+  const client = new NatsClient(nats, connection);
+  try {
+    await check(client, connection, location, name);
+    return client;
+  } catch (error) {
+    await client.closed();
+    throw error;
+  }
+}
+
+async function load(name: string): Promise<NatsPackage> {
+  try {
+    return await loadNats();
+  } catch (error) {
+    if (!(error instanceof NatsMissingError)) throw error;
+    const cure = `let Deno download it, or run "deno cache ${PACKAGE}" where the program is built`;
+    throw cannotOpen(name, `the client of NATS cannot be loaded (${innermostReason(error)}), ${cure}`);
+  }
+}
+
+async function connect(nats: NatsPackage, location: JetStreamLocation): Promise<NatsConnection> {
+  const { servers, token, user, password, credentials, tls } = location;
+  const isSecure = tls !== undefined || servers.some(({ protocol }) => protocol === "tls:");
+  return await nats.connect({
+    servers: servers.map(({ host }) => host),
+    name: "webfw",
+    timeout: CONNECT_TIMEOUT,
+    pingInterval: PING_INTERVAL,
+    maxPingOut: 2,
+    maxReconnectAttempts: -1,
+    reconnectTimeWait: RECONNECT_PAUSE,
+    reconnectJitter: RECONNECT_PAUSE,
+    ...(token !== undefined && { token }),
+    ...(user !== undefined && { user }),
+    ...(password !== undefined && { pass: password }),
+    ...(credentials !== undefined && {
+      authenticator: nats.credsAuthenticator(new TextEncoder().encode(credentials)),
+    }),
+    ...(isSecure && { tls: tls ?? {} }),
+  });
+}
+
+/** Checks that the servers can keep topics. */
+async function check(client: NatsClient, { info }: NatsConnection, { replicas }: JetStreamLocation, name: string) {
+  const version = info?.version ?? "";
+  const [major = 0, minor = 0] = version.split(".").map(Number);
+  if (major < OLDEST_VERSION[0] || (major === OLDEST_VERSION[0] && minor < OLDEST_VERSION[1])) {
+    throw cannotOpen(name, `the server has version ${version}, use ${OLDEST_VERSION.join(".")} or later`);
+  }
+  if (replicas > 1 && info?.cluster === undefined) {
+    throw cannotOpen(name, `the server is in no cluster, so there are no replicas, give topics with replicas: 1`);
+  }
+  try {
+    await client.call("INFO");
+  } catch (error) {
+    throw toFinal(error, name) ?? error;
+  }
+}
+
+/** The error of servers that refuse the client, or have no JetStream; undefined for an outage. */
+function toFinal(error: unknown, name: string): CannotOpenError | undefined {
+  if (!(error instanceof Error)) return undefined;
+  const text = `${error.name}: ${error.message} ${error.cause instanceof Error ? error.cause.message : ""}`;
+  if (/authorization|authentication|credentials|nonce/i.test(text)) {
+    return cannotOpen(
+      name,
+      "the server refuses the client, give topics with its token, user and password, or credentials",
+    );
+  }
+  if (/503|no responders|jetstream not enabled/i.test(text)) {
+    return cannotOpen(name, "the server has no JetStream, start it with -js or a jetstream block in its configuration");
+  }
+  if (/tls|certificate|handshake/i.test(text)) {
+    return cannotOpen(
+      name,
+      `no TLS connection can be made (${error.message}), give topics with the tls that the server has`,
+    );
+  }
+  return undefined;
+}

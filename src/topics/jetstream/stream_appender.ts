@@ -1,0 +1,184 @@
+/** Appends batches to streams. Each message is stored once, whatever becomes of requests and replies. */
+import {
+  type AppendOptions,
+  type AppendOutcome,
+  type AppendResult,
+  type LogRef,
+  type NewMessage,
+  orAborted,
+} from "../store.ts";
+import type { StoreConnection } from "../store_connection.ts";
+import type { LogStream, LogStreams } from "./log_streams.ts";
+import { isRefusal, JetStreamError, type NatsClient } from "./nats_client.ts";
+import type { NatsHeaders } from "./nats_package.ts";
+import { APPEND_HEADER, encodeHeader, toCursor, TYPE_HEADER } from "./stream_message.ts";
+
+/** A message with an id that none before it in the batch has. */
+interface Pending {
+  readonly message: NewMessage;
+  /** Undefined until it is known to be stored. */
+  outcome: AppendOutcome | undefined;
+}
+
+/** Appends to logs. */
+export class StreamAppender {
+  readonly #connection: StoreConnection<NatsClient>;
+  readonly #streams: LogStreams;
+
+  constructor(connection: StoreConnection<NatsClient>, streams: LogStreams) {
+    this.#connection = connection;
+    this.#streams = streams;
+  }
+
+  /**
+   * Appends a batch. The server finds messages that an earlier attempt has stored by their ids, and a
+   * header tells that they are of this append.
+   */
+  async append(log: LogRef, messages: readonly NewMessage[], { signal }: AppendOptions = {}): Promise<AppendResult> {
+    const batch = new StreamBatch(messages);
+    let incarnation: string | undefined;
+    const appending = this.#connection.use(
+      async (client) => {
+        const stream = await this.#streams.declared(client, log);
+        // What another incarnation has stored is lost.
+        if (incarnation !== undefined && stream.incarnation !== incarnation) batch.forgetOutcomes();
+        incarnation = stream.incarnation;
+        try {
+          await batch.store(client, stream);
+        } catch (error) {
+          // No stream has this subject: it was removed or renewed, or has no leader at present.
+          if (!(error instanceof JetStreamError)) this.#streams.doubt(log);
+          throw error;
+        }
+        if (batch.oldestStored <= stream.newest) return (await this.#streams.renew(client, log)).incarnation;
+        stream.newest = Math.max(stream.newest, batch.newestStored);
+        return stream.incarnation;
+      },
+      signal,
+      "write",
+    );
+    const stored = await (signal ? orAborted(appending, signal) : appending);
+    return { incarnation: stored, outcomes: batch.outcomes };
+  }
+}
+
+/** The messages of one append. */
+class StreamBatch {
+  /** Marks the messages that this append has stored. */
+  readonly #mark = crypto.randomUUID();
+  readonly #messages: readonly NewMessage[];
+  readonly #pending = new Map<string, Pending>();
+  /** Whether an attempt may have stored messages without an answer. */
+  #isUncertain = false;
+  /** Whether messages are stored one by one, since the server knows one of them. */
+  #isOneByOne = false;
+  /** The least and the greatest sequence number that an attempt with an answer has stored. */
+  oldestStored = Infinity;
+  newestStored = 0;
+
+  constructor(messages: readonly NewMessage[]) {
+    this.#messages = messages;
+    for (const message of messages) {
+      if (!this.#pending.has(message.id)) this.#pending.set(message.id, { message, outcome: undefined });
+    }
+  }
+
+  /** The outcomes of all messages, once they are stored. */
+  get outcomes(): AppendOutcome[] {
+    return this.#messages.map((message) => {
+      const { message: first, outcome } = this.#pending.get(message.id)!;
+      return message === first ? outcome! : { ...outcome!, duplicate: true };
+    });
+  }
+
+  forgetOutcomes(): void {
+    for (const pending of this.#pending.values()) pending.outcome = undefined;
+    this.#isOneByOne = false;
+  }
+
+  /** Stores the messages that are not known to be stored. */
+  async store(client: NatsClient, stream: LogStream): Promise<void> {
+    this.oldestStored = Infinity;
+    const pending = [...this.#pending.values()].filter(({ outcome }) => outcome === undefined);
+    if (!stream.isAtomic || this.#isOneByOne || pending.length === 1) {
+      return await this.#storeEach(client, stream, pending);
+    }
+    const wasUncertain = this.#isUncertain;
+    try {
+      this.#isUncertain = true;
+      const { seq } = await this.#storeAtOnce(client, stream, pending);
+      for (const [index, each] of pending.entries()) this.#noteStored(each, seq - pending.length + 1 + index);
+    } catch (error) {
+      if (error instanceof JetStreamError) this.#isUncertain = wasUncertain;
+      // An earlier attempt may have stored all of them.
+      if (!isRefusal(error, "batchHasDuplicate")) throw error;
+      this.#isOneByOne = true;
+      await this.#storeEach(client, stream, pending);
+    }
+  }
+
+  /** Stores all or none. */
+  async #storeAtOnce(client: NatsClient, { subject }: LogStream, pending: readonly Pending[]) {
+    const batchId = crypto.randomUUID();
+    for (const [index, { message }] of pending.entries()) {
+      const headers = this.#headersOf(client, message);
+      headers.set("Nats-Batch-Id", batchId);
+      headers.set("Nats-Batch-Sequence", `${index + 1}`);
+      if (index < pending.length - 1) client.publish(subject, message.data, headers);
+      else {
+        headers.set("Nats-Batch-Commit", "1");
+        return await client.store(subject, message.data, headers);
+      }
+    }
+    throw new Error("There are no messages to store");
+  }
+
+  /** Each waits for the one before it, so that they are in order whatever is lost. */
+  async #storeEach(client: NatsClient, stream: LogStream, pending: readonly Pending[]): Promise<void> {
+    for (const each of pending) {
+      const wasUncertain = this.#isUncertain;
+      this.#isUncertain = true;
+      try {
+        const { message } = each;
+        const { seq, duplicate } = await client.store(stream.subject, message.data, this.#headersOf(client, message));
+        if (!duplicate) this.#noteStored(each, seq);
+        else {
+          const isOwn = wasUncertain && await this.#isOwn(client, stream, seq);
+          each.outcome = { cursor: toCursor(seq), duplicate: !isOwn };
+        }
+        this.#isUncertain = wasUncertain;
+      } catch (error) {
+        if (error instanceof JetStreamError) this.#isUncertain = wasUncertain;
+        throw error;
+      }
+    }
+  }
+
+  #noteStored(pending: Pending, seq: number): void {
+    pending.outcome = { cursor: toCursor(seq), duplicate: false };
+    this.oldestStored = Math.min(this.oldestStored, seq);
+    this.newestStored = Math.max(this.newestStored, seq);
+  }
+
+  /** Whether an earlier attempt of this append has stored a message. */
+  async #isOwn(client: NatsClient, { name }: LogStream, seq: number): Promise<boolean> {
+    try {
+      const { message: { hdrs = "" } } = await client.call<{ message: { hdrs?: string } }>(`STREAM.MSG.GET.${name}`, {
+        seq,
+      });
+      return atob(hdrs).includes(`\r\n${APPEND_HEADER}: ${this.#mark}\r\n`);
+    } catch (error) {
+      // It is not kept any more.
+      if (isRefusal(error, "messageNotFound")) return false;
+      throw error;
+    }
+  }
+
+  #headersOf(client: NatsClient, { id, type }: NewMessage): NatsHeaders {
+    const headers = client.headers();
+    headers.set("Nats-Msg-Id", encodeHeader(id));
+    headers.set(APPEND_HEADER, this.#mark);
+    if (type !== undefined) headers.set(TYPE_HEADER, encodeHeader(type));
+    return headers;
+  }
+}

@@ -1,0 +1,131 @@
+// Three NATS servers, of which one at a time is killed and started again under load.
+
+import { assert, assertEquals } from "@std/assert";
+import { type Cursor, LOG_START, type TopicStore } from "../../src/topics/store.ts";
+import { ALL, append, dataOf, logOf, messageOf, readAll } from "../contract/store_fixture.ts";
+import { Stores } from "./jetstream_store.ts";
+import { hasNats, type NatsCluster, NatsServer } from "./nats_server.ts";
+
+const LOG = logOf("orders", { bytes: 1e8 });
+
+function test(title: string, body: (stores: TopicStore[], cluster: NatsCluster) => Promise<void>): void {
+  Deno.test({
+    name: `Three NATS servers: ${title}`,
+    ignore: !hasNats,
+    fn: async () => {
+      await using cluster = await NatsServer.startCluster();
+      await using stores = new Stores(cluster.url);
+      await body([stores.open(), stores.open(), stores.open()], cluster);
+    },
+  });
+}
+
+/** Kills each server in turn, and starts it again after some progress. */
+async function killEach({ servers }: NatsCluster, progress: () => number): Promise<void> {
+  for (const server of servers) {
+    await grow(progress, 200);
+    await server.kill();
+    await grow(progress, 200);
+    await server.startAgain();
+  }
+  await grow(progress, 200);
+}
+
+/** Waits for progress. */
+async function grow(progress: () => number, by: number): Promise<void> {
+  const end = progress() + by;
+  while (progress() < end) await new Promise((resolve) => setTimeout(resolve, 20));
+}
+
+test(
+  '"A server that is killed is ridden out; what was acknowledged is there", once and in order',
+  async (stores, cluster) => {
+    assertEquals(stores[0]!.capabilities.durability, "quorum");
+    const acknowledged = new Map<string, Cursor>();
+    let isOver = false;
+    await stores[0]!.bounds(LOG);
+
+    /** Reads on with each hint, as the readers of topics do. */
+    const follow = (store: TopicStore) => {
+      const seen: { text: unknown; cursor: Cursor }[] = [];
+      let [position, gaps, hints] = [LOG_START, 0, 0];
+      let reading: Promise<void> | undefined;
+      const read = async (): Promise<void> => {
+        for (let before = -1; before !== hints;) {
+          before = hints;
+          for (;;) {
+            const page = await store.read(LOG, position, ALL);
+            if (page.lowWatermark > position) gaps++;
+            if (page.messages.length === 0) break;
+            seen.push(...page.messages.map(({ data, cursor }) => ({ text: JSON.parse(data), cursor })));
+            position = page.messages.at(-1)!.cursor;
+          }
+        }
+        reading = undefined;
+      };
+      const unwatch = store.watch(LOG, () => {
+        hints++;
+        reading ??= read();
+      });
+      return { seen, gaps: () => gaps, end: async () => (await reading, await read(), unwatch()) };
+    };
+    const followers = stores.slice(0, 2).map(follow);
+
+    const publishers = [0, 1, 2, 3].map(async (publisher) => {
+      const session = crypto.randomUUID();
+      for (let sequence = 0; !isOver;) {
+        const size = publisher < 2 ? 1 : 5;
+        const texts = Array.from({ length: size }, (_, index) => `${publisher}-${sequence + index}`);
+        const messages = texts.map((text, index) => messageOf(text, index === 2 ? text : undefined));
+        const { outcomes } = await append(stores[publisher % 3]!, LOG, messages, { session, sequence });
+        for (const [index, { cursor, duplicate }] of outcomes.entries()) {
+          assert(!duplicate, `${texts[index]} was told to be a duplicate`);
+          acknowledged.set(texts[index]!, cursor);
+        }
+        sequence += size;
+      }
+    });
+    await killEach(cluster, () => acknowledged.size);
+    isOver = true;
+    await Promise.all(publishers);
+
+    const expected = [...acknowledged].sort(([, a], [, b]) => a < b ? -1 : 1).map(([text, cursor]) => ({
+      text,
+      cursor,
+    }));
+    for (const follower of followers) {
+      await follower.end();
+      assertEquals(follower.gaps(), 0);
+      assertEquals(follower.seen, expected);
+    }
+    for (const publisher of [0, 1, 2, 3]) {
+      const own = expected.map(({ text }) => text.split("-").map(Number)).filter(([number]) => number === publisher);
+      assertEquals(own.map(([, number]) => number), own.map((_, index) => index));
+    }
+    assertEquals(dataOf(await readAll(stores[2]!, LOG)), expected.map(({ text }) => text));
+  },
+);
+
+test("records that all change with expect lose no change while servers are killed", async (stores, cluster) => {
+  const records = await Promise.all(stores.map((store) => store.openRecords!()));
+  let [isOver, done] = [false, 0];
+  const counting = records.map(async (store, node) => {
+    let own = 0;
+    while (!isOver) {
+      const entry = await store.get(["count"]);
+      const counts: number[] = entry ? JSON.parse(entry.value) : [0, 0, 0];
+      counts[node]!++;
+      // One that is refused may have been stored, where its answer was lost.
+      const version = await store.set(["count"], JSON.stringify(counts), { expect: entry?.version ?? null });
+      if (version === null) continue;
+      done++;
+      own = Math.max(own + 1, counts[node]!);
+      assertEquals(counts[node], own, "A change was lost, or a version was given twice");
+    }
+    return own;
+  });
+  await killEach(cluster, () => done);
+  isOver = true;
+  const own = await Promise.all(counting);
+  assertEquals(JSON.parse((await records[0]!.get(["count"]))!.value), own);
+});

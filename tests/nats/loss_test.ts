@@ -1,0 +1,98 @@
+// Streams that were lost or set back, and replies that were lost.
+
+import { assert, assertEquals, assertNotEquals } from "@std/assert";
+import { LOG_START, type TopicStore } from "../../src/topics/store.ts";
+import { ALL, append, dataOf, logOf, messageOf, readAll } from "../contract/store_fixture.ts";
+import { Stores } from "./jetstream_store.ts";
+import { hasNats, NatsServer } from "./nats_server.ts";
+
+const LOG = logOf("orders");
+
+function test(title: string, body: (one: TopicStore, other: TopicStore, server: NatsServer) => Promise<void>): void {
+  Deno.test({
+    name: `A NATS server: ${title}`,
+    ignore: !hasNats,
+    fn: async () => {
+      await using server = await NatsServer.start();
+      await using stores = new Stores(server.url);
+      await body(stores.open(), stores.open(), server);
+    },
+  });
+}
+
+test("a log that was lost has another incarnation, for those who knew it, too", async (one, other, server) => {
+  const { incarnation } = await append(one, LOG, [1, 2, 3].map((data) => messageOf(data)));
+  assertEquals((await other.bounds(LOG)).incarnation, incarnation);
+  await server.kill();
+  await server.loseData();
+  await server.startAgain();
+  const again = await append(one, LOG, [4, 5, 6, 7].map((data) => messageOf(data)));
+  assertNotEquals(again.incarnation, incarnation);
+  const page = await other.read(LOG, LOG_START, ALL);
+  assertEquals([page.incarnation, dataOf(page.messages)], [again.incarnation, [4, 5, 6, 7]]);
+});
+
+test("a log that was set back has another incarnation when somebody publishes", async (one, other, server) => {
+  const { incarnation } = await append(one, LOG, [messageOf(1)]);
+  await server.kill();
+  const restore = await server.backUp();
+  await server.startAgain();
+  await append(one, LOG, [2, 3].map((data) => messageOf(data)));
+  await server.kill();
+  await restore();
+  await server.startAgain();
+  const again = await append(one, LOG, [messageOf(4)]);
+  assertNotEquals(again.incarnation, incarnation);
+  const page = await other.read(LOG, LOG_START, ALL);
+  assertEquals([page.incarnation, dataOf(page.messages)], [again.incarnation, [1, 4]]);
+  // What was remembered of the other incarnation does no harm.
+  assertEquals((await append(other, LOG, [messageOf(5)])).incarnation, again.incarnation);
+  assertEquals(dataOf(await readAll(one, LOG)), [1, 4, 5]);
+});
+
+test("records that were lost do not have earlier versions again", async (one, other, server) => {
+  const [records, others] = await Promise.all([one.openRecords!(), other.openRecords!()]);
+  const versions = new Set<string>();
+  for (let number = 0; number < 5; number++) versions.add((await records.set(["a"], `${number}`, {}))!);
+  await server.kill();
+  await server.loseData();
+  await server.startAgain();
+  assertEquals(await records.get(["a"]), null);
+  for (let number = 0; number < 10; number++) versions.add((await others.set(["a"], `${number}`, {}))!);
+  assertEquals(versions.size, 15);
+});
+
+test(
+  "a server that is frozen, or restarted within appends, has each message once and in order",
+  async (one, other, server) => {
+    const log = logOf("restarted", { bytes: 1e8 });
+    let isOver = false;
+    const acknowledged: number[] = [];
+    const session = crypto.randomUUID();
+    const publishing = (async () => {
+      for (let sequence = 0; !isOver; sequence += 3) {
+        const batch = [0, 1, 2].map((index) =>
+          messageOf(sequence + index, sequence % 2 ? `id ${sequence + index}` : undefined)
+        );
+        const { outcomes } = await append(one, log, batch, { session, sequence });
+        assert(outcomes.every(({ duplicate }) => !duplicate), "An own message was taken for a duplicate");
+        acknowledged.push(sequence, sequence + 1, sequence + 2);
+      }
+    })();
+    for (let round = 0; round < 3; round++) {
+      const reached = acknowledged.length + 300;
+      while (acknowledged.length < reached) await append(other, logOf("others"), [messageOf(round)]);
+      if (round === 0) {
+        server.freeze();
+        await new Promise((resolve) => setTimeout(resolve, 3_000));
+        server.thaw();
+      } else {
+        await server.kill();
+        await server.startAgain();
+      }
+    }
+    isOver = true;
+    await publishing;
+    assertEquals(dataOf(await readAll(other, log)), acknowledged);
+  },
+);

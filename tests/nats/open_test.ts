@@ -1,0 +1,121 @@
+// What an application over NATS says at its start: "`start()` opens the store, and rejects with what
+// is wrong (permission, address, token, missing client) instead of the first publish".
+
+import { assert, assertEquals, assertMatch, assertRejects } from "@std/assert";
+import { App, type TopicsLocation } from "@webfw/core";
+import { takeData } from "../contract/reading.ts";
+import { CapturedLog } from "../spec/support/captured_log.ts";
+import { ChildProgram, CORE } from "../spec/support/child_program.ts";
+import { hasNats, NatsServer } from "./nats_server.ts";
+
+/** The message of an application that cannot start, without the addresses. */
+async function failure(topics: TopicsLocation): Promise<string> {
+  const app = new App({ topics });
+  app.topic("news", { durable: true });
+  const { message } = await assertRejects(() => app.start(), Error);
+  await app.stop();
+  return message.replaceAll(/127\.0\.0\.1:\d+/g, "HOST");
+}
+
+function test(title: string, fn: () => Promise<void>): void {
+  Deno.test({ name: `Topics in NATS: ${title}`, ignore: !hasNats, fn });
+}
+
+test("an application publishes and subscribes over an address", async () => {
+  await using server = await NatsServer.start();
+  const app = new App({ topics: server.url });
+  const topic = app.topic<number>("news", { durable: true });
+  await app.start();
+  const subscription = topic.subscribe();
+  await topic.publish(1);
+  assertEquals(await takeData(subscription, 1), [1]);
+  assertEquals((await app.reportTopics()).map(({ name, messages }) => [name, messages]), [["news", 1]]);
+  const version = await app.records.set(["a"], { n: 1 });
+  assertEquals(await app.records.get(["a"]), { value: { n: 1 }, version: version! });
+  await app.stop();
+});
+
+test("a start that can never work says what is wrong", async () => {
+  const named = 'Cannot open the store of topics "HOST": ';
+  await using server = await NatsServer.start();
+  assertEquals(
+    await failure({ url: server.url, replicas: 3 }),
+    `${named}the server is in no cluster, so there are no replicas, give topics with replicas: 1`,
+  );
+  assertEquals(
+    await failure(server.url.replace("nats:", "tls:")),
+    `${named}no TLS connection can be made (server does not support 'tls'), give topics with the tls that the server has`,
+  );
+  const refused =
+    `${named}the server refuses the client, give topics with its token, user and password, or credentials`;
+  await using guarded = await NatsServer.start('authorization { token: "a token of a test" }');
+  assertEquals(await failure(guarded.url), refused);
+  assertEquals(await failure({ url: guarded.url, token: "another" }), refused);
+  assertEquals(await failure({ url: guarded.url, credentials: "nonsense" }), refused);
+  await using bare = await NatsServer.start('accounts { A: { users: [ { user: "a", password: "b" } ] } }');
+  assertEquals(
+    await failure({ url: bare.url, user: "a", password: "b" }),
+    `${named}the server has no JetStream, start it with -js or a jetstream block in its configuration`,
+  );
+});
+
+test("an application starts with a token, and with a user and a password", async () => {
+  const table = [
+    ['authorization { token: "a token of a test" }', { token: "a token of a test" }],
+    ['authorization { user: "a", password: "b" }', { user: "a", password: "b" }],
+  ] as const;
+  for (const [lines, options] of table) {
+    await using server = await NatsServer.start(lines);
+    const app = new App({ topics: { url: server.url, ...options } });
+    const topic = app.topic("news", { durable: true });
+    await app.start();
+    assertEquals((await topic.publish("once", { id: "a" })).duplicate, false);
+    await app.stop();
+  }
+});
+
+test("servers that are away keep no application from starting, and the log says so", async () => {
+  using log = new CapturedLog();
+  const app = new App({ topics: "nats://127.0.0.1:1" });
+  app.topic("news", { durable: true });
+  await app.start();
+  assertMatch(log.text, /The store of topics does not answer, it is tried again store=127\.0\.0\.1:1 reason=/);
+  await app.stop();
+});
+
+test("a topic that the servers have no room for says so at once", async () => {
+  await using server = await NatsServer.start();
+  const app = new App({ topics: server.url });
+  const topic = app.topic("large", { durable: true, retention: { bytes: 1e13 } });
+  const { message } = await assertRejects(() => topic.publish(1), Error);
+  assertMatch(
+    message,
+    /^Cannot keep the topic "large": the servers have not as much storage as its retention may take/,
+  );
+  await app.stop();
+});
+
+test("permissions that are missing are named, and the network is all that is needed", async () => {
+  await using server = await NatsServer.start();
+  const program = `
+    import { App } from "${CORE}";
+    const app = new App({ topics: "${server.url}" });
+    const topic = app.topic("news", { durable: true });
+    await app.start();
+    console.log((await topic.publish("once", { id: "a" })).duplicate);
+    await app.stop();
+  `;
+  const host = `127.0.0.1:${server.port}`;
+  {
+    await using child = await ChildProgram.start(program, { permissions: ["--no-prompt"] });
+    const { code, stderr } = await child.end();
+    assertEquals(code, 1);
+    assert(
+      stderr.includes(`"${host}": permissions are missing, start Deno with --allow-net=${host}`),
+      stderr,
+    );
+  }
+  await using child = await ChildProgram.start(program, { permissions: ["--no-prompt", `--allow-net=${host}`] });
+  const { code, stdout, stderr } = await child.end();
+  assertEquals([code, stdout.trim(), stderr], [0, "false", ""]);
+});
