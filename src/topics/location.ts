@@ -32,8 +32,8 @@ export interface TopicsServers {
   password?: string;
   /** The text of a credentials file. */
   credentials?: string;
-  /** Certificates and a key in PEM, for servers with TLS. `{}` takes the certificates that Deno trusts. */
-  tls?: { ca?: string; cert?: string; key?: string };
+  /** For servers with TLS: the certificate of their authority in PEM, if Deno does not trust it. */
+  tls?: { ca?: string };
   /**
    * How many servers keep each message, 1 to 5.
    *

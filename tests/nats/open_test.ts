@@ -6,6 +6,7 @@ import { App, type TopicsLocation } from "@webfw/core";
 import { takeData } from "../contract/reading.ts";
 import { CapturedLog } from "../spec/support/captured_log.ts";
 import { ChildProgram, CORE } from "../spec/support/child_program.ts";
+import { makeCertificate } from "../support/certificate.ts";
 import { hasNats, NatsServer } from "./nats_server.ts";
 
 /** The message of an application that cannot start, without the addresses. */
@@ -72,6 +73,37 @@ test("an application starts with a token, and with a user and a password", async
     assertEquals((await topic.publish("once", { id: "a" })).duplicate, false);
     await app.stop();
   }
+});
+
+const certificate = await makeCertificate();
+
+Deno.test({
+  name: "Topics in NATS: an application starts over TLS, with the certificate of the authority",
+  ignore: !hasNats || !certificate,
+  fn: async () => {
+    const folder = await Deno.makeTempDir({ prefix: "webfw_nats_tls_" });
+    const { cert, key } = certificate!;
+    await Deno.writeTextFile(`${folder}/cert.pem`, cert);
+    await Deno.writeTextFile(`${folder}/key.pem`, key);
+    {
+      await using server = await NatsServer.start(
+        `tls { cert_file: "${folder}/cert.pem", key_file: "${folder}/key.pem" }`,
+      );
+      const url = server.url.replace("nats:", "tls:");
+      const app = new App({ topics: { url, tls: { ca: cert } } });
+      const topic = app.topic<number>("news", { durable: true });
+      await app.start();
+      const subscription = topic.subscribe();
+      await topic.publish(1);
+      assertEquals(await takeData(subscription, 1), [1]);
+      await app.stop();
+      assertMatch(
+        await failure(url),
+        /HOST": no TLS connection can be made \(.*certificate.*\), give topics with the tls/,
+      );
+    }
+    await Deno.remove(folder, { recursive: true });
+  },
 });
 
 test("servers that are away keep no application from starting, and the log says so", async () => {

@@ -1,10 +1,13 @@
-/** The package `@nats-io/transport-node`, as far as it is used. It is loaded on first use. */
+/** The package `@nats-io/nats-core`, as far as it is used. It is loaded on first use. */
+import type { NatsTransport } from "./nats_transport.ts";
 
 /**
  * The specifier. For a literal in `import()`, Deno would download the package with every
  * application.
  */
-export const PACKAGE: string = "npm:@nats-io/transport-node@^3.4.0";
+export const PACKAGE: string = "npm:@nats-io/nats-core@^3.4.0";
+/** The module with the parts that make a connection over a socket of one's own. */
+const MODULE: string = `${PACKAGE}/internal`;
 
 /** The headers of a message. */
 export interface NatsHeaders {
@@ -62,12 +65,15 @@ interface ConnectOptions {
   readonly user?: string;
   readonly pass?: string;
   readonly authenticator?: unknown;
-  readonly tls?: { readonly ca?: string; readonly cert?: string; readonly key?: string } | null;
+  readonly tls?: { readonly ca?: string } | null;
 }
 
 /** The part of the package that is used. */
 export interface NatsPackage {
-  connect(options: ConnectOptions): Promise<NatsConnection>;
+  readonly NatsConnectionImpl: { connect(options: ConnectOptions): Promise<NatsConnection> };
+  setTransportFactory(config: { readonly factory: () => NatsTransport }): void;
+  /** Throws if the server has not what the options ask for. */
+  checkOptions(info: object, options: object): void;
   headers(): NatsHeaders;
   createInbox(): string;
   credsAuthenticator(credentials: Uint8Array): unknown;
@@ -93,7 +99,7 @@ export function loadNats(): Promise<NatsPackage> {
 async function load(): Promise<NatsPackage> {
   try {
     // deno-lint-ignore webfw/import-direction -- see PACKAGE
-    return await import(PACKAGE);
+    return await import(MODULE);
   } catch (cause) {
     loaded = undefined;
     throw new NatsMissingError("The NATS client cannot be loaded", { cause });

@@ -4,6 +4,7 @@ import type { JetStreamLocation } from "../location.ts";
 import type { CannotOpenError } from "../topic_errors.ts";
 import { JetStreamStore } from "./jetstream_store.ts";
 import { NatsClient } from "./nats_client.ts";
+import { NatsTransport } from "./nats_transport.ts";
 import { loadNats, type NatsConnection, NatsMissingError, type NatsPackage, PACKAGE } from "./nats_package.ts";
 
 /** How long the connection to one server may take, in milliseconds. */
@@ -59,7 +60,8 @@ async function load(name: string): Promise<NatsPackage> {
 async function connect(nats: NatsPackage, location: JetStreamLocation): Promise<NatsConnection> {
   const { servers, token, user, password, credentials, tls } = location;
   const isSecure = tls !== undefined || servers.some(({ protocol }) => protocol === "tls:");
-  return await nats.connect({
+  nats.setTransportFactory({ factory: () => new NatsTransport(nats) });
+  return await nats.NatsConnectionImpl.connect({
     servers: servers.map(({ host }) => host),
     name: "webfw",
     timeout: CONNECT_TIMEOUT,

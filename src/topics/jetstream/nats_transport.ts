@@ -1,0 +1,168 @@
+/**
+ * The socket of a connection to a NATS server. The package `@nats-io/transport-node` has one, by the
+ * sockets of Node.js; in Deno, one that is reset at the moment of its close ends the program.
+ */
+import type { NatsPackage } from "./nats_package.ts";
+
+/** How many bytes are read at once. */
+const READ_BYTES = 64 * 1024;
+/** The longest first line of a server, in bytes. */
+const MAX_INFO_BYTES = 64 * 1024;
+
+/** A server, as the package gives it. */
+interface Server {
+  readonly hostname: string;
+  readonly port: number;
+  /** The name in its certificate, if that is not the hostname. */
+  readonly tlsName: string;
+}
+
+/** What the package was told. */
+interface TransportOptions {
+  readonly tls?: { readonly ca?: string } | null;
+}
+
+/** A socket, as the package asks for it. One is used for one connection. */
+export class NatsTransport {
+  /** How the client names itself. */
+  readonly lang = "webfw";
+  /** Its version. */
+  readonly version = "1";
+  /** Why the socket was closed. */
+  closeError: Error | undefined;
+  readonly #checkOptions: NatsPackage["checkOptions"];
+  readonly #closed = Promise.withResolvers<Error | void>();
+  #socket: Deno.TcpConn | Deno.TlsConn | undefined;
+  /** What was read with the first line. */
+  #first = new Uint8Array();
+  #isConnected = false;
+  #isEncrypted = false;
+  #isDone = false;
+  #writing: Promise<void> = Promise.resolve();
+
+  constructor({ checkOptions }: NatsPackage) {
+    this.#checkOptions = checkOptions;
+  }
+
+  /** Whether the socket is closed. */
+  get isClosed(): boolean {
+    return this.#isDone;
+  }
+
+  /** Connects to a server, and makes the connection secure where the server or the options want it. */
+  async connect({ hostname, port, tlsName }: Server, options: TransportOptions): Promise<void> {
+    try {
+      const socket = this.#keep(await Deno.connect({ hostname, port }));
+      socket.setNoDelay(true);
+      const info = await this.#readInfo(socket);
+      this.#checkOptions(info, options);
+      if (info.tls_required || (info.tls_available && options.tls)) {
+        const ca = options.tls?.ca;
+        const secure = await Deno.startTls(socket, {
+          hostname: tlsName || hostname,
+          ...(ca !== undefined && { caCerts: [ca] }),
+        });
+        this.#keep(secure);
+        await secure.handshake();
+        this.#isEncrypted = true;
+      }
+      this.#isConnected = true;
+    } catch (error) {
+      this.discard();
+      throw error instanceof Deno.errors.ConnectionRefused ? new Error("connection refused", { cause: error }) : error;
+    }
+  }
+
+  /** Whether the connection uses TLS. */
+  isEncrypted(): boolean {
+    return this.#isEncrypted;
+  }
+
+  /** Yields what the server sends. */
+  async *[Symbol.asyncIterator](): AsyncIterableIterator<Uint8Array> {
+    yield this.#first;
+    const buffer = new Uint8Array(READ_BYTES);
+    let failure: Error | undefined;
+    try {
+      while (!this.#isDone) {
+        const count = await this.#socket!.read(buffer);
+        if (count === null) break;
+        // The package keeps parts of it.
+        yield buffer.slice(0, count);
+      }
+    } catch (error) {
+      failure = error as Error;
+    }
+    this.#end(failure);
+  }
+
+  /** Sends bytes, after those before. A failure shows when the socket is read. */
+  send(frame: Uint8Array): void {
+    this.#writing = this.#writing.then(() => this.#write(frame)).catch(() => {});
+  }
+
+  /** Closes the socket. */
+  async close(error?: Error): Promise<void> {
+    this.#end(error);
+  }
+
+  /** Closes the socket when all is sent. */
+  disconnect(): void {
+    this.#writing.then(() => this.#end(undefined));
+  }
+
+  /** Resolves when a socket that was connected is closed. */
+  closed(): Promise<Error | void> {
+    return this.#closed.promise;
+  }
+
+  /** Closes the socket without telling. */
+  discard(): void {
+    this.#isDone = true;
+    try {
+      this.#socket?.close();
+    } catch {
+      // It was closed by its end, or belongs to a TLS connection.
+    }
+    this.#socket = undefined;
+  }
+
+  #end(error: Error | undefined): void {
+    if (this.#isDone) return;
+    this.closeError = error;
+    this.discard();
+    if (this.#isConnected) this.#closed.resolve(error);
+  }
+
+  /** Keeps a socket to be closed; one that is open too late is closed at once. */
+  #keep<Socket extends Deno.TcpConn | Deno.TlsConn>(socket: Socket): Socket {
+    this.#socket = socket;
+    if (!this.#isDone) return socket;
+    this.discard();
+    throw new Error("The connection was given up");
+  }
+
+  /** Reads the first line, in which the server describes itself. */
+  async #readInfo(socket: Deno.TcpConn): Promise<{ tls_required?: boolean; tls_available?: boolean }> {
+    const buffer = new Uint8Array(MAX_INFO_BYTES);
+    for (let end = 0; end < buffer.length;) {
+      const count = await socket.read(buffer.subarray(end));
+      if (count === null) break;
+      end += count;
+      const text = new TextDecoder().decode(buffer.subarray(0, end));
+      const [, info] = /^INFO ([^\r\n]*)\r\n/.exec(text) ?? [];
+      if (info !== undefined) {
+        this.#first = buffer.slice(0, end);
+        return JSON.parse(info);
+      }
+      if (!"INFO ".startsWith(text.slice(0, 5))) break;
+    }
+    throw new Error("there is no NATS server at this address");
+  }
+
+  async #write(frame: Uint8Array): Promise<void> {
+    for (let start = 0; start < frame.length && this.#socket;) {
+      start += await this.#socket.write(frame.subarray(start));
+    }
+  }
+}
