@@ -1,6 +1,6 @@
 // Streams that were lost or set back, and replies that were lost.
 
-import { assert, assertEquals, assertNotEquals } from "@std/assert";
+import { assert, assertEquals, assertNotEquals, assertRejects } from "@std/assert";
 import { LOG_START, type TopicStore } from "../../src/topics/store.ts";
 import { ALL, append, dataOf, logOf, messageOf, readAll } from "../contract/store_fixture.ts";
 import { Stores } from "./jetstream_store.ts";
@@ -96,3 +96,40 @@ test(
     assertEquals(dataOf(await readAll(other, log)), acknowledged);
   },
 );
+
+test(
+  "a server that refuses its clients for a while, and takes them again, has all messages",
+  async (one, other, server) => {
+    await append(one, LOG, [messageOf(1)]);
+    const { promise: called, resolve } = Promise.withResolvers<void>();
+    let isBack = false;
+    const unwatch = other.watch(LOG, () => isBack && resolve());
+    await server.kill();
+    await server.configure('authorization { token: "a token of a test" }');
+    await server.startAgain();
+    // It is tried again meanwhile.
+    const appended = append(one, LOG, [messageOf(2)]);
+    await new Promise((resolve) => setTimeout(resolve, 1_500));
+    await server.kill();
+    await server.configure("");
+    await server.startAgain();
+    await appended;
+    assertEquals(dataOf(await readAll(other, LOG)), [1, 2]);
+    isBack = true;
+    await append(one, LOG, [messageOf(3)]);
+    await called;
+    unwatch();
+  },
+);
+
+test("a store can be closed while its server is away", async (one, _other, server) => {
+  await append(one, LOG, [messageOf(1)]);
+  const { promise: watched, resolve } = Promise.withResolvers<void>();
+  const unwatch = one.watch(LOG, resolve);
+  await watched;
+  await server.kill();
+  const reading = assertRejects(() => one.read(LOG, LOG_START, ALL), Error, "closed");
+  await one.close();
+  await reading;
+  unwatch();
+});

@@ -128,6 +128,13 @@ ${lines}
     }
   }
 
+  /** Gives the server that was killed other lines in its configuration. */
+  async configure(lines: string): Promise<void> {
+    const path = join(this.#folder, "nats.conf");
+    const [listen, name, jetstream] = (await Deno.readTextFile(path)).split("\n");
+    await Deno.writeTextFile(path, [listen, name, jetstream, lines, ""].join("\n"));
+  }
+
   /** Kills the server as the loss of its machine would. */
   async kill(): Promise<void> {
     const process = this.#process;

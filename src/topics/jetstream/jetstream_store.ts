@@ -57,7 +57,7 @@ export class JetStreamStore implements TopicStore {
     this.capabilities = jetStreamCapabilities(replicas);
     const connection = this.#connection = new StoreConnection<NatsClient>({
       name,
-      open: () => this.#client = open(),
+      open: () => this.#client = this.#open(open),
       probe: (client) => client.call("INFO"),
       requestTimeout: NO_TIMEOUT,
     });
@@ -100,6 +100,14 @@ export class JetStreamStore implements TopicStore {
 
   async openRecords(): Promise<RecordStore> {
     return this.#records;
+  }
+
+  async #open(open: () => Promise<NatsClient>): Promise<NatsClient> {
+    const client = await open();
+    client.onClosed(() => {
+      if (!this.#closing.signal.aborted) this.#connection.reopen();
+    });
+    return client;
   }
 
   async close(): Promise<void> {

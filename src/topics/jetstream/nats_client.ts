@@ -89,6 +89,11 @@ export class NatsClient implements StoreEngine {
     return this.#connection.isClosed();
   }
 
+  /** Calls back when the connection is closed. */
+  onClosed(callback: () => void): void {
+    this.#connection.closed().then(callback);
+  }
+
   /** Empty headers. */
   headers(): NatsHeaders {
     return this.#nats.headers();

@@ -48,6 +48,8 @@ export interface NatsConnection {
   ): NatsSubscription;
   flush(): Promise<void>;
   isClosed(): boolean;
+  /** Resolves when the connection is closed, also by the package itself. */
+  closed(): Promise<unknown>;
   close(): Promise<void>;
 }
 
@@ -61,6 +63,7 @@ interface ConnectOptions {
   readonly maxReconnectAttempts: number;
   readonly reconnectTimeWait: number;
   readonly reconnectJitter: number;
+  readonly ignoreClusterUpdates: boolean;
   readonly token?: string;
   readonly user?: string;
   readonly pass?: string;

@@ -70,6 +70,8 @@ async function connect(nats: NatsPackage, location: JetStreamLocation): Promise<
     maxReconnectAttempts: -1,
     reconnectTimeWait: RECONNECT_PAUSE,
     reconnectJitter: RECONNECT_PAUSE,
+    // The program may have no permission for other servers.
+    ignoreClusterUpdates: true,
     ...(token !== undefined && { token }),
     ...(user !== undefined && { user }),
     ...(password !== undefined && { pass: password }),
