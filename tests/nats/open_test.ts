@@ -30,7 +30,7 @@ test("an application publishes and subscribes over an address", async () => {
   const subscription = topic.subscribe();
   await topic.publish(1);
   assertEquals(await takeData(subscription, 1), [1]);
-  assertEquals((await app.reportTopics()).map(({ name, messages }) => [name, messages]), [["news", 1]]);
+  assertEquals((await app.reportTopics()).topics.map(({ name, messages }) => [name, messages]), [["news", 1]]);
   const version = await app.records.set(["a"], { n: 1 });
   assertEquals(await app.records.get(["a"]), { value: { n: 1 }, version: version! });
   await app.stop();

@@ -1,6 +1,4 @@
 /** The package `@nats-io/nats-core`, as far as it is used. It is loaded on first use. */
-import type { NatsTransport } from "./nats_transport.ts";
-
 /**
  * The specifier. For a literal in `import()`, Deno would download the package with every
  * application.
@@ -74,7 +72,8 @@ interface ConnectOptions {
 /** The part of the package that is used. */
 export interface NatsPackage {
   readonly NatsConnectionImpl: { connect(options: ConnectOptions): Promise<NatsConnection> };
-  setTransportFactory(config: { readonly factory: () => NatsTransport }): void;
+  /** Sets what makes the sockets of all connections. */
+  setTransportFactory(config: { readonly factory: () => object }): void;
   /** Throws if the server has not what the options ask for. */
   checkOptions(info: object, options: object): void;
   headers(): NatsHeaders;

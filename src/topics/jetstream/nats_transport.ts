@@ -69,7 +69,9 @@ export class NatsTransport {
       this.#isConnected = true;
     } catch (error) {
       this.discard();
-      throw error instanceof Deno.errors.ConnectionRefused ? new Error("connection refused", { cause: error }) : error;
+      throw error instanceof Deno.errors.ConnectionRefused
+        ? new Error("The server refused the connection", { cause: error })
+        : error;
     }
   }
 
@@ -157,7 +159,7 @@ export class NatsTransport {
       }
       if (!"INFO ".startsWith(text.slice(0, 5))) break;
     }
-    throw new Error("there is no NATS server at this address");
+    throw new Error("There is no NATS server at this address");
   }
 
   async #write(frame: Uint8Array): Promise<void> {
