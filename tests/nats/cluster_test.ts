@@ -31,79 +31,116 @@ async function killEach({ servers }: NatsCluster, progress: () => number): Promi
   await grow(progress, 200);
 }
 
+/** Kills all servers at once, and starts them again. */
+async function restartAll({ servers }: NatsCluster, progress: () => number): Promise<void> {
+  await grow(progress, 200);
+  await Promise.all(servers.map((server) => server.kill()));
+  await Promise.all(servers.map((server) => server.startAgain()));
+  await grow(progress, 200);
+}
+
+/** Suspends each server in turn until the others have gone on. */
+async function freezeEach({ servers }: NatsCluster, progress: () => number): Promise<void> {
+  for (const server of servers) {
+    await grow(progress, 200);
+    server.freeze();
+    await grow(progress, 200);
+    server.thaw();
+  }
+  await grow(progress, 200);
+}
+
 /** Waits for progress. */
 async function grow(progress: () => number, by: number): Promise<void> {
   const end = progress() + by;
   while (progress() < end) await new Promise((resolve) => setTimeout(resolve, 20));
 }
 
+/** Publishes and reads while something happens to the servers, and checks what was read. */
+async function publishDuring(
+  stores: readonly TopicStore[],
+  disturb: (progress: () => number) => Promise<void>,
+): Promise<void> {
+  const acknowledged = new Map<string, Cursor>();
+  let isOver = false;
+  await stores[0]!.bounds(LOG);
+
+  /** Reads on with each hint, as the readers of topics do. */
+  const follow = (store: TopicStore) => {
+    const seen: { text: unknown; cursor: Cursor }[] = [];
+    let [position, gaps, hints] = [LOG_START, 0, 0];
+    let reading: Promise<void> | undefined;
+    const read = async (): Promise<void> => {
+      for (let before = -1; before !== hints;) {
+        before = hints;
+        for (;;) {
+          const page = await store.read(LOG, position, ALL);
+          if (page.lowWatermark > position) gaps++;
+          if (page.messages.length === 0) break;
+          seen.push(...page.messages.map(({ data, cursor }) => ({ text: JSON.parse(data), cursor })));
+          position = page.messages.at(-1)!.cursor;
+        }
+      }
+      reading = undefined;
+    };
+    const unwatch = store.watch(LOG, () => {
+      hints++;
+      reading ??= read();
+    });
+    return { seen, gaps: () => gaps, end: async () => (await reading, await read(), unwatch()) };
+  };
+  const followers = stores.slice(0, 2).map(follow);
+
+  const publishers = [0, 1, 2, 3].map(async (publisher) => {
+    const session = crypto.randomUUID();
+    for (let sequence = 0; !isOver;) {
+      const size = publisher < 2 ? 1 : 5;
+      const texts = Array.from({ length: size }, (_, index) => `${publisher}-${sequence + index}`);
+      const messages = texts.map((text, index) => messageOf(text, index === 2 ? text : undefined));
+      const { outcomes } = await append(stores[publisher % 3]!, LOG, messages, { session, sequence });
+      for (const [index, { cursor, duplicate }] of outcomes.entries()) {
+        assert(!duplicate, `${texts[index]} was told to be a duplicate`);
+        acknowledged.set(texts[index]!, cursor);
+      }
+      sequence += size;
+    }
+  });
+  await disturb(() => acknowledged.size);
+  isOver = true;
+  await Promise.all(publishers);
+
+  const expected = [...acknowledged].sort(([, a], [, b]) => a < b ? -1 : 1).map(([text, cursor]) => ({
+    text,
+    cursor,
+  }));
+  for (const follower of followers) {
+    await follower.end();
+    assertEquals(follower.gaps(), 0);
+    assertEquals(follower.seen, expected);
+  }
+  for (const publisher of [0, 1, 2, 3]) {
+    const own = expected.map(({ text }) => text.split("-").map(Number)).filter(([number]) => number === publisher);
+    assertEquals(own.map(([, number]) => number), own.map((_, index) => index));
+  }
+  assertEquals(dataOf(await readAll(stores[2]!, LOG)), expected.map(({ text }) => text));
+}
+
 test(
   '"A server that is killed is ridden out; what was acknowledged is there", once and in order',
   async (stores, cluster) => {
     assertEquals(stores[0]!.capabilities.durability, "quorum");
-    const acknowledged = new Map<string, Cursor>();
-    let isOver = false;
-    await stores[0]!.bounds(LOG);
-
-    /** Reads on with each hint, as the readers of topics do. */
-    const follow = (store: TopicStore) => {
-      const seen: { text: unknown; cursor: Cursor }[] = [];
-      let [position, gaps, hints] = [LOG_START, 0, 0];
-      let reading: Promise<void> | undefined;
-      const read = async (): Promise<void> => {
-        for (let before = -1; before !== hints;) {
-          before = hints;
-          for (;;) {
-            const page = await store.read(LOG, position, ALL);
-            if (page.lowWatermark > position) gaps++;
-            if (page.messages.length === 0) break;
-            seen.push(...page.messages.map(({ data, cursor }) => ({ text: JSON.parse(data), cursor })));
-            position = page.messages.at(-1)!.cursor;
-          }
-        }
-        reading = undefined;
-      };
-      const unwatch = store.watch(LOG, () => {
-        hints++;
-        reading ??= read();
-      });
-      return { seen, gaps: () => gaps, end: async () => (await reading, await read(), unwatch()) };
-    };
-    const followers = stores.slice(0, 2).map(follow);
-
-    const publishers = [0, 1, 2, 3].map(async (publisher) => {
-      const session = crypto.randomUUID();
-      for (let sequence = 0; !isOver;) {
-        const size = publisher < 2 ? 1 : 5;
-        const texts = Array.from({ length: size }, (_, index) => `${publisher}-${sequence + index}`);
-        const messages = texts.map((text, index) => messageOf(text, index === 2 ? text : undefined));
-        const { outcomes } = await append(stores[publisher % 3]!, LOG, messages, { session, sequence });
-        for (const [index, { cursor, duplicate }] of outcomes.entries()) {
-          assert(!duplicate, `${texts[index]} was told to be a duplicate`);
-          acknowledged.set(texts[index]!, cursor);
-        }
-        sequence += size;
-      }
-    });
-    await killEach(cluster, () => acknowledged.size);
-    isOver = true;
-    await Promise.all(publishers);
-
-    const expected = [...acknowledged].sort(([, a], [, b]) => a < b ? -1 : 1).map(([text, cursor]) => ({
-      text,
-      cursor,
-    }));
-    for (const follower of followers) {
-      await follower.end();
-      assertEquals(follower.gaps(), 0);
-      assertEquals(follower.seen, expected);
-    }
-    for (const publisher of [0, 1, 2, 3]) {
-      const own = expected.map(({ text }) => text.split("-").map(Number)).filter(([number]) => number === publisher);
-      assertEquals(own.map(([, number]) => number), own.map((_, index) => index));
-    }
-    assertEquals(dataOf(await readAll(stores[2]!, LOG)), expected.map(({ text }) => text));
+    await publishDuring(stores, (progress) => killEach(cluster, progress));
   },
+);
+
+test(
+  "all are restarted at once, and what was acknowledged is there, once and in order",
+  (stores, cluster) => publishDuring(stores, (progress) => restartAll(cluster, progress)),
+);
+
+test(
+  "each is frozen for a while, and what was acknowledged is there, once and in order",
+  (stores, cluster) => publishDuring(stores, (progress) => freezeEach(cluster, progress)),
 );
 
 test("records that all change with expect lose no change while servers are killed", async (stores, cluster) => {

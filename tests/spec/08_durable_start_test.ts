@@ -98,7 +98,10 @@ test("A location without a store ends the start with one message", async (folder
   const absent = "there is no KV Connect at this address, give that of a denokv";
   const table: [env: Record<string, string>, message: string][] = [
     [{ WEBFW_TOPICS: text }, `Cannot open the store of topics "${text}": it is no database, name another file`],
-    [{ WEBFW_TOPICS: "ftp://host/x" }, 'Cannot keep topics: their URL must be one of https, http, nats, tls or file, got "ftp:"'],
+    [
+      { WEBFW_TOPICS: "ftp://host/x" },
+      'Cannot keep topics: their URL must be one of https, http, nats, tls or file, got "ftp:"',
+    ],
     [
       { WEBFW_TOPICS: refusing, DENO_KV_ACCESS_TOKEN: "" },
       `Cannot open the store of topics "${refusing}": it has no token, set DENO_KV_ACCESS_TOKEN or give topics as { url, token }`,
