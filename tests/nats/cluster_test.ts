@@ -87,7 +87,13 @@ async function publishDuring(
       hints++;
       reading ??= read();
     });
-    return { seen, gaps: () => gaps, end: async () => (await reading, await read(), unwatch()) };
+    const end = async (): Promise<void> => {
+      // A hint would begin a second read beside the last one.
+      unwatch();
+      await reading;
+      await read();
+    };
+    return { seen, gaps: () => gaps, end };
   };
   const followers = stores.slice(0, 2).map(follow);
 
