@@ -42,6 +42,8 @@ export class Crons<State> {
   readonly #declared = new Map<string, DeclaredCron>();
   #isFrozen = false;
   #jobs: CronJobs | undefined;
+  /** After how many milliseconds a stop aborts the signals; undefined if a server does it. */
+  #grace: number | undefined;
   /** What the application has started with. */
   #owner: { readonly app: AppHandle; readonly state: unknown } | undefined;
 
@@ -84,19 +86,22 @@ export class Crons<State> {
    * @param hasServer Whether a server calls {@linkcode Crons.abort} after the grace period.
    */
   end(hasServer = true): void {
-    this.#jobs?.end(hasServer ? undefined : GRACE);
+    if (!hasServer) this.#grace = GRACE;
+    this.#jobs?.end(this.#grace);
   }
 
   /** Aborts the signals of runs. */
   abort(): void {
+    this.#grace = 0;
     this.#jobs?.abort();
   }
 
   /** Waits until all runs have ended, at most until shortly after their signals were aborted. */
   async stop(): Promise<void> {
-    this.#jobs?.end();
+    // A stop that came while the application started found no jobs.
+    this.#jobs?.end(this.#grace);
     await this.#jobs?.stopped();
-    this.#jobs = undefined;
+    this.#jobs = this.#grace = undefined;
     this.#owner = undefined;
   }
 

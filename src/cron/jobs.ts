@@ -38,7 +38,9 @@ export class CronJobs {
    */
   end(grace?: number): void {
     for (const job of this.#jobs) job.end();
-    if (grace !== undefined && !this.#isAborted) this.#cancel = this.#context.clock.after(grace, () => this.abort());
+    if (grace === undefined || this.#isAborted) return;
+    this.#cancel();
+    this.#cancel = this.#context.clock.after(grace, () => this.abort());
   }
 
   /** Aborts the signals of runs, and gives up those that do not end soon. */

@@ -62,7 +62,7 @@ export interface DeclareCron<State> {
    * the first request. On Deno Deploy, the platform starts the application for them.
    *
    * @param name The name, which identifies the cron on all nodes: 1 to 64 letters, digits, spaces,
-   * hyphens and underscores.
+   * hyphens and underscores. Applications that share a store need different names.
    * @param schedule The cron expression, such as `"0 3 * * *"` for each day at 3:00.
    * @param options The time zone, and whether missed times are made up for.
    * @param handler The function.

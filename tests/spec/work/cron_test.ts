@@ -329,6 +329,26 @@ Deno.test("a run whose claim is answered after a stop does not begin here", asyn
   await nodes.stop();
 });
 
+Deno.test("a stop that comes while the application starts gives the grace, too", async () => {
+  for (const hasServer of [false, true]) {
+    const nodes = new Nodes("2026-01-01T02:59:59Z", "0 3 * * *", { catchUp: "1h" });
+    const early = await nodes.start();
+    await nodes.clock.advance(100);
+    early.freeze();
+    const node = nodes.make(forever);
+    await node.crons.check();
+    node.crons.end(hasServer);
+    if (hasServer) node.crons.abort();
+    await nodes.clock.until("2026-01-01T03:00:01Z");
+    await node.crons.start(null as never, {});
+    await nodes.clock.advance(0);
+    const stopped = node.crons.stop();
+    await nodes.clock.advance(12_000);
+    await stopped;
+    await nodes.stop();
+  }
+});
+
 Deno.test("a handler that never ends, and a store that is away, do not hold up a stop", async () => {
   using _log = new CapturedLog();
   for (const isAway of [false, true]) {
