@@ -65,6 +65,8 @@ export class CronJob {
   readonly #node = crypto.randomUUID();
   /** From when on this node is there. */
   #since: number;
+  /** The time that was due when this node looked last. */
+  #due: number | undefined;
   /** The newest time that this node noticed when it was due. */
   #noticed: number | undefined;
   /** The newest time of which the log says that it was missed. */
@@ -169,9 +171,11 @@ export class CronJob {
     // Somebody may have set the clock back.
     this.#since = Math.min(this.#since, now);
     const due = this.#times.latest(this.#since, now);
-    if (due !== undefined && due !== this.#noticed && now - due <= LATE) {
-      this.#noticed = due;
+    if (due !== undefined && due !== this.#due) {
+      this.#due = due;
+      // A machine that has slept finds a time that was due long ago: it may be made up for.
       this.#isSettled = false;
+      if (now - due <= LATE) this.#noticed = due;
     }
     const entry = this.#isSettled && !this.#run && !this.#watched ? undefined : await this.#read(now);
     if (entry) {

@@ -1,5 +1,6 @@
 /** Replies as they are kept in records, and sent again. */
 import { WITHOUT_BODY } from "../http/reply.ts";
+import { countBytes } from "../json_data.ts";
 import type { Records } from "../records/records.ts";
 
 /** The largest body that is kept, in bytes. */
@@ -8,8 +9,8 @@ const MAX_BODY = 1024 * 1024;
 const PART_BYTES = 42_000;
 /** Bodies up to this size, in bytes, are compressed if one record then takes them. */
 const ONE_RECORD_BYTES = 48 * 1024;
-/** The most characters of headers that are kept beside a part of the body. */
-const MAX_HEADERS = 3_000;
+/** The most bytes of headers, as JSON, that are kept beside a part of the body. */
+const MAX_HEADERS = 4_000;
 
 /** Headers that belong to one connection or one client. */
 const NOT_KEPT: ReadonlySet<string> = new Set([
@@ -48,11 +49,13 @@ export interface CapturedReply {
  * Reads a reply, up to the largest body that is kept.
  *
  * @param response The reply.
- * @param further Headers that are not on the reply yet.
+ * @param further Headers that are not on the reply yet, and replace those of the same name.
  */
 export async function captureReply(response: Response, further: Headers | undefined): Promise<CapturedReply> {
-  const headers = [...response.headers, ...further ?? []].filter(([name]) => !NOT_KEPT.has(name));
-  const isKept = headers.reduce((sum, [name, value]) => sum + name.length + value.length, 0) <= MAX_HEADERS;
+  const all = new Headers(response.headers);
+  for (const [name, value] of further ?? []) all.set(name, value);
+  const headers = [...all].filter(([name]) => !NOT_KEPT.has(name));
+  const isKept = countBytes(JSON.stringify(headers)) <= MAX_HEADERS;
   const reply = { status: response.status, headers: isKept ? headers : [] };
   if (!isKept) return { response, reply, body: null };
   if (!response.body) return { response, reply, body: new Uint8Array() };

@@ -178,6 +178,20 @@ Deno.test("of several missed times, the last one runs; by default none does", as
   }
 });
 
+Deno.test("a machine that slept over a time makes up for it by `catchUp`, and logs what it missed", async () => {
+  for (const [catchUp, expected] of [["3h", ["2026-01-02T03:00:00.000Z"]], ["1h", []]] as const) {
+    using log = new CapturedLog();
+    const nodes = new Nodes("2026-01-01T04:00:00Z", "0 3 * * *", { catchUp });
+    await nodes.start();
+    await nodes.clock.advance(60_000);
+    nodes.clock.set("2026-01-02T05:00:00Z");
+    await nodes.clock.advance(120_000);
+    assertEquals(nodes.times, [...expected]);
+    assertEquals(log.text.match(/A time of a cron was missed/g)?.length ?? 0, 1 - expected.length);
+    await nodes.stop();
+  }
+});
+
 Deno.test("times before the first start of a cron were not missed", async () => {
   const nodes = new Nodes("2026-01-01T03:10:00Z", "0 3 * * *", { catchUp: "12h" });
   await nodes.start();

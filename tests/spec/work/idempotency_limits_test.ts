@@ -315,3 +315,35 @@ Deno.test("10 concurrent requests with one key: one execution, replay afterwards
   assertEquals(await outcomeOf(await send(app)), [200, "true", "1"]);
   await app.stop();
 });
+
+Deno.test("its reply again: headers that replace others do so in the repetition, too", async () => {
+  const app = new App();
+  app.post("/", { idempotent: "1h" }, async (request) => {
+    request.replyHeaders.set("content-type", "text/csv");
+    request.replyHeaders.set("cache-control", "private");
+    return new Response("a,b", { headers: { "cache-control": "no-store" } });
+  });
+  for (let sent = 0; sent < 2; sent++) {
+    const { headers } = await send(app);
+    assertEquals([headers.get("content-type"), headers.get("cache-control")], ["text/csv", "private"]);
+  }
+  await app.stop();
+});
+
+Deno.test("headers that JSON writes longer: of a reply that is too large for the records, the status is kept", async () => {
+  using log = new CapturedLog();
+  for (const value of ['"'.repeat(2_900), "\u00e4".repeat(2_900)]) {
+    const app = new App();
+    let runs = 0;
+    app.post("/", { idempotent: "1h" }, async () => {
+      runs++;
+      return new Response(crypto.getRandomValues(new Uint8Array(60_000)), { headers: { "x-odd": value } });
+    });
+    assertEquals((await send(app)).status, 200);
+    const [status, , detail] = await outcomeOf(await send(app));
+    assertEquals([status, runs], [409, 1]);
+    assertMatch(String(detail), /was done, with the status 200/);
+    await app.stop();
+  }
+  assertEquals(log.text, "");
+});
