@@ -38,8 +38,9 @@ export class StreamReader {
     const from = toSeq(after);
     const begin = performance.now();
     for (let rest = 1;; rest = Math.min(2 * rest, MAX_PAUSE)) {
-      const { stream, messages } = await this.#page(log, from, limits);
+      const { stream, messages: found } = await this.#page(log, from, limits);
       const state = await this.#streams.state(log);
+      const messages = withoutRemoved(found, from, state);
       const first = messages[0] && seqOf(messages[0]);
       // A reply was lost, or a replica has not yet what the leader has.
       const isMissing = first === undefined
@@ -98,6 +99,15 @@ function upTo(found: readonly NatsMessage[], maxBytes: number): NatsMessage[] {
   return page;
 }
 
+/**
+ * What a reader gets of a page. Behind a gap it begins where the leader does: a replica may still have
+ * older messages. Without a gap, what was removed after it had been read is no loss.
+ */
+function withoutRemoved(found: readonly NatsMessage[], from: number, { first }: StreamState): readonly NatsMessage[] {
+  const isGap = found[0] !== undefined && seqOf(found[0]) > from + 1;
+  return isGap ? found.filter((message) => seqOf(message) >= first) : found;
+}
+
 function toBounds({ stream, first, last }: StreamState): LogBounds {
   return { incarnation: stream.incarnation, lowWatermark: toCursor(first - 1), highWatermark: toCursor(last) };
 }
@@ -108,7 +118,6 @@ function toPage(state: StreamState, messages: readonly NatsMessage[]): LogPage {
   const [first, last] = [seqOf(messages[0]!), seqOf(messages.at(-1)!)];
   return {
     incarnation: bounds.incarnation,
-    // What was removed after it had been read is no loss.
     lowWatermark: toCursor(Math.min(state.first, first) - 1),
     // What was appended after the page had been read counts, and the other way round.
     highWatermark: toCursor(Math.max(state.last, last)),
