@@ -146,7 +146,7 @@ async function changeState(
     const changed = change(decodeState(record.value));
     if (changed === undefined) return;
     if (await records.set(key, encodeState(changed), { expect: record.version }) !== null) return;
-    await new Promise((resolve) => setTimeout(resolve, Math.random() * MAX_PAUSE));
+    await new Promise<void>((resolve) => setTimeout(resolve, Math.random() * MAX_PAUSE));
   }
   const { topic, name } = consumer;
   throw new Error(`Cannot redeliver failures of "${topic}/${name}": others change it all the time, try again`);
