@@ -99,12 +99,12 @@ export type { ListedRecordEntry, RecordEntry, Records, SetRecordOptions } from "
 // Topics
 export type { PublishOptions, Topic } from "./src/topics/topic.ts";
 export { Discard } from "./src/topics/consume_options.ts";
+export type { TopicsLocation } from "./src/topics/location.ts";
 export type { Retention, TopicOptions } from "./src/topics/topic_options.ts";
 export type { GapReason, TopicEntry, TopicGap, TopicMessage } from "./src/topics/message.ts";
 export type { PublishResult } from "./src/topics/publisher.ts";
 export type { SubscribeOptions, Subscription } from "./src/topics/subscription.ts";
-export type { TopicsDatabase, TopicsLocation, TopicsServers } from "./src/topics/location.ts";
+export { type DataIssue, InvalidMessageError, PublishOutcomeUnknown } from "./src/topics/topic_errors.ts";
 
 // Cron
 export type { CronOptions, CronRun } from "./src/cron/options.ts";
-export { type DataIssue, InvalidMessageError, PublishOutcomeUnknown } from "./src/topics/topic_errors.ts";

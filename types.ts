@@ -137,6 +137,7 @@ export type { ConsumerReport } from "./src/topics/topic_report.ts";
 export type { DeleteRecordOptions, WatchRecordOptions } from "./src/records/records.ts";
 
 // Workers, started by the command line
+export type { TopicsDatabase, TopicsServers } from "./src/topics/location.ts";
 export type { WorkerPorts } from "./src/topics/worker_store.ts";
 
 // Reports

@@ -133,7 +133,8 @@ Deno.test("the client loads nothing of the server and no package, and uses nothi
   assertEquals([...modules].filter((module) => !/^(?:client\.ts|src\/client\/.+)$/.test(module)), []);
   assertEquals([...packages], []);
   for (const module of modules) {
-    const source = await Deno.readTextFile(join(ROOT, module));
+    // Examples in comments may.
+    const source = (await Deno.readTextFile(join(ROOT, module))).replace(/^ *\*.*$/gm, "");
     assertEquals(source.match(/\bDeno\.|["']node:/), null, module);
   }
 });
