@@ -24,7 +24,7 @@ export async function fingerprintOf(request: HttpRequest, args: Args, isBodyDecl
   const print = new Fingerprint();
   print.add([...request.query].sort(([one], [other]) => one < other ? -1 : one > other ? 1 : 0));
   print.add(args);
-  if (!isBodyDeclared) print.add(await undeclaredBody(request));
+  if (!isBodyDeclared || print.isIncomplete) print.add(await sentBody(request));
   return await print.digest();
 }
 
@@ -33,8 +33,8 @@ export function hashOf(...texts: string[]): string {
   return nodeCrypto().createHash("sha256").update(JSON.stringify(texts)).digest("hex");
 }
 
-/** The body that the handler may read itself. */
-async function undeclaredBody(request: HttpRequest): Promise<unknown> {
+/** The body as it was sent. The handler may read it itself. */
+async function sentBody(request: HttpRequest): Promise<unknown> {
   if (contextOf(request).body.isEmpty) return undefined;
   const isMultipart = mediaTypeOf(request.headers) === "multipart/form-data";
   return isMultipart ? [...await request.formData()] : await request.bytes();
@@ -45,6 +45,8 @@ class Fingerprint {
   readonly #hash = nodeCrypto().createHash("sha256");
   #text = "";
   readonly #files: Blob[] = [];
+  /** Whether a value may have more in it than can be seen, such as private fields. */
+  isIncomplete = false;
 
   add(value: unknown, depth = 0): void {
     if (depth > MAX_DEPTH) {
@@ -78,6 +80,8 @@ class Fingerprint {
     // A transformation may give an object of another class, such as a URL.
     const plain = "toJSON" in object && typeof object.toJSON === "function" ? object.toJSON() : object;
     if (typeof plain !== "object" || plain === null) return this.add(plain, depth);
+    const prototype = Object.getPrototypeOf(plain);
+    this.isIncomplete ||= prototype !== null && prototype !== Object.prototype;
     const names = Object.keys(plain).sort();
     this.#write(`o${names.length}:`);
     for (const name of names) {

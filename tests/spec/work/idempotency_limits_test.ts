@@ -1,7 +1,7 @@
 // Section 4 of the contract of work: what callers and handlers may do to idempotent routes.
 
 import { assert, assertEquals, assertMatch, assertStringIncludes } from "@std/assert";
-import { App, dependency, HTTPError, SSE } from "@webfw/core";
+import { App, dependency, Form, HTTPError, SSE } from "@webfw/core";
 import * as v from "valibot";
 import { MemoryRecords } from "../../../src/records/memory_records.ts";
 import { recordsOf } from "../../../src/records/records.ts";
@@ -116,6 +116,44 @@ Deno.test("with another body 422: also one that the route does not declare", asy
     assertEquals(await outcomeOf(await send(app, path, make("one"), headers)), [200, null, '"one"'], path);
     assertEquals(await outcomeOf(await send(app, path, make("one"), headers)), [200, "true", '"one"'], path);
     assertEquals((await outcomeOf(await send(app, path, make("two"), headers)))[0], 422, path);
+  }
+  await app.stop();
+});
+
+Deno.test("with another body 422: also where validation makes values of it that hide what they hold", async () => {
+  class Money {
+    readonly #amount: string;
+
+    constructor(amount: string) {
+      this.#amount = amount;
+    }
+
+    toText(): string {
+      return this.#amount;
+    }
+  }
+  const amount = v.object({ amount: v.string() });
+  const app = new App();
+  app.post("/money", {
+    body: v.pipe(amount, v.transform(({ amount }) => new Money(amount))),
+    idempotent: "1h",
+  }, async (_request, { body }) => body.toText());
+  app.post("/fields", {
+    form: Form(v.pipe(amount, v.transform((fields) => new URLSearchParams(fields)))),
+    idempotent: "1h",
+  }, async (_request, { form }) => form.get("amount"));
+  const json = { "content-type": "application/json" };
+  const urlencoded = { "content-type": "application/x-www-form-urlencoded" };
+  for (
+    const [path, first, other, headers] of [
+      ["/money", '{"amount":"1"}', '{"amount":"2"}', json],
+      ["/fields", "amount=1", "amount=2", urlencoded],
+    ] as const
+  ) {
+    const bodies = [first, first, other];
+    const statuses: number[] = [];
+    for (const body of bodies) statuses.push((await outcomeOf(await send(app, path, body, headers)))[0]);
+    assertEquals(statuses, [200, 200, 422]);
   }
   await app.stop();
 });
