@@ -322,7 +322,13 @@ function then<Value, Result>(
   value: Value | Promise<Value>,
   next: (value: Value) => Result | Promise<Result>,
 ): Result | Promise<Result> {
-  return value instanceof Promise ? value.then(next) : next(value);
+  return isPromise(value) ? Promise.resolve(value).then(next) : next(value);
+}
+
+/** Also one of a library's own: as a value, that of a filter would let each message pass. */
+function isPromise<Value>(value: Value | Promise<Value>): value is Promise<Value> {
+  if (value instanceof Promise) return true;
+  return typeof value === "object" && value !== null && "then" in value && typeof value.then === "function";
 }
 
 /**

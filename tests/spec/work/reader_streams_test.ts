@@ -59,6 +59,20 @@ Deno.test("both may be async", async () => {
   assertEquals(dataOf(await reader.take(2)), ["numbers 2", "numbers 4"]);
 });
 
+Deno.test("both may be async, also as the promises of other libraries, which are no `Promise`", async () => {
+  const later = <Value>(value: Value) => {
+    const promise = Promise.resolve(value);
+    return { then: promise.then.bind(promise) } as Promise<Value>;
+  };
+  const { topic, open } = numbers({
+    filter: (message) => later(isEven(message)),
+    map: ({ data }) => later(data * 10),
+  });
+  await using reader = await open();
+  await publish(topic, 1, 5);
+  assertEquals(dataOf(await reader.take(2)), [20, 40]);
+});
+
 Deno.test("they run for each reader", async () => {
   const app = new App();
   const topic = app.topic<number>("numbers");
