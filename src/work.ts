@@ -21,6 +21,8 @@ export class Work<State> {
   readonly #crons: Crons<State>;
   #consumers: Consumers | undefined;
   #timer: ReturnType<typeof setTimeout> | undefined;
+  /** Whether it was aborted, perhaps before it has begun. */
+  #isAborted = false;
 
   /**
    * Does nothing yet.
@@ -58,6 +60,7 @@ export class Work<State> {
     if (this.#topics.consumers.length > 0) {
       const { Consumers } = await import("./consumers/consumers.ts");
       this.#consumers = await Consumers.start(this.#topics, { app, state });
+      if (this.#isAborted) this.#consumers.abort();
     }
     await this.#crons.start(app, state);
   }
@@ -70,6 +73,7 @@ export class Work<State> {
 
   /** Aborts what is being done. */
   abort(): void {
+    this.#isAborted = true;
     this.#consumers?.abort();
     this.#crons.abort();
   }
@@ -78,7 +82,8 @@ export class Work<State> {
   limit(): void {
     this.#crons.end(false);
     this.#consumers?.quiet();
-    if (this.#consumers) this.#timer ??= setTimeout(() => this.abort(), GRACE);
+    // The application may be starting.
+    if (this.#topics.consumers.length > 0) this.#timer ??= setTimeout(() => this.abort(), GRACE);
   }
 
   /** Waits until all that was begun has ended. */
@@ -86,6 +91,7 @@ export class Work<State> {
     await Promise.all([this.#consumers?.stop(), this.#crons.stop()]);
     clearTimeout(this.#timer);
     this.#timer = this.#consumers = undefined;
+    this.#isAborted = false;
   }
 
   /** What operators see of topics, consumers and crons. */

@@ -10,6 +10,10 @@ import type { RecordStore } from "../../../src/records/store.ts";
 import type { ConsumerContext, ResolvedConsumeOptions } from "../../../src/topics/consume_options.ts";
 import { MemoryStore } from "../../../src/topics/memory_store.ts";
 import type { LogRef, TopicStore } from "../../../src/topics/store.ts";
+import { Topics } from "../../../src/topics/topics.ts";
+import { Work } from "../../../src/work.ts";
+import type { AppHandle } from "../../../src/http/request.ts";
+import "../../../src/consumers/consumers.ts";
 import { Random } from "../../unit/support/random.ts";
 import { CapturedLog } from "../support/captured_log.ts";
 
@@ -340,6 +344,20 @@ test("a handler that ignores its signal, and a store that is away, hold up a sto
   node.abort();
   await node.stop();
   assert(setting.time - begin <= 2_100, `${setting.time - begin}`);
+});
+
+test("a stop that comes while the application starts gives handlers the grace, and no more", async (setting) => {
+  const topics = new Topics({ openStore: () => setting.store });
+  topics.topic("orders").consume("mail", { from: "earliest" }, never);
+  const work = new Work(topics, async () => {});
+  await setting.publish(1);
+  const starting = work.start({} as AppHandle, {});
+  work.limit();
+  await starting;
+  const begin = setting.time;
+  await rest(100);
+  await work.stop();
+  assert(setting.time - begin <= 12_000, `${setting.time - begin}`);
 });
 
 test("a store that is away at the start does not keep a consumer from stopping, and is waited for", async (setting) => {
