@@ -5,6 +5,8 @@ import type { Records } from "../records/records.ts";
 
 /** The largest body that is kept, in bytes. */
 const MAX_BODY = 1024 * 1024;
+/** How long a body is read before it is sent, in milliseconds: it may never end. */
+const MAX_TIME = 30_000;
 /** How much of a body one record takes beside the rest, in bytes before base64. */
 const PART_BYTES = 42_000;
 /** Bodies up to this size, in bytes, are compressed if one record then takes them. */
@@ -26,7 +28,7 @@ const NOT_KEPT: ReadonlySet<string> = new Set([
 export interface KeptReply {
   readonly status: number;
   readonly headers: readonly (readonly [name: string, value: string])[];
-  /** The first part of the body in base64; null if the body is too large to be kept. */
+  /** The first part of the body in base64; null if the body is too large or too slow to be kept. */
   readonly body: string | null;
   /** How many further records have the rest. */
   readonly parts: number;
@@ -41,12 +43,12 @@ type KeptBody = Pick<KeptReply, "body" | "parts" | "isDeflated">;
 export interface CapturedReply {
   readonly response: Response;
   readonly reply: Omit<KeptReply, keyof KeptBody>;
-  /** The body; null if it is too large. */
+  /** The body; null if it is too large or too slow. */
   readonly body: Uint8Array<ArrayBuffer> | null;
 }
 
 /**
- * Reads a reply, up to the largest body that is kept.
+ * Reads a reply, up to the largest body that is kept, and for 30 seconds at most.
  *
  * @param response The reply.
  * @param further Headers that are not on the reply yet, and replace those of the same name.
@@ -61,23 +63,30 @@ export async function captureReply(response: Response, further: Headers | undefi
   if (!response.body) return { response, reply, body: new Uint8Array() };
   const chunks: Uint8Array<ArrayBuffer>[] = [];
   const reader = response.body.getReader();
-  let size = 0;
-  for (;;) {
-    const { done, value } = await reader.read();
-    if (done) {
-      const body = joined(chunks, size);
-      return { response: new Response(body, response), reply, body };
+  const late = Promise.withResolvers<void>();
+  const timer = setTimeout(late.resolve, MAX_TIME);
+  try {
+    for (let size = 0; size <= MAX_BODY;) {
+      const reading = reader.read();
+      const read = await Promise.race([reading, late.promise]);
+      if (!read) return { response: new Response(resumed(chunks, reader, reading), response), reply, body: null };
+      if (read.done) {
+        const body = joined(chunks, size);
+        return { response: new Response(body, response), reply, body };
+      }
+      chunks.push(read.value);
+      size += read.value.length;
     }
-    chunks.push(value);
-    size += value.length;
-    if (size > MAX_BODY) return { response: new Response(resumed(chunks, reader), response), reply, body: null };
+  } finally {
+    clearTimeout(timer);
   }
+  return { response: new Response(resumed(chunks, reader), response), reply, body: null };
 }
 
 /**
  * Writes the further parts of a body. Nothing refers to them before the record of the reply does.
  *
- * @param body The body; null if it is too large.
+ * @param body The body; null if it is too large or too slow.
  * @param records The records.
  * @param key The key of the reply; the parts are below it.
  * @param expiresIn How long the parts are kept, in milliseconds.
@@ -102,7 +111,7 @@ export async function keepBody(
   return { body: kept.subarray(0, PART_BYTES).toBase64(), parts, isDeflated };
 }
 
-/** Makes a kept reply again; undefined if it was too large, or a part is no longer there. */
+/** Makes a kept reply again; undefined if it was too large or too slow, or a part is no longer there. */
 export async function repeatReply(
   { status, headers, body, parts, isDeflated }: KeptReply,
   records: Records,
@@ -141,17 +150,22 @@ function joined(chunks: readonly Uint8Array<ArrayBuffer>[], size: number): Uint8
   return bytes;
 }
 
-/** A stream of what was read, and of the rest. */
+/** A stream of what was read, and of the rest. A read of it may have begun. */
 function resumed(
   chunks: readonly Uint8Array<ArrayBuffer>[],
   reader: ReadableStreamDefaultReader<Uint8Array<ArrayBuffer>>,
+  reading?: ReturnType<typeof reader.read>,
 ): ReadableStream<Uint8Array<ArrayBuffer>> {
   const read = [...chunks];
+  // It may fail before the stream asks for it.
+  reading?.catch(() => {});
   return new ReadableStream({
     async pull(controller) {
       const chunk = read.shift();
       if (chunk) return controller.enqueue(chunk);
-      const { done, value } = await reader.read();
+      const next = reading ?? reader.read();
+      reading = undefined;
+      const { done, value } = await next;
       if (done) controller.close();
       else controller.enqueue(value);
     },

@@ -16,8 +16,9 @@ import { checkOptions, type OptionNames, quote } from "../options.ts";
  * another one. A body that the route does not declare is compared, too; read it by the methods of
  * the request.
  *
- * The reply is read whole before it is sent, up to 1 MiB, and is kept where the records of the
- * application are, see {@linkcode Records}. Of a larger one the status alone is kept.
+ * The reply is read whole before it is sent, up to 1 MiB and for 30 seconds, and is kept where the
+ * records of the application are, see {@linkcode Records}. Of a larger or slower one the status
+ * alone is kept.
  *
  * @example A client that repeats a payment
  * ```ts

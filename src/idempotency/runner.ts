@@ -46,7 +46,7 @@ export interface IdempotentRequest {
  * Answers a request.
  *
  * @throws {HTTPError} With 400 if the key is malformed, or missing and required; with 409 if the
- * first request still runs, or its reply was too large; with 422 if the key was used for another
+ * first request still runs, or its reply was not kept; with 422 if the key was used for another
  * request; with 503 if the store of records fails.
  */
 export async function runOnce(idempotency: Idempotency, asked: IdempotentRequest): Promise<Response> {
@@ -127,7 +127,7 @@ async function repeat(
   if (response) return response;
   throw new HTTPError(
     409,
-    `The request with this Idempotency-Key was done, with the status ${reply.status}; its reply was too large to be kept`,
+    `The request with this Idempotency-Key was done, with the status ${reply.status}; its reply was too large or too slow to be kept`,
   );
 }
 

@@ -12,7 +12,8 @@ const WRONG_KEY: DeclaredReply = { status: 400, description: "The Idempotency-Ke
 
 const BUSY_KEY: DeclaredReply = {
   status: 409,
-  description: "The first request with the Idempotency-Key still runs, or its reply was too large to be kept.",
+  description:
+    "The first request with the Idempotency-Key still runs, or its reply was too large or too slow to be kept.",
   headers: { "Retry-After": "The seconds after which to try again." },
 };
 

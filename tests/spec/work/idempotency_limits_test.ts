@@ -7,6 +7,7 @@ import { MemoryRecords } from "../../../src/records/memory_records.ts";
 import { recordsOf } from "../../../src/records/records.ts";
 import type { RecordStore } from "../../../src/records/store.ts";
 import { CapturedLog } from "../support/captured_log.ts";
+import { SkippedTimeout } from "../support/skipped_timeout.ts";
 
 /** Sends a request with the key "a". */
 function send(app: App, path?: string, body?: BodyInit, headers: Record<string, string> = {}): Promise<Response> {
@@ -232,6 +233,33 @@ Deno.test("a reply that breaks off is a 500, and its key is free again", async (
   });
   assertEquals((await outcomeOf(await send(app)))[0], 500);
   assertEquals(await outcomeOf(await send(app)), [200, null, '"whole"']);
+  await app.stop();
+});
+
+Deno.test("a reply that takes longer than 30 seconds is sent as it comes, and its status is kept", async () => {
+  const app = new App();
+  const ended = Promise.withResolvers<void>();
+  app.post("/", { idempotent: "1h" }, async () => {
+    const parts = ["one", "two"].map((text) => new TextEncoder().encode(text));
+    return new Response(
+      new ReadableStream({
+        start: (controller) => parts.forEach((part) => controller.enqueue(part)),
+        cancel: () => ended.resolve(),
+      }),
+    );
+  });
+  {
+    using _skipped = new SkippedTimeout(30_000);
+    const reader = (await send(app)).body!.getReader();
+    let text = "";
+    while (text.length < 6) text += new TextDecoder().decode((await reader.read()).value);
+    assertEquals(text, "onetwo");
+    await reader.cancel();
+  }
+  await ended.promise;
+  const [status, , detail] = await outcomeOf(await send(app));
+  assertEquals(status, 409);
+  assertMatch(String(detail), /was done, with the status 200; its reply was too large or too slow to be kept/);
   await app.stop();
 });
 
