@@ -13,7 +13,9 @@ import type { LogRef, TopicStore } from "../../../src/topics/store.ts";
 import { Topics } from "../../../src/topics/topics.ts";
 import { Work } from "../../../src/work.ts";
 import type { AppHandle } from "../../../src/http/request.ts";
+// Loaded before time is counted.
 import "../../../src/consumers/consumers.ts";
+import "../../../src/records/memory_records.ts";
 import { Random } from "../../unit/support/random.ts";
 import { CapturedLog } from "../support/captured_log.ts";
 
@@ -118,8 +120,6 @@ function test(title: string, body: (setting: Setting, log: CapturedLog) => Promi
     using log = new CapturedLog();
     await inVirtualTime(new Random(1), async () => {
       const setting = new Setting();
-      // Its code is loaded before time is counted.
-      await setting.records();
       await body(setting, log);
       await setting.store.close();
     });
