@@ -4,7 +4,7 @@
  * restarts after some seconds.
  *
  * WEBFW_TOPICS names the store, such as the URL of a denokv. By default it is a file in a temporary
- * folder. ORDERS_PORTS has the ports of the nodes, 8001 and 8002 by default.
+ * folder, as are the mails unless ORDERS_MAILS names another one. ORDERS_PORTS has the ports of the nodes, 8001 and 8002 by default.
  */
 import { fileURLToPath } from "node:url";
 import { join } from "node:path";
@@ -26,13 +26,14 @@ for (const signal of Deno.build.os === "windows" ? ["SIGINT"] as const : ["SIGIN
 }
 
 const given = Deno.env.get("WEBFW_TOPICS");
-const folder = given ? undefined : await Deno.makeTempDir({ prefix: "orders_" });
+const folder = await Deno.makeTempDir({ prefix: "orders_" });
+const mails = Deno.env.get("ORDERS_MAILS") ?? join(folder, "mails");
 try {
-  const store = given ?? join(folder!, "topics.sqlite");
-  console.log(`The store is ${store}`);
+  const store = given ?? join(folder, "topics.sqlite");
+  console.log(`The store is ${store}, the mails are in ${mails}`);
   await Promise.all(NAMES.map((name, index) => keepUp(name, nodes[index]!, store)));
 } finally {
-  if (folder) await Deno.remove(folder, { recursive: true });
+  await Deno.remove(folder, { recursive: true });
 }
 Deno.exit();
 
@@ -41,7 +42,7 @@ async function keepUp(name: string, node: string, store: string): Promise<void> 
   while (!stopping.signal.aborted) {
     const child = new Deno.Command(Deno.execPath(), {
       args: ["run", "-A", "--unstable-kv", "--quiet", ...(config ? ["--config", config] : []), SERVE],
-      env: { ORDERS_NODE: name, ORDERS_NODES: nodes.join(","), WEBFW_TOPICS: store },
+      env: { ORDERS_NODE: name, ORDERS_NODES: nodes.join(","), WEBFW_TOPICS: store, ORDERS_MAILS: mails },
     }).spawn();
     running.add(child);
     console.log(`Node ${node.replace("=", ": ")}, process ${child.pid}`);

@@ -1,6 +1,7 @@
 /** Puts a node of the shop together. */
 import { App, type TopicsLocation } from "@webfw/core";
 import { bundle } from "../bundle.ts";
+import { type MailOptions, sendMails } from "./mail.ts";
 import { type Node, TakenOrder } from "./models.ts";
 import { page } from "./page.ts";
 import { countSales } from "./sales.ts";
@@ -13,12 +14,14 @@ export interface OrdersOptions {
   readonly node: string;
   /** All nodes, this one too. */
   readonly nodes: readonly Node[];
+  /** How mails are written. */
+  readonly mail: MailOptions;
   /** Where orders are kept, equal for all nodes. `WEBFW_TOPICS` by default. */
   readonly topics?: TopicsLocation;
 }
 
 /** Makes the application of a node. */
-export function orders({ node, nodes, ...options }: OrdersOptions): App<State> {
+export function orders({ node, nodes, mail, ...options }: OrdersOptions): App<State> {
   const app = new App({
     title: "Orders",
     version: "1.0.0",
@@ -36,6 +39,7 @@ export function orders({ node, nodes, ...options }: OrdersOptions): App<State> {
     yield { node, nodes, topic, script: await bundle(new URL("page/orders.ts", import.meta.url)) };
   });
   countSales(app);
+  sendMails(topic, node, mail);
   app.include(page);
   app.include(shop);
   return app;
