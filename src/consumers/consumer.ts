@@ -157,7 +157,7 @@ export class Consumer {
   quiet(): void {
     if (this.#isStopping) return;
     this.#isStopping = true;
-    this.#hand.release();
+    this.#hand.quiet();
     this.#ackAt = this.#clock.now();
     this.#wake();
   }
@@ -194,8 +194,11 @@ export class Consumer {
 
   /** How many messages more this node can have in hand. */
   get #room(): number {
-    if (this.#isStopping) return 0;
-    return this.#setup.options.concurrency + this.#ahead - this.#unfinished;
+    return this.#isStopping ? 0 : this.#capacity - this.#unfinished;
+  }
+
+  get #capacity(): number {
+    return this.#setup.options.concurrency + this.#ahead;
   }
 
   get #unfinished(): number {
@@ -294,7 +297,7 @@ export class Consumer {
     const hasMore = this.#window.messages.length > 0 || this.#window.mayHaveMore;
     if (room <= 0) return hasMore && this.#isOpenHere ? earliest : Infinity;
     const times: number[] = [];
-    const isWorth = waiting === 0 || room >= (this.#setup.options.concurrency + this.#ahead) / 4;
+    const isWorth = waiting === 0 || room >= this.#capacity / 4;
     // The other one closes the end as soon as it has its hands full.
     if (isElsewhere(state, this.#node)) {
       if (hasMore) times.push(this.#seenAt + FIRST_LOOK * 2 ** Math.min(this.#looks, 20));
@@ -439,8 +442,11 @@ export class Consumer {
     const { records } = this.#setup;
     const window = this.#window;
     const sent = momentOf(this.#clock);
-    // The next page is read while the record is written. If it fails, it is read again.
-    if (window.mayHaveMore && !this.#isStopping && !isElsewhere(step.state, this.#node)) window.fill().catch(() => {});
+    // The next page is read while the record is written. If it fails, it is read again. One that is
+    // not needed soon stays in the log: handlers may be slow, and the log long.
+    const isLow = window.messages.length - step.claimed.length < this.#capacity;
+    const mayRead = isLow && window.mayHaveMore && !this.#isStopping && !isElsewhere(step.state, this.#node);
+    if (mayRead) window.fill().catch(() => {});
     this.#isStale = true;
     const version = await records.set(consumerKey(this.#consumer), encodeState(step.state), { expect: this.#version });
     if (version === null) return;
@@ -497,19 +503,38 @@ export class Consumer {
     const isOther = this.#incarnation !== state.incarnation;
     if (isOther) this.#window.reset(state.incarnation);
     this.#incarnation = state.incarnation;
-    const tail = this.#tail;
-    if (isOther || state.open !== this.#node || state.next !== tail?.from) this.#tail = undefined;
-    const ranges = new Set(state.ranges.filter(({ node }) => node === this.#node).map(({ from }) => from));
+    this.#tail = isOther ? undefined : this.#tailAfter(state);
+    const ranges = new Map<Cursor | undefined, number>();
+    for (const { node, from, count } of state.ranges) if (node === this.#node) ranges.set(from, count);
     const late = new Set(state.late.filter(({ node }) => node === this.#node).map(({ at }) => at));
-    if (this.#tail) ranges.add(this.#tail.from);
+    if (this.#tail) ranges.set(this.#tail.from, this.#tail.count);
     for (const held of [...this.#hand.all]) {
-      if (!isOther && held.range !== undefined && ranges.has(held.range)) continue;
+      if (!isOther && held.index < (ranges.get(held.range) ?? 0)) continue;
       // A write whose answer was lost may have taken it out of its range.
       if (!isOther && late.has(held.at)) held.range = undefined;
       else this.#hand.drop(held);
     }
     this.#isStale = false;
     this.#see(state, version);
+  }
+
+  /**
+   * What the record does not say yet of what this node has taken. A write without an answer may
+   * have said the beginning of it.
+   */
+  #tailAfter(state: ConsumerState): Tail | undefined {
+    const tail = this.#tail;
+    if (tail === undefined || state.open !== this.#node) return undefined;
+    const { from, to, count } = tail;
+    if (state.next === from) return tail;
+    const said = state.ranges.find((range) => range.node === this.#node && range.from === from);
+    if (said?.to !== state.next || said.count >= count) return undefined;
+    for (const held of this.#hand.all) {
+      if (held.range !== from || held.index < said.count) continue;
+      held.range = said.to;
+      held.index -= said.count;
+    }
+    return { from: said.to, to, count: count - said.count };
   }
 
   /** Takes note of the record, and of who lives. */

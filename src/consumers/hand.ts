@@ -29,7 +29,7 @@ export interface Held {
   /** The beginning of the range that has it; undefined if the record has it by itself. */
   range: Cursor | undefined;
   /** Which message of the range it is. */
-  readonly index: number;
+  index: number;
   outcome: Outcome | undefined;
 }
 
@@ -92,6 +92,8 @@ export class Hand {
   #bytes = 0;
   #cancelWatchdog: (() => void) | undefined;
   #allFinished: PromiseWithResolvers<void> | undefined;
+  /** Whether nothing more begins. */
+  #isQuiet = false;
   #isClosed = false;
 
   constructor(options: HandOptions) {
@@ -145,8 +147,8 @@ export class Hand {
       this.#bytes += held.message?.bytes ?? 0;
       const { message, key, attempt } = held;
       if (message === undefined) this.#settle(held, { isDone: true, how: "lost" });
-      // An earlier one of its key has failed while this one was claimed.
-      else if (key !== undefined && failed.has(key)) this.#release(held);
+      // It was claimed while the stop began, or while an earlier one of its key has failed.
+      else if (this.#isQuiet || (key !== undefined && failed.has(key))) this.#release(held);
       else if (message.fault !== undefined) void this.#giveUp(held, message.fault);
       else if (held.deaths >= this.#options.attempts) void this.#giveUp(held, new Error(DIED));
       else if (attempt > this.#options.attempts) void this.#giveUp(held, undefined);
@@ -195,8 +197,9 @@ export class Hand {
     }
   }
 
-  /** Gives back what has not begun. */
-  release(): void {
+  /** Gives back what has not begun, and what is taken in hand from now on. */
+  quiet(): void {
+    this.#isQuiet = true;
     for (const held of this.#ready.splice(0)) this.#release(held);
   }
 
@@ -207,7 +210,7 @@ export class Hand {
 
   /** Gives back all that has no outcome, though its handlers may run on. */
   close(): void {
-    this.#isClosed = true;
+    this.#isQuiet = this.#isClosed = true;
     this.#cancelWatchdog?.();
     this.#ready = [];
     this.#runs.clear();

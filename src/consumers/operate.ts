@@ -47,7 +47,11 @@ export async function retryFailures(store: TopicStore, path: string): Promise<Re
   const records = await openRecords(store);
   const consumer = await findConsumer(records, path, "redeliver failures of");
   const failures = new Map<string, Failure>();
-  for await (const { key, value } of records.list(failureKey(consumer))) failures.set(key.at(-1)!, JSON.parse(value));
+  const versions = new Map<string, string>();
+  for await (const { key, value, version } of records.list(failureKey(consumer))) {
+    failures.set(key.at(-1)!, JSON.parse(value));
+    versions.set(key.at(-1)!, version);
+  }
   const { incarnation } = decodeState((await records.get(consumerKey(consumer)))!.value);
   const late: Late[] = [];
   for (const { id, key } of failures.values()) {
@@ -59,7 +63,8 @@ export async function retryFailures(store: TopicStore, path: string): Promise<Re
   const present = log ? await findPresent(store, log, late.map(({ at }) => at)) : new Set<Cursor>();
   const kept = late.filter(({ at }) => present.has(at));
   await addPages(records, consumer, kept, failures.size);
-  for (const id of failures.keys()) await records.delete(failureKey(consumer, id), {});
+  // One that has failed again meanwhile has another version, and stays.
+  for (const [id, version] of versions) await records.delete(failureKey(consumer, id), { expect: version });
   const gone = [...failures.keys()].filter((id) => !present.has(toPosition(id).cursor)).sort();
   return { redelivered: kept.length, gone };
 }

@@ -5,9 +5,10 @@ import { assert, assertEquals, assertMatch } from "@std/assert";
 import { inVirtualTime } from "../../../faults/simulation/virtual_time.ts";
 import { SYSTEM_CLOCK } from "../../../src/consumers/clock.ts";
 import { Consumer, type ConsumerSetup } from "../../../src/consumers/consumer.ts";
+import { retryFailures } from "../../../src/consumers/operate.ts";
 import { consumerKey, type ConsumerState, decodeState, failureKey } from "../../../src/consumers/record.ts";
 import type { RecordStore } from "../../../src/records/store.ts";
-import type { ConsumerContext, ResolvedConsumeOptions } from "../../../src/topics/consume_options.ts";
+import { type ConsumerContext, Discard, type ResolvedConsumeOptions } from "../../../src/topics/consume_options.ts";
 import { MemoryStore } from "../../../src/topics/memory_store.ts";
 import type { LogRef, TopicStore } from "../../../src/topics/store.ts";
 import { Topics } from "../../../src/topics/topics.ts";
@@ -29,6 +30,10 @@ const OPTIONS: ResolvedConsumeOptions = {
 /** Throws when somebody uses a store that is away. */
 class Switch {
   isAway = false;
+  /** How long each answer takes, in milliseconds. */
+  delay = 0;
+  /** How many messages were read. */
+  read = 0;
 
   /** A store in front of another one: calls fail while it is away, and never end if it is dead. */
   guard<Store extends object>(store: Store): Store {
@@ -43,6 +48,8 @@ class Switch {
             throw new Error("The store is away");
           }
           const result = await value.apply(target, args);
+          if (name === "read") this.read += result.messages.length;
+          if (this.delay > 0) await rest(this.delay);
           return name === "openRecords" ? this.guard(result) : result;
         };
       },
@@ -480,4 +487,99 @@ test("the wall clock may be set: messages stay with their node, and are handled 
   await rest(30_000);
   assertEquals(seen, ["a", "a"]);
   await consumer.stop();
+});
+
+test("a consumer that is slow reads only a little more than it handles", async (setting) => {
+  await setting.publish(...Array.from({ length: 10_000 }, (_, n) => n));
+  const connection = new Switch();
+  let handled = 0;
+  const node = await setting.node(async () => {
+    await rest(100);
+    handled++;
+  }, { connection, concurrency: 1 });
+  await rest(10_000);
+  assert(handled > 50, `${handled}`);
+  // Two pages.
+  assert(connection.read <= 512, `${connection.read} messages were read`);
+  node.abort();
+  await node.stop();
+});
+
+test("`At stop: no new messages`, also none that are being claimed", async (setting) => {
+  await setting.publish("one");
+  const connection = new Switch();
+  const seen: unknown[] = [];
+  connection.delay = 200;
+  const slow = await setting.node((data) => seen.push(data), { connection });
+  // It writes its claim by now.
+  await rest(300);
+  slow.quiet();
+  await slow.stop();
+  assertEquals(seen, []);
+  const { late } = await setting.state();
+  assertEquals(late.map(({ node, attempt, deaths }) => ({ node, attempt, deaths })), [{
+    node: "",
+    attempt: 1,
+    deaths: 0,
+  }]);
+});
+
+test("`--retry` does not forget what fails again while it works", async (setting) => {
+  const node = await setting.node(() => {
+    throw new Discard("no");
+  });
+  await setting.publish(1, 2, 3);
+  await rest(5_000);
+  assertEquals((await setting.failures()).length, 3);
+  const records = await setting.records();
+  const remove = records.delete.bind(records);
+  records.delete = async (key, deletion) => {
+    // Meanwhile the consumer has looked at its record.
+    await rest(4_000);
+    return await remove(key, deletion);
+  };
+  const { store } = setting;
+  store.list = () => Promise.resolve([LOG]);
+  store.openRecords = () => Promise.resolve(records);
+  const operated = await retryFailures(store, "orders/mail");
+  assertEquals(operated, { redelivered: 3, gone: [] });
+  await rest(30_000);
+  assertEquals((await setting.state()).failed, 3);
+  assertEquals((await setting.failures()).length, 3);
+  await node.stop();
+});
+
+test("a write that is carried out late, while its node goes on, does not deliver twice", async (setting) => {
+  const records = await setting.records();
+  const set = records.set.bind(records);
+  let late: (() => Promise<unknown>) | undefined;
+  let isArmed = false;
+  let isDone = false;
+  setting.store.openRecords = () => Promise.resolve(records);
+  records.set = async (...given) => {
+    if (isArmed) {
+      isArmed = false;
+      late = () => set(...given);
+      await setting.publish("two");
+      throw new Error("The answer was lost");
+    }
+    await late?.();
+    isDone ||= late !== undefined;
+    late = undefined;
+    return await set(...given);
+  };
+  const seen: unknown[] = [];
+  const node = await setting.node(async (data) => {
+    seen.push(data);
+    await rest(60_000);
+  }, { concurrency: 16, attempts: 1 });
+  await rest(1_000);
+  await setting.publish("one");
+  await rest(100);
+  // What it has is written when its lease is renewed.
+  isArmed = true;
+  await rest(200_000);
+  assert(isDone);
+  assertEquals(seen, ["one", "two"]);
+  await node.stop();
 });
