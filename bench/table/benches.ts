@@ -57,6 +57,13 @@ export const BENCHES: Bench[] = [
     needsDenokv: true,
   },
   {
+    name: "consumers",
+    title: "Consumers",
+    program: "consumers/main.ts",
+    args: ["--rounds", "3", "--messages", "5000", "--single", "50"],
+    quick: ["--quick"],
+  },
+  {
     name: "sse",
     title: "Server-sent events",
     program: "sse/main.ts",
