@@ -67,6 +67,8 @@ const LAST_MS = 1_000;
 /** Why signals are aborted when the lease cannot be renewed. */
 const AWAY = "The store does not answer, and another process may get the message";
 const MAX_LAST_ERROR_BYTES = 200;
+/** How many former incarnations of a log are known. */
+const MAX_FORMER = 16;
 /** Waiting less than this is not worth a timer. */
 const SOON = 0.5;
 
@@ -567,8 +569,9 @@ export class Consumer {
     // Where the log survives its process, the record is set back with it.
     const isKept = this.#setup.store.capabilities.durability !== "memory" && state.next <= highWatermark;
     const { failed, lost, lastError } = state;
+    const former = [...(state.former ?? []), state.incarnation].slice(-MAX_FORMER);
     const next: ConsumerState = isKept
-      ? { ...state, incarnation, open: "" }
+      ? { ...state, incarnation, former, open: "" }
       : { ...newState(incarnation, lowWatermark), failed, lost: lost + 1, lastError };
     this.#isStale = true;
     const version = await this.#setup.records.set(consumerKey(this.#consumer), encodeState(next), {

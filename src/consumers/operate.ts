@@ -46,26 +46,29 @@ const READ_AT_ONCE = 256;
 export async function retryFailures(store: TopicStore, path: string): Promise<Redelivery> {
   const records = await openRecords(store);
   const consumer = await findConsumer(records, path, "redeliver failures of");
-  const failures = new Map<string, Failure>();
+  const failures: Failure[] = [];
   const versions = new Map<string, string>();
   for await (const { key, value, version } of records.list(failureKey(consumer))) {
-    failures.set(key.at(-1)!, JSON.parse(value));
+    failures.push(JSON.parse(value));
     versions.set(key.at(-1)!, version);
   }
-  const { incarnation } = decodeState((await records.get(consumerKey(consumer)))!.value);
-  const late: Late[] = [];
-  for (const { id, key } of failures.values()) {
+  const { incarnation, former = [] } = decodeState((await records.get(consumerKey(consumer)))!.value);
+  const late = new Map<Cursor, Late>();
+  const lost: string[] = [];
+  for (const { id, key } of failures) {
     const { incarnation: own, cursor: at } = toPosition(id);
     const place = { attempt: 1, due: 0, deaths: 0, node: "" };
-    if (own === incarnation) late.push({ at, ...place, ...(key !== undefined && { key }) });
+    if (own !== incarnation && !former.includes(own)) lost.push(id);
+    else late.set(at, { at, ...place, ...(key !== undefined && { key }) });
   }
   const log = (await store.list?.() ?? []).find(({ name }) => name === consumer.topic);
-  const present = log ? await findPresent(store, log, late.map(({ at }) => at)) : new Set<Cursor>();
-  const kept = late.filter(({ at }) => present.has(at));
-  await addPages(records, consumer, kept, failures.size);
+  const present = log ? await findPresent(store, log, [...late.keys()]) : new Set<Cursor>();
+  const kept = [...late.values()].filter(({ at }) => present.has(at));
+  await addPages(records, consumer, kept, failures.length);
   // One that has failed again meanwhile has another version, and stays.
   for (const [id, version] of versions) await records.delete(failureKey(consumer, id), { expect: version });
-  const gone = [...failures.keys()].filter((id) => !present.has(toPosition(id).cursor)).sort();
+  const removed = failures.map(({ id }) => id).filter((id) => !present.has(toPosition(id).cursor));
+  const gone = [...new Set([...lost, ...removed])].sort();
   return { redelivered: kept.length, gone };
 }
 

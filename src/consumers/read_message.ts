@@ -51,6 +51,8 @@ export class ReadMessage {
     try {
       const key = keyOf(this.message);
       if (typeof key === "string") return { hash: hashKey(key) };
+      // A rejection that nobody handles would end the process, and then the next one.
+      if (key instanceof Promise) key.catch(() => {});
       return { fault: new TypeError(`Cannot order the message: its key must be a text, got ${typeof key}`) };
     } catch (fault) {
       // `undefined` can be thrown, too.

@@ -50,6 +50,8 @@ export interface LatePage {
 export interface ConsumerState {
   /** The incarnation of the log that the cursors are of. */
   incarnation: string;
+  /** Those before it that this log had, too: its store was restored from a backup. */
+  former?: readonly string[] | undefined;
   /** All messages up to here were given to nodes, or put aside. */
   next: Cursor;
   /** The node that has whatever comes after `next`, without writing it down for each; else "". */

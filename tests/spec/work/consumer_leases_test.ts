@@ -583,3 +583,40 @@ test("a write that is carried out late, while its node goes on, does not deliver
   assertEquals(seen, ["one", "two"]);
   await node.stop();
 });
+
+test("`--retry` redelivers what had failed before a backup of its store was restored", async (setting) => {
+  const { store } = setting;
+  // The log and the record are there again, and are known by another name.
+  let incarnation = "11111111";
+  const capabilities = { ...store.capabilities, durability: "disk" as const };
+  const records = await setting.records();
+  setting.store = new Proxy(store, {
+    get: (target, name) => {
+      if (name === "capabilities") return capabilities;
+      if (name === "list") return () => Promise.resolve([LOG]);
+      if (name === "openRecords") return () => Promise.resolve(records);
+      const value = Reflect.get(target, name, target);
+      if (typeof value !== "function") return value;
+      if (name !== "read" && name !== "bounds") return value.bind(target);
+      return async (...args: unknown[]) => ({ ...await value.apply(target, args), incarnation });
+    },
+  });
+  let isBroken = true;
+  const seen: unknown[] = [];
+  const node = await setting.node((data) => {
+    seen.push(data);
+    if (isBroken) throw new Discard("no");
+  });
+  await setting.publish("a", "b");
+  await rest(5_000);
+  incarnation = "22222222";
+  await setting.publish("c");
+  await rest(5_000);
+  assertEquals(seen, ["a", "b", "c"]);
+  isBroken = false;
+  assertEquals(await retryFailures(setting.store, "orders/mail"), { redelivered: 3, gone: [] });
+  await rest(10_000);
+  assertEquals(seen.slice(3).sort(), ["a", "b", "c"]);
+  assertEquals((await setting.state()).failed, 0);
+  await node.stop();
+});

@@ -314,13 +314,15 @@ Deno.test("a message whose `key` throws or is no text is given up, and holds not
   orders.consume("mail", {
     key: ({ data }) => {
       if (data === 1) throw new Error("no key");
+      // Nobody else would handle the rejection.
+      if (data === -1) return Promise.reject(new Error("no key")) as unknown as string;
       return data === null ? 7 as unknown as string : "one";
     },
   }, ({ data }) => seen.add(data));
   await running(app, async () => {
-    for (const data of [0, 1, null, 2]) await orders.publish(data);
+    for (const data of [0, 1, null, -1, 2]) await orders.publish(data);
     assertEquals(await seen.first(2), [0, 2]);
-    await reported(app, ({ failures }) => failures === 2);
+    await reported(app, ({ failures }) => failures === 3);
   });
 });
 
