@@ -318,7 +318,10 @@ export function isElsewhere({ open }: ConsumerState, node: string): boolean {
 
 /** Whether nothing more of the log may be claimed. */
 export function isFull(state: ConsumerState, hasKeys: boolean): boolean {
-  return spaceIn(state) <= 0 || (hasKeys && state.late.length >= MAX_WAITING);
+  const { late, pages } = state;
+  // With keys, pages are what operators redeliver. One comes back when there is room for it.
+  const most = pages.length > 0 ? MAX_WAITING - PAGE_SIZE : MAX_WAITING;
+  return spaceIn(state) <= 0 || (hasKeys && late.length >= most);
 }
 
 /** For how many messages the record has space. */

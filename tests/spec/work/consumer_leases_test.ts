@@ -620,3 +620,32 @@ test("`--retry` redelivers what had failed before a backup of its store was rest
   assertEquals((await setting.state()).failed, 0);
   await node.stop();
 });
+
+test("what `--retry` redelivers is handled though a consumer with keys is behind", async (setting) => {
+  let isBroken = true;
+  const again: unknown[] = [];
+  let others = 0;
+  const handle = async (data: unknown) => {
+    if (isBroken) throw new Discard("no");
+    if (data === "late") return void again.push(data);
+    others++;
+    await rest(10);
+  };
+  const options = { key: () => "", concurrency: 1 };
+  const nodes = [await setting.node(handle, options), await setting.node(handle, options)];
+  await setting.publish(...Array.from({ length: 300 }, () => "late"));
+  await rest(300_000);
+  assertEquals((await setting.failures()).length, 300);
+  isBroken = false;
+  await setting.publish(...Array.from({ length: 10_000 }, (_, n) => n));
+  await rest(20_000);
+  const { store } = setting;
+  store.list = () => Promise.resolve([LOG]);
+  await retryFailures(store, "orders/mail");
+  const before = others;
+  while (again.length < 300 && others < 10_000) await rest(100);
+  assertEquals(again.length, 300);
+  assert(others - before < 2_000, `${others - before} others were first`);
+  for (const node of nodes) node.abort();
+  await Promise.all(nodes.map((node) => node.stop()));
+});
