@@ -8,7 +8,7 @@ import { type Clock, elapsedSince, type Moment, momentOf } from "./clock.ts";
 import { errorText } from "./error_text.ts";
 import { type DeadLetterTopic, Failures } from "./failures.ts";
 import { type GivenUp, Hand, type Held } from "./hand.ts";
-import { LogWindow, OtherIncarnation } from "./log_window.ts";
+import { countGaps, LogWindow, OtherIncarnation } from "./log_window.ts";
 import {
   consumerKey,
   type ConsumerName,
@@ -383,6 +383,8 @@ export class Consumer {
     if (isSkipped(tail.to, window)) return false;
     const quarter = Math.ceil(this.#setup.options.concurrency / 4) - this.#unfinished;
     const messages = window.messages.slice(0, Math.max(0, Math.min(quarter, spaceIn(state) - tail.count)));
+    // A write counts what is missing.
+    if (countGaps(tail.to, messages) > 0) return false;
     if (messages.length > 0) {
       this.#hand.take(messages.map((message) => ({
         ...{ at: message.cursor, message, key: message.key, range: tail.from, index: tail.count++ },
@@ -640,9 +642,9 @@ export class Consumer {
   }
 }
 
-/** Whether messages between a position and those that were read next were removed. */
-function isSkipped(place: Cursor, { low, messages: [next] }: LogWindow): boolean {
-  return low > place && (next === undefined || next.cursor > low);
+/** Whether all messages that were after a position were removed. */
+function isSkipped(place: Cursor, { low, messages }: LogWindow): boolean {
+  return low > place && messages.length === 0;
 }
 
 function newState(incarnation: string, next: Cursor): ConsumerState {

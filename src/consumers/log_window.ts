@@ -162,7 +162,10 @@ export class LogWindow {
       if (this.#end !== end) return this.expectMore();
       const last = page.messages.at(-1);
       if (last === undefined) return;
-      for (const stored of page.messages) this.#messages.push(this.#toRead(stored));
+      const gap = page.lowWatermark > end ? page.lowWatermark : undefined;
+      for (const [index, stored] of page.messages.entries()) {
+        this.#messages.push(this.#toRead(stored, index === 0 ? gap : undefined));
+      }
       this.#end = last.cursor;
       if (last.cursor < page.highWatermark) this.#mayHaveMore = true;
     } catch (error) {
@@ -179,14 +182,25 @@ export class LogWindow {
     return page;
   }
 
-  #toRead(stored: LogPage["messages"][number]): ReadMessage {
-    return new ReadMessage(stored, this.#incarnation, this.#options.keyOf);
+  #toRead(stored: LogPage["messages"][number], gap?: Cursor): ReadMessage {
+    return new ReadMessage(stored, this.#incarnation, this.#options.keyOf, gap);
   }
 
   #forget(cursor: Cursor): void {
     this.#keptBytes -= this.#kept.get(cursor)?.bytes ?? 0;
     this.#kept.delete(cursor);
   }
+}
+
+/** Before how many of some messages others are missing. The first one comes after the position. */
+export function countGaps(place: Cursor, messages: readonly ReadMessage[]): number {
+  let gaps = 0;
+  let last = place;
+  for (const { gap, cursor } of messages) {
+    if (gap !== undefined && gap > last) gaps++;
+    last = cursor;
+  }
+  return gaps;
 }
 
 /** The position just before a message. */

@@ -8,13 +8,16 @@ export type KeyOf = (message: TopicMessage) => unknown;
 
 /** A message that was read. It is decoded when it is needed. */
 export class ReadMessage {
+  /** All up to here was removed when it was read, and so was not read; undefined if nothing was. */
+  readonly gap: Cursor | undefined;
   readonly #stored: StoredMessage;
   readonly #incarnation: string;
   readonly #keyOf: KeyOf | undefined;
   #message: TopicMessage | undefined;
   #key: { readonly hash?: string; readonly fault?: unknown } | undefined;
 
-  constructor(stored: StoredMessage, incarnation: string, keyOf: KeyOf | undefined) {
+  constructor(stored: StoredMessage, incarnation: string, keyOf: KeyOf | undefined, gap?: Cursor) {
+    this.gap = gap;
     this.#stored = stored;
     this.#incarnation = incarnation;
     this.#keyOf = keyOf;

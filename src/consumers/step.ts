@@ -1,6 +1,7 @@
 /** One change of the record of a consumer: what a node says, takes over, claims and gives back. */
 import type { Cursor } from "../topics/store.ts";
 import type { Held } from "./hand.ts";
+import { countGaps } from "./log_window.ts";
 import type { ReadMessage } from "./read_message.ts";
 import {
   type ConsumerState,
@@ -206,6 +207,8 @@ export class Step {
     const last = messages.at(-1);
     if (last === undefined) return;
     const blocked = new Set(hasKeys ? this.#blockedKeys() : []);
+    // Nobody knows how many messages are missing in one place.
+    state.lost += countGaps(state.next, messages);
     const range: Range = { node, from: state.next, to: last.cursor, count: messages.length, done: "" };
     let done = "";
     for (const [index, message] of messages.entries()) {
