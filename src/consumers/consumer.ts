@@ -71,6 +71,8 @@ const MAX_LAST_ERROR_BYTES = 200;
 const MAX_FORMER = 16;
 /** Waiting less than this is not worth a timer. */
 const SOON = 0.5;
+/** How many rounds of the loop may pass before others in this process have a turn. */
+const ROUNDS_OF_TURN = 100;
 
 /** When another node was seen to live. */
 interface Sighting {
@@ -229,7 +231,9 @@ export class Consumer {
   }
 
   async #run(): Promise<void> {
-    while (!this.#isGone && !this.#isOver) {
+    for (let rounds = 1; !this.#isGone && !this.#isOver; rounds++) {
+      // With a topic in memory nothing else ends a turn where handlers publish what they consume.
+      if (rounds % ROUNDS_OF_TURN === 0) await new Promise<void>((resolve) => void this.#clock.after(0, resolve));
       const wait = this.#isStale ? 0 : this.#whenNext() - this.#clock.now();
       if (wait > SOON) {
         await this.#sleep(wait);

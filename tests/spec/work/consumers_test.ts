@@ -86,6 +86,21 @@ Deno.test("`topic.consume(name, options?, handler)`: the handler gets `attempt`,
   });
 });
 
+Deno.test("consumers that feed one another leave turns to the rest of the process", async () => {
+  using _log = new CapturedLog();
+  const app = new App();
+  const [one, other] = [app.topic("one"), app.topic("other")];
+  const fail = () => {
+    throw new Error("no");
+  };
+  one.consume("fail", { retry: { attempts: 1 }, deadLetter: "other" }, fail);
+  other.consume("fail", { retry: { attempts: 1 }, deadLetter: "one" }, fail);
+  await running(app, async () => {
+    await one.publish("ping");
+    await ticks(3);
+  });
+});
+
 Deno.test("consumers are `declared before the application starts`, each name once", async () => {
   const app = new App();
   const orders = app.topic("orders");
