@@ -254,8 +254,8 @@ export class CannotStartError extends Error {
 
 /**
  * What is wrong with a declaration. `conflict`: another route has this place. `frozen`: the
- * application has started. `idempotent`: the route cannot be idempotent. `path`: the path, prefix or
- * name is malformed. `tool`: the route cannot be exposed to agents.
+ * application has started. `idempotent`: the route cannot be idempotent. `path`: the path, prefix
+ * or name is malformed. `tool`: the route cannot be exposed to agents.
  *
  * @category Errors
  */

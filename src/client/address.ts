@@ -13,7 +13,10 @@ export interface Values {
   readonly [name: string]: unknown;
 }
 
-/** Makes the address of a request from the path of a route, such as `/books/{id}`, and its arguments. */
+/**
+ * Makes the address of a request from the path of a route, such as `/books/{id}`, and its
+ * arguments.
+ */
 export type AddressOf = (path: string, values: Values) => string;
 
 /**

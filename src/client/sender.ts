@@ -83,8 +83,8 @@ export class Sender {
   }
 
   /**
-   * Sends a request. A stream in its body can be sent only once. Wait for it by `until` of the call:
-   * it goes on until its next step when the call is ended.
+   * Sends a request. A stream in its body can be sent only once. Wait for it by `until` of the
+   * call: it goes on until its next step when the call is ended.
    *
    * @param asked The request.
    * @param call The call.

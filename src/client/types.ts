@@ -90,9 +90,9 @@ export type HeaderValues = Readonly<Record<string, string | undefined>>;
  */
 export interface ClientOptions {
   /**
-   * Headers of all requests, or a function that is called for each request and gives them. Platforms
-   * do not send `authorization` and `cookie` to another origin that a reply redirects to, but they
-   * send the others, such as `x-api-key`. With such a key, give
+   * Headers of all requests, or a function that is called for each request and gives them.
+   * Platforms do not send `authorization` and `cookie` to another origin that a reply redirects to,
+   * but they send the others, such as `x-api-key`. With such a key, give
    * `fetch: (request) => fetch(request, { redirect: "error" })`.
    */
   headers?: HeaderValues | (() => HeaderValues | Promise<HeaderValues>);

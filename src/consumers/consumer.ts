@@ -362,7 +362,9 @@ export class Consumer {
     }
   }
 
-  /** Whether the record must be read: it may have changed, or another node may have closed the end. */
+  /**
+   * Whether the record must be read: it may have changed, or another node may have closed the end.
+   */
   #isLookDue(now: number): boolean {
     if (this.#isStale || this.#state === undefined) return true;
     this.#looks++;

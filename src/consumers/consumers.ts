@@ -22,8 +22,8 @@ export class Consumers {
    *
    * @param topics The topics that they were declared on.
    * @param owner What handlers get besides `attempt` and `signal`.
-   * @throws {TypeError} If the topic of dead letters is not declared or is less durable, or the store
-   * has no records.
+   * @throws {TypeError} If the topic of dead letters is not declared or is less durable, or the
+   * store has no records.
    */
   static async start(topics: Topics, owner: object): Promise<Consumers> {
     const started = await Promise.all(topics.consumers.map((declared) => openConsumer(declared, topics, owner)));

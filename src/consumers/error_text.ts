@@ -1,4 +1,6 @@
-/** What a handler threw, as a text. It may be no error, and may throw again when it is looked at. */
+/**
+ * What a handler threw, as a text. It may be no error, and may throw again when it is looked at.
+ */
 
 const encoder = new TextEncoder();
 

@@ -8,7 +8,9 @@ import type { ReadMessage } from "./read_message.ts";
 export type Outcome =
   | {
     readonly isDone: true;
-    /** Why, if its handler has not resolved: it is kept for a later try, or it was not in the log. */
+    /**
+     * Why, if its handler has not resolved: it is kept for a later try, or it was not in the log.
+     */
     readonly how?: "kept" | "lost";
   }
   | {

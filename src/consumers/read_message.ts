@@ -36,7 +36,9 @@ export class ReadMessage {
     return this.#message ??= decodeMessage(this.#stored, this.#incarnation);
   }
 
-  /** What stands for its key; undefined if the consumer has no keys, or this message has a fault. */
+  /**
+   * What stands for its key; undefined if the consumer has no keys, or this message has a fault.
+   */
   get key(): string | undefined {
     return this.#findKey().hash;
   }

@@ -71,7 +71,9 @@ export class Step {
     this.#kept = options.inHand.filter(({ outcome }) => !outcome);
   }
 
-  /** Says which messages this node has taken of what was open to it, and what became of messages. */
+  /**
+   * Says which messages this node has taken of what was open to it, and what became of messages.
+   */
   acknowledge(): void {
     const { state } = this;
     const { node, tail } = this.#options;

@@ -1,4 +1,6 @@
-/** Runs one cron on this node. All nodes decide together, by one record, which of them runs a time. */
+/**
+ * Runs one cron on this node. All nodes decide together, by one record, which of them runs a time.
+ */
 import type { AppHandle } from "../http/request.ts";
 import { describeError, log } from "../log.ts";
 import type { RecordEntry, Records } from "../records/records.ts";
@@ -314,7 +316,10 @@ export class CronJob {
     });
   }
 
-  /** Renews the lease of a run by writing the record again, skips what is due meanwhile, and notes how it has ended. */
+  /**
+   * Renews the lease of a run by writing the record again, skips what is due meanwhile, and notes
+   * how it has ended.
+   */
   async #keep(run: OwnRun, entry: Entry, now: number): Promise<number> {
     const { value } = entry;
     if (value.run?.node !== this.#node) {

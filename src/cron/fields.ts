@@ -1,4 +1,6 @@
-/** The five fields of a cron expression: their check where a cron is declared, and lists of steps. */
+/**
+ * The five fields of a cron expression: their check where a cron is declared, and lists of steps.
+ */
 
 interface Field {
   readonly name: string;
@@ -51,8 +53,8 @@ export function faultOf(schedule: unknown): string | undefined {
 }
 
 /**
- * Writes steps as lists, unless the hour is `*`. The library takes only values, lists and ranges for
- * local times, which run once at the change of summer time; others follow the elapsed time.
+ * Writes steps as lists, unless the hour is `*`. The library takes only values, lists and ranges
+ * for local times, which run once at the change of summer time; others follow the elapsed time.
  */
 export function withoutSteps(schedule: string): string {
   const [minute, hour, ...days] = schedule.trim().split(/\s+/) as [string, string, ...string[]];

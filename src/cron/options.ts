@@ -55,8 +55,8 @@ export interface DeclareCron<State> {
    * {@linkcode Records}; without a durable store, once in this process and its workers.
    *
    * The node that runs renews a lease of 30 seconds. If it dies, another one runs the time again:
-   * make the handler safe for that. A run that still goes on when the next time is due: the next
-   * is skipped, and that is logged. An error is logged and reported, and the time is not tried again.
+   * make the handler safe for that. A run that still goes on when the next time is due: the next is
+   * skipped, and that is logged. An error is logged and reported, and the time is not tried again.
    *
    * Crons begin when the application starts, which {@linkcode App.run} does, and under `deno serve`
    * the first request. On Deno Deploy, the platform starts the application for them.

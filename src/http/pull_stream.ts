@@ -207,7 +207,9 @@ export class PullStream implements UnderlyingDefaultSource<Chunk>, PullSink {
   }
 }
 
-/** What breaks a stream off when the server stops. Deno prints its stack, which says nothing here. */
+/**
+ * What breaks a stream off when the server stops. Deno prints its stack, which says nothing here.
+ */
 function stopError(): Error {
   const error = new Error("A streamed reply broke off, because the server stops");
   error.stack = String(error);

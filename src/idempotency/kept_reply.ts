@@ -111,7 +111,10 @@ export async function keepBody(
   return { body: kept.subarray(0, PART_BYTES).toBase64(), parts, isDeflated };
 }
 
-/** Makes a kept reply again; undefined if it was too large or too slow, or a part is no longer there. */
+/**
+ * Makes a kept reply again; undefined if it was too large or too slow, or a part is no longer
+ * there.
+ */
 export async function repeatReply(
   { status, headers, body, parts, isDeflated }: KeptReply,
   records: Records,

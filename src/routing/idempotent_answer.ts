@@ -17,8 +17,8 @@ interface Replies {
 }
 
 /**
- * Answers a request, given the arguments of the handler, those that are input of the client, and the
- * values of the dependencies.
+ * Answers a request, given the arguments of the handler, those that are input of the client, and
+ * the values of the dependencies.
  */
 type Answer = (request: HttpRequest, args: Args, input: Args, values: Values) => Promise<Response>;
 

@@ -16,8 +16,8 @@ export interface TopicsDatabase {
 }
 
 /**
- * Servers of NATS with JetStream, 2.11 or later. With three servers, each message survives the loss of
- * one of them.
+ * Servers of NATS with JetStream, 2.11 or later. With three servers, each message survives the loss
+ * of one of them.
  *
  * @category Topics
  */
@@ -49,8 +49,8 @@ export interface TopicsServers {
 }
 
 /**
- * Where durable topics are kept: the path of a file, the address of a database or of NATS servers, or
- * your own store.
+ * Where durable topics are kept: the path of a file, the address of a database or of NATS servers,
+ * or your own store.
  *
  * @category Topics
  */

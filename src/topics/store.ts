@@ -71,10 +71,10 @@ export interface NewMessage {
    * log yet: a message that is published again by its generated id comes without this mark.
    *
    * A store may use that the generated ids of a batch are of one producer session, and that the
-   * sequence number of a message is that of the first one and its index in the batch. A session is a
-   * run of batches of one publisher whose outcomes are all known: the publisher begins another one
-   * after an unknown outcome, and after a minute without a batch. So only the last batch of a session
-   * can be published again.
+   * sequence number of a message is that of the first one and its index in the batch. A session is
+   * a run of batches of one publisher whose outcomes are all known: the publisher begins another
+   * one after an unknown outcome, and after a minute without a batch. So only the last batch of a
+   * session can be published again.
    */
   readonly isGenerated: boolean;
   /** The kind of message. */
@@ -97,7 +97,8 @@ export interface StoredMessage extends Pick<NewMessage, "type" | "data" | "bytes
 export interface AppendOptions {
   /**
    * Abandons the append: it rejects at once. Rejected messages may be stored or not. Without a
-   * signal, a store whose appends never fail after they have stored need not remember generated ids.
+   * signal, a store whose appends never fail after they have stored need not remember generated
+   * ids.
    */
   readonly signal?: AbortSignal | undefined;
 }
@@ -218,8 +219,8 @@ export interface TopicStore {
   watch(log: LogRef, onChange: () => void): () => void;
 
   /**
-   * Removes now what the policy does not keep. A store does so by itself within 30 seconds. One that
-   * does it with each call needs no such method.
+   * Removes now what the policy does not keep. A store does so by itself within 30 seconds. One
+   * that does it with each call needs no such method.
    */
   trim?(log: LogRef): Promise<LogBounds>;
 

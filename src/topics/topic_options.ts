@@ -29,8 +29,8 @@ export interface Retention {
  */
 export interface TopicOptions<Data = unknown, Input = Data> {
   /**
-   * The schema of messages. Other data is a `TypeError`. Readers get the output of the schema, which
-   * is kept as JSON: it has no dates and bigints.
+   * The schema of messages. Other data is a `TypeError`. Readers get the output of the schema,
+   * which is kept as JSON: it has no dates and bigints.
    */
   schema?: Schema<Input, Data>;
   /**

@@ -116,7 +116,8 @@ function freeName(wanted: string, taken: ReadonlySet<string | undefined>): strin
 }
 
 /**
- * The hints that HTTP gives for a method, and its option `idempotent`, under those of the route. A POST may destroy something.
+ * The hints that HTTP gives for a method, and that of the option `idempotent`. Hints of the route
+ * replace them. A POST may destroy something.
  */
 function annotationsOf(
   { method, idempotency }: Route,

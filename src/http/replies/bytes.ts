@@ -19,8 +19,8 @@ export interface BytesReply<As = Blob> extends Schema<Blob | ReadableStream<Uint
  *
  * The handler returns a `Blob`, a `ReadableStream` of bytes, a `Uint8Array`, or `file(…)`. The
  * content type of the reply is the declared one, whatever type the blob or file has. A blob or file
- * answers conditional requests and ranges as without a declaration. A typed client gets a `Blob`, or
- * what the bytes mean if the media type is one of JSON or has a `charset`.
+ * answers conditional requests and ranges as without a declaration. A typed client gets a `Blob`,
+ * or what the bytes mean if the media type is one of JSON or has a `charset`.
  *
  * @param mediaType The media type. It is no range such as `image/*`: leave the reply undeclared, or
  * declare `v.blob()`, to send each blob with its own type.

@@ -25,9 +25,9 @@ export interface JsonLinesReply<Input, Line> extends Schema<AsyncIterable<Return
  *
  * The handler returns an async iterable, or is an `async function*`. Each value is validated and
  * reduced to the schema, so that no other data leaks. If the first value does not fit, the reply is
- * a 500. A later one breaks the reply off; it is never sent. A stop of the server breaks it off, too:
- * a client never takes half of the lines for all of them. The lines are sent as fast as the client
- * takes them.
+ * a 500. A later one breaks the reply off; it is never sent. A stop of the server breaks it off,
+ * too: a client never takes half of the lines for all of them. The lines are sent as fast as the
+ * client takes them.
  *
  * @param line The schema of a line.
  * @throws {TypeError} If it is not a schema.

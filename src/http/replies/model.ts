@@ -5,8 +5,8 @@ import { withStandardChecks } from "../../schema/map_schema.ts";
 import { type Dataset, nodeOf, type Schema, type SchemaIssue } from "../../schema/schema.ts";
 
 /**
- * Gives a value without what is not in its model. It is a promise only if the model is async. `what`
- * is the value's name in messages.
+ * Gives a value without what is not in its model. It is a promise only if the model is async.
+ * `what` is the value's name in messages.
  */
 export type Reduce = (value: unknown, what?: string) => unknown;
 

@@ -2,7 +2,10 @@
 import type { Mistake, Schema } from "../../schema/schema.ts";
 import { checkMediaType, DECLARED, type ReceivedAs } from "./declared_reply.ts";
 
-/** A reply of text, made by {@linkcode Text} or {@linkcode Html}. `As` is what a call of a typed client gives. */
+/**
+ * A reply of text, made by {@linkcode Text} or {@linkcode Html}. `As` is what a call of a typed
+ * client gives.
+ */
 export interface TextReply<As = string> extends Schema<string, string> {
   /** Distinguishes it from the schemas of JSON replies. */
   readonly type: "text";

@@ -227,8 +227,8 @@ export class SendQueue {
     this.#socket.send(message);
     this.#count++;
     const buffered = this.#socket.bufferedAmount;
-    // While it is closing, the platform drops messages. Its event `close` comes in a later turn of the
-    // event loop, which a handler that sends without end would never let come.
+    // While it is closing, the platform drops messages. Its event `close` comes in a later turn of
+    // the event loop, which a handler that sends without end would never let come.
     const isOpen = this.#socket.readyState === WebSocket.OPEN;
     if (isOpen && buffered + this.#count * OVERHEAD_BYTES <= HIGH_WATER_BYTES) return READY;
     if (!this.#drained) {

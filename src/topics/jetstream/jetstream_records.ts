@@ -1,7 +1,7 @@
 /**
  * Records in a bucket of JetStream's key-value. The version of a record is its sequence number.
- * Sequence numbers of a bucket begin at the time at which it was made, so that one that is made anew
- * does not give them again. All requests go to the leader of the stream.
+ * Sequence numbers of a bucket begin at the time at which it was made, so that one that is made
+ * anew does not give them again. All requests go to the leader of the stream.
  */
 import type {
   ListedRecord,

@@ -1,6 +1,6 @@
 /**
- * The streams of logs: one for each. A stream has one subject, which ends with the incarnation of the
- * log: what is published for another incarnation is not stored.
+ * The streams of logs: one for each. A stream has one subject, which ends with the incarnation of
+ * the log: what is published for another incarnation is not stored.
  */
 import { UnsuitableStoreError } from "../topic_errors.ts";
 import type { LogPolicy, LogRef } from "../store.ts";
@@ -10,8 +10,8 @@ import { ERROR_CODES, isRefusal, JetStreamError, type NatsClient } from "./nats_
 /** How long ids are remembered at least where the log has an age of as much, in milliseconds. */
 const MIN_DEDUPE = 120_000;
 /**
- * The least size of a log in bytes. A server keeps nothing of a message that is larger than its stream
- * may be, and counts headers and subject as well.
+ * The least size of a log in bytes. A server keeps nothing of a message that is larger than its
+ * stream may be, and counts headers and subject as well.
  */
 const MIN_BYTES = 128 * 1024;
 /** How many logs are remembered. */

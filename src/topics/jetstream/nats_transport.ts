@@ -1,6 +1,6 @@
 /**
- * The socket of a connection to a NATS server. The package `@nats-io/transport-node` has one, by the
- * sockets of Node.js; in Deno, one that is reset at the moment of its close ends the program.
+ * The socket of a connection to a NATS server. The package `@nats-io/transport-node` has one, by
+ * the sockets of Node.js; in Deno, one that is reset at the moment of its close ends the program.
  */
 import type { NatsPackage } from "./nats_package.ts";
 
@@ -49,7 +49,9 @@ export class NatsTransport {
     return this.#isDone;
   }
 
-  /** Connects to a server, and makes the connection secure where the server or the options want it. */
+  /**
+   * Connects to a server, and makes the connection secure where the server or the options want it.
+   */
   async connect({ hostname, port, tlsName }: Server, options: TransportOptions): Promise<void> {
     try {
       const socket = this.#keep(await Deno.connect({ hostname, port }));

@@ -3,7 +3,10 @@
  * `performance.now()`, since somebody may set the wall clock at any moment.
  */
 
-/** How far the clocks of this machine may differ before the known time is forgotten, in milliseconds. */
+/**
+ * How far the clocks of this machine may differ before the known time is forgotten, in
+ * milliseconds.
+ */
 const TOLERANCE = 2_000;
 
 /** An estimate of the servers' time. */

@@ -1,4 +1,7 @@
-/** Appends batches to streams. Each message is stored once, whatever becomes of requests and replies. */
+/**
+ * Appends batches to streams. Each message is stored once, whatever becomes of requests and
+ * replies.
+ */
 import {
   type AppendOptions,
   type AppendOutcome,
@@ -31,8 +34,8 @@ export class StreamAppender {
   }
 
   /**
-   * Appends a batch. The server finds messages that an earlier attempt has stored by their ids, and a
-   * header tells that they are of this append.
+   * Appends a batch. The server finds messages that an earlier attempt has stored by their ids, and
+   * a header tells that they are of this append.
    */
   async append(log: LogRef, messages: readonly NewMessage[], { signal }: AppendOptions = {}): Promise<AppendResult> {
     const batch = new StreamBatch(messages);

@@ -11,7 +11,10 @@ const MAX_PAGE = 1_000;
 /** How much more than its data a message takes, as servers count, and for one message at least. */
 const OVERHEAD = 1.25;
 const MIN_READ_BYTES = 64 * 1024;
-/** The longest pause before a replica is read again that has not what the leader has, in milliseconds. */
+/**
+ * The longest pause before a replica is read again that has not what the leader has, in
+ * milliseconds.
+ */
 const MAX_PAUSE = 50;
 /** How long a page is read again and again, in milliseconds. */
 const READ_TIMEOUT = 30_000;
@@ -100,8 +103,8 @@ function upTo(found: readonly NatsMessage[], maxBytes: number): NatsMessage[] {
 }
 
 /**
- * What a reader gets of a page. Behind a gap it begins where the leader does: a replica may still have
- * older messages. Without a gap, what was removed after it had been read is no loss.
+ * What a reader gets of a page. Behind a gap it begins where the leader does: a replica may still
+ * have older messages. Without a gap, what was removed after it had been read is no loss.
  */
 function withoutRemoved(found: readonly NatsMessage[], from: number, { first }: StreamState): readonly NatsMessage[] {
   const isGap = found[0] !== undefined && seqOf(found[0]) > from + 1;

@@ -5,7 +5,10 @@ import type { LogStreams } from "./log_streams.ts";
 import type { NatsClient } from "./nats_client.ts";
 import type { NatsSubscription } from "./nats_package.ts";
 
-/** How often watched logs are looked at, in milliseconds: what servers send is lost with a connection. */
+/**
+ * How often watched logs are looked at, in milliseconds: what servers send is lost with a
+ * connection.
+ */
 const INTERVAL = 1_000;
 /** How many logs are looked at together. */
 const MAX_LOOKS = 16;
@@ -28,7 +31,9 @@ class WatchedLog {
     for (const onChange of [...this.callbacks]) onChange();
   };
 
-  /** Calls back if the log has changed since the last look, and makes sure that the servers tell. */
+  /**
+   * Calls back if the log has changed since the last look, and makes sure that the servers tell.
+   */
   async look(connection: StoreConnection<NatsClient>, streams: LogStreams): Promise<void> {
     await connection.use(async (client) => {
       if (this.#client === client || this.#isSubscribing) return;
