@@ -10,7 +10,7 @@ export function errorText(thrown: unknown, maxBytes: number): string {
 }
 
 /** The beginning of a text that has at most so many bytes in UTF-8. */
-export function cutText(text: string, maxBytes: number): string {
+function cutText(text: string, maxBytes: number): string {
   const { read } = encoder.encodeInto(text, new Uint8Array(maxBytes));
   return text.slice(0, read);
 }

@@ -34,7 +34,7 @@ export interface FailuresOptions {
 }
 
 /** How many failures are kept, and how many more there may be before the oldest are deleted. */
-export const MAX_FAILURES = 10_000;
+const MAX_FAILURES = 10_000;
 const MAX_MORE_FAILURES = 1_000;
 /** The most bytes of the text of an error. */
 const MAX_ERROR_BYTES = 1024;
