@@ -1,5 +1,5 @@
 /** The application: connects routes, lifespans, topics and the dispatcher. */
-import { type None, type PreparedDependency, type RequiredState, startDependencies } from "./binding/dependency.ts";
+import type { None, PreparedDependency, RequiredState } from "./binding/dependency.ts";
 import type { Replacements } from "./binding/replacements.ts";
 import { REGISTRY_CHECKS } from "./describe/route_check.ts";
 import { type AppOptions, resolveAppOptions } from "./app_options.ts";
@@ -15,7 +15,8 @@ import type { AppHandle, ConnectionInfo } from "./http/request.ts";
 import type { ResolvedLimits } from "./http/limits.ts";
 import { problemReply } from "./http/reply.ts";
 import type { RouteInfo } from "./http/route_info.ts";
-import { type Lifespan, Lifespans } from "./lifespan.ts";
+import { Lifecycle } from "./lifecycle.ts";
+import type { Lifespan } from "./lifespan.ts";
 import { describeError, log } from "./log.ts";
 import { checkOptions, quote } from "./options.ts";
 import type { Overridable } from "./override.ts";
@@ -129,7 +130,7 @@ export class App<State = Record<string, unknown>, Given = None, Counted = unknow
   readonly #registry: Registry;
   readonly #limits: ResolvedLimits;
   readonly #admission: AdmissionParts;
-  readonly #lifespans: Lifespans<App<State>, State> = new Lifespans();
+  readonly #lifecycle: Lifecycle<App<State>, State>;
   readonly #topics: Topics;
   readonly #work: Work<State>;
   readonly #endpoints: (dispatcher: () => Dispatcher, replacements?: Replacements) => readonly BuiltIn[];
@@ -137,13 +138,7 @@ export class App<State = Record<string, unknown>, Given = None, Counted = unknow
   readonly #resource: ProtectedResource;
   #errorHandler: ErrorHandler<State> | undefined;
   #dispatcher: Dispatcher | undefined;
-  #starting: Promise<void> | undefined;
-  #hasWorkers = false;
   readonly #docsGuards: readonly PreparedDependency[];
-  #state: Readonly<State> | undefined;
-  /** The state for new requests; undefined while the application stops, so that it refuses them. */
-  #openState: Readonly<State> | undefined;
-  #stopping = new AbortController();
 
   /**
    * Makes an application without routes.
@@ -169,6 +164,8 @@ export class App<State = Record<string, unknown>, Given = None, Counted = unknow
     this.records = this.#topics.records;
     this.#work = new Work(this.#topics, () => this.start());
     this.cron = this.#work.declareCron;
+    const app = this as unknown as App<State>;
+    this.#lifecycle = new Lifecycle({ app, admission, topics: this.#topics, work: this.#work });
     this.openapiUrl = urls.openapiUrl;
     this.docsUrl = urls.docsUrl;
     this.mcpUrl = urls.mcpUrl;
@@ -205,7 +202,8 @@ export class App<State = Record<string, unknown>, Given = None, Counted = unknow
    */
   readonly fetch = (request: Request, info?: ConnectionInfo): Promise<Response> => {
     const dispatcher = this.#dispatcher ??= this.#createDispatcher();
-    if (this.#openState !== undefined) return dispatcher.dispatch(request, this.#openState, info);
+    const state = this.#lifecycle.openState;
+    if (state !== undefined) return dispatcher.dispatch(request, state, info);
     return this.#startThenDispatch(dispatcher, request, info);
   };
 
@@ -216,11 +214,8 @@ export class App<State = Record<string, unknown>, Given = None, Counted = unknow
     owner: this,
     background: () => this.#dispatcher?.background,
     hasBrokenSockets: () => this.#dispatcher?.openSockets.hasBroken ?? false,
-    abandonPublishing: () => {
-      this.#work.abort();
-      this.#topics.abandonPublishing();
-    },
-    stop: () => this.#unwind(),
+    abandonPublishing: () => this.#lifecycle.abandon(),
+    stop: () => this.#lifecycle.unwind(),
   };
 
   /**
@@ -476,10 +471,7 @@ export class App<State = Record<string, unknown>, Given = None, Counted = unknow
       void
     >,
   ): void {
-    if (this.#starting) {
-      throw new RouteError("frozen", "Cannot add a lifespan: the application has started");
-    }
-    this.#lifespans.add(lifespan as Lifespan<App<State>, State>);
+    this.#lifecycle.add(lifespan as Lifespan<App<State>, State>);
   }
 
   /**
@@ -585,7 +577,7 @@ export class App<State = Record<string, unknown>, Given = None, Counted = unknow
   async run(options: RunOptions = {}): Promise<void> {
     checkRunOptions(options);
     this.#dispatcher ??= this.#createDispatcher();
-    this.#hasWorkers = options.workers !== undefined;
+    this.#lifecycle.hasWorkers = options.workers !== undefined;
     if (options.workers) {
       const { openWorkerStore } = await import("./topics/worker_store.ts");
       this.#topics.use(openWorkerStore(options.workers));
@@ -594,7 +586,7 @@ export class App<State = Record<string, unknown>, Given = None, Counted = unknow
     try {
       await serve(this.#servable, options);
     } finally {
-      this.#stopping = new AbortController();
+      this.#lifecycle.reopen();
     }
   }
 
@@ -610,12 +602,7 @@ export class App<State = Record<string, unknown>, Given = None, Counted = unknow
   }
 
   #startWith(routes: readonly AnyRoute[], guardsOfPage = this.#docsGuards): Promise<void> {
-    return this.#starting ??= this.#startAll([...neededBy(routes), ...guardsOfPage]).then((state) => {
-      this.#state = this.#openState = state;
-    }).catch((error) => {
-      this.#starting = undefined;
-      throw error;
-    });
+    return this.#lifecycle.start([...neededBy(routes), ...guardsOfPage]);
   }
 
   /**
@@ -627,38 +614,20 @@ export class App<State = Record<string, unknown>, Given = None, Counted = unknow
     this.#work.limit();
     await this.#endStreams();
     await this.#dispatcher?.background.drain();
-    await this.#unwind();
-    this.#stopping = new AbortController();
+    await this.#lifecycle.unwind();
+    this.#lifecycle.reopen();
   }
 
   async #endStreams(): Promise<void> {
-    this.#openState = undefined;
-    this.#stopping.abort();
-    this.#work.quiet();
-    this.#topics.endSubscriptions();
+    this.#lifecycle.quiet();
     await this.#dispatcher?.openSockets.close();
-  }
-
-  async #startAll(dependencies: readonly PreparedDependency[]): Promise<Readonly<State>> {
-    await this.#admission.proxies.open();
-    await startDependencies(dependencies, { hasWorkers: this.#hasWorkers });
-    const app = this as unknown as App<State>;
-    return await this.#lifespans.start(app, () => this.#work.open(), (state) => this.#work.start(this, state));
-  }
-
-  async #unwind(): Promise<void> {
-    await this.#starting?.catch(() => {});
-    this.#starting = undefined;
-    this.#state = this.#openState = undefined;
-    await this.#work.stop();
-    await this.#lifespans.stop();
-    await this.#topics.close();
   }
 
   /** The state for a call of an agent, until the lifespans have ended. */
   #stateForCall(): Readonly<State> {
-    if (this.#state === undefined) throw new HTTPError(503, "The server stops");
-    return this.#state;
+    const { state } = this.#lifecycle;
+    if (state === undefined) throw new HTTPError(503, "The server stops");
+    return state;
   }
 
   #createDispatcher(): Dispatcher {
@@ -676,22 +645,22 @@ export class App<State = Record<string, unknown>, Given = None, Counted = unknow
       limits: this.#limits,
       ...this.#admission,
       toErrorReply: errorBoundary(this.#errorHandler as ErrorHandler | undefined),
-      stopping: () => this.#stopping.signal,
+      stopping: () => this.#lifecycle.stopping,
     });
   }
 
   async #startThenDispatch(dispatcher: Dispatcher, request: Request, info?: ConnectionInfo): Promise<Response> {
-    if (this.#stopping.signal.aborted) {
+    if (this.#lifecycle.stopping.aborted) {
       const refusal = new HTTPError(503, "The server stops", { headers: { connection: "close" } });
       return dispatcher.withCors(request, problemReply(refusal));
     }
     try {
       // A stop in between may have ended the lifespans again.
-      while (this.#state === undefined) await this.#startWith(dispatcher.routes);
+      while (this.#lifecycle.state === undefined) await this.#startWith(dispatcher.routes);
     } catch (error) {
       log("error", "The application failed to start", { error: describeError(error) });
       return dispatcher.withCors(request, problemReply(new HTTPError(500)));
     }
-    return dispatcher.dispatch(request, this.#state, info);
+    return dispatcher.dispatch(request, this.#lifecycle.state, info);
   }
 }

@@ -34,6 +34,7 @@ const TOWERS: readonly (readonly (readonly string[])[])[] = [
     ["src/describe/page/", "src/describe/mcp/", "src/describe/asyncapi/"],
     ["src/describe/route_check.ts"],
     ["src/router.ts", "src/lifespan.ts", "src/built_in.ts", "src/documents.ts", "src/override.ts", "src/work.ts"],
+    ["src/lifecycle.ts"],
     ["src/http_server.ts"],
     ["src/serve.ts", "src/app_options.ts"],
     ["src/app.ts"],

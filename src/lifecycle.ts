@@ -1,0 +1,106 @@
+/** How an application starts, serves and stops. It can start again after that. */
+import { type PreparedDependency, startDependencies } from "./binding/dependency.ts";
+import { RouteError } from "./errors.ts";
+import type { AppHandle } from "./http/request.ts";
+import { type Lifespan, Lifespans } from "./lifespan.ts";
+import type { AdmissionParts } from "./routing/admission.ts";
+import type { Topics } from "./topics/topics.ts";
+import type { Work } from "./work.ts";
+
+/** What starts and stops together. */
+export interface LifecycleParts<App, State> {
+  readonly app: App;
+  readonly admission: AdmissionParts;
+  readonly topics: Topics;
+  readonly work: Work<State>;
+}
+
+/** The lifecycle of one application. */
+export class Lifecycle<App extends AppHandle, State> {
+  readonly #parts: LifecycleParts<App, State>;
+  readonly #lifespans: Lifespans<App, State> = new Lifespans();
+  #starting: Promise<void> | undefined;
+  #state: Readonly<State> | undefined;
+  #openState: Readonly<State> | undefined;
+  #stopping = new AbortController();
+  /** Whether other workers of this process serve, too. */
+  hasWorkers = false;
+
+  constructor(parts: LifecycleParts<App, State>) {
+    this.#parts = parts;
+  }
+
+  /** What the lifespans have yielded, until they have ended. */
+  get state(): Readonly<State> | undefined {
+    return this.#state;
+  }
+
+  /** The state for new requests; undefined while the application stops, so that it refuses them. */
+  get openState(): Readonly<State> | undefined {
+    return this.#openState;
+  }
+
+  /** Aborted while the application stops. */
+  get stopping(): AbortSignal {
+    return this.#stopping.signal;
+  }
+
+  /**
+   * Adds a lifespan.
+   *
+   * @throws {RouteError} With code `frozen`, if the application has started.
+   * @throws {TypeError} If it is not an `async function*`.
+   */
+  add(lifespan: Lifespan<App, State>): void {
+    if (this.#starting) {
+      throw new RouteError("frozen", "Cannot add a lifespan: the application has started");
+    }
+    this.#lifespans.add(lifespan);
+  }
+
+  /** Starts everything, once. After a failure, the next call tries again. */
+  start(dependencies: readonly PreparedDependency[]): Promise<void> {
+    return this.#starting ??= this.#startAll(dependencies).then((state) => {
+      this.#state = this.#openState = state;
+    }).catch((error) => {
+      this.#starting = undefined;
+      throw error;
+    });
+  }
+
+  /** Refuses new requests, begins no new work, and ends subscriptions. */
+  quiet(): void {
+    this.#openState = undefined;
+    this.#stopping.abort();
+    this.#parts.work.quiet();
+    this.#parts.topics.endSubscriptions();
+  }
+
+  /** Aborts the work, and stops waiting for messages that are being published. */
+  abandon(): void {
+    this.#parts.work.abort();
+    this.#parts.topics.abandonPublishing();
+  }
+
+  /** Waits for the work, ends the lifespans, and closes the topics. */
+  async unwind(): Promise<void> {
+    await this.#starting?.catch(() => {});
+    this.#starting = undefined;
+    this.#state = this.#openState = undefined;
+    await this.#parts.work.stop();
+    await this.#lifespans.stop();
+    await this.#parts.topics.close();
+  }
+
+  /** Lets requests in again after a stop. The next one starts the application. */
+  reopen(): void {
+    this.#stopping = new AbortController();
+  }
+
+  async #startAll(dependencies: readonly PreparedDependency[]): Promise<Readonly<State>> {
+    const { app, admission, work } = this.#parts;
+    await admission.proxies.open();
+    await startDependencies(dependencies, { hasWorkers: this.hasWorkers });
+    return await this.#lifespans.start(app, () => work.open(), (state) => work.start(app, state));
+  }
+}
