@@ -17,6 +17,10 @@ const UNSAFE = /[\u0000-\u001f\u007f-\u009f\u2028\u2029]/g;
 /** The folder of the framework; undefined in a bundle. */
 const FRAMEWORK = import.meta.url.endsWith("/src/log.ts") ? import.meta.url.slice(0, -"log.ts".length) : undefined;
 
+/** How many characters of a long description are kept: of its beginning, and of its end, a stack. */
+const MAX_BEGIN = 12_000;
+const MAX_END = 4_000;
+
 const encoder = new TextEncoder();
 let asJson: boolean | undefined;
 
@@ -42,12 +46,17 @@ export function log(
   }
 }
 
-/** Describes a thrown value with its stack and causes, for a field of an entry. It never throws. */
+/**
+ * Describes a thrown value with its stack and causes, for a field of an entry. What is longer than
+ * 16,000 characters is cut in the middle. It never throws.
+ */
 export function describeError(thrown: unknown): string {
   try {
-    return thrown instanceof Error
-      ? Deno.inspect(thrown, { colors: false })
-      : `Thrown: ${Deno.inspect(thrown, { colors: false, depth: 1 })}`;
+    return shorten(
+      thrown instanceof Error
+        ? Deno.inspect(thrown, { colors: false })
+        : `Thrown: ${Deno.inspect(thrown, { colors: false, depth: 1 })}`,
+    );
   } catch {
     return "Thrown: a value that cannot be described";
   }
@@ -67,6 +76,11 @@ export function muteNextWarning(start: string): true {
   };
   console.warn = filtered;
   return true;
+}
+
+function shorten(text: string): string {
+  if (text.length <= MAX_BEGIN + MAX_END) return text;
+  return `${text.slice(0, MAX_BEGIN).toWellFormed()} … ${text.slice(-MAX_END).toWellFormed()}`;
 }
 
 function toJsonLine(

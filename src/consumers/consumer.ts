@@ -1,11 +1,11 @@
 /** One consumer in this process: a node of those that share it. */
+import { errorText } from "../error_text.ts";
 import { describeError, log } from "../log.ts";
 import type { RecordStore } from "../records/store.ts";
 import type { ResolvedConsumeOptions } from "../topics/consume_options.ts";
 import { toId, type TopicMessage } from "../topics/message.ts";
 import type { Cursor, LogBounds, LogRef, TopicStore } from "../topics/store.ts";
 import { type Clock, elapsedSince, type Moment, momentOf } from "./clock.ts";
-import { errorText } from "./error_text.ts";
 import { type DeadLetterTopic, Failures } from "./failures.ts";
 import { type GivenUp, Hand, type Held } from "./hand.ts";
 import { countGaps, LogWindow, OtherIncarnation } from "./log_window.ts";

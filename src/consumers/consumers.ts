@@ -27,13 +27,21 @@ export class Consumers {
    */
   static async start(topics: Topics, owner: object): Promise<Consumers> {
     const started = await Promise.all(topics.consumers.map((declared) => openConsumer(declared, topics, owner)));
-    const all = Promise.all(started.map((consumer) => consumer.start()));
+    const consumers = new Consumers(started);
+    const all = consumers.#begin();
     // A store that is away must not keep an application from its start.
     const { promise: late, resolve } = Promise.withResolvers<void>();
     const cancel = SYSTEM_CLOCK.after(START_TIMEOUT, resolve);
-    await Promise.race([all, late]);
-    cancel();
-    return new Consumers(started);
+    try {
+      await Promise.race([all, late]);
+    } catch (error) {
+      consumers.abort();
+      await consumers.stop();
+      throw error;
+    } finally {
+      cancel();
+    }
+    return consumers;
   }
 
   /** Takes no new messages. */
@@ -49,6 +57,10 @@ export class Consumers {
   /** Waits until all handlers have ended. After {@linkcode abort} that is about a second. */
   async stop(): Promise<void> {
     await Promise.all(this.#consumers.map((consumer) => consumer.stop()));
+  }
+
+  async #begin(): Promise<void> {
+    await Promise.all(this.#consumers.map((consumer) => consumer.start()));
   }
 }
 

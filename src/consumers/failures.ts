@@ -1,10 +1,10 @@
 /** Messages that are given up: published as dead letters, or kept for a later try. */
+import { errorText } from "../error_text.ts";
 import { countBytes } from "../json_data.ts";
 import { describeError, log } from "../log.ts";
 import type { RecordStore } from "../records/store.ts";
 import type { DeadLetter } from "../topics/consume_options.ts";
 import { toId } from "../topics/message.ts";
-import { errorText } from "./error_text.ts";
 import type { GivenUp, Held } from "./hand.ts";
 import { type ConsumerName, failureKey } from "./record.ts";
 
@@ -36,8 +36,6 @@ export interface FailuresOptions {
 /** How many failures are kept, and how many more there may be before the oldest are deleted. */
 const MAX_FAILURES = 10_000;
 const MAX_MORE_FAILURES = 1_000;
-/** The most bytes of the text of an error. */
-const MAX_ERROR_BYTES = 1024;
 /** How many errors are remembered of messages that could not be given up yet. */
 const MAX_REFUSED = 1_000;
 
@@ -71,7 +69,7 @@ export class Failures {
     const known = this.#refused.get(id);
     const reason: Reason = error === undefined
       ? known ?? { error: lastError ?? "unknown", attempts: this.#options.attempts }
-      : { error: errorText(error, MAX_ERROR_BYTES), attempts: held.attempt };
+      : { error: errorText(error), attempts: held.attempt };
     try {
       const isSent = this.#options.deadLetter !== undefined && await this.#send(held, id, reason);
       if (!isSent) await this.#keep(held, id, reason);

@@ -1,12 +1,13 @@
 /**
  * Runs one cron on this node. All nodes decide together, by one record, which of them runs a time.
  */
+import { errorText } from "../error_text.ts";
 import type { AppHandle } from "../http/request.ts";
 import { describeError, log } from "../log.ts";
 import type { RecordEntry, Records } from "../records/records.ts";
 import type { CronClock } from "./clock.ts";
 import type { CronHandler, DeclaredCron } from "./options.ts";
-import { type CronRecord, errorText, newRecord, type RunningCron } from "./record.ts";
+import { type CronRecord, newRecord, type RunningCron } from "./record.ts";
 import type { CronTimes } from "./times.ts";
 
 /** How long a node that has died holds a run, in milliseconds. */
@@ -71,6 +72,8 @@ export class CronJob {
   #due: number | undefined;
   /** The newest time that this node noticed when it was due. */
   #noticed: number | undefined;
+  /** The place of which the log says that the clock is behind it. */
+  #awaited: number | undefined;
   /** The newest time of which the log says that it was missed. */
   #missed: number | undefined;
   /** Whether the record was read since the last time was due. */
@@ -172,6 +175,10 @@ export class CronJob {
     const now = this.#context.clock.time();
     // Somebody may have set the clock back.
     this.#since = Math.min(this.#since, now);
+    if (this.#due !== undefined && this.#due > now) {
+      this.#due = undefined;
+      this.#isSettled = false;
+    }
     const due = this.#times.latest(this.#since, now);
     if (due !== undefined && due !== this.#due) {
       this.#due = due;
@@ -193,11 +200,24 @@ export class CronJob {
   async #read(now: number): Promise<Entry> {
     const { records } = this.#context;
     const entry = await records.get<CronRecord>(this.#key);
-    if (entry && (entry.value.place <= now + MAX_AHEAD || entry.value.run)) return entry;
+    if (entry && (entry.value.place <= now + MAX_AHEAD || entry.value.run)) {
+      this.#notePlace(entry.value.place, now);
+      return entry;
+    }
     if (entry) log("warn", "The clock was set back: a cron begins again", { cron: this.#cron.name });
     const value = entry ? { ...entry.value, place: Math.min(now, (this.#noticed ?? now) - 1) } : newRecord(this.#since);
     const version = await records.set(this.#key, value, { expect: entry?.version ?? null });
     return version === null ? await this.#read(now) : { value, version };
+  }
+
+  /** Times up to the place have run. Clocks of nodes differ a little. */
+  #notePlace(place: number, now: number): void {
+    if (place <= now + LATE || place === this.#awaited) return;
+    this.#awaited = place;
+    log("warn", "The clock was set back: a cron waits until it is past its last time", {
+      cron: this.#cron.name,
+      last: textOf(place),
+    });
   }
 
   /** Looks for what is due. Returns when to look again; undefined if nothing is to be done. */

@@ -37,16 +37,3 @@ export const CRON_SPACE = "cron";
 export function newRecord(place: number): CronRecord {
   return { place, runs: 0, failures: 0, skipped: 0 };
 }
-
-/** The most characters of an error that are kept. */
-const MAX_ERROR = 1_000;
-
-/** A thrown value as a short text. */
-export function errorText(thrown: unknown): string {
-  try {
-    const text = thrown instanceof Error ? `${thrown.name}: ${thrown.message}` : String(thrown);
-    return text.slice(0, MAX_ERROR).toWellFormed();
-  } catch {
-    return "A value that cannot be described";
-  }
-}

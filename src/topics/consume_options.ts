@@ -42,7 +42,8 @@ export interface ConsumeOptions<Data = unknown> {
   retry?: RetryOptions;
   /**
    * The name of a topic of this application, to which messages that are given up are published. It
-   * must be durable if this topic is. Without it, their ids are kept for `webfw topics --retry`.
+   * must be durable if this topic is, and dead letters of its own consumers must not come back to
+   * this topic. Without it, their ids are kept for `webfw topics --retry`.
    */
   deadLetter?: string;
   /**

@@ -294,7 +294,25 @@ export class Topics {
         `Cannot make the consumer "${name}" of the topic "${log.name}": there is one already, use another name`,
       );
     }
+    this.#refuseCircle(consumer);
     this.#consumers.push(consumer);
+  }
+
+  /** What fails everywhere would go round for ever, and grow each time. */
+  #refuseCircle({ name, log, options: { deadLetter } }: DeclaredConsumer): void {
+    if (deadLetter === undefined) return;
+    const way = new Set([deadLetter]);
+    for (const topic of way) {
+      for (const { log, options: { deadLetter: next } } of this.#consumers) {
+        if (log.name === topic && next !== undefined) way.add(next);
+      }
+    }
+    if (!way.has(log.name)) return;
+    throw new TypeError(
+      `Cannot make the consumer "${name}" of the topic "${log.name}": its dead letters come back to that topic, by the deadLetter of the consumers of ${
+        quote(deadLetter)
+      }, leave out one of them`,
+    );
   }
 
   #hasDurable(): boolean {

@@ -40,6 +40,14 @@ Deno.test("An error is described with its message, stack and causes", () => {
   for (const part of ["TypeError: outer", "RangeError: inner", "log_test.ts"]) assertStringIncludes(text, part);
 });
 
+Deno.test("A long description keeps its beginning and its end, the stack", () => {
+  const text = describeError(new Error("x".repeat(1_000_000)));
+  assert(text.length < 16_100, `${text.length}`);
+  assert(text.startsWith("Error: xxx"));
+  assertMatch(text, / … .*log_test\.ts/s);
+  assert(describeError("y".repeat(1_000_000)).length < 16_100);
+});
+
 Deno.test("Whatever is thrown is described, without throwing itself", () => {
   const hostile = [
     undefined,

@@ -90,11 +90,8 @@ Deno.test("consumers that feed one another leave turns to the rest of the proces
   using _log = new CapturedLog();
   const app = new App();
   const [one, other] = [app.topic("one"), app.topic("other")];
-  const fail = () => {
-    throw new Error("no");
-  };
-  one.consume("fail", { retry: { attempts: 1 }, deadLetter: "other" }, fail);
-  other.consume("fail", { retry: { attempts: 1 }, deadLetter: "one" }, fail);
+  one.consume("pass", ({ data }) => other.publish(data));
+  other.consume("pass", ({ data }) => one.publish(data));
   await running(app, async () => {
     await one.publish("ping");
     await ticks(3);
@@ -135,6 +132,56 @@ Deno.test("mistakes in a declaration are named", () => {
   refused({ key: "customer" }, "key must be a function");
   refused({ deadLetter: "orders" }, "deadLetter is the topic itself");
   assertThrows(() => orders.consume("mail", {}, undefined as unknown as () => void), TypeError, "must be a function");
+});
+
+Deno.test("dead letters that go in a circle are refused, in whichever order consumers are declared", () => {
+  const declare = (...edges: readonly [topic: string, deadLetter?: string][]) => {
+    const app = new App();
+    for (const [index, [topic, deadLetter]] of edges.entries()) {
+      app.topic(topic).consume(`c${index}`, deadLetter === undefined ? {} : { deadLetter }, () => {});
+    }
+  };
+  declare(["a", "b"], ["b", "c"], ["b"], ["d", "b"], ["c"]);
+  const error = assertThrows(() => declare(["a", "b"], ["b", "a"]), TypeError);
+  assertEquals(
+    error.message,
+    'Cannot make the consumer "c1" of the topic "b": its dead letters come back to that topic, ' +
+      'by the deadLetter of the consumers of "a", leave out one of them',
+  );
+  assertThrows(() => declare(["b", "c"], ["c", "a"], ["a", "b"]), TypeError, 'consumer "c2" of the topic "a"');
+});
+
+Deno.test("a start that fails leaves no consumer that works", async () => {
+  const store = new MemoryStore();
+  let watched = 0;
+  let ended = 0;
+  const seen: unknown[] = [];
+  const topics = new Topics({
+    openStore: () =>
+      new Proxy(store, {
+        get(target, name) {
+          const value = Reflect.get(target, name, target);
+          if (name !== "watch") return typeof value === "function" ? value.bind(target) : value;
+          return (...args: Parameters<MemoryStore["watch"]>) => {
+            if (++watched === 2) throw new Error("no watch");
+            const unwatch = target.watch(...args);
+            return () => {
+              ended++;
+              unwatch();
+            };
+          };
+        },
+      }),
+  });
+  const orders = topics.topic("orders");
+  orders.consume("first", ({ data }) => void seen.push(data));
+  orders.consume("second", () => {});
+  await assertRejects(() => Consumers.start(topics, {}), Error, "no watch");
+  assertEquals(ended, 1);
+  await orders.publish(1);
+  await ticks(5);
+  assertEquals(seen, []);
+  await topics.close();
 });
 
 Deno.test("a consumer works `from the start of the lifespans to the stop`", async () => {

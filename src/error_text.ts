@@ -1,11 +1,15 @@
 /**
- * What a handler threw, as a text. It may be no error, and may throw again when it is looked at.
+ * What was thrown, as a text of limited size. It may be no error, and may throw again when it is
+ * looked at.
  */
+
+/** The most bytes of the text of an error that is kept for operators. */
+export const MAX_ERROR_BYTES = 1024;
 
 const encoder = new TextEncoder();
 
 /** The text of a thrown value, cut off after so many bytes of UTF-8. */
-export function errorText(thrown: unknown, maxBytes: number): string {
+export function errorText(thrown: unknown, maxBytes: number = MAX_ERROR_BYTES): string {
   return cutText(describe(thrown).toWellFormed(), maxBytes);
 }
 
