@@ -58,7 +58,8 @@ export interface IdempotencyOptions<
   /** How long a reply is kept for repetitions, at least a second. */
   window: Window;
   /**
-   * Whether requests without the header are refused with 400.
+   * Whether requests without the header are refused with 400. A tool cannot require it, since
+   * agents do not send it.
    *
    * @default {false}
    */

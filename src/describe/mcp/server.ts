@@ -148,6 +148,9 @@ export class McpServer {
     // Without sessions, notifications and responses of the client have no use.
     const requests = message.filter(isJSONRPCRequest);
     if (requests.length === 0) return accepted();
+    if (caller.headers.has("idempotency-key") && hasSeveralCalls(requests)) {
+      return errorReply(INVALID_REQUEST, "An Idempotency-Key is for one call: send each call by itself");
+    }
     return Response.json(await this.#answerBatch(requests, exchangeOf(caller, true)));
   }
 
@@ -158,13 +161,13 @@ export class McpServer {
    * have opened, and the values of guards belong to the request that they were made for.
    */
   async #answerBatch(requests: readonly JSONRPCRequest[], exchange: Exchange): Promise<JSONRPCMessage[]> {
-    const hasSeveralCalls = requests.filter(isCall).length > 1;
-    if (hasSeveralCalls) await this.#askGuards(requests, exchange);
+    const isSeveral = hasSeveralCalls(requests);
+    if (isSeveral) await this.#askGuards(requests, exchange);
     const replies: JSONRPCMessage[] = [];
     await inParallel(requests, async (request, index) => {
       replies[index] = await this.#answerRequest(request, exchange);
     });
-    if (!hasSeveralCalls) this.#throwRefusal(exchange);
+    if (!isSeveral) this.#throwRefusal(exchange);
     return replies;
   }
 
@@ -290,6 +293,10 @@ function exchangeOf(caller: HttpRequest, isBatch: boolean): Exchange {
 
 function isCall({ method }: JSONRPCRequest): boolean {
   return method === "tools/call";
+}
+
+function hasSeveralCalls(requests: readonly JSONRPCRequest[]): boolean {
+  return requests.filter(isCall).length > 1;
 }
 
 /** Whether a message begins a connection, in the revisions with and without a handshake. */

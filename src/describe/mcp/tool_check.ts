@@ -83,6 +83,12 @@ export function checkTool(route: Route): void {
       'it is hidden, and agents see all tools: leave out "tool", or "hidden" of it or of its scopes',
     );
   }
+  if (route.idempotency?.isRequired) {
+    throw toolError(
+      route,
+      'it requires an Idempotency-Key, which agents do not send: leave out "required" of "idempotent"',
+    );
+  }
   if (route.method === "HEAD") throw toolError(route, "a HEAD request is answered without a result, use GET");
   if (isAsyncGeneratorFunction(route.handler)) {
     throw toolError(route, "its handler streams, and a tool has one result: return a list from an async function");

@@ -1,7 +1,7 @@
 // Section 4 of the contract of work: "Keys belong to the caller".
 
-import { assertEquals, assertNotEquals } from "@std/assert";
-import { anySecurity, App, type Dependency, dependency, Router } from "@webfw/core";
+import { assertEquals, assertNotEquals, assertThrows } from "@std/assert";
+import { anySecurity, App, type Dependency, dependency, RouteError, Router } from "@webfw/core";
 import { apiKey, basic, bearer, jwt, memorySessions, optional, session } from "@webfw/core/auth";
 import { TestClient } from "@webfw/core/testing";
 import * as v from "valibot";
@@ -188,4 +188,32 @@ Deno.test("tools get `idempotentHint`", async () => {
   };
   const hints = result.tools.map(({ name, annotations }) => [name, annotations.idempotentHint]);
   assertEquals(hints, [["once", true], ["each", false]]);
+});
+
+Deno.test("a tool must not require a key, which agents do not send", () => {
+  const app = new App();
+  const options = { tool: true, idempotent: { window: "24h", required: true } } as const;
+  const error = assertThrows(() => app.post("/once", options, async () => 1), RouteError);
+  assertEquals([error.code, error.message], [
+    "tool",
+    "Cannot expose POST /once as a tool: it requires an Idempotency-Key, which agents do not send: " +
+    'leave out "required" of "idempotent"',
+  ]);
+});
+
+Deno.test("a key of an agent is for one call: with several in a batch, none is made", async () => {
+  const app = new App();
+  let runs = 0;
+  app.post("/once", { tool: true, idempotent: "1h" }, async function once() {
+    return { runs: ++runs };
+  });
+  await using client = new TestClient(app, { headers: { "idempotency-key": "a" } });
+  const call = (id: number) => ({ jsonrpc: "2.0", id, method: "tools/call", params: { name: "once" } });
+  const ask = async (messages: unknown) => await (await client.post("/mcp", { json: messages })).json();
+  for (let id = 1; id <= 2; id++) {
+    const [answer] = await ask([call(id)]) as { result: { structuredContent: unknown } }[];
+    assertEquals(answer!.result.structuredContent, { runs: 1 });
+  }
+  const { error } = await ask([call(1), call(2)]) as { error: { message: string } };
+  assertEquals([error.message, runs], ["An Idempotency-Key is for one call: send each call by itself", 1]);
 });

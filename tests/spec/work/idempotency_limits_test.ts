@@ -303,6 +303,38 @@ Deno.test("a store in memory that is full: requests that run stay the only ones,
   await app.stop();
 });
 
+Deno.test("what is kept of a reply expires, also pages that nothing refers to after a lost answer", async () => {
+  /** Carries out a write of a reply, and loses the answer; or only the pages are written. */
+  class LossyRecords extends MemoryRecords {
+    readonly written = new Map<string, number | undefined>();
+    mode: "lost" | "refused" = "lost";
+
+    override async set(...[key, value, write]: Parameters<MemoryRecords["set"]>) {
+      this.written.set(key.join("/"), write.expiresIn);
+      const isReply = value.includes('"reply"');
+      if (isReply && this.mode === "refused") throw new Error("the store is away");
+      const version = await super.set(key, value, write);
+      return isReply ? null : version;
+    }
+  }
+  using _log = new CapturedLog();
+  for (const mode of ["lost", "refused"] as const) {
+    let now = Date.now();
+    const records = new LossyRecords({ now: () => now });
+    records.mode = mode;
+    const app = appOver(records);
+    app.post("/", { idempotent: "1h" }, async () => randomText(200_000));
+    await (await send(app)).body?.cancel();
+    assert(records.written.size > 4, "the key and its pages");
+    for (const [key, expiresIn] of records.written) {
+      assert(expiresIn !== undefined && expiresIn <= 3_660_000, `${key}: ${expiresIn}`);
+    }
+    now += 3_660_000;
+    assertEquals(await Array.fromAsync(records.list([])), []);
+    await app.stop();
+  }
+});
+
 Deno.test("an abort in the middle: the handler goes on, and the repetition gets its reply", async () => {
   const app = new App();
   const gate = Promise.withResolvers<void>();
