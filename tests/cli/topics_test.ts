@@ -97,12 +97,29 @@ Deno.test("webfw topics does not create a missing store, and says so", async () 
         env: { WEBFW_TOPICS: path },
       });
       const message = `Cannot open the store of topics "${path}": there is no such file, ` +
-        "start the application with its durable topics once, or name another file in WEBFW_TOPICS";
+        "start the application with its durable topics once, or name another file in WEBFW_TOPICS; " +
+        "topics in memory cannot be seen from another process";
       assertEquals([code, stdout, stderr.split("\n").at(-1)], [1, "", `error: ${message}`]);
     }
   }
   const names = await Array.fromAsync(Deno.readDir(cwd), ({ name }) => name);
   assertEquals(names.filter((name) => name.startsWith("mistyped")), []);
+});
+
+Deno.test("webfw topics says that topics in memory cannot be seen from another process", async () => {
+  const imports = await frameworkImports();
+  const main = `
+    import { App } from "@webfw/core";
+    export const app = new App({ topics: ":memory:" });
+    app.topic("orders", { durable: true }).consume("mail", () => {});
+  `;
+  await using project = await Project.create({ "main.ts": main, "deno.json": { imports } });
+  for (const args of [[], ["--retry", "orders/mail"]]) {
+    const { code, stdout, stderr } = await Webfw.finish(["topics", "main.ts", ...args], { cwd: project.path });
+    const message = 'Cannot open the store of topics ":memory:": ' +
+      "topics in memory cannot be seen from another process, name a file";
+    assertEquals([code, stdout, stderr.split("\n").at(-1)], [1, "", `error: ${message}`]);
+  }
 });
 
 Deno.test("webfw topics lists the other topics where a later version has written one, and reports that one", async () => {
@@ -283,7 +300,10 @@ Deno.test("webfw topics shows consumers, redelivers what one has given up, and f
     'error: Cannot redeliver failures of "orders/mial": the store has no such consumer, the nearest is "orders/mail"',
   ]);
   const retried = await run("--retry", "orders/mail");
-  assertEquals([retried.code, retried.stdout], [0, "2 messages are delivered again"]);
+  assertEquals([retried.code, retried.stdout], [
+    0,
+    "2 messages are delivered again: nodes begin within a quarter of the lease of the consumer (8 s by default)",
+  ]);
   const [, [, , lag, , failed]] = await rows() as [unknown, string[]];
   assertMatch(lag!, /^\d+ s$/);
   assertEquals(failed, "0");

@@ -113,7 +113,10 @@ export class TopicsRunner extends InspectRunner<TopicsOptions> {
 
   async #retry(app: WebfwApp, path: string): Promise<void> {
     const { redelivered, gone } = await this.#change(app, "retry", path) as { redelivered: number; gone: string[] };
-    this.write(`${redelivered === 1 ? "1 message is" : `${redelivered} messages are`} delivered again\n`);
+    const begin = redelivered === 0
+      ? ""
+      : ": nodes begin within a quarter of the lease of the consumer (8 s by default)";
+    this.write(`${redelivered === 1 ? "1 message is" : `${redelivered} messages are`} delivered again${begin}\n`);
     for (const id of gone) console.error(`error: Message ${this.#escape(id)} is no longer kept`);
     if (gone.length > 0) Deno.exit(1);
   }

@@ -19,6 +19,8 @@ import { ClientMissingError, openNpmFile, toNpmEngine } from "./npm_client.ts";
 /** The command line sets this global for a program that only reads stores. It makes no file. */
 const READ_ONLY: unique symbol = Symbol.for("webfw.onlyLooks");
 
+const UNSEEN = "topics in memory cannot be seen from another process";
+
 /** The permissions for a file. */
 const ACCESS = ["read", "write"] as const;
 
@@ -63,10 +65,11 @@ export async function openFile(location: FileLocation): Promise<KvEngine> {
   const path = pathOf(location);
   const isFile = path !== IN_MEMORY;
   const readOnly = Reflect.get(globalThis, READ_ONLY) === true;
-  if (isFile && readOnly && await isMissing(path)) {
+  if (readOnly && !isFile) throw cannotOpen(path, `${UNSEEN}, name a file`);
+  if (readOnly && await isMissing(path)) {
     throw cannotOpen(
       path,
-      "there is no such file, start the application with its durable topics once, or name another file in WEBFW_TOPICS",
+      `there is no such file, start the application with its durable topics once, or name another file in WEBFW_TOPICS; ${UNSEEN}`,
     );
   }
   const hasClient = hasOwnClient();
