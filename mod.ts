@@ -41,7 +41,8 @@ export { type IncludeOptions, Router, type RouterOptions } from "./src/router.ts
 export type { MethodsOption } from "./src/routing/route_options.ts";
 export type { Middleware, Next } from "./src/routing/middleware.ts";
 export type { Lifespan } from "./src/lifespan.ts";
-export type { ListenAddress, RunOptions } from "./src/serve.ts";
+export type { ListenAddress } from "./src/listen.ts";
+export type { RunOptions } from "./src/serve.ts";
 export type { Limits } from "./src/http/limits.ts";
 export type { Duration } from "./src/duration.ts";
 

@@ -570,6 +570,7 @@ export class App<State = Record<string, unknown>, Given = None, Counted = unknow
    * @param options The address, and how to stop.
    * @throws {TypeError} If an option is unknown.
    * @throws {Deno.errors.AddrInUse} If the port is taken. The message is one line that names it.
+   * @throws {RangeError} If no port is given, and the environment variable `PORT` is no port.
    * @throws {Error} If the process is `deno serve` or `webfw`, which serve an exported App
    * themselves: call this in another file. `deno serve` is only detected on Linux, with all
    * permissions (`-A`).

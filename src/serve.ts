@@ -6,22 +6,11 @@ import { endWaits, releaseIdleTimer } from "./http/deadline.ts";
 import type { ConnectionInfo } from "./http/request.ts";
 import { pathStart } from "./http/query.ts";
 import { redactUrl } from "./redaction.ts";
-import { HttpServer, type ListenOptions } from "./http_server.ts";
+import type { ListenOptions } from "./http_server.ts";
+import { type ListenAddress, listenOptions, openServer } from "./listen.ts";
 import { log } from "./log.ts";
 import { checkOptions, type OptionNames } from "./options.ts";
 import type { WorkerPorts } from "./topics/worker_store.ts";
-
-/**
- * Where a server listens.
- *
- * @category Applications
- */
-export interface ListenAddress {
-  /** The address, or the path of a Unix socket. */
-  readonly hostname: string;
-  /** The port; 0 for a Unix socket. */
-  readonly port: number;
-}
 
 /**
  * Where an application listens, and how it stops.
@@ -32,13 +21,14 @@ export interface RunOptions {
   /**
    * The port; 0 takes a free one.
    *
-   * @default {8000}
+   * @default {8000} The environment variable `PORT`, if the program may read it; else 8000
    */
   port?: number;
   /**
-   * The address to listen on.
+   * The address to listen on. `"0.0.0.0"` takes connections from other machines.
    *
-   * @default {"127.0.0.1"}
+   * @default {"127.0.0.1"} The environment variable `WEBFW_HOST`, if the program may read it; else
+   * 127.0.0.1
    */
   hostname?: string;
   /** A signal that stops the server when it is aborted. */
@@ -150,7 +140,7 @@ const LOADING: unique symbol = Symbol.for("webfw.loading");
  *
  * @throws {Deno.errors.AddrInUse} If the port is taken.
  * @throws {Error} If the process is `deno serve`, or `webfw` loads the module that calls this.
- * @throws {RangeError} If the grace period is not a positive duration.
+ * @throws {RangeError} If the grace period is not a positive duration, or the variable PORT no port.
  * @throws {TypeError} If only one of cert and key is given.
  */
 export async function serve(app: Servable, options: RunOptions): Promise<void> {
@@ -171,6 +161,7 @@ export async function serve(app: Servable, options: RunOptions): Promise<void> {
       `Cannot run the App under "deno serve": it serves the default export itself, call run() in another file and start that one with "deno run"`,
     );
   }
+  const where = listenOptions(options);
   const request = requestedStop(options.signal);
   let timer: ReturnType<typeof setTimeout> | undefined;
   const limitPublishing = () => timer ??= setTimeout(() => app.abandonPublishing(), grace);
@@ -179,7 +170,7 @@ export async function serve(app: Servable, options: RunOptions): Promise<void> {
   let stop: Stop | undefined;
   try {
     await app.start();
-    stop = await listen(app, options, request.promise, grace);
+    stop = await listen(app, { where, accessLog: options.accessLog ?? false }, request.promise, grace);
   } finally {
     limitPublishing();
     try {
@@ -233,11 +224,11 @@ interface Stop {
 /** Listens until the server is asked to stop, then ends the requests. */
 async function listen(
   app: Servable,
-  options: RunOptions,
+  { where, accessLog }: { readonly where: ListenOptions; readonly accessLog: boolean },
   requested: Promise<Stop["by"]>,
   grace: number,
 ): Promise<Stop> {
-  const server = openServer(listenOptions(options), options.accessLog ? withAccessLog(app.fetch) : app.fetch);
+  const server = openServer(where, accessLog ? withAccessLog(app.fetch) : app.fetch);
   const sweeping = import("./http/forms/uploads.ts").then(({ sweepUploads }) => sweepUploads());
   const by = await Promise.race([requested, server.finished.then(() => "program" as const)]);
   const begin = performance.now();
@@ -276,56 +267,6 @@ async function endRequests(app: Servable, grace: number, shutdown: () => Promise
   } finally {
     clearTimeout(timer);
   }
-}
-
-/** Opens the server. If the address is taken, the error names it in one line. */
-function openServer(options: ListenOptions, handler: Servable["fetch"]): HttpServer {
-  try {
-    return new HttpServer(options, handler);
-  } catch (error) {
-    if (!(error instanceof Deno.errors.AddrInUse)) throw error;
-    const { path, hostname = "", port } = options;
-    const address = path ?? `${inUrl(hostname)}:${port}`;
-    const what = path === undefined ? "port" : "path";
-    const named = new Deno.errors.AddrInUse(
-      `Cannot listen on ${address}: the ${what} is taken, stop the program that has it or choose another one`,
-    );
-    // A stack trace of the framework does not help to find the other program.
-    named.stack = `${named.name}: ${named.message}`;
-    throw named;
-  }
-}
-
-function listenOptions(options: RunOptions): ListenOptions {
-  const { port = 8000, hostname = "127.0.0.1", path, cert, key, reusePort = false } = options;
-  const scheme = cert === undefined ? "http" : "https";
-  const announce = options.onListen ??
-    ((address) =>
-      log(
-        "info",
-        `Listening on ${path ? address.hostname : toUrl(scheme, address)}`,
-      ));
-  const onListen = (address: Deno.Addr): void => {
-    if ("hostname" in address) {
-      announce({ hostname: address.hostname, port: address.port });
-    } else announce({ hostname: path ?? "", port: 0 });
-  };
-  if (path !== undefined) return { path, onListen };
-  return {
-    port,
-    hostname,
-    onListen,
-    reusePort,
-    ...(cert === undefined || key === undefined ? {} : { cert, key }),
-  };
-}
-
-function toUrl(scheme: string, { hostname, port }: ListenAddress): string {
-  return `${scheme}://${inUrl(hostname)}:${port}`;
-}
-
-function inUrl(hostname: string): string {
-  return hostname.includes(":") ? `[${hostname}]` : hostname;
 }
 
 /** Waits for a signal of the system or of the program. */

@@ -3,7 +3,7 @@
 import { runChild } from "./child.ts";
 import { CommandError, type Invocation, type Operand, type Option } from "./command.ts";
 import { withPermissions } from "./parse.ts";
-import { configFlags, parseTarget, requireModule } from "./project.ts";
+import { configFlags, findModule, parseTarget } from "./project.ts";
 import type { Load, Runner, RunnerOptions } from "./runner/runner.ts";
 
 /** The operand that names an application. */
@@ -16,9 +16,11 @@ export const CONFIG: Option = {
   description: "Configuration (default: WEBFW_CONFIG, else the deno.json above the module)",
 };
 
-export const TARGET_DETAILS = `The module is a path, a URL, or a jsr: or npm: specifier. The attribute is the name that
-it exports the application by: "app", else "default", unless given. Anything with a
-"fetch" function is served; an App of webfw can do more.
+export const TARGET_DETAILS =
+  `The module is a path, a URL, or a jsr: or npm: specifier; of a folder, it is the file main.ts,
+main.tsx or main.js. The attribute is the name that it exports the application by: "app",
+else "default", unless given. Anything with a "fetch" function is served; an App of webfw
+can do more.
 
 The program may do everything (-A), unless permission flags of "deno run" say what it may.
 Other flags of "deno run" follow "--".`;
@@ -37,6 +39,8 @@ export interface Launch<Options extends RunnerOptions> {
   readonly options: Omit<Options, keyof RunnerOptions>;
   /** Whether the program restarts when one of its files changes. */
   readonly isWatched?: boolean;
+  /** Whether types are checked first. */
+  readonly isChecked?: boolean;
   /** More flags for `deno run`. */
   readonly flags?: readonly string[];
 }
@@ -52,23 +56,23 @@ export async function runOnTarget<Options extends RunnerOptions>(
 /** The arguments of the `deno` that runs a program on an application. */
 export async function denoArguments<Options extends RunnerOptions>(
   { operand, values, denoFlags }: Invocation,
-  { runner, options, isWatched = false, flags = [] }: Launch<Options>,
+  { runner, options, isWatched = false, isChecked = false, flags = [] }: Launch<Options>,
 ): Promise<string[]> {
   requireDeno();
   const directory = Deno.cwd();
-  const target = parseTarget(operand, directory);
-  await requireModule(target);
+  const target = await findModule(parseTarget(operand, directory));
   const namedConfig = values.get(CONFIG.name) ?? (Deno.env.get("WEBFW_CONFIG") || undefined);
   const config = await configFlags(target, namedConfig, directory);
   const { module, attribute, specifier } = target;
   // Deno would print the URL of the program as what it checks.
-  const isQuiet = denoFlags.some((flag) => /^--check(=|$)/.test(flag)) &&
-    !denoFlags.some((flag) => flag === "-q" || flag === "--quiet");
+  const hasCheckFlag = denoFlags.some((flag) => /^--check(=|$)/.test(flag));
+  const isQuiet = (isChecked || hasCheckFlag) && !denoFlags.some((flag) => flag === "-q" || flag === "--quiet");
   if (isQuiet) console.error(`Check ${module}`);
   return [
     "run",
     KV_FLAG,
     ...flags,
+    ...(isChecked && !hasCheckFlag ? ["--check"] : []),
     ...withPermissions(denoFlags),
     ...config,
     ...(isQuiet ? ["--quiet"] : []),

@@ -14,6 +14,8 @@ interface Target {
   readonly attribute: string | null;
 }
 
+/** The module of a folder, in this order. */
+const MAIN_NAMES = ["main.ts", "main.tsx", "main.js"] as const;
 const SCHEME = /^(file|https?|jsr|npm)$/;
 const URL_LIKE = /^(file|https?|jsr|npm):/;
 const IDENTIFIER = /^[\p{ID_Start}$_][\p{ID_Continue}$\u200c\u200d]*$/u;
@@ -86,18 +88,28 @@ export async function configFlags(target: Target, named: string | undefined, dir
 }
 
 /**
- * Checks that a module on the disk exists.
+ * Checks that a module on the disk exists. Where the target is a folder, finds the module in it.
  *
  * @throws {CommandError} If there is no such file.
  */
-export async function requireModule(target: Target): Promise<void> {
+export async function findModule(target: Target): Promise<Target> {
   const path = localPath(target);
-  if (path === null || await isFile(path)) return;
+  if (path === null || await isFile(path)) return target;
+  if ((await stat(path))?.isDirectory) return await findMain(target, path);
   throw new CommandError(`Cannot find module "${target.module}"${await hintFor(target.module, path)}`);
 }
 
+async function findMain({ module, attribute }: Target, folder: string): Promise<Target> {
+  for (const name of MAIN_NAMES) {
+    const file = join(folder, name);
+    if (await isFile(file)) {
+      return { module: join(module, name), specifier: pathToFileURL(file).href, attribute };
+    }
+  }
+  throw new CommandError(`Cannot find module "${module}": it is a folder without ${MAIN_NAMES[0]}, name a file in it`);
+}
+
 async function hintFor(module: string, path: string): Promise<string> {
-  if ((await stat(path))?.isDirectory) return ": it is a folder, name a file in it";
   if (await isFile(`${path}.ts`)) return `: did you mean "${module}.ts"?`;
   const extension = /\.[cm]?[jt]sx?$/;
   if (await isFile(path.replace(extension, ".ts"))) return `: did you mean "${module.replace(extension, ".ts")}"?`;

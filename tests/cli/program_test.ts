@@ -25,9 +25,9 @@ Deno.test("--help lists the commands, and a command's --help its options", async
   const run = await Webfw.finish(["run", "--help"], HERE);
   assertEquals(run.code, 0);
   for (
-    const option of ["reload", "host <host>", "port <port>", "config <file>"]
+    const option of ["reload", "host <host>", "port <port>", "check", "quiet", "config <file>"]
   ) {
-    assertMatch(run.stdout, new RegExp(`^ +--${option} +\\w`, "m"));
+    assertMatch(run.stdout, new RegExp(`^ +(?:-\\w, )?--${option} +\\w`, "m"));
   }
 });
 
@@ -92,8 +92,8 @@ Deno.test("A command line that cannot be understood is one line with a hint, and
     [["run", "main.ts", "--port", "65536"], `error: Cannot use port "65536": expected a whole number from 0 to 65535`],
     [["run", "main.ts", "--port", "-1"], `error: Cannot use port "-1": expected a whole number from 0 to 65535`],
     [
-      ["run", "main.ts", "--check"],
-      `error: Unknown option "--check": flags of "deno run" follow "--", see "webfw run --help"`,
+      ["run", "main.ts", "--inspect"],
+      `error: Unknown option "--inspect": flags of "deno run" follow "--", see "webfw run --help"`,
     ],
     [["completions", "--verbose"], `error: Unknown option "--verbose": see "webfw completions --help"`],
     [["run", ":app"], `error: Cannot read target ":app": expected <module>:<attribute>, such as main.ts:app`],

@@ -124,7 +124,7 @@ Deno.test("A target that cannot be run is an error of one line, with a non-zero 
   const cases: [args: string[], code: number, line: RegExp][] = [
     [["missing.ts:app"], 1, /^error: Cannot find module "missing\.ts"$/],
     [["app:app"], 1, /^error: Cannot find module "app": did you mean "app\.ts"\?$/],
-    [["folder"], 1, /^error: Cannot find module "folder": it is a folder, name a file in it$/],
+    [["folder"], 1, /^error: Cannot find module "folder": it is a folder without main\.ts, name a file in it$/],
     [["app.js"], 1, /^error: Cannot find module "app\.js": did you mean "app\.ts"\?$/],
     [["app.ts/app.ts"], 1, /^error: Cannot find module "app\.ts\/app\.ts"$/],
     [["app.ts:api"], 1, /^error: Cannot find "api" in "app\.ts": it exports "app"$/],
@@ -210,7 +210,8 @@ Deno.test("A port in use is an error of one line, also in a watcher", async () =
   for (const flags of [[], ["--reload"]]) {
     const args = ["run", "main.ts", "--port", String(port), ...flags];
     const { code, stderr } = await Webfw.finish(args, { cwd: project.path });
-    assertEquals(stderr.replace(/^Watcher .*\n/, ""), `error: Cannot listen on 127.0.0.1:${port}: the port is in use`);
+    const reason = "the port is taken, stop the program that has it or choose another one";
+    assertEquals(stderr.replace(/^Watcher .*\n/, ""), `error: Cannot listen on 127.0.0.1:${port}: ${reason}`);
     assertEquals(code, 1);
   }
 });

@@ -36,6 +36,7 @@ const TOWERS: readonly (readonly (readonly string[])[])[] = [
     ["src/router.ts", "src/lifespan.ts", "src/built_in.ts", "src/documents.ts", "src/override.ts", "src/work.ts"],
     ["src/lifecycle.ts"],
     ["src/http_server.ts"],
+    ["src/listen.ts"],
     ["src/serve.ts", "src/app_options.ts"],
     ["src/app.ts"],
     ["src/testing/"],

@@ -4,8 +4,6 @@ import { type Command, CommandError, USAGE_EXIT_CODE } from "../command.ts";
 import { CONFIG, runOnTarget, TARGET, TARGET_DETAILS } from "../launch.ts";
 import { ServeRunner } from "../runner/serve.ts";
 
-const DEFAULT_HOST = "127.0.0.1";
-const DEFAULT_PORT = "8000";
 const MAX_WORKERS = 1024;
 /** Deno lets several listeners share a port only with this flag. */
 const SHARED_PORT_FLAG = "--unstable-net";
@@ -16,28 +14,35 @@ export const RUN: Command = {
   operand: TARGET,
   options: [
     { name: "reload", description: "Restart when a file of the program changes" },
-    { name: "host", value: "host", description: `Address to listen on (default: ${DEFAULT_HOST})` },
-    { name: "port", value: "port", description: `Port to listen on, 0 for any free one (default: ${DEFAULT_PORT})` },
+    { name: "host", value: "host", description: "Address to listen on (default: WEBFW_HOST, else 127.0.0.1)" },
+    {
+      name: "port",
+      letter: "p",
+      value: "port",
+      description: "Port to listen on, 0 for any free one (default: PORT, else 8000)",
+    },
     {
       name: "workers",
       value: "number",
       description: "Threads that serve, each with an application of its own (default: 1)",
     },
+    { name: "check", description: "Check types first" },
+    { name: "quiet", letter: "q", description: "Print no line for each request" },
     CONFIG,
   ],
   takesDenoFlags: true,
   details: TARGET_DETAILS,
   examples: [
-    "webfw run main.ts --reload",
-    "webfw run main.ts:app --host 0.0.0.0 --port 80",
+    "webfw run . --reload --check",
+    "webfw run main.ts:app --host 0.0.0.0 -p 80",
     "webfw run -P main.ts:app",
     "webfw run --allow-net --allow-read=data main.ts:app",
-    "webfw run main.ts:app -- --env-file --check",
+    "webfw run main.ts:app -- --env-file",
   ],
   run(invocation) {
     const { switches, values, denoFlags } = invocation;
-    const hostname = values.get("host") ?? DEFAULT_HOST;
-    const port = parsePort(values.get("port") ?? DEFAULT_PORT);
+    const hostname = values.get("host") ?? null;
+    const port = values.has("port") ? parsePort(values.get("port")!) : null;
     const workers = parseWorkers(values.get("workers") ?? "1");
     const isWatched = switches.has("reload") || denoFlags.some((flag) => /^--watch(=|$)/.test(flag));
     if (isWatched && workers > 1) {
@@ -45,8 +50,9 @@ export const RUN: Command = {
     }
     return runOnTarget(invocation, {
       runner: ServeRunner,
-      options: { hostname, port, workers },
+      options: { hostname, port, workers, isQuiet: switches.has("quiet") },
       isWatched,
+      isChecked: switches.has("check"),
       flags: workers > 1 ? [SHARED_PORT_FLAG] : [],
     });
   },

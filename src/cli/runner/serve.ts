@@ -4,11 +4,14 @@ import { type Address, type FetchApp, type RunnableApp, Runner, type RunnerOptio
 
 /** What `webfw run` gives to its runner. */
 interface ServeOptions extends RunnerOptions {
-  readonly hostname: string;
-  /** 0 takes any free port. */
-  readonly port: number;
+  /** Null if the command line names none. */
+  readonly hostname: string | null;
+  /** 0 takes any free port. Null if the command line names none. */
+  readonly port: number | null;
   /** How many threads serve. */
   readonly workers: number;
+  /** Whether no line is printed for each request. */
+  readonly isQuiet: boolean;
 }
 
 /** What the main thread sends to a worker. */
@@ -35,8 +38,9 @@ export class ServeRunner extends Runner<ServeOptions> {
   }
 
   async #runInMainThread(): Promise<void> {
-    const { module, hostname, port, workers } = this.options;
+    const { module, workers } = this.options;
     this.stopWithParent();
+    const { hostname, port } = this.#chooseAddress();
     const app = await this.loadApp();
     const channels = Array.from({ length: workers - 1 }, () => new MessageChannel());
     const workerEnds: Promise<void>[] = [];
@@ -57,6 +61,7 @@ export class ServeRunner extends Runner<ServeOptions> {
     } catch (error) {
       // The message of this error says everything; its stack shows no code of the user.
       if (error instanceof Error && /^Cannot(?:Open|Start)Error$/.test(error.name)) await this.fail(error.message);
+      if (error instanceof Error && error.message.startsWith("Cannot listen on ")) this.failForGood(error.message);
       const obstacle = isListening ? null : this.#findObstacle(hostname, port);
       if (obstacle !== null) this.failForGood(`Cannot listen on ${hostname}:${port}: ${obstacle}`);
       await this.failWith(`"${module}" failed`, error);
@@ -101,8 +106,9 @@ export class ServeRunner extends Runner<ServeOptions> {
 
   async #serve(app: RunnableApp, { workers, ...listen }: ListenOptions): Promise<void> {
     const options = { ...listen, ...(workers && { reusePort: true }) };
-    if (this.isWebfwApp(app)) await app.run({ ...options, accessLog: true, ...(workers && { workers }) });
-    else await this.#serveFetch(app, options);
+    if (this.isWebfwApp(app)) {
+      await app.run({ ...options, accessLog: !this.options.isQuiet, ...(workers && { workers }) });
+    } else await this.#serveFetch(app, options);
   }
 
   /** Serves another framework's application like `App.run`: access log, signals, grace period. */
@@ -118,7 +124,9 @@ export class ServeRunner extends Runner<ServeOptions> {
       } finally {
         const { pathname, search } = new URL(request.url);
         const ms = (performance.now() - start).toFixed(1);
-        console.error(`${new Date().toISOString()} INFO ${request.method} ${pathname}${search} ${status} ms=${ms}`);
+        if (!this.options.isQuiet) {
+          console.error(`${new Date().toISOString()} INFO ${request.method} ${pathname}${search} ${status} ms=${ms}`);
+        }
       }
     });
     let deadline: ReturnType<typeof setTimeout> | undefined;
@@ -137,9 +145,38 @@ export class ServeRunner extends Runner<ServeOptions> {
     clearTimeout(deadline);
   }
 
+  /** The address of the command line, else that of the environment, else the default, as in `App.run`. */
+  #chooseAddress(): Address {
+    const { hostname, port } = this.options;
+    return {
+      hostname: hostname ?? this.#variable("WEBFW_HOST") ?? "127.0.0.1",
+      port: port ?? this.#parsePort(this.#variable("PORT") ?? "8000"),
+    };
+  }
+
+  /** An environment variable that is not empty, if the program may read it without a prompt. */
+  #variable(name: string): string | undefined {
+    if (Deno.permissions.querySync({ name: "env", variable: name }).state !== "granted") return undefined;
+    return Deno.env.get(name) || undefined;
+  }
+
+  #parsePort(text: string): number {
+    const port = Number(text);
+    if (/^\d+$/.test(text) && port <= 65_535) return port;
+    return this.failForGood(
+      `Cannot listen on the port of the variable PORT: ${JSON.stringify(text)} is none, ` +
+        "set a whole number from 0 to 65535",
+    );
+  }
+
   #announce(app: RunnableApp, { hostname, port }: Address): void {
     const origin = `http://${hostname.includes(":") ? `[${hostname}]` : hostname}:${port}`;
     console.error(`Listening on ${origin}`);
+    const isDefaultHost = this.options.hostname === null && this.#variable("WEBFW_HOST") === undefined;
+    // A platform that sets PORT connects from outside, and would only report that nobody answers.
+    if (isDefaultHost && this.options.port === null && this.#variable("PORT") !== undefined) {
+      console.error("Only this machine can connect: set WEBFW_HOST=0.0.0.0 to be reached from others");
+    }
     if (this.isWebfwApp(app) && typeof app.docsUrl === "string") {
       console.error(`Documentation on ${origin}${app.docsUrl}`);
     }
@@ -151,7 +188,9 @@ export class ServeRunner extends Runner<ServeOptions> {
       Deno.listen({ hostname, port }).close();
       return null;
     } catch (error) {
-      if (error instanceof Deno.errors.AddrInUse) return "the port is in use";
+      if (error instanceof Deno.errors.AddrInUse) {
+        return "the port is taken, stop the program that has it or choose another one";
+      }
       return error instanceof Error ? error.message : String(error);
     }
   }
