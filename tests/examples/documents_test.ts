@@ -4,21 +4,17 @@ import { dirname, join } from "node:path";
 import { blocks } from "./readme.ts";
 
 const ROOT = join(import.meta.dirname!, "..", "..");
-const DOCUMENTS = [
-  "README.md",
-  "CONTRIBUTING.md",
-  "CHANGELOG.md",
-  "docs/auth.md",
-  "docs/browsers.md",
-  "docs/client.md",
-  "docs/deployment.md",
-  "docs/limits.md",
-  "docs/performance.md",
-  "docs/testing.md",
-  "docs/topics.md",
-  "docs/work.md",
-  "examples/orders/README.md",
-];
+const DOCUMENTS = ["README.md", "CONTRIBUTING.md", "CHANGELOG.md", "examples/orders/README.md", ...await pages("docs")];
+
+/** The pages in a folder and in those below it. */
+async function pages(folder: string): Promise<string[]> {
+  const entries = await Array.fromAsync(Deno.readDir(join(ROOT, folder)));
+  const found = await Promise.all(entries.map(async ({ name, isDirectory }) => {
+    const path = `${folder}/${name}`;
+    return isDirectory ? await pages(path) : path.endsWith(".md") ? [path] : [];
+  }));
+  return found.flat().sort();
+}
 
 async function exists(path: string): Promise<boolean> {
   try {

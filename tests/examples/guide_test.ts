@@ -1,0 +1,40 @@
+// The programs of the pages in docs/ compile, their tests pass, and they reply as the pages show.
+import { assert, assertEquals } from "@std/assert";
+import type { App } from "@webfw/core";
+import { pathToFileURL } from "node:url";
+import { prepareDeno } from "../../tools/deno.ts";
+import { Guide } from "./guide.ts";
+
+/** Runs Deno to its end, which must be a success. */
+async function deno(args: string[], cwd: string): Promise<void> {
+  await using prepared = await prepareDeno(args, { cwd, env: { NO_COLOR: "1" }, stdin: "null" });
+  const { success, stdout, stderr } = await prepared.command.output();
+  assertEquals(success, true, new TextDecoder().decode(stdout) + new TextDecoder().decode(stderr));
+}
+
+for (const below of ["."]) {
+  Deno.test(`the programs in docs/${below} compile, and their tests pass`, async () => {
+    await using guide = await Guide.open(below);
+    const programs = [...guide.files(".ts"), ...guide.files(".tsx")];
+    assert(programs.length > 0);
+    await deno(["check", ...programs], guide.folder);
+    await deno(["test", "-A", "--no-check", "--parallel", ...guide.files("_test.ts")], guide.folder);
+  });
+
+  Deno.test(`the programs in docs/${below} reply as the pages show`, async () => {
+    await using guide = await Guide.open(below);
+    for (const step of guide.steps.filter(({ exchanges }) => exchanges.length > 0)) {
+      const [main] = ["main.ts", "main.tsx"].filter((name) => step.programs.has(name));
+      assert(main !== undefined, `${step.name} has no main.ts to send the requests to`);
+      const { app } = await import(pathToFileURL(guide.fileOf(step, main)).href) as { app: App };
+      try {
+        for (const { request, body, print } of step.exchanges) {
+          const response = await app.fetch(request);
+          assertEquals(print(await response.text()), body, `${step.name}: ${request.method} ${request.url}`);
+        }
+      } finally {
+        await app.stop();
+      }
+    }
+  });
+}
