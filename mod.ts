@@ -45,6 +45,7 @@ export type { ListenAddress } from "./src/listen.ts";
 export type { RunOptions } from "./src/serve.ts";
 export type { Limits } from "./src/http/limits.ts";
 export type { Duration } from "./src/duration.ts";
+export { settings } from "./src/settings.ts";
 
 // Declarations of routes
 export { Form } from "./src/schema/form.ts";

@@ -54,6 +54,9 @@ export type {
   WebSocketDescription,
 } from "./src/http/route_info.ts";
 
+// Settings
+export type { SettingsOptions, SettingsSchema } from "./src/settings.ts";
+
 // Guards
 export type { Alternative, AnySecurity } from "./src/binding/any_security.ts";
 

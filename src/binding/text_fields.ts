@@ -3,7 +3,7 @@ import { type InputSource, type Issue, RouteError, ValidationError } from "../er
 import { pickQuery, queryText, type QueryValue } from "../http/query.ts";
 import { contextOf, type HttpRequest } from "../http/request.ts";
 import { INVALID, toValidator, type Validator } from "../schema/check.ts";
-import { coerceText } from "../schema/coerce_text.ts";
+import { coerceText, splitList } from "../schema/coerce_text.ts";
 import { boundIssues, toIssue } from "../schema/issues.ts";
 import type { Dataset, Schema, SchemaIssue } from "../schema/schema.ts";
 import type { TextOptions } from "./dependency.ts";
@@ -261,11 +261,6 @@ function read(
     default:
       return request.cookies[field.name];
   }
-}
-
-/** The elements of a list header, RFC 9110, section 5.6.1. */
-function splitList(value: string): string[] {
-  return value.split(",").map((element) => element.trim()).filter((element) => element !== "");
 }
 
 function put(field: Field, value: unknown, args: readonly Args[]): void {

@@ -105,6 +105,11 @@ export function takesList(schema: Schema, name: string): boolean {
   return answers.has(true);
 }
 
+/** The elements of a list in one text, as in headers: RFC 9110, section 5.6.1. */
+export function splitList(value: string): string[] {
+  return value.split(",").map((element) => element.trim()).filter((element) => element !== "");
+}
+
 /** RFC 8259, section 6. */
 const NUMBER = /^-?(?:0|[1-9]\d*)(?:\.\d+)?(?:[eE][+-]?\d+)?$/;
 const BIGINT = /^-?(?:0|[1-9]\d*)$/;

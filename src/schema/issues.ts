@@ -61,7 +61,8 @@ export function summarizeIssues(issues: readonly SchemaIssue[], whole: string): 
   return faults.join(", ");
 }
 
-function demandOf(issue: SchemaIssue): string {
+/** What a value should be, in words that are no message of the schema. */
+export function demandOf(issue: SchemaIssue): string {
   if (isMissing(issue)) return "is missing";
   if (issue.type === "non_empty") return "should not be empty";
   const expected = expectedOf(issue);

@@ -18,7 +18,7 @@ const TOWERS: readonly (readonly (readonly string[])[])[] = [
     ["src/errors.ts", "src/log.ts", "src/duration.ts", "src/json_data.ts"],
     ["src/records/"],
     ["src/schema/"],
-    ["src/topics/"],
+    ["src/topics/", "src/settings.ts"],
     ["src/consumers/"],
     ["src/http/"],
     ["src/cron/"],
