@@ -42,6 +42,7 @@ export type {
   SuspiciousPath,
 } from "./src/routing/route_options.ts";
 export type { MountedHandler, MountInfo, MountOptions, RegisterMount } from "./src/routing/mount.ts";
+export type { FilesOptions, RegisterFiles } from "./src/routing/files.ts";
 export type { RegisterWebSocket, WebSocketOptions } from "./src/routing/websocket_options.ts";
 export type { KindOf, RouteInputs, RouteRef, WebSocketRef } from "./src/routing/route_ref.ts";
 export type { GroupOptions, InferredDependencies, ScopeDependencies, ScopeOptions } from "./src/routing/scope.ts";

@@ -25,7 +25,8 @@ import { type Includable, type IncludeOptions, includeRouter } from "./router.ts
 import type { AdmissionParts } from "./routing/admission.ts";
 import { Dispatcher } from "./routing/dispatch.ts";
 import { errorBoundary, type ErrorHandler, type Middleware } from "./routing/middleware.ts";
-import { type AnyRoute, neededBy, Registry } from "./routing/registry.ts";
+import { type AnyRoute, foldersOf, neededBy, Registry } from "./routing/registry.ts";
+import type { RegisterFiles } from "./routing/files.ts";
 import type { RegisterMount } from "./routing/mount.ts";
 import type { ExtraKeys, MethodsOption, RegisterDeclared, RegisterRoute } from "./routing/route_options.ts";
 import type { RegisterWebSocket } from "./routing/websocket_options.ts";
@@ -180,6 +181,7 @@ export class App<State = Record<string, unknown>, Given = None, Counted = unknow
     this.route = this.#registry.registerMethods();
     this.websocket = this.#registry.registerWebSocket();
     this.mount = this.#registry.registerMount();
+    this.files = this.#registry.registerFiles();
     this.#resource = new ProtectedResource({ title, ...urls, originPolicy: shown.originPolicy });
     this.#docsGuards = [...shown.docs.deps.values()];
     this.#endpoints = (dispatcher, replacements) =>
@@ -362,6 +364,28 @@ export class App<State = Record<string, unknown>, Given = None, Counted = unknow
    * ```
    */
   readonly mount: RegisterMount<State, "", Given>;
+
+  /**
+   * Serves a folder of files where no route answers: a web page, or a single-page application.
+   *
+   * @example A single-page application next to its API
+   * ```ts
+   * import { App } from "@webfw/core";
+   * import { assertEquals } from "@std/assert";
+   *
+   * const dist = await Deno.makeTempDir();
+   * await Deno.writeTextFile(`${dist}/index.html`, "<h1>Books</h1>");
+   *
+   * const app = new App();
+   * app.get("/api/books", async () => ["Emma"]);
+   * app.files("/", dist, { spa: "index.html", immutable: "assets/" });
+   *
+   * const request = new Request("http://localhost/books/7", { headers: { accept: "text/html" } });
+   * assertEquals(await (await app.fetch(request)).text(), "<h1>Books</h1>");
+   * await Deno.remove(dist, { recursive: true });
+   * ```
+   */
+  readonly files: RegisterFiles<"", Given>;
 
   /**
    * Adds the routes of a router. After that, the router cannot change, but it can be included
@@ -603,7 +627,7 @@ export class App<State = Record<string, unknown>, Given = None, Counted = unknow
   }
 
   #startWith(routes: readonly AnyRoute[], guardsOfPage = this.#docsGuards): Promise<void> {
-    return this.#lifecycle.start([...neededBy(routes), ...guardsOfPage]);
+    return this.#lifecycle.start([...neededBy(routes), ...guardsOfPage, ...foldersOf(routes)]);
   }
 
   /**
@@ -640,6 +664,7 @@ export class App<State = Record<string, unknown>, Given = None, Counted = unknow
     return new Dispatcher({
       app: this,
       routes,
+      prefixes: this.#registry.prefixes,
       builtIns: [...this.#builtIns, ...this.#resource.endpoints(routes)],
       tokenAdvice: (route, request) => this.#resource.adviceFor(route, request),
       middlewares: this.#registry.scope.middlewares,

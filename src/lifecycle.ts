@@ -1,5 +1,5 @@
 /** How an application starts, serves and stops. It can start again after that. */
-import { type PreparedDependency, startDependencies } from "./binding/dependency.ts";
+import { type Startable, startDependencies } from "./binding/dependency.ts";
 import { RouteError } from "./errors.ts";
 import type { AppHandle } from "./http/request.ts";
 import { type Lifespan, Lifespans } from "./lifespan.ts";
@@ -59,7 +59,7 @@ export class Lifecycle<App extends AppHandle, State> {
   }
 
   /** Starts everything, once. After a failure, the next call tries again. */
-  start(dependencies: readonly PreparedDependency[]): Promise<void> {
+  start(dependencies: readonly Startable[]): Promise<void> {
     return this.#starting ??= this.#startAll(dependencies).then((state) => {
       this.#state = this.#openState = state;
     }).catch((error) => {
@@ -97,7 +97,7 @@ export class Lifecycle<App extends AppHandle, State> {
     this.#stopping = new AbortController();
   }
 
-  async #startAll(dependencies: readonly PreparedDependency[]): Promise<Readonly<State>> {
+  async #startAll(dependencies: readonly Startable[]): Promise<Readonly<State>> {
     const { app, admission, work } = this.#parts;
     await admission.proxies.open();
     await startDependencies(dependencies, { hasWorkers: this.hasWorkers });

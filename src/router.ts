@@ -4,6 +4,7 @@ import { REGISTRY_CHECKS } from "./describe/route_check.ts";
 import { checkOptions, type OptionNames } from "./options.ts";
 import type { RateLimits } from "./rate_limit/rate_limit.ts";
 import type { Middleware } from "./routing/middleware.ts";
+import type { RegisterFiles } from "./routing/files.ts";
 import type { RegisterMount } from "./routing/mount.ts";
 import { Registry } from "./routing/registry.ts";
 import { GROUP_OPTIONS, type GroupOptions, type ScopeDependencies } from "./routing/scope.ts";
@@ -174,6 +175,7 @@ export class Router<
     this.route = this.#registry.registerMethods();
     this.websocket = this.#registry.registerWebSocket();
     this.mount = this.#registry.registerMount();
+    this.files = this.#registry.registerFiles();
   }
 
   /**
@@ -336,6 +338,33 @@ export class Router<
    * ```
    */
   readonly mount: RegisterMount<State, Prefix, Given>;
+
+  /**
+   * Serves a folder of files where no route answers: a web page, or a single-page application.
+   *
+   * @example Files behind the guards of a router
+   * ```ts
+   * import { App, Router } from "@webfw/core";
+   * import { basic, equal } from "@webfw/core/auth";
+   * import { assertEquals } from "@std/assert";
+   *
+   * const reports = await Deno.makeTempDir();
+   * await Deno.writeTextFile(`${reports}/may.txt`, "Sold: 7");
+   * const staff = basic(async (name, password) => equal(password, "secret") && name);
+   *
+   * const router = new Router({ prefix: "/reports", deps: { staff } });
+   * router.files("/", reports);
+   * const app = new App();
+   * app.include(router);
+   *
+   * const ask = (headers: HeadersInit) => app.fetch(new Request("http://localhost/reports/may.txt", { headers }));
+   * assertEquals((await ask({})).status, 401);
+   * const reply = await ask({ authorization: `Basic ${btoa("Ada:secret")}` });
+   * assertEquals([await reply.text(), reply.headers.get("cache-control")], ["Sold: 7", "private, no-cache"]);
+   * await Deno.remove(reports, { recursive: true });
+   * ```
+   */
+  readonly files: RegisterFiles<Prefix, Given>;
 
   /**
    * Adds the routes of a router, behind the guards of the include. After that, the router cannot

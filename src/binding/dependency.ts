@@ -228,9 +228,12 @@ export interface StartConditions {
   readonly hasWorkers: boolean;
 }
 
+/** What is prepared at the start of an application. */
+export type Startable = Pick<PreparedDependency, "deps" | "starts">;
+
 /** Prepares dependencies, and those that they need, at the start of an application, each once. */
 export async function startDependencies(
-  dependencies: Iterable<PreparedDependency>,
+  dependencies: Iterable<Startable>,
   conditions: StartConditions,
 ): Promise<void> {
   const needed = new Set(dependencies);

@@ -1,6 +1,6 @@
 /** Takes a request to its reply: finds the route, and runs its middlewares and its handler. */
 import { isAsyncGeneratorFunction } from "../binding/dependency.ts";
-import { type Issue, ValidationError } from "../errors.ts";
+import { isHTTPError, type Issue, ValidationError } from "../errors.ts";
 import {
   type AgentCall,
   type AppHandle,
@@ -22,6 +22,7 @@ import { mapValues } from "../http/mapped_values.ts";
 import { EventStream } from "../http/sse/sse.ts";
 import type { Stopping } from "../http/stream_reply.ts";
 import { asksForWebSocket } from "../http/websocket/handshake.ts";
+import { FilesRoute } from "./files.ts";
 import { MountRoute } from "./mount.ts";
 import { OpenWebSockets, webSocketEndpoint, WebSocketRoute } from "./websocket_route.ts";
 import { pathEnd, pathStart } from "../http/query.ts";
@@ -45,6 +46,8 @@ import { type Match, RouteTree, UPGRADE } from "./table.ts";
 interface DispatcherParts extends AdmissionParts {
   readonly app: AppHandle;
   readonly routes: readonly AnyRoute[];
+  /** The prefixes of routers and includes. */
+  readonly prefixes: readonly string[];
   /** The application's own routes, such as `/docs`. */
   readonly builtIns: readonly BuiltInRoute[];
   /** The application's middlewares. They wrap every reply, also a 404. */
@@ -97,6 +100,8 @@ interface Served {
 export class Dispatcher {
   readonly #parts: DispatcherParts;
   readonly #tree: RouteTree<Served> = new RouteTree();
+  /** What answers where the other tree has nothing; undefined if the application serves no files. */
+  #files: RouteTree<Served & { readonly route: FilesRoute }> | undefined;
   readonly #unmatched: MatchedRoute;
   readonly #hasWebSockets: boolean;
   readonly #admitUnmatched: Admit | undefined;
@@ -122,7 +127,9 @@ export class Dispatcher {
     this.#unmatched = { info: null, names: [], limits: parts.limits };
     const methodsOf = ({ raw }: HttpRequest) => {
       const start = pathStart(raw.url);
-      return this.#tree.methodsOf(raw.url, start, pathEnd(raw.url, start));
+      const end = pathEnd(raw.url, start);
+      const methods = [...this.#tree.methodsOf(raw.url, start, end)];
+      return this.#files ? [...methods, ...this.#files.methodsOf(raw.url, start, end)] : methods;
     };
     this.#admitUnmatched = admission([
       admitHost(hosts),
@@ -150,6 +157,11 @@ export class Dispatcher {
           : endpointOf(route, parts, finalize),
         finalize,
       };
+      if (route instanceof FilesRoute) {
+        this.#files ??= new RouteTree();
+        for (const segments of route.patterns) this.#files.add(method, segments, { ...entry, route });
+        continue;
+      }
       for (const segments of route.patterns) this.#tree.add(method, segments, entry);
     }
     for (const { method, path, handler, pages } of parts.builtIns) {
@@ -217,7 +229,7 @@ export class Dispatcher {
       match = this.#tree.find(isUpgrade ? UPGRADE : method, url, start, end);
     } catch (refusal) {
       end = pathEnd(url, pathStart(url));
-      match = this.#unmatchedBy(refusal, admit);
+      match = this.#fileFor(raw, refusal, end) ?? this.#unmatchedBy(refusal, admit);
     }
     const { entry, values } = match;
     const { app, proxies } = this.#parts;
@@ -290,6 +302,26 @@ export class Dispatcher {
     this.background.requests++;
     const context = new RequestContext(raw, app, matched, values, end, info, proxies, call);
     return this.#wrap(ask, route.middlewares)(new HttpRequest(context, state));
+  }
+
+  /** The folder that may have a file for a GET or HEAD that no route answers. */
+  #fileFor({ url, method }: Request, refusal: unknown, end: number): Match<Served> | undefined {
+    if (!this.#files || (method !== "GET" && method !== "HEAD")) return undefined;
+    if (!isHTTPError(refusal) || (refusal.status !== 404 && refusal.status !== 405)) return undefined;
+    const start = pathStart(url);
+    let found: Match<Served & { readonly route: FilesRoute }>;
+    try {
+      found = this.#files.find(method, url, start, end);
+    } catch {
+      return undefined;
+    }
+    const { entry: { route, ...served }, values } = found;
+    const isFree = !route.isBelow(this.#parts.prefixes, url.slice(start, end));
+    const endpoint: Endpoint = (request) => {
+      FilesRoute.note(request, { refusal, isFree });
+      return served.endpoint(request);
+    };
+    return { entry: { ...served, endpoint }, values };
   }
 
   /** What serves a request that is refused. */

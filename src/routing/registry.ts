@@ -5,6 +5,7 @@ import type { RouteDeclaration, WebSocketDeclaration } from "../http/route_info.
 import { WEBSOCKET } from "../http/websocket/handshake.ts";
 import { type OptionNames, readOptions } from "../options.ts";
 import { readRateLimits } from "../rate_limit/rate_limit.ts";
+import { type FilesOptions, FilesRoute, type RegisterFiles } from "./files.ts";
 import { checkMiddleware } from "./middleware.ts";
 import { type MountOptions, MountRoute, type RegisterMount } from "./mount.ts";
 import { parsePath, parsePrefix } from "./path.ts";
@@ -62,6 +63,7 @@ export class Registry {
   readonly #isRoot: boolean;
   readonly #checks: RegistryChecks;
   readonly #routes = new RouteList<AnyRoute>();
+  readonly #prefixes = new Set<string>();
   /** By the shape of the path. */
   readonly #reserved = new Map<string, ReservedPath>();
   /** The reason why no more declarations are possible. */
@@ -77,6 +79,7 @@ export class Registry {
   constructor({ prefix, isRoot, options, checks }: RegistryParts) {
     const action = isRoot ? "make the App" : "make a router";
     this.#prefix = prefix;
+    if (prefix !== "") this.#prefixes.add(prefix);
     this.#isRoot = isRoot;
     this.#checks = checks;
     this.scope = this.#newScope(options, action, isRoot);
@@ -86,6 +89,11 @@ export class Registry {
   /** The routes in the order of their registration. */
   get routes(): readonly AnyRoute[] {
     return this.#routes.all;
+  }
+
+  /** The prefixes of routers and includes, as far as they have no parameter. */
+  get prefixes(): readonly string[] {
+    return [...new Set([...this.#prefixes].map((prefix) => prefix.replace(/\/\{.*$/s, "")))].filter(Boolean);
   }
 
   /**
@@ -192,6 +200,7 @@ export class Registry {
       this.#assertServable(copy.path, `include ${copy.method}`);
     }
     this.#routes.add(copies, "include the router");
+    for (const inner of ["", ...other.#prefixes]) this.#prefixes.add(whole.text + inner);
     other.freeze(
       "the router has been included, declare everything on it before you include it",
     );
@@ -208,6 +217,20 @@ export class Registry {
       const mount = MountRoute.mount(this.#prefix + below, handler, options, this.scope);
       this.#assertServable(mount.path, action);
       this.#routes.add([mount], action);
+    };
+  }
+
+  /** Makes the function `files`. */
+  registerFiles<Prefix extends string, Given>(): RegisterFiles<Prefix, Given> {
+    return (path: string, folder: unknown, options: FilesOptions = {}): void => {
+      const action = "serve files";
+      this.#assertOpen(action);
+      // The slash alone stands for everything.
+      const below = path === "/" ? "" : path;
+      parsePrefix(below, action);
+      const files = FilesRoute.files(this.#prefix + below, folder, options, this.scope);
+      this.#assertServable(files.path, action);
+      this.#routes.add([files], action);
     };
   }
 
@@ -298,6 +321,11 @@ function assertNamesDiffer(prefix: string, { deps }: Scope, action: string): voi
 /** The dependencies of routes and of their scopes. */
 export function neededBy(routes: readonly AnyRoute[]): PreparedDependency[] {
   return routes.flatMap(({ binder }) => binder.dependencies);
+}
+
+/** What has to be checked when an application with some routes starts, besides dependencies. */
+export function foldersOf(routes: readonly AnyRoute[]): FilesRoute[] {
+  return routes.filter((route) => route instanceof FilesRoute);
 }
 
 /** Whether a route is in the document. */

@@ -16,8 +16,11 @@ const MAX_TAGGED_SIZE = 1024 * 1024;
 /** File systems store times in steps of up to two seconds. */
 const TIME_STEP_MS = 2_000;
 
+/** The headers of a content that a 304 has not (RFC 9110, section 15.4.5). */
+const OF_CONTENT = ["content-type", "content-length", "content-encoding", "content-language"];
+
 /** The version of a content. */
-interface Validators {
+export interface Validators {
   readonly etag?: string | undefined;
   readonly lastModified?: Date | undefined;
   /** Whether `lastModified` is old enough that a further change would have another time. */
@@ -36,10 +39,27 @@ interface Validators {
  * @throws {HTTPError} With 412 if a condition fails, with 416 if the range has no bytes.
  */
 export async function blobReply(blob: Blob, status: number, request: HttpRequest, type?: string): Promise<Response> {
-  const { headers: asked, method } = request.raw;
+  const { method } = request.raw;
   const headers = headersOf(blob, type);
   if (status !== 200 || (method !== "GET" && method !== "HEAD")) return replyOf(blob, status, headers);
-  const validators = await validatorsOf(blob);
+  return versionReply(blob, await validatorsOf(blob), request, headers);
+}
+
+/**
+ * Answers a GET or HEAD with a version of a content, and obeys conditions and ranges.
+ *
+ * @param blob The content.
+ * @param validators Its version.
+ * @param request The request.
+ * @param headers The headers of the reply, which get those of the version.
+ * @throws {HTTPError} With 412 if a condition fails, with 416 if the range has no bytes.
+ */
+export function versionReply(
+  blob: Blob,
+  validators: Validators,
+  { raw: { headers: asked, method } }: HttpRequest,
+  headers: Headers,
+): Response {
   const { etag, lastModified } = validators;
   headers.set("accept-ranges", "bytes");
   if (etag !== undefined) headers.set("etag", etag);
@@ -48,7 +68,7 @@ export async function blobReply(blob: Blob, status: number, request: HttpRequest
     case "failed":
       throw new HTTPError(412, "The content is not the version that was asked for");
     case "unmodified":
-      headers.delete("content-type");
+      for (const name of OF_CONTENT) headers.delete(name);
       return new Response(null, { status: 304, headers });
   }
   // HEAD has no ranges, and an empty content has no bytes for one.
@@ -131,9 +151,6 @@ export async function cachedReply(
   return new Response(await content.read(), { headers: { ...headers, "content-type": content.contentType } });
 }
 
-/** The headers of a content that a 304 has not (RFC 9110, section 15.4.5). */
-const OF_CONTENT = ["content-type", "content-length", "content-encoding", "content-language"];
-
 /**
  * Adds an entity tag to a reply to a GET or HEAD, unless it has one or more than 1 MiB. The reply
  * obeys conditions.
@@ -162,7 +179,7 @@ export async function taggedReply(response: Response, asked: Headers): Promise<R
 }
 
 /** The tag of a settled file is strong, so that an interrupted download can continue. */
-async function validatorsOf(blob: Blob): Promise<Validators> {
+export async function validatorsOf(blob: Blob): Promise<Validators> {
   if (!(blob instanceof ServedFile)) {
     return blob.size > MAX_TAGGED_SIZE ? {} : { etag: await eTag(await blob.bytes()) };
   }

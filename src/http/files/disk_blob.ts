@@ -2,11 +2,8 @@
 
 const CHUNK_SIZE = 64 * 1024;
 
-/** The size and time by which a file is recognized as unchanged. */
-interface FileVersion {
-  readonly size: number;
-  readonly mtime: Date | null;
-}
+/** By what a file is recognized as the same one, and as unchanged. */
+type FileVersion = Pick<Deno.FileInfo, "size" | "mtime" | "ino" | "dev">;
 
 /**
  * A range of a file. Applications must not get it directly: its own `text()` would find nothing.
@@ -77,9 +74,11 @@ export class DiskBlob extends Blob {
   async #open(): Promise<Deno.FsFile> {
     const file = await Deno.open(this.path);
     try {
-      const { size, mtime } = await file.stat();
-      const { size: expected, mtime: time } = this.#version;
-      if (size !== expected || mtime?.getTime() !== time?.getTime()) throw changed();
+      const { size, mtime, ino, dev } = await file.stat();
+      const expected = this.#version;
+      // Another file may have come to this path, or a link that leads out of the folder.
+      const isSame = size === expected.size && ino === expected.ino && dev === expected.dev;
+      if (!isSame || mtime?.getTime() !== expected.mtime?.getTime()) throw changed();
       if (this.#start > 0) await file.seek(this.#start, Deno.SeekMode.Start);
       return file;
     } catch (error) {

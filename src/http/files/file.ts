@@ -12,8 +12,8 @@ const FILE_OPTIONS: OptionNames<FileOptions> = { root: true, type: true, filenam
  * beyond the end is a 416. An interrupted download can continue (`If-Range`) if the file has not
  * changed.
  *
- * With `root`, the path can come from a client: the file is always within the folder, also when
- * links are followed, and no part of the path may begin with a dot. Without `root`, the path must
+ * With `root`, the path can come from a client: the file is always within the folder, and no part of
+ * its path begins with a dot, also when links are followed. Without `root`, the path must
  * be the application's own.
  *
  * The result is a `File`, not a `Response`, so that handlers can look at it. Any other `Blob` that

@@ -31,13 +31,15 @@ const ABSENT: ReadonlySet<unknown> = new Set(["ENOENT", "ENOTDIR", "ELOOP", "ENA
  */
 export async function openFile(path: string | URL, { root, type, filename }: FileOptions): Promise<ServedFile> {
   const found = root === undefined ? toPath(path) : await pathWithin(toPath(root), String(path));
-  const info = found === undefined ? undefined : await Deno.stat(found).catch(unlessAbsent);
-  if (found === undefined || !info?.isFile) throw new HTTPError(404, "No such file");
-  return new ServedFile(new DiskBlob(found, info), nodePath().basename(found), {
-    type: type ?? await typeOf(found),
-    savedAs: filename,
-    lastModified: info.mtime?.getTime() ?? 0,
-  });
+  const info = found && await (root === undefined ? Deno.stat(found).catch(unlessAbsent) : infoOf(found));
+  if (!found || !info || !info.isFile) throw new HTTPError(404, "No such file");
+  return servedFile(found, info, type ?? await typeOf(found), filename);
+}
+
+/** A file that was found, as it is sent. */
+export function servedFile(path: string, info: Deno.FileInfo, type: string, savedAs?: string): ServedFile {
+  const lastModified = info.mtime?.getTime() ?? 0;
+  return new ServedFile(new DiskBlob(path, info), nodePath().basename(path), { type, savedAs, lastModified });
 }
 
 /** The result of `file`. */
@@ -66,22 +68,45 @@ export class ServedFile extends File {
  *
  * @param root The folder. One that does not exist is logged, and has no files.
  * @param name The path in the folder, with slashes.
- * @returns The path with links resolved; undefined when there is no such file, when a part of the
- * name begins with a dot, and when the path leads out of the folder.
+ * @returns The path with links resolved; undefined when there is no such file.
  */
 async function pathWithin(root: string, name: string): Promise<string | undefined> {
-  const folder = await Deno.realPath(root).catch(unlessAbsent);
-  if (folder === undefined) {
-    // An upload may make it later, or its path is wrong.
-    log("warn", "The folder of file() does not exist", { root });
-    return undefined;
-  }
+  const folder = await realPath(root);
+  if (folder !== undefined) return await findWithin(folder, name.split("/"));
+  // An upload may make it later, or its path is wrong.
+  log("warn", "The folder of file() does not exist", { root });
+  return undefined;
+}
+
+/**
+ * Finds an entry of a folder.
+ *
+ * @param folder The folder, with links resolved.
+ * @param parts The parts of the path in the folder. A client may have chosen them.
+ * @returns The path with links resolved; undefined when there is no such entry, when a part begins
+ * with a dot, and when a link leads out of the folder or to such a part.
+ */
+export async function findWithin(folder: string, parts: readonly string[]): Promise<string | undefined> {
   const { join, sep: separator } = nodePath();
-  const parts = name.split("/");
   if (!parts.every((part) => isPlain(part, separator))) return undefined;
-  const path = await Deno.realPath(join(folder, ...parts)).catch(unlessAbsent);
+  const path = await realPath(join(folder, ...parts));
+  if (path === folder) return path;
   const prefix = folder.endsWith(separator) ? folder : folder + separator;
-  return path?.startsWith(prefix) ? path : undefined;
+  if (!path?.startsWith(prefix)) return undefined;
+  return path.slice(prefix.length).split(separator).some((part) => part.startsWith(".")) ? undefined : path;
+}
+
+/** The path with links resolved; undefined when nothing is there. */
+export async function realPath(path: string): Promise<string | undefined> {
+  return await Deno.realPath(path).catch(unlessAbsent);
+}
+
+/**
+ * What is at a path with links resolved; undefined when nothing is there. A link that comes there
+ * meanwhile is not followed.
+ */
+export async function infoOf(path: string): Promise<Deno.FileInfo | undefined> {
+  return await Deno.lstat(path).catch(unlessAbsent);
 }
 
 /**
@@ -98,11 +123,12 @@ function unlessAbsent(error: unknown): undefined {
   throw error;
 }
 
-function toPath(path: string | URL): string {
+export function toPath(path: string | URL): string {
   return path instanceof URL ? nodeUrl().fileURLToPath(path) : path;
 }
 
-async function typeOf(path: string): Promise<string> {
+/** The media type of a file by its extension. */
+export async function typeOf(path: string): Promise<string> {
   const { lookup } = await import("mrmime");
   const type = lookup(nodePath().extname(path)) ?? "application/octet-stream";
   return type.startsWith("text/") ? `${type}; charset=utf-8` : type;

@@ -1,0 +1,158 @@
+/** Answers requests with the files of a folder. Loaded with the first such request. */
+import { CannotStartError, HTTPError, isHTTPError } from "../../errors.ts";
+import { redirect } from "../reply.ts";
+import { contextOf, type HttpRequest } from "../request.ts";
+import { validatorsOf, versionReply } from "./conditional.ts";
+import { chooseEncoding, type Encoding, ENCODINGS } from "./encoding.ts";
+import { findWithin, infoOf, realPath, servedFile, toPath, typeOf } from "./served_file.ts";
+
+/** A folder whose files are served. */
+export interface ServedFolder {
+  readonly root: string | URL;
+  /** The path of the page for unknown paths; undefined if there is none. */
+  readonly spa: string | undefined;
+  /** Whether the file at a path of the folder never changes. */
+  readonly isImmutable: (path: string) => boolean;
+  /** Whether guards decide who gets the files, so that only the client may keep them. */
+  readonly isGuarded: boolean;
+}
+
+/** A request that no route answers. */
+export interface FolderRequest {
+  readonly request: HttpRequest;
+  /** The decoded path below that of the folder; undefined for the path of the folder itself. */
+  readonly rest: string | undefined;
+  /** Why no route answers. */
+  readonly refusal: unknown;
+  /** Whether the path may be one of the page's own. */
+  readonly isFree: boolean;
+}
+
+/** A file that was found. */
+interface Found {
+  readonly path: string;
+  readonly info: Deno.FileInfo;
+}
+
+const INDEX = "index.html";
+const SUFFIXES: Readonly<Record<Encoding, string>> = { br: ".br", gzip: ".gz" };
+
+/** Separators that a client has escaped, and the one of Windows. */
+const HIDDEN_SEPARATOR = /%2f|%5c|\\/i;
+
+/**
+ * Checks that there is something to serve.
+ *
+ * @throws {CannotStartError} If the folder, or the page for unknown paths, does not exist.
+ */
+export async function checkFolder({ root, spa }: ServedFolder, name: string): Promise<void> {
+  const folder = await realPath(toPath(root));
+  const info = folder === undefined ? undefined : await infoOf(folder);
+  if (folder === undefined || !info?.isDirectory) {
+    const fault = info ? "is no folder" : "does not exist";
+    throw new CannotStartError(`Cannot serve ${name}: "${toPath(root)}" ${fault}, build it first or correct its path`);
+  }
+  if (spa === undefined || await findFile(folder, spa.split("/"))) return;
+  throw new CannotStartError(`Cannot serve ${name}: "${toPath(root)}" has no file "${spa}", build it first`);
+}
+
+/**
+ * Answers a GET or HEAD with a file, the index page of a folder, or the page for unknown paths.
+ *
+ * @throws {unknown} The refusal, if there is nothing of it.
+ */
+export async function folderReply(folder: ServedFolder, asked: FolderRequest): Promise<Response> {
+  const { request, rest = "" } = asked;
+  const root = await realPath(toPath(folder.root));
+  if (root === undefined || HIDDEN_SEPARATOR.test(request.path)) throw asked.refusal;
+  const parts = rest === "" ? [] : rest.replace(/\/$/, "").split("/");
+  const path = await findWithin(root, parts);
+  const info = path === undefined ? undefined : await infoOf(path);
+  const namesFolder = request.path.endsWith("/");
+  if (path !== undefined && info?.isFile && !namesFolder) {
+    return await fileReply(folder, { path, info }, root, parts, request);
+  }
+  if (info?.isDirectory) {
+    const index = [...parts, INDEX];
+    const page = await findFile(root, index);
+    if (page) return namesFolder ? await fileReply(folder, page, root, index, request) : toFolder(request);
+  }
+  return await pageReply(folder, asked, root);
+}
+
+/** The page for unknown paths, to those who ask for HTML. */
+async function pageReply(folder: ServedFolder, asked: FolderRequest, root: string): Promise<Response> {
+  const { request, refusal, isFree } = asked;
+  if (folder.spa === undefined || !isFree || !isHTTPError(refusal) || refusal.status !== 404) throw refusal;
+  const parts = folder.spa.split("/");
+  const page = asksForHtml(request.headers.get("accept")) ? await findFile(root, parts) : undefined;
+  if (!page) throw new HTTPError(404, refusal.detail, { headers: { vary: "accept" } });
+  const reply = await fileReply(folder, page, root, parts, request);
+  reply.headers.append("vary", "accept");
+  return reply;
+}
+
+/** Browsers name HTML when they open a page. Scripts, and programs like curl, take anything. */
+function asksForHtml(accept: string | null): boolean {
+  for (const range of accept?.toLowerCase().split(",") ?? []) {
+    const [type = "", ...parameters] = range.split(";").map((part) => part.trim());
+    if (type === "text/html") return !parameters.some((parameter) => /^q=0(?:\.0*)?$/.test(parameter));
+  }
+  return false;
+}
+
+async function fileReply(
+  { isImmutable, isGuarded }: ServedFolder,
+  file: Found,
+  root: string,
+  parts: readonly string[],
+  request: HttpRequest,
+): Promise<Response> {
+  const type = await typeOf(parts.at(-1)!);
+  const { encoding, found, hasOthers } = await preferredForm(file, root, parts, request.headers.get("accept-encoding"));
+  const headers = new Headers({ "content-type": type, "x-content-type-options": "nosniff" });
+  const isFixed = isImmutable(parts.join("/"));
+  const whose = isGuarded ? "private, " : isFixed ? "public, " : "";
+  headers.set("cache-control", whose + (isFixed ? "max-age=31536000, immutable" : "no-cache"));
+  if (hasOthers) headers.set("vary", "accept-encoding");
+  if (encoding !== undefined) headers.set("content-encoding", encoding);
+  const content = servedFile(found.path, found.info, type);
+  const validators = await validatorsOf(content);
+  // Two forms can have the same size and time.
+  const etag = encoding === undefined ? validators.etag : validators.etag?.replace(/"$/, `-${encoding}"`);
+  return versionReply(content, { ...validators, etag }, request, headers);
+}
+
+/** The form of a file that the client prefers: the file itself, or a compressed one next to it. */
+async function preferredForm(
+  file: Found,
+  root: string,
+  parts: readonly string[],
+  accepted: string | null,
+): Promise<{ encoding?: Encoding; found: Found; hasOthers: boolean }> {
+  const forms = await Promise.all(ENCODINGS.map(async (encoding) => {
+    const neighbour = [...parts.slice(0, -1), parts.at(-1) + SUFFIXES[encoding]];
+    return { encoding, found: await findFile(root, neighbour) };
+  }));
+  const offered = forms.filter(({ found }) => found).map(({ encoding }) => encoding);
+  const hasOthers = offered.length > 0;
+  const chosen = chooseEncoding(accepted, offered);
+  const form = forms.find(({ encoding }) => encoding === chosen);
+  return form?.found ? { encoding: form.encoding, found: form.found, hasOthers } : { found: file, hasOthers };
+}
+
+async function findFile(root: string, parts: readonly string[]): Promise<Found | undefined> {
+  const path = await findWithin(root, parts);
+  const info = path === undefined ? undefined : await infoOf(path);
+  return path !== undefined && info?.isFile ? { path, info } : undefined;
+}
+
+/** Redirects to the path with a slash, so that the relative links of the index page are right. */
+function toFolder(request: HttpRequest): Response {
+  const name = request.path.slice(request.path.lastIndexOf("/") + 1);
+  const query = request.raw.url.slice(contextOf(request).pathEnd).replace(/#.*$/s, "");
+  // Relative, because a proxy may have removed a prefix of the path.
+  const reply = redirect(`./${name}/${query}`, 301);
+  reply.headers.set("cache-control", "no-cache");
+  return reply;
+}
