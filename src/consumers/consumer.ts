@@ -169,6 +169,12 @@ export class Consumer {
   /** Aborts the signals of handlers. They have another second. */
   abort(): void {
     this.quiet();
+    const handlers = this.#hand.running;
+    if (handlers > 0 && !this.#cancelClose) {
+      const { topic, name } = this.#consumer;
+      const message = "Handlers of a consumer did not end in the grace period: their signals are aborted";
+      log("warn", message, { topic, consumer: name, handlers });
+    }
     this.#hand.cut("The application stops");
     this.#cancelClose ??= this.#clock.after(LAST_MS, () => this.#hand.close());
   }

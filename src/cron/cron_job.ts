@@ -132,6 +132,10 @@ export class CronJob {
     this.end();
     const run = this.#run;
     if (!run || run.outcome) return;
+    log("warn", "A cron did not end in the grace period: its signal is aborted", {
+      cron: this.#cron.name,
+      scheduled: textOf(run.running.scheduled),
+    });
     run.controller.abort(stopReason());
     run.keepWaiting = this.#context.clock.after(LAST_WORDS, () => this.#settle(run, { failed: true }));
   }

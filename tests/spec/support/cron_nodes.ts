@@ -6,6 +6,7 @@ import type { CronReport } from "../../../src/cron/report.ts";
 import { MemoryRecords } from "../../../src/records/memory_records.ts";
 import { Records } from "../../../src/records/records.ts";
 import type { RecordKey, RecordStore, StoreDeletion, StoreWrite } from "../../../src/records/store.ts";
+import { CapturedLog } from "./captured_log.ts";
 import { ManualClock } from "./manual_clock.ts";
 
 /** Holds up what goes through it while it is closed. */
@@ -170,6 +171,8 @@ export class Nodes {
 
   /** Stops all nodes. */
   async stop(): Promise<void> {
+    // Runs that have not ended are aborted.
+    using _log = new CapturedLog();
     for (const node of this.#nodes) node.thaw();
     const stopped = Promise.all(this.#nodes.map(({ crons }) => {
       crons.abort();

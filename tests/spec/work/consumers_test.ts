@@ -5,6 +5,7 @@ import { assert, assertEquals, assertMatch, assertRejects, assertThrows } from "
 import { App, Discard, RouteError, type Topic } from "@webfw/core";
 import type { ConsumeOptions, DeadLetter } from "@webfw/core/types";
 import { Consumers } from "../../../src/consumers/consumers.ts";
+import { resolveConsumeOptions } from "../../../src/topics/consume_options.ts";
 import { Topics } from "../../../src/topics/topics.ts";
 import { openWorkerStore } from "../../../src/topics/worker_store.ts";
 import { MemoryStore } from "../../../src/topics/memory_store.ts";
@@ -182,6 +183,13 @@ Deno.test("a start that fails leaves no consumer that works", async () => {
   await ticks(5);
   assertEquals(seen, []);
   await topics.close();
+});
+
+Deno.test("defaults: `lease` 30 s, `timeout` 5 min, 5 tries, a `backoff` of 10 s, from now on", () => {
+  assertEquals(resolveConsumeOptions({}, "orders", "mail"), {
+    ...{ concurrency: 16, attempts: 5, backoff: 10_000, lease: 30_000, timeout: 300_000, from: "now" },
+    ...{ deadLetter: undefined, key: undefined },
+  });
 });
 
 Deno.test("a consumer works `from the start of the lifespans to the stop`", async () => {

@@ -284,6 +284,7 @@ Deno.test("on Deno Deploy, in another time zone: at least at all of its times", 
 });
 
 Deno.test("stop gives the grace and aborts the signal; a run that broke off is given back to the others", async () => {
+  using log = new CapturedLog();
   const nodes = new Nodes("2026-01-01T02:59:00Z", "0 3 * * *");
   const node = await nodes.start(({ signal }) =>
     new Promise((_, reject) => signal.addEventListener("abort", () => reject(signal.reason)))
@@ -298,6 +299,8 @@ Deno.test("stop gives the grace and aborts the signal; a run that broke off is g
   await nodes.clock.advance(2_000);
   await stopped;
   assert(nodes.runs[0]!.signal.aborted);
+  const entry = "A cron did not end in the grace period: its signal is aborted";
+  assertStringIncludes(log.text, `${entry} cron=job scheduled=2026-01-01T03:00:00.000Z`);
   await nodes.clock.advance(8_000);
   assertEquals(nodes.runs.map(({ node, scheduled }) => [node, scheduled.getUTCHours()]), [[node.name, 3], [
     other.name,
@@ -344,6 +347,7 @@ Deno.test("a run whose claim is answered after a stop does not begin here", asyn
 });
 
 Deno.test("a stop that comes while the application starts gives the grace, too", async () => {
+  using _log = new CapturedLog();
   for (const hasServer of [false, true]) {
     const nodes = new Nodes("2026-01-01T02:59:59Z", "0 3 * * *", { catchUp: "1h" });
     const early = await nodes.start();

@@ -142,6 +142,20 @@ Deno.test("a heartbeat has no id of a message that still waits for its filter or
   while (reader.lastEventId !== head) await reader.block();
 });
 
+Deno.test("a reader's place moves on over what is filtered, up to a message whose filter takes long", async () => {
+  const gate = Promise.withResolvers<boolean>();
+  const { app, topic } = numbers({ filter: ({ data }) => data === 1 ? false : gate.promise, heartbeat: 20 });
+  await using serving = await Serving.start(app);
+  const start = await topic.head();
+  const [first] = await publish(topic, 1, 3);
+  await using reader = new EventReader(await fetch(serving.origin, { headers: { "last-event-id": start } }));
+  await reader.block();
+  while (reader.lastEventId !== first) assertMatch((await reader.block())!, new RegExp(`^:\nid: (${start}|${first})$`));
+  for (let beats = 0; beats < 3; beats++) assertEquals(await reader.block(), `:\nid: ${first}`);
+  gate.resolve(true);
+  assertEquals(dataOf(await reader.take(2)), [2, 3]);
+});
+
 Deno.test("a message that has passed does not wait for an async filter of those behind it", async () => {
   const gate = Promise.withResolvers<boolean>();
   const { topic, open } = numbers({ filter: async ({ data }) => data === 1 || await gate.promise });
