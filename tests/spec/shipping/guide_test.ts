@@ -57,7 +57,7 @@ Deno.test("docs is a guide in steps: index.md lists all steps in their order, an
 
 Deno.test("every program in the guide runs as a test: one that `deno test --doc` leaves out has a file name", async () => {
   const all = (await Promise.all((await pages()).map(blocks))).flat();
-  const programs = all.filter(({ info }) => /^tsx?\b/.test(info));
+  const programs = all.filter(({ info }) => /^(?:tsx?|typescript)\b/.test(info));
   assert(programs.length > 60);
   const left = programs.filter(({ info, text }) => info.includes("ignore") && !/^\/\/ [\w./-]+\.tsx?\n/.test(text));
   assertEquals(left, []);
