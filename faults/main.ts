@@ -5,6 +5,7 @@ import { parseArgs } from "@std/cli/parse-args";
 import { readCount, readNames, refuseUnknown, runCommand, select } from "../bench/command.ts";
 import { Random } from "../tests/unit/support/random.ts";
 import { main as breakConsumers } from "./consumers/main.ts";
+import { main as breakCrons } from "./cron/main.ts";
 import { check, type History } from "./history.ts";
 import { NotAllowedError } from "./not_allowed_error.ts";
 import { NEGATIVE_CONTROL, type Scenario, SCENARIOS } from "./scenarios.ts";
@@ -14,7 +15,8 @@ import { type Outcome, Summary } from "./summary.ts";
 
 const USAGE =
   `Breaks nodes and stores of durable topics, and checks what the nodes saw. "simulated" as the first argument simulates
-nodes, network, database and time, with options of its own; "consumers" breaks nodes that handle messages.
+nodes, network, database and time, with options of its own; "consumers" and "cron" break nodes that handle messages
+or run at times.
 
 Options:
   --seeds <n>      runs of each kind (default 1)
@@ -28,6 +30,7 @@ The environment variable FAULT_LOG=1 shows what the nodes log.`;
 async function main(args: string[], signal: AbortSignal): Promise<number> {
   if (args[0] === "simulated") return await simulate(args.slice(1), signal);
   if (args[0] === "consumers") return await breakConsumers(args.slice(1), signal);
+  if (args[0] === "cron") return await breakCrons(args.slice(1), signal);
   const parsed = parseArgs(args, {
     string: ["seeds", "from", "jobs", "only"],
     boolean: ["help"],

@@ -8,13 +8,15 @@ export type WireState =
   | "whole"
   /** It vanishes, and the connections stay. */
   | "black hole"
+  /** It waits on its way, and arrives later. */
+  | "stalled"
+  /** New connections are closed at once. */
+  | "refused"
   /** Requests arrive, and the connection is cut before the reply. */
   | "replies lost";
 
 /** Passes connections on to a port. */
 export class Proxy implements Disposable {
-  /** How bytes are treated now. */
-  state: WireState = "whole";
   /** How many replies were lost. */
   lost = 0;
   /** The protocol that each client over TLS chose, in the order of connections. */
@@ -22,6 +24,8 @@ export class Proxy implements Disposable {
   readonly #listener: Deno.TcpListener | Deno.TlsListener;
   readonly #target: number;
   readonly #connections = new Set<Deno.Conn>();
+  #state: WireState = "whole";
+  #changed = Promise.withResolvers<void>();
 
   /**
    * Listens.
@@ -36,6 +40,17 @@ export class Proxy implements Disposable {
       ? Deno.listenTls({ ...address, ...certificate, alpnProtocols: ["h2", "http/1.1"] })
       : Deno.listen(address);
     this.#accept();
+  }
+
+  /** How bytes are treated now. */
+  get state(): WireState {
+    return this.#state;
+  }
+
+  set state(state: WireState) {
+    this.#state = state;
+    this.#changed.resolve();
+    this.#changed = Promise.withResolvers();
   }
 
   /** Where it listens. */
@@ -63,6 +78,7 @@ export class Proxy implements Disposable {
   }
 
   async #join(client: Deno.TcpConn | Deno.TlsConn): Promise<void> {
+    if (this.#state === "refused") return close(client);
     this.#connections.add(client);
     try {
       if ("handshake" in client) this.protocols.push((await client.handshake()).alpnProtocol);
@@ -81,8 +97,9 @@ export class Proxy implements Disposable {
     const buffer = new Uint8Array(64 * 1024);
     try {
       for (let count = await from.read(buffer); count !== null; count = await from.read(buffer)) {
-        if (this.state === "black hole") continue;
-        if (this.state === "replies lost" && isReply) {
+        while (this.#state === "stalled") await this.#changed.promise;
+        if (this.#state === "black hole") continue;
+        if (this.#state === "replies lost" && isReply) {
           this.lost++;
           break;
         }

@@ -1,255 +1,175 @@
 // `deno task fault consumers`: consumers on three nodes, faults, and a checker that compares what the
 // nodes wrote down with the promises of consumers.
 
-import { parseArgs } from "@std/cli/parse-args";
-import { join } from "node:path";
-import { fileURLToPath } from "node:url";
-import { readCount, readNames, refuseUnknown, select } from "../../bench/command.ts";
-import { App } from "../../mod.ts";
-import { Denokv } from "../../tests/denokv/denokv.ts";
+import { App, type Topic } from "../../mod.ts";
 import { Random } from "../../tests/unit/support/random.ts";
 import type { DeadLetter } from "../../types.ts";
+import { type Control, type Experiment, type RunContext, runExperiment, type RunResult } from "../work/command.ts";
+import { disturbancesOf, type Setting } from "../work/disturb.ts";
+import { Nodes, rest } from "../work/nodes.ts";
 import { checkConsumer } from "./check.ts";
-import type { Line, NodePlan, Task, Trouble } from "./plan.ts";
+import type { ConsumerPlan, Flaw, GivenUp, HandlerLine, Task } from "./plan.ts";
 
-const USAGE = `Breaks nodes and stores of consumers, and checks what the nodes did.
-
-Options:
-  --seeds <n>      runs on each store (default 2)
-  --from <n>       the first seed (default 1)
-  --only <a,b>     stores: denokv, file
-  --help           print this text`;
-
-const STORES = [{ name: "denokv" }, { name: "file" }] as const;
-const NODES = 3;
 /** How long the nodes may take to come to the end after all faults, in milliseconds. */
 const PATIENCE = 90_000;
+/** How far the clock of a machine is set at most, in milliseconds. Retries wait for it. */
+const CLOCK_RANGE = 10_000;
+/** How long a control lasts, in milliseconds. */
+const CONTROL_TIME = 6_000;
+
+/** What is published: times are in milliseconds. */
+interface Load {
+  /** The time between two messages. */
+  readonly pause: number;
+  /** How long a long handler takes, and how many are long: one in so many. */
+  readonly long: number;
+  readonly longOneIn: number;
+}
+
+const LOAD: Load = { pause: 10, long: 800, longOneIn: 50 };
+/** Nodes are silent for longer than the lease of a hasty one. */
+const LONG_HANDLERS: Load = { pause: 500, long: 3_000, longOneIn: 1 };
+
+/** The part of the plan that is equal for all nodes of a run. */
+type SharedPlan = Pick<ConsumerPlan, "concurrency" | "lease" | "attempts" | "hasKeys">;
+
+const EXPERIMENT: Experiment = {
+  name: "consumers",
+  run: (context) => {
+    const { random } = context;
+    const plan: SharedPlan = {
+      ...{ concurrency: random.pick([1, 4, 16]), lease: random.pick([1_000, 2_000]) },
+      ...{ attempts: random.pick([2, 3, 5]), hasKeys: random.oneIn(2) },
+    };
+    return new Scene(context, plan).run(async (setting) => {
+      const disturbances = disturbancesOf(setting.store);
+      for (let count = 3 + random.below(4); count > 0; count--) {
+        await rest(300 + random.below(2_500));
+        setting.tell(await random.pick(disturbances)(setting));
+      }
+    });
+  },
+  controls: [
+    control("one node forgets messages", "forgetful", "was never handled"),
+    control("one node takes messages from others that live", "hasty", "at once"),
+    control("one node takes messages from others that live, with keys", "hasty", "key key"),
+    control("one node tries more often", "stubborn", "was tried as try 3"),
+    control("one node sends no dead letters", "mute", "was never handled, nor given up"),
+  ],
+};
 
 /** Runs the scenarios that the arguments name, and returns the exit code. */
 export async function main(args: string[], signal: AbortSignal): Promise<number> {
-  const parsed = parseArgs(args, {
-    string: ["seeds", "from", "only"],
-    boolean: ["help"],
-    unknown: refuseUnknown,
-  });
-  if (parsed.help) {
-    console.log(USAGE);
-    return 0;
-  }
-  const first = readCount(parsed.from ?? "1");
-  const last = first + readCount(parsed.seeds ?? "2") - 1;
-  let [runs, bad] = [0, 0];
-  for (let seed = first; seed <= last; seed++) {
-    for (const { name } of select([...STORES], readNames(parsed.only))) {
-      if (signal.aborted) break;
-      const faults = await run(seed, name);
-      runs++;
-      if (faults.length > 0) bad++;
-      for (const fault of faults.slice(0, 10)) console.error(`  FAULT ${fault}`);
-    }
-  }
-  console.log(`${runs} runs, ${bad} with faults`);
-  signal.throwIfAborted();
-  return bad === 0 ? 0 : 1;
+  return await runExperiment(EXPERIMENT, args, signal);
 }
 
-async function run(seed: number, store: "denokv" | "file"): Promise<string[]> {
-  const random = new Random(seed);
-  const folder = await Deno.makeTempDir({ prefix: "webfw_fault_" });
-  const server = store === "denokv" ? await Denokv.start() : undefined;
-  const topics = server ? { url: server.url, token: server.token } : join(folder, "topics.sqlite");
-  const scene = new Scene(random, folder, {
-    ...{ topics, concurrency: random.pick([1, 4, 16]), lease: random.pick([1_000, 2_000]) },
-    ...{ attempts: random.pick([2, 3, 5]), hasKeys: random.oneIn(2) },
-  }, server);
-  const begin = performance.now();
-  try {
-    const faults = await scene.run();
-    const seconds = ((performance.now() - begin) / 1000).toFixed(1);
-    console.log(`consumers ${store} seed ${seed}: ${scene.summary}; ${faults.length} faults, ${seconds} s`);
-    return faults;
-  } finally {
-    scene.end();
-    await server?.[Symbol.asyncDispose]();
-    await Deno.remove(folder, { recursive: true });
-  }
+/** Nobody disturbs the nodes, one of which is broken. */
+function control(name: string, flaw: Flaw, finds: string): Control {
+  // A node that lives renews its lease long after a hasty one takes over.
+  const lease = flaw === "hasty" ? 30_000 : 2_000;
+  const plan: SharedPlan = { concurrency: 4, lease, attempts: 2, hasKeys: finds.startsWith("key") };
+  return { name, store: "file", finds, run: (context) => new Scene(context, plan, flaw).run(() => rest(CONTROL_TIME)) };
+}
+
+/** What a run does to the nodes. */
+interface Stage extends Setting {
+  /** Notes what was done. */
+  tell(injected: string): void;
 }
 
 /** One run. */
 class Scene {
-  readonly #random: Random;
-  readonly #folder: string;
-  readonly #plan: Omit<NodePlan, "name" | "log">;
-  readonly #server: Denokv | undefined;
-  readonly #nodes = new Map<string, Deno.ChildProcess>();
+  readonly #context: RunContext;
+  readonly #plan: SharedPlan;
+  readonly #flaw: Flaw | undefined;
   readonly #tasks: Task[] = [];
-  readonly #troubles: Trouble[] = [];
   readonly #injected: string[] = [];
-  #starts = 0;
-  #handled = 0;
 
-  constructor(random: Random, folder: string, plan: Omit<NodePlan, "name" | "log">, server: Denokv | undefined) {
-    this.#random = random;
-    this.#folder = folder;
+  /** Makes a run in which the first node may have a flaw. */
+  constructor(context: RunContext, plan: SharedPlan, flaw?: Flaw) {
+    this.#context = context;
     this.#plan = plan;
-    this.#server = server;
+    this.#flaw = flaw;
   }
 
-  get summary(): string {
-    const { concurrency, lease, hasKeys, attempts } = this.#plan;
-    const kind = `${concurrency} at a time, lease ${lease} ms, ${attempts} tries${hasKeys ? ", keys" : ""}`;
-    return `${kind}; ${this.#injected.join(", ")}; ${this.#tasks.length} messages, ${this.#handled} handlers`;
-  }
-
-  async run(): Promise<string[]> {
-    const app = new App({ topics: this.#plan.topics });
+  async run(disturb: (stage: Stage) => Promise<void>): Promise<RunResult> {
+    const { random, store, folder } = this.#context;
+    const { lease } = this.#plan;
+    const app = new App({ topics: store.locate(store.ports) });
     const orders = app.topic<Task>("orders", { durable: true });
     const failed = app.topic<DeadLetter<Task>>("failed", { durable: true });
-    for (let index = 0; index < NODES; index++) this.#startNode();
+    await app.start();
+    await using nodes = new Nodes<ConsumerPlan>({
+      ...{ store, folder, program: new URL("node.ts", import.meta.url) },
+      planOf: (index) => ({ ...this.#plan, flaw: index === 1 ? this.#flaw : undefined }),
+    });
+    nodes.fill();
+    await nodes.ready();
     const isOver = { value: false };
     const publishing = this.#publish(orders, isOver);
-    for (let count = 2 + this.#random.below(4); count > 0; count--) {
-      await rest(300 + this.#random.below(2_000));
-      await this.#disturb();
-    }
+    await disturb({
+      ...{ random, store, nodes, lease, clockRange: CLOCK_RANGE },
+      pickNode: async () => random.pick(nodes.names),
+      tell: (injected) => this.#injected.push(injected),
+    });
     isOver.value = true;
     await publishing;
-    while (this.#nodes.size < NODES) this.#startNode();
-    const end = performance.now() + PATIENCE;
-    const isDone = async () => {
-      const [report] = (await app.reportTopics()).topics.filter(({ name }) => name === "orders");
-      const consumer = report?.consumers[0];
-      return consumer?.lag === 0 && consumer.position === report!.head;
-    };
-    while (!await isDone() && performance.now() < end) await rest(200);
-    const faults = await isDone() ? [] : ["the nodes have not come to the end"];
-    const givenUp: number[] = [];
-    await using letters = failed.subscribe({ from: "earliest" });
-    const { messages = 0 } = (await app.reportTopics()).topics.find(({ name }) => name === "failed") ?? {};
-    while (givenUp.length < messages) {
-      const { value } = await letters.next();
-      if (value && "data" in value) givenUp.push(value.data.data!.number);
-    }
-    await this.#stopAll();
-    const lines = await this.#lines();
-    this.#handled = lines.filter(({ kind }) => kind === "begin").length;
+    const faults = await this.#waitForEnd(app) ? [] : ["the nodes have not come to the end"];
+    const givenUp = await readLetters(app, failed);
+    await app.stop();
+    await nodes.stopAll();
+    const lines = (await nodes.lines<HandlerLine>()).filter(({ number }) => number !== undefined);
     faults.push(...checkConsumer({
       ...{ plan: this.#plan, tasks: this.#tasks, lines, givenUp },
-      ...{ troubles: this.#troubles, disturbances: this.#injected.length },
+      ...{ troubles: await nodes.allTroubles(), disturbances: this.#injected.length },
     }));
-    await app.stop();
-    return faults;
+    return { faults, summary: this.#summary(lines.filter(({ kind }) => kind === "begin").length) };
   }
 
-  /** Kills what still runs. */
-  end(): void {
-    for (const node of this.#nodes.values()) node.kill("SIGKILL");
+  async #waitForEnd(app: App): Promise<boolean> {
+    const end = performance.now() + (this.#flaw ? CONTROL_TIME : PATIENCE);
+    for (;; await rest(200)) {
+      const { topics } = await app.reportTopics();
+      const report = topics.find(({ name }) => name === "orders");
+      const [consumer] = report?.consumers ?? [];
+      if (consumer?.lag === 0 && consumer.position === report!.head) return true;
+      if (performance.now() > end) return false;
+    }
   }
 
-  async #publish(
-    orders: { publish(data: Task, options: { id: string }): Promise<unknown> },
-    isOver: { readonly value: boolean },
-  ): Promise<void> {
-    const random = this.#random;
+  async #publish(orders: Topic<Task>, isOver: { readonly value: boolean }): Promise<void> {
+    // What goes wrong must not depend on how fast the store is.
+    const random = new Random(this.#context.random.below(2 ** 31));
+    const { pause, long, longOneIn } = this.#flaw === "hasty" ? LONG_HANDLERS : LOAD;
     while (!isOver.value) {
       const task: Task = {
         number: this.#tasks.length,
         key: `key ${random.below(20)}`,
-        time: random.oneIn(50) ? 800 : random.below(40),
+        time: random.oneIn(longOneIn) ? long : random.below(40),
         plan: random.oneIn(10) ? random.pick(["throws once", "throws once", "throws", "discards"]) : "works",
       };
       this.#tasks.push(task);
       // A publish whose outcome is unknown is made again under its id.
       while (!await orders.publish(task, { id: `${task.number}` }).then(() => true, () => false));
-      await rest(random.below(10));
+      await rest(random.below(pause));
     }
   }
 
-  async #disturb(): Promise<void> {
-    const random = this.#random;
-    const [name, node] = random.pick([...this.#nodes]);
-    const { lease } = this.#plan;
-    switch (random.below(this.#server ? 5 : 3)) {
-      case 0:
-        node.kill("SIGKILL");
-        this.#troubles.push({ kind: "killed", node: name, from: wallNow(), to: wallNow() });
-        this.#nodes.delete(name);
-        this.#injected.push("killed a node");
-        return this.#startNode();
-      case 1: {
-        const ms = random.below(3 * lease);
-        const from = wallNow();
-        node.kill("SIGSTOP");
-        await rest(ms);
-        node.kill("SIGCONT");
-        // Its timers fire when it has time again.
-        this.#troubles.push({ kind: "frozen", node: name, from, to: wallNow() + lease / 4 });
-        this.#injected.push(`froze a node for ${ms} ms`);
-        return;
-      }
-      case 2:
-        node.kill("SIGTERM");
-        await node.status;
-        this.#nodes.delete(name);
-        this.#injected.push("stopped a node");
-        return this.#startNode();
-      case 3: {
-        const ms = random.below(2 * lease);
-        await this.#server!.kill();
-        await rest(ms);
-        await this.#server!.startAgain();
-        this.#injected.push(`killed the store for ${ms} ms`);
-        return;
-      }
-      case 4: {
-        const ms = random.below(2 * lease);
-        this.#server!.freeze();
-        await rest(ms);
-        this.#server!.thaw();
-        this.#injected.push(`froze the store for ${ms} ms`);
-      }
-    }
-  }
-
-  #startNode(): void {
-    const name = `node${++this.#starts}`;
-    const plan: NodePlan = { ...this.#plan, name, log: join(this.#folder, `${name}.log`) };
-    const isShown = Deno.env.get("FAULT_LOG") === "1";
-    const config = Deno.env.get("WEBFW_CONFIG");
-    const node = new Deno.Command(Deno.execPath(), {
-      args: [
-        ...["run", "-A", "--unstable-kv", "--no-lock", "--quiet", ...(config ? ["--config", config] : [])],
-        ...[fileURLToPath(new URL("node.ts", import.meta.url)), JSON.stringify(plan)],
-      ],
-      stdout: isShown ? "inherit" : "null",
-      stderr: isShown ? "inherit" : "null",
-    }).spawn();
-    this.#nodes.set(name, node);
-  }
-
-  async #stopAll(): Promise<void> {
-    for (const node of this.#nodes.values()) node.kill("SIGTERM");
-    await Promise.all(Array.from(this.#nodes.values(), ({ status }) => status));
-    this.#nodes.clear();
-  }
-
-  async #lines(): Promise<Line[]> {
-    const lines: Line[] = [];
-    for await (const { name } of Deno.readDir(this.#folder)) {
-      if (!name.endsWith(".log")) continue;
-      const text = await Deno.readTextFile(join(this.#folder, name));
-      // The last line may be cut off, where the node was killed.
-      lines.push(...text.split("\n").slice(0, -1).map((line): Line => JSON.parse(line)));
-    }
-    return lines;
+  #summary(handled: number): string {
+    const { concurrency, lease, hasKeys, attempts } = this.#plan;
+    const kind = `${concurrency} at a time, lease ${lease} ms, ${attempts} tries${hasKeys ? ", keys" : ""}`;
+    return `${kind}; ${this.#injected.join(", ")}; ${this.#tasks.length} messages, ${handled} handlers`;
   }
 }
 
-/** The time as nodes write it down. */
-function wallNow(): number {
-  return performance.timeOrigin + performance.now();
-}
-
-function rest(ms: number): Promise<void> {
-  return new Promise((resolve) => setTimeout(resolve, ms));
+async function readLetters(app: App, failed: Topic<DeadLetter<Task>>): Promise<GivenUp[]> {
+  const { topics } = await app.reportTopics();
+  const messages = topics.find(({ name }) => name === "failed")?.messages ?? 0;
+  const givenUp: GivenUp[] = [];
+  await using letters = failed.subscribe({ from: "earliest" });
+  while (givenUp.length < messages) {
+    const { value } = await letters.next();
+    if (value && "data" in value) givenUp.push({ number: value.data.data!.number, attempts: value.data.attempts });
+  }
+  return givenUp;
 }

@@ -2,16 +2,19 @@
 
 import { App, Discard } from "../../mod.ts";
 import type { DeadLetter } from "../../types.ts";
-import type { NodePlan, Task } from "./plan.ts";
+import { NodeProcess } from "../work/node.ts";
+import type { ConsumerPlan, HandlerLine, Task } from "./plan.ts";
 
-const plan: NodePlan = JSON.parse(Deno.args[0]!);
-const file = Deno.openSync(plan.log, { append: true, create: true });
-const encoder = new TextEncoder();
+/** The lease of a node that takes messages from others that live, in milliseconds. */
+const HASTY_LEASE = 1_000;
+/** How much more often a stubborn node tries. */
+const STUBBORN = 2;
 
-/** Written before the next step, so that it is there if the process is killed. */
-function note(kind: "begin" | "done" | "failed" | "aborted", { number }: Task, attempt: number): void {
-  const line = { kind, node: plan.name, number, attempt, time: performance.timeOrigin + performance.now() };
-  file.writeSync(encoder.encode(`${JSON.stringify(line)}\n`));
+const node = new NodeProcess<ConsumerPlan>();
+const { plan } = node;
+
+function note(kind: HandlerLine["kind"], { number }: Task, attempt: number): void {
+  node.note({ kind, number, attempt });
 }
 
 const app = new App({ topics: plan.topics });
@@ -19,12 +22,13 @@ const orders = app.topic<Task>("orders", { durable: true });
 app.topic<DeadLetter<Task>>("failed", { durable: true });
 orders.consume("mail", {
   concurrency: plan.concurrency,
-  lease: plan.lease,
-  retry: { attempts: plan.attempts, backoff: 200 },
-  deadLetter: "failed",
+  lease: plan.flaw === "hasty" ? HASTY_LEASE : plan.lease,
+  retry: { attempts: plan.flaw === "stubborn" ? plan.attempts + STUBBORN : plan.attempts, backoff: 200 },
   from: "earliest",
+  ...(plan.flaw !== "mute" && { deadLetter: "failed" }),
   ...(plan.hasKeys && { key: ({ data }) => data.key }),
 }, async ({ data }, { attempt, signal }) => {
+  if (plan.flaw === "forgetful" && data.number % 7 === 0) return;
   note("begin", data, attempt);
   signal.addEventListener("abort", () => note("aborted", data, attempt));
   await new Promise<void>((resolve) => {
@@ -46,9 +50,8 @@ orders.consume("mail", {
   note("done", data, attempt);
 });
 
-const { promise: stopped, resolve: stop } = Promise.withResolvers<void>();
-Deno.addSignalListener("SIGTERM", stop);
 await app.start();
-await stopped;
+node.note({ kind: "ready" });
+await node.stopped;
 await app.stop();
 Deno.exit(0);

@@ -1,5 +1,7 @@
 // What the nodes of a run are told, and what they write down.
 
+import type { LogLine, NodePlan } from "../work/node.ts";
+
 /** The data of a message. */
 export interface Task {
   readonly number: number;
@@ -9,33 +11,36 @@ export interface Task {
   readonly plan: "works" | "throws once" | "throws" | "discards";
 }
 
+/** How a node breaks a promise on purpose. */
+export type Flaw =
+  /** It says that messages were handled without handling them. */
+  | "forgetful"
+  /** It takes messages from nodes that live. */
+  | "hasty"
+  /** It tries messages more often than the others. */
+  | "stubborn"
+  /** It sends no dead letters. */
+  | "mute";
+
 /** What a node is told. */
-export interface NodePlan {
-  readonly name: string;
-  /** The path of its log. */
-  readonly log: string;
-  readonly topics: string | { readonly url: string; readonly token: string };
+export interface ConsumerPlan extends NodePlan {
   readonly concurrency: number;
   /** In milliseconds. */
   readonly lease: number;
   readonly attempts: number;
   readonly hasKeys: boolean;
+  readonly flaw?: Flaw | undefined;
 }
 
-/** A line of the log of a node. Times are in milliseconds since 1970. */
-export interface Line {
+/** A line of the log of a node. */
+export interface HandlerLine extends LogLine {
   readonly kind: "begin" | "done" | "failed" | "aborted";
-  readonly node: string;
   readonly number: number;
   readonly attempt: number;
-  readonly time: number;
 }
 
-/** What was done to a node. */
-export interface Trouble {
-  readonly kind: "killed" | "frozen";
-  readonly node: string;
-  readonly from: number;
-  /** When it went on; when it was killed, the same as `from`. */
-  readonly to: number;
+/** A message that was given up, as its dead letter says. */
+export interface GivenUp {
+  readonly number: number;
+  readonly attempts: number;
 }

@@ -2,7 +2,7 @@
 
 import { assert, assertEquals } from "@std/assert";
 import { checkConsumer, type ConsumerHistory } from "../../faults/consumers/check.ts";
-import type { Line, Task } from "../../faults/consumers/plan.ts";
+import type { HandlerLine, Task } from "../../faults/consumers/plan.ts";
 import { simulateConsumer } from "../../faults/simulation/consumers/simulation.ts";
 import { CapturedLog } from "../spec/support/captured_log.ts";
 import { Random } from "../unit/support/random.ts";
@@ -35,9 +35,9 @@ function handled(
   number: number,
   from: number,
   to: number,
-  kind: Line["kind"] = "done",
+  kind: HandlerLine["kind"] = "done",
   attempt = 1,
-): Line[] {
+): HandlerLine[] {
   return [{ kind: "begin", node, number, attempt, time: from }, { kind, node, number, attempt, time: to }];
 }
 
@@ -55,17 +55,17 @@ function faultsOf(history: Partial<ConsumerHistory>): string[] {
 
 Deno.test("In a history that is right nothing is found, also where a node was killed or stood still", () => {
   assertEquals(faultsOf({}), []);
-  const begun: Line = { kind: "begin", node: "a", number: 1, attempt: 1, time: 0 };
+  const begun: HandlerLine = { kind: "begin", node: "a", number: 1, attempt: 1, time: 0 };
   const lines = [begun, ...handled("b", 1, 50, 60), ...handled("b", 2, 70, 80)];
-  assertEquals(faultsOf({ lines, troubles: [{ kind: "killed", node: "a", from: 5, to: 5 }] }), []);
-  const woken: Line = { kind: "aborted", node: "a", number: 1, attempt: 1, time: 65 };
+  assertEquals(faultsOf({ lines, troubles: [{ kind: "killed", node: "a", from: 5, to: Infinity }] }), []);
+  const woken: HandlerLine = { kind: "aborted", node: "a", number: 1, attempt: 1, time: 65 };
   assertEquals(faultsOf({ lines: [...lines, woken], troubles: [{ kind: "frozen", node: "a", from: 5, to: 62 }] }), []);
 });
 
 Deno.test("The checker finds each broken promise of consumers", () => {
   const one = handled("a", 1, 0, 10);
   assertEquals(faultsOf({ lines: one }), ["message 2 was never handled, nor given up"]);
-  assertEquals(faultsOf({ givenUp: [2] }), ["message 2 was given up, and its handler works"]);
+  assertEquals(faultsOf({ givenUp: [{ number: 2, attempts: 1 }] }), ["message 2 was given up, and its handler works"]);
   assertEquals(faultsOf({ lines: [...one, ...handled("b", 1, 5, 15), ...handled("b", 2, 20, 30)] }), [
     "message 1 was held by a and b at once",
   ]);
@@ -80,5 +80,10 @@ Deno.test("The checker finds each broken promise of consumers", () => {
     "message 1 was tried as try 3",
   ]);
   const failed = [...handled("a", 9, 0, 1, "failed"), ...handled("a", 9, 2, 3, "failed")];
-  assertEquals(faultsOf({ tasks: [task(9)], lines: failed, givenUp: [9] }), ["message 9 was tried 2 times"]);
+  assertEquals(faultsOf({ tasks: [task(9)], lines: failed, givenUp: [{ number: 9, attempts: 2 }] }), [
+    "message 9 was tried 2 times",
+  ]);
+  assertEquals(faultsOf({ tasks: [task(9)], lines: failed.slice(0, 2), givenUp: [{ number: 9, attempts: 1 }] }), [
+    "message 9 was given up after 1 tries",
+  ]);
 });

@@ -1,0 +1,66 @@
+// A node of a run: a process with one cron, whose time passes faster. It writes down when each run
+// begins and ends.
+
+import type { CronClock } from "../../src/cron/clock.ts";
+import { Crons } from "../../src/cron/crons.ts";
+import type { CronRun } from "../../src/cron/options.ts";
+import { openDurableStore } from "../../src/topics/durable_store.ts";
+import { toLocation } from "../../src/topics/location.ts";
+import { Topics } from "../../src/topics/topics.ts";
+import { Random } from "../../tests/unit/support/random.ts";
+import { NodeProcess } from "../work/node.ts";
+import { type CronLine, type CronPlan, HASTE, LOOK, MINUTE } from "./plan.ts";
+
+const node = new NodeProcess<CronPlan>();
+const { plan } = node;
+const { origin, flaw } = plan;
+
+const place = flaw === "lonely" ? `${plan.log}.sqlite` : plan.topics;
+const topics = new Topics({ openStore: () => openDurableStore(toLocation(place)), isStoreNamed: () => true });
+
+/** How much sooner a hasty node takes over, and how much more seldom a slow one looks. */
+const [HASTY, SLOW] = [10, 20];
+/** How late a lonely node is, in milliseconds of crons. */
+const LATE = flaw === "lonely" ? 40_000 : 0;
+
+/** The clock of the application, but faster. */
+const clock: CronClock = {
+  time: () => origin + (topics.recordsTime - origin) * HASTE - LATE,
+  now: () => performance.now() * HASTE * (flaw === "hasty" ? HASTY : 1),
+  after: (ms, action) => {
+    const isLook = ms === LOOK * HASTE;
+    const timer = setTimeout(action, ms / HASTE * (flaw === "slow" && isLook ? SLOW : 1));
+    return () => clearTimeout(timer);
+  },
+};
+
+async function work({ scheduled, signal }: CronRun): Promise<void> {
+  const random = new Random(plan.seed + scheduled.getTime() / 60_000);
+  const note = (kind: CronLine["kind"]) => node.note({ kind, scheduled: scheduled.getTime() });
+  note("begin");
+  const { promise, resolve, reject } = Promise.withResolvers<void>();
+  // Most runs end before the next time is due.
+  const timer = setTimeout(resolve, random.oneIn(5) ? MINUTE / 2 + random.below(MINUTE) : random.below(MINUTE / 2));
+  signal.addEventListener("abort", () => {
+    note("aborted");
+    clearTimeout(timer);
+    reject(signal.reason);
+  });
+  await promise;
+  const isFailing = random.oneIn(8);
+  note(isFailing ? "failed" : "done");
+  if (isFailing) throw new Error("As it was planned");
+}
+
+const crons = new Crons({ topics, start: async () => {}, clock });
+crons.declare("job", "* * * * *", plan.catchUp ? { catchUp: "1h" } : {}, work);
+await crons.check();
+topics.start();
+await topics.open(true);
+if (flaw !== "idle") await crons.start(null as never, {});
+node.note({ kind: "ready" });
+await node.stopped;
+crons.end(false);
+await crons.stop();
+await topics.close();
+Deno.exit(0);

@@ -1,0 +1,49 @@
+// What was done to nodes and stores, and what it means for checks.
+
+/** What a node has written down, or what was done to it. */
+export interface Trouble {
+  readonly kind: "killed" | "stopped" | "frozen" | "cut off" | "clock" | "store";
+  /** The node; undefined if it concerns all of them. */
+  readonly node?: string;
+  /** In milliseconds since 1970. */
+  readonly from: number;
+  /** When it was over; `Infinity` where a node has ended. */
+  readonly to: number;
+}
+
+/** A handler, from its beginning to its end as its node knows it. */
+export interface HandlerRun {
+  readonly node: string;
+  readonly begin: number;
+  /** `Infinity` if the node has not written down any end. */
+  readonly end: number;
+}
+
+/**
+ * Pairs of runs of which the later one began while the earlier one went on, on a node that could
+ * act at that moment. Nobody can count on a node that has ended or stands still.
+ */
+export function* overlapsOf<Run extends HandlerRun>(
+  runs: readonly Run[],
+  troubles: readonly Trouble[],
+): Generator<[Run, Run]> {
+  const still = troubles.filter(({ kind }) => kind === "killed" || kind === "frozen");
+  const sorted = runs.toSorted((one, other) => one.begin - other.begin);
+  for (const [index, one] of sorted.entries()) {
+    for (const other of sorted.slice(index + 1)) {
+      if (other.begin >= one.end) continue;
+      if (still.some((trouble) => trouble.node === one.node && isDuring(trouble, other.begin))) continue;
+      yield [one, other];
+    }
+  }
+}
+
+/** Whether a trouble goes on at a moment. */
+export function isDuring({ from, to }: Pick<Trouble, "from" | "to">, time: number): boolean {
+  return from <= time && time <= to;
+}
+
+/** The time as all processes write it down: nobody sets this clock during a run. */
+export function wallNow(): number {
+  return performance.timeOrigin + performance.now();
+}
