@@ -79,9 +79,7 @@ function checkTakeovers({ troubles, to }: CronHistory, runs: readonly Run[]): st
     const end = Math.min(run.end, death?.from ?? Infinity);
     const latest = end + HANDOVER;
     const isExcused = troubles.some((trouble) => {
-      // What is shorter, a node makes up for.
-      const isLong = trouble.to - trouble.from > SLACK / 2;
-      return isLong && trouble !== death && trouble.from <= latest && trouble.to >= run.begin;
+      return trouble !== death && !isShort(trouble) && trouble.from <= latest && trouble.to >= run.begin;
     });
     if (latest > to || isExcused) continue;
     const next = runs[index + 1];
@@ -133,8 +131,13 @@ function silenceOf({ kind, node, from, to }: Trouble): Pick<Trouble, "from" | "t
 function isTroubled(troubles: readonly Trouble[], node: string, from: number, to: number): boolean {
   return troubles.some((trouble) => {
     const concerns = trouble.node === undefined || (trouble.node === node && trouble.kind !== "clock");
-    return concerns && trouble.from <= to && trouble.to >= from;
+    return concerns && !isShort(trouble) && trouble.from <= to && trouble.to >= from;
   });
+}
+
+/** Whether a node makes up for a trouble in time. */
+function isShort({ kind, from, to }: Trouble): boolean {
+  return kind === "frozen" && to - from < LEASE / 2;
 }
 
 function hasEnded({ kind }: Pick<Run, "kind">): boolean {

@@ -29,7 +29,7 @@ const EXPERIMENT: Experiment = {
   },
   controls: [
     control("a node that shares no records", "and again by", (index) => index === 1 ? "lonely" : undefined),
-    control("a node takes runs from others that live", "at once", (index) => index === 1 ? "hasty" : undefined),
+    control("nodes that take runs from others that live", "at once", () => "hasty"),
     control("nodes that begin nothing", "was not run", () => "idle"),
     control("nodes that look too seldom", "taken over too late", () => "slow"),
   ],

@@ -40,8 +40,10 @@ async function work({ scheduled, signal }: CronRun): Promise<void> {
   note("begin");
   const { promise, resolve, reject } = Promise.withResolvers<void>();
   // Most runs end before the next time is due.
-  const timer = setTimeout(resolve, random.oneIn(5) ? MINUTE / 2 + random.below(MINUTE) : random.below(MINUTE / 2));
+  const isLong = random.oneIn(5) || flaw === "hasty";
+  const timer = setTimeout(resolve, isLong ? MINUTE / 2 + random.below(MINUTE) : random.below(MINUTE / 2));
   signal.addEventListener("abort", () => {
+    if (flaw === "hasty") return;
     note("aborted");
     clearTimeout(timer);
     reject(signal.reason);

@@ -17,7 +17,7 @@ export const LOOK: number = LEASE / 4;
 export type Flaw =
   /** It shares no records with the others, and is late. */
   | "lonely"
-  /** It takes runs from nodes that live. */
+  /** It takes runs from nodes that live, and goes on when a run is taken from it. */
   | "hasty"
   /** It begins no times. */
   | "idle"
