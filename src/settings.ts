@@ -121,7 +121,10 @@ export function settings<Input, Output>(
       ? `${name} is not set, expected: ${variable.description.type}`
       : `${name} may not be read, allow it by --allow-env=${name}`;
   });
-  throw new CannotStartError(`Cannot read the settings: ${[...new Set(faults)].join("; ")}`);
+  const error = new CannotStartError(`Cannot read the settings: ${[...new Set(faults)].join("; ")}`);
+  // Deno (2.9) puts another error in the place of one without frames that a module throws.
+  Error.captureStackTrace(error, settings);
+  throw error;
 }
 
 /** One variable, ready to be read. */

@@ -58,10 +58,14 @@ export async function runChild({ args, isWatcher }: ChildOptions): Promise<numbe
   }
 }
 
-/** Runs Deno until it ends, and gives the exit code and its stdout. */
-export async function runForOutput(args: readonly string[]): Promise<{ code: number; output: Uint8Array }> {
+/** Runs Deno until it ends, with more environment variables, and gives the exit code and its stdout. */
+export async function runForOutput(
+  args: readonly string[],
+  env: Readonly<Record<string, string>> = {},
+): Promise<{ code: number; output: Uint8Array }> {
   const { code, stdout } = await new Deno.Command(denoPath(), {
     args: [...args],
+    env,
     stdin: "null",
     stdout: "piped",
     stderr: "inherit",

@@ -95,7 +95,8 @@ export function runnerSource(runner: { readonly name: string }, specifier: strin
   // Only an import of a literal is in the module graph: it needs no permission, and is watched.
   const load = `() => import(${JSON.stringify(specifier)})`;
   return [
-    ...classes.map(String),
+    // Without indentation, which is long in a URL. No text in the classes has several lines.
+    ...classes.map((type) => String(type).replaceAll(/^ +/gm, "")),
     // The framework keeps files next to the main module, which is the user's and not this text.
     `globalThis[Symbol.for("webfw.main")] = ${JSON.stringify(specifier)};`,
     `await new ${runner.name}(${load}, ${JSON.stringify(options)}).run();`,

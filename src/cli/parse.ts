@@ -2,7 +2,7 @@
 
 import { parseArgs } from "@std/cli/parse-args";
 import { type Command, CommandError, HELP, type Invocation, type Option, USAGE_EXIT_CODE } from "./command.ts";
-import { near, nearest } from "../options.ts";
+import { near } from "../options.ts";
 
 /** A flag of Deno that says what a program may do. */
 const PERMISSION =
@@ -81,7 +81,7 @@ export function unknownCommand(
 ): CommandError {
   const known = [...commands.map(({ name }) => name), ...longNames(options).map((name) => `--${name}`)];
   // Paths and targets have one of these characters, commands have none.
-  const guess = /[.:/\\]/.test(word) ? `run ${word}` : nearest(word, known);
+  const guess = /[.:/\\]/.test(word) ? `run ${word}` : near(word, known) ?? "run";
   return new CommandError(`Unknown command "${word}": did you mean "${guess}"?`, USAGE_EXIT_CODE);
 }
 

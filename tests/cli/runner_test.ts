@@ -3,6 +3,7 @@
 import { assertEquals } from "@std/assert";
 import { join } from "node:path";
 import { runnerSource } from "../../src/cli/launch.ts";
+import { PermissionsRunner, SettingsRunner } from "../../src/cli/runner/env.ts";
 import { OpenAPIRunner, RoutesRunner } from "../../src/cli/runner/inspect.ts";
 import { ServeRunner } from "../../src/cli/runner/serve.ts";
 import { TopicsRunner } from "../../src/cli/runner/topics.ts";
@@ -17,7 +18,9 @@ async function undefinedNames(source: string): Promise<string[]> {
   return diagnostics.map(({ message }: { message: string }) => message);
 }
 
-for (const runner of [ServeRunner, RoutesRunner, OpenAPIRunner, TopicsRunner]) {
+const RUNNERS = [ServeRunner, RoutesRunner, OpenAPIRunner, TopicsRunner, SettingsRunner, PermissionsRunner];
+
+for (const runner of RUNNERS) {
   Deno.test(`The program of ${runner.name} uses no name that is not sent with it`, async () => {
     const source = runnerSource(runner, "file:///main.ts", {});
     assertEquals(await undefinedNames(source), []);
@@ -26,7 +29,7 @@ for (const runner of [ServeRunner, RoutesRunner, OpenAPIRunner, TopicsRunner]) {
 }
 
 Deno.test("A program fits the length of a command line on Windows, of 32,767 characters", () => {
-  for (const runner of [ServeRunner, RoutesRunner, OpenAPIRunner, TopicsRunner]) {
+  for (const runner of RUNNERS) {
     const { length } = encodeURIComponent(runnerSource(runner, "file:///main.ts", {}));
     assertEquals(length < 28_000, true, `${runner.name}: ${length}`);
   }

@@ -13,8 +13,7 @@ export abstract class InspectRunner<Options extends RunnerOptions = RunnerOption
   async run(): Promise<void> {
     const problem = `Cannot ${this.task} "${this.options.module}"`;
     this.stopWithParent();
-    // What the module prints goes to stderr: stdout has the result alone.
-    for (const method of ["log", "info", "debug", "table", "dir"] as const) console[method] = console.error;
+    this.keepStdout();
     const app = await this.loadApp();
     if (!this.isWebfwApp(app)) return await this.fail(`${problem}: it is no App`);
     try {
@@ -34,12 +33,6 @@ export abstract class InspectRunner<Options extends RunnerOptions = RunnerOption
     );
     const lines = rows.map((row) => row.map((cell, column) => cell.padEnd(widths[column]!)).join("  ").trimEnd());
     this.write(`${lines.join("\n")}\n`);
-  }
-
-  /** Writes all of a text to stdout. */
-  protected write(text: string): void {
-    const bytes = new TextEncoder().encode(text);
-    for (let written = 0; written < bytes.length;) written += Deno.stdout.writeSync(bytes.subarray(written));
   }
 }
 

@@ -38,10 +38,11 @@ export interface WebfwApp {
   topic(name: string, options: { readonly durable: true }): Topic;
   /** Serves until SIGINT or SIGTERM. */
   run(options: {
-    readonly hostname: string;
+    readonly hostname?: string;
     readonly port: number;
+    readonly signal?: AbortSignal;
     readonly onListen: (address: Address) => void;
-    readonly accessLog: boolean;
+    readonly accessLog?: boolean;
     readonly reusePort?: boolean;
     readonly workers?: { readonly guests: readonly MessagePort[] } | { readonly host: MessagePort };
   }): Promise<void>;
@@ -128,18 +129,13 @@ export abstract class Runner<Options extends RunnerOptions = RunnerOptions> {
   /** Imports the module and gives the application that it exports. */
   protected async loadApp(): Promise<RunnableApp> {
     const { module: path, attribute } = this.options;
-    // While this is set, App.run() throws, and stores the error here: a module may not wait for it.
-    const loading = Symbol.for("webfw.loading");
-    Reflect.set(globalThis, loading, true);
-    const [loaded] = await Promise.allSettled([this.#load()]);
-    const refusal: unknown = Reflect.get(globalThis, loading);
-    Reflect.deleteProperty(globalThis, loading);
-    if (refusal instanceof Error) {
+    const { loaded, refusal } = await this.importModule();
+    if (refusal !== undefined) {
       // The message has the cure; the last frame is the call in the user's module.
       const place = refusal.stack?.split("\n").findLast((line) => line.startsWith("    at ")) ?? "";
       return await this.fail(`${refusal.message} ${place.trim()}`.trimEnd());
     }
-    if (loaded.status === "rejected") return await this.#failToLoad(loaded.reason);
+    if (loaded.status === "rejected") return await this.failToLoad(loaded.reason);
     const module = loaded.value;
     const names = attribute === null ? ["app", "default"] : [attribute];
     const name = names.find((name) => name in module);
@@ -156,6 +152,19 @@ export abstract class Runner<Options extends RunnerOptions = RunnerOptions> {
         ? `Cannot use "${name}" of "${path}": it is neither an App nor an object with a "fetch" function`
         : `Cannot use "${name}" of "${path}": it needs version ${protocol} of the command's protocol, this is 1`,
     );
+  }
+
+  /** Imports the module. `refusal` is the error that App.run() threw meanwhile. */
+  protected async importModule(): Promise<
+    { loaded: PromiseSettledResult<Readonly<Record<string, unknown>>>; refusal: Error | undefined }
+  > {
+    // While this is set, App.run() throws, and stores the error here: a module may not wait for it.
+    const loading = Symbol.for("webfw.loading");
+    Reflect.set(globalThis, loading, true);
+    const [loaded] = await Promise.allSettled([this.#load()]);
+    const refusal: unknown = Reflect.get(globalThis, loading);
+    Reflect.deleteProperty(globalThis, loading);
+    return { loaded, refusal: refusal instanceof Error ? refusal : undefined };
   }
 
   /** Recognizes an application by its protocol: each version of the framework has another class. */
@@ -177,6 +186,17 @@ export abstract class Runner<Options extends RunnerOptions = RunnerOptions> {
       Deno.unrefTimer(setTimeout(() => Deno.kill(Deno.pid, "SIGKILL"), killAfterMs));
     }, 500);
     Deno.unrefTimer(watch);
+  }
+
+  /** Sends what the module prints to stderr: stdout has the result alone. */
+  protected keepStdout(): void {
+    for (const method of ["log", "info", "debug", "table", "dir"] as const) console[method] = console.error;
+  }
+
+  /** Writes all of a text to stdout. */
+  protected write(text: string): void {
+    const bytes = new TextEncoder().encode(text);
+    for (let written = 0; written < bytes.length;) written += Deno.stdout.writeSync(bytes.subarray(written));
   }
 
   /** Reports a failure in one line; then exits with code 1 or, in a watcher, waits for an edit. */
@@ -209,8 +229,10 @@ export abstract class Runner<Options extends RunnerOptions = RunnerOptions> {
   }
 
   /** Reports an error that a module threw with its stack, another failure to load in one line. */
-  async #failToLoad(error: unknown): Promise<never> {
+  protected async failToLoad(error: unknown): Promise<never> {
     const { module } = this.options;
+    // The message of this error says everything, such as which settings are missing.
+    if (error instanceof Error && error.name === "CannotStartError") return await this.fail(error.message);
     if (!(error instanceof Error) || this.#hasForeignFrame(error)) {
       return await this.failWith(`"${module}" threw while it was loaded`, error);
     }

@@ -1,0 +1,80 @@
+/** Finds what an application asks of its environment. Sent as source: see runner.ts. */
+
+import { Runner, type RunnerOptions } from "./runner.ts";
+
+/** A setting, as version 1 of the protocol between the command and the framework describes it. */
+export interface Setting {
+  readonly name: string;
+  readonly isRequired: boolean;
+  readonly type: string;
+  readonly description?: string;
+  readonly default?: string;
+}
+
+/** Prints the settings that a module declares while it is imported, as a line of JSON. */
+export class SettingsRunner extends Runner {
+  async run(): Promise<void> {
+    this.stopWithParent();
+    this.keepStdout();
+    const declared: Setting[] = [];
+    // While this is set, settings() throws nothing, and makes up what is missing.
+    Reflect.set(globalThis, Symbol.for("webfw.settings"), declared);
+    const { loaded, refusal } = await this.importModule();
+    this.write(`${JSON.stringify(declared)}\n`);
+    // A module that would run its App now has been imported so far.
+    if (loaded.status === "rejected" && refusal === undefined) await this.failToLoad(loaded.reason);
+    Deno.exit(0);
+  }
+}
+
+/** What Deno does not write into the audit of permissions. */
+export interface Unaudited {
+  /** The URLs of `fetch()`. */
+  readonly urls: readonly string[];
+  /** The programs that were started. */
+  readonly programs: readonly string[];
+  /** The port that the application would listen on. */
+  readonly port: string;
+}
+
+/** Starts an App and stops it, and prints what was asked for, besides the audit of Deno. */
+export class PermissionsRunner extends Runner<RunnerOptions> {
+  async run(): Promise<void> {
+    this.stopWithParent();
+    this.keepStdout();
+    const urls: string[] = [];
+    const programs: string[] = [];
+    const { fetch } = globalThis;
+    globalThis.fetch = (input, init) => {
+      urls.push(input instanceof Request ? input.url : String(input));
+      return fetch(input, init);
+    };
+    Reflect.set(
+      Deno,
+      "Command",
+      class extends Deno.Command {
+        constructor(program: string | URL, options?: Deno.CommandOptions) {
+          programs.push(String(program));
+          super(program, options);
+        }
+      },
+    );
+    const app = await this.loadApp();
+    const problem = `Cannot start "${this.options.module}"`;
+    if (!this.isWebfwApp(app)) return await this.fail(`${problem}: it is no App`);
+    const port = Deno.env.get("PORT") || "8000";
+    // The log reads it with its first entry, which a request may make.
+    Deno.env.get("WEBFW_LOG");
+    const stop = new AbortController();
+    try {
+      // Any free port, because another process may serve the application.
+      await app.run({ port: 0, signal: stop.signal, onListen: () => stop.abort() });
+    } catch (error) {
+      if (error instanceof Error && /^Cannot(?:Open|Start)Error$/.test(error.name)) await this.fail(error.message);
+      await this.failWith(problem, error);
+    }
+    const found: Unaudited = { urls, programs, port };
+    this.write(`${JSON.stringify(found)}\n`);
+    Deno.exit(0);
+  }
+}
