@@ -8,7 +8,7 @@ import { readRootConfig } from "./offline_config.ts";
 const ROOT = join(import.meta.dirname!, "..");
 
 /** Separate projects, whose packages are not those of the framework. */
-const PROJECTS = ["bench/peers", "tests/agents/clients", "tests/describe/consumers"];
+const PROJECTS = ["bench/peers", "tests/agents/clients", "tests/describe/consumers", "tools/site"];
 
 /** A Deno command, and the folder it runs in. */
 interface Step {
