@@ -4,9 +4,12 @@ import starlight from "@astrojs/starlight";
 import core from "../deno.json" with { type: "json" };
 import sidebar from "./sidebar.json" with { type: "json" };
 
+// Where the site is published.
+const address = new URL(process.env.SITE_URL ?? "http://localhost:4321");
+
 export default defineConfig({
-  // The address at which the site is published.
-  site: process.env.SITE_URL ?? "http://localhost:4321",
+  site: address.origin,
+  base: address.pathname,
   trailingSlash: "always",
   integrations: [
     starlight({

@@ -1,19 +1,20 @@
 // `deno task site`: builds the guide and the reference as a static site in site/dist.
 //
-// SITE_URL is the address at which it is published, for the site map and for llms.txt.
+// SITE_URL is the address at which it is published, such as https://example.com/webfw.
 
 import { dirname, join } from "node:path";
 import { prepareDeno } from "../deno.ts";
 import { readRootConfig } from "../offline_config.ts";
 import { brokenLinks } from "./links.ts";
 import { writeForAgents } from "./llms.ts";
-import { type Page, readPages } from "./pages.ts";
+import { atBase, type Page, readPages } from "./pages.ts";
 import { referencePages } from "./reference.ts";
 import sidebar from "../../site/sidebar.json" with { type: "json" };
 
 const ROOT = join(import.meta.dirname!, "..", "..");
 const SITE = join(ROOT, "site");
 const DIST = join(SITE, "dist");
+const BASE = new URL(Deno.env.get("SITE_URL") ?? "http://localhost").pathname.replace(/\/$/, "");
 const CONTENT = join(SITE, "src", "content", "docs");
 
 /** The guide and the reference. */
@@ -82,13 +83,13 @@ async function install(): Promise<void> {
 }
 
 await Deno.remove(CONTENT, { recursive: true }).catch(() => {});
-const pages = await allPages();
+const pages = (await allPages()).map((page) => atBase(page, BASE));
 const groups = groupsOf(pages);
 for (const page of pages) await write(page);
 await install();
 await run(Deno.execPath(), "run", "-A", join("node_modules", "astro", "bin", "astro.mjs"), "build");
 await makeTablesFocusable(DIST);
-await writeForAgents(DIST, pages, groups);
-const broken = await brokenLinks(DIST);
+await writeForAgents(DIST, pages, groups, BASE);
+const broken = await brokenLinks(DIST, BASE);
 if (broken.length > 0) throw new Error(`Cannot build the site: ${broken.length} broken links\n${broken.join("\n")}`);
 console.log(`${pages.length} pages in ${DIST}`);

@@ -12,9 +12,10 @@ interface Built {
  * Finds links to pages, files and headings that are not there.
  *
  * @param folder The built site.
+ * @param base The path at which the site is published, without a slash at its end.
  * @returns One line for each.
  */
-export async function brokenLinks(folder: string): Promise<string[]> {
+export async function brokenLinks(folder: string, base = ""): Promise<string[]> {
   const files = new Set<string>();
   const pages = new Map<string, Built>();
   for await (const path of walk(folder)) {
@@ -24,12 +25,12 @@ export async function brokenLinks(folder: string): Promise<string[]> {
   const broken = new Set<string>();
   for (const [page, { links }] of pages) {
     for (const link of links) {
-      const url = new URL(link, `http://site/${dirname(page) === "." ? "" : dirname(page) + "/"}`);
+      const url = new URL(link, `http://site${base}/${dirname(page) === "." ? "" : dirname(page) + "/"}`);
       if (url.host !== "site") continue;
-      const path = decodeURIComponent(url.pathname.slice(1));
+      const path = decodeURIComponent(url.pathname.slice(base.length + 1));
       const file = path === "" || path.endsWith("/") ? join(path, "index.html") : path;
       const id = decodeURIComponent(url.hash.slice(1));
-      if (!files.has(file)) broken.add(`${page}: ${link} is not there`);
+      if (!url.pathname.startsWith(`${base}/`) || !files.has(file)) broken.add(`${page}: ${link} is not there`);
       else if (id !== "" && pages.get(file)?.ids.has(id) === false) broken.add(`${page}: ${link} has no such heading`);
     }
   }

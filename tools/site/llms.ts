@@ -8,11 +8,13 @@ import type { Page } from "./pages.ts";
  * @param folder Where the site is built.
  * @param pages All pages. Sources of examples are left out of `llms-full.txt`.
  * @param groups The names of the groups, and the slugs of the pages in each, in their order.
+ * @param base The path at which the site is published, without a slash at its end.
  */
 export async function writeForAgents(
   folder: string,
   pages: readonly Page[],
   groups: Readonly<Record<string, readonly string[]>>,
+  base: string,
 ): Promise<void> {
   const list: string[] = [];
   const full: string[] = [];
@@ -21,7 +23,7 @@ export async function writeForAgents(
     for (const slug of slugs) {
       const page = pages.find((page) => page.slug === slug)!;
       const { title, description } = page;
-      list.push(`- [${title}](/${slug}.md)${description === undefined ? "" : `: ${description}`}`);
+      list.push(`- [${title}](${base}/${slug}.md)${description === undefined ? "" : `: ${description}`}`);
       full.push(textOf(page));
     }
   }

@@ -35,6 +35,16 @@ export async function readPages(root: string, takeImage: (path: string) => Promi
   return [...pages.values()];
 }
 
+/**
+ * Puts the path at which the site is published before its own links.
+ *
+ * @param page A page whose links begin with a slash.
+ * @param base The path without a slash at its end; empty at the root of a host.
+ */
+export function atBase(page: Page, base: string): Page {
+  return { ...page, markdown: mapOutsideCode(page.markdown, (part) => part.replaceAll("](/", `](${base}/`)) };
+}
+
 async function listMarkdown(folder: string, root: string): Promise<string[]> {
   const found: string[] = [];
   for await (const entry of Deno.readDir(folder)) {

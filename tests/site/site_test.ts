@@ -1,0 +1,65 @@
+// shipping.md, section 4: the site, as readers see it. `deno task site` checks its links itself.
+
+import { assert, assertEquals, assertStringIncludes } from "@std/assert";
+import { serveDir } from "@std/http/file-server";
+import { join } from "node:path";
+import { violations } from "../browser/support/accessibility.ts";
+import { browserTest } from "../browser/support/browser.ts";
+
+const ROOT = join(import.meta.dirname!, "..", "..");
+const BUILT = join(ROOT, "site", "dist");
+
+/** A page of each kind: prose, tables, long code, and the reference. */
+const PAGES = ["/", "/first_app/", "/topics/", "/stores/", "/reference/core/applications/", "/reference/auth/"];
+
+const building = new Deno.Command(Deno.execPath(), { args: ["task", "site"], cwd: ROOT, stderr: "piped" }).output();
+
+async function build(): Promise<void> {
+  const { success, stdout, stderr } = await building;
+  const decoder = new TextDecoder();
+  assert(success, decoder.decode(stdout) + decoder.decode(stderr));
+}
+
+browserTest('"as a static site … with search, dark mode and no broken link"', async (browser, t) => {
+  await build();
+  await using server = Deno.serve(
+    { hostname: "127.0.0.1", port: 0, onListen() {} },
+    (request) => serveDir(request, { fsRoot: BUILT, quiet: true }),
+  );
+  const base = `http://127.0.0.1:${server.addr.port}`;
+  for (const width of [1280, 390]) {
+    for (const colorScheme of ["light", "dark"] as const) {
+      await t.step(`${width} px, ${colorScheme}: no fault of accessibility, nothing beyond the screen`, async () => {
+        const page = await browser.newPage({ viewport: { width, height: 900 }, colorScheme });
+        for (const path of PAGES) {
+          await page.goto(base + path);
+          await page.locator(`html[data-theme="${colorScheme}"]`).waitFor();
+          assertEquals(await violations(page), [], path);
+          assertEquals(await page.evaluate("document.documentElement.scrollWidth"), width, path);
+        }
+        await page.close();
+      });
+    }
+  }
+  await t.step("the search finds a page by its text", async () => {
+    const page = await browser.newPage();
+    await page.goto(base);
+    await page.locator("button[data-open-modal]").click();
+    await page.locator("dialog input").fill("deadLetter");
+    await page.locator('dialog a[href^="/work/"]').first().waitFor();
+    await page.close();
+  });
+});
+
+Deno.test('"llms.txt and llms-full.txt come with it"', async () => {
+  await build();
+  const list = await Deno.readTextFile(join(BUILT, "llms.txt"));
+  const full = await Deno.readTextFile(join(BUILT, "llms-full.txt"));
+  const pages = [...list.matchAll(/^- \[(.+)\]\(\/(.+)\)/gm)];
+  assert(pages.length > 20);
+  for (const [, title, path] of pages) {
+    const text = await Deno.readTextFile(join(BUILT, path!));
+    assertStringIncludes(text, `# ${title}\n`);
+    assertStringIncludes(full, text);
+  }
+});
