@@ -166,7 +166,8 @@ export class App<State = Record<string, unknown>, Given = None, Counted = unknow
     this.#work = new Work(this.#topics, () => this.start());
     this.cron = this.#work.declareCron;
     const app = this as unknown as App<State>;
-    this.#lifecycle = new Lifecycle({ app, admission, topics: this.#topics, work: this.#work });
+    const openSockets = () => this.#dispatcher?.openSockets.size ?? 0;
+    this.#lifecycle = new Lifecycle({ app, admission, topics: this.#topics, work: this.#work, openSockets });
     this.openapiUrl = urls.openapiUrl;
     this.docsUrl = urls.docsUrl;
     this.mcpUrl = urls.mcpUrl;

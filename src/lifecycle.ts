@@ -4,6 +4,7 @@ import { RouteError } from "./errors.ts";
 import type { AppHandle } from "./http/request.ts";
 import { type Lifespan, Lifespans } from "./lifespan.ts";
 import type { AdmissionParts } from "./routing/admission.ts";
+import { detached, meter } from "./telemetry.ts";
 import type { Topics } from "./topics/topics.ts";
 import type { Work } from "./work.ts";
 
@@ -13,6 +14,8 @@ export interface LifecycleParts<App, State> {
   readonly admission: AdmissionParts;
   readonly topics: Topics;
   readonly work: Work<State>;
+  /** How many WebSockets are open. */
+  readonly openSockets: () => number;
 }
 
 /** The lifecycle of one application. */
@@ -23,6 +26,7 @@ export class Lifecycle<App extends AppHandle, State> {
   #state: Readonly<State> | undefined;
   #openState: Readonly<State> | undefined;
   #stopping = new AbortController();
+  #endGauges = (): void => {};
   /** Whether other workers of this process serve, too. */
   hasWorkers = false;
 
@@ -60,7 +64,8 @@ export class Lifecycle<App extends AppHandle, State> {
 
   /** Starts everything, once. After a failure, the next call tries again. */
   start(dependencies: readonly Startable[]): Promise<void> {
-    return this.#starting ??= this.#startAll(dependencies).then((state) => {
+    // No request's trace goes on in what starts, though a request may be the first to need it.
+    return this.#starting ??= detached(() => this.#startAll(dependencies)).then((state) => {
       this.#state = this.#openState = state;
     }).catch((error) => {
       this.#starting = undefined;
@@ -87,6 +92,7 @@ export class Lifecycle<App extends AppHandle, State> {
     await this.#starting?.catch(() => {});
     this.#starting = undefined;
     this.#state = this.#openState = undefined;
+    this.#endGauges();
     await this.#parts.work.stop();
     await this.#lifespans.stop();
     await this.#parts.topics.close();
@@ -99,6 +105,10 @@ export class Lifecycle<App extends AppHandle, State> {
 
   async #startAll(dependencies: readonly Startable[]): Promise<Readonly<State>> {
     const { app, admission, work } = this.#parts;
+    if (meter) {
+      const { showGauges } = await import("./gauges.ts");
+      this.#endGauges = showGauges(meter, this.#parts);
+    }
     await admission.proxies.open();
     await startDependencies(dependencies, { hasWorkers: this.hasWorkers });
     return await this.#lifespans.start(app, () => work.open(), (state) => work.start(app, state));

@@ -10,6 +10,7 @@ import {
   schemaFault,
   type Schemas,
 } from "../schema/schema.ts";
+import { tracing } from "../telemetry.ts";
 import { readSecurity, type SecurityRequirement, type SecurityWay } from "./security.ts";
 
 /** The type of an option that is not given: it declares no names. */
@@ -394,8 +395,25 @@ export function toDependencies(deps: Readonly<Record<string, unknown>> = {}): Re
   if (typeof deps !== "object" || deps === null || Array.isArray(deps)) {
     throw new TypeError("Cannot use the dependencies: give each one by the name of its argument, write deps: { user }");
   }
-  return new Map(Object.entries(deps).map(([name, value]) => [name, toDependency(value, name)]));
+  const found = new Map(Object.entries(deps).map(([name, value]) => [name, toDependency(value, name)]));
+  if (tracing) { for (const [name, dependency] of found) nameSpan(dependency, name); }
+  return found;
 }
+
+/** The names of the arguments that dependencies without a name became first. */
+const argumentNames = new WeakMap<PreparedDependency, string>();
+
+function nameSpan(dependency: PreparedDependency, argument: string): void {
+  if (dependency.name === UNNAMED && !argumentNames.has(dependency)) argumentNames.set(dependency, argument);
+}
+
+/** What the spans of a dependency are called: its function, or else an argument that it becomes. */
+export function spanNameOf(dependency: PreparedDependency): string {
+  return argumentNames.get(dependency) ?? dependency.name;
+}
+
+/** The name of a dependency whose function has none. */
+const UNNAMED = "dependency";
 
 /**
  * Reads a dependency.
@@ -426,7 +444,7 @@ function prepare(options: AnyOptions, resolve: unknown): PreparedDependency {
       "Cannot declare the dependency: its function must be async, write async (request, args) => …",
     );
   }
-  const name = resolve.name === "" ? "dependency" : resolve.name;
+  const name = resolve.name === "" ? UNNAMED : resolve.name;
   checkOptions(options, OPTIONS, `declare ${name}`);
   const { params, query, headers, cookies, deps, security } = options;
   return {

@@ -1,6 +1,9 @@
 /** Resolves the dependencies of a request: each once, in parallel where they are independent. */
+import { isHTTPError } from "../errors.ts";
+import { isThrownReply } from "../http/reply.ts";
 import { contextOf, type HttpRequest } from "../http/request.ts";
-import type { PreparedDependency } from "./dependency.ts";
+import { tracing } from "../telemetry.ts";
+import { type PreparedDependency, spanNameOf } from "./dependency.ts";
 import type { Args } from "./text_fields.ts";
 
 /**
@@ -226,6 +229,16 @@ async function resolveLater(
 
 /** Makes the value of one dependency. */
 export function resolveOne(dependency: PreparedDependency, request: HttpRequest, args: Args): Promise<unknown> {
+  if (!tracing) return make(dependency, request, args);
+  return tracing.run(`dependency ${spanNameOf(dependency)}`, { isExpected }, () => make(dependency, request, args));
+}
+
+/** Whether an error is the answer to a client: a refusal of a guard, say. */
+function isExpected(thrown: unknown): boolean {
+  return isThrownReply(thrown) || (isHTTPError(thrown) && thrown.status < 500);
+}
+
+function make(dependency: PreparedDependency, request: HttpRequest, args: Args): Promise<unknown> {
   const result = dependency.resolve(request, args);
   return dependency.cleansUp
     ? open(dependency, result as AsyncGenerator<unknown, void, void>, request)

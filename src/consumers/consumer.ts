@@ -33,6 +33,8 @@ export interface ConsumerSetup {
   readonly handle: (
     message: TopicMessage,
     context: { readonly attempt: number; readonly signal: AbortSignal },
+    /** The trace of the publisher. */
+    trace: string | undefined,
   ) => unknown;
   readonly deadLetter: DeadLetterTopic | undefined;
   readonly clock: Clock;
@@ -137,7 +139,7 @@ export class Consumer {
       clock,
       time: () => this.#time(),
       isHeld: () => this.#isHeld,
-      handle: ({ message }, attempt, signal) => setup.handle(message, { attempt, signal }),
+      handle: ({ message, trace }, attempt, signal) => setup.handle(message, { attempt, signal }, trace),
       giveUp: (held, error) => this.#giveUp(held, error),
       noteFailure: (held, error) => this.#noteFailure(held, error),
       onOutcome: () => this.#noteOutcome(),

@@ -1,6 +1,9 @@
 /** All consumers of an application, from its start to its stop. */
 import { nearest, quote } from "../options.ts";
+import { SpanKind, tracing } from "../telemetry.ts";
 import type { DeclaredConsumer } from "../topics/consume_options.ts";
+import type { TopicMessage } from "../topics/message.ts";
+import { messagingAttributes } from "../topics/topic_spans.ts";
 import type { Topics } from "../topics/topics.ts";
 import { SYSTEM_CLOCK } from "./clock.ts";
 import { Consumer } from "./consumer.ts";
@@ -65,7 +68,7 @@ export class Consumers {
 }
 
 async function openConsumer(declared: DeclaredConsumer, topics: Topics, owner: object): Promise<Consumer> {
-  const { name, log, isDurable, options, handler } = declared;
+  const { name, log, isDurable, options } = declared;
   const store = topics.storeOf(isDurable);
   if (!store.openRecords) {
     throw new TypeError(
@@ -78,10 +81,34 @@ async function openConsumer(declared: DeclaredConsumer, topics: Topics, owner: o
     store,
     records: await store.openRecords(),
     options,
-    handle: (message, context) => handler(message, { ...owner, ...context }),
+    handle: (message, context, trace) => handle(declared, message, { ...owner, ...context }, trace),
     deadLetter: options.deadLetter === undefined ? undefined : openDeadLetter(declared, options.deadLetter, topics),
     clock: SYSTEM_CLOCK,
   });
+}
+
+/** Calls the handler: in a trace of its own, with a link to that of the publisher. */
+function handle(
+  { name, log, handler }: DeclaredConsumer,
+  message: TopicMessage,
+  context: { readonly attempt: number; readonly signal: AbortSignal },
+  trace: string | undefined,
+): unknown {
+  if (!tracing) return handler(message, context);
+  const options = {
+    kind: SpanKind.CONSUMER,
+    attributes: {
+      ...messagingAttributes(log.name, "process"),
+      "messaging.consumer.group.name": name,
+      "messaging.message.id": message.id,
+      "webfw.consumer.attempt": context.attempt,
+    },
+    links: [trace],
+    isRoot: true,
+    // The application stops, or another process may have the message: it will be handled again.
+    isExpected: () => context.signal.aborted && context.signal.reason.name === "AbortError",
+  };
+  return tracing.run(`process ${log.name}`, options, async () => await handler(message, context));
 }
 
 /** @throws {TypeError} If there is no such topic, or it is less durable. */

@@ -32,6 +32,11 @@ export class ReadMessage {
     return this.#stored.bytes;
   }
 
+  /** The trace of its publisher. */
+  get trace(): string | undefined {
+    return this.#stored.trace;
+  }
+
   get message(): TopicMessage {
     return this.#message ??= decodeMessage(this.#stored, this.#incarnation);
   }

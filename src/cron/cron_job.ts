@@ -5,6 +5,7 @@ import { errorText } from "../error_text.ts";
 import type { AppHandle } from "../http/request.ts";
 import { describeError, log } from "../log.ts";
 import type { RecordEntry, Records } from "../records/records.ts";
+import { type Tracing, tracing } from "../telemetry.ts";
 import type { CronClock } from "./clock.ts";
 import type { CronHandler, DeclaredCron } from "./options.ts";
 import { type CronRecord, newRecord, type RunningCron } from "./record.ts";
@@ -302,12 +303,19 @@ export class CronJob {
     const { app, state } = this.#context;
     const handler = this.#cron.handler as CronHandler<unknown>;
     const { controller: { signal }, running: { scheduled } } = run;
+    const handle = () => handler({ scheduled: new Date(scheduled), signal, app, state: state as Readonly<unknown> });
     try {
-      await handler({ scheduled: new Date(scheduled), signal, app, state: state as Readonly<unknown> });
+      await (tracing ? this.#inSpan(tracing, scheduled, handle) : handle());
       this.#settle(run, { failed: false });
     } catch (error) {
       this.#settle(run, { failed: true, error });
     }
+  }
+
+  #inSpan(tracing: Tracing, scheduled: number, handle: () => unknown): Promise<unknown> {
+    const { name } = this.#cron;
+    const attributes = { "webfw.cron.name": name, "webfw.cron.scheduled": textOf(scheduled) };
+    return tracing.run(`cron ${name}`, { attributes, isRoot: true }, async () => await handle());
   }
 
   #settle(run: OwnRun, how: { readonly failed: boolean; readonly error?: unknown }): void {

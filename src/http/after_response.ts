@@ -1,11 +1,15 @@
 /** What an application does after the last byte of a reply: tasks and cleanups. */
 import { describeError, log } from "../log.ts";
 
-/**
- * How many chunks of streamed replies clients have read from this process. A server that stops
- * watches whether the number still grows.
- */
-export const streamProgress = { chunks: 0 };
+/** The streamed replies of this process. */
+export const streamProgress = {
+  /**
+   * How many chunks clients have read. A server that stops watches whether the number still grows.
+   */
+  chunks: 0,
+  /** How many are open. */
+  open: 0,
+};
 
 /** A function whose result is ignored. */
 export type Task = () => unknown;

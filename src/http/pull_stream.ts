@@ -1,5 +1,6 @@
 /** The engine of all streamed bodies: the client's reads pull chunks from a source. */
 import { describeError, log } from "../log.ts";
+import { tracing } from "../telemetry.ts";
 import { streamProgress } from "./after_response.ts";
 import { type IdleTimer, startIdleTimer } from "./idle_timer.ts";
 
@@ -100,6 +101,7 @@ export class PullStream implements UnderlyingDefaultSource<Chunk>, PullSink {
 
   start(controller: ReadableStreamDefaultController<Chunk>): void {
     this.#controller = controller;
+    if (!this.#closed) streamProgress.open++;
     if (this.#stopping?.aborted) this.#stop();
     else this.#stopping?.addEventListener("abort", this.#stop);
   }
@@ -135,6 +137,7 @@ export class PullStream implements UnderlyingDefaultSource<Chunk>, PullSink {
 
   fail(error: unknown): void {
     if (this.#closed) return;
+    tracing?.fail(error);
     log("error", `A ${this.#kind.name} broke off`, { error: describeError(error) });
     this.#endEarly(error);
   }
@@ -154,6 +157,7 @@ export class PullStream implements UnderlyingDefaultSource<Chunk>, PullSink {
 
   async #release(): Promise<void> {
     this.#waiting = undefined;
+    if (this.#controller) streamProgress.open--;
     this.#idleTimer?.stop();
     this.#stopping?.removeEventListener("abort", this.#stop);
     await this.#source.close();

@@ -10,6 +10,7 @@ import type { OriginList } from "../http/origin.ts";
 import { isLocalRequest, type ProxyTrust } from "../http/proxy.ts";
 import { contextOf, type HttpRequest } from "../http/request.ts";
 import { asksForWebSocket } from "../http/websocket/handshake.ts";
+import { tracing } from "../telemetry.ts";
 
 /**
  * Admits a request.
@@ -41,6 +42,22 @@ export function admission(steps: readonly (Admit | undefined)[]): Admit | undefi
     }
     return undefined;
   };
+}
+
+/** Methods that clients may send to a route for all methods. A span has no other one in its name. */
+const KNOWN_METHODS = new Set(["GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS"]);
+
+/**
+ * Names the span of a request by its route; undefined where OpenTelemetry is off.
+ *
+ * @param method The method of the route; `*` for all.
+ * @param path The template of its path.
+ */
+export function nameSpan(method: string, path: string): Admit | undefined {
+  return tracing && ((request) => {
+    const isKnown = method !== "*" || KNOWN_METHODS.has(request.method);
+    tracing?.nameRequest(isKnown ? request.method : "HTTP", path);
+  });
 }
 
 /** Refuses hosts that are not in the list. */

@@ -27,7 +27,15 @@ import { MountRoute } from "./mount.ts";
 import { OpenWebSockets, webSocketEndpoint, WebSocketRoute } from "./websocket_route.ts";
 import { pathEnd, pathStart } from "../http/query.ts";
 import type { RouteInfo } from "../http/route_info.ts";
-import { admission, type AdmissionParts, type Admit, admitHost, admitPages, admitPreflight } from "./admission.ts";
+import {
+  admission,
+  type AdmissionParts,
+  type Admit,
+  admitHost,
+  admitPages,
+  admitPreflight,
+  nameSpan,
+} from "./admission.ts";
 import { idempotentAnswer } from "./idempotent_answer.ts";
 import {
   compose,
@@ -148,6 +156,7 @@ export class Dispatcher {
       const entry: Served = {
         matched: matchedBy(route, parts.limits),
         admit: admission([
+          nameSpan(isMount ? "*" : method, route.path),
           admitHost(hosts),
           isOutOfReach ? admitPreflight(cors, methodsOf) : undefined,
           route.crossOrigin || (isSocket && pages.isOpen) ? undefined : admitPages(isMount ? undefined : method, pages),
@@ -169,8 +178,8 @@ export class Dispatcher {
       this.#tree.add(method, parsePath(path, "serve").segments, {
         matched: this.#unmatched,
         admit: pages
-          ? admission([admitHost(hosts), admitPreflight(pages.cors, methodsOf), pages.admit])
-          : admission([admitHost(hosts), admitPages(method, origins)]),
+          ? admission([nameSpan(method, path), admitHost(hosts), admitPreflight(pages.cors, methodsOf), pages.admit])
+          : admission([nameSpan(method, path), admitHost(hosts), admitPages(method, origins)]),
         endpoint: this.#wrap(handler, parts.middlewares, finalize),
         finalize,
       });

@@ -11,6 +11,7 @@ import {
 } from "../http/reply.ts";
 import { HTTPError, isHTTPError } from "../errors.ts";
 import { describeError, log } from "../log.ts";
+import { tracing } from "../telemetry.ts";
 
 // Deno's globals are lazy getters. Reading them for each reply has a measurable cost.
 const { Response: PlatformResponse } = globalThis;
@@ -162,6 +163,7 @@ export function errorBoundary(handler: ErrorHandler | undefined): ErrorBoundary 
       if (reply instanceof Response) return withMutableHeaders(reply);
       throw new TypeError(`Cannot reply with what onError returned: got ${typeof reply}, wanted a Response or nothing`);
     } catch (failure) {
+      tracing?.fail(failure);
       log("error", "Shaping an error reply failed", {
         error: describeError(failure),
       });
@@ -181,9 +183,10 @@ export function errorBoundary(handler: ErrorHandler | undefined): ErrorBoundary 
   };
 }
 
-/** Logs an error that the client does not see. */
+/** Logs an error that the client does not see, and records it on the span of the request. */
 function report(thrown: unknown, request: HttpRequest): void {
   const cause = isHTTPError(thrown) ? (thrown.status >= 500 ? thrown.cause : undefined) : thrown;
+  if (!isHTTPError(thrown) || thrown.status >= 500) tracing?.fail(cause ?? thrown);
   if (cause === undefined && isHTTPError(thrown)) return;
   log("error", "A request failed", {
     method: request.method,

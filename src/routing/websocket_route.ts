@@ -158,6 +158,11 @@ export class OpenWebSockets {
    */
   hasBroken = false;
 
+  /** How many are open. */
+  get size(): number {
+    return this.#transports.size;
+  }
+
   /** Keeps a transport until the client has gone. */
   add(transport: WebSocketTransport): void {
     this.#transports.add(transport);

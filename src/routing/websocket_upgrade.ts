@@ -12,6 +12,7 @@ import { type MessageCodec, WebSocketConnection } from "../http/websocket/connec
 import { WebSocketTransport } from "../http/websocket/transport.ts";
 import { describeError, log, muteNextWarning } from "../log.ts";
 import { nodeTimers } from "../runtime.ts";
+import { tracing } from "../telemetry.ts";
 
 /**
  * How often the server checks whether the client has gone, and the pause before each check in
@@ -139,7 +140,11 @@ function isFromServer(upgraded: Request): boolean {
 /** Runs the handler from the opening of the connection on, and waits for the end of both. */
 async function serve(transport: WebSocketTransport, handle: () => Promise<unknown>, route: string): Promise<void> {
   try {
-    if (await transport.opened) await handle();
+    if (await transport.opened) {
+      // The span of the request ends with the handshake.
+      const isExpected = (thrown: unknown) => thrown === transport.closed;
+      await (tracing ? tracing.run(route, { isExpected }, handle) : handle());
+    }
     transport.close(1000, "");
   } catch (thrown) {
     // Most handlers learn that the client has gone by sending to it.

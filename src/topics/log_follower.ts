@@ -1,5 +1,6 @@
 /** Follows the log of a topic once for all who read it in this process. */
 import { nodeTimers } from "../runtime.ts";
+import { detached } from "../telemetry.ts";
 import { isSameIncarnation, type TopicMessage } from "./message.ts";
 import type { LogSlice, TopicLog } from "./topic_log.ts";
 
@@ -77,7 +78,7 @@ export class LogFollower<Data> {
     // The watch begins before the first read, so that no append between the two goes unnoticed.
     this.#unwatch = log.watch(() => {
       this.#isBehind = true;
-      void this.#follow();
+      this.#follow();
     });
     this.opened = this.#open();
     this.opened.catch((error) => this.#fail(error));
@@ -96,6 +97,11 @@ export class LogFollower<Data> {
   /** The time of the last broadcast, in milliseconds of `performance.now()`. */
   get lastBroadcastAt(): number {
     return this.#lastBroadcastAt;
+  }
+
+  /** How many readers there are. */
+  get size(): number {
+    return this.#readers.size;
   }
 
   add(reader: LiveReader): void {
@@ -117,7 +123,7 @@ export class LogFollower<Data> {
   /** Wakes a reader, once, when there is more to read. */
   wait(reader: LiveReader): void {
     this.#waiting.add(reader);
-    if (this.#isBehind) void this.#follow();
+    if (this.#isBehind) this.#follow();
   }
 
   /**
@@ -131,7 +137,7 @@ export class LogFollower<Data> {
     const subscribers = this.#subscribers.get(broadcaster);
     if (subscribers) subscribers.set(subscriber, reader);
     else this.#subscribers.set(broadcaster, new Map([[subscriber, reader]]));
-    if (this.#isBehind) void this.#follow();
+    if (this.#isBehind) this.#follow();
     return true;
   }
 
@@ -172,9 +178,14 @@ export class LogFollower<Data> {
   }
 
   /** Reads up to the end of the log, one read at a time. Appends meanwhile cause another read. */
-  async #follow(): Promise<void> {
+  #follow(): void {
     if (this.#isFollowing) return;
     this.#isFollowing = true;
+    // It reads for all, whoever is the first to wait.
+    detached(() => void this.#readToEnd());
+  }
+
+  async #readToEnd(): Promise<void> {
     try {
       while (this.#isBehind && this.#isAwaited && this.#recent) {
         if (this.#isBurst) await this.#gather();

@@ -288,9 +288,9 @@ class MemoryLog {
     return this.#messages.length - this.#removed;
   }
 
-  #add({ type, data, bytes }: NewMessage, time: number): Cursor {
+  #add({ type, data, bytes, trace }: NewMessage, time: number): Cursor {
     const cursor = toCursor(this.#lowWatermark + this.#count + 1);
-    this.#messages.push({ cursor, type, data, bytes, time });
+    this.#messages.push({ cursor, type, data, bytes, time, ...(trace !== undefined && { trace }) });
     this.#dataBytes += bytes;
     return cursor;
   }

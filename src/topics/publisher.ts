@@ -249,10 +249,10 @@ class PendingMessage {
    * @param onAbort Called when its publisher aborts.
    */
   send(generatedId: string, onAbort: () => void): NewMessage {
-    const { id, type, data, bytes } = this.message;
+    const { id, type, data, bytes, trace } = this.message;
     this.#onAbort = onAbort;
     this.#sentId = id ?? generatedId;
-    return { id: this.#sentId, isGenerated: id === undefined, type, data, bytes };
+    return { id: this.#sentId, isGenerated: id === undefined, type, data, bytes, trace };
   }
 
   resolve(result: PublishResult): void {

@@ -83,10 +83,16 @@ export interface NewMessage {
   readonly data: string;
   /** The size of `data` in UTF-8. */
   readonly bytes: number;
+  /**
+   * The span of OpenTelemetry that published it, as a `traceparent` of 55 characters (W3C Trace
+   * Context), for those who read it to link to; undefined where OpenTelemetry is off. A store that
+   * leaves it out loses these links.
+   */
+  readonly trace?: string | undefined;
 }
 
 /** A message of a log. */
-export interface StoredMessage extends Pick<NewMessage, "type" | "data" | "bytes"> {
+export interface StoredMessage extends Pick<NewMessage, "type" | "data" | "bytes" | "trace"> {
   /** Its position. */
   readonly cursor: Cursor;
   /** When it was stored, in milliseconds since 1970. */

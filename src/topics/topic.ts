@@ -124,7 +124,7 @@ export class Topic<Data = unknown, Input = Data, Owner = unknown> {
     // There is no await for a sync schema, so that messages are in the order of the calls.
     const dataset = checked instanceof Promise ? await checked : checked;
     const json = encodeData(dataset ? this.#outputOf(dataset) : data, `publish to the topic "${this.name}"`);
-    return await this.#runtime.publisher.publish({ id, type, data: json, bytes: countBytes(json) }, signal);
+    return await this.#runtime.publish({ id, type, data: json, bytes: countBytes(json) }, signal);
   }
 
   /**

@@ -1,6 +1,7 @@
 /** Reads the log of a topic in terms of the ids and messages that readers see. */
 import { decodeMessage, toId, type TopicMessage, toPosition } from "./message.ts";
 import type { LogBounds, LogRef, ReadLimits, TopicStore } from "./store.ts";
+import type { TopicSpans } from "./topic_spans.ts";
 
 /** How much is read at once. A slow reader holds this much in memory at most. */
 export const READ_LIMITS: ReadLimits = { maxMessages: 256, maxBytes: 1024 * 1024 };
@@ -24,6 +25,7 @@ export interface LogSlice<Data> extends TopicBounds {
 export class TopicLog<Data> {
   readonly #store: () => TopicStore;
   readonly #log: LogRef;
+  readonly #spans: TopicSpans | undefined;
   /** Reads in progress, by the id that they read after. */
   readonly #shared = new Map<string, Promise<LogSlice<Data>>>();
 
@@ -32,10 +34,12 @@ export class TopicLog<Data> {
    *
    * @param store Gives the store; after a stop of the application, another one.
    * @param log The log to read.
+   * @param spans Notes what is read; none where OpenTelemetry is off.
    */
-  constructor(store: () => TopicStore, log: LogRef) {
+  constructor(store: () => TopicStore, log: LogRef, spans?: TopicSpans) {
     this.#store = store;
     this.#log = log;
+    this.#spans = spans;
   }
 
   async bounds(): Promise<TopicBounds> {
@@ -72,7 +76,9 @@ export class TopicLog<Data> {
   }
 
   async #read(after: string, limits: ReadLimits): Promise<LogSlice<Data>> {
+    const begin = this.#spans && Date.now();
     const { messages, ...bounds } = await this.#store().read(this.#log, toPosition(after).cursor, limits);
+    if (begin !== undefined) this.#spans?.noteReceived(messages, begin);
     return {
       ...toBounds(bounds),
       messages: Object.freeze(messages.map((message) => decodeMessage<Data>(message, bounds.incarnation))),

@@ -1,5 +1,6 @@
 /** What a topic needs in this process: its publisher, its log, and a follower of the log. */
 import { checkOptions, type OptionNames, quote } from "../options.ts";
+import { tracing } from "../telemetry.ts";
 import {
   checkConsumerName,
   type ConsumeOptions,
@@ -9,12 +10,13 @@ import {
 } from "./consume_options.ts";
 import { LogFollower } from "./log_follower.ts";
 import { isSameIncarnation } from "./message.ts";
-import { Publisher } from "./publisher.ts";
+import { type PublishedMessage, Publisher, type PublishResult } from "./publisher.ts";
 import type { LogRef, TopicStore } from "./store.ts";
 import { checkId, type SubscribeOptions, Subscription } from "./subscription.ts";
 import { SubscriptionReader } from "./subscription_reader.ts";
 import { TopicLog } from "./topic_log.ts";
 import type { ResolvedTopicOptions } from "./topic_options.ts";
+import { TopicSpans } from "./topic_spans.ts";
 
 /** What the topics of an application share. */
 export interface RuntimeContext {
@@ -39,6 +41,7 @@ export class TopicRuntime<Data> {
   readonly #context: RuntimeContext;
   readonly #ref: LogRef;
   readonly #log: TopicLog<Data>;
+  readonly #spans: TopicSpans | undefined;
   #follower: LogFollower<Data> | undefined;
   /**
    * Settles when the start positions of all subscriptions so far are known. Publishing waits for
@@ -46,19 +49,39 @@ export class TopicRuntime<Data> {
    */
   #resolvingStarts: Promise<void> | undefined;
 
-  constructor(name: string, options: ResolvedTopicOptions, context: RuntimeContext) {
+  /**
+   * Reads and publishes nothing yet.
+   *
+   * @param name The name of the topic.
+   * @param options Its options.
+   * @param context What it shares with others.
+   * @param isTransient Whether its name may come from a client.
+   */
+  constructor(name: string, options: ResolvedTopicOptions, context: RuntimeContext, isTransient = false) {
     this.name = name;
     this.options = options;
     this.#context = context;
     const log = this.#ref = { name, policy: options.policy };
     const store = () => context.store(options.isDurable);
-    this.#log = new TopicLog(store, log);
+    this.#spans = tracing && new TopicSpans(tracing, log, isTransient);
+    this.#log = new TopicLog(store, log, this.#spans);
     this.publisher = new Publisher({ store, log, ready: () => this.#resolvingStarts, now: context.now });
   }
 
   /** Whether nobody subscribes, and no message waits to be stored. */
   get isIdle(): boolean {
     return this.#follower === undefined && this.publisher.isIdle;
+  }
+
+  /** How many subscriptions are open. */
+  get subscribers(): number {
+    return this.#follower?.size ?? 0;
+  }
+
+  /** Stores a message: see {@linkcode Publisher.publish}. */
+  publish(message: PublishedMessage, signal: AbortSignal | undefined): Promise<PublishResult> {
+    if (!this.#spans) return this.publisher.publish(message, signal);
+    return this.#spans.publish(message.bytes, (trace) => this.publisher.publish({ ...message, trace }, signal));
   }
 
   /** Declares a consumer. */

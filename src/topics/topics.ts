@@ -107,6 +107,18 @@ export class Topics {
     return Array.from(this.#declared.values(), ({ runtime: { name, options } }) => ({ name, options }));
   }
 
+  /**
+   * How many subscriptions are open, by the names of topics. Those of topics that were made while the
+   * application serves are counted under no name: it may come from a client.
+   */
+  get subscribers(): ReadonlyMap<string | undefined, number> {
+    const counts = new Map<string | undefined, number>();
+    for (const [name, { runtime }] of this.#declared) counts.set(name, runtime.subscribers);
+    let others = 0;
+    for (const { runtime } of this.#transient.values()) others += runtime.subscribers;
+    return this.#transient.size === 0 ? counts : counts.set(undefined, others);
+  }
+
   /** The consumers of all topics. */
   get consumers(): readonly DeclaredConsumer[] {
     return this.#consumers;
@@ -329,7 +341,7 @@ export class Topics {
 
   #add(name: string, options: TopicOptions = {}): Entry {
     checkName(name);
-    const runtime = new TopicRuntime(name, resolveTopicOptions(options, name), this.#context);
+    const runtime = new TopicRuntime(name, resolveTopicOptions(options, name), this.#context, this.#isServing);
     const entry: Entry = { topic: new Topic(runtime), runtime };
     if (this.#isServing) {
       this.#transient.set(name, entry);

@@ -60,6 +60,17 @@ export function testTopicStore(kind: StoreKind): void {
     }
   });
 
+  test("a message keeps the trace of its publisher, if it has one", async ({ one, other }) => {
+    const log = logOf("traces");
+    const trace = "00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01";
+    await append(one, log, [{ ...messageOf(0, "a"), trace }, messageOf(1)]);
+    await append(other, log, [{ ...messageOf(2), trace }]);
+    for (const store of [one, other]) {
+      const { messages } = await store.read(log, LOG_START, ALL);
+      assertEquals(messages.map(({ trace }) => trace), [trace, undefined, trace]);
+    }
+  });
+
   timed("a message has the time at which it was stored", async ({ one, other, clock }) => {
     const log = logOf("times");
     const start = clock.now();

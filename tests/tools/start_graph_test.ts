@@ -31,6 +31,7 @@ const FIRST_USE: readonly (readonly [use: string, modules: RegExp])[] = [
   ["a test replaces dependencies", /^src\/(?:override|binding\/replacements|routing\/replaced_routes)\.ts$/],
   ["a proxy is trusted", /^src\/http\/forwarded\.ts$/],
   ["a client needs a token", /^src\/http\/challenge\.ts$/],
+  ["the metrics of OpenTelemetry are on", /^src\/gauges\.ts$/],
   ["a file is replied", /^src\/http\/files\/(?!file\.ts)/],
 ];
 

@@ -15,6 +15,7 @@ const ROOT = join(import.meta.dirname!, "..", "..");
 const TOWERS: readonly (readonly (readonly string[])[])[] = [
   [
     ["src/options.ts", "src/redaction.ts", "src/runtime.ts", "src/error_text.ts"],
+    ["src/telemetry.ts"],
     ["src/errors.ts", "src/log.ts", "src/duration.ts", "src/json_data.ts"],
     ["src/records/"],
     ["src/schema/"],
@@ -33,7 +34,15 @@ const TOWERS: readonly (readonly (readonly string[])[])[] = [
     ["src/describe/openapi/"],
     ["src/describe/page/", "src/describe/mcp/", "src/describe/asyncapi/"],
     ["src/describe/route_check.ts"],
-    ["src/router.ts", "src/lifespan.ts", "src/built_in.ts", "src/documents.ts", "src/override.ts", "src/work.ts"],
+    [
+      "src/router.ts",
+      "src/lifespan.ts",
+      "src/built_in.ts",
+      "src/documents.ts",
+      "src/override.ts",
+      "src/work.ts",
+      "src/gauges.ts",
+    ],
     ["src/lifecycle.ts"],
     ["src/http_server.ts"],
     ["src/listen.ts"],

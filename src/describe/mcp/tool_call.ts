@@ -13,6 +13,7 @@ import { describeError, log } from "../../log.ts";
 import type { Destination, Refusal } from "../../routing/dispatch.ts";
 import type { Route } from "../../routing/route.ts";
 import { boundIssues } from "../../schema/issues.ts";
+import { SpanKind, tracing } from "../../telemetry.ts";
 import { isStackOverflow } from "../../schema/schema.ts";
 import type { BodyInput } from "../route/inputs.ts";
 import type { Permissions } from "./permissions.ts";
@@ -117,21 +118,44 @@ export async function callTool(
   exchange: Exchange,
   app: CallTarget,
 ): Promise<CallToolResult> {
+  if (!tracing) return await call(tool, args, exchange, app);
+  const { name } = tool.definition;
+  // OpenTelemetry's conventions for MCP.
+  const attributes = {
+    "mcp.method.name": "tools/call",
+    "gen_ai.operation.name": "execute_tool",
+    "gen_ai.tool.name": name,
+    "http.route": tool.route.path,
+  };
+  return await tracing.run(`tools/call ${name}`, { kind: SpanKind.SERVER, attributes }, async (span) => {
+    const result = await call(tool, args, exchange, app);
+    if (result.isError) span.setAttribute("error.type", "tool_error");
+    return result;
+  });
+}
+
+async function call(
+  tool: Tool,
+  args: CallArguments,
+  exchange: Exchange,
+  app: CallTarget,
+): Promise<CallToolResult> {
   const { caller, budget } = exchange;
   if (budget.isSpent) return failed(`Not called: ${budget.refusal}`);
   try {
     const { request, uri, values, issues } = requestOf(tool, args, caller);
     const connection = connectionOf(exchange);
     const refused = (thrown: unknown) => exchange.challenge ??= challengeOf(thrown, tool);
-    const call = { onlyAsks: false, refused };
+    const agentCall = { onlyAsks: false, refused };
     if (issues.length === 0) checkDestination(request, tool, app);
     const response = issues.length === 0
-      ? await app.fetch(request, connection, call)
-      : await app.refuse(request, { route: tool.route, values, issues }, connection, call);
+      ? await app.fetch(request, connection, agentCall)
+      : await app.refuse(request, { route: tool.route, values, issues }, connection, agentCall);
     reportCookies(response, tool);
     return await toResult(response, tool.outputForm, budget, uri);
   } catch (thrown) {
     if (!isHTTPError(thrown)) {
+      tracing?.fail(thrown);
       log("error", "A tool failed", { tool: tool.definition.name, error: describeError(thrown) });
     }
     const error = toHTTPError(thrown);

@@ -14,7 +14,7 @@ import type { StoreConnection } from "../store_connection.ts";
 import type { LogStream, LogStreams } from "./log_streams.ts";
 import { isRefusal, JetStreamError, type NatsClient } from "./nats_client.ts";
 import type { NatsHeaders } from "./nats_package.ts";
-import { APPEND_HEADER, encodeHeader, toCursor, TYPE_HEADER } from "./stream_message.ts";
+import { APPEND_HEADER, encodeHeader, toCursor, TRACE_HEADER, TYPE_HEADER } from "./stream_message.ts";
 
 /** A message with an id that none before it in the batch has. */
 interface Pending {
@@ -177,11 +177,12 @@ class StreamBatch {
     }
   }
 
-  #headersOf(client: NatsClient, { id, type }: NewMessage): NatsHeaders {
+  #headersOf(client: NatsClient, { id, type, trace }: NewMessage): NatsHeaders {
     const headers = client.headers();
     headers.set("Nats-Msg-Id", encodeHeader(id));
     headers.set(APPEND_HEADER, this.#mark);
     if (type !== undefined) headers.set(TYPE_HEADER, encodeHeader(type));
+    if (trace !== undefined) headers.set(TRACE_HEADER, trace);
     return headers;
   }
 }

@@ -1,4 +1,5 @@
 /** Messages of logs as streams have them: headers, and positions. */
+import { isTrace } from "../../telemetry.ts";
 import { type Cursor, LOG_START, type StoredMessage } from "../store.ts";
 import { textOf } from "./nats_client.ts";
 import type { NatsMessage } from "./nats_package.ts";
@@ -7,6 +8,9 @@ import type { NatsMessage } from "./nats_package.ts";
 export const TYPE_HEADER = "Webfw-Type";
 /** The header that marks the messages of one append. */
 export const APPEND_HEADER = "Webfw-Append";
+
+/** The header with the trace of the publisher, under the name that other programs know. */
+export const TRACE_HEADER = "traceparent";
 
 /** A header is one line, whose ends are trimmed. */
 export function encodeHeader(text: string): string {
@@ -21,12 +25,14 @@ export function seqOf({ headers }: NatsMessage): number {
 /** A message that was read. */
 export function toStored(message: NatsMessage): StoredMessage {
   const { data, headers } = message;
+  const trace = headers?.get(TRACE_HEADER) ?? "";
   return {
     cursor: toCursor(seqOf(message)),
     type: headers?.has(TYPE_HEADER) ? decodeURIComponent(headers.get(TYPE_HEADER)) : undefined,
     data: textOf(data),
     bytes: data.length,
     time: Date.parse(headers?.get("Nats-Time-Stamp") ?? ""),
+    ...(isTrace(trace) && { trace }),
   };
 }
 

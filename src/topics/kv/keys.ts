@@ -113,19 +113,26 @@ export function decodePolicy(value: Uint8Array): LogPolicy {
 const FORMAT = 1;
 const HEADER_BYTES = 11;
 const ENTRY_BYTES = 6;
+/** What follows the texts begins with what it is. Older versions read nothing behind the texts. */
+const TRACES = 1;
+/** The trace (16 bytes), the span (8) and the flags (1); zeros for none. */
+const TRACE_BYTES = 25;
+/** The most bytes of a value in Deno KV. */
+const MAX_VALUE_BYTES = 64 * 1024;
 
 const encoder = new TextEncoder();
 const decoder = new TextDecoder("utf-8", { ignoreBOM: true });
 
 /** A message of a record. */
-export type RecordMessage = Pick<NewMessage, "type" | "data" | "bytes">;
+export type RecordMessage = Pick<NewMessage, "type" | "data" | "bytes" | "trace">;
 
 /**
  * The messages of one write as one value: only one key of a write can end with its version.
  *
  * The value has the format (1 byte), the time in milliseconds (8, a float) and the number of
  * messages (2); of each message the length of its type (2) and of its data (4); then all types and
- * data in UTF-8. Numbers are big-endian.
+ * data in UTF-8. Numbers are big-endian. Where OpenTelemetry is on, the traces of the messages follow,
+ * unless the value would be too large with them.
  */
 export interface LogRecord {
   /** When it was made, in milliseconds since 1970. */
@@ -155,7 +162,8 @@ export function encodeRecord({ time, messages }: LogRecord): Uint8Array<ArrayBuf
     (sum, { type, bytes }) => sum + bytes + (type === undefined ? 0 : countBytes(type)),
     text,
   );
-  const record = new Uint8Array(size);
+  const traces = messages.some(({ trace }) => trace !== undefined) ? 1 + TRACE_BYTES * messages.length : 0;
+  const record = new Uint8Array(size + traces <= MAX_VALUE_BYTES ? size + traces : size);
   const view = new DataView(record.buffer);
   view.setUint8(0, FORMAT);
   view.setFloat64(1, time);
@@ -171,6 +179,7 @@ export function encodeRecord({ time, messages }: LogRecord): Uint8Array<ArrayBuf
     view.setUint16(entry, type === undefined ? 0 : put(type));
     view.setUint32(entry + 2, put(data));
   }
+  if (record.length > size) putTraces(record.subarray(size), messages);
   return record;
 }
 
@@ -189,7 +198,25 @@ export function decodeRecord(bytes: Uint8Array): LogRecord {
     const length = view.getUint32(entry + 2);
     return { type: type === "" ? undefined : type, data: take(length), bytes: length };
   });
-  return { time, messages };
+  return { time, messages: text < bytes.length ? withTraces(messages, bytes.subarray(text)) : messages };
+}
+
+function putTraces(part: Uint8Array, messages: readonly RecordMessage[]): void {
+  part[0] = TRACES;
+  for (const [index, { trace }] of messages.entries()) {
+    if (trace !== undefined) part.subarray(1 + TRACE_BYTES * index).setFromHex(trace.slice(3).replaceAll("-", ""));
+  }
+}
+
+/** The messages with the traces that follow them. A later version may have written more, or other things. */
+function withTraces(messages: readonly RecordMessage[], part: Uint8Array): readonly RecordMessage[] {
+  if (part[0] !== TRACES || part.length < 1 + TRACE_BYTES * messages.length) return messages;
+  return messages.map((message, index) => {
+    const start = 1 + TRACE_BYTES * index;
+    const digits = part.subarray(start, start + TRACE_BYTES).toHex();
+    if (/^0+$/.test(digits)) return message;
+    return { ...message, trace: `00-${digits.slice(0, 32)}-${digits.slice(32, 48)}-${digits.slice(48)}` };
+  });
 }
 
 /** Measures a record without decoding its texts. */

@@ -264,12 +264,12 @@ function addMessages(
   { maxMessages, maxBytes }: ReadLimits,
 ): boolean {
   let room = messages.reduce((room, { bytes }) => room - bytes, maxBytes);
-  for (const [index, { type, data, bytes }] of found.entries()) {
+  for (const [index, { type, data, bytes, trace }] of found.entries()) {
     const cursor = toCursor(version, index, found.length);
     if (cursor <= after) continue;
     room -= bytes;
     if (messages.length > 0 && (messages.length >= maxMessages || room < 0)) return false;
-    messages.push({ cursor, type, data, bytes, time });
+    messages.push({ cursor, type, data, bytes, time, ...(trace !== undefined && { trace }) });
   }
   return true;
 }

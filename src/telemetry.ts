@@ -1,0 +1,228 @@
+/**
+ * OpenTelemetry, where Deno's own is on (`OTEL_DENO=true`). Deno's objects are those that the package
+ * `@opentelemetry/api` finds, so the spans of an application and of the framework are in one tree,
+ * and the package need not be loaded for that. Where it is off, nothing here does anything.
+ */
+import { redactText } from "./redaction.ts";
+
+/** What `@opentelemetry/api` calls `SpanKind`. */
+export const SpanKind = { INTERNAL: 0, SERVER: 1, PRODUCER: 3, CONSUMER: 4 } as const;
+
+/** What a span says besides its name. Undefined values are left out. */
+export type SpanAttributes = Readonly<Record<string, string | number | boolean | undefined>>;
+
+/** Identifies a span. */
+interface SpanContext {
+  readonly traceId: string;
+  readonly spanId: string;
+  readonly traceFlags: number;
+  readonly isRemote?: boolean;
+}
+
+/** A span, as far as the framework uses it. */
+export interface Span {
+  spanContext(): SpanContext;
+  setAttribute(name: string, value: string | number | boolean): unknown;
+  setStatus(status: { readonly code: number; readonly message?: string }): unknown;
+  recordException(exception: { readonly name: string; readonly message: string; readonly stack: string }): void;
+  updateName(name: string): unknown;
+  end(): void;
+}
+
+interface Context {
+  getValue(key: symbol): unknown;
+  deleteValue(key: symbol): Context;
+}
+
+interface ContextManager {
+  active(): Context;
+  with<Result>(context: Context, work: () => Result): Result;
+}
+
+/** What the tracer is told of a span. */
+interface StartOptions {
+  readonly kind: number;
+  readonly attributes: Readonly<Record<string, string | number | boolean>>;
+  readonly links: readonly { readonly context: SpanContext }[];
+  readonly root: boolean;
+  readonly startTime?: number;
+}
+
+interface Tracer {
+  startSpan(name: string, options: StartOptions): Span;
+  startActiveSpan<Result>(name: string, options: StartOptions, work: (span: Span) => Result): Result;
+}
+
+/** How a span begins. */
+export interface SpanOptions {
+  /** The default is `SpanKind.INTERNAL`. */
+  readonly kind?: number;
+  readonly attributes?: SpanAttributes;
+  /** The traces of messages that it links to, as {@linkcode traceOf} writes them. */
+  readonly links?: Iterable<string | undefined>;
+  /** Whether it begins a trace of its own. */
+  readonly isRoot?: boolean;
+  /** Whether an error is the answer to a client, and no failure. */
+  readonly isExpected?: (thrown: unknown) => boolean;
+}
+
+/** Where the package and Deno keep the implementations, and a context its span. */
+const API = Symbol.for("opentelemetry.js.api.1");
+const SPAN = Symbol.for("OpenTelemetry Context Key SPAN");
+
+const SCOPE = "@webfw/core";
+const ERROR = 2;
+/** Exporters drop more links of a span than that. */
+const MAX_LINKS = 128;
+/** Version, trace, span and flags (W3C Trace Context, section 3.2). */
+const TRACE = /^00-([0-9a-f]{32})-([0-9a-f]{16})-([0-9a-f]{2})$/;
+
+/** Makes spans. */
+export class Tracing {
+  readonly #tracer: Tracer;
+  readonly #contexts: ContextManager;
+  /** Without a span. */
+  readonly #root: Context;
+  /** Spans that have their names. */
+  readonly #named = new WeakSet<Span>();
+
+  constructor(tracer: Tracer, contexts: ContextManager) {
+    this.#tracer = tracer;
+    this.#contexts = contexts;
+    this.#root = contexts.active().deleteValue(SPAN);
+  }
+
+  /** The span of what is being done now. */
+  get active(): Span | undefined {
+    return this.#contexts.active().getValue(SPAN) as Span | undefined;
+  }
+
+  /** Does something in a span of its own, which says if it fails. */
+  run<Result>(name: string, options: SpanOptions, work: (span: Span) => Promise<Result>): Promise<Result> {
+    return this.#tracer.startActiveSpan(name, toStartOptions(options), async (span) => {
+      this.#named.add(span);
+      try {
+        return await work(span);
+      } catch (thrown) {
+        if (!options.isExpected?.(thrown)) this.fail(thrown, span);
+        throw thrown;
+      } finally {
+        span.end();
+      }
+    });
+  }
+
+  /** Notes a span of something that was begun at a time, and has ended. */
+  note(name: string, options: SpanOptions, startTime: number): void {
+    this.#tracer.startSpan(name, { ...toStartOptions(options), startTime }).end();
+  }
+
+  /** Does something that belongs to no span, such as work for all requests that one of them begins. */
+  detached<Result>(work: () => Result): Result {
+    return this.#contexts.with(this.#root, work);
+  }
+
+  /**
+   * Names the span of a request by its route, if Deno's server has made it: an application that is
+   * mounted in another one, or called by a handler, leaves the span as it is.
+   */
+  nameRequest(method: string, route: string): void {
+    const { active } = this;
+    if (!active || this.#named.has(active)) return;
+    this.#named.add(active);
+    active.updateName(`${method} ${route}`);
+    // Deno's metrics take it from here.
+    active.setAttribute("http.route", route);
+  }
+
+  /** Records why something has failed, by default on the span of what is being done now. */
+  fail(thrown: unknown, span: Span | undefined = this.active): void {
+    if (!span) return;
+    const exception = describe(thrown);
+    span.recordException(exception);
+    span.setStatus({ code: ERROR, message: exception.message });
+  }
+}
+
+const api = (globalThis as { readonly [API]?: { readonly trace?: unknown; readonly metrics?: unknown } })[API];
+
+/** Makes spans; undefined if OpenTelemetry is off. */
+export const tracing: Tracing | undefined = api?.trace !== undefined && api.trace === Deno.telemetry.tracerProvider
+  ? new Tracing(Deno.telemetry.tracerProvider.getTracer(SCOPE), Deno.telemetry.contextManager)
+  : undefined;
+
+/** A gauge that is measured when it is collected. */
+export interface ObservableGauge {
+  addCallback(measure: (result: GaugeResult) => void | Promise<void>): void;
+  removeCallback(measure: (result: GaugeResult) => void | Promise<void>): void;
+}
+
+/** Takes what a gauge shows. */
+export interface GaugeResult {
+  observe(value: number, attributes: Readonly<Record<string, string>>): void;
+}
+
+interface Meter {
+  createObservableGauge(
+    name: string,
+    options: { readonly description: string; readonly unit: string },
+  ): ObservableGauge;
+}
+
+/** Makes gauges; undefined if the metrics of OpenTelemetry are off. */
+export const meter: Meter | undefined = api?.metrics !== undefined && api.metrics === Deno.telemetry.meterProvider
+  ? Deno.telemetry.meterProvider.getMeter(SCOPE)
+  : undefined;
+
+/** Does something that belongs to no request, though one may have caused it. */
+export function detached<Result>(work: () => Result): Result {
+  return tracing ? tracing.detached(work) : work();
+}
+
+/** The trace of a span, for a message that others link to: a `traceparent` of W3C Trace Context. */
+export function traceOf(span: Span): string {
+  const { traceId, spanId, traceFlags } = span.spanContext();
+  return `00-${traceId}-${spanId}-${traceFlags.toString(16).padStart(2, "0")}`;
+}
+
+/** Whether a text is a trace of {@linkcode traceOf}. */
+export function isTrace(text: string): boolean {
+  return TRACE.test(text);
+}
+
+/** What log entries say of the span of what is being done now; nothing without one. */
+export function traceFields(): { readonly trace_id?: string; readonly span_id?: string } {
+  const span = tracing?.active;
+  if (!span) return NOTHING;
+  const { traceId, spanId } = span.spanContext();
+  return { trace_id: traceId, span_id: spanId };
+}
+
+const NOTHING = {};
+
+function toStartOptions({ kind = SpanKind.INTERNAL, attributes = {}, links = [], isRoot = false }: SpanOptions) {
+  const given: Record<string, string | number | boolean> = {};
+  for (const [name, value] of Object.entries(attributes)) if (value !== undefined) given[name] = value;
+  return { kind, attributes: given, links: toLinks(links), root: isRoot };
+}
+
+function toLinks(traces: Iterable<string | undefined>): { readonly context: SpanContext }[] {
+  const links: { readonly context: SpanContext }[] = [];
+  for (const trace of new Set(traces)) {
+    const [, traceId, spanId, flags] = TRACE.exec(trace ?? "") ?? [];
+    if (traceId === undefined || links.length === MAX_LINKS) continue;
+    links.push({ context: { traceId, spanId: spanId!, traceFlags: Number.parseInt(flags!, 16), isRemote: true } });
+  }
+  return links;
+}
+
+/** What a span says of an error, without secrets. It never throws. */
+function describe(thrown: unknown): { readonly name: string; readonly message: string; readonly stack: string } {
+  try {
+    const stack = redactText(Deno.inspect(thrown, { colors: false, depth: 1 }));
+    const { name, message } = thrown instanceof Error ? thrown : { name: "Error", message: `Thrown: ${stack}` };
+    return { name: `${name}`, message: redactText(`${message}`), stack };
+  } catch {
+    return { name: "Error", message: "Thrown: a value that cannot be described", stack: "" };
+  }
+}
