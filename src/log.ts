@@ -1,6 +1,7 @@
 /** The framework's log on stderr: a line for each entry, and more for errors on a terminal. */
 import { redactText } from "./redaction.ts";
 import { readVariable } from "./runtime.ts";
+import { traceFields } from "./telemetry.ts";
 
 /** The severity of an entry. */
 type LogLevel = "info" | "warn" | "error";
@@ -27,7 +28,8 @@ let asJson: boolean | undefined;
 /**
  * Writes one entry to stderr: a readable line, or a JSON object if the environment variable
  * `WEBFW_LOG` is `json`. On a terminal, the lines below an error show its message, its causes, and
- * the stack frames of the application's own files.
+ * the stack frames of the application's own files. Where OpenTelemetry is on, each entry has the
+ * trace and the span that it belongs to.
  *
  * @param level The severity.
  * @param message What happened.
@@ -39,7 +41,8 @@ export function log(
   fields: LogFields = {},
 ): void {
   asJson ??= readVariable("WEBFW_LOG") === "json";
-  const line = asJson ? toJsonLine(level, message, fields) : toText(level, message, fields);
+  const all = { ...fields, ...traceFields() };
+  const line = asJson ? toJsonLine(level, message, all) : toText(level, message, all);
   const bytes = encoder.encode(redactText(line) + "\n");
   for (let written = 0; written < bytes.length;) {
     written += Deno.stderr.writeSync(bytes.subarray(written));

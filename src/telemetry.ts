@@ -74,6 +74,9 @@ const SCOPE = "@webfw/core";
 const ERROR = 2;
 /** Exporters drop more links of a span than that. */
 const MAX_LINKS = 128;
+/** The most characters of a message and of a stack. */
+const MAX_MESSAGE = 1_000;
+const MAX_STACK = 16_000;
 /** Version, trace, span and flags (W3C Trace Context, section 3.2). */
 const TRACE = /^00-([0-9a-f]{32})-([0-9a-f]{16})-([0-9a-f]{2})$/;
 
@@ -219,9 +222,9 @@ function toLinks(traces: Iterable<string | undefined>): { readonly context: Span
 /** What a span says of an error, without secrets. It never throws. */
 function describe(thrown: unknown): { readonly name: string; readonly message: string; readonly stack: string } {
   try {
-    const stack = redactText(Deno.inspect(thrown, { colors: false, depth: 1 }));
+    const stack = redactText(Deno.inspect(thrown, { colors: false, depth: 1 }).slice(0, MAX_STACK));
     const { name, message } = thrown instanceof Error ? thrown : { name: "Error", message: `Thrown: ${stack}` };
-    return { name: `${name}`, message: redactText(`${message}`), stack };
+    return { name: `${name}`, message: redactText(`${message}`.slice(0, MAX_MESSAGE)), stack };
   } catch {
     return { name: "Error", message: "Thrown: a value that cannot be described", stack: "" };
   }

@@ -232,3 +232,18 @@ app.get("/{place}", async () => "here");
     assertEquals(request.attributes["http.route"], "/first");
   },
 );
+
+Deno.test("log entries of a request carry `trace_id`, with OpenTelemetry", async () => {
+  await using collector = new OtlpCollector();
+  const program = `${HEAD}
+app.get("/broken", async () => { throw new Error("the table is missing"); });
+${LISTEN}`;
+  await using child = await ChildProgram.start(program, { env: { ...collector.env, WEBFW_LOG: "json" } });
+  assertEquals(await get(`http://127.0.0.1:${await child.port()}/broken`), 500);
+  const { traceId, spanId } = await collector.named("GET /broken");
+  child.signal("SIGTERM");
+  const { stderr } = await child.end();
+  const entry = stderr.split("\n").find((line) => line.includes("A request failed"))!;
+  const { trace_id, span_id } = JSON.parse(entry);
+  assertEquals([trace_id, span_id], [traceId, spanId]);
+});
