@@ -129,8 +129,8 @@ export class OtlpCollector implements AsyncDisposable {
 }
 
 // deno-lint-ignore no-explicit-any
-function scopesOf(resources: any[] = [], key: string): any[] {
-  return resources.flatMap((resource) => resource[key]);
+function scopesOf(resources: any[] | undefined, key: string): any[] {
+  return (resources ?? []).flatMap((resource) => resource[key]);
 }
 
 function toRecord(attributes: readonly Attribute[]): Attributes {
