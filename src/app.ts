@@ -38,6 +38,7 @@ import { MemoryStore } from "./topics/memory_store.ts";
 import type { Topic } from "./topics/topic.ts";
 import type { TopicOptions } from "./topics/topic_options.ts";
 import { Topics } from "./topics/topics.ts";
+import { Readiness } from "./readiness.ts";
 import { type ConsumerAction, Work } from "./work.ts";
 
 /** The version of the protocol with the command line, which may come from another release. */
@@ -136,6 +137,7 @@ export class App<State = Record<string, unknown>, Given = None, Counted = unknow
   readonly #work: Work<State>;
   readonly #endpoints: (dispatcher: () => Dispatcher, replacements?: Replacements) => readonly BuiltIn[];
   readonly #builtIns: readonly BuiltIn[];
+  readonly #readiness: Readiness | undefined;
   readonly #resource: ProtectedResource;
   #errorHandler: ErrorHandler<State> | undefined;
   #dispatcher: Dispatcher | undefined;
@@ -193,7 +195,14 @@ export class App<State = Record<string, unknown>, Given = None, Counted = unknow
         stateForCall: () => this.#stateForCall(),
       });
     this.#builtIns = this.#endpoints(() => this.#dispatcher ??= this.#createDispatcher());
-    this.#registry.reserve(this.#builtIns);
+    const background = () => this.#dispatcher?.background;
+    this.#readiness = Readiness.at(urls.readyUrl, {
+      lifecycle: this.#lifecycle,
+      background,
+      start: () => this.start(),
+    });
+    if (this.#readiness) this.fetch = this.#readiness.before(this.fetch);
+    this.#registry.reserve([...this.#builtIns, ...(this.#readiness ? [this.#readiness] : [])]);
   }
 
   /**
@@ -203,7 +212,7 @@ export class App<State = Record<string, unknown>, Given = None, Counted = unknow
    * @param request The request.
    * @param info The connection, if a server calls it.
    */
-  readonly fetch = (request: Request, info?: ConnectionInfo): Promise<Response> => {
+  readonly fetch: (request: Request, info?: ConnectionInfo) => Promise<Response> = (request, info) => {
     const dispatcher = this.#dispatcher ??= this.#createDispatcher();
     const state = this.#lifecycle.openState;
     if (state !== undefined) return dispatcher.dispatch(request, state, info);
@@ -212,6 +221,7 @@ export class App<State = Record<string, unknown>, Given = None, Counted = unknow
 
   readonly #servable: Servable = {
     fetch: this.fetch,
+    readiness: () => this.#readiness,
     start: () => this.start(),
     endStreams: () => this.#endStreams(),
     owner: this,

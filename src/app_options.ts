@@ -64,6 +64,31 @@ export interface AppOptions<State = Record<string, unknown>, Given = None, Count
    * @default {"/mcp"}
    */
   mcpUrl?: string | null;
+  /**
+   * The path where load balancers ask whether to send requests: 200 when all lifespans and stores
+   * are open, 503 before that and as soon as the server is asked to stop. It is answered before
+   * hosts, limits and middleware, and is not in the access log. null turns it off.
+   *
+   * A store that is away later leaves it at 200: all processes share the store, and would refuse
+   * all requests.
+   *
+   * @default {null}
+   *
+   * @example Before and after the start
+   * ```ts
+   * import { App } from "@webfw/core";
+   * import { assertEquals } from "@std/assert";
+   *
+   * const app = new App({ readyUrl: "/ready" });
+   * const isReady = async () => (await app.fetch(new Request("http://localhost/ready"))).ok;
+   *
+   * assertEquals(await isReady(), false);
+   * await app.start();
+   * assertEquals(await isReady(), true);
+   * await app.stop();
+   * ```
+   */
+  readyUrl?: string | null;
   /** The hosts and the web pages that the endpoint for agents accepts, and which tools it lists. */
   mcp?: McpOptions;
   /** Bounds of what clients can send. Each has a safe default. */
@@ -175,6 +200,7 @@ const OPTIONS: OptionNames<AppOptions> = {
   docsUrl: true,
   docs: true,
   mcpUrl: true,
+  readyUrl: true,
   mcp: true,
   limits: true,
   origins: true,
@@ -223,6 +249,7 @@ export function resolveAppOptions<State, Given, Counted>(
     docsUrl = "/docs",
     docs = {},
     mcpUrl = "/mcp",
+    readyUrl = null,
     mcp = {},
     limits,
     origins = [],
@@ -245,7 +272,7 @@ export function resolveAppOptions<State, Given, Counted>(
     // Its tags are no option of a scope: they describe tags.
     scope: withoutUndefined({ deps, responses, crossOrigin, rateLimit }),
     described: readDocumentOptions(options),
-    urls: checkUrls({ openapiUrl, docsUrl, mcpUrl }),
+    urls: checkUrls({ openapiUrl, docsUrl, mcpUrl, readyUrl }),
     docs: readDocs(docs),
     ...readMcp(mcp, { hosts: hostList, origins: originList, cors: resolvedCors }),
     limits: resolveLimits(limits, DEFAULT_LIMITS, "the App"),

@@ -26,6 +26,7 @@ export interface BuiltInUrls {
   readonly openapiUrl: string | null;
   readonly docsUrl: string | null;
   readonly mcpUrl: string | null;
+  readonly readyUrl: string | null;
 }
 
 /** What the endpoints show and ask. */
@@ -56,15 +57,15 @@ const ASSETS: readonly AssetName[] = ["swagger-ui.css", "page.css", "swagger-ui.
  * @throws {RouteError} With code `path`, if a path cannot be parsed.
  * @throws {TypeError} If a path has a parameter.
  */
-export function checkUrls({ openapiUrl, docsUrl, mcpUrl }: BuiltInUrls): BuiltInUrls {
-  for (const [option, url] of Object.entries({ openapiUrl, docsUrl, mcpUrl })) {
+export function checkUrls({ openapiUrl, docsUrl, mcpUrl, readyUrl }: BuiltInUrls): BuiltInUrls {
+  for (const [option, url] of Object.entries({ openapiUrl, docsUrl, mcpUrl, readyUrl })) {
     if (url === null) continue;
     const { names } = parsePath(url, `set ${option}`);
     if (url === "" || names.length > 0) {
       throw new TypeError(`Cannot set ${option} to "${url}": it must be a path without parameters, or null`);
     }
   }
-  return { openapiUrl, docsUrl: openapiUrl === null ? null : docsUrl, mcpUrl };
+  return { openapiUrl, docsUrl: openapiUrl === null ? null : docsUrl, mcpUrl, readyUrl };
 }
 
 /**

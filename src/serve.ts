@@ -9,7 +9,10 @@ import { redactUrl } from "./redaction.ts";
 import type { ListenOptions } from "./http_server.ts";
 import { type ListenAddress, listenOptions, openServer } from "./listen.ts";
 import { log } from "./log.ts";
-import { checkOptions, type OptionNames } from "./options.ts";
+import { checkOptions, type OptionNames, quote } from "./options.ts";
+import type { Readiness } from "./readiness.ts";
+import { withSentTags } from "./sent_tags.ts";
+import { type Stopper, StopRequest } from "./stop_request.ts";
 import type { WorkerPorts } from "./topics/worker_store.ts";
 
 /**
@@ -48,6 +51,25 @@ export interface RunOptions {
    * @default {10000} 10 s; 4 s on Deno Deploy, which kills after 5 seconds
    */
   gracePeriod?: Duration;
+  /**
+   * How long the server still takes connections and requests after it was asked to stop, until load
+   * balancers have learnt of it: `readyUrl` is 503, and replies carry `Connection: close`. The grace
+   * period comes after that. A second signal ends it.
+   *
+   * @default {0}
+   */
+  drainDelay?: Duration;
+  /**
+   * Whether replies are compressed for clients that accept it, by the platform: text, JSON and other
+   * types that become smaller, from 64 bytes on. Entity tags become weak; handlers find in
+   * `If-Match` what they sent. Event streams, ranges, what is compressed already, and replies with
+   * `Cache-Control: no-transform` stay as they are.
+   *
+   * Do not compress a secret together with what a client has sent: the length can give it away.
+   *
+   * @default {false}
+   */
+  compress?: boolean;
   /** Is called when the server listens. By default a line is logged. */
   onListen?: (address: ListenAddress) => void;
   /**
@@ -75,6 +97,8 @@ const RUN_OPTIONS: OptionNames<RunOptions> = {
   key: true,
   path: true,
   gracePeriod: true,
+  drainDelay: true,
+  compress: true,
   onListen: true,
   reusePort: true,
   workers: true,
@@ -84,10 +108,13 @@ const RUN_OPTIONS: OptionNames<RunOptions> = {
 /**
  * Checks the names of the options.
  *
- * @throws {TypeError} If an option is unknown.
+ * @throws {TypeError} If an option is unknown, or `compress` is not true or false.
  */
 export function checkRunOptions(options: RunOptions): void {
   checkOptions(options, RUN_OPTIONS, "run the App");
+  const { compress = false } = options;
+  if (typeof compress === "boolean") return;
+  throw new TypeError(`Cannot run the App: "compress" must be true or false, got ${quote(compress)}`);
 }
 
 /** An application, as far as a server needs it. */
@@ -97,6 +124,8 @@ export interface Servable {
     request: Request,
     info?: ConnectionInfo,
   ) => Promise<Response>;
+  /** The endpoint for load balancers; undefined if there is none. */
+  readiness(): Readiness | undefined;
   /** Starts the lifespans. */
   start(): Promise<void>;
   /** Ends streams and WebSockets, which would never end by themselves, and refuses new requests. */
@@ -129,8 +158,8 @@ const POLL_MS = 50;
 const LOADING: unique symbol = Symbol.for("webfw.loading");
 
 /**
- * Serves until SIGINT, SIGTERM or the signal of the program. Then it accepts no more connections,
- * ends streams, waits for requests in flight, and stops the application.
+ * Serves until SIGINT, SIGTERM or the signal of the program, and the `drainDelay` after it. Then it
+ * accepts no more connections, ends streams, waits for requests in flight, and stops the application.
  *
  * At the end of the grace period, publishes are abandoned. Requests that are still open then
  * continue if the program's signal stopped the server; after SIGINT or SIGTERM the process exits
@@ -140,11 +169,12 @@ const LOADING: unique symbol = Symbol.for("webfw.loading");
  *
  * @throws {Deno.errors.AddrInUse} If the port is taken.
  * @throws {Error} If the process is `deno serve`, or `webfw` loads the module that calls this.
- * @throws {RangeError} If the grace period is not a positive duration, or the variable PORT no port.
+ * @throws {RangeError} If a duration is none, or the variable PORT no port.
  * @throws {TypeError} If only one of cert and key is given.
  */
 export async function serve(app: Servable, options: RunOptions): Promise<void> {
   const grace = toMilliseconds(options.gracePeriod ?? defaultGrace(), "the gracePeriod");
+  const drainDelay = toDelay(options.drainDelay ?? 0);
   if ((options.cert === undefined) !== (options.key === undefined)) {
     throw new TypeError("Cannot run the App: HTTPS takes both cert and key");
   }
@@ -161,24 +191,35 @@ export async function serve(app: Servable, options: RunOptions): Promise<void> {
       `Cannot run the App under "deno serve": it serves the default export itself, call run() in another file and start that one with "deno run"`,
     );
   }
-  const where = listenOptions(options);
-  const request = requestedStop(options.signal);
+  const { accessLog = false, compress = false } = options;
+  const where = { ...listenOptions(options), automaticCompression: compress };
+  // The listeners stay to the end: without them, a second SIGTERM would kill the process.
+  using request = new StopRequest(options.signal);
+  let isListening = false;
   let timer: ReturnType<typeof setTimeout> | undefined;
   const limitPublishing = () => timer ??= setTimeout(() => app.abandonPublishing(), grace);
-  // Lifespans can publish too, while they unwind.
-  request.promise.then(limitPublishing);
+  const requested = request.by.then(async (by) => {
+    if (isListening && drainDelay > 0) {
+      setEnding(app, true);
+      log("info", "The server stops soon, at once after a second signal", { drainDelay });
+      await request.delay(drainDelay);
+    }
+    // Lifespans can publish too, while they unwind.
+    limitPublishing();
+    return by;
+  });
   let stop: Stop | undefined;
   try {
     await app.start();
-    stop = await listen(app, { where, accessLog: options.accessLog ?? false }, request.promise, grace);
+    isListening = true;
+    stop = await listen(app, { where, accessLog }, requested, grace);
   } finally {
     limitPublishing();
     try {
       await app.stop();
     } finally {
       clearTimeout(timer);
-      // The listeners stay until here: without them, a second SIGTERM would kill the process.
-      request.dispose();
+      setEnding(app, false);
       releaseIdleTimer();
     }
   }
@@ -197,7 +238,8 @@ export async function serve(app: Servable, options: RunOptions): Promise<void> {
  */
 export function stopWithDenoServe(app: Servable): void {
   if (!isDenoServe()) return;
-  requestedStop(undefined).promise.then(async () => {
+  new StopRequest().by.then(async () => {
+    setEnding(app, true);
     const begin = performance.now();
     const grace = toMilliseconds(defaultGrace(), "the gracePeriod");
     const timer = setTimeout(() => app.abandonPublishing(), grace);
@@ -214,7 +256,7 @@ export function stopWithDenoServe(app: Servable): void {
 
 /** How a server has stopped. */
 interface Stop {
-  readonly by: "system" | "program";
+  readonly by: Stopper;
   /** All requests have ended, unread replies were cut off, or some requests are still open. */
   readonly end: "complete" | "cut" | "late";
   /** When it was asked to stop, as `performance.now()`. */
@@ -225,13 +267,14 @@ interface Stop {
 async function listen(
   app: Servable,
   { where, accessLog }: { readonly where: ListenOptions; readonly accessLog: boolean },
-  requested: Promise<Stop["by"]>,
+  requested: Promise<Stopper>,
   grace: number,
 ): Promise<Stop> {
-  const server = openServer(where, accessLog ? withAccessLog(app.fetch) : app.fetch);
+  const server = openServer(where, handlerOf(app, accessLog, where.automaticCompression ?? false));
   const sweeping = import("./http/forms/uploads.ts").then(({ sweepUploads }) => sweepUploads());
   const by = await Promise.race([requested, server.finished.then(() => "program" as const)]);
   const begin = performance.now();
+  setEnding(app, true);
   const end = await endRequests(app, grace, async () => {
     await sweeping;
     await server.shutdown();
@@ -269,20 +312,17 @@ async function endRequests(app: Servable, grace: number, shutdown: () => Promise
   }
 }
 
-/** Waits for a signal of the system or of the program. */
-function requestedStop(signal: AbortSignal | undefined): { promise: Promise<Stop["by"]>; dispose: () => void } {
-  const { promise, resolve } = Promise.withResolvers<Stop["by"]>();
-  const stop = () => resolve("program");
-  const kill = () => resolve("system");
-  const signals: Deno.Signal[] = Deno.build.os === "windows" ? ["SIGINT"] : ["SIGINT", "SIGTERM"];
-  for (const name of signals) Deno.addSignalListener(name, kill);
-  signal?.addEventListener("abort", stop);
-  if (signal?.aborted) stop();
-  const dispose = (): void => {
-    for (const name of signals) Deno.removeSignalListener(name, kill);
-    signal?.removeEventListener("abort", stop);
-  };
-  return { promise, dispose };
+/** What answers the requests of a server. Load balancers are answered first, and not logged. */
+function handlerOf(app: Servable, accessLog: boolean, compress: boolean): Servable["fetch"] {
+  const answer = compress ? withSentTags(app.fetch) : app.fetch;
+  const logged = accessLog ? withAccessLog(answer) : answer;
+  return app.readiness()?.before(logged) ?? logged;
+}
+
+/** Makes replies close their connections, and load balancers go elsewhere, or ends that. */
+function setEnding(app: Servable, isEnding: boolean): void {
+  const background = app.background();
+  if (background) background.isEnding = isEnding;
 }
 
 /**
@@ -323,6 +363,11 @@ function withAccessLog(fetch: Servable["fetch"]): Servable["fetch"] {
     log("info", `${request.method} ${target} ${response.status}`, { ms });
     return response;
   };
+}
+
+/** @throws {RangeError} If it is neither 0 nor a duration. */
+function toDelay(drainDelay: Duration): number {
+  return parseFloat(String(drainDelay)) === 0 ? 0 : toMilliseconds(drainDelay, "the drainDelay");
 }
 
 function defaultGrace(): Duration {

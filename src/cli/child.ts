@@ -12,6 +12,8 @@ export interface ChildOptions {
   readonly args: readonly string[];
   /** Whether the arguments start a watcher. */
   readonly isWatcher: boolean;
+  /** How long the program serves on after it was asked to stop, in milliseconds. */
+  readonly drainDelay: number;
 }
 
 /**
@@ -22,14 +24,15 @@ export interface ChildOptions {
  * code 0 asks for one, too: watchers of Deno 2.9.0 and 2.9.1 end with it when their program has
  * stopped for a restart.
  */
-export async function runChild({ args, isWatcher }: ChildOptions): Promise<number> {
+export async function runChild({ args, isWatcher, drainDelay }: ChildOptions): Promise<number> {
   let child: Deno.ChildProcess | undefined;
   let killTimer: ReturnType<typeof setTimeout> | undefined;
   let isStopping = false;
   const stop = (signal: Deno.Signal | null) => {
     isStopping = true;
     if (signal !== null) kill(child, signal);
-    killTimer ??= setTimeout(() => kill(child, "SIGKILL"), isWatcher ? WATCHER_GRACE_MS : GRACE_MS);
+    const grace = isWatcher ? WATCHER_GRACE_MS : GRACE_MS + drainDelay;
+    killTimer ??= setTimeout(() => kill(child, "SIGKILL"), grace);
   };
   // On Ctrl-C, a terminal signals all processes of the command, the child, too.
   const fromTerminal = [Deno.stdin, Deno.stdout, Deno.stderr].some((stream) => stream.isTerminal());

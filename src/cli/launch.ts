@@ -43,6 +43,8 @@ export interface Launch<Options extends RunnerOptions> {
   readonly isChecked?: boolean;
   /** More flags for `deno run`. */
   readonly flags?: readonly string[];
+  /** How long the program serves on after it was asked to stop, in milliseconds. */
+  readonly drainDelay?: number;
 }
 
 /** Runs a program on an application, waits for its end, and gives the exit code. */
@@ -50,7 +52,8 @@ export async function runOnTarget<Options extends RunnerOptions>(
   invocation: Invocation,
   launch: Launch<Options>,
 ): Promise<number> {
-  return await runChild({ isWatcher: launch.isWatched ?? false, args: await denoArguments(invocation, launch) });
+  const { isWatched = false, drainDelay = 0 } = launch;
+  return await runChild({ isWatcher: isWatched, drainDelay, args: await denoArguments(invocation, launch) });
 }
 
 /** The arguments of the `deno` that runs a program on an application. */

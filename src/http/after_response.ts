@@ -41,6 +41,8 @@ export class AfterResponse {
 export class BackgroundTasks {
   /** The number of requests without a reply so far. */
   requests = 0;
+  /** Whether the server stops or is about to, so that clients shall open no more connections. */
+  isEnding = false;
   readonly #running = new Set<Promise<void>>();
   /** Replies that are being sent, each with the function that stops waiting for it. */
   readonly #unsent = new Map<Promise<void>, () => void>();

@@ -14,7 +14,7 @@ import { BackgroundTasks, runAfterResponse } from "../http/after_response.ts";
 import { HostCheck } from "../http/host.ts";
 import type { Cors } from "../http/cors.ts";
 import type { ResolvedLimits } from "../http/limits.ts";
-import { placeHeaders, placeRateLimit, toReply, withoutBody } from "../http/reply.ts";
+import { placeHeaders, placeRateLimit, toReply, withMutableHeaders, withoutBody } from "../http/reply.ts";
 import { isDeclaredReply } from "../http/replies/declared_reply.ts";
 import { type Reduce, reducerTo } from "../http/replies/model.ts";
 import { replierOf } from "../http/replies/replier.ts";
@@ -480,8 +480,16 @@ function finish(context: RequestContext, response: Response, background: Backgro
   const { afterResponse, bufferedReply, connection } = context;
   background.requests--;
   context.hasReplied = true;
-  if (!afterResponse) return response;
+  const reply = background.isEnding ? closing(response) : response;
+  if (!afterResponse) return reply;
   const isBuffered = bufferedReply === response;
   if (isBuffered) context.releaseBody();
-  return runAfterResponse(response, isBuffered, afterResponse, background, connection?.completed);
+  return runAfterResponse(reply, isBuffered, afterResponse, background, connection?.completed);
+}
+
+/** Makes the client close its connection, so that its next request goes to another server. */
+function closing(response: Response): Response {
+  const reply = withMutableHeaders(response);
+  reply.headers.set("connection", "close");
+  return reply;
 }

@@ -26,6 +26,12 @@ export const RUN: Command = {
       value: "number",
       description: "Threads that serve, each with an application of its own (default: 1)",
     },
+    { name: "compress", description: "Compress replies for clients that accept it" },
+    {
+      name: "drain-delay",
+      value: "duration",
+      description: "Time to serve on after SIGTERM, until load balancers know of it, such as 5s (default: 0s)",
+    },
     { name: "check", description: "Check types first" },
     { name: "quiet", letter: "q", description: "Print no line for each request" },
     CONFIG,
@@ -44,16 +50,28 @@ export const RUN: Command = {
     const hostname = values.get("host") ?? null;
     const port = values.has("port") ? parsePort(values.get("port")!) : null;
     const workers = parseWorkers(values.get("workers") ?? "1");
+    const drainDelay = parseDelay(values.get("drain-delay") ?? "0s");
     const isWatched = switches.has("reload") || denoFlags.some((flag) => /^--watch(=|$)/.test(flag));
+    if (isWatched && drainDelay > 0) {
+      throw new CommandError("Cannot use --drain-delay: a program that is watched stops at once", USAGE_EXIT_CODE);
+    }
     if (isWatched && workers > 1) {
       throw new CommandError("Cannot use --workers: a program that is watched has one thread", USAGE_EXIT_CODE);
     }
     return runOnTarget(invocation, {
       runner: ServeRunner,
-      options: { hostname, port, workers, isQuiet: switches.has("quiet") },
+      options: {
+        hostname,
+        port,
+        workers,
+        isQuiet: switches.has("quiet"),
+        compress: switches.has("compress"),
+        drainDelay,
+      },
       isWatched,
       isChecked: switches.has("check"),
       flags: workers > 1 ? [SHARED_PORT_FLAG] : [],
+      drainDelay,
     });
   },
 };
@@ -62,6 +80,13 @@ function parsePort(text: string): number {
   const port = Number(text);
   if (/^\d+$/.test(text) && port <= 65_535) return port;
   throw new CommandError(`Cannot use port "${text}": expected a whole number from 0 to 65535`, USAGE_EXIT_CODE);
+}
+
+/** The delay in milliseconds. */
+function parseDelay(text: string): number {
+  const [, number, unit] = /^(\d+(?:\.\d+)?)(ms|s|m)$/.exec(text) ?? [];
+  if (number !== undefined) return Number(number) * (unit === "m" ? 60_000 : unit === "s" ? 1_000 : 1);
+  throw new CommandError(`Cannot use "${text}" as a delay: expected a time such as 5s or 500ms`, USAGE_EXIT_CODE);
 }
 
 function parseWorkers(text: string): number {

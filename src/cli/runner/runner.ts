@@ -44,6 +44,8 @@ export interface WebfwApp {
     readonly onListen: (address: Address) => void;
     readonly accessLog?: boolean;
     readonly reusePort?: boolean;
+    readonly compress?: boolean;
+    readonly drainDelay?: number;
     readonly workers?: { readonly guests: readonly MessagePort[] } | { readonly host: MessagePort };
   }): Promise<void>;
 }

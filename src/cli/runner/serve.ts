@@ -12,6 +12,10 @@ interface ServeOptions extends RunnerOptions {
   readonly workers: number;
   /** Whether no line is printed for each request. */
   readonly isQuiet: boolean;
+  /** Whether replies are compressed. */
+  readonly compress: boolean;
+  /** How long it serves on after it was asked to stop, in milliseconds. */
+  readonly drainDelay: number;
 }
 
 /** What the main thread sends to a worker. */
@@ -106,9 +110,11 @@ export class ServeRunner extends Runner<ServeOptions> {
 
   async #serve(app: RunnableApp, { workers, ...listen }: ListenOptions): Promise<void> {
     const options = { ...listen, ...(workers && { reusePort: true }) };
-    if (this.isWebfwApp(app)) {
-      await app.run({ ...options, accessLog: !this.options.isQuiet, ...(workers && { workers }) });
-    } else await this.#serveFetch(app, options);
+    const { isQuiet, compress, drainDelay } = this.options;
+    // An older version of the framework refuses options that it does not know.
+    const more = { ...(workers && { workers }), ...(compress && { compress }), ...(drainDelay > 0 && { drainDelay }) };
+    if (this.isWebfwApp(app)) await app.run({ ...options, accessLog: !isQuiet, ...more });
+    else await this.#serveFetch(app, { ...options, automaticCompression: compress });
   }
 
   /** Serves another framework's application like `App.run`: access log, signals, grace period. */
