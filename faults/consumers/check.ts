@@ -1,18 +1,16 @@
 // Checks what the nodes of a run wrote down against the promises of consumers.
 
-import { type HandlerRun, overlapsOf, type Trouble } from "../work/trouble.ts";
+import { type HandlerRun, isTroubled, overlapsOf, type Trouble } from "../work/trouble.ts";
 import type { ConsumerPlan, GivenUp, HandlerLine, Task } from "./plan.ts";
 
 /** The record of a run. */
 export interface ConsumerHistory {
-  readonly plan: Pick<ConsumerPlan, "attempts" | "hasKeys">;
+  readonly plan: Pick<ConsumerPlan, "attempts" | "hasKeys" | "lease">;
   /** All messages, in the order of the topic. */
   readonly tasks: readonly Task[];
   /** The lines of all nodes, in the order of their times. */
   readonly lines: readonly HandlerLine[];
   readonly troubles: readonly Trouble[];
-  /** How often something was done to nodes or to their store. */
-  readonly disturbances: number;
   /** The messages that were given up. */
   readonly givenUp: readonly GivenUp[];
 }
@@ -26,7 +24,7 @@ interface Run extends HandlerRun {
 
 /** Looks for messages that were not handled, held twice, out of order in a key, or tried too often. */
 export function checkConsumer(history: ConsumerHistory): string[] {
-  const { plan, tasks, lines, troubles, disturbances } = history;
+  const { plan, tasks, lines, troubles } = history;
   const runs = runsOf(lines);
   const faults = checkEnds(history, runs);
   for (const { number, attempt } of runs) {
@@ -37,12 +35,24 @@ export function checkConsumer(history: ConsumerHistory): string[] {
       if (one.node === other.node) continue;
       faults.push(`message ${number} was held by ${one.node} and ${other.node} at once`);
     }
-    const tries = own.filter(({ kind }) => kind === "failed").map(({ attempt }) => attempt);
-    const repeated = tries.length - new Set(tries).size;
-    // A node that ends, or whose store is away, may not have said that a try has failed.
-    if (repeated > disturbances) faults.push(`message ${number} was tried ${tries.length} times`);
+    faults.push(...checkRepetitions(own, history));
   }
   if (plan.hasKeys) faults.push(...checkKeys(tasks, runs, troubles));
+  return faults;
+}
+
+/** What has come to its end is not repeated, unless its node could not say so. */
+function checkRepetitions(runs: readonly Run[], { plan: { lease }, troubles }: ConsumerHistory): string[] {
+  const faults: string[] = [];
+  for (const [index, { number, node, attempt, end, kind }] of runs.entries()) {
+    if (kind !== "done" && kind !== "failed") continue;
+    for (const again of runs.slice(index + 1)) {
+      if (again.begin < end || (kind === "failed" && again.attempt !== attempt)) continue;
+      if (isTroubled(troubles, { node, from: end, to: again.begin, lease })) continue;
+      const what = kind === "done" ? "was handled by" : `failed in try ${attempt} on`;
+      faults.push(`message ${number} ${what} ${node}, and again by ${again.node}`);
+    }
+  }
   return faults;
 }
 

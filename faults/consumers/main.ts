@@ -119,11 +119,10 @@ class Scene {
     await app.stop();
     await nodes.stopAll();
     const lines = (await nodes.lines<HandlerLine>()).filter(({ number }) => number !== undefined);
-    faults.push(...checkConsumer({
-      ...{ plan: this.#plan, tasks: this.#tasks, lines, givenUp },
-      ...{ troubles: await nodes.allTroubles(), disturbances: this.#injected.length },
-    }));
-    return { faults, summary: this.#summary(lines.filter(({ kind }) => kind === "begin").length) };
+    const troubles = await nodes.allTroubles();
+    faults.push(...checkConsumer({ plan: this.#plan, tasks: this.#tasks, lines, givenUp, troubles }));
+    const handled = lines.filter(({ kind }) => kind === "begin").length;
+    return { faults, troubles, summary: this.#summary(handled) };
   }
 
   async #waitForEnd(app: App): Promise<boolean> {

@@ -1,6 +1,6 @@
 // Checks what the nodes of a run wrote down against the promises of crons.
 
-import { type HandlerRun, isDuring, overlapsOf, type Trouble } from "../work/trouble.ts";
+import { type HandlerRun, isDuring, isShort, isTroubled, overlapsOf, type Trouble } from "../work/trouble.ts";
 import { type CronLine, dueAt, LEASE, LOOK, MINUTE } from "./plan.ts";
 
 /** The record of a run. Times are in milliseconds since 1970. */
@@ -33,7 +33,7 @@ const STEP = 25;
 
 /** Looks for times that did not run, ran twice or on two nodes at once, or were taken over late. */
 export function checkCron(history: CronHistory): string[] {
-  const runs = runsOf(history.lines);
+  const runs = runsOf(history);
   const faults: string[] = [];
   for (const [one, other] of overlapsOf(runs, history.troubles)) {
     faults.push(`${nameOf(one)} on ${one.node} and ${nameOf(other)} on ${other.node} at once`);
@@ -50,7 +50,7 @@ function checkRepetitions({ troubles }: CronHistory, runs: readonly Run[]): stri
     if (!hasEnded(run)) continue;
     for (const again of runs.slice(index + 1)) {
       if (again.scheduled !== run.scheduled || again.begin < run.end) continue;
-      if (isTroubled(troubles, run.node, run.end, again.begin)) continue;
+      if (isTroubled(troubles, { node: run.node, from: run.end, to: again.begin, lease: LEASE })) continue;
       faults.push(`${nameOf(run)} was run by ${run.node}, and again by ${again.node}`);
     }
   }
@@ -64,7 +64,9 @@ function checkMoments({ troubles, origin }: CronHistory, runs: readonly Run[]): 
     const due = dueAt(run.scheduled, origin);
     if (troubles.some(({ kind, from, to }) => kind === "clock" && from <= run.begin && to >= due)) continue;
     if (run.begin < due - PRECISION) faults.push(`${nameOf(run)} was run too early by ${run.node}`);
-    if (run.begin < due + MINUTE + SLACK || isTroubled(troubles, run.node, due, run.begin)) continue;
+    // The next one was skipped where a run of this one went on, which then broke off.
+    if (run.begin < due + MINUTE + SLACK || isSkipped(due + MINUTE, runs)) continue;
+    if (isTroubled(troubles, { node: run.node, from: due, to: run.begin, lease: LEASE })) continue;
     faults.push(`${nameOf(run)} was run by ${run.node} when a later one was due`);
   }
   return faults;
@@ -75,11 +77,10 @@ function checkTakeovers({ troubles, to }: CronHistory, runs: readonly Run[]): st
   const faults: string[] = [];
   for (const [index, run] of runs.entries()) {
     if (hasEnded(run)) continue;
-    const death = troubles.find(({ kind, node }) => kind === "killed" && node === run.node);
-    const end = Math.min(run.end, death?.from ?? Infinity);
-    const latest = end + HANDOVER;
+    const death = endOf(run.node, troubles);
+    const latest = run.end + HANDOVER;
     const isExcused = troubles.some((trouble) => {
-      return trouble !== death && !isShort(trouble) && trouble.from <= latest && trouble.to >= run.begin;
+      return trouble !== death && !isShort(trouble, LEASE) && trouble.from <= latest && trouble.to >= run.begin;
     });
     if (latest > to || isExcused) continue;
     const next = runs[index + 1];
@@ -104,20 +105,22 @@ function checkTimes(history: CronHistory, runs: readonly Run[]): string[] {
   for (let scheduled = Math.ceil(timeAt(from, origin) / minute) * minute;; scheduled += minute) {
     const due = dueAt(scheduled, origin);
     if (due + MINUTE > to) return faults;
-    // It is skipped where the run before goes on.
-    const isSkipped = runs.some(({ begin, end }) => begin < due && due < end + PRECISION && end < Infinity);
-    if (seen.has(scheduled) || isSkipped) continue;
+    if (seen.has(scheduled) || isSkipped(due, runs)) continue;
     let free = 0;
     for (let time = due; time < due + MINUTE && free < SLACK; time += STEP) free = isFree(time) ? free + STEP : 0;
     if (free >= SLACK) faults.push(`${nameOf({ scheduled })} was not run`);
   }
 }
 
+/** Whether a time is skipped, since a run goes on when it is due. */
+function isSkipped(due: number, runs: readonly Run[]): boolean {
+  return runs.some(({ begin, end }) => begin < due && due < end + PRECISION);
+}
+
 /** When others cannot run anything because of a run. */
 function spanOf({ node, begin, end, kind }: Run, troubles: readonly Trouble[]): Pick<Trouble, "from" | "to"> {
-  const death = troubles.find((trouble) => trouble.kind === "killed" && trouble.node === node)?.from ?? Infinity;
-  const isSaid = hasEnded({ kind }) && !isTroubled(troubles, node, end, end + SLACK);
-  return { from: begin, to: Math.min(end, death) + (isSaid ? SLACK : HANDOVER) };
+  const isSaid = hasEnded({ kind }) && !isTroubled(troubles, { node, from: end, to: end + SLACK, lease: LEASE });
+  return { from: begin, to: end + (isSaid ? SLACK : HANDOVER) };
 }
 
 /** When nothing may run because of a trouble: its node may just have taken a time. */
@@ -127,31 +130,26 @@ function silenceOf({ kind, node, from, to }: Trouble): Pick<Trouble, "from" | "t
   return [{ from: from - PRECISION, to: (kind === "cut off" ? to : from) + HANDOVER }];
 }
 
-/** Whether something kept a node from its store. */
-function isTroubled(troubles: readonly Trouble[], node: string, from: number, to: number): boolean {
-  return troubles.some((trouble) => {
-    const concerns = trouble.node === undefined || (trouble.node === node && trouble.kind !== "clock");
-    return concerns && !isShort(trouble) && trouble.from <= to && trouble.to >= from;
-  });
-}
-
-/** Whether a node makes up for a trouble in time. */
-function isShort({ kind, from, to }: Trouble): boolean {
-  return kind === "frozen" && to - from < LEASE / 2;
-}
-
 function hasEnded({ kind }: Pick<Run, "kind">): boolean {
   return kind === "done" || kind === "failed";
 }
 
-function runsOf(lines: readonly CronLine[]): Run[] {
+function runsOf({ lines, troubles }: CronHistory): Run[] {
   const runs: { -readonly [Name in keyof Run]: Run[Name] }[] = [];
   for (const { kind, node, scheduled, time } of lines) {
     const open = runs.findLast((run) => run.node === node && run.end === Infinity);
     if (kind === "begin") runs.push({ node, scheduled, begin: time, end: Infinity, kind: undefined });
     else if (open) Object.assign(open, { end: time, kind });
   }
+  for (const run of runs) {
+    if (run.end === Infinity) run.end = Math.max(run.begin, endOf(run.node, troubles)?.from ?? Infinity);
+  }
   return runs;
+}
+
+/** The end of a node. */
+function endOf(node: string, troubles: readonly Trouble[]): Trouble | undefined {
+  return troubles.find((trouble) => trouble.node === node && trouble.to === Infinity);
 }
 
 /** The time of crons at a moment of nodes. */

@@ -104,7 +104,8 @@ class Scene {
     const faults = checkCron({ origin, from, to, lines, troubles, nodes: new Map(began) });
     const runs = lines.filter(({ kind }) => kind === "begin").length;
     const kind = `catchUp ${shared.catchUp ? "1h" : "none"}`;
-    return { faults, summary: `${kind}; ${this.#injected.join(", ")}; ${minutesOf(to - from)} minutes, ${runs} runs` };
+    const summary = `${kind}; ${this.#injected.join(", ")}; ${minutesOf(to - from)} minutes, ${runs} runs`;
+    return { faults, troubles, summary };
   }
 }
 

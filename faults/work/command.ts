@@ -1,9 +1,11 @@
 // The runs of consumers and crons on all stores, and of broken nodes, whose faults must be found.
 
 import { parseArgs } from "@std/cli/parse-args";
+import { join } from "node:path";
 import { readCount, readNames, refuseUnknown, select } from "../../bench/command.ts";
 import { Random } from "../../tests/unit/support/random.ts";
 import { type SharedStore, type StoreKind, STORES } from "./store.ts";
+import type { Trouble } from "./trouble.ts";
 
 /** What a run has. */
 export interface RunContext {
@@ -17,6 +19,8 @@ export interface RunContext {
 export interface RunResult {
   readonly summary: string;
   readonly faults: readonly string[];
+  /** What was done to nodes and stores. */
+  readonly troubles: readonly Trouble[];
 }
 
 /** Nodes whose program is broken, so that a check must find it. */
@@ -95,15 +99,23 @@ export async function runExperiment(experiment: Experiment, args: string[], sign
 async function isClean(experiment: Experiment, kind: StoreKind, seed: number): Promise<boolean> {
   const begin = performance.now();
   const title = `${experiment.name} ${kind.name} seed ${seed}`;
-  const { summary, faults } = await resultOf(experiment.run, kind, seed);
+  const folder = await Deno.makeTempDir({ prefix: "webfw_fault_" });
+  const { summary, faults, troubles } = await resultOf(experiment.run, kind, { seed, folder });
   console.log(`${title}: ${summary}; ${faults.length} faults, ${secondsSince(begin)} s`);
   for (const fault of faults.slice(0, SHOWN)) console.error(`  FAULT ${title}: ${fault}`);
+  if (faults.length === 0) await Deno.remove(folder, { recursive: true });
+  else {
+    await Deno.writeTextFile(join(folder, "troubles.json"), JSON.stringify(troubles));
+    console.error(`  The logs of the nodes are in ${folder}`);
+  }
   return faults.length === 0;
 }
 
 async function isFound({ name }: Experiment, control: Control, kind: StoreKind, seed: number): Promise<boolean> {
   const begin = performance.now();
-  const { faults } = await resultOf((context) => control.run(context), kind, seed);
+  const folder = await Deno.makeTempDir({ prefix: "webfw_fault_" });
+  const { faults } = await resultOf((context) => control.run(context), kind, { seed, folder });
+  await Deno.remove(folder, { recursive: true });
   const found = faults.filter((fault) => fault.includes(control.finds));
   const title = `${name} ${kind.name} control: ${control.name}`;
   console.log(`${title}; ${found.length} faults, as it must be, ${secondsSince(begin)} s`);
@@ -112,15 +124,17 @@ async function isFound({ name }: Experiment, control: Control, kind: StoreKind, 
   return false;
 }
 
-async function resultOf(run: Experiment["run"], kind: StoreKind, seed: number): Promise<RunResult> {
-  const folder = await Deno.makeTempDir({ prefix: "webfw_fault_" });
+async function resultOf(
+  run: Experiment["run"],
+  kind: StoreKind,
+  { seed, folder }: { readonly seed: number; readonly folder: string },
+): Promise<RunResult> {
   try {
     await using store = await kind.start(folder);
     return await run({ random: new Random(seed), store, folder });
   } catch (error) {
-    return { summary: "broken off", faults: [`the run did not come to its end: ${Deno.inspect(error)}`] };
-  } finally {
-    await Deno.remove(folder, { recursive: true });
+    const faults = [`the run did not come to its end: ${Deno.inspect(error)}`];
+    return { summary: "broken off", faults, troubles: [] };
   }
 }
 

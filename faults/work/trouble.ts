@@ -43,6 +43,25 @@ export function isDuring({ from, to }: Pick<Trouble, "from" | "to">, time: numbe
   return from <= time && time <= to;
 }
 
+/**
+ * Whether something kept a node from its store between two moments. A node makes up for standing
+ * still for less than half a lease.
+ */
+export function isTroubled(
+  troubles: readonly Trouble[],
+  { node, from, to, lease }: { readonly node: string; readonly from: number; readonly to: number; lease: number },
+): boolean {
+  return troubles.some((trouble) => {
+    const concerns = trouble.node === undefined || (trouble.node === node && trouble.kind !== "clock");
+    return concerns && !isShort(trouble, lease) && trouble.from <= to && trouble.to >= from;
+  });
+}
+
+/** Whether a node makes up for a trouble before it loses its lease. */
+export function isShort({ kind, from, to }: Trouble, lease: number): boolean {
+  return kind === "frozen" && to - from < lease / 2;
+}
+
 /** The time as all processes write it down: nobody sets this clock during a run. */
 export function wallNow(): number {
   return performance.timeOrigin + performance.now();

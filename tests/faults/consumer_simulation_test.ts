@@ -43,11 +43,10 @@ function handled(
 
 function faultsOf(history: Partial<ConsumerHistory>): string[] {
   return checkConsumer({
-    plan: { attempts: 2, hasKeys: true },
+    plan: { attempts: 2, hasKeys: true, lease: 1_000 },
     tasks: [task(1), task(2)],
     lines: [...handled("a", 1, 0, 10), ...handled("b", 2, 10, 20)],
     troubles: [],
-    disturbances: 0,
     givenUp: [],
     ...history,
   });
@@ -55,6 +54,9 @@ function faultsOf(history: Partial<ConsumerHistory>): string[] {
 
 Deno.test("In a history that is right nothing is found, also where a node was killed or stood still", () => {
   assertEquals(faultsOf({}), []);
+  const away = { kind: "store", from: 5, to: 15 } as const;
+  const twice = [...handled("a", 1, 0, 10), ...handled("b", 1, 20, 25), ...handled("b", 2, 30, 40)];
+  assertEquals(faultsOf({ lines: twice, troubles: [away] }), []);
   const begun: HandlerLine = { kind: "begin", node: "a", number: 1, attempt: 1, time: 0 };
   const lines = [begun, ...handled("b", 1, 50, 60), ...handled("b", 2, 70, 80)];
   assertEquals(faultsOf({ lines, troubles: [{ kind: "killed", node: "a", from: 5, to: Infinity }] }), []);
@@ -79,9 +81,12 @@ Deno.test("The checker finds each broken promise of consumers", () => {
   assertEquals(faultsOf({ lines: [...handled("a", 1, 0, 10, "done", 3), ...handled("b", 2, 10, 20)] }), [
     "message 1 was tried as try 3",
   ]);
+  assertEquals(faultsOf({ lines: [...one, ...handled("b", 1, 20, 25), ...handled("b", 2, 30, 40)] }), [
+    "message 1 was handled by a, and again by b",
+  ]);
   const failed = [...handled("a", 9, 0, 1, "failed"), ...handled("a", 9, 2, 3, "failed")];
   assertEquals(faultsOf({ tasks: [task(9)], lines: failed, givenUp: [{ number: 9, attempts: 2 }] }), [
-    "message 9 was tried 2 times",
+    "message 9 failed in try 1 on a, and again by a",
   ]);
   assertEquals(faultsOf({ tasks: [task(9)], lines: failed.slice(0, 2), givenUp: [{ number: 9, attempts: 1 }] }), [
     "message 9 was given up after 1 tries",

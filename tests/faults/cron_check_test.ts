@@ -34,6 +34,11 @@ const [ZERO, ONE, TWO, THREE] = [0, 1, 2, 3].map((minute) => ran("a", minute, 5,
 Deno.test("In a history of a cron that is right nothing is found, also where a run lasts long", () => {
   assertEquals(faultsOf([ZERO, ONE, TWO, THREE].flat()), []);
   assertEquals(faultsOf([...ZERO, ...ran("b", 1, 5, MINUTE + 500), ...THREE]), []);
+  // The time that it skipped does not run where it breaks off after that, but the time of its own.
+  const [begun] = ran("b", 1, 5, 500);
+  const killed = { kind: "killed", node: "b", from: 2 * MINUTE + 100, to: Infinity } as const;
+  const again = ran("a", 1, MINUTE + 100 + LEASE + LOOK, MINUTE + 200 + LEASE + LOOK);
+  assertEquals(faultsOf([...ZERO, begun!, ...again, ...THREE], { troubles: [killed] }), []);
 });
 
 Deno.test("A time that runs on two nodes at once is found, unless one of them had ended or stood still", () => {
