@@ -8,6 +8,7 @@ import { HTTPError } from "../../errors.ts";
 import { UploadedFile } from "../forms/uploaded_file.ts";
 import type { HttpRequest } from "../request.ts";
 import { byteStream } from "../stream_reply.ts";
+import { chooseEncoding } from "./encoding.ts";
 import { ServedFile } from "./served_file.ts";
 
 /** Larger contents in memory get no entity tag, because all their bytes would be hashed for it. */
@@ -133,8 +134,24 @@ export async function contentHash(text: string): Promise<string> {
   return new Uint8Array(digest, 0, 16).toHex();
 }
 
+/** The compressed forms of texts, by what gives the text. */
+const compressed = new WeakMap<CachedText["read"], Promise<Uint8Array<ArrayBuffer>>>();
+
+/** Compresses a text, once as long as somebody can read it. */
+function compress({ read }: CachedText): Promise<Uint8Array<ArrayBuffer>> {
+  let bytes = compressed.get(read);
+  if (bytes === undefined) {
+    bytes = read().then((text) => {
+      return new Response(new Blob([text]).stream().pipeThrough(new CompressionStream("gzip"))).bytes();
+    });
+    compressed.set(read, bytes);
+  }
+  return bytes;
+}
+
 /**
- * Makes the reply of a cached text: a 304 for a client that has this version.
+ * Makes the reply of a cached text: compressed for a client that accepts it, and a 304 for one that
+ * has this version.
  *
  * @param asked The headers of the request.
  * @param content The text.
@@ -145,10 +162,13 @@ export async function cachedReply(
   content: CachedText,
   extra: Readonly<Record<string, string>>,
 ): Promise<Response> {
-  const etag = `"${content.tag}"`;
-  const headers = { ...extra, etag, "x-content-type-options": "nosniff" };
+  const encoding = chooseEncoding(asked.get("accept-encoding"), ["gzip"]);
+  const etag = encoding ? `"${content.tag}-${encoding}"` : `"${content.tag}"`;
+  const headers = { ...extra, etag, vary: "accept-encoding", "x-content-type-options": "nosniff" };
   if (!ifNoneMatch(tagsOf(asked, "if-none-match"), etag)) return new Response(null, { status: 304, headers });
-  return new Response(await content.read(), { headers: { ...headers, "content-type": content.contentType } });
+  const body = encoding ? await compress(content) : await content.read();
+  const described = { ...headers, "content-type": content.contentType };
+  return new Response(body, { headers: encoding ? { ...described, "content-encoding": encoding } : described });
 }
 
 /**

@@ -118,3 +118,26 @@ Deno.test("The tags of the middleware etag() are known, too", async () => {
   assertEquals((await ask(serving.port, "/json", `If-None-Match: ${weak}\r\n`)).status, 304);
   assertEquals((await ask(serving.port, "/json", `If-Match: ${weak}\r\n`)).status, 200);
 });
+
+Deno.test("The page's own files are sent compressed always", async () => {
+  const app = application();
+  await using serving = await Serving.start(app);
+  const { port } = serving;
+  const page = await (await fetch(`${serving.origin}/docs`)).text();
+  const files = Array.from(page.matchAll(/(?:src|href)="\.(\/docs\/[^"]+)"/g), ([, file]) => file!);
+  assertEquals(files.length, 4);
+  for (const path of [...files, "/docs/oauth2-redirect.js", "/docs", "/openapi.json"]) {
+    const whole = await exchange(port, `GET ${path} HTTP/1.1\r\nHost: x\r\n\r\n`);
+    const reply = await ask(port, path);
+    const described = [headerOf(reply, "content-encoding"), headerOf(reply, "vary"), headerOf(whole, "vary")];
+    assertEquals(described, ["gzip", "accept-encoding", "accept-encoding"], path);
+    assertEquals(headerOf(reply, "content-type"), headerOf(whole, "content-type"));
+    const tags = [headerOf(reply, "etag")!, headerOf(whole, "etag")!];
+    assertEquals(new Set(tags).size, 2, path);
+    assertEquals((await ask(port, path, `If-None-Match: ${tags[0]}\r\n`)).status, 304);
+    const length = Number(headerOf(reply, "content-length"));
+    assert(length > 0 && (whole.body.length < 1_000 || length < whole.body.length), `${path} ${length}`);
+    assertEquals(headerOf(await ask(port, path, "", "HEAD"), "content-length"), String(length), path);
+    assertEquals(await (await fetch(serving.origin + path)).text(), whole.body, path);
+  }
+});

@@ -53,6 +53,7 @@ Deno.test("The policy of the page forbids inline scripts and everything of other
       "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data: blob:; media-src 'self' blob:; " +
       "connect-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'",
     "content-type": "text/html; charset=utf-8",
+    "vary": "accept-encoding",
     "x-content-type-options": "nosniff",
   });
   const markup = await response.text();
