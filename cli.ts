@@ -12,8 +12,8 @@
 import { runProgram } from "./src/cli/program.ts";
 
 /**
- * Runs a command: `run`, `openapi`, `asyncapi`, `routes`, `topics`, `env`, `completions`, `help`
- * or `--version`.
+ * Runs a command: `init`, `run`, `openapi`, `asyncapi`, `routes`, `topics`, `env`, `completions`,
+ * `help` or `--version`.
  *
  * The application runs in a child process, with the configuration of its own project. SIGINT and
  * SIGTERM are passed on to it.

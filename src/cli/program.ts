@@ -4,6 +4,7 @@ import config from "../../deno.json" with { type: "json" };
 import { type Command, CommandError, HELP, type Option, USAGE_EXIT_CODE } from "./command.ts";
 import { ASYNCAPI, OPENAPI } from "./commands/documents.ts";
 import { ENV } from "./commands/env.ts";
+import { INIT } from "./commands/init.ts";
 import { ROUTES } from "./commands/routes.ts";
 import { RUN } from "./commands/run.ts";
 import { TOPICS } from "./commands/topics.ts";
@@ -17,7 +18,7 @@ const VERSION: Option = {
   description: "Print the version",
 };
 const OPTIONS: readonly Option[] = [HELP, VERSION];
-const COMMANDS: Command[] = [RUN, OPENAPI, ASYNCAPI, ROUTES, TOPICS, ENV];
+const COMMANDS: Command[] = [INIT, RUN, OPENAPI, ASYNCAPI, ROUTES, TOPICS, ENV];
 // Both read the list when they run, when they are part of it.
 COMMANDS.push(completionsCommand(COMMANDS, OPTIONS), helpCommand(COMMANDS, OPTIONS));
 

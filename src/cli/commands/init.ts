@@ -1,0 +1,85 @@
+/** The command that writes a new service. */
+
+import { fileURLToPath } from "node:url";
+import { dirname, join, relative, resolve } from "node:path";
+import { type Command, CommandError } from "../command.ts";
+
+export const INIT: Command = {
+  name: "init",
+  summary: "Write a new service, with tests and what it takes to deploy it",
+  operand: { name: "folder", isOptional: true },
+  options: [],
+  takesDenoFlags: false,
+  details: `The folder is made if it is not there; the default is the current one. It must be empty, but
+it may have a ".git". The service has a model, a guard, tools and an event stream. With it come
+a deno.json with tasks, a Dockerfile, a workflow for GitHub, and a README.md that says more.`,
+  examples: ["webfw init shop", "webfw init"],
+  async run({ operand }) {
+    const folder = resolve(operand);
+    await requireEmpty(folder, operand || ".");
+    const files = Object.entries(await templateFor(folder));
+    for (const [path, text] of files) await write(join(folder, path), text);
+    console.log(`Wrote ${files.length} files${operand === "" ? "" : ` to ${operand}`}. Next:\n`);
+    if (operand !== "") console.log(`  cd ${/^[\w./-]+$/.test(operand) ? operand : JSON.stringify(operand)}`);
+    console.log("  deno task dev   # serves on http://127.0.0.1:8000\n  deno task test");
+    return 0;
+  },
+};
+
+/** Refuses a folder with files in it. */
+async function requireEmpty(folder: string, named: string): Promise<void> {
+  const problem = `Cannot write a service to "${named}"`;
+  try {
+    for await (const { name } of Deno.readDir(folder)) {
+      if (name !== ".git") throw new CommandError(`${problem}: the folder is not empty, name another one`);
+    }
+  } catch (error) {
+    if (error instanceof Deno.errors.NotFound) return;
+    if (error instanceof Deno.errors.NotADirectory) {
+      throw new CommandError(`${problem}: it is a file, name another folder`);
+    }
+    if (error instanceof CommandError) throw error;
+    throw new CommandError(`${problem}: ${error instanceof Error ? error.message : error}`);
+  }
+}
+
+/** The texts of the files, by their paths. */
+async function templateFor(folder: string): Promise<Record<string, string>> {
+  const { default: files } = await import("../template.json", { with: { type: "json" } });
+  const links = await clonedPackages(folder);
+  if (links.length === 0) return files;
+  const config = { ...JSON.parse(files["deno.json"]), links };
+  return { ...files, "deno.json": `${JSON.stringify(config, null, 2)}\n` };
+}
+
+/**
+ * Where the packages are, if this command runs from a clone of the repository: a service that is
+ * made with it gets the framework from there, too, and what replaces `@std` if JSR is not reached.
+ */
+async function clonedPackages(folder: string): Promise<string[]> {
+  if (!import.meta.url.startsWith("file:")) return [];
+  const clone = fileURLToPath(new URL("../../../", import.meta.url));
+  const packages = [".", "packages/cli"];
+  if (import.meta.resolve("@std/cli/parse-args").startsWith("file:")) {
+    packages.push("offline/assert", "offline/cli", "offline/http");
+  }
+  const places = packages.map((path) => join(clone, path));
+  for (const place of places) {
+    if (!await exists(join(place, "deno.json"))) return [];
+  }
+  return places.map((place) => relative(folder, place).replaceAll("\\", "/"));
+}
+
+async function exists(file: string): Promise<boolean> {
+  return await Deno.stat(file).then(() => true, () => false);
+}
+
+/** Writes a file that is not there yet. */
+async function write(file: string, text: string): Promise<void> {
+  try {
+    await Deno.mkdir(dirname(file), { recursive: true });
+    await Deno.writeTextFile(file, text, { createNew: true });
+  } catch (error) {
+    throw new CommandError(`Cannot write "${file}": ${error instanceof Error ? error.message : error}`);
+  }
+}
