@@ -1,4 +1,4 @@
-// Notes that everybody may read and follow, and that callers with a token may write.
+// Everybody may read notes and follow new ones. Writing takes a token.
 
 import { App, Events, settings, SSE } from "@webfw/core";
 import { bearer, equal } from "@webfw/core/auth";
@@ -25,17 +25,17 @@ const writer = bearer(async (token) => {
 
 export const app = new App({ title: "Notes" });
 
+// In memory, until you connect a database.
 const notes: v.InferOutput<typeof Note>[] = [];
 const added = app.topic("added", { schema: Note });
 
-app.get(
-  "/notes",
-  { response: v.array(Note), tool: true },
-  async function listNotes() {
-    "List all notes.";
-    return notes;
-  },
-);
+app.get("/notes", {
+  response: v.array(Note),
+  tool: true,
+}, async function listNotes() {
+  "List all notes.";
+  return notes;
+});
 
 app.post("/notes", {
   deps: { writer },
@@ -51,13 +51,11 @@ app.post("/notes", {
   return note;
 });
 
-app.get(
-  "/notes/events",
-  { response: Events(Note) },
-  async function followNotes() {
-    "Follow the notes that are written from now on.";
-    return SSE(added.subscribe());
-  },
-);
+app.get("/notes/events", {
+  response: Events(Note),
+}, async function followNotes() {
+  "Follow the notes that are written from now on.";
+  return SSE(added.subscribe());
+});
 
 export default app;

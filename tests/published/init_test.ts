@@ -102,7 +102,7 @@ Deno.test("A new service", async (t) => {
     await using webfw = new Webfw(deno(["task", "dev"], service, env).spawn());
     await use(await webfw.origin(), "only-for-development");
     webfw.signal("SIGTERM");
-    await webfw.end();
+    assertEquals(await webfw.end(), 0, webfw.stderr.text);
   });
 
   await t.step("is deployed by the steps of its Dockerfile, with what they allow, and ends with SIGTERM", async () => {

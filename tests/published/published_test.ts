@@ -109,7 +109,8 @@ Deno.test("The published packages", async (t) => {
       assertEquals(files.includes(file), true, file);
     }
     const strangers = files.filter((file) =>
-      !/^\/(src\/.+\.ts|(mod|auth|middleware|store|openapi|types|client|cli)\.ts|deno\.json|[A-Z]+(\.md)?)$/.test(file)
+      !/^\/(src\/.+\.ts|src\/cli\/template\.json|(mod|auth|middleware|store|openapi|types|client|cli)\.ts|deno\.json|[A-Z]+(\.md)?)$/
+        .test(file)
     );
     assertEquals(strangers, []);
     const version = config.version;
