@@ -23,7 +23,7 @@ const writer = bearer(async (token) => {
   return equal(token, TOKEN) && { name: "writer" };
 });
 
-export const app = new App({ title: "Notes" });
+export const app = new App({ title: "Notes", readyUrl: "/ready" });
 
 // In memory, until you connect a database.
 const notes: v.InferOutput<typeof Note>[] = [];

@@ -13,7 +13,7 @@ export const TARGET: Operand = { name: "module[:attribute]" };
 export const CONFIG: Option = {
   name: "config",
   value: "file",
-  description: "Configuration (default: WEBFW_CONFIG, else the deno.json above the module)",
+  description: "Configuration (default: WEBFW_CONFIG, else deno.json of its project)",
 };
 
 export const TARGET_DETAILS =

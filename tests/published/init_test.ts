@@ -113,36 +113,40 @@ Deno.test("A new service", async (t) => {
     await Deno.mkdir(app);
     const settings: Record<string, string> = {};
     let command: string[] = [];
+    let check: string[] = [];
     for (const [name, rest] of steps) {
       if (name === "RUN") await run(rest.split(" ").slice(1), app, built);
       if (name === "ENV") { for (const pair of rest.split(" ")) settings[pair.split("=")[0]!] = pair.split("=")[1]!; }
       if (name === "CMD") command = JSON.parse(rest);
+      if (name === "HEALTHCHECK") check = JSON.parse(rest.slice("CMD ".length));
       if (name !== "COPY") continue;
       const names = rest === ". ." ? ["deno.json", "deno.lock", "main.ts", "serve.ts"] : ["deno.json", "deno.lock"];
       for (const file of names) await Deno.copyFile(join(service, file), join(app, file));
     }
     assertEquals(Object.keys(settings), ["PORT", "WEBFW_HOST"]);
     assert(!command.some((flag) => /^(-A|--allow-all|--allow-\w+)$/.test(flag)), command.join(" "));
-    // As in the image, the service runs as a user who can change nothing of it.
-    const otherUser = ["setpriv", "--reuid=65534", "--regid=65534", "--clear-groups"];
-    const args = Deno.uid() === 0 ? otherUser : [];
     for (const folder of [home.path, image.path]) await Deno.chmod(folder, 0o755);
-    const [program = "", ...flags] = [...args, Deno.execPath(), ...command.slice(1)];
-    await using webfw = new Webfw(
-      new Deno.Command(program, {
+    const asUser = ([, ...args]: string[], port: string) => {
+      // As in the image, the service runs as a user who can change nothing of it.
+      const user = Deno.uid() === 0 ? ["setpriv", "--reuid=65534", "--regid=65534", "--clear-groups"] : [];
+      const [program = "", ...flags] = [...user, Deno.execPath(), ...args];
+      return new Deno.Command(program, {
         args: flags,
         cwd: app,
-        env: { ...built, ...settings, PORT: "0", TOKEN },
+        env: { ...built, ...settings, PORT: port, TOKEN },
         stdin: "null",
         stdout: "piped",
         stderr: "piped",
-      }).spawn(),
-    );
-    const [, port] = await webfw.stderr.next(/Listening on http:\/\/0\.0\.0\.0:(\d+)$/);
+      });
+    };
+    await using webfw = new Webfw(asUser(command, "0").spawn());
+    const [, port = ""] = await webfw.stderr.next(/Listening on http:\/\/0\.0\.0\.0:(\d+)$/);
     await use(`http://127.0.0.1:${port}`, TOKEN);
+    assertEquals((await asUser(check, port).output()).code, 0);
     webfw.signal("SIGTERM");
     assertEquals(await webfw.end(), 0, webfw.stderr.text);
     await isGone(webfw.pid);
+    assertEquals((await asUser(check, port).output()).code, 1);
     assert(!/warn|error/i.test(webfw.stderr.text), webfw.stderr.text);
   });
 

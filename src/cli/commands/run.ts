@@ -30,7 +30,7 @@ export const RUN: Command = {
     {
       name: "drain-delay",
       value: "duration",
-      description: "Time to serve on after SIGTERM, until load balancers know of it, such as 5s (default: 0s)",
+      description: "Time to serve on after SIGTERM, such as 5s (default: 0s)",
     },
     { name: "check", description: "Check types first" },
     { name: "quiet", letter: "q", description: "Print no line for each request" },
