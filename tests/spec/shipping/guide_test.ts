@@ -22,6 +22,7 @@ const STEPS = [
   "client",
   "testing",
   "deployment",
+  "observability",
 ];
 
 /** A fenced block: what is behind its fence, and its text. */
