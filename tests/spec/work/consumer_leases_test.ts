@@ -329,7 +329,8 @@ test("many messages that fail wait outside the record, which stays below 60 KiB"
   await node.stop();
 });
 
-test("`A message whose nodes died attempts times while they had it is given up likewise`", async (setting) => {
+/** How many nodes end of a message, one after another, before it is given up after three. */
+async function countDeaths(setting: Setting, publish: (start: () => Promise<void>) => Promise<void>): Promise<number> {
   const seen: unknown[] = [];
   let deaths = 0;
   const nodes: Consumer[] = [];
@@ -346,17 +347,32 @@ test("`A message whose nodes died attempts times while they had it is given up l
       }, { connection, attempts: 3, lease: 1_000 }),
     );
   };
-  await setting.publish("a", "b", "poison", "c", "d");
-  await start();
+  await publish(start);
   await rest(60_000);
-  // The first node may have had it without a record.
-  assert(deaths === 3 || deaths === 4, `${deaths}`);
   // What was not said to be done when a node ended is handled again.
   assertEquals([...new Set(seen)].sort(), ["a", "b", "c", "d"]);
   const [failure] = await setting.failures();
   assertMatch(failure!.error, /the processes that had it have ended/);
   for (const node of nodes) node.abort();
   await Promise.all(nodes.map((node) => node.stop()));
+  return deaths;
+}
+
+test("`A message whose nodes died attempts times while they had it is given up likewise`", async (setting) => {
+  const deaths = await countDeaths(setting, async (start) => {
+    await setting.publish("a", "b", "poison", "c", "d");
+    await start();
+  });
+  assertEquals(deaths, 3);
+});
+
+test("a node that dies of a message before the record says that it has it does not count", async (setting) => {
+  const deaths = await countDeaths(setting, async (start) => {
+    await start();
+    await rest(1_000);
+    await setting.publish("poison", "a", "b", "c", "d");
+  });
+  assertEquals(deaths, 4);
 });
 
 test(
@@ -364,8 +380,10 @@ test(
   async (setting, log) => {
     const begun: unknown[] = [];
     const ended: unknown[] = [];
+    const signals: AbortSignal[] = [];
     const node = await setting.node(async (data, { signal }) => {
       begun.push(data);
+      signals.push(signal);
       if (data === 1) await rest(3_000);
       else await new Promise<void>((_, reject) => signal.onabort = () => reject(signal.reason));
       ended.push(data);
@@ -377,8 +395,9 @@ test(
     const stopping = node.stop();
     await rest(3_000);
     assertEquals(ended, [1]);
-    assertEquals(log.text, "");
+    assertEquals([log.text, signals.map(({ aborted }) => aborted)], ["", [false, false]]);
     node.abort();
+    assertEquals(signals.map(({ aborted }) => aborted), [false, true]);
     await stopping;
     assertEquals([begun, ended], [[1, 2], [1]]);
     const entry = "Handlers of a consumer did not end in the grace period: their signals are aborted";
@@ -390,6 +409,80 @@ test(
     await other.stop();
   },
 );
+
+test("at stop, what waits in hand is given back at once, and does not begin", async (setting) => {
+  const begun: unknown[] = [];
+  const first = await setting.node(async (data) => {
+    begun.push(data);
+    if (data === "slow") await rest(5_000);
+  }, { concurrency: 1 });
+  await setting.publish(...Array(20).fill("quick"));
+  await rest(5_000);
+  begun.length = 0;
+  await setting.publish("slow", "next");
+  await rest(1_000);
+  const stopping = first.stop();
+  await rest(1_000);
+  const seen: unknown[] = [];
+  const other = await setting.node((data) => seen.push(data));
+  await rest(1_000);
+  assertEquals([begun, seen], [["slow"], ["next"]]);
+  await stopping;
+  await other.stop();
+  assertEquals([begun, seen], [["slow"], ["next"]]);
+});
+
+test("without `key`, `concurrency` is each node's", async (setting) => {
+  const begun = [0, 0];
+  const nodes: Consumer[] = [];
+  for (const index of [0, 1]) {
+    nodes.push(
+      await setting.node(() => {
+        begun[index]!++;
+        return never();
+      }, { concurrency: 3 }),
+    );
+  }
+  await setting.publish(...Array(20).fill("one"));
+  await rest(60_000);
+  assertEquals(begun, [3, 3]);
+  for (const node of nodes) node.abort();
+  await Promise.all(nodes.map((node) => node.stop()));
+});
+
+test('`key: () => ""` `is one at a time and in order on all nodes`, with keys, failures and a slow store', async (setting) => {
+  for (const keyOf of [() => "", (data: number) => `${data % 5}`]) {
+    const running = new Map<string, number>();
+    const done = new Map<string, number[]>();
+    const nodes: Consumer[] = [];
+    for (let n = 0; n < 3; n++) {
+      const connection = new Switch();
+      connection.delay = 30;
+      nodes.push(
+        await setting.node(async (data, { attempt }) => {
+          const key = keyOf(data as number);
+          running.set(key, (running.get(key) ?? 0) + 1);
+          assertEquals(running.get(key), 1);
+          await rest(Math.random() * 60);
+          running.set(key, 0);
+          if (attempt < 3 && Math.random() < 0.3) throw new Error("once more");
+          done.set(key, [...done.get(key) ?? [], data as number]);
+        }, { connection, concurrency: 4, attempts: 10, backoff: 1, key: ({ data }) => keyOf(data as number) }),
+      );
+    }
+    for (let n = 0; n < 200; n += 10) {
+      await setting.publish(...Array.from({ length: 10 }, (_, index) => n + index));
+      await rest(100);
+    }
+    await rest(600_000);
+    for (const numbers of done.values()) assertEquals(numbers, numbers.toSorted((one, other) => one - other));
+    assertEquals([...done.values()].flat().length, 200);
+    await Promise.all(nodes.map((node) => node.stop()));
+    await (await setting.records()).delete(consumerKey(NAME), {});
+    await setting.store.close();
+    setting.store = new MemoryStore();
+  }
+});
 
 test("a handler that ignores its signal, and a store that is away, hold up a stop by about a second", async (setting) => {
   const connection = new Switch();
@@ -476,6 +569,8 @@ test("`its id, error and attempts are kept, the newest 10,000 of a consumer`", a
   // The newest ones are among them.
   const newest = failures.map(({ id }) => id).sort().at(-1)!;
   assertEquals(Number.parseInt(newest.slice(9), 16), 11_200);
+  const oldest = failures.map(({ id }) => id).sort()[0]!;
+  assert(Number.parseInt(oldest.slice(9), 16) > 11_200 - failures.length - 256, oldest);
   await node.stop();
 });
 
