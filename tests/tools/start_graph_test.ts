@@ -18,6 +18,7 @@ const FIRST_USE: readonly (readonly [use: string, modules: RegExp])[] = [
   ["the documentation page is shown", /^src\/describe\/page\/(?!options\.ts)/],
   ["a request has an Idempotency-Key", /^src\/idempotency\/(?!options\.ts)/],
   ["a cron is declared", /^src\/cron\/(?!crons|options|fields|clock|record)/],
+  ["a consumer is declared", /^src\/(?:consumers\/|error_text\.ts$)/],
   ["a durable topic is used", /^src\/topics\/(?:(?:kv|jetstream)\/|(?:cannot_open|store_connection)\.ts$)/],
   ["records are kept in memory", /^src\/records\/memory_records\.ts$/],
   ["workers share topics", /^src\/topics\/worker_(?:store|records)\.ts$/],

@@ -6,11 +6,13 @@ import { inVirtualTime } from "../../../faults/simulation/virtual_time.ts";
 import { SYSTEM_CLOCK } from "../../../src/consumers/clock.ts";
 import { Consumer, type ConsumerSetup } from "../../../src/consumers/consumer.ts";
 import { retryFailures } from "../../../src/consumers/operate.ts";
+import { reportConsumers } from "../../../src/consumers/report.ts";
 import { consumerKey, type ConsumerState, decodeState, failureKey } from "../../../src/consumers/record.ts";
 import type { RecordStore } from "../../../src/records/store.ts";
 import { type ConsumerContext, Discard, type ResolvedConsumeOptions } from "../../../src/topics/consume_options.ts";
 import { MemoryStore } from "../../../src/topics/memory_store.ts";
 import type { LogRef, TopicStore } from "../../../src/topics/store.ts";
+import type { ConsumerReport } from "../../../src/topics/topic_report.ts";
 import { Topics } from "../../../src/topics/topics.ts";
 import { Work } from "../../../src/work.ts";
 import type { AppHandle } from "../../../src/http/request.ts";
@@ -67,6 +69,7 @@ interface NodeOptions extends Partial<ResolvedConsumeOptions> {
 /** Nodes that share a store, in virtual time. */
 class Setting {
   store: TopicStore = new MemoryStore();
+  log = LOG;
   readonly begin = Date.now();
   #sent = 0;
 
@@ -84,7 +87,7 @@ class Setting {
       const json = JSON.stringify(one);
       return { id: `${this.#sent++}`, isGenerated: false, type: undefined, data: json, bytes: json.length };
     });
-    await this.store.append(LOG, messages);
+    await this.store.append(this.log, messages);
   }
 
   async node(
@@ -93,7 +96,7 @@ class Setting {
   ): Promise<Consumer> {
     const consumer = new Consumer({
       name: NAME.name,
-      log: LOG,
+      log: this.log,
       store: connection.guard(this.store),
       records: connection.guard(await this.records()),
       options: { ...OPTIONS, ...options },
@@ -287,6 +290,21 @@ test("`after backoff, doubling with jitter to 1 h, attempts tries in all`", asyn
   await node.stop();
 });
 
+test("a message is tried again `on whichever node`", async (setting) => {
+  const tries: [string, number][] = [];
+  const first = await setting.node((_, { attempt }) => {
+    tries.push(["first", attempt]);
+    throw new Error("no");
+  });
+  await setting.publish("one");
+  await rest(100);
+  const second = await setting.node((_, { attempt }) => tries.push(["second", attempt]));
+  await first.stop();
+  await rest(60_000);
+  assertEquals(tries, [["first", 1], ["second", 2]]);
+  await second.stop();
+});
+
 test("`Beyond 512 messages that wait (blocked or failing) a keyed consumer reads no further`", async (setting) => {
   let isBroken = true;
   const seen: number[] = [];
@@ -451,7 +469,7 @@ test("without `key`, `concurrency` is each node's", async (setting) => {
 });
 
 test('`key: () => ""` `is one at a time and in order on all nodes`, with keys, failures and a slow store', async (setting) => {
-  for (const keyOf of [() => "", (data: number) => `${data % 5}`]) {
+  for (const keyOf of [() => "", (data: number) => `${data % 7}`]) {
     const running = new Map<string, number>();
     const done = new Map<string, number[]>();
     const nodes: Consumer[] = [];
@@ -463,25 +481,110 @@ test('`key: () => ""` `is one at a time and in order on all nodes`, with keys, f
           const key = keyOf(data as number);
           running.set(key, (running.get(key) ?? 0) + 1);
           assertEquals(running.get(key), 1);
-          await rest(Math.random() * 60);
+          await rest(Math.random() * 200);
           running.set(key, 0);
           if (attempt < 3 && Math.random() < 0.3) throw new Error("once more");
           done.set(key, [...done.get(key) ?? [], data as number]);
-        }, { connection, concurrency: 4, attempts: 10, backoff: 1, key: ({ data }) => keyOf(data as number) }),
+        }, { connection, concurrency: 2, attempts: 10, backoff: 1, key: ({ data }) => keyOf(data as number) }),
       );
     }
-    for (let n = 0; n < 200; n += 10) {
-      await setting.publish(...Array.from({ length: 10 }, (_, index) => n + index));
+    for (let n = 0; n < 300; n += 20) {
+      await setting.publish(...Array.from({ length: 20 }, (_, index) => n + index));
       await rest(100);
     }
     await rest(600_000);
     for (const numbers of done.values()) assertEquals(numbers, numbers.toSorted((one, other) => one - other));
-    assertEquals([...done.values()].flat().length, 200);
+    assertEquals([...done.values()].flat().length, 300);
     await Promise.all(nodes.map((node) => node.stop()));
     await (await setting.records()).delete(consumerKey(NAME), {});
     await setting.store.close();
     setting.store = new MemoryStore();
   }
+});
+
+test("a message that fails holds back one of its key that is being claimed", async (setting) => {
+  const connection = new Switch();
+  connection.delay = 500;
+  const begun: unknown[] = [];
+  const gate = Promise.withResolvers<void>();
+  const node = await setting.node(async (data, { attempt }) => {
+    begun.push(data);
+    if (data === 1 && attempt === 1) await gate.promise;
+  }, { connection, concurrency: 2, key: () => "" });
+  await setting.publish(1);
+  while (begun.length === 0) await rest(100);
+  // The node is at rest.
+  await rest(2_000);
+  const { next } = await setting.state();
+  await setting.publish(2);
+  while ((await setting.state()).next === next) await rest(10);
+  // It does not know yet that it has the second message.
+  gate.reject(new Error("no"));
+  await rest(20_000);
+  assertEquals(begun, [1, 1, 2]);
+  await node.stop();
+});
+
+test(
+  "`retention also takes what is not handled yet`: also all of it, and what a node had that is gone",
+  async (setting, log) => {
+    setting.log = { ...LOG, policy: { ...LOG.policy, age: 10_000 } };
+    const options = { lease: 120_000 };
+    const lost = "A consumer lost messages, which its topic no longer keeps topic=orders consumer=mail";
+    await (await setting.node(never, options)).stop();
+    await setting.publish("one", "two");
+    await rest(60_000);
+    // `A consumer whose place is older than what is kept` has nothing to go on at.
+    const connection = new Switch();
+    const dead = await setting.node(never, { ...options, connection });
+    await rest(60_000);
+    assertEquals((await setting.state()).lost, 1);
+    assertStringIncludes(log.text, `${lost} lost=1`);
+    await setting.publish("three", "four");
+    await rest(1_000);
+    connection.isAway = true;
+    const seen: unknown[] = [];
+    const alive = await setting.node((data) => seen.push(data), options);
+    await rest(300_000);
+    assertEquals((await setting.state()).lost, 3);
+    assertStringIncludes(log.text, `${lost} lost=2`);
+    await setting.publish("five");
+    await rest(1_000);
+    assertEquals(seen, ["five"]);
+    dead.abort();
+    await Promise.all([dead.stop(), alive.stop()]);
+  },
+);
+
+test("`lag` is `the age of the oldest message that is not handled`, wherever it is", async (setting) => {
+  const lag = async () => {
+    const [{ lag, position }] = await reportConsumers(setting.store, LOG) as [ConsumerReport];
+    return [Math.round(lag / 1_000), Number.parseInt(position.slice(9), 16)];
+  };
+  // In hand, to be tried again, and not read yet.
+  const gate = Promise.withResolvers<void>();
+  const node = await setting.node(async (data, { attempt }) => {
+    if (data === "slow") await gate.promise;
+    if (data === "failing" && attempt === 1) throw new Error("no");
+  }, { concurrency: 2, backoff: 100_000 });
+  assertEquals(await lag(), [0, 0]);
+  await setting.publish("quick", "failing");
+  await rest(10_000);
+  assertEquals(await lag(), [10, 1]);
+  await setting.publish("slow", "slow", "quick");
+  await rest(20_000);
+  assertEquals(await lag(), [30, 1]);
+  await rest(110_000);
+  // The one that failed waits for a free hand.
+  gate.resolve();
+  await rest(10_000);
+  assertEquals(await lag(), [0, 5]);
+  await setting.publish("quick");
+  await rest(1_000);
+  await node.stop();
+  await setting.publish("late");
+  await rest(7_000);
+  assertEquals(await lag(), [7, 6]);
 });
 
 test("a handler that ignores its signal, and a store that is away, hold up a stop by about a second", async (setting) => {

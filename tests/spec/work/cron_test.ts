@@ -438,19 +438,19 @@ Deno.test("a clock that is set back runs no time twice, and one that was far ahe
 
 Deno.test("a clock that is set back by less than an hour holds a cron, which is logged once", async () => {
   using log = new CapturedLog();
-  const nodes = new Nodes("2026-01-01T02:50:00Z", "0 * * * *");
+  const nodes = new Nodes("2026-01-01T02:55:00Z", "*/20 * * * *");
   await nodes.start();
   await nodes.clock.until("2026-01-01T03:10:00Z");
-  nodes.clock.set("2026-01-01T02:40:00Z");
-  await nodes.clock.until("2026-01-01T02:45:00Z");
+  nodes.clock.set("2026-01-01T02:30:00Z");
+  await nodes.clock.until("2026-01-01T02:35:00Z");
   const entry = "The clock was set back: a cron waits until it is past its last time " +
     "cron=job last=2026-01-01T03:00:00.000Z";
   assertStringIncludes(log.text, entry);
   // One that starts meanwhile says so, too.
   await nodes.start();
-  await nodes.clock.until("2026-01-01T04:10:00Z");
+  await nodes.clock.until("2026-01-01T03:30:00Z");
   assertEquals(log.text.split(entry).length - 1, 2);
-  assertEquals(nodes.times, ["2026-01-01T03:00:00.000Z", "2026-01-01T04:00:00.000Z"]);
+  assertEquals(nodes.times, ["2026-01-01T03:00:00.000Z", "2026-01-01T03:20:00.000Z"]);
   await nodes.stop();
 });
 

@@ -3,10 +3,15 @@
 import { assert, assertEquals, assertMatch, assertStringIncludes } from "@std/assert";
 import { App, dependency, Form, HTTPError, SSE } from "@webfw/core";
 import * as v from "valibot";
+import { inVirtualTime } from "../../../faults/simulation/virtual_time.ts";
 import { MemoryRecords } from "../../../src/records/memory_records.ts";
 import { recordsOf } from "../../../src/records/records.ts";
 import type { RecordStore } from "../../../src/records/store.ts";
+import { Random } from "../../unit/support/random.ts";
 import { CapturedLog } from "../support/captured_log.ts";
+// Loaded before time is counted.
+import "../../../src/idempotency/runner.ts";
+import "../../../src/idempotency/caller.ts";
 import { SkippedTimeout } from "../support/skipped_timeout.ts";
 
 /** Sends a request with the key "a". */
@@ -333,6 +338,55 @@ Deno.test("what is kept of a reply expires, also pages that nothing refers to af
     assertEquals(await Array.fromAsync(records.list([])), []);
     await app.stop();
   }
+});
+
+Deno.test("while it runs, however long: 409; `a node that dies in the middle frees the key after the lease (30 s)`", async () => {
+  using log = new CapturedLog();
+  await inVirtualTime(new Random(1), async () => {
+    const rest = (ms: number) => new Promise((resolve) => setTimeout(resolve, ms));
+    let isAway = false;
+    class Shared extends MemoryRecords {
+      override async set(...args: Parameters<MemoryRecords["set"]>) {
+        if (isAway) throw new Error("the store is away");
+        return await super.set(...args);
+      }
+    }
+    const records = new Shared();
+    const ran: string[] = [];
+    const apps = ["one", "other"].map((name) => {
+      const app = appOver(records);
+      app.post("/{ms}", { params: { ms: v.number() }, idempotent: "24h" }, async (_request, { ms }) => {
+        ran.push(name);
+        await rest(name === "one" ? ms : 0);
+        return name;
+      });
+      return app;
+    });
+    const [one, other] = apps as [App, App];
+    const long = send(one, "/100000");
+    for (let time = 0; time < 95_000; time += 5_000) {
+      await rest(5_000);
+      assertEquals((await send(other, "/100000")).status, 409, `${time}`);
+    }
+    await rest(6_000);
+    assertEquals((await outcomeOf(await send(other, "/100000"))).slice(0, 2), [200, "true"]);
+    assertEquals((await long).status, 200);
+
+    const dead = send(one, "/200000");
+    await rest(1);
+    isAway = true;
+    await rest(29_000);
+    isAway = false;
+    assertEquals((await send(other, "/200000")).status, 409);
+    isAway = true;
+    await rest(1_500);
+    isAway = false;
+    assertEquals((await outcomeOf(await send(other, "/200000"))).slice(0, 2), [200, null]);
+    assertEquals(ran, ["one", "one", "other"]);
+    await dead;
+    await Promise.all(apps.map((app) => app.stop()));
+  });
+  assertStringIncludes(log.text, "An Idempotency-Key may be free before its request ends");
 });
 
 Deno.test("an abort in the middle: the handler goes on, and the repetition gets its reply", async () => {

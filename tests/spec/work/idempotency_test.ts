@@ -161,6 +161,8 @@ Deno.test("with another body or query 422; with another method or path it is a r
   assertEquals(await ask("/items/1?q=a", { count: 1, item: "tea" }), 1);
   assertEquals(await ask("/items/1?q=a", { item: "coffee" }), 422);
   assertEquals(await ask("/items/1?q=b", { item: "tea" }), 422);
+  // What the route does not declare counts, too, and the order does not.
+  assertEquals(await ask("/items/1?q=a&other=1", { item: "tea" }), 422);
   assertEquals(await ask("/items/2?q=a", { item: "tea" }), 2);
   assertEquals(await ask("/items/1?q=a", { item: "tea" }, "PUT"), 3);
   await app.stop();

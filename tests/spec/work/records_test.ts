@@ -10,6 +10,11 @@ import { join } from "node:path";
 import { recordsOf } from "../../../src/records/records.ts";
 import { MovedClock } from "../support/moved_clock.ts";
 import { TemporaryFolder } from "../support/temporary_folder.ts";
+import { SkippedTimeout } from "../support/skipped_timeout.ts";
+import { inVirtualTime } from "../../../faults/simulation/virtual_time.ts";
+import { Random } from "../../unit/support/random.ts";
+// Loaded before time is counted.
+import "../../../src/records/memory_records.ts";
 
 /** Runs with the records of an application in memory. */
 async function inMemory(body: (records: Records, app: App) => Promise<void>): Promise<void> {
@@ -167,6 +172,20 @@ Deno.test("`watch(key)` gives what the record is, and after each change what it 
     assertEquals(seen, [null, 1, 2, null]);
   }));
 
+Deno.test("`A store may offer watch(key)`: then a change of the same process is seen at once", () =>
+  inVirtualTime(new Random(1), async () => {
+    const { records } = new App();
+    const watch = records.watch<number>(["a"]);
+    await watch.next();
+    const next = watch.next();
+    await new Promise((resolve) => setTimeout(resolve, 100));
+    const begin = Date.now();
+    await records.set(["a"], 1);
+    const { value } = await next;
+    assertEquals([value?.value, Date.now() - begin], [1, 0]);
+    await watch.return!();
+  }));
+
 Deno.test("a watch ends by its signal, by `return()`, and when the application stops", async () => {
   const app = new App();
   const stop = new AbortController();
@@ -189,10 +208,11 @@ Deno.test("a watch ends by its signal, by `return()`, and when the application s
 });
 
 Deno.test("a record is watched also where its store offers no watch", async () => {
+  // It is read each second.
+  using _skipped = new SkippedTimeout(1_000);
   let reads = 0;
-  const value = () => reads < 2 ? "1" : "2";
   const store: Partial<RecordStore> = {
-    get: () => Promise.resolve({ value: value(), version: `${Math.min(++reads, 2)}` }),
+    get: () => Promise.resolve(++reads < 4 ? { value: "1", version: "1" } : { value: "2", version: "2" }),
   };
   const topics = { append: () => {}, close: () => Promise.resolve(), openRecords: () => Promise.resolve(store) };
   const app = new App({ topics: topics as unknown as TopicStore });

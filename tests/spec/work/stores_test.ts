@@ -14,6 +14,8 @@ import {
   type StoredMessage,
   type TopicStore,
 } from "@webfw/core/store";
+import { openDurableStore } from "../../../src/topics/durable_store.ts";
+import { toLocation } from "../../../src/topics/location.ts";
 import { takeData } from "../../contract/reading.ts";
 
 /** All that a store must have. Its logs keep everything. */
@@ -90,4 +92,11 @@ Deno.test('"Every message has an id (the framework\'s own are marked so)"', asyn
   assert(first!.endsWith(".0") && third!.endsWith(".2"), "The numbers are those of the messages");
   assertEquals([own, third!.slice(0, -2)], ["own", first!.slice(0, -2)]);
   assertEquals((await topic.publish(4, { id: "own" })).duplicate, true);
+});
+
+Deno.test('NATS: "Durability `quorum` with 3 replicas", and "ids within the log\'s age"', () => {
+  const capabilitiesOf = (url: string) => openDurableStore(toLocation(url)).capabilities;
+  assertEquals(capabilitiesOf("nats://a,nats://b,nats://c").durability, "quorum");
+  const { durability, ids } = capabilitiesOf("nats://a");
+  assertEquals([durability, ids.outlivesMessage], ["disk", false]);
 });
