@@ -7,7 +7,7 @@ import { SYSTEM_CLOCK } from "../../../src/consumers/clock.ts";
 import { Consumer, type ConsumerSetup } from "../../../src/consumers/consumer.ts";
 import { retryFailures } from "../../../src/consumers/operate.ts";
 import { reportConsumers } from "../../../src/consumers/report.ts";
-import { consumerKey, type ConsumerState, decodeState, failureKey } from "../../../src/consumers/record.ts";
+import { consumerKey, type ConsumerState, decodeState, failureKey, pageKey } from "../../../src/consumers/record.ts";
 import type { RecordStore } from "../../../src/records/store.ts";
 import { type ConsumerContext, Discard, type ResolvedConsumeOptions } from "../../../src/topics/consume_options.ts";
 import { MemoryStore } from "../../../src/topics/memory_store.ts";
@@ -345,6 +345,62 @@ test("many messages that fail wait outside the record, which stays below 60 KiB"
   const { late, pages, lost } = await setting.state();
   assertEquals([late.length, pages.length, lost], [0, 0, 0]);
   await node.stop();
+});
+
+test("pages of messages that wait are deleted, also where several nodes write at once", async (setting) => {
+  const nodes: Consumer[] = [];
+  for (let n = 0; n < 3; n++) {
+    const connection = new Switch();
+    connection.delay = 20;
+    nodes.push(
+      await setting.node((_, { attempt }) => {
+        if (attempt === 1) throw new Error("no");
+      }, { connection, backoff: 100_000, concurrency: 64 }),
+    );
+  }
+  const pages = async () => await Array.fromAsync((await setting.records()).list(pageKey(NAME)));
+  let most = 0;
+  for (let n = 0; n < 30; n++) {
+    await setting.publish(...Array.from({ length: 100 }, () => n));
+    await rest(200);
+    most = Math.max(most, (await pages()).length);
+  }
+  assert(most > 3, `${most}`);
+  await rest(2_000_000);
+  const { late, pages: left } = await setting.state();
+  assertEquals([late.length, left.length, (await pages()).length], [0, 0, 0]);
+  await Promise.all(nodes.map((node) => node.stop()));
+});
+
+test("what `--retry` redelivers gets all its tries again", async (setting) => {
+  const tries: number[] = [];
+  const node = await setting.node((_, { attempt }) => {
+    tries.push(attempt);
+    throw new Error("no");
+  }, { backoff: 1 });
+  await setting.publish("one");
+  await rest(10_000);
+  assertEquals(await retryFailures(setting.store, "orders/mail"), { redelivered: 1, gone: [] });
+  // Nodes begin `within a quarter of the lease`.
+  await rest(2_600);
+  assertEquals(tries, [1, 2, 3, 1, 2, 3]);
+  await node.stop();
+});
+
+test("with few tries, nothing waits in hand: the end of the node would count as one", async (setting) => {
+  for (const [attempts, inHand] of [[2, 1], [3, 2]] as const) {
+    const node = await setting.node(async (data) => {
+      if (data === "slow") await rest(60_000);
+    }, { attempts, concurrency: 1 });
+    await setting.publish(...Array(20).fill("quick"));
+    await rest(5_000);
+    await setting.publish("slow", "quick");
+    await rest(20_000);
+    const { ranges } = await setting.state();
+    assertEquals(ranges.reduce((sum, { count }) => sum + count, 0), inHand, `${attempts}`);
+    await rest(60_000);
+    await node.stop();
+  }
 });
 
 /** How many nodes end of a message, one after another, before it is given up after three. */
