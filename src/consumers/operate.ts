@@ -41,11 +41,17 @@ const READ_AT_ONCE = 256;
  *
  * @param store The store of its topic.
  * @param path The names of the topic and the consumer, with a slash between them.
- * @throws {TypeError} If there is no such consumer. The message names the nearest one.
+ * @throws {TypeError} If there is no such consumer, of which the message names the nearest one; or
+ * if the store cannot list its topics.
  */
 export async function retryFailures(store: TopicStore, path: string): Promise<Redelivery> {
   const records = await openRecords(store);
   const consumer = await findConsumer(records, path, "redeliver failures of");
+  if (!store.list) {
+    throw new TypeError(
+      `Cannot redeliver failures of ${quote(path)}: the store cannot list its topics, give it list()`,
+    );
+  }
   const failures: Failure[] = [];
   const versions = new Map<string, string>();
   for await (const { key, value, version } of records.list(failureKey(consumer))) {
@@ -61,7 +67,7 @@ export async function retryFailures(store: TopicStore, path: string): Promise<Re
     if (own !== incarnation && !former.includes(own)) lost.push(id);
     else late.set(at, { at, ...place, ...(key !== undefined && { key }) });
   }
-  const log = (await store.list?.() ?? []).find(({ name }) => name === consumer.topic);
+  const log = (await store.list()).find(({ name }) => name === consumer.topic);
   const present = log ? await findPresent(store, log, [...late.keys()]) : new Set<Cursor>();
   const kept = [...late.values()].filter(({ at }) => present.has(at));
   await addPages(records, consumer, kept, failures.length);

@@ -1,7 +1,7 @@
 // Section 2 of the contract of work: what consumers promise about time, and about nodes that end.
 // Time is virtual here.
 
-import { assert, assertEquals, assertMatch, assertStringIncludes } from "@std/assert";
+import { assert, assertEquals, assertMatch, assertRejects, assertStringIncludes } from "@std/assert";
 import { inVirtualTime } from "../../../faults/simulation/virtual_time.ts";
 import { SYSTEM_CLOCK } from "../../../src/consumers/clock.ts";
 import { Consumer, type ConsumerSetup } from "../../../src/consumers/consumer.ts";
@@ -380,6 +380,9 @@ test("what `--retry` redelivers gets all its tries again", async (setting) => {
   }, { backoff: 1 });
   await setting.publish("one");
   await rest(10_000);
+  // A store of a user may be unable to say which topics it has. Then nothing is forgotten.
+  await assertRejects(() => retryFailures(setting.store, "orders/mail"), TypeError, "give it list()");
+  setting.store.list = () => Promise.resolve([LOG]);
   assertEquals(await retryFailures(setting.store, "orders/mail"), { redelivered: 1, gone: [] });
   // Nodes begin `within a quarter of the lease`.
   await rest(2_600);
