@@ -125,6 +125,12 @@ export class Tracing {
     return this.#contexts.with(this.#root, work);
   }
 
+  /** Gives a function that does things later as a part of what is being done now. */
+  present(): Doer {
+    const context = this.#contexts.active();
+    return (work) => this.#contexts.with(context, work);
+  }
+
   /**
    * Names the span of a request by its route, if Deno's server has made it: an application that is
    * mounted in another one, or called by a handler, leaves the span as it is.
@@ -180,6 +186,16 @@ export const meter: Meter | undefined = api?.metrics !== undefined && api.metric
 /** Does something that belongs to no request, though one may have caused it. */
 export function detached<Result>(work: () => Result): Result {
   return tracing ? tracing.detached(work) : work();
+}
+
+/** Does something, and gives its result. */
+type Doer = <Result>(work: () => Result) => Result;
+
+const doAtOnce: Doer = (work) => work();
+
+/** Gives a function that does things later as a part of what is being done now. */
+export function presentContext(): Doer {
+  return tracing ? tracing.present() : doAtOnce;
 }
 
 /** The trace of a span, for a message that others link to: a `traceparent` of W3C Trace Context. */

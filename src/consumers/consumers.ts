@@ -99,8 +99,7 @@ function handle(
     kind: SpanKind.CONSUMER,
     attributes: {
       ...messagingAttributes(log.name, "process"),
-      "messaging.consumer.group.name": name,
-      "messaging.message.id": message.id,
+      ...namesOf(name, message.id),
       "webfw.consumer.attempt": context.attempt,
     },
     links: [trace],
@@ -109,6 +108,10 @@ function handle(
     isExpected: () => context.signal.aborted && context.signal.reason.name === "AbortError",
   };
   return tracing.run(`process ${log.name}`, options, async () => await handler(message, context));
+}
+
+function namesOf(consumer: string, id: string): Record<string, string> {
+  return { "messaging.consumer.group.name": consumer, "messaging.message.id": id };
 }
 
 /** @throws {TypeError} If there is no such topic, or it is less durable. */
@@ -124,6 +127,11 @@ function openDeadLetter({ name, log, isDurable }: DeclaredConsumer, target: stri
   }
   return {
     maxBytes: topics.storeOf(found.options.isDurable).capabilities.maxMessageBytes,
-    publish: (letter, options) => topics.topic<unknown>(target).publish(letter, options),
+    publish(letter, options, trace) {
+      const publish = () => topics.topic<unknown>(target).publish(letter, options);
+      if (!tracing) return publish();
+      const attributes = { ...messagingAttributes(log.name, "settle"), ...namesOf(name, letter.id) };
+      return tracing.run(`settle ${log.name}`, { attributes, links: [trace], isRoot: true }, publish);
+    },
   };
 }

@@ -22,7 +22,12 @@ export interface Failure {
 export interface DeadLetterTopic {
   /** The most bytes of data that it takes. */
   readonly maxBytes: number;
-  publish(letter: DeadLetter, options: { readonly id: string }): Promise<unknown>;
+  /**
+   * Publishes a dead letter.
+   *
+   * @param trace The trace of the publisher of the message.
+   */
+  publish(letter: DeadLetter, options: { readonly id: string }, trace: string | undefined): Promise<unknown>;
 }
 
 export interface FailuresOptions {
@@ -108,7 +113,7 @@ export class Failures {
     const fits = countBytes(JSON.stringify(letter)) <= deadLetter!.maxBytes;
     for (const form of fits ? [letter, short] : [short]) {
       try {
-        await deadLetter!.publish(form, { id: letterId });
+        await deadLetter!.publish(form, { id: letterId }, message!.trace);
         return true;
       } catch (cause) {
         // Its schema refuses it, or it is too large or nested too deeply.

@@ -1,5 +1,6 @@
 /** Publishes the messages of one topic in the order of the calls, one append at a time. */
 import { countBytes } from "../json_data.ts";
+import { presentContext } from "../telemetry.ts";
 import { toId } from "./message.ts";
 import { type LogRef, type NewMessage, type StoreCapabilities, toGeneratedId, type TopicStore } from "./store.ts";
 import { CannotOpenError, PublishOutcomeUnknown } from "./topic_errors.ts";
@@ -130,7 +131,8 @@ export class Publisher {
     const messages = batch.map((pending, index) => pending.send(toGeneratedId(session, sequence + index), onAbort));
     try {
       const options = { signal: controller?.signal };
-      const { incarnation, outcomes } = await this.#wait(this.#store().append(this.#log, messages, options));
+      const append = () => this.#store().append(this.#log, messages, options);
+      const { incarnation, outcomes } = await this.#wait(batch[0]!.inContext(append));
       for (const [index, { cursor, duplicate }] of outcomes.entries()) {
         const id = toId(incarnation, cursor);
         if (!duplicate) this.#newestId = id;
@@ -219,6 +221,8 @@ class PendingMessage {
   isAborted = false;
   /** When it was published, in milliseconds of `performance.now()`. */
   readonly begin: number = performance.now();
+  /** Does something as a part of what publishes the message, and not of an earlier one's publisher. */
+  readonly inContext: <Result>(work: () => Result) => Result = presentContext();
   /** What must settle before the message is sent; undefined as soon as it has. */
   blocker: Promise<void> | undefined;
 

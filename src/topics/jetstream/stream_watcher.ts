@@ -1,4 +1,5 @@
 /** Tells of new messages: by what the servers send, and by looking where that may be lost. */
+import { detached } from "../../telemetry.ts";
 import type { LogRef } from "../store.ts";
 import { pause, type StoreConnection } from "../store_connection.ts";
 import type { LogStreams } from "./log_streams.ts";
@@ -84,7 +85,7 @@ export class StreamWatcher {
     this.#watched.set(log.name, watched);
     watched.callbacks.add(onChange);
     if (isNew) this.#look(watched);
-    this.#looking ??= this.#lookAgain();
+    this.#looking ??= detached(() => this.#lookAgain());
     return () => {
       if (!watched.callbacks.delete(onChange) || watched.callbacks.size > 0) return;
       watched.end();

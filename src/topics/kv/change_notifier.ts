@@ -3,6 +3,7 @@
  * database, which all processes watch. Many logs share an entry; the heads of the watched logs then
  * tell which of them have grown.
  */
+import { detached } from "../../telemetry.ts";
 import type { AppendResult } from "../store.ts";
 import { pause } from "../store_connection.ts";
 import type { Connection } from "./connection.ts";
@@ -120,8 +121,9 @@ export class ChangeNotifier {
 
   #start(): void {
     if (this.#closing.signal.aborted) return;
-    if (this.#watching) this.#following ??= this.#follow(this.#watching);
-    this.#polling ??= this.#pollWhileWatched();
+    const watching = this.#watching;
+    if (watching) this.#following ??= detached(() => this.#follow(watching));
+    this.#polling ??= detached(() => this.#pollWhileWatched());
   }
 
   async #pollWhileWatched(): Promise<void> {

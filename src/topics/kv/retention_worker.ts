@@ -1,4 +1,5 @@
 /** Removes what logs do not keep. One process does it for all: the one that holds the lease. */
+import { detached } from "../../telemetry.ts";
 import { type Cursor, LOG_START, type LogBounds, type LogPolicy, type LogRef } from "../store.ts";
 import type { Connection } from "./connection.ts";
 import { KEYS_PER_READ, type KvCheck, type KvEntry, type KvKey, type KvSet } from "./engine.ts";
@@ -59,15 +60,19 @@ export class RetentionWorker {
   /** Begins to trim all logs of the database regularly. */
   start(): void {
     if (this.#timer !== undefined || this.#closing.signal.aborted) return;
-    this.#timer = setTimeout(() => {
+    this.#timer = detached(() => this.#schedule());
+    // Trimming must not keep a program alive.
+    Deno.unrefTimer(this.#timer);
+  }
+
+  #schedule(): ReturnType<typeof setTimeout> {
+    return setTimeout(() => {
       // The connection has logged an error, and the next round tries again.
       this.#round = this.#trimAll().catch(() => {}).finally(() => {
         this.#timer = undefined;
         this.start();
       });
     }, this.#interval);
-    // Trimming must not keep a program alive.
-    Deno.unrefTimer(this.#timer);
   }
 
   /** Ends it. */

@@ -124,6 +124,65 @@ orders.consume("mail", { retry: { attempts: 2, backoff: 1 } }, async (_message, 
   assert(linksTo(failed, published) && linksTo(again, published));
 });
 
+Deno.test("a dead letter leads to the publisher of its message", async () => {
+  await using collector = new OtlpCollector();
+  await using child = await start(
+    `${PUBLISHER}
+app.topic("failed").consume("report", async () => {});
+orders.consume("mail", { retry: { attempts: 1 }, deadLetter: "failed" }, async () => { throw new Error("no mail"); });
+`,
+    collector,
+  );
+  await (await fetch(`${await baseOf(child)}/orders`, { method: "POST" })).body?.cancel();
+  const published = await collector.named("publish orders");
+  const settled = await collector.named("settle orders");
+  assert(linksTo(settled, published));
+  const letter = await collector.named("publish failed");
+  assertEquals([letter.traceId, letter.parentSpanId], [settled.traceId, settled.spanId]);
+  assert(linksTo(await collector.named("process failed"), letter));
+});
+
+Deno.test("what a store asks for a message belongs to its publisher, not to one before", async () => {
+  await using collector = new OtlpCollector();
+  const STORE = new URL("../../../src/topics/memory_store.ts", import.meta.url);
+  const program = `import { App } from "${CORE}";
+import { MemoryStore } from "${STORE}";
+let base;
+const { promise: isQueued, resolve: queue } = Promise.withResolvers();
+class AskingStore extends MemoryStore {
+  async append(log, messages, options) {
+    await (await fetch(base + "/asked/" + messages[0].data)).text();
+    await isQueued;
+    return await super.append(log, messages, options);
+  }
+}
+const app = new App({ topics: new AskingStore() });
+const orders = app.topic("orders", { durable: true });
+app.get("/asked/{n}", async (_request, { n }) => { if (n === "1") console.log("asked"); });
+app.post("/first", async (request) => {
+  base = new URL(request.raw.url).origin;
+  await orders.publish(1);
+});
+app.post("/second", async () => {
+  const published = orders.publish(2);
+  queue();
+  await published;
+});
+${LISTEN}`;
+  await using child = await ChildProgram.start(program, { env: collector.env });
+  const base = await baseOf(child);
+  const first = fetch(`${base}/first`, { method: "POST" });
+  await child.printed("asked");
+  const replies = await Promise.all([first, fetch(`${base}/second`, { method: "POST" })]);
+  await Promise.all(replies.map((reply) => reply.body?.cancel()));
+  for (const [n, path] of [[1, "/first"], [2, "/second"]] as const) {
+    const asked = await collector.span(({ kind, attributes }) =>
+      kind === CLIENT && String(attributes["url.full"]).endsWith(`/asked/${n}`)
+    );
+    assertEquals(asked.traceId, (await collector.named(`POST ${path}`)).traceId, path);
+  }
+});
+
 Deno.test("a run of a cron is a trace of its own, and says why it failed", async () => {
   await using collector = new OtlpCollector();
   const program = `
