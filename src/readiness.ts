@@ -4,6 +4,7 @@ import { pathEnd, pathStart } from "./http/query.ts";
 import type { ConnectionInfo } from "./http/request.ts";
 import { describeError, log } from "./log.ts";
 import type { ReservedPath } from "./routing/registry.ts";
+import { tracing } from "./telemetry.ts";
 
 /** Answers requests. */
 type Fetch = (request: Request, info?: ConnectionInfo) => Promise<Response>;
@@ -40,7 +41,11 @@ export class Readiness implements ReservedPath {
 
   /** Answers a GET or HEAD of its path, and leaves other requests to the application. */
   before(fetch: Fetch): Fetch {
-    return (request, info) => this.#isFor(request) ? Promise.resolve(this.#reply()) : fetch(request, info);
+    return (request, info) => {
+      if (!this.#isFor(request)) return fetch(request, info);
+      tracing?.nameRequest(request.method, this.path);
+      return Promise.resolve(this.#reply());
+    };
   }
 
   #isFor({ url, method }: Request): boolean {

@@ -56,7 +56,7 @@ const KNOWN_METHODS = new Set(["GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", 
 export function nameSpan(method: string, path: string): Admit | undefined {
   return tracing && ((request) => {
     const isKnown = method !== "*" || KNOWN_METHODS.has(request.method);
-    tracing?.nameRequest(isKnown ? request.method : "HTTP", path);
+    tracing?.nameRequest(isKnown ? request.method : "HTTP", path === "" ? "/" : path);
   });
 }
 

@@ -3,6 +3,7 @@
 import { assert, assertEquals, assertMatch, assertNotEquals } from "@std/assert";
 import { ChildProgram, CORE } from "../support/child_program.ts";
 import { CLIENT, ERROR, INTERNAL, OtlpCollector, SERVER } from "../support/otlp_collector.ts";
+import { TemporaryFolder } from "../support/temporary_folder.ts";
 
 const LISTEN = `await app.run({ port: 0, onListen: ({ port }) => console.log("port " + port) });`;
 
@@ -246,4 +247,24 @@ ${LISTEN}`;
   const entry = stderr.split("\n").find((line) => line.includes("A request failed"))!;
   const { trace_id, span_id } = JSON.parse(entry);
   assertEquals([trace_id, span_id], [traceId, spanId]);
+});
+
+Deno.test("the readiness of an application and its folders have names, whatever paths clients try", async () => {
+  await using collector = new OtlpCollector();
+  const program = `import { App } from "${CORE}";
+const app = new App({ readyUrl: "/ready" });
+app.files("/", Deno.env.get("FOLDER"));
+${LISTEN}`;
+  await using folder = await TemporaryFolder.make();
+  await folder.write("a.txt", "a");
+  await using child = await ChildProgram.start(program, { env: { ...collector.env, FOLDER: folder.path } });
+  const base = `http://127.0.0.1:${await child.port()}`;
+  assertEquals([await get(`${base}/ready`), await get(`${base}/a.txt`), await get(`${base}/b.txt`)], [200, 200, 404]);
+  assertEquals((await collector.named("GET /ready")).attributes["http.route"], "/ready");
+  for (const status of ["200", "404"]) {
+    const file = await collector.span(({ name, attributes }) =>
+      name === "GET /{path...}" && attributes["http.response.status_code"] === status
+    );
+    assertEquals(file.attributes["http.route"], "/{path...}");
+  }
 });
