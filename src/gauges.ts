@@ -13,7 +13,11 @@ interface GaugeSource {
 
 const TOPIC = "messaging.destination.name";
 const CONSUMER = "messaging.consumer.group.name";
-const NO_NAMES = {};
+/** Tells the workers of a process apart: otherwise one would hide the others. */
+const WORKER = "webfw.worker";
+/** What each measurement of this thread says. */
+const OWN: Readonly<Record<string, string>> = ownNames();
+
 /** How long a collection waits for stores, in milliseconds: it holds up all metrics of the process. */
 const MEASURING_TIMEOUT = 2_000;
 
@@ -38,23 +42,28 @@ function makeGauges(made: NonNullable<typeof meter>): void {
     made.createObservableGauge(name, { unit, description });
 
   gauge("webfw.streams", "{stream}", "Streamed replies that are open").addCallback((result) => {
-    result.observe(streamProgress.open, NO_NAMES);
+    result.observe(streamProgress.open, OWN);
   });
   gauge("webfw.websockets", "{websocket}", "WebSockets that are open").addCallback((result) => {
     let open = 0;
     for (const { openSockets } of sources) open += openSockets();
-    result.observe(open, NO_NAMES);
+    result.observe(open, OWN);
   });
   gauge("webfw.subscribers", "{subscription}", "Subscriptions to topics that are open").addCallback((result) => {
     const counts = new Map<string | undefined, number>();
     for (const { topics } of sources) {
       for (const [name, count] of topics.subscribers) counts.set(name, (counts.get(name) ?? 0) + count);
     }
-    for (const [name, count] of counts) result.observe(count, name === undefined ? NO_NAMES : { [TOPIC]: name });
+    for (const [name, count] of counts) result.observe(count, name === undefined ? OWN : { ...OWN, [TOPIC]: name });
   });
   gauge("webfw.consumer.lag", "s", "The age of the oldest message that a consumer has not handled").addCallback(
     measureLags,
   );
+}
+
+function ownNames(): Record<string, string> {
+  const { name = "" } = globalThis as { readonly name?: string };
+  return "WorkerGlobalScope" in globalThis && name !== "" ? { [WORKER]: name } : {};
 }
 
 let measuring: Promise<void> | undefined;
@@ -82,7 +91,7 @@ async function findLags(found: (lag: number, names: Readonly<Record<string, stri
     for (const [log, consumers] of declared) {
       const names = new Set(consumers.map(({ name }) => name));
       for (const { name, lag } of await reportConsumers(topics.storeOf(consumers[0]!.isDurable), log)) {
-        if (names.has(name)) found(lag, { [TOPIC]: log.name, [CONSUMER]: name });
+        if (names.has(name)) found(lag, { ...OWN, [TOPIC]: log.name, [CONSUMER]: name });
       }
     }
   }

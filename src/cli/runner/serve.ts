@@ -51,8 +51,8 @@ export class ServeRunner extends Runner<ServeOptions> {
     let isListening = false;
     const onListen = async (address: Address) => {
       isListening = true;
-      const started = channels.map(({ port2 }) => {
-        const { listening, ended } = this.#startWorker({ address, host: port2 });
+      const started = channels.map(({ port2 }, index) => {
+        const { listening, ended } = this.#startWorker({ address, host: port2 }, index + 2);
         workerEnds.push(ended);
         return listening;
       });
@@ -78,11 +78,14 @@ export class ServeRunner extends Runner<ServeOptions> {
     return await new Promise(() => setTimeout(() => Deno.exit(0)));
   }
 
-  #startWorker(start: WorkerStart): { readonly listening: Promise<void>; readonly ended: Promise<void> } {
+  #startWorker(
+    start: WorkerStart,
+    number: number,
+  ): { readonly listening: Promise<void>; readonly ended: Promise<void> } {
     const [listening, ended] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()];
-    // Here, `import.meta.url` is the data: URL of this program.
+    // Metrics are told apart by the name. Here, `import.meta.url` is the data: URL of this program.
     // An uncaught error in a worker ends the whole process, with its stack on stderr.
-    const worker = new Worker(import.meta.url, { type: "module", name: "webfw" });
+    const worker = new Worker(import.meta.url, { type: "module", name: `webfw-${number}` });
     worker.onmessage = ({ data }) => (data === "listening" ? listening : ended).resolve();
     worker.postMessage(start, [start.host]);
     return { listening: listening.promise, ended: ended.promise };

@@ -272,3 +272,37 @@ orders.consume("mail", async () => { await new Promise(() => {}); });
     attributes["messaging.destination.name"] === "orders"
   );
 });
+
+Deno.test("what `filter` and `map` of a stream ask belongs to the request of their reader", async () => {
+  await using collector = new OtlpCollector();
+  await using child = await start(
+    `${PUBLISHER}
+app.get("/events/{reader}", async (request, { reader }) => SSE(orders.subscribe(), {
+  map: async () => {
+    await fetch(origin(request) + "/asked/" + reader);
+    return reader;
+  },
+}));
+app.get("/asked/{reader}", async () => "yes");
+`,
+    collector,
+  );
+  const base = await baseOf(child);
+  const readers = await Promise.all(["one", "two"].map(async (name) => {
+    const reader = (await fetch(`${base}/events/${name}`)).body!.pipeThrough(new TextDecoderStream()).getReader();
+    await reader.read();
+    return { name, reader };
+  }));
+  await (await fetch(`${base}/orders`, { method: "POST" })).body?.cancel();
+  for (const { reader } of readers) while (!(await reader.read()).value?.includes("data:"));
+  await Promise.all(readers.map(({ reader }) => reader.cancel()));
+  for (const { name } of readers) {
+    const events = await collector.span(({ attributes }) =>
+      attributes["http.route"] === "/events/{reader}" && String(attributes["url.full"]).endsWith(name)
+    );
+    const asked = await collector.span(({ kind, attributes }) =>
+      kind === CLIENT && String(attributes["url.full"]).endsWith(`/asked/${name}`)
+    );
+    assertEquals([asked.traceId, asked.parentSpanId], [events.traceId, events.spanId], name);
+  }
+});
