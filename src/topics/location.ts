@@ -100,6 +100,8 @@ const SERVERS_OPTIONS: OptionNames<TopicsServers> = {
   prefix: true,
 };
 
+const TLS_OPTIONS: OptionNames<NonNullable<TopicsServers["tls"]>> = { ca: true };
+
 const DATABASE_OPTIONS: OptionNames<TopicsDatabase> = { url: true, token: true };
 
 /** JetStream takes no more. */
@@ -189,6 +191,13 @@ function isNats(url: string): boolean {
 function fromServers(option: TopicsServers): JetStreamLocation {
   checkOptions(option, SERVERS_OPTIONS, "keep topics");
   const { url, prefix = "webfw", ...rest } = option;
+  for (const name of ["token", "user", "password", "credentials"] as const) {
+    const value: unknown = rest[name];
+    if (value !== undefined && typeof value !== "string") {
+      throw new TypeError(`Cannot keep topics: ${name} must be a text`);
+    }
+  }
+  if (rest.tls !== undefined) checkOptions(rest.tls, TLS_OPTIONS, "keep topics", "tls.");
   const servers = url.split(",").map((address) => toServer(address.trim()));
   const { replicas = servers.length >= 3 ? 3 : 1, user, password } = rest;
   if (!Number.isInteger(replicas) || replicas < 1 || replicas > MAX_REPLICAS) {

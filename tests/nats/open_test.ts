@@ -1,11 +1,12 @@
 // What an application over NATS says at its start: "`start()` opens the store, and rejects with what
 // is wrong (permission, address, token, missing client) instead of the first publish".
 
-import { assert, assertEquals, assertMatch, assertRejects } from "@std/assert";
+import { assert, assertEquals, assertMatch, assertRejects, assertThrows } from "@std/assert";
 import { App, type TopicsLocation } from "@webfw/core";
 import { takeData } from "../contract/reading.ts";
 import { CapturedLog } from "../spec/support/captured_log.ts";
 import { ChildProgram, CORE } from "../spec/support/child_program.ts";
+import { Relay } from "../support/relay.ts";
 import { makeCertificate } from "../support/certificate.ts";
 import { hasNats, NatsServer } from "./nats_server.ts";
 
@@ -18,7 +19,16 @@ async function failure(topics: TopicsLocation): Promise<string> {
   return message.replaceAll(/127\.0\.0\.1:\d+/g, "HOST");
 }
 
-function test(title: string, fn: () => Promise<void>): void {
+/** The seed has a wrong checksum. */
+const CREDENTIALS = `-----BEGIN NATS USER JWT-----
+a.b.c
+------END NATS USER JWT------
+-----BEGIN USER NKEY SEED-----
+SUSECRET
+------END USER NKEY SEED------
+`;
+
+function test(title: string, fn: () => Promise<void> | void): void {
   Deno.test({ name: `Topics in NATS: ${title}`, ignore: !hasNats, fn });
 }
 
@@ -45,19 +55,108 @@ test("a start that can never work says what is wrong", async () => {
   );
   assertEquals(
     await failure(server.url.replace("nats:", "tls:")),
-    `${named}no TLS connection can be made (server does not support 'tls'), give topics with the tls that the server has`,
+    `${named}no TLS connection can be made (the server has no TLS), give topics with the tls that the server has`,
   );
   const refused =
     `${named}the server refuses the client, give topics with its token, user and password, or credentials`;
   await using guarded = await NatsServer.start('authorization { token: "a token of a test" }');
   assertEquals(await failure(guarded.url), refused);
   assertEquals(await failure({ url: guarded.url, token: "another" }), refused);
-  assertEquals(await failure({ url: guarded.url, credentials: "nonsense" }), refused);
+  for (const credentials of ["nonsense", CREDENTIALS]) {
+    assertEquals(
+      await failure({ url: guarded.url, credentials }),
+      `${named}the credentials cannot be read, give the text of a file of credentials that nsc has made`,
+    );
+  }
   await using bare = await NatsServer.start('accounts { A: { users: [ { user: "a", password: "b" } ] } }');
   assertEquals(
     await failure({ url: bare.url, user: "a", password: "b" }),
     `${named}the server has no JetStream, start it with -js or a jetstream block in its configuration`,
   );
+});
+
+test("a server that is too old, or takes too little at once, is refused", async () => {
+  const named = 'Cannot open the store of topics "HOST": ';
+  await using server = await NatsServer.start("max_payload: 65536");
+  assertEquals(
+    await failure(server.url),
+    `${named}the server takes only 65536 bytes at once, set its max_payload to 1MB`,
+  );
+  using relay = new Relay(server.port);
+  relay.rewrite = (bytes) => {
+    const text = new TextDecoder().decode(bytes);
+    return new TextEncoder().encode(text.replace(/"version":"[^"]*"/, '"version":"2.10.29"'));
+  };
+  assertEquals(await failure(relay.url), `${named}the server has version 2.10.29, use 2.11 or later`);
+  relay.rewrite = () => new TextEncoder().encode("HTTP/1.1 400 Bad Request\r\n\r\n");
+  assertEquals(
+    await failure(relay.url),
+    `${named}there is no NATS server at this address, give topics the address of one`,
+  );
+});
+
+test("permissions that the server does not give are named, at the start or the first use", async () => {
+  const cure =
+    "let its user publish to $JS.API.>, $KV.webfw-records.> and webfw.log.>, and subscribe to _INBOX.> and " +
+    "webfw.stored.>";
+  const table = [
+    ['["x"]', '">"', 'Permissions Violation for Publish to "$JS.API.INFO"'],
+    ['">"', '["x"]', 'Permissions Violation for Subscription to "_INBOX.ID.*"'],
+    ['["$JS.API.>", "$KV.>"]', '">"', 'Permissions Violation for Publish to "webfw.log.webfw_topic_news.ID"'],
+    ['["$JS.API.>", "webfw.>"]', '">"', 'Permissions Violation for Publish to "$KV.webfw-records.app.a"'],
+    [
+      '{ deny: "$JS.API.STREAM.CREATE.>" }',
+      '">"',
+      "Permissions Violation for Publish to " +
+      '"$JS.API.STREAM.CREATE.webfw_topic_news"',
+    ],
+  ] as const;
+  for (const [publish, subscribe, reason] of table) {
+    await using server = await NatsServer.start(
+      `authorization { users: [ { user: a, password: b, permissions: { publish: ${publish}, subscribe: ${subscribe} } } ] }`,
+    );
+    const app = new App({ topics: { url: server.url, user: "a", password: "b" } });
+    const topic = app.topic("news", { durable: true });
+    const { message } = await assertRejects(async () => {
+      await app.start();
+      await topic.publish(1);
+      await app.records.set(["a"], 1);
+    }, Error);
+    await app.stop();
+    assertEquals(
+      message.replace(/127\.0\.0\.1:\d+/, "HOST").replace(/(INBOX|news)\.\w{8,}/, "$1.ID"),
+      `Cannot use the store of topics "HOST": the server forbids it (${reason}), ${cure}`,
+    );
+  }
+});
+
+test("what the program gives is checked before anything is opened", () => {
+  const url = "nats://127.0.0.1:1";
+  assertThrows(() => new App({ topics: { url, token: 5 as unknown as string } }), TypeError, "token must be a text");
+  assertThrows(() => new App({ topics: { url, tls: { caFile: "x" } as { ca?: string } } }), TypeError, '"tls.caFile"');
+  for (const topics of ["nats://user:SECRET@a:1", { url: `${url},nats://SECRET@b:2` }, "nats://a:SECRET"]) {
+    const { message } = assertThrows(() => new App({ topics }), TypeError);
+    assert(!message.includes("SECRET"), message);
+  }
+});
+
+test("an application starts over IPv6, and where one of two servers is away or silent", async () => {
+  await using server = await NatsServer.start();
+  using relay = new Relay(server.port, "::1");
+  using silent = Deno.listen({ hostname: "127.0.0.1", port: 0 });
+  const urls = [
+    relay.url,
+    `nats://127.0.0.1:1,${server.url}`,
+    `${server.url},nats://127.0.0.1:1`,
+    `nats://127.0.0.1:${silent.addr.port},${server.url}`,
+  ];
+  for (const [index, url] of urls.entries()) {
+    const app = new App({ topics: url });
+    const topic = app.topic("news", { durable: true });
+    await app.start();
+    assertEquals((await topic.publish(index, { id: `${index}` })).duplicate, false);
+    await app.stop();
+  }
 });
 
 test("an application starts with a token, and with a user and a password", async () => {

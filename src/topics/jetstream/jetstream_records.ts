@@ -12,7 +12,8 @@ import type {
   StoreWrite,
 } from "../../records/store.ts";
 import type { StoreConnection } from "../store_connection.ts";
-import type { StreamOptions } from "./log_streams.ts";
+import { UnsuitableStoreError } from "../topic_errors.ts";
+import { refusalReason, type StreamOptions } from "./log_streams.ts";
 import { isRefusal, type NatsClient, textOf } from "./nats_client.ts";
 
 /** The header that marks what one write has stored. */
@@ -42,6 +43,16 @@ interface BucketMessage {
   readonly data?: string;
   /** In Base64. */
   readonly hdrs?: string;
+}
+
+/** The bucket, as JetStream describes it. */
+interface BucketInfo {
+  readonly config: {
+    readonly allow_msg_ttl?: boolean;
+    readonly max_msgs_per_subject: number;
+    readonly num_replicas: number;
+    readonly first_seq?: number;
+  };
 }
 
 /** Keeps records in a bucket. */
@@ -202,12 +213,25 @@ export class JetStreamRecords implements RecordStore {
   }
 
   async #make(client: NatsClient): Promise<void> {
+    // This also tells the time of the servers.
+    const info = await client.call<BucketInfo>(`STREAM.INFO.${this.#stream}`).catch((error) => {
+      if (isRefusal(error, "streamNotFound")) return this.#create(client);
+      throw error;
+    });
+    const config = info?.config;
+    if (config && !(config.allow_msg_ttl && config.max_msgs_per_subject === 1 && config.first_seq)) {
+      throw this.#unsuitable("somebody else has made the bucket, remove that or give topics another prefix");
+    }
+    if (config && config.num_replicas < this.#replicas) {
+      await client.call(`STREAM.UPDATE.${this.#stream}`, { ...config, num_replicas: this.#replicas });
+    }
+    this.#ready = client;
+  }
+
+  /** Makes the bucket. Gives undefined where another process has just done so. */
+  async #create(client: NatsClient): Promise<BucketInfo | undefined> {
     try {
-      // This also tells the time of the servers.
-      await client.call(`STREAM.INFO.${this.#stream}`);
-    } catch (error) {
-      if (!isRefusal(error, "streamNotFound")) throw error;
-      await client.call(`STREAM.CREATE.${this.#stream}`, {
+      return await client.call<BucketInfo>(`STREAM.CREATE.${this.#stream}`, {
         name: this.#stream,
         subjects: [`${this.#subject}.>`],
         retention: "limits",
@@ -220,12 +244,16 @@ export class JetStreamRecords implements RecordStore {
         allow_direct: true,
         allow_msg_ttl: true,
         allow_rollup_hdrs: true,
-      }).catch((error) => {
-        // Another process has made it at the same time.
-        if (!isRefusal(error, "nameInUse")) throw error;
       });
+    } catch (error) {
+      if (isRefusal(error, "nameInUse")) return undefined;
+      const reason = refusalReason(error);
+      throw reason === undefined ? error : this.#unsuitable(reason);
     }
-    this.#ready = client;
+  }
+
+  #unsuitable(reason: string): UnsuitableStoreError {
+    return new UnsuitableStoreError(`Cannot keep records in the bucket "${this.#stream.slice(3)}": ${reason}`);
   }
 
   #subjectOf(key: RecordKey): string {

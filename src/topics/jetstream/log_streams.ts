@@ -21,6 +21,9 @@ const NANOSECONDS = 1_000_000;
 /** Names of topics that are parts of the names of streams as they are. */
 const PLAIN_NAME = /^[A-Za-z0-9_-]{1,64}$/;
 
+/** What a log that is lost or set back changes. */
+const INCARNATION = /^[0-9a-f]{8}$/;
+
 /** What this process knows of the stream of a log. */
 export interface LogStream {
   /** The name of the stream. */
@@ -32,6 +35,8 @@ export interface LogStream {
   readonly isAtomic: boolean;
   /** What is kept, as the stream says. */
   readonly policy: string;
+  /** How many servers keep it. */
+  readonly replicas: number;
   /** The greatest sequence number that this process has seen. */
   newest: number;
   /** Whether it may not be like this any more. */
@@ -55,10 +60,15 @@ interface StreamInfo {
 
 interface StreamConfig {
   readonly name: string;
-  readonly subjects: readonly string[];
+  /** A stream that copies another one has none. */
+  readonly subjects?: readonly string[];
   readonly metadata?: Readonly<Record<string, string>>;
   readonly allow_atomic?: boolean;
+  readonly num_replicas: number;
 }
+
+/** What the framework changes of a stream without being told. */
+type Changeable = Pick<LogStream, "incarnation" | "replicas">;
 
 /** How streams are made. */
 export interface StreamOptions {
@@ -94,7 +104,9 @@ export class LogStreams {
   /** The same, for a publisher: the stream keeps what the log says. */
   async declared(client: NatsClient, log: LogRef): Promise<LogStream> {
     const stream = await this.get(client, log);
-    return stream.policy === encodePolicy(log.policy) ? stream : await this.#update(client, log, stream.incarnation);
+    // A process that names fewer servers than others takes nothing from them.
+    const isKept = stream.policy === encodePolicy(log.policy) && stream.replicas >= this.#options.replicas;
+    return isKept ? stream : await this.#update(client, log, stream);
   }
 
   /** Has the stream of a log be asked for again: it may not be there any more. */
@@ -110,7 +122,8 @@ export class LogStreams {
 
   /** Begins another incarnation: the stream was set back, and gives sequence numbers once more. */
   async renew(client: NatsClient, log: LogRef): Promise<LogStream> {
-    return await this.#update(client, log, randomIncarnation());
+    const { replicas } = await this.get(client, log);
+    return await this.#update(client, log, { incarnation: randomIncarnation(), replicas });
   }
 
   /** All logs. */
@@ -149,7 +162,7 @@ export class LogStreams {
     try {
       return await client.call<StreamInfo>(
         `STREAM.CREATE.${name}`,
-        this.#configOf(name, log, randomIncarnation()),
+        this.#configOf(name, log, { incarnation: randomIncarnation(), replicas: 1 }),
       );
     } catch (error) {
       // Another process has made it at the same time.
@@ -158,10 +171,10 @@ export class LogStreams {
     }
   }
 
-  async #update(client: NatsClient, log: LogRef, incarnation: string): Promise<LogStream> {
+  async #update(client: NatsClient, log: LogRef, stream: Changeable): Promise<LogStream> {
     const name = await this.#nameOf(log.name);
     try {
-      const info = await client.call<StreamInfo>(`STREAM.UPDATE.${name}`, this.#configOf(name, log, incarnation));
+      const info = await client.call<StreamInfo>(`STREAM.UPDATE.${name}`, this.#configOf(name, log, stream));
       return this.#note(log, info).stream;
     } catch (error) {
       this.doubt(log);
@@ -170,8 +183,16 @@ export class LogStreams {
   }
 
   #note({ name }: LogRef, { config, state }: StreamInfo): StreamState {
-    const [subject = ""] = config.subjects;
+    const [subject = ""] = config.subjects ?? [];
     const incarnation = subject.slice(subject.lastIndexOf(".") + 1);
+    const isOwn = subject === this.#subjectOf(config.name, incarnation) && INCARNATION.test(incarnation) &&
+      config.metadata?.["webfw.topic"] === JSON.stringify(name);
+    if (!isOwn) {
+      throw new UnsuitableStoreError(
+        `Cannot keep the topic "${name}": somebody else has made the stream "${config.name}", ` +
+          "remove that or give topics another prefix",
+      );
+    }
     const known = this.#known.get(name);
     const newest = known?.incarnation === incarnation ? known.newest : 0;
     const stream: LogStream = {
@@ -180,6 +201,7 @@ export class LogStreams {
       incarnation,
       isAtomic: config.allow_atomic === true,
       policy: config.metadata?.["webfw.policy"] ?? "",
+      replicas: config.num_replicas,
       newest: Math.max(newest, state.last_seq),
       isDoubtful: false,
     };
@@ -198,17 +220,20 @@ export class LogStreams {
     return `${prefix}_hash_${new Uint8Array(digest).toHex()}`;
   }
 
-  #configOf(name: string, { name: topic, policy }: LogRef, incarnation: string): StreamConfig {
-    const { prefix, replicas } = this.#options;
+  #subjectOf(stream: string, incarnation: string): string {
+    return `${this.#options.prefix}.log.${stream}.${incarnation}`;
+  }
+
+  #configOf(name: string, { name: topic, policy }: LogRef, { incarnation, replicas }: Changeable): StreamConfig {
     const { age, count, bytes, dedupe } = policy;
-    const subject = `${prefix}.log.${name}.${incarnation}`;
+    const subject = this.#subjectOf(name, incarnation);
     const config = {
       name,
       subjects: [subject],
       retention: "limits",
       discard: "old",
       storage: "file",
-      num_replicas: replicas,
+      num_replicas: Math.max(replicas, this.#options.replicas),
       max_age: age === Infinity ? 0 : Math.max(1, Math.round(age)) * NANOSECONDS,
       max_msgs: count === Infinity ? -1 : count,
       max_bytes: bytes === Infinity ? -1 : Math.max(MIN_BYTES, Math.floor(bytes)),
@@ -226,20 +251,25 @@ export class LogStreams {
 
 /** The error of a stream that the servers will never make; undefined for other errors. */
 function toUnsuitable(error: unknown, topic: string): UnsuitableStoreError | undefined {
+  const reason = refusalReason(error);
+  return reason === undefined ? undefined : new UnsuitableStoreError(`Cannot keep the topic "${topic}": ${reason}`);
+}
+
+/** Why servers will never make a stream; undefined for other errors. */
+export function refusalReason(error: unknown): string | undefined {
   if (!(error instanceof JetStreamError)) return undefined;
-  const { code, message } = error;
+  const { code, status, message } = error;
   if (code === ERROR_CODES.storageExceeded) {
-    return new UnsuitableStoreError(
-      `Cannot keep the topic "${topic}": the servers have not as much storage as its retention may take (${message}), ` +
-        "give it fewer bytes, or the servers more max_file_store",
-    );
+    return `the servers have not as much storage as its retention may take (${message}), ` +
+      "give it fewer bytes, or the servers more max_file_store";
   }
   if (code === ERROR_CODES.replicasNotSupported) {
-    return new UnsuitableStoreError(
-      `Cannot keep the topic "${topic}": the server is in no cluster, so there are no replicas, give topics with replicas: 1`,
-    );
+    return "the server is in no cluster, so there are no replicas, give topics with replicas: 1";
   }
-  return undefined;
+  // A server that is missing comes back.
+  const isFinal = status === 400 && code !== ERROR_CODES.noPeers;
+  if (!isFinal && code !== ERROR_CODES.invalidConfiguration) return undefined;
+  return `the servers refuse its stream (${message}), change that there, or give topics another prefix`;
 }
 
 function encodePolicy({ age, count, bytes, dedupe }: LogPolicy): string {

@@ -33,7 +33,7 @@ export interface NatsSubscription {
 /** A connection, which the package keeps up. */
 export interface NatsConnection {
   /** What the server said of itself. */
-  readonly info?: { readonly version: string; readonly cluster?: string; readonly jetstream?: boolean };
+  readonly info?: { readonly version: string; readonly cluster?: string; readonly max_payload?: number };
   publish(subject: string, data: Uint8Array | string, options?: { headers?: NatsHeaders; reply?: string }): void;
   request(
     subject: string,
@@ -78,7 +78,8 @@ export interface NatsPackage {
   checkOptions(info: object, options: object): void;
   headers(): NatsHeaders;
   createInbox(): string;
-  credsAuthenticator(credentials: Uint8Array): unknown;
+  /** Makes what answers the challenge of a server; that throws where the credentials are malformed. */
+  credsAuthenticator(credentials: Uint8Array): (nonce: string) => unknown;
 }
 
 /** The package could not be loaded. */

@@ -8,6 +8,13 @@ import type { NatsPackage } from "./nats_package.ts";
 const READ_BYTES = 64 * 1024;
 /** The longest first line of a server, in bytes. */
 const MAX_INFO_BYTES = 64 * 1024;
+const NO_SERVER = "there is no NATS server at this address, give topics the address of one";
+
+/** The server cannot work with the options: it is none of NATS, or TLS is not as it should be. */
+export class UnsuitableServerError extends Error {
+  /** The name of the class, for logs. */
+  override readonly name = "UnsuitableServerError";
+}
 
 /** A server, as the package gives it. */
 interface Server {
@@ -57,17 +64,10 @@ export class NatsTransport {
       const socket = this.#keep(await Deno.connect({ hostname, port }));
       socket.setNoDelay(true);
       const info = await this.#readInfo(socket);
-      this.#checkOptions(info, options);
       if (info.tls_required || (info.tls_available && options.tls)) {
-        const ca = options.tls?.ca;
-        const secure = await Deno.startTls(socket, {
-          hostname: tlsName || hostname,
-          ...(ca !== undefined && { caCerts: [ca] }),
-        });
-        this.#keep(secure);
-        await secure.handshake();
-        this.#isEncrypted = true;
-      }
+        await this.#encrypt(socket, tlsName || hostname, options.tls?.ca);
+      } else if (options.tls) throw noTls("the server has no TLS");
+      this.#checkOptions(info, options);
       this.#isConnected = true;
     } catch (error) {
       this.discard();
@@ -110,9 +110,9 @@ export class NatsTransport {
     this.#end(error);
   }
 
-  /** Closes the socket when all is sent. */
+  /** Closes the socket at once: the server may take nothing more, and not answer any more. */
   disconnect(): void {
-    this.#writing.then(() => this.#end(undefined));
+    this.#end(undefined);
   }
 
   /** Resolves when a socket that was connected is closed. */
@@ -159,9 +159,20 @@ export class NatsTransport {
         this.#first = buffer.slice(0, end);
         return JSON.parse(info);
       }
-      if (!"INFO ".startsWith(text.slice(0, 5))) break;
+      if (!"INFO ".startsWith(text.slice(0, 5))) throw new UnsuitableServerError(NO_SERVER);
     }
-    throw new Error("There is no NATS server at this address");
+    throw new Error("The server closed the connection");
+  }
+
+  async #encrypt(socket: Deno.TcpConn, hostname: string, ca: string | undefined): Promise<void> {
+    try {
+      const secure = this.#keep(await Deno.startTls(socket, { hostname, ...(ca !== undefined && { caCerts: [ca] }) }));
+      await secure.handshake();
+      this.#isEncrypted = true;
+    } catch (error) {
+      // Other errors are those of a connection that has ended.
+      throw error instanceof Deno.errors.InvalidData ? noTls(error.message) : error;
+    }
   }
 
   async #write(frame: Uint8Array): Promise<void> {
@@ -169,4 +180,10 @@ export class NatsTransport {
       start += await this.#socket.write(frame.subarray(start));
     }
   }
+}
+
+function noTls(reason: string): UnsuitableServerError {
+  return new UnsuitableServerError(
+    `no TLS connection can be made (${reason}), give topics with the tls that the server has`,
+  );
 }

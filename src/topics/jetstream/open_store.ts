@@ -3,8 +3,8 @@ import { cannotOpen, hostOf, innermostReason, missingPermissions, permissionsRea
 import type { JetStreamLocation } from "../location.ts";
 import type { CannotOpenError } from "../topic_errors.ts";
 import { JetStreamStore } from "./jetstream_store.ts";
-import { NatsClient } from "./nats_client.ts";
-import { NatsTransport } from "./nats_transport.ts";
+import { isRefusal, NatsClient } from "./nats_client.ts";
+import { NatsTransport, UnsuitableServerError } from "./nats_transport.ts";
 import { loadNats, type NatsConnection, NatsMissingError, type NatsPackage, PACKAGE } from "./nats_package.ts";
 
 /** How long the connection to one server may take, in milliseconds. */
@@ -15,6 +15,9 @@ const PING_INTERVAL = 2_000;
 const RECONNECT_PAUSE = 100;
 /** The oldest version that reads several messages in one request, and lets single ones expire. */
 const OLDEST_VERSION: readonly [major: number, minor: number] = [2, 11];
+
+/** A server must take messages of so many bytes: the largest data, and headers with an id and a type. */
+const LEAST_PAYLOAD = 72 * 1024;
 
 /**
  * Makes a store, which opens nothing before its first use.
@@ -31,13 +34,14 @@ async function openClient(location: JetStreamLocation, name: string): Promise<Na
   const missing = await missingPermissions(location.servers.map((url) => ({ name: "net", host: hostOf(url) })));
   if (missing.length > 0) throw cannotOpen(name, permissionsReason(missing));
   const nats = await load(name);
+  checkCredentials(nats, location, name);
   let connection: NatsConnection;
   try {
     connection = await connect(nats, location);
   } catch (error) {
     throw toFinal(error, name) ?? error;
   }
-  const client = new NatsClient(nats, connection);
+  const client = new NatsClient(nats, connection, { name, prefix: location.prefix });
   try {
     await check(client, connection, location, name);
     return client;
@@ -54,6 +58,16 @@ async function load(name: string): Promise<NatsPackage> {
     if (!(error instanceof NatsMissingError)) throw error;
     const cure = `let Deno download it, or run "deno cache ${PACKAGE}" where the program is built`;
     throw cannotOpen(name, `the client of NATS cannot be loaded (${innermostReason(error)}), ${cure}`);
+  }
+}
+
+/** The package reads them when it connects, and cannot be told from an outage then. */
+function checkCredentials(nats: NatsPackage, { credentials }: JetStreamLocation, name: string): void {
+  if (credentials === undefined) return;
+  try {
+    nats.credsAuthenticator(encode(credentials))("nonce");
+  } catch {
+    throw cannotOpen(name, "the credentials cannot be read, give the text of a file of credentials that nsc has made");
   }
 }
 
@@ -76,21 +90,25 @@ async function connect(nats: NatsPackage, location: JetStreamLocation): Promise<
     ...(user !== undefined && { user }),
     ...(password !== undefined && { pass: password }),
     ...(credentials !== undefined && {
-      authenticator: nats.credsAuthenticator(new TextEncoder().encode(credentials)),
+      authenticator: nats.credsAuthenticator(encode(credentials)),
     }),
     ...(isSecure && { tls: tls ?? {} }),
   });
 }
 
 /** Checks that the servers can keep topics. */
-async function check(client: NatsClient, { info }: NatsConnection, { replicas }: JetStreamLocation, name: string) {
+async function check(client: NatsClient, { info }: NatsConnection, location: JetStreamLocation, name: string) {
   const version = info?.version ?? "";
   const [major = 0, minor = 0] = version.split(".").map(Number);
   if (major < OLDEST_VERSION[0] || (major === OLDEST_VERSION[0] && minor < OLDEST_VERSION[1])) {
     throw cannotOpen(name, `the server has version ${version}, use ${OLDEST_VERSION.join(".")} or later`);
   }
-  if (replicas > 1 && info?.cluster === undefined) {
+  if (location.replicas > 1 && info?.cluster === undefined) {
     throw cannotOpen(name, `the server is in no cluster, so there are no replicas, give topics with replicas: 1`);
+  }
+  const payload = info?.max_payload ?? LEAST_PAYLOAD;
+  if (payload < LEAST_PAYLOAD) {
+    throw cannotOpen(name, `the server takes only ${payload} bytes at once, set its max_payload to 1MB`);
   }
   try {
     await client.call("INFO");
@@ -102,21 +120,25 @@ async function check(client: NatsClient, { info }: NatsConnection, { replicas }:
 /** The error of servers that refuse the client, or have no JetStream; undefined for an outage. */
 function toFinal(error: unknown, name: string): CannotOpenError | undefined {
   if (!(error instanceof Error)) return undefined;
-  const text = `${error.name}: ${error.message} ${error.cause instanceof Error ? error.cause.message : ""}`;
-  if (/authorization|authentication|credentials|nonce/i.test(text)) {
-    return cannotOpen(
-      name,
-      "the server refuses the client, give topics with its token, user and password, or credentials",
-    );
-  }
-  if (/503|no responders|jetstream not enabled/i.test(text)) {
-    return cannotOpen(name, "the server has no JetStream, start it with -js or a jetstream block in its configuration");
-  }
-  if (/tls|certificate|handshake/i.test(text)) {
-    return cannotOpen(
-      name,
-      `no TLS connection can be made (${error.message}), give topics with the tls that the server has`,
-    );
+  for (const each of [error, error.cause]) {
+    if (each instanceof UnsuitableServerError) return cannotOpen(name, each.message);
+    const kind = each instanceof Error ? each.name : "";
+    if (kind === "AuthorizationError" || kind === "UserAuthenticationExpiredError") {
+      return cannotOpen(
+        name,
+        "the server refuses the client, give topics with its token, user and password, or credentials",
+      );
+    }
+    if (kind === "NoResponders" || isRefusal(each, "notEnabled") || isRefusal(each, "notEnabledForAccount")) {
+      return cannotOpen(
+        name,
+        "the server has no JetStream, start it with -js or a jetstream block in its configuration",
+      );
+    }
   }
   return undefined;
+}
+
+function encode(text: string): Uint8Array {
+  return new TextEncoder().encode(text);
 }

@@ -11,8 +11,9 @@ import {
   orAborted,
 } from "../store.ts";
 import type { StoreConnection } from "../store_connection.ts";
+import { UnsuitableStoreError } from "../topic_errors.ts";
 import type { LogStream, LogStreams } from "./log_streams.ts";
-import { isRefusal, JetStreamError, type NatsClient } from "./nats_client.ts";
+import { isRefusal, isRefused, type NatsClient } from "./nats_client.ts";
 import type { NatsHeaders } from "./nats_package.ts";
 import { APPEND_HEADER, encodeHeader, toCursor, TRACE_HEADER, TYPE_HEADER } from "./stream_message.ts";
 
@@ -39,29 +40,33 @@ export class StreamAppender {
    */
   async append(log: LogRef, messages: readonly NewMessage[], { signal }: AppendOptions = {}): Promise<AppendResult> {
     const batch = new StreamBatch(messages);
-    let incarnation: string | undefined;
     const appending = this.#connection.use(
-      async (client) => {
-        const stream = await this.#streams.declared(client, log);
-        // What another incarnation has stored is lost.
-        if (incarnation !== undefined && stream.incarnation !== incarnation) batch.forgetOutcomes();
-        incarnation = stream.incarnation;
-        try {
-          await batch.store(client, stream);
-        } catch (error) {
-          // No stream has this subject: it was removed or renewed, or has no leader at present.
-          if (!(error instanceof JetStreamError)) this.#streams.doubt(log);
-          throw error;
-        }
-        if (batch.oldestStored <= stream.newest) return (await this.#streams.renew(client, log)).incarnation;
-        stream.newest = Math.max(stream.newest, batch.newestStored);
-        return stream.incarnation;
-      },
+      (client) =>
+        this.#try(client, log, batch).catch((error) => {
+          // That error means that nothing was stored, so it must not be the last one here.
+          throw error instanceof UnsuitableStoreError && batch.hasBegun ? new Error(error.message) : error;
+        }),
       signal,
       "write",
     );
     const stored = await (signal ? orAborted(appending, signal) : appending);
     return { incarnation: stored, outcomes: batch.outcomes };
+  }
+
+  /** One attempt. Gives the incarnation of the log. */
+  async #try(client: NatsClient, log: LogRef, batch: StreamBatch): Promise<string> {
+    const stream = await this.#streams.declared(client, log);
+    batch.begin(stream.incarnation);
+    try {
+      await batch.store(client, stream);
+    } catch (error) {
+      // No stream has this subject: it was removed or renewed, or has no leader at present.
+      if (!isRefused(error)) this.#streams.doubt(log);
+      throw error;
+    }
+    if (batch.oldestStored <= stream.newest) return (await this.#streams.renew(client, log)).incarnation;
+    stream.newest = Math.max(stream.newest, batch.newestStored);
+    return stream.incarnation;
   }
 }
 
@@ -71,6 +76,7 @@ class StreamBatch {
   readonly #mark = crypto.randomUUID();
   readonly #messages: readonly NewMessage[];
   readonly #pending = new Map<string, Pending>();
+  #incarnation: string | undefined;
   /** Whether an attempt may have stored messages without an answer. */
   #isUncertain = false;
   /** Whether messages are stored one by one, since the server knows one of them. */
@@ -94,9 +100,18 @@ class StreamBatch {
     });
   }
 
-  forgetOutcomes(): void {
-    for (const pending of this.#pending.values()) pending.outcome = undefined;
-    this.#isOneByOne = false;
+  /** Whether an attempt may have stored a part. */
+  get hasBegun(): boolean {
+    return this.#isUncertain || this.#pending.values().some(({ outcome }) => outcome !== undefined);
+  }
+
+  /** Begins an attempt. What was stored in another incarnation is lost. */
+  begin(incarnation: string): void {
+    if (this.#incarnation !== undefined && this.#incarnation !== incarnation) {
+      for (const pending of this.#pending.values()) pending.outcome = undefined;
+      this.#isOneByOne = false;
+    }
+    this.#incarnation = incarnation;
   }
 
   /** Stores the messages that are not known to be stored. */
@@ -112,7 +127,7 @@ class StreamBatch {
       const { seq } = await this.#storeAtOnce(client, stream, pending);
       for (const [index, each] of pending.entries()) this.#noteStored(each, seq - pending.length + 1 + index);
     } catch (error) {
-      if (error instanceof JetStreamError) this.#isUncertain = wasUncertain;
+      if (isRefused(error)) this.#isUncertain = wasUncertain;
       // An earlier attempt may have stored all of them.
       if (!isRefusal(error, "batchHasDuplicate")) throw error;
       this.#isOneByOne = true;
@@ -151,7 +166,7 @@ class StreamBatch {
         }
         this.#isUncertain = wasUncertain;
       } catch (error) {
-        if (error instanceof JetStreamError) this.#isUncertain = wasUncertain;
+        if (isRefused(error)) this.#isUncertain = wasUncertain;
         throw error;
       }
     }

@@ -19,6 +19,9 @@ const MAX_PAUSE = 50;
 /** How long a page is read again and again, in milliseconds. */
 const READ_TIMEOUT = 30_000;
 
+/** The latest time that is sought: the nanoseconds of a later one do not fit the servers' numbers. */
+const LATEST = Date.UTC(2200, 0);
+
 /** Reads logs. */
 export class StreamReader {
   readonly #connection: StoreConnection<NatsClient>;
@@ -65,7 +68,7 @@ export class StreamReader {
       const { name } = await this.#streams.get(client, log);
       // The leader answers this request, and not a replica.
       const found = await client.call<{ message: { seq: number } }>(`STREAM.MSG.GET.${name}`, {
-        start_time: new Date(Math.max(0, time.getTime())).toISOString(),
+        start_time: new Date(Math.min(Math.max(0, time.getTime()), LATEST)).toISOString(),
       }).catch((error) => {
         if (isRefusal(error, "messageNotFound")) return undefined;
         throw error;
@@ -83,6 +86,10 @@ export class StreamReader {
         seq: from + 1,
         batch: Math.min(maxMessages, MAX_PAGE),
         max_bytes: Math.ceil(maxBytes * OVERHEAD) + MIN_READ_BYTES,
+      }).catch((error) => {
+        // The stream may have been removed.
+        this.#streams.doubt(log);
+        throw error;
       });
       return { stream, messages: upTo(found, maxBytes) };
     });

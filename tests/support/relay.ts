@@ -1,0 +1,120 @@
+/** A wire between a client and its server that a test can cut. */
+
+/** What becomes of bytes on the way. */
+export type WireState =
+  /** They arrive. */
+  | "whole"
+  /** They are taken, and vanish. */
+  | "lossy"
+  /** Nobody takes them: they stay in the buffers of the systems. */
+  | "stalled"
+  /** Connections are reset, and no new one can be made. */
+  | "cut";
+
+/** Passes connections on to a port. */
+export class Relay implements Disposable {
+  /** How many connections were made. */
+  connections = 0;
+  readonly #listener: Deno.TcpListener;
+  readonly #hostname: string;
+  readonly #target: number;
+  readonly #open = new Set<Deno.TcpConn>();
+  /** Connections that stay stalled. */
+  readonly #stuck = new Set<Deno.TcpConn>();
+  #state: WireState = "whole";
+  #changed = Promise.withResolvers<void>();
+  /** Changes the bytes of replies. */
+  rewrite: ((bytes: Uint8Array<ArrayBuffer>) => Uint8Array<ArrayBuffer>) | undefined;
+
+  /** Listens for connections to a port of this machine. */
+  constructor(target: number, hostname = "127.0.0.1") {
+    this.#target = target;
+    this.#hostname = hostname;
+    this.#listener = Deno.listen({ hostname, port: 0 });
+    this.#accept();
+  }
+
+  /** Where it listens. */
+  get port(): number {
+    return this.#listener.addr.port;
+  }
+
+  /** The address for clients of NATS. */
+  get url(): string {
+    return `nats://${this.#hostname.includes(":") ? `[${this.#hostname}]` : this.#hostname}:${this.port}`;
+  }
+
+  /** Does something else with the bytes from now on. */
+  set(state: WireState): void {
+    this.#state = state;
+    this.#changed.resolve();
+    this.#changed = Promise.withResolvers();
+    if (state === "cut") this.#closeAll();
+  }
+
+  /** Nobody takes the bytes of the connections that are open now, until they are closed. */
+  stallOpen(): void {
+    for (const end of this.#open) this.#stuck.add(end);
+  }
+
+  [Symbol.dispose](): void {
+    this.#listener.close();
+    this.#stuck.clear();
+    this.set("cut");
+  }
+
+  async #accept(): Promise<void> {
+    try {
+      for await (const client of this.#listener) void this.#join(client);
+    } catch {
+      // It was closed.
+    }
+  }
+
+  async #join(client: Deno.TcpConn): Promise<void> {
+    this.connections++;
+    this.#open.add(client);
+    await this.#unstalled(client);
+    if (this.#state === "cut") return this.#close(client);
+    try {
+      const server = await Deno.connect({ hostname: "127.0.0.1", port: this.#target });
+      this.#open.add(server);
+      for (const end of [client, server]) end.setNoDelay(true);
+      await Promise.all([this.#pass(client, server, false), this.#pass(server, client, true)]);
+    } catch {
+      this.#close(client);
+    }
+  }
+
+  async #pass(from: Deno.TcpConn, to: Deno.TcpConn, isReply: boolean): Promise<void> {
+    const buffer = new Uint8Array(64 * 1024);
+    try {
+      for (;;) {
+        await this.#unstalled(from);
+        const count = await from.read(buffer);
+        if (count === null) break;
+        await this.#unstalled(from);
+        if (this.#state === "lossy") continue;
+        const read = buffer.subarray(0, count);
+        const bytes = isReply && this.rewrite ? this.rewrite(read) : read;
+        for (let sent = 0; sent < bytes.length;) sent += await to.write(bytes.subarray(sent));
+      }
+    } catch {
+      // One of them was closed.
+    }
+    for (const end of [from, to]) this.#close(end);
+  }
+
+  async #unstalled(end: Deno.TcpConn): Promise<void> {
+    while (this.#state === "stalled" || this.#stuck.has(end)) await this.#changed.promise;
+  }
+
+  #closeAll(): void {
+    for (const end of [...this.#open]) this.#close(end);
+  }
+
+  #close(end: Deno.TcpConn): void {
+    if (!this.#open.delete(end)) return;
+    end.close();
+  }
+}
