@@ -106,7 +106,7 @@ export class LogStreams {
     const stream = await this.get(client, log);
     // A process that names fewer servers than others takes nothing from them.
     const isKept = stream.policy === encodePolicy(log.policy) && stream.replicas >= this.#options.replicas;
-    return isKept ? stream : await this.#update(client, log, stream);
+    return isKept ? stream : await this.#update(client, log);
   }
 
   /** Has the stream of a log be asked for again: it may not be there any more. */
@@ -122,8 +122,7 @@ export class LogStreams {
 
   /** Begins another incarnation: the stream was set back, and gives sequence numbers once more. */
   async renew(client: NatsClient, log: LogRef): Promise<LogStream> {
-    const { replicas } = await this.get(client, log);
-    return await this.#update(client, log, { incarnation: randomIncarnation(), replicas });
+    return await this.#update(client, log, randomIncarnation());
   }
 
   /** All logs. */
@@ -171,10 +170,17 @@ export class LogStreams {
     }
   }
 
-  async #update(client: NatsClient, log: LogRef, stream: Changeable): Promise<LogStream> {
-    const name = await this.#nameOf(log.name);
+  /** Changes a stream to what the log says, and to another incarnation if one is given. */
+  async #update(client: NatsClient, log: LogRef, incarnation?: string): Promise<LogStream> {
+    // Another process may have changed it since this one has looked.
+    const { stream } = await this.#ask(client, log);
+    const { name } = stream;
+    const config = this.#configOf(name, log, {
+      incarnation: incarnation ?? stream.incarnation,
+      replicas: stream.replicas,
+    });
     try {
-      const info = await client.call<StreamInfo>(`STREAM.UPDATE.${name}`, this.#configOf(name, log, stream));
+      const info = await client.call<StreamInfo>(`STREAM.UPDATE.${name}`, config);
       return this.#note(log, info).stream;
     } catch (error) {
       this.doubt(log);

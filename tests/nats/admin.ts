@@ -1,0 +1,39 @@
+import { loadNats } from "../../src/topics/jetstream/nats_package.ts";
+import { NatsClient } from "../../src/topics/jetstream/nats_client.ts";
+import { NatsTransport } from "../../src/topics/jetstream/nats_transport.ts";
+
+/** Somebody who changes streams behind the back of the stores. */
+export class Admin implements AsyncDisposable {
+  readonly #client: NatsClient;
+
+  private constructor(client: NatsClient) {
+    this.#client = client;
+  }
+
+  /** Connects to servers. */
+  static async open(url: string): Promise<Admin> {
+    const nats = await loadNats();
+    nats.setTransportFactory({ factory: () => new NatsTransport(nats) });
+    const connection = await nats.NatsConnectionImpl.connect({
+      servers: url.split(",").map((each) => new URL(each).host),
+      name: "admin",
+      timeout: 5_000,
+      pingInterval: 5_000,
+      maxPingOut: 2,
+      maxReconnectAttempts: -1,
+      reconnectTimeWait: 100,
+      reconnectJitter: 100,
+      ignoreClusterUpdates: true,
+    });
+    return new Admin(new NatsClient(nats, connection, { name: url, prefix: "admin" }));
+  }
+
+  /** Calls JetStream. */
+  async call<Reply>(method: string, body: object = {}): Promise<Reply> {
+    return await this.#client.call<Reply>(method, body);
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    await this.#client.closed();
+  }
+}
