@@ -1,13 +1,10 @@
 // One client whose wire to the server is stalled, lossy or cut.
 
-import { assert, assertEquals } from "@std/assert";
-import { LOG_START } from "../../src/topics/store.ts";
-import { ALL, append, dataOf, logOf, messageOf, readAll } from "../contract/store_fixture.ts";
+import { assertEquals } from "@std/assert";
+import { append, dataOf, logOf, messageOf, readAll } from "../contract/store_fixture.ts";
 import { Relay } from "../support/relay.ts";
 import { Stores } from "./jetstream_store.ts";
 import { hasNats, NatsServer } from "./nats_server.ts";
-
-const LOG = logOf("orders", { bytes: 1e9 });
 
 function test(title: string, body: (stores: Stores, relay: Relay, server: NatsServer) => Promise<void>): void {
   Deno.test({

@@ -183,7 +183,6 @@ export class NatsTransport {
 }
 
 function noTls(reason: string): UnsuitableServerError {
-  return new UnsuitableServerError(
-    `no TLS connection can be made (${reason}), give topics with the tls that the server has`,
-  );
+  const message = `no TLS connection can be made (${reason}), give topics with the tls that the server has`;
+  return new UnsuitableServerError(message);
 }
