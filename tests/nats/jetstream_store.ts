@@ -6,17 +6,18 @@ import type { StoreFixture, StoreKind } from "../contract/store_fixture.ts";
 /** Opens stores over servers, each like another process. */
 export class Stores implements StoreFixture {
   readonly #url: string;
-  readonly #prefix: string;
+  /** What the names of streams and subjects begin with. */
+  readonly prefix: string;
   readonly #stores: TopicStore[] = [];
 
   /** Without a prefix, the stores share nothing with others of these servers. */
   constructor(url: string, prefix = `test-${crypto.randomUUID().slice(0, 8)}`) {
     this.#url = url;
-    this.#prefix = prefix;
+    this.prefix = prefix;
   }
 
   open(): TopicStore {
-    const store = openJetStream(toLocation({ url: this.#url, prefix: this.#prefix }) as JetStreamLocation);
+    const store = openJetStream(toLocation({ url: this.#url, prefix: this.prefix }) as JetStreamLocation);
     this.#stores.push(store);
     return store;
   }

@@ -1,10 +1,13 @@
 // One client whose wire to the server is stalled, lossy or cut.
 
-import { assertEquals } from "@std/assert";
-import { append, dataOf, logOf, messageOf, readAll } from "../contract/store_fixture.ts";
+import { assert, assertEquals, assertRejects } from "@std/assert";
+import { LOG_START } from "../../src/topics/store.ts";
+import { ALL, append, dataOf, logOf, messageOf, readAll } from "../contract/store_fixture.ts";
 import { Relay } from "../support/relay.ts";
 import { Stores } from "./jetstream_store.ts";
 import { hasNats, NatsServer } from "./nats_server.ts";
+
+const LOG = logOf("orders");
 
 function test(title: string, body: (stores: Stores, relay: Relay, server: NatsServer) => Promise<void>): void {
   Deno.test({
@@ -31,3 +34,55 @@ test("a connection that takes no more bytes is given up, and another one is made
   assertEquals(relay.connections, before + 1);
   assertEquals(dataOf(await readAll(store, logs[39]!)), [0, ...Array.from({ length: 20 }, () => text)]);
 });
+
+test("a watch that begins while the wire is cut has one subscription afterwards", async (stores, relay, server) => {
+  const [store, other] = [stores.open(), new Stores(server.url, stores.prefix)];
+  await using _others = other;
+  await append(store, LOG, [messageOf(1)]);
+  relay.set("cut");
+  let calls = 0;
+  let { promise: called, resolve } = Promise.withResolvers<void>();
+  const unwatch = store.watch(LOG, () => {
+    calls++;
+    resolve();
+  });
+  // Some attempts fail.
+  while (relay.refused < 20) await new Promise((resolve) => setTimeout(resolve, 50));
+  relay.set("whole");
+  await called;
+  const publisher = other.open();
+  calls = 0;
+  for (let data = 0; data < 20; data++) {
+    ({ promise: called, resolve } = Promise.withResolvers<void>());
+    await append(publisher, LOG, [messageOf(data)]);
+    await called;
+  }
+  // One for each message, and one for each second.
+  assert(calls < 40, `There were ${calls} calls for 20 messages`);
+  unwatch();
+});
+
+for (const state of ["lossy", "stalled", "cut"] as const) {
+  test(
+    `a store whose wire is ${state} ends within the time of a request, and what waits for it fails`,
+    async (stores, relay) => {
+      const store = stores.open();
+      await append(store, LOG, [messageOf(1)]);
+      const records = await store.openRecords!();
+      const unwatch = store.watch(LOG, () => {});
+      relay.set(state);
+      const failures = [
+        append(store, LOG, [messageOf(2)]),
+        store.read(LOG, LOG_START, ALL),
+        store.bounds(LOG),
+        store.list!(),
+        records.set(["a"], "1", {}),
+        records.get(["a"]),
+        Array.fromAsync(records.list(["a"])),
+      ].map((action) => assertRejects(() => action, Error));
+      await store.close();
+      await Promise.all(failures);
+      unwatch();
+    },
+  );
+}

@@ -15,6 +15,8 @@ export type WireState =
 export class Relay implements Disposable {
   /** How many connections were made. */
   connections = 0;
+  /** How many of them were cut at once. */
+  refused = 0;
   readonly #listener: Deno.TcpListener;
   readonly #hostname: string;
   readonly #target: number;
@@ -75,7 +77,10 @@ export class Relay implements Disposable {
     this.connections++;
     this.#open.add(client);
     await this.#unstalled(client);
-    if (this.#state === "cut") return this.#close(client);
+    if (this.#state === "cut") {
+      this.refused++;
+      return this.#close(client);
+    }
     try {
       const server = await Deno.connect({ hostname: "127.0.0.1", port: this.#target });
       this.#open.add(server);
