@@ -4,7 +4,15 @@ import { dirname, join } from "node:path";
 import { blocks } from "./readme.ts";
 
 const ROOT = join(import.meta.dirname!, "..", "..");
-const DOCUMENTS = ["README.md", "CONTRIBUTING.md", "CHANGELOG.md", "examples/orders/README.md", ...await pages("docs")];
+const DOCUMENTS = [
+  "README.md",
+  "CONTRIBUTING.md",
+  "CHANGELOG.md",
+  "SECURITY.md",
+  "examples/bookshop/README.md",
+  "examples/orders/README.md",
+  ...await pages("docs"),
+];
 
 /** The pages in a folder and in those below it. */
 async function pages(folder: string): Promise<string[]> {
@@ -64,7 +72,7 @@ Deno.test("every task that the documents name exists, and CONTRIBUTING.md names 
 });
 
 Deno.test("the imports that the README gives for the guides have every name that the guides import", async () => {
-  const { imports } = JSON.parse(blocks("json", "Who may use a route")[0]!);
+  const { imports } = JSON.parse(blocks("json")[0]!);
   const names = new Set<string>();
   for (const document of DOCUMENTS.filter((name) => name.startsWith("docs/"))) {
     const text = await Deno.readTextFile(join(ROOT, document));

@@ -4,23 +4,19 @@ import { join } from "node:path";
 import { prepareDeno } from "../../tools/deno.ts";
 import { Webfw } from "../cli/webfw.ts";
 
-const README = await Deno.readTextFile(join(import.meta.dirname!, "..", "..", "README.md"));
+export const README: string = await Deno.readTextFile(join(import.meta.dirname!, "..", "..", "README.md"));
 
-/** The fenced blocks of a language below a heading, or of the whole README. */
-export function blocks(language: string, heading?: string): string[] {
-  const section = heading === undefined
-    ? README
-    : README.split(/^## /m).find((text) => text.startsWith(`${heading}\n`));
-  assert(section !== undefined, `No section "${heading}"`);
-  return [...section.matchAll(new RegExp(`^\`\`\`${language}\n(.*?)^\`\`\`$`, "gms"))].map((match) => match[1]!);
+/** The fenced blocks of a language in a page. */
+export function blocks(language: string, page = README): string[] {
+  return [...page.matchAll(new RegExp(`^\`\`\`${language}\n(.*?)^\`\`\`$`, "gms"))].map((match) => match[1]!);
 }
 
-/** The programs below a heading, by the file names in their first lines. */
-export function programs(heading: string): Map<string, string> {
+/** The programs of the README, by the file names in their first lines. */
+export function programs(): Map<string, string> {
   return new Map(
-    blocks("ts", heading).map((text) => {
+    blocks("ts").map((text) => {
       const name = /^\/\/ (\w+\.ts)\n/.exec(text)?.[1];
-      assert(name !== undefined, `A program below "${heading}" does not begin with the name of its file:\n${text}`);
+      assert(name !== undefined, `A program does not begin with the name of its file:\n${text}`);
       return [name, text];
     }),
   );

@@ -7,7 +7,7 @@ import config from "../../deno.json" with { type: "json" };
 import { Project } from "../cli/project.ts";
 import { isGone, Webfw } from "../cli/webfw.ts";
 import { Registry } from "./registry.ts";
-import { blocks, programs, writeFiles } from "../examples/readme.ts";
+import { blocks, programs, README, writeFiles } from "../examples/readme.ts";
 import { environmentFor, publishPackages, publishStandIns } from "./release.ts";
 
 /** A program without a configuration. */
@@ -19,6 +19,17 @@ app.get("/hello/{id}", { params: { id: v.number() }, tool: true }, async functio
   return { hello: id, pid: Deno.pid };
 });
 export default app;
+`;
+
+/** A test of the README's program. */
+const TEST = `import { TestClient } from "@webfw/core/testing";
+import { assertEquals } from "@std/assert";
+import { app } from "./main.ts";
+
+Deno.test("a book is found", async () => {
+  await using client = new TestClient(app);
+  assertEquals(await client.get("/books/1").json(), { id: 1, title: "Middlemarch" });
+});
 `;
 
 /** Starts a program in a folder, in a registry's environment. */
@@ -50,7 +61,10 @@ Deno.test("The published packages", async (t) => {
   await publishStandIns(env);
 
   // Before the release, the registry has no package of webfw.
-  const [withJsr = "", withoutJsr = ""] = blocks("json", "A first program");
+  const withJsr = blocks("json")[0]!;
+  const standIns = README.match(/"\.\.\/webfw\/offline\/\w+"/g)!;
+  assertEquals(standIns.length, 3);
+  const withoutJsr = withJsr.replace('"links": [', `"links": [${standIns.join(", ")}, `);
   const unreachable = { JSR_URL: "http://127.0.0.1:9/", DENO_DIR: join(home.path, "deno_dir_without_jsr") };
   for (
     const [way, configuration, variables] of [
@@ -62,7 +76,7 @@ Deno.test("The published packages", async (t) => {
       await using folder = await Project.create({ "books/deno.json": configuration });
       await Deno.symlink(fileURLToPath(new URL("../..", import.meta.url)), join(folder.path, "webfw"));
       const project = join(folder.path, "books");
-      await writeFiles(project, programs("A first program"));
+      await writeFiles(project, new Map([...programs(), ["main_test.ts", TEST]]));
       for (
         const args of [["check"], ["lint"], ["test", "--no-check"], [
           "run",
