@@ -55,7 +55,10 @@ export type {
   WebSocketDescription,
 } from "./src/http/route_info.ts";
 
-// Settings
+// Settings and logs
+export type { LogEntry } from "./src/log.ts";
+export type { LogValue } from "./src/log_text.ts";
+export type { RequestLog, WriteEntry } from "./src/http/request_log.ts";
 export type { SettingsOptions, SettingsSchema } from "./src/settings.ts";
 
 // Guards

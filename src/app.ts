@@ -17,7 +17,7 @@ import { problemReply } from "./http/reply.ts";
 import type { RouteInfo } from "./http/route_info.ts";
 import { Lifecycle } from "./lifecycle.ts";
 import type { Lifespan } from "./lifespan.ts";
-import { describeError, log } from "./log.ts";
+import { describeError, log, logFor, takeLogOf } from "./log.ts";
 import { checkOptions, quote } from "./options.ts";
 import type { Overridable } from "./override.ts";
 import type { Records } from "./records/records.ts";
@@ -104,17 +104,9 @@ export class App<State = Record<string, unknown>, Given = None, Counted = unknow
    * @ignore
    */
   readonly [WEBFW_APP]: number = PROTOCOL;
-  /**
-   * Lets the command line check a durable topic before it opens it.
-   *
-   * @ignore
-   */
+  /** @ignore Lets the command line check a durable topic before it opens it. */
   readonly [WEBFW_CHECK_TOPIC] = (name: string): Promise<void> => this.#topics.check(name);
-  /**
-   * Lets a test client put dependencies in the place of others.
-   *
-   * @ignore
-   */
+  /** @ignore Lets a test client put dependencies in the place of others. */
   readonly [WEBFW_OVERRIDE] = (): Overridable => ({
     guardsOfPage: this.#docsGuards,
     dispatcher: () => this.#dispatcher ??= this.#createDispatcher(),
@@ -153,15 +145,16 @@ export class App<State = Record<string, unknown>, Given = None, Counted = unknow
    * @throws {RangeError} If a number is out of its range.
    */
   constructor(options: AppOptions<State, Given, Counted> = {}) {
-    const { title, version, description, scope, described, urls, limits, admission, topics, ...shown } =
+    const { title, version, description, scope, described, urls, limits, admission, topics, log, ...shown } =
       resolveAppOptions(options);
+    if (log) this.fetch = takeLogOf(this, log, this.fetch);
     this.#admission = admission;
     this.title = title;
     this.version = version;
     this.description = description;
     this.#limits = limits;
     this.#topics = new Topics({
-      openStore: (isDurable) => isDurable ? openDurableStore(topics) : new MemoryStore(),
+      openStore: (isDurable) => isDurable ? logFor(this, () => openDurableStore(topics)) : new MemoryStore(),
       isStoreNamed: () => topics !== undefined || isLocationSet(),
     });
     this.records = this.#topics.records;
@@ -220,7 +213,7 @@ export class App<State = Record<string, unknown>, Given = None, Counted = unknow
   };
 
   readonly #servable: Servable = {
-    fetch: this.fetch,
+    fetch: (request, info) => this.fetch(request, info),
     readiness: () => this.#readiness,
     start: () => this.start(),
     endStreams: () => this.#endStreams(),
@@ -620,7 +613,7 @@ export class App<State = Record<string, unknown>, Given = None, Counted = unknow
       await this.#registry.scope.gates.shareWith(options.workers);
     }
     try {
-      await serve(this.#servable, options);
+      await logFor(this, () => serve(this.#servable, options));
     } finally {
       this.#lifecycle.reopen();
     }

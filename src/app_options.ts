@@ -9,7 +9,8 @@ import { HostList } from "./http/host.ts";
 import { OriginList, type Origins } from "./http/origin.ts";
 import { ProxyTrust, type TrustProxy } from "./http/proxy.ts";
 import { DEFAULT_LIMITS, type Limits, type ResolvedLimits, resolveLimits } from "./http/limits.ts";
-import { checkOptions, type OptionNames } from "./options.ts";
+import type { LogEntry } from "./log.ts";
+import { checkOptions, type OptionNames, quote } from "./options.ts";
 import type { AdmissionParts } from "./routing/admission.ts";
 import {
   SCOPE_OPTIONS,
@@ -177,6 +178,32 @@ export interface AppOptions<State = Record<string, unknown>, Given = None, Count
    * database of the application, and elsewhere the file `.webfw/topics.sqlite` next to the program.
    */
   topics?: TopicsLocation;
+  /**
+   * Takes all entries of the log of this application, in place of stderr: those of its requests,
+   * lifespans, topics, consumers, crons and its server, and what `request.log` writes. It is not
+   * awaited. An entry for which it throws or rejects goes to stderr.
+   *
+   * What belongs to no application, such as leftover files of other processes, stays on stderr.
+   *
+   * @example Entries of a test
+   * ```ts
+   * import { App } from "@webfw/core";
+   * import type { LogEntry } from "@webfw/core/types";
+   * import { assertEquals } from "@std/assert";
+   *
+   * const entries: LogEntry[] = [];
+   * const app = new App({ log: (entry) => entries.push(entry) });
+   * app.get("/", async () => {
+   *   throw new Error("broken");
+   * });
+   * const response = await app.fetch(new Request("http://localhost/"));
+   * assertEquals(response.status, 500);
+   * await response.body?.cancel();
+   * const [{ level, message, fields }] = entries;
+   * assertEquals([level, message, fields.path], ["error", "A request failed", "/"]);
+   * ```
+   */
+  log?: (entry: LogEntry) => unknown;
   /** The type of `request.state`, by `stateType()`. */
   state?: StateType<State>;
   /**
@@ -209,6 +236,7 @@ const OPTIONS: OptionNames<AppOptions> = {
   trustProxy: true,
   topics: true,
   state: true,
+  log: true,
   ...DOCUMENT_OPTIONS,
   ...SCOPE_OPTIONS,
 };
@@ -227,6 +255,7 @@ interface ResolvedAppOptions extends McpParts {
   readonly limits: ResolvedLimits;
   readonly admission: AdmissionParts;
   readonly topics: StoreLocation | TopicStore | undefined;
+  readonly log: AppOptions["log"];
 }
 
 /**
@@ -257,6 +286,7 @@ export function resolveAppOptions<State, Given, Counted>(
     hosts,
     trustProxy,
     topics,
+    log,
     deps,
     responses,
     crossOrigin,
@@ -283,5 +313,11 @@ export function resolveAppOptions<State, Given, Counted>(
       proxies: new ProxyTrust(trustProxy, hostList !== undefined),
     },
     topics: topics === undefined ? undefined : toLocation(topics),
+    log: checkLog(log),
   };
+}
+
+function checkLog(log: AppOptions["log"]): AppOptions["log"] {
+  if (log === undefined || typeof log === "function") return log;
+  throw new TypeError(`Cannot make the App: "log" must be a function, got ${quote(log)}; write (entry) => …`);
 }

@@ -3,6 +3,7 @@ import { type Startable, startDependencies } from "./binding/dependency.ts";
 import { RouteError } from "./errors.ts";
 import type { AppHandle } from "./http/request.ts";
 import { type Lifespan, Lifespans } from "./lifespan.ts";
+import { logFor } from "./log.ts";
 import type { AdmissionParts } from "./routing/admission.ts";
 import { detached, meter } from "./telemetry.ts";
 import type { Topics } from "./topics/topics.ts";
@@ -65,9 +66,11 @@ export class Lifecycle<App extends AppHandle, State> {
   /** Starts everything, once. After a failure, the next call tries again. */
   start(dependencies: readonly Startable[]): Promise<void> {
     // No request's trace goes on in what starts, though a request may be the first to need it.
-    return this.#starting ??= detached(() => this.#startAll(dependencies)).then((state) => {
-      this.#state = this.#openState = state;
-    }).catch((error) => {
+    return this.#starting ??= detached(() => logFor(this.#parts.app, () => this.#startAll(dependencies))).then(
+      (state) => {
+        this.#state = this.#openState = state;
+      },
+    ).catch((error) => {
       this.#starting = undefined;
       throw error;
     });
@@ -88,7 +91,11 @@ export class Lifecycle<App extends AppHandle, State> {
   }
 
   /** Waits for the work, ends the lifespans, and closes the topics. */
-  async unwind(): Promise<void> {
+  unwind(): Promise<void> {
+    return logFor(this.#parts.app, () => this.#unwind());
+  }
+
+  async #unwind(): Promise<void> {
     await this.#starting?.catch(() => {});
     this.#starting = undefined;
     this.#state = this.#openState = undefined;

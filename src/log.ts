@@ -1,67 +1,132 @@
-/** The framework's log on stderr: a line for each entry, and more for errors on a terminal. */
+/** The log: entries go to stderr, or to the function of the application that they belong to. */
+import { type LogLevel, type LogValue, toJsonLine, toLogValue, toTerminalText, toTextLine } from "./log_text.ts";
 import { redactText } from "./redaction.ts";
-import { readVariable } from "./runtime.ts";
+import { nodeAsyncHooks, readVariable } from "./runtime.ts";
 import { traceFields } from "./telemetry.ts";
 
-/** The severity of an entry. */
-type LogLevel = "info" | "warn" | "error";
+export { describeError } from "./log_text.ts";
 
-/** The values of an entry. */
-type LogFields = Readonly<
-  Record<string, string | number | boolean | undefined>
->;
-
-// Control characters and the Unicode line separators: a client must not be able to forge a line.
-// deno-lint-ignore no-control-regex
-const UNSAFE = /[\u0000-\u001f\u007f-\u009f\u2028\u2029]/g;
-
-/** The folder of the framework; undefined in a bundle. */
-const FRAMEWORK = import.meta.url.endsWith("/src/log.ts") ? import.meta.url.slice(0, -"log.ts".length) : undefined;
-
-/** How many characters of a long description are kept: of its beginning, and of its end, a stack. */
-const MAX_BEGIN = 12_000;
-const MAX_END = 4_000;
-
-const encoder = new TextEncoder();
-let asJson: boolean | undefined;
+/** The values of an entry. Those that are undefined are left out. */
+type LogFields = Readonly<Record<string, unknown>>;
 
 /**
- * Writes one entry to stderr: a readable line, or a JSON object if the environment variable
+ * An entry of the log, as the option `log` of an application gets it. Everything in it is a JSON
+ * value.
+ *
+ * @category Applications
+ */
+export interface LogEntry {
+  /** When it was written. */
+  readonly time: Date;
+  /** The severity. */
+  readonly level: "info" | "warn" | "error";
+  /** What happened. */
+  readonly message: string;
+  /**
+   * The values of the entry: `request_id` where it belongs to a request, `trace_id` and `span_id`
+   * with OpenTelemetry, and `error`, an error as text with its stack and its causes.
+   */
+  readonly fields: Readonly<Record<string, LogValue>>;
+}
+
+/** What entries are written by. A request adds its id. */
+export interface Logger {
+  log(level: LogLevel, message: string, fields?: LogFields): void;
+}
+
+/** Takes the entries of an application. */
+type TakeEntry = (entry: LogEntry) => unknown;
+
+/** The functions by their applications. */
+const takers = new WeakMap<object, TakeEntry>();
+/** The application for which code runs; undefined while no application of the process has a function. */
+let owners: import("node:async_hooks").AsyncLocalStorage<object> | undefined;
+/** Whether a function is running: entries that it writes itself go to stderr. */
+let isTaking = false;
+
+const encoder = new TextEncoder();
+let form: string | undefined;
+
+/**
+ * Writes one entry. On stderr it is a readable line, or a JSON object if the environment variable
  * `WEBFW_LOG` is `json`. On a terminal, the lines below an error show its message, its causes, and
- * the stack frames of the application's own files. Where OpenTelemetry is on, each entry has the
- * trace and the span that it belongs to.
+ * the stack frames of the application's own files, or all with `WEBFW_LOG=full`. Where
+ * OpenTelemetry is on, each entry has the trace and the span that it belongs to.
  *
  * @param level The severity.
  * @param message What happened.
  * @param fields The values of the entry.
+ * @param owner The application that it belongs to. The default is the one for which code runs.
  */
-export function log(
-  level: LogLevel,
-  message: string,
-  fields: LogFields = {},
-): void {
-  asJson ??= readVariable("WEBFW_LOG") === "json";
-  const all = { ...fields, ...traceFields() };
-  const line = asJson ? toJsonLine(level, message, all) : toText(level, message, all);
-  const bytes = encoder.encode(redactText(line) + "\n");
-  for (let written = 0; written < bytes.length;) {
-    written += Deno.stderr.writeSync(bytes.subarray(written));
+export function log(level: LogLevel, message: string, fields?: LogFields, owner?: object): void {
+  const values: Record<string, LogValue> = {};
+  for (const [name, value] of Object.entries({ ...fields, ...traceFields() })) {
+    if (value !== undefined) values[name] = toLogValue(value);
+  }
+  const to = owner ?? owners?.getStore();
+  const take = to && takers.get(to);
+  if (take && !isTaking) give(take, redactEntry({ time: new Date(), level, message, fields: values }));
+  else write({ time: new Date(), level, message, fields: values });
+}
+
+/** Writes the entries that belong to no request. */
+export const PROCESS_LOGGER: Logger = { log };
+
+/**
+ * Makes a function take the entries of an application.
+ *
+ * @param owner The application.
+ * @param take Gets each entry. What it throws is logged on stderr, with the entry.
+ * @param answer Answers the application's requests.
+ * @returns The same, which makes entries belong to the application.
+ */
+export function takeLogOf<Args extends unknown[], Result>(
+  owner: object,
+  take: TakeEntry,
+  answer: (...args: Args) => Result,
+): (...args: Args) => Result {
+  owners ??= new (nodeAsyncHooks().AsyncLocalStorage)();
+  takers.set(owner, take);
+  return (...args) => logFor(owner, () => answer(...args));
+}
+
+/** Runs a function for an application: what it logs then, and later, belongs to the application. */
+export function logFor<Result>(owner: object, run: () => Result): Result {
+  return owners ? owners.run(owner, run) : run();
+}
+
+function give(take: TakeEntry, entry: LogEntry): void {
+  const fail = (error: unknown): void => {
+    write(entry);
+    write({ ...entry, level: "error", message: "The log of the App failed", fields: { error: toLogValue(error) } });
+  };
+  isTaking = true;
+  try {
+    const taken = take(entry);
+    if (taken instanceof Promise) taken.catch(fail);
+  } catch (error) {
+    fail(error);
+  } finally {
+    isTaking = false;
   }
 }
 
-/**
- * Describes a thrown value with its stack and causes, for a field of an entry. What is longer than
- * 16,000 characters is cut in the middle. It never throws.
- */
-export function describeError(thrown: unknown): string {
-  try {
-    return shorten(
-      thrown instanceof Error
-        ? Deno.inspect(thrown, { colors: false })
-        : `Thrown: ${Deno.inspect(thrown, { colors: false, depth: 1 })}`,
-    );
-  } catch {
-    return "Thrown: a value that cannot be described";
+function redactEntry({ message, fields, ...rest }: LogEntry): LogEntry {
+  const text = JSON.stringify(fields);
+  const redacted = redactText(text);
+  return { ...rest, message: redactText(message), fields: redacted === text ? fields : JSON.parse(redacted) };
+}
+
+function write({ time, level, message, fields }: LogEntry): void {
+  form ??= readVariable("WEBFW_LOG") ?? "";
+  const text = form === "json"
+    ? toJsonLine(time, level, message, fields)
+    : "error" in fields && Deno.stderr.isTerminal()
+    ? toTerminalText(time, level, message, fields, form === "full")
+    : toTextLine(time, level, message, fields);
+  const bytes = encoder.encode(redactText(text) + "\n");
+  for (let written = 0; written < bytes.length;) {
+    written += Deno.stderr.writeSync(bytes.subarray(written));
   }
 }
 
@@ -79,95 +144,4 @@ export function muteNextWarning(start: string): true {
   };
   console.warn = filtered;
   return true;
-}
-
-function shorten(text: string): string {
-  if (text.length <= MAX_BEGIN + MAX_END) return text;
-  return `${text.slice(0, MAX_BEGIN).toWellFormed()} … ${text.slice(-MAX_END).toWellFormed()}`;
-}
-
-function toJsonLine(
-  level: LogLevel,
-  message: string,
-  fields: LogFields,
-): string {
-  return escapeUnsafe(
-    JSON.stringify({
-      ...fields,
-      time: new Date().toISOString(),
-      level,
-      message,
-    }),
-  );
-}
-
-function toText(level: LogLevel, message: string, { error, ...fields }: LogFields): string {
-  if (typeof error !== "string" || !Deno.stderr.isTerminal()) {
-    return toTextLine(level, message, error === undefined ? fields : { ...fields, error });
-  }
-  // Indented, so that none of these lines looks like an entry.
-  const below = ownFrames(error).map((line) => `\n  ${escapeUnsafe(line)}`);
-  return toTextLine(level, message, fields) + below.join("");
-}
-
-/**
- * The owners of stack frames. Frames of packages are shown if there are none of the application;
- * those of the framework and the runtime are never shown.
- */
-const OWN = 0;
-const OF_PACKAGE = 1;
-const OF_FRAMEWORK = 2;
-
-/**
- * A stack frame as `Deno.inspect` writes it, or its line for frames shared with the cause. After
- * the last frame, the properties of the error or the next error can begin.
- */
-const FRAME = /^\s+(?:at (.*?)|\.{3} \d+ lines matching cause stack trace \.{3})( \{|,)?$/;
-
-/** The lines of a described error without the frames that are not shown. */
-function ownFrames(description: string): string[] {
-  const lines = description.split("\n").map((line) => {
-    const found = FRAME.exec(line);
-    return { line, rest: found?.[2] ?? "", rank: found ? rankOf(found[1]) : undefined };
-  });
-  const shown = Math.min(OF_PACKAGE, ...lines.map(({ rank = OF_PACKAGE }) => rank));
-  const kept: string[] = [];
-  for (const { line, rank, rest } of lines) {
-    if (rank === undefined || rank <= shown) kept.push(line);
-    else kept.push((kept.pop() ?? "") + rest);
-  }
-  return kept;
-}
-
-function rankOf(frame: string | undefined): number {
-  if (
-    frame === undefined || /(?:^|\(|async )(?:ext|node|deno|data):|<anonymous>|\bnative\b|\(index \d+\)/.test(frame)
-  ) return OF_FRAMEWORK;
-  if (FRAMEWORK !== undefined && frame.includes(FRAMEWORK)) return OF_FRAMEWORK;
-  return /\/node_modules\/|\/npm\/registry|https?:\/\//.test(frame) ? OF_PACKAGE : OWN;
-}
-
-function toTextLine(
-  level: LogLevel,
-  message: string,
-  fields: LogFields,
-): string {
-  let line = `${new Date().toISOString()} ${level.toUpperCase()} ${message}`;
-  for (const [key, value] of Object.entries(fields)) {
-    if (value !== undefined) {
-      line += ` ${key}=${typeof value === "string" ? quote(value) : value}`;
-    }
-  }
-  return escapeUnsafe(line);
-}
-
-function quote(text: string): string {
-  return /^[\w./:@-]+$/.test(text) ? text : JSON.stringify(text);
-}
-
-function escapeUnsafe(text: string): string {
-  return text.replace(
-    UNSAFE,
-    (char) => `\\u${char.charCodeAt(0).toString(16).padStart(4, "0")}`,
-  );
 }

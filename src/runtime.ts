@@ -60,6 +60,11 @@ export function nodeNet(): typeof import("node:net") {
   return net ??= scope.process.getBuiltinModule("node:net");
 }
 
+/** The module `node:async_hooks`, for values that follow asynchronous code. */
+export function nodeAsyncHooks(): typeof import("node:async_hooks") {
+  return scope.process.getBuiltinModule("node:async_hooks");
+}
+
 /** The module `node:timers`, for `setImmediate`. */
 export function nodeTimers(): typeof import("node:timers") {
   return timers ??= scope.process.getBuiltinModule("node:timers");

@@ -3,7 +3,7 @@ import { type Duration, toMilliseconds } from "./duration.ts";
 import { isDenoServe, readVariable } from "./runtime.ts";
 import { type BackgroundTasks, streamProgress } from "./http/after_response.ts";
 import { endWaits, releaseIdleTimer } from "./http/deadline.ts";
-import type { ConnectionInfo } from "./http/request.ts";
+import { type ConnectionInfo, LoggedConnection } from "./http/request.ts";
 import { pathStart } from "./http/query.ts";
 import { redactUrl } from "./redaction.ts";
 import type { ListenOptions } from "./http_server.ts";
@@ -315,7 +315,7 @@ async function endRequests(app: Servable, grace: number, shutdown: () => Promise
 /** What answers the requests of a server. Load balancers are answered first, and not logged. */
 function handlerOf(app: Servable, accessLog: boolean, compress: boolean): Servable["fetch"] {
   const answer = compress ? withSentTags(app.fetch) : app.fetch;
-  const logged = accessLog ? withAccessLog(answer) : answer;
+  const logged = accessLog ? withAccessLog(answer, app.owner) : answer;
   return app.readiness()?.before(logged) ?? logged;
 }
 
@@ -354,13 +354,16 @@ function stalledReplies(app: Servable, earliest: number, timeout: number, over: 
   });
 }
 
-function withAccessLog(fetch: Servable["fetch"]): Servable["fetch"] {
+function withAccessLog(fetch: Servable["fetch"], owner: object): Servable["fetch"] {
   return async (request, info) => {
     const start = performance.now();
-    const response = await fetch(request, info);
+    const connection = new LoggedConnection(info);
+    const response = await fetch(request, connection);
     const target = redactUrl(request.url.slice(pathStart(request.url)));
     const ms = Math.round((performance.now() - start) * 10) / 10;
-    log("info", `${request.method} ${target} ${response.status}`, { ms });
+    const message = `${request.method} ${target} ${response.status}`;
+    if (connection.context) connection.context.log("info", message, { ms });
+    else log("info", message, { ms }, owner);
     return response;
   };
 }

@@ -1,5 +1,5 @@
 /** What an application does after the last byte of a reply: tasks and cleanups. */
-import { describeError, log } from "../log.ts";
+import { describeError, type Logger } from "../log.ts";
 
 /** The streamed replies of this process. */
 export const streamProgress = {
@@ -18,6 +18,12 @@ export type Task = () => unknown;
 export class AfterResponse {
   readonly #tasks: Task[] = [];
   readonly #cleanups: Task[] = [];
+  readonly #logger: Logger;
+
+  /** @param logger Writes what fails. */
+  constructor(logger: Logger) {
+    this.#logger = logger;
+  }
 
   /** Adds a task. Tasks run before the cleanups, so they can use what the cleanups close. */
   addTask(task: Task): void {
@@ -32,8 +38,16 @@ export class AfterResponse {
   /** Runs everything, one after another. Errors are logged, and the rest still runs. */
   async run(): Promise<void> {
     // A task may add another task; a cleanup cannot add any.
-    for (const task of this.#tasks) await attempt(task, "A task after the reply failed");
-    for (const cleanup of this.#cleanups.reverse()) await attempt(cleanup, "A cleanup failed");
+    for (const task of this.#tasks) await this.#attempt(task, "A task after the reply failed");
+    for (const cleanup of this.#cleanups.reverse()) await this.#attempt(cleanup, "A cleanup failed");
+  }
+
+  async #attempt(task: Task, failure: string): Promise<void> {
+    try {
+      await task();
+    } catch (error) {
+      this.#logger.log("error", failure, { error: describeError(error) });
+    }
   }
 }
 
@@ -145,12 +159,4 @@ function withEnd(
       }
     },
   }, { highWaterMark: 0 });
-}
-
-async function attempt(task: Task, failure: string): Promise<void> {
-  try {
-    await task();
-  } catch (error) {
-    log("error", failure, { error: describeError(error) });
-  }
 }

@@ -1,5 +1,5 @@
 /** The engine of all streamed bodies: the client's reads pull chunks from a source. */
-import { describeError, log } from "../log.ts";
+import { describeError, type Logger, PROCESS_LOGGER } from "../log.ts";
 import { tracing } from "../telemetry.ts";
 import { streamProgress } from "./after_response.ts";
 import { type IdleTimer, startIdleTimer } from "./idle_timer.ts";
@@ -44,6 +44,8 @@ export interface PullSource {
    * fails.
    */
   close(): Promise<void> | void;
+  /** Takes what writes its failures. */
+  tellTo?(logger: Logger): void;
 }
 
 /** What differs between the kinds of streams. */
@@ -78,6 +80,7 @@ export class PullStream implements UnderlyingDefaultSource<Chunk>, PullSink {
   #waiting: Chunk | undefined;
   #stalledMs = 0;
   #closed: Promise<void> | undefined;
+  #logger = PROCESS_LOGGER;
 
   /**
    * Takes a source, which is not pulled before the client reads. Only a stream with heartbeats
@@ -88,6 +91,12 @@ export class PullStream implements UnderlyingDefaultSource<Chunk>, PullSink {
     this.#kind = kind;
     this.#stopping = stopping;
     this.#heartbeatMs = heartbeatMs;
+  }
+
+  /** Writes failures of the stream and its source by a request. */
+  tellTo(logger: Logger): void {
+    this.#logger = logger;
+    this.#source.tellTo?.(logger);
   }
 
   toReadable(): ReadableStream<Chunk> {
@@ -138,7 +147,7 @@ export class PullStream implements UnderlyingDefaultSource<Chunk>, PullSink {
   fail(error: unknown): void {
     if (this.#closed) return;
     tracing?.fail(error);
-    log("error", `A ${this.#kind.name} broke off`, { error: describeError(error) });
+    this.#logger.log("error", `A ${this.#kind.name} broke off`, { error: describeError(error) });
     this.#endEarly(error);
   }
 
@@ -250,6 +259,7 @@ export class IteratorSource implements PullSource {
   #peeked: Promise<NextValue> | undefined;
   /** Whether the iterator is making a value. */
   #isBusy = false;
+  #logger = PROCESS_LOGGER;
   /** Whether the iterator has ended by itself, so that its `return()` must not be called. */
   #hasEnded = false;
   #isClosed = false;
@@ -260,6 +270,10 @@ export class IteratorSource implements PullSource {
     this.#encode = encode;
     this.#kind = kind;
     this.#opening = opening;
+  }
+
+  tellTo(logger: Logger): void {
+    this.#logger = logger;
   }
 
   /** Makes the first value before the stream is read. It is still sent. */
@@ -319,7 +333,7 @@ export class IteratorSource implements PullSource {
     try {
       if (!this.#hasEnded) await this.#iterator.return?.();
     } catch (error) {
-      log("error", `The source of a ${this.#kind.name} failed to end`, { error: describeError(error) });
+      this.#logger.log("error", `The source of a ${this.#kind.name} failed to end`, { error: describeError(error) });
     }
   }
 }

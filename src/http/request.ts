@@ -1,5 +1,6 @@
 /** The request, as handlers see it (`HttpRequest`) and as the framework does (`RequestContext`). */
 import { HTTPError } from "../errors.ts";
+import { log, type Logger } from "../log.ts";
 import { quote } from "../options.ts";
 import type { Records } from "../records/records.ts";
 import type { Topic } from "../topics/topic.ts";
@@ -12,6 +13,7 @@ import type { ResolvedLimits } from "./limits.ts";
 import { idempotencyKeyOf } from "./idempotency_key.ts";
 import { type Forwarded, peerAddress, type ProxyTrust } from "./proxy.ts";
 import { pathStart } from "./query.ts";
+import { type RequestLog, requestLog } from "./request_log.ts";
 import type { RouteInfo } from "./route_info.ts";
 
 let getContext: (request: HttpRequest<unknown>) => RequestContext;
@@ -144,7 +146,33 @@ export class HttpRequest<State = Record<string, unknown>> {
    * ```
    */
   get id(): string {
-    return this.#context.id ??= crypto.randomUUID();
+    return this.#context.requestId;
+  }
+
+  /**
+   * The log, for entries that carry `request_id`, and with OpenTelemetry `trace_id`. They go to
+   * stderr, or to the option `log` of the application.
+   *
+   * @example An entry of a request
+   * ```ts
+   * import { App } from "@webfw/core";
+   * import type { LogEntry } from "@webfw/core/types";
+   * import { assertEquals } from "@std/assert";
+   *
+   * const entries: LogEntry[] = [];
+   * const app = new App({ log: (entry) => entries.push(entry) });
+   * app.post("/orders", async (request) => {
+   *   request.log.info("An order has come", { items: 2 });
+   *   return request.id;
+   * });
+   * const response = await app.fetch(new Request("http://localhost/orders", { method: "POST" }));
+   * const [{ level, message, fields }] = entries;
+   * const request_id = await response.json();
+   * assertEquals([level, message, fields], ["info", "An order has come", { items: 2, request_id }]);
+   * ```
+   */
+  get log(): RequestLog {
+    return requestLog(this.#context);
   }
 
   /**
@@ -371,9 +399,9 @@ export interface AppHandle {
  */
 export interface ConnectionInfo {
   /** The address of the client. */
-  readonly remoteAddr?: Deno.Addr;
+  readonly remoteAddr?: Deno.Addr | undefined;
   /** Settles when the reply has been sent, or has failed. */
-  readonly completed?: Promise<void>;
+  readonly completed?: Promise<void> | undefined;
 }
 
 /** The route of a request, as far as the request needs it. */
@@ -383,6 +411,25 @@ export interface MatchedRoute {
   /** The names of the path's parameters, in their order. */
   readonly names: readonly string[];
   readonly limits: ResolvedLimits;
+}
+
+/** A connection on which the request can be found that came over it, for the access log. */
+export class LoggedConnection implements ConnectionInfo {
+  readonly #info: ConnectionInfo | undefined;
+  /** Undefined if the application did not come to it. */
+  context: RequestContext | undefined;
+
+  constructor(info: ConnectionInfo | undefined) {
+    this.#info = info;
+  }
+
+  get remoteAddr(): Deno.Addr | undefined {
+    return this.#info?.remoteAddr;
+  }
+
+  get completed(): Promise<void> | undefined {
+    return this.#info?.completed;
+  }
 }
 
 /** What the endpoint for agents knows of a request that it has made itself. */
@@ -403,7 +450,7 @@ export interface RateLimitHeaders {
 }
 
 /** One request with everything that belongs to it, for the framework only. */
-export class RequestContext {
+export class RequestContext implements Logger {
   readonly raw: Request;
   readonly app: AppHandle;
   readonly matched: MatchedRoute;
@@ -556,14 +603,24 @@ export class RequestContext {
     this.#body?.release();
   }
 
+  /** The id of the request, made when it is first read. */
+  get requestId(): string {
+    return this.id ??= crypto.randomUUID();
+  }
+
+  /** Writes an entry of the log that belongs to the request. */
+  log(level: "info" | "warn" | "error", message: string, fields: Readonly<Record<string, unknown>> = {}): void {
+    log(level, message, { ...fields, request_id: this.requestId }, this.app);
+  }
+
   /** Adds a task for when the reply has gone. */
   addTask(task: Task): void {
-    (this.afterResponse ??= new AfterResponse()).addTask(task);
+    (this.afterResponse ??= new AfterResponse(this)).addTask(task);
   }
 
   /** Adds a cleanup for when the reply has gone; it runs after the tasks. */
   addCleanup(cleanup: Task): void {
-    (this.afterResponse ??= new AfterResponse()).addCleanup(cleanup);
+    (this.afterResponse ??= new AfterResponse(this)).addCleanup(cleanup);
   }
 }
 

@@ -1,7 +1,6 @@
 /** Streamed replies: the values of an async iterable, or the bytes of a stream. */
 import { accepts } from "@std/http/negotiation";
 import { HTTPError } from "../errors.ts";
-import { log } from "../log.ts";
 import { stringify } from "./json.ts";
 import { iteratorOf } from "./mapped_values.ts";
 import { type Chunk, IteratorSource, type NextValue, PullStream, type StreamKind } from "./pull_stream.ts";
@@ -124,7 +123,9 @@ function replyOf(stream: PullStream, status: number, type: string, isBytes: bool
 
 /** Closes the source before its dependencies are cleaned up, whatever middleware sends. */
 function closeAfter(request: HttpRequest, stream: PullStream): void {
-  contextOf(request).addCleanup(() => stream.close());
+  const context = contextOf(request);
+  stream.tellTo(context);
+  context.addCleanup(() => stream.close());
 }
 
 function encoderFor(first: unknown, announced: string | undefined, request: HttpRequest): (value: unknown) => Chunk {
@@ -135,9 +136,13 @@ function encoderFor(first: unknown, announced: string | undefined, request: Http
 
 function warnOfType(announced: string, request: HttpRequest): void {
   const cure = announced === BYTES ? "yield sooner" : "yield an empty Uint8Array at once, or return a ReadableStream";
-  log("warn", `A streamed reply was announced as ${announced} before its first value, which is not: ${cure}`, {
-    route: request.route?.path,
-  });
+  contextOf(request).log(
+    "warn",
+    `A streamed reply was announced as ${announced} before its first value, which is not: ${cure}`,
+    {
+      route: request.route?.path,
+    },
+  );
 }
 
 function toBytes(value: unknown): Chunk {

@@ -2,7 +2,7 @@
 import { HTTPError } from "../errors.ts";
 import { idempotencyKeyOf } from "../http/idempotency_key.ts";
 import { type AppHandle, contextOf, type HttpRequest } from "../http/request.ts";
-import { describeError, log } from "../log.ts";
+import { describeError, type Logger } from "../log.ts";
 import { type Records, recordsOf } from "../records/records.ts";
 import { fingerprintOf, hashOf } from "./fingerprint.ts";
 import { type CapturedReply, captureReply, keepBody, type KeptReply, repeatReply } from "./kept_reply.ts";
@@ -61,12 +61,13 @@ export async function runOnce(idempotency: Idempotency, asked: IdempotentRequest
   const name = [hashOf(request.method, request.path, caller(), key)];
   const print = await fingerprintOf(request, input, isBodyDeclared);
   const kept: KeptRequest = { print, claim: crypto.randomUUID() };
+  const context = contextOf(request);
   const here = runningIn(request.app);
   const running = here.get(name[0]!);
-  const found = running ? { kept: running } : await claim(records, name, kept);
+  const found = running ? { kept: running } : await claim(records, name, kept, context);
   if (found.version === undefined) return await repeat(found.kept, print, records, name);
   here.set(name[0]!, kept);
-  const held = new Claim(records, name, kept, found.version);
+  const held = new Claim(records, name, kept, found.version, context);
   try {
     return await runFirst(idempotency, asked, held);
   } finally {
@@ -93,7 +94,12 @@ type Found =
   | { readonly version: string; readonly kept: KeptRequest }
   | { readonly version?: undefined; readonly kept: KeptRequest };
 
-async function claim(records: Records, name: readonly string[], kept: KeptRequest): Promise<Found> {
+async function claim(
+  records: Records,
+  name: readonly string[],
+  kept: KeptRequest,
+  logger: Logger,
+): Promise<Found> {
   try {
     for (let looks = 0; looks < MAX_LOOKS; looks++) {
       const version = await records.set(name, kept, { expect: null, expiresIn: LEASE });
@@ -104,7 +110,7 @@ async function claim(records: Records, name: readonly string[], kept: KeptReques
       if (entry) return { kept: entry.value };
     }
   } catch (cause) {
-    log("error", "A request with an Idempotency-Key was refused: the store of records fails", {
+    logger.log("error", "A request with an Idempotency-Key was refused: the store of records fails", {
       error: describeError(cause),
     });
   }
@@ -136,14 +142,16 @@ class Claim {
   readonly records: Records;
   readonly name: readonly string[];
   readonly kept: KeptRequest;
+  readonly #logger: Logger;
   #version: string | null;
   #renewing: Promise<void> = Promise.resolve();
   readonly #timer: ReturnType<typeof setInterval>;
 
-  constructor(records: Records, name: readonly string[], kept: KeptRequest, version: string) {
+  constructor(records: Records, name: readonly string[], kept: KeptRequest, version: string, logger: Logger) {
     this.records = records;
     this.name = name;
     this.kept = kept;
+    this.#logger = logger;
     this.#version = version;
     this.#timer = setInterval(() => this.#renewing = this.#renewing.then(() => this.#renew()), RENEWAL);
     // The handler itself keeps the program alive.
@@ -172,7 +180,9 @@ class Claim {
     try {
       await this.#write(this.kept, LEASE);
     } catch (error) {
-      log("warn", "An Idempotency-Key may be free before its request ends", { error: describeError(error) });
+      this.#logger.log("warn", "An Idempotency-Key may be free before its request ends", {
+        error: describeError(error),
+      });
     }
   }
 
@@ -198,15 +208,15 @@ async function runFirst({ windowMs }: Idempotency, asked: IdempotentRequest, cla
   try {
     const response = await replyOf(asked);
     if (response.status >= 500) {
-      await quietly(() => claim.release());
+      await quietly(context, () => claim.release());
       return response;
     }
     captured = await captureReply(response, addedTo(before, context.replyHeaders));
   } catch (thrown) {
-    await quietly(() => claim.release());
+    await quietly(context, () => claim.release());
     throw thrown;
   }
-  await quietly(async () => {
+  await quietly(context, async () => {
     const { records, name, kept } = claim;
     const body = await keepBody(captured.body, records, [...name, kept.claim], windowMs + MARGIN);
     await claim.finish({ ...captured.reply, ...body }, windowMs);
@@ -232,11 +242,11 @@ function addedTo(before: Headers, after: Headers | undefined): Headers | undefin
 }
 
 /** The effect has happened, so a failure of the store must not change the reply. */
-async function quietly(action: () => Promise<void>): Promise<void> {
+async function quietly(logger: Logger, action: () => Promise<void>): Promise<void> {
   try {
     await action();
   } catch (error) {
-    log("error", "The reply to a request with an Idempotency-Key could not be kept: it may run again", {
+    logger.log("error", "The reply to a request with an Idempotency-Key could not be kept: it may run again", {
       error: describeError(error),
     });
   }

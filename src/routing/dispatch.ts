@@ -7,6 +7,7 @@ import {
   type ConnectionInfo,
   contextOf,
   HttpRequest,
+  LoggedConnection,
   type MatchedRoute,
   RequestContext,
 } from "../http/request.ts";
@@ -244,6 +245,7 @@ export class Dispatcher {
     const { app, proxies } = this.#parts;
     this.background.requests++;
     const context = new RequestContext(raw, app, entry.matched, values, end, info, proxies, call);
+    if (info instanceof LoggedConnection) info.context = context;
     const request = new HttpRequest(context, state);
     // The endpoint for agents has admitted the host and the page of a call.
     const reply = call || entry.admit === undefined ? entry.endpoint(request) : this.#admit(entry, request);

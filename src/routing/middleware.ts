@@ -10,7 +10,7 @@ import {
   withMutableHeaders,
 } from "../http/reply.ts";
 import { HTTPError, isHTTPError } from "../errors.ts";
-import { describeError, log } from "../log.ts";
+import { describeError } from "../log.ts";
 import { tracing } from "../telemetry.ts";
 
 // Deno's globals are lazy getters. Reading them for each reply has a measurable cost.
@@ -164,7 +164,7 @@ export function errorBoundary(handler: ErrorHandler | undefined): ErrorBoundary 
       throw new TypeError(`Cannot reply with what onError returned: got ${typeof reply}, wanted a Response or nothing`);
     } catch (failure) {
       tracing?.fail(failure);
-      log("error", "Shaping an error reply failed", {
+      contextOf(request).log("error", "Shaping an error reply failed", {
         error: describeError(failure),
       });
       return problemReply(new HTTPError(500));
@@ -188,7 +188,7 @@ function report(thrown: unknown, request: HttpRequest): void {
   const cause = isHTTPError(thrown) ? (thrown.status >= 500 ? thrown.cause : undefined) : thrown;
   if (!isHTTPError(thrown) || thrown.status >= 500) tracing?.fail(cause ?? thrown);
   if (cause === undefined && isHTTPError(thrown)) return;
-  log("error", "A request failed", {
+  contextOf(request).log("error", "A request failed", {
     method: request.method,
     path: request.path,
     route: request.route?.path,

@@ -10,7 +10,7 @@ import type { Stopping } from "../http/stream_reply.ts";
 import { takeLocalSocket } from "../http/websocket/local_socket.ts";
 import { type MessageCodec, WebSocketConnection } from "../http/websocket/connection.ts";
 import { WebSocketTransport } from "../http/websocket/transport.ts";
-import { describeError, log, muteNextWarning } from "../log.ts";
+import { describeError, type Logger, muteNextWarning } from "../log.ts";
 import { nodeTimers } from "../runtime.ts";
 import { tracing } from "../telemetry.ts";
 
@@ -80,7 +80,7 @@ export async function upgrade(
   openSockets.add(transport);
   context.hasReplied = true;
   const connection = new WebSocketConnection(request, protocol, transport, codec);
-  const served = serve(transport, () => handler(connection, args as never), route.name);
+  const served = serve(transport, () => handler(connection, args as never), route.name, context);
   background.add(served.then(() => context.afterResponse?.run()));
   return response;
 }
@@ -138,7 +138,12 @@ function isFromServer(upgraded: Request): boolean {
 }
 
 /** Runs the handler from the opening of the connection on, and waits for the end of both. */
-async function serve(transport: WebSocketTransport, handle: () => Promise<unknown>, route: string): Promise<void> {
+async function serve(
+  transport: WebSocketTransport,
+  handle: () => Promise<unknown>,
+  route: string,
+  logger: Logger,
+): Promise<void> {
   try {
     if (await transport.opened) {
       // The span of the request ends with the handshake.
@@ -148,7 +153,7 @@ async function serve(transport: WebSocketTransport, handle: () => Promise<unknow
     transport.close(1000, "");
   } catch (thrown) {
     // Most handlers learn that the client has gone by sending to it.
-    if (thrown !== transport.closed) log("error", "A WebSocket failed", { route, error: describeError(thrown) });
+    if (thrown !== transport.closed) logger.log("error", "A WebSocket failed", { route, error: describeError(thrown) });
     transport.close(1011, "");
   }
   await transport.gone;

@@ -165,6 +165,22 @@ Deno.test("As JSON an entry is one object, on a terminal, too", async () => {
   assertEquals(entry, { level: "error", message: "A request failed", error: "Error: a\n    at b" });
 });
 
+Deno.test("WEBFW_LOG=full shows all frames of an error on a terminal", async () => {
+  const source = `
+    import { log } from "${new URL("../../src/log.ts", import.meta.url)}";
+    Deno.stderr.isTerminal = () => true;
+    log("error", "A request failed", { error: "Error: a\\n    at file:///app/main.ts:1:1\\n    at ext:core/01.js:1:1" });
+  `;
+  await using child = await ChildProgram.start(source, { env: { WEBFW_LOG: "full" } });
+  const { stderr } = await child.end();
+  assertEquals(stderr.split("\n").slice(1), [
+    "  Error: a",
+    "      at file:///app/main.ts:1:1",
+    "      at ext:core/01.js:1:1",
+    "",
+  ]);
+});
+
 Deno.test("Only the one warning is suppressed, whatever other warnings a program prints", () => {
   const { warn } = console;
   const told: unknown[] = [];

@@ -12,7 +12,7 @@ import type {
 import type { ResolvedLimits } from "../../http/limits.ts";
 import { toHTTPError } from "../../http/reply.ts";
 import { contextOf, type HttpRequest } from "../../http/request.ts";
-import { describeError, log } from "../../log.ts";
+import { describeError } from "../../log.ts";
 import type { Route, TokenAdviceOf } from "../../routing/route.ts";
 import { findOverflows } from "../../schema/coerce_json.ts";
 import { isStackOverflow } from "../../schema/schema.ts";
@@ -127,7 +127,9 @@ export class McpServer {
       parsedBody: message,
     });
     this.#throwRefusal(exchange);
-    if (response.status >= 500) log("error", "The agent endpoint failed", { error: describeError(failure) });
+    if (response.status >= 500) {
+      contextOf(caller).log("error", "The agent endpoint failed", { error: describeError(failure) });
+    }
     return response;
   }
 
@@ -273,7 +275,7 @@ export class McpServer {
         if (thrown instanceof ProtocolError) throw thrown;
         if (!exchange.isBatch) exchange.failure = { thrown };
         // The calls of a batch have results, which are sent.
-        else log("error", "The tools could not be listed", { error: describeError(thrown) });
+        else contextOf(exchange.caller).log("error", "The tools could not be listed", { error: describeError(thrown) });
         throw new ProtocolError(INTERNAL_ERROR, toHTTPError(thrown).detail);
       }
     });

@@ -156,7 +156,7 @@ async function call(
   } catch (thrown) {
     if (!isHTTPError(thrown)) {
       tracing?.fail(thrown);
-      log("error", "A tool failed", { tool: tool.definition.name, error: describeError(thrown) });
+      contextOf(caller).log("error", "A tool failed", { tool: tool.definition.name, error: describeError(thrown) });
     }
     const error = toHTTPError(thrown);
     const text = problemText(error.toProblem()) + retryText(new Headers(error.headers));

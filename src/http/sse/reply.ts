@@ -49,7 +49,9 @@ export function eventReply(
   const kind = request.method === "GET" ? EVENTS : LONE_EVENTS;
   const body = new PullStream(toPullSource(parts, reducer), kind, stopping(), stream.heartbeat);
   // Before an id is refused, so that the source is closed then, too.
-  contextOf(request).addCleanup(() => body.close());
+  const context = contextOf(request);
+  body.tellTo(context);
+  context.addCleanup(() => body.close());
   const { lastEventId } = request;
   const subscriptions = subscriptionsOf(parts.source);
   if (lastEventId && subscriptions.length > 0) resumeAfter(lastEventId, subscriptions);

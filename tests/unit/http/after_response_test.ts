@@ -1,10 +1,11 @@
 import { assertEquals } from "@std/assert";
 import { AfterResponse, BackgroundTasks, runAfterResponse } from "../../../src/http/after_response.ts";
+import { PROCESS_LOGGER } from "../../../src/log.ts";
 import { CapturedLog } from "../../spec/support/captured_log.ts";
 
 Deno.test("Tasks run in order, then cleanups in reverse, one after another", async () => {
   const order: string[] = [];
-  const afterResponse = new AfterResponse();
+  const afterResponse = new AfterResponse(PROCESS_LOGGER);
   const later = (name: string) => async () => {
     await new Promise((resolve) => setTimeout(resolve, 0));
     order.push(name);
@@ -19,7 +20,7 @@ Deno.test("Tasks run in order, then cleanups in reverse, one after another", asy
 
 Deno.test("An error is logged, and the rest still runs", async () => {
   const order: string[] = [];
-  const afterResponse = new AfterResponse();
+  const afterResponse = new AfterResponse(PROCESS_LOGGER);
   afterResponse.addTask(() => {
     throw new Error("task");
   });
@@ -32,7 +33,7 @@ Deno.test("An error is logged, and the rest still runs", async () => {
 });
 
 function noting(order: string[]): AfterResponse {
-  const afterResponse = new AfterResponse();
+  const afterResponse = new AfterResponse(PROCESS_LOGGER);
   afterResponse.addTask(() => order.push("done"));
   return afterResponse;
 }

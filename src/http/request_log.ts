@@ -1,0 +1,52 @@
+/** The log of a request, for its handler. */
+import type { Logger } from "../log.ts";
+import { type LogLevel, toLogValue } from "../log_text.ts";
+
+/**
+ * Writes entries of the log that belong to a request: each has its `request_id`, and with
+ * OpenTelemetry its `trace_id`. They go where the application's entries go. Nothing that is logged
+ * makes these functions throw.
+ *
+ * @category Requests and replies
+ */
+export interface RequestLog {
+  /** Writes what happens in good order. */
+  readonly info: WriteEntry;
+  /** Writes what somebody should look at some day. */
+  readonly warn: WriteEntry;
+  /** Writes a failure. The field `error` may be what was thrown. */
+  readonly error: WriteEntry;
+}
+
+/**
+ * Writes an entry.
+ *
+ * @param message What happened.
+ * @param fields Values by name. Objects are written as JSON, errors with their stack and causes,
+ * and undefined values are left out.
+ *
+ * @category Requests and replies
+ */
+export type WriteEntry = (message: string, fields?: Readonly<Record<string, unknown>>) => void;
+
+/** Makes the log of a request. */
+export function requestLog(logger: Logger): RequestLog {
+  const writer = (level: LogLevel): WriteEntry => (message, fields) => {
+    logger.log(level, toText(message), ownValues(fields));
+  };
+  return { info: writer("info"), warn: writer("warn"), error: writer("error") };
+}
+
+function toText(message: unknown): string {
+  const value = toLogValue(message);
+  return typeof value === "string" ? value : JSON.stringify(value);
+}
+
+/** A copy, because the getters of an object may throw. */
+function ownValues(fields: Readonly<Record<string, unknown>> | undefined): Readonly<Record<string, unknown>> {
+  try {
+    return { ...fields };
+  } catch {
+    return {};
+  }
+}
