@@ -119,8 +119,11 @@ function openDeadLetter({ name, log, isDurable }: DeclaredConsumer, target: stri
   const found = topics.declared.find((topic) => topic.name === target);
   const action = `Cannot start the consumer "${name}" of the topic "${log.name}": its deadLetter ${quote(target)}`;
   if (found === undefined) {
-    const names = topics.declared.map(({ name }) => name);
-    throw new TypeError(`${action} is no topic of the application, the nearest is ${quote(nearest(target, names))}`);
+    const names = topics.declared.map(({ name }) => name).filter((name) => name !== log.name);
+    const other = names.length === 0 ? "" : `, the nearest is ${quote(nearest(target, names))}`;
+    throw new TypeError(
+      `${action} is no topic of the application, declare it by app.topic(${quote(target)})${other}`,
+    );
   }
   if (isDurable && !found.options.isDurable) {
     throw new TypeError(`${action} is in memory, declare it with durable: true`);

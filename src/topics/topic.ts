@@ -202,8 +202,8 @@ export class Topic<Data = unknown, Input = Data, Owner = unknown> {
       | [ConsumerHandler<Data, Owner>]
       | [options: ConsumeOptions<Data>, handler: ConsumerHandler<Data, Owner>]
   ): void {
-    if (typeof given === "function") this.#runtime.consume(name, {}, given);
-    else this.#runtime.consume(name, given, handler);
+    if (typeof given === "function" && handler === undefined) this.#runtime.consume(name, {}, given);
+    else this.#runtime.consume(name, given as ConsumeOptions<Data>, handler);
   }
 
   /**

@@ -133,6 +133,12 @@ Deno.test("mistakes in a declaration are named", () => {
   refused({ key: "customer" }, "key must be a function");
   refused({ deadLetter: "orders" }, "deadLetter is the topic itself");
   assertThrows(() => orders.consume("mail", {}, undefined as unknown as () => void), TypeError, "must be a function");
+  const swapped = orders.consume.bind(orders) as (name: string, handler: () => void, options: object) => void;
+  assertThrows(
+    () => swapped("mail", handler, { lease: "1m" }),
+    TypeError,
+    "the options must be an object, got function",
+  );
 });
 
 Deno.test("dead letters that go in a circle are refused, in whichever order consumers are declared", () => {
@@ -404,8 +410,13 @@ Deno.test("`deadLetter` is `the name of a topic of this application, durable whe
   const error = await assertRejects(() => app.start(), TypeError);
   assertEquals(
     error.message,
-    'Cannot start the consumer "mail" of the topic "orders": its deadLetter "order.failed" is no topic of the application, the nearest is "orders.failed"',
+    'Cannot start the consumer "mail" of the topic "orders": its deadLetter "order.failed" is no topic of the application, ' +
+      'declare it by app.topic("order.failed"), the nearest is "orders.failed"',
   );
+  const other = new App();
+  other.topic("orders").consume("mail", { deadLetter: "orders.failed" }, () => {});
+  const { message } = await assertRejects(() => other.start(), TypeError);
+  assert(message.endsWith('is no topic of the application, declare it by app.topic("orders.failed")'), message);
 });
 
 Deno.test("retention `takes what is not handled yet`, which is `logged and counted (lost)`", async () => {
