@@ -49,8 +49,9 @@ export class LocalSocket extends EventTarget implements WebSocket {
     return [client, server];
   }
 
-  get readyState(): number {
-    return this.#readyState;
+  /** The types of browsers know these states only: a package of npm may refer to those types. */
+  get readyState(): 0 | 1 | 2 | 3 {
+    return this.#readyState as 0 | 1 | 2 | 3;
   }
 
   /** The bytes that have not arrived. */

@@ -12,7 +12,7 @@ async function deno(args: string[], cwd: string): Promise<void> {
   assertEquals(success, true, new TextDecoder().decode(stdout) + new TextDecoder().decode(stderr));
 }
 
-for (const below of ["."]) {
+for (const below of [".", "recipes"]) {
   Deno.test(`the programs in docs/${below} compile, and their tests pass`, async () => {
     await using guide = await Guide.open(below);
     const programs = [...guide.files(".ts"), ...guide.files(".tsx")];

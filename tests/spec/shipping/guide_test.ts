@@ -56,6 +56,17 @@ Deno.test("docs is a guide in steps: index.md lists all steps in their order, an
   assertEquals(names.filter((name) => name !== "index" && !linked.includes(name)), []);
 });
 
+Deno.test("then recipes: index.md has each one, and each is a complete program", async () => {
+  const index = await Deno.readTextFile(join(DOCS, "index.md"));
+  const linked = Array.from(index.matchAll(/\]\(recipes\/(\w+)\.md\)/g), ([, name]) => name!);
+  const recipes = await pages(join(DOCS, "recipes"));
+  assertEquals(linked.toSorted(), recipes.map((page) => basename(page, ".md")));
+  for (const page of recipes) {
+    const programs = (await blocks(page)).map(({ text }) => text);
+    assert(programs.some((text) => /^\/\/ main\.tsx?\n/.test(text) && text.includes("export default app;")), page);
+  }
+});
+
 Deno.test("every program in the guide runs as a test: one that `deno test --doc` leaves out has a file name", async () => {
   const all = (await Promise.all((await pages()).map(blocks))).flat();
   const programs = all.filter(({ info }) => /^(?:tsx?|typescript)\b/.test(info));
