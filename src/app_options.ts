@@ -199,7 +199,7 @@ export interface AppOptions<State = Record<string, unknown>, Given = None, Count
    * const response = await app.fetch(new Request("http://localhost/"));
    * assertEquals(response.status, 500);
    * await response.body?.cancel();
-   * const [{ level, message, fields }] = entries;
+   * const { level, message, fields } = entries[0]!;
    * assertEquals([level, message, fields.path], ["error", "A request failed", "/"]);
    * ```
    */

@@ -166,7 +166,7 @@ export class HttpRequest<State = Record<string, unknown>> {
    *   return request.id;
    * });
    * const response = await app.fetch(new Request("http://localhost/orders", { method: "POST" }));
-   * const [{ level, message, fields }] = entries;
+   * const { level, message, fields } = entries[0]!;
    * const request_id = await response.json();
    * assertEquals([level, message, fields], ["info", "An order has come", { items: 2, request_id }]);
    * ```
