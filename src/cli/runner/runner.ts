@@ -215,11 +215,15 @@ export abstract class Runner<Options extends RunnerOptions = RunnerOptions> {
     Deno.exit(1);
   }
 
-  /** The same as `fail` for what the user's code threw, with its stack. */
+  /** The same as `fail` for what the user's code threw, with the frames of its own files. */
   protected async failWith(message: string, thrown: unknown): Promise<never> {
     const colors = !Deno.noColor && Deno.stderr.isTerminal();
     const report = Deno.inspect(thrown, { colors }).split("\n").filter((line) => !this.#isOwnFrame(line));
-    return await this.fail(`${message}\n${report.join("\n")}`);
+    // The last frame can end with the brace before a cause.
+    const own = report.filter((line) => !/^\s+at .*(\/@webfw\/core[@/]|\b(ext|node):)[^{]*$/.test(line));
+    const env = { name: "env", variable: "WEBFW_LOG" } as const;
+    const isFull = Deno.permissions.querySync(env).state === "granted" && Deno.env.get(env.variable) === "full";
+    return await this.fail(`${message}\n${(isFull || !/^\s+at /m.test(own.join("\n")) ? report : own).join("\n")}`);
   }
 
   /**

@@ -1,0 +1,38 @@
+// "On a terminal an error is readable": that of a module that the command line loads.
+
+import { assertEquals, assertStringIncludes } from "@std/assert";
+import { join } from "node:path";
+import { copyFramework, frameworkImports } from "../../cli/framework.ts";
+import { Project } from "../../cli/project.ts";
+import { Webfw } from "../../cli/webfw.ts";
+
+const MAIN = `import { App } from "@webfw/core";
+export const app = new App();
+app.get("/a/{b}", async () => {});
+declare();
+function declare() {
+  app.get("/a/{c}", async () => {});
+}
+`;
+
+Deno.test("an error of a module shows its message and the application's own frames; WEBFW_LOG=full shows all", async () => {
+  await using project = await Project.create({ "main.ts": MAIN });
+  const cwd = project.path;
+  const framework = join(cwd, "vendor", "@webfw", "core");
+  await copyFramework(framework);
+  const imports = await frameworkImports(framework);
+  await project.write("deno.json", { imports, lock: false, allowScripts: { deny: ["npm:@scarf/scarf"] } });
+  const report = async (env: Record<string, string>) => (await Webfw.finish(["run", "main.ts"], { cwd, env })).stderr;
+
+  const text = await report({});
+  const [first, message = "", ...frames] = text.slice(text.indexOf("error:")).split("\n");
+  assertEquals(first, 'error: "main.ts" threw while it was loaded');
+  assertStringIncludes(message, "RouteError: Cannot register the route: GET /a/{c} has");
+  const places = frames.map((line) => line.trim().replace(/file:.*\//, ""));
+  assertEquals(places.slice(0, 2), ["at declare (main.ts:6:7)", "at main.ts:4:1 {"]);
+  assertEquals(frames.filter((line) => line.includes("/vendor/") && !line.endsWith("{")), []);
+
+  const full = await report({ WEBFW_LOG: "full" });
+  assertStringIncludes(full, "/vendor/@webfw/core/src/routing/");
+  assertStringIncludes(full, "at declare (");
+});
