@@ -132,6 +132,9 @@ Deno.test("mistakes in a declaration are named", () => {
   refused({ from: "oldest" }, 'from must be "now" or "earliest", got "oldest"');
   refused({ key: "customer" }, "key must be a function");
   refused({ deadLetter: "orders" }, "deadLetter is the topic itself");
+  const long = new App().topic("x".repeat(200));
+  const named = () => long.consume("y".repeat(24), { deadLetter: "failed" }, handler);
+  assertThrows(named, TypeError, "with deadLetter, both names have 223 characters at most together");
   assertThrows(() => orders.consume("mail", {}, undefined as unknown as () => void), TypeError, "must be a function");
   const swapped = orders.consume.bind(orders) as (name: string, handler: () => void, options: object) => void;
   assertThrows(
@@ -139,6 +142,40 @@ Deno.test("mistakes in a declaration are named", () => {
     TypeError,
     "the options must be an object, got function",
   );
+});
+
+Deno.test("`At stop: no new messages`, also while a server waits for its requests", async () => {
+  const app = new App();
+  const [request, message] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()];
+  const orders = app.topic<number>("orders");
+  const seen = new Collected<number>();
+  orders.consume("mail", { concurrency: 1 }, async ({ data }) => {
+    seen.add(data);
+    await message.promise;
+  });
+  const asked = Promise.withResolvers<void>();
+  app.get("/", async () => {
+    asked.resolve();
+    await request.promise;
+    return "done";
+  });
+  using _log = new CapturedLog();
+  const stop = new AbortController();
+  const listening = Promise.withResolvers<number>();
+  const running = app.run({ port: 0, signal: stop.signal, onListen: ({ port }) => listening.resolve(port) });
+  const reply = fetch(`http://127.0.0.1:${await listening.promise}/`);
+  await asked.promise;
+  await Promise.all([orders.publish(1), orders.publish(2)]);
+  await seen.first(1);
+  stop.abort();
+  await ticks(3);
+  message.resolve();
+  await ticks(10);
+  assertEquals(seen.all, [1]);
+  request.resolve();
+  assertEquals(await (await reply).json(), "done");
+  await running;
+  assertEquals(seen.all, [1]);
 });
 
 Deno.test("dead letters that go in a circle are refused, in whichever order consumers are declared", () => {
