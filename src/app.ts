@@ -188,14 +188,9 @@ export class App<State = Record<string, unknown>, Given = None, Counted = unknow
         stateForCall: () => this.#stateForCall(),
       });
     this.#builtIns = this.#endpoints(() => this.#dispatcher ??= this.#createDispatcher());
-    const background = () => this.#dispatcher?.background;
-    this.#readiness = Readiness.at(urls.readyUrl, {
-      lifecycle: this.#lifecycle,
-      background,
-      start: () => this.start(),
-    });
+    this.#registry.reserve(this.#builtIns);
+    this.#readiness = Readiness.at(urls.readyUrl, this.#registry, this.#servable, this.#lifecycle);
     if (this.#readiness) this.fetch = this.#readiness.before(this.fetch);
-    this.#registry.reserve([...this.#builtIns, ...(this.#readiness ? [this.#readiness] : [])]);
   }
 
   /**

@@ -3,23 +3,26 @@ import type { BackgroundTasks } from "./http/after_response.ts";
 import { pathEnd, pathStart } from "./http/query.ts";
 import type { ConnectionInfo } from "./http/request.ts";
 import { describeError, log } from "./log.ts";
-import type { ReservedPath } from "./routing/registry.ts";
+import type { Registry, ReservedPath } from "./routing/registry.ts";
 import { tracing } from "./telemetry.ts";
 
 /** Answers requests. */
 type Fetch = (request: Request, info?: ConnectionInfo) => Promise<Response>;
 
-/** What decides whether an application is ready. */
-export interface ReadinessParts {
-  readonly lifecycle: {
-    /** Undefined until everything has started, and again while the application stops. */
-    readonly openState: unknown;
-    /** Aborted while the application stops. */
-    readonly stopping: AbortSignal;
-  };
-  readonly background: () => BackgroundTasks | undefined;
-  /** Starts the application, once. */
-  readonly start: () => Promise<void>;
+/** The application, as far as its readiness needs it. */
+interface Startable {
+  /** Undefined before the first request. */
+  background(): BackgroundTasks | undefined;
+  /** Starts it, once. */
+  start(): Promise<void>;
+}
+
+/** How far the application has come. */
+interface Progress {
+  /** Undefined until everything has started, and again while the application stops. */
+  readonly openState: unknown;
+  /** Aborted while the application stops. */
+  readonly stopping: AbortSignal;
 }
 
 /** The endpoint of one application. It has no part in what other requests pass. */
@@ -27,16 +30,26 @@ export class Readiness implements ReservedPath {
   readonly path: string;
   readonly what = "its readiness";
   readonly option = "readyUrl";
-  readonly #parts: ReadinessParts;
+  readonly #app: Startable;
+  readonly #progress: Progress;
 
-  private constructor(path: string, parts: ReadinessParts) {
+  private constructor(path: string, app: Startable, progress: Progress) {
     this.path = path;
-    this.#parts = parts;
+    this.#app = app;
+    this.#progress = progress;
   }
 
-  /** The endpoint at a path; undefined without a path. */
-  static at(path: string | null, parts: ReadinessParts): Readiness | undefined {
-    return path === null ? undefined : new Readiness(path, parts);
+  /**
+   * Makes the endpoint, and reserves its path.
+   *
+   * @param path The path; null for no endpoint.
+   * @throws {RouteError} With code `conflict`, if the path is taken.
+   */
+  static at(path: string | null, registry: Registry, app: Startable, progress: Progress): Readiness | undefined {
+    if (path === null) return undefined;
+    const readiness = new Readiness(path, app, progress);
+    registry.reserve([readiness]);
+    return readiness;
   }
 
   /** Answers a GET or HEAD of its path, and leaves other requests to the application. */
@@ -55,11 +68,11 @@ export class Readiness implements ReservedPath {
   }
 
   #reply(): Response {
-    const { lifecycle, background, start } = this.#parts;
-    const isEnding = background()?.isEnding === true || lifecycle.stopping.aborted;
-    const isReady = !isEnding && lifecycle.openState !== undefined;
+    const { openState, stopping } = this.#progress;
+    const isEnding = this.#app.background()?.isEnding === true || stopping.aborted;
+    const isReady = !isEnding && openState !== undefined;
     // Under `deno serve`, nothing else may start the application: it gets no request before this.
-    if (!isReady && !isEnding) start().catch(logFailure);
+    if (!isReady && !isEnding) this.#app.start().catch(logFailure);
     const headers = new Headers({ "content-type": "text/plain;charset=UTF-8", "cache-control": "no-store" });
     if (isEnding) headers.set("connection", "close");
     const body = isReady ? "ready" : isEnding ? "stopping" : "starting";

@@ -48,6 +48,15 @@ export interface Limits {
    */
   message?: number;
   /**
+   * The number of WebSockets, event streams and other streamed replies that may be open when
+   * another one begins. Beyond it, a client gets 503 with `Retry-After`. The process counts those of
+   * all routes together, without files; each worker counts its own. Such a connection lasts, and
+   * takes some 20 KiB and a file descriptor.
+   *
+   * @default {Infinity} limited only by the file descriptors
+   */
+  streams?: number;
+  /**
    * The time to read a body. It holds for a `Stream()` body only if the route itself sets it, and
    * then for each chunk.
    *
@@ -66,6 +75,7 @@ export const DEFAULT_LIMITS: ResolvedLimits = {
   file: Infinity,
   query: 1000,
   message: 1024 * 1024,
+  streams: Infinity,
   readTimeout: 30_000,
 };
 

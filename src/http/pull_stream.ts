@@ -81,6 +81,7 @@ export class PullStream implements UnderlyingDefaultSource<Chunk>, PullSink {
   #stalledMs = 0;
   #closed: Promise<void> | undefined;
   #logger = PROCESS_LOGGER;
+  #leave: (() => void) | undefined;
 
   /**
    * Takes a source, which is not pulled before the client reads. Only a stream with heartbeats
@@ -97,6 +98,11 @@ export class PullStream implements UnderlyingDefaultSource<Chunk>, PullSink {
   tellTo(logger: Logger): void {
     this.#logger = logger;
     this.#source.tellTo?.(logger);
+  }
+
+  /** Gives a place back when the stream is closed. */
+  holds(leave: () => void): void {
+    this.#leave = leave;
   }
 
   toReadable(): ReadableStream<Chunk> {
@@ -166,6 +172,7 @@ export class PullStream implements UnderlyingDefaultSource<Chunk>, PullSink {
 
   async #release(): Promise<void> {
     this.#waiting = undefined;
+    this.#leave?.();
     if (this.#controller) streamProgress.open--;
     this.#idleTimer?.stop();
     this.#stopping?.removeEventListener("abort", this.#stop);

@@ -3,6 +3,7 @@ import { accepts } from "@std/http/negotiation";
 import { HTTPError } from "../errors.ts";
 import { stringify } from "./json.ts";
 import { iteratorOf } from "./mapped_values.ts";
+import { takePlace } from "./open_streams.ts";
 import { type Chunk, IteratorSource, type NextValue, PullStream, type StreamKind } from "./pull_stream.ts";
 import { contextOf, type HttpRequest } from "./request.ts";
 
@@ -38,7 +39,8 @@ const encoder = new TextEncoder();
  * @param request The request.
  * @param stopping Gives the signal that is aborted when the server stops.
  * @param isLines Whether all values are sent as lines of JSON, whatever they are.
- * @throws {HTTPError} With 503, if the server stops before the first value.
+ * @throws {HTTPError} With 503, if the server stops before the first value, or too many streams are
+ * open.
  */
 export async function iterableReply(
   source: AsyncIterable<unknown>,
@@ -121,11 +123,16 @@ function replyOf(stream: PullStream, status: number, type: string, isBytes: bool
   return new Response(stream.toReadable(), { status, headers });
 }
 
-/** Closes the source before its dependencies are cleaned up, whatever middleware sends. */
+/**
+ * Closes the source before its dependencies are cleaned up, whatever middleware sends.
+ *
+ * @throws {HTTPError} With 503, if too many streams are open.
+ */
 function closeAfter(request: HttpRequest, stream: PullStream): void {
   const context = contextOf(request);
   stream.tellTo(context);
   context.addCleanup(() => stream.close());
+  stream.holds(takePlace(request));
 }
 
 function encoderFor(first: unknown, announced: string | undefined, request: HttpRequest): (value: unknown) => Chunk {

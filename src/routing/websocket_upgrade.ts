@@ -6,6 +6,7 @@ import { MAX_TIMER_MS } from "../duration.ts";
 import { HTTPError } from "../errors.ts";
 import type { BackgroundTasks } from "../http/after_response.ts";
 import { contextOf, type HttpRequest } from "../http/request.ts";
+import { takePlace } from "../http/open_streams.ts";
 import type { Stopping } from "../http/stream_reply.ts";
 import { takeLocalSocket } from "../http/websocket/local_socket.ts";
 import { type MessageCodec, WebSocketConnection } from "../http/websocket/connection.ts";
@@ -62,7 +63,8 @@ export interface UpgradeParts {
  * Upgrades a request, and runs the handler over the connection.
  *
  * @throws {HTTPError} With 501 if the request does not come from a server; with 503 if the server
- *   stops meanwhile, because nothing would close the connection; with 400 if the client has gone.
+ *   stops meanwhile, because nothing would close the connection, or if too many streams are open;
+ *   with 400 if the client has gone.
  */
 export async function upgrade(
   request: HttpRequest,
@@ -73,11 +75,13 @@ export async function upgrade(
   if (context.connection && await hasGone(request.raw)) throw new HTTPError(400, "The client has gone");
   if (stopping().aborted) throw new HTTPError(503, "The server stops");
   const { handler, codec, idleTimeout } = route.plan;
-  const { socket, response, pollsToClose } = localUpgrade(request.raw) ?? platformUpgrade(request.raw, idleTimeout);
+  const leave = takePlace(request);
+  const { socket, response, pollsToClose } = upgradeOrLeave(request.raw, idleTimeout, leave);
   // Deno's own option accepts the client's list only where spaces stand between the names.
   if (protocol !== "") response.headers.set("sec-websocket-protocol", protocol);
   const transport = new WebSocketTransport(socket, context.matched.limits.message, idleTimeout, pollsToClose);
   openSockets.add(transport);
+  transport.gone.then(leave);
   context.hasReplied = true;
   const connection = new WebSocketConnection(request, protocol, transport, codec);
   const served = serve(transport, () => handler(connection, args as never), route.name, context);
@@ -89,6 +93,16 @@ export async function upgrade(
 interface Upgraded extends Deno.WebSocketUpgrade {
   /** What a transport is given. */
   readonly pollsToClose?: number;
+}
+
+/** @throws {HTTPError} With 501 if the request does not come from a server. The place is given back. */
+function upgradeOrLeave(raw: Request, idleTimeout: number, leave: () => void): Upgraded {
+  try {
+    return localUpgrade(raw) ?? platformUpgrade(raw, idleTimeout);
+  } catch (error) {
+    leave();
+    throw error;
+  }
 }
 
 /** Upgrades a request without a connection; undefined if it has one, or has no socket. */

@@ -1,5 +1,6 @@
 /** The reply that sends events. */
 import { Subscription } from "../../topics/subscription.ts";
+import { takePlace } from "../open_streams.ts";
 import { IteratorSource, type PullSource, PullStream, type StreamKind } from "../pull_stream.ts";
 import { contextOf, type HttpRequest } from "../request.ts";
 import type { Stopping } from "../stream_reply.ts";
@@ -35,7 +36,8 @@ const LONE_EVENTS: StreamKind = { ...EVENTS, breaksOff: true };
  * @param status The status.
  * @param stopping Gives the signal that is aborted when the server stops.
  * @param reducer Reduces the data to what the route declares.
- * @throws {HTTPError} With 400, if the client resumes after something that is not an id.
+ * @throws {HTTPError} With 400, if the client resumes after something that is not an id; with 503, if
+ * too many streams are open.
  * @throws {TypeError} If the stream was sent before.
  */
 export function eventReply(
@@ -52,6 +54,7 @@ export function eventReply(
   const context = contextOf(request);
   body.tellTo(context);
   context.addCleanup(() => body.close());
+  body.holds(takePlace(request));
   const { lastEventId } = request;
   const subscriptions = subscriptionsOf(parts.source);
   if (lastEventId && subscriptions.length > 0) resumeAfter(lastEventId, subscriptions);
