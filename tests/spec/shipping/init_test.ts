@@ -1,8 +1,10 @@
+// Shipping, section 1: `webfw init [folder]`. tests/published runs what it writes.
+
 import { assertEquals, assertMatch } from "@std/assert";
 import { dirname, join } from "node:path";
-import files from "../../src/cli/template.json" with { type: "json" };
-import { Project } from "./project.ts";
-import { Webfw } from "./webfw.ts";
+import files from "../../../src/cli/template.json" with { type: "json" };
+import { Project } from "../../cli/project.ts";
+import { Webfw } from "../../cli/webfw.ts";
 
 /** All files below a folder and their texts, by their paths. */
 async function filesOf(folder: string, path = ""): Promise<Record<string, string>> {
@@ -15,7 +17,7 @@ async function filesOf(folder: string, path = ""): Promise<Record<string, string
   return texts;
 }
 
-Deno.test("webfw init writes a service to a folder, and asks nothing", async () => {
+Deno.test("webfw init [folder] asks nothing when given a folder, and writes the service", async () => {
   await using project = await Project.create({});
   const { code, stdout, stderr } = await Webfw.finish(["init", "new/shop"], { cwd: project.path });
   assertEquals([code, stderr], [0, ""]);
@@ -33,7 +35,15 @@ Deno.test("webfw init writes a service to a folder, and asks nothing", async () 
   const { links, ...rest } = JSON.parse(config!);
   assertEquals(rest, JSON.parse(template));
   const core = await Deno.realPath(join(project.path, "new/shop", links[0]));
-  assertEquals(core, await Deno.realPath(join(dirname(import.meta.filename!), "../..")));
+  assertEquals(core, await Deno.realPath(join(dirname(import.meta.filename!), "../../..")));
+});
+
+Deno.test("it writes deno.json (tasks dev, test, check, spec; the lint line), main.ts, a test, and the rest", () => {
+  const { tasks, lint } = JSON.parse(files["deno.json"]);
+  assertEquals(Object.keys(tasks), ["dev", "test", "check", "spec"]);
+  assertEquals(lint, { rules: { exclude: ["require-await"] } });
+  const names = [".github/workflows/test.yml", ".gitignore", "Dockerfile", "README.md", "main.ts", "main_test.ts"];
+  assertEquals(names.filter((name) => !(name in files)), []);
 });
 
 Deno.test("webfw init takes the current folder, also a repository without files", async () => {
@@ -44,7 +54,7 @@ Deno.test("webfw init takes the current folder, also a repository without files"
   assertEquals((await filesOf(project.path))["main.ts"], files["main.ts"]);
 });
 
-Deno.test("webfw init refuses a folder that is not empty, and overwrites nothing", async () => {
+Deno.test("A folder that is not empty is refused; nothing is overwritten", async () => {
   for (const name of ["main.ts", "notes.txt", ".env", "src/x.ts"]) {
     await using project = await Project.create({ [`shop/${name}`]: "mine" });
     for (const [operand, cwd] of [["shop", project.path], [".", join(project.path, "shop")]] as const) {

@@ -1,7 +1,9 @@
+// Shipping, section 1: the options of `webfw run`, and where it listens.
+
 import { assertEquals, assertMatch, assertNotMatch } from "@std/assert";
-import { Project } from "./project.ts";
-import { frameworkImports } from "./framework.ts";
-import { Webfw } from "./webfw.ts";
+import { Project } from "../../cli/project.ts";
+import { frameworkImports } from "../../cli/framework.ts";
+import { Webfw } from "../../cli/webfw.ts";
 
 const HINT = /^Only this machine can connect: set WEBFW_HOST=0\.0\.0\.0 to be reached from others$/m;
 const FETCH = `export const app = { fetch: () => new Response("served") };`;
@@ -79,7 +81,7 @@ Deno.test("An address that this machine does not have is one line", async () => 
   assertEquals([code, stderr], [1, `error: Cannot listen on 192.0.2.1:0: ${reason}`]);
 });
 
-Deno.test("webfw run --quiet prints no line for each request", async () => {
+Deno.test("webfw run --quiet (no access lines)", async () => {
   await using folder = await project();
   for (const file of ["main.ts", "fetch.ts"]) {
     assertMatch(await printed([file, "-p", "0"], folder, {}), / INFO GET \/ 200/);
@@ -89,7 +91,7 @@ Deno.test("webfw run --quiet prints no line for each request", async () => {
   }
 });
 
-Deno.test("webfw run --check checks types first", async () => {
+Deno.test("webfw run --check (types first)", async () => {
   await using folder = await project();
   const mistake = `${FETCH}\nexport const count: number = "two";`;
   await folder.write("mistake.ts", mistake);
