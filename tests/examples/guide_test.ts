@@ -3,6 +3,7 @@ import { assert, assertEquals } from "@std/assert";
 import type { App } from "@webfw/core";
 import { pathToFileURL } from "node:url";
 import { prepareDeno } from "../../tools/deno.ts";
+import { CapturedLog } from "../spec/support/captured_log.ts";
 import { Guide } from "./guide.ts";
 
 /** Runs Deno to its end, which must be a success. */
@@ -23,6 +24,8 @@ for (const below of [".", "recipes"]) {
 
   Deno.test(`the programs in docs/${below} reply as the pages show`, async () => {
     await using guide = await Guide.open(below);
+    // Some pages show errors, which are logged.
+    using _log = new CapturedLog();
     for (const step of guide.steps.filter(({ exchanges }) => exchanges.length > 0)) {
       const [main] = ["main.ts", "main.tsx"].filter((name) => step.programs.has(name));
       assert(main !== undefined, `${step.name} has no main.ts to send the requests to`);

@@ -44,7 +44,7 @@ export class UploadedFile extends File {
    * linked, or copied by the system, without reading it. Missing folders are made.
    *
    * @param path The path to save it at. Never use the file's name in it unchecked.
-   * @throws {Deno.errors.NotCapable} If the program may not write there.
+   * @throws {Deno.errors.NotCapable} If the program may not write and read there.
    */
   async save(path: string | URL): Promise<void> {
     const target = path instanceof URL ? nodeUrl().fileURLToPath(path) : path;
