@@ -15,9 +15,9 @@ import type { AppHandle, ConnectionInfo } from "./http/request.ts";
 import type { ResolvedLimits } from "./http/limits.ts";
 import { problemReply } from "./http/reply.ts";
 import type { RouteInfo } from "./http/route_info.ts";
-import { Lifecycle } from "./lifecycle.ts";
+import { Lifecycle, reportFailedStart } from "./lifecycle.ts";
 import type { Lifespan } from "./lifespan.ts";
-import { describeError, log, logFor, takeLogOf } from "./log.ts";
+import { logFor, takeLogOf } from "./log.ts";
 import { checkOptions, quote } from "./options.ts";
 import type { Overridable } from "./override.ts";
 import type { Records } from "./records/records.ts";
@@ -683,7 +683,7 @@ export class App<State = Record<string, unknown>, Given = None, Counted = unknow
       // A stop in between may have ended the lifespans again.
       while (this.#lifecycle.state === undefined) await this.#startWith(dispatcher.routes);
     } catch (error) {
-      log("error", "The application failed to start", { error: describeError(error) });
+      reportFailedStart(error);
       return dispatcher.withCors(request, problemReply(new HTTPError(500)));
     }
     return dispatcher.dispatch(request, this.#lifecycle.state, info);

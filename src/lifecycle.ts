@@ -3,9 +3,9 @@ import { type Startable, startDependencies } from "./binding/dependency.ts";
 import { RouteError } from "./errors.ts";
 import type { AppHandle } from "./http/request.ts";
 import { type Lifespan, Lifespans } from "./lifespan.ts";
-import { logFor } from "./log.ts";
+import { describeError, log, logFor } from "./log.ts";
 import type { AdmissionParts } from "./routing/admission.ts";
-import { detached, meter } from "./telemetry.ts";
+import { detached, meter, tracing } from "./telemetry.ts";
 import type { Topics } from "./topics/topics.ts";
 import type { Work } from "./work.ts";
 
@@ -120,4 +120,10 @@ export class Lifecycle<App extends AppHandle, State> {
     await startDependencies(dependencies, { hasWorkers: this.hasWorkers });
     return await this.#lifespans.start(app, () => work.open(), (state) => work.start(app, state));
   }
+}
+
+/** Logs why an application cannot start, and records it on the span of the request that needs it. */
+export function reportFailedStart(error: unknown): void {
+  tracing?.fail(error);
+  log("error", "The application failed to start", { error: describeError(error) });
 }

@@ -2,7 +2,7 @@
 import type { BackgroundTasks } from "./http/after_response.ts";
 import { pathEnd, pathStart } from "./http/query.ts";
 import type { ConnectionInfo } from "./http/request.ts";
-import { describeError, log } from "./log.ts";
+import { reportFailedStart } from "./lifecycle.ts";
 import type { Registry, ReservedPath } from "./routing/registry.ts";
 import { tracing } from "./telemetry.ts";
 
@@ -72,14 +72,10 @@ export class Readiness implements ReservedPath {
     const isEnding = this.#app.background()?.isEnding === true || stopping.aborted;
     const isReady = !isEnding && openState !== undefined;
     // Under `deno serve`, nothing else may start the application: it gets no request before this.
-    if (!isReady && !isEnding) this.#app.start().catch(logFailure);
+    if (!isReady && !isEnding) this.#app.start().catch(reportFailedStart);
     const headers = new Headers({ "content-type": "text/plain;charset=UTF-8", "cache-control": "no-store" });
     if (isEnding) headers.set("connection", "close");
     const body = isReady ? "ready" : isEnding ? "stopping" : "starting";
     return new Response(body, { status: isReady ? 200 : 503, headers });
   }
-}
-
-function logFailure(error: unknown): void {
-  log("error", "The application failed to start", { error: describeError(error) });
 }

@@ -234,6 +234,18 @@ app.get("/{place}", async () => "here");
   },
 );
 
+Deno.test("a 5xx records the hidden cause also where the application cannot start", async () => {
+  await using collector = new OtlpCollector();
+  const program = `${HEAD}
+app.lifespan(async function* () { throw new Error("no database"); });
+const server = Deno.serve({ port: 0, onListen: ({ port }) => console.log("port " + port) }, app.fetch);
+await server.finished;`;
+  await using child = await ChildProgram.start(program, { env: collector.env });
+  assertEquals(await get(`http://127.0.0.1:${await child.port()}/`), 500);
+  const { status, events } = await collector.span(({ kind }) => kind === SERVER);
+  assertEquals([status, events[0]?.attributes["exception.message"]], [ERROR, "no database"]);
+});
+
 Deno.test("log entries of a request carry `trace_id`, with OpenTelemetry", async () => {
   await using collector = new OtlpCollector();
   const program = `${HEAD}
