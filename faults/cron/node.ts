@@ -27,6 +27,7 @@ const LATE = flaw === "lonely" ? 40_000 : 0;
 const clock: CronClock = {
   time: () => origin + (topics.recordsTime - origin) * HASTE - LATE,
   now: () => performance.now() * HASTE * (flaw === "hasty" ? HASTY : 1),
+  wall: () => Date.now() * HASTE,
   after: (ms, action) => {
     const isLook = ms === LOOK * HASTE;
     const timer = setTimeout(action, ms / HASTE * (flaw === "slow" && isLook ? SLOW : 1));

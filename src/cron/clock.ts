@@ -6,6 +6,8 @@ export interface CronClock {
   time(): number;
   /** Milliseconds of a clock that nobody sets. It may stand still while the machine sleeps. */
   now(): number;
+  /** Milliseconds since 1970, by the clock of this machine, which somebody may set. */
+  wall(): number;
   /** Calls an action once after so many milliseconds; the result prevents that. */
   after(ms: number, action: () => void): () => void;
 }
@@ -15,6 +17,7 @@ export function clockOf(time: () => number): CronClock {
   return {
     time,
     now: () => performance.now(),
+    wall: () => Date.now(),
     after(ms, action) {
       const timer = setTimeout(action, ms);
       return () => clearTimeout(timer);

@@ -25,6 +25,8 @@ const LATE = 2 * LEASE;
 const RETRY = 5_000;
 /** How long a node sleeps at most: somebody may set its clock. */
 const LONGEST_SLEEP = 60_000;
+/** How far the clocks of this machine may differ before the store is asked for the time. */
+const TOLERANCE = 2_000;
 /** A place further ahead was written by a wrong clock. */
 const MAX_AHEAD = 3_600_000;
 /** How long a run that was stopped has until its lease is given back. */
@@ -67,8 +69,14 @@ export class CronJob {
   readonly #key: readonly string[];
   /** Identifies the node in the record. */
   readonly #node = crypto.randomUUID();
+  /** When the job was made, by the clock that nobody sets. */
+  readonly #madeAt: number;
   /** From when on this node is there. */
-  #since: number;
+  #since = Infinity;
+  /** How much earlier than it was made. */
+  #early = 0;
+  /** How far the clocks of this machine differed when the store told the time. */
+  #skew: number | undefined;
   /** The time that was due when this node looked last. */
   #due: number | undefined;
   /** The newest time that this node noticed when it was due. */
@@ -99,12 +107,12 @@ export class CronJob {
     this.#times = times;
     this.#context = context;
     this.#key = [cron.name];
-    this.#since = context.clock.time();
+    this.#madeAt = context.clock.now();
   }
 
   /** Runs what is due now, and waits for its end. The platform says when: the time may be over. */
   async workOnce(): Promise<void> {
-    this.#since -= LATE;
+    this.#early = LATE;
     await this.work(true);
   }
 
@@ -177,6 +185,7 @@ export class CronJob {
   }
 
   async #step(): Promise<number> {
+    await this.#learnTime();
     const now = this.#context.clock.time();
     // Somebody may have set the clock back.
     this.#since = Math.min(this.#since, now);
@@ -200,6 +209,19 @@ export class CronJob {
       this.#isSettled = true;
     }
     return Math.max(1, this.#times.next(now) - now);
+  }
+
+  /**
+   * Has the store tell the time, where nobody has asked for it yet, somebody has set the clock of
+   * this machine, or it has slept: the time of a store is known by its answers.
+   */
+  async #learnTime(): Promise<void> {
+    const { clock, records } = this.#context;
+    const skew = clock.wall() - clock.now();
+    if (this.#skew !== undefined && Math.abs(skew - this.#skew) <= TOLERANCE) return;
+    await records.get(this.#key);
+    if (this.#skew === undefined) this.#since = clock.time() - (clock.now() - this.#madeAt) - this.#early;
+    this.#skew = skew;
   }
 
   async #read(now: number): Promise<Entry> {

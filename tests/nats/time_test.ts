@@ -2,6 +2,7 @@
 
 import { assert, assertEquals } from "@std/assert";
 import { LOG_START, type TopicStore } from "../../src/topics/store.ts";
+import { MovedClock } from "../spec/support/moved_clock.ts";
 import { ALL, append, dataOf, logOf, messageOf } from "../contract/store_fixture.ts";
 import { Stores } from "./jetstream_store.ts";
 import { hasNats, NatsServer } from "./nats_server.ts";
@@ -82,6 +83,26 @@ test("a record that has expired is absent, and a write sets the expiry anew", as
   const third = await records.set(["a"], "3", { expect: second });
   assertEquals(await others.get(["a"]), { value: "3", version: third! });
 });
+
+test(
+  "the time goes on where somebody sets the clock of this machine, also after a new connection",
+  async (one, _, server) => {
+    const HOUR = 3_600_000;
+    const records = await one.openRecords!();
+    await records.set(["a"], "1", { expiresIn: HOUR / 2 });
+    const begin = performance.now();
+    const time = Date.now();
+    using clock = new MovedClock();
+    const isRight = () => Math.abs(one.now!() - time - (performance.now() - begin)) < 1_000;
+    clock.advance(HOUR);
+    assert(isRight());
+    assertEquals((await records.get(["a"]))?.value, "1");
+    await server.kill();
+    await server.startAgain();
+    assertEquals((await records.get(["a"]))?.value, "1");
+    assert(isRight());
+  },
+);
 
 test("the server forgets expired records", async (one) => {
   const records = await one.openRecords!();

@@ -1,7 +1,7 @@
 /** A connection to NATS servers: requests to JetStream, and messages that the servers send. */
 import type { StoreEngine } from "../store_connection.ts";
 import { UnsuitableStoreError } from "../topic_errors.ts";
-import { ServerClock } from "./server_clock.ts";
+import type { ServerClock } from "./server_clock.ts";
 import type { NatsConnection, NatsHeaders, NatsMessage, NatsPackage, NatsSubscription } from "./nats_package.ts";
 
 /** How long a reply is waited for, in milliseconds. Requests are lost with a server. */
@@ -73,30 +73,35 @@ interface Failure {
   readonly error?: { readonly code: number; readonly err_code?: number; readonly description: string };
 }
 
-/** Whom a connection is to, for messages. */
+/** Whom a connection is to. */
 export interface NatsServers {
-  /** The name of the servers, without secrets. */
+  /** The name of the servers in messages, without secrets. */
   readonly name: string;
   /** What names of streams and subjects begin with. */
   readonly prefix: string;
+  /** Their clock, which all connections to them share. */
+  readonly clock: ServerClock;
 }
 
 /** A connection. The package connects again by itself, to whichever server it reaches. */
 export class NatsClient implements StoreEngine {
   readonly #nats: NatsPackage;
   readonly #connection: NatsConnection;
-  readonly #clock = new ServerClock();
+  readonly #clock: ServerClock;
   /** Reads of several messages in progress, by the last part of the subject of their replies. */
   readonly #reads = new Map<string, (error: Error | null, message: NatsMessage) => void>();
   readonly #inbox: string;
   readonly #servers: NatsServers;
   #lastRead = 0;
+  /** A request whose reply tells the time. */
+  #timeRequest: string | undefined;
   #closed: Promise<void> | undefined;
 
   /** Takes over an open connection. */
   constructor(nats: NatsPackage, connection: NatsConnection, servers: NatsServers) {
     this.#nats = nats;
     this.#servers = servers;
+    this.#clock = servers.clock;
     this.#connection = connection;
     this.#inbox = nats.createInbox();
     connection.subscribe(`${this.#inbox}.*`, {
@@ -111,6 +116,15 @@ export class NatsClient implements StoreEngine {
   /** The time of the servers in milliseconds since 1970. */
   now(): number {
     return this.#clock.now();
+  }
+
+  /** Asks for the time if that has become uncertain: crons run and records expire by it. */
+  refreshClock(): Promise<unknown> | undefined {
+    if (!this.#clock.isUncertain || this.#timeRequest === undefined) return undefined;
+    return this.call(this.#timeRequest).catch((error) => {
+      if (!isRefusal(error, "streamNotFound")) throw error;
+      this.#timeRequest = undefined;
+    });
   }
 
   /** Whether the package has given up: it does so when it is refused twice in a row. */
@@ -141,7 +155,11 @@ export class NatsClient implements StoreEngine {
     const { data } = await this.#request(`$JS.API.${method}`, JSON.stringify(body));
     const reply = parse<Reply & Failure & { readonly ts?: string }>(data);
     throwFailure(reply);
-    if (reply.ts !== undefined) this.#clock.note(reply.ts, begin);
+    if (reply.ts !== undefined) {
+      this.#clock.note(reply.ts, begin);
+      // It is about a stream, whose name is the last part.
+      this.#timeRequest = `STREAM.INFO.${method.slice(method.lastIndexOf(".") + 1)}`;
+    }
     return reply;
   }
 

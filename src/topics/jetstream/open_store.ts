@@ -6,6 +6,7 @@ import { JetStreamStore } from "./jetstream_store.ts";
 import { isRefusal, NatsClient } from "./nats_client.ts";
 import { NatsTransport, UnsuitableServerError } from "./nats_transport.ts";
 import { loadNats, type NatsConnection, NatsMissingError, type NatsPackage, PACKAGE } from "./nats_package.ts";
+import { ServerClock } from "./server_clock.ts";
 
 /** How long the connection to one server may take, in milliseconds. */
 const CONNECT_TIMEOUT = 2_000;
@@ -27,10 +28,11 @@ const LEAST_PAYLOAD = 72 * 1024;
 export function openJetStream(location: JetStreamLocation): JetStreamStore {
   const name = location.servers.map(({ host }) => host).join(",");
   const { prefix, replicas } = location;
-  return new JetStreamStore({ name, prefix, replicas, open: () => openClient(location, name) });
+  const clock = new ServerClock();
+  return new JetStreamStore({ name, prefix, replicas, open: () => openClient(location, name, clock) });
 }
 
-async function openClient(location: JetStreamLocation, name: string): Promise<NatsClient> {
+async function openClient(location: JetStreamLocation, name: string, clock: ServerClock): Promise<NatsClient> {
   const missing = await missingPermissions(location.servers.map((url) => ({ name: "net", host: hostOf(url) })));
   if (missing.length > 0) throw cannotOpen(name, permissionsReason(missing));
   const nats = await load(name);
@@ -41,7 +43,7 @@ async function openClient(location: JetStreamLocation, name: string): Promise<Na
   } catch (error) {
     throw toFinal(error, name) ?? error;
   }
-  const client = new NatsClient(nats, connection, { name, prefix: location.prefix });
+  const client = new NatsClient(nats, connection, { name, prefix: location.prefix, clock });
   try {
     await check(client, connection, location, name);
     return client;

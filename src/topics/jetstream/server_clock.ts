@@ -3,10 +3,7 @@
  * `performance.now()`, since somebody may set the wall clock at any moment.
  */
 
-/**
- * How far the clocks of this machine may differ before the known time is forgotten, in
- * milliseconds.
- */
+/** How far the clocks of this machine may differ before the time is asked for, in milliseconds. */
 const TOLERANCE = 2_000;
 
 /** An estimate of the servers' time. */
@@ -18,9 +15,17 @@ export class ServerClock {
 
   /** The time in milliseconds since 1970; this machine's before the first reply. */
   now(): number {
-    if (!this.#range || Math.abs(wallSkew() - this.#wallSkew) > TOLERANCE) return Date.now();
+    if (!this.#range) return Date.now();
     const [least, most] = this.#range;
     return performance.now() + (least + most) / 2;
+  }
+
+  /**
+   * Whether the two clocks of this machine disagree about the time since the last reply. Then
+   * somebody set the wall clock, or the machine was asleep and `performance.now()` stood still.
+   */
+  get isUncertain(): boolean {
+    return this.#range !== undefined && Math.abs(wallSkew() - this.#wallSkew) > TOLERANCE;
   }
 
   /**

@@ -35,6 +35,8 @@ class SeenStore implements RecordStore {
   readonly gate = new Gate();
   /** Holds up the answers to writes. */
   readonly answers = new Gate();
+  /** Is called when it answers. */
+  onAnswer: () => void = () => {};
   /** How many calls fail from now on. */
   failures = 0;
   /** How many answers to writes are lost from now on. */
@@ -46,6 +48,7 @@ class SeenStore implements RecordStore {
 
   async get(key: RecordKey) {
     await this.#enter();
+    this.onAnswer();
     return await this.#store.get(key);
   }
 
@@ -92,23 +95,29 @@ export class TestNode {
   /** Calls an action after so many milliseconds, if the node can act then. */
   readonly after: ManualClock["after"];
   readonly #timers = new Gate();
+  /** How far the clock of its machine is ahead, and whether the store has told the time since. */
+  #ahead = 0;
+  #knowsTime = true;
 
   constructor(nodes: Nodes, name: string, work: Work, platform: PlatformCron | undefined) {
     this.name = name;
     this.store = new SeenStore(nodes.records);
     const watches = { isEnding: () => false, open: new Set<{ close(): void }>() };
     const { time, now, after } = nodes.clock;
+    this.store.onAnswer = () => this.#knowsTime = true;
+    // The store tells the time.
+    const known = () => time() + (this.#knowsTime ? 0 : this.#ahead);
     this.after = (ms, action) => after(ms, () => void this.#timers.pass().then(action));
     this.crons = new Crons({
       topics: {
         records: new Records({ open: () => Promise.resolve(this.store), watches }, "app"),
         get recordsTime() {
-          return time();
+          return known();
         },
       },
       start: async () => void await this.start(),
       platform,
-      clock: { time, now, after: this.after },
+      clock: { time: known, now, wall: () => time() + this.#ahead, after: this.after },
     });
     this.crons.declare("job", nodes.schedule, nodes.options, (run) => {
       nodes.runs.push({ ...run, node: name, at: new Date(time()).toISOString() });
@@ -119,6 +128,13 @@ export class TestNode {
   async start(): Promise<this> {
     await this.crons.check();
     await this.crons.start(null as never, {});
+    return this;
+  }
+
+  /** Sets the clock of its machine, and has it forget the time of the store. */
+  setClock(ahead: number): this {
+    this.#ahead = ahead;
+    this.#knowsTime = false;
     return this;
   }
 

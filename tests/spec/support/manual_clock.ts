@@ -15,6 +15,8 @@ export class ManualClock {
 
   readonly now = (): number => this.#now;
 
+  readonly wall = (): number => this.#time;
+
   readonly after = (ms: number, action: () => void): () => void => {
     const timer = { at: this.#now + ms, action };
     this.#timers.add(timer);

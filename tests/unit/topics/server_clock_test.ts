@@ -1,4 +1,5 @@
 import { assert, assertEquals } from "@std/assert";
+import { MovedClock } from "../../spec/support/moved_clock.ts";
 import { ServerClock } from "../../../src/topics/jetstream/server_clock.ts";
 
 Deno.test("The clock of servers is this machine's before the first reply, and theirs after it", () => {
@@ -22,4 +23,20 @@ Deno.test("Each reply makes the time more exact, and one that does not fit begin
   assertEquals(Math.abs(off()) < 1_000, true);
   clock.note(new Date(Date.now() - 60_000).toISOString(), performance.now());
   assert(Math.abs(off() + 60_000) < 1_000);
+});
+
+Deno.test("The time of servers goes on where somebody sets this machine's clock, and the next reply makes it certain", () => {
+  const HOUR = 3_600_000;
+  const clock = new ServerClock();
+  const begin = performance.now();
+  const time = Date.now();
+  assert(!clock.isUncertain);
+  clock.note(new Date(time).toISOString(), begin);
+  using wall = new MovedClock();
+  wall.advance(HOUR);
+  assert(Math.abs(clock.now() - time) < 1_000);
+  assert(clock.isUncertain);
+  clock.note(new Date(time).toISOString(), begin);
+  assert(!clock.isUncertain);
+  assert(Math.abs(clock.now() - time) < 1_000);
 });
