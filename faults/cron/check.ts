@@ -6,6 +6,8 @@ import { type CronLine, dueAt, LEASE, LOOK, MINUTE } from "./plan.ts";
 /** The record of a run. Times are in milliseconds since 1970. */
 export interface CronHistory {
   readonly origin: number;
+  /** How exactly nodes know the time. */
+  readonly precision: number;
   /** The times that are due between these moments must run. */
   readonly from: number;
   readonly to: number;
@@ -24,7 +26,7 @@ interface Run extends HandlerRun {
 
 /** How long a busy machine may need for something that is done at once, in milliseconds. */
 const SLACK = 1_000;
-/** How exact clocks are, in milliseconds. */
+/** How exactly it is known when something was done to a node, in milliseconds. */
 const PRECISION = 50;
 /** How long a run that broke off may be nobody's. */
 const HANDOVER = LEASE + LOOK + SLACK;
@@ -58,14 +60,14 @@ function checkRepetitions({ troubles }: CronHistory, runs: readonly Run[]): stri
 }
 
 /** A time does not run before it is due, nor when the next one is due. */
-function checkMoments({ troubles, origin }: CronHistory, runs: readonly Run[]): string[] {
+function checkMoments({ troubles, origin, precision }: CronHistory, runs: readonly Run[]): string[] {
   const faults: string[] = [];
   for (const run of runs) {
     const due = dueAt(run.scheduled, origin);
     if (troubles.some(({ kind, from, to }) => kind === "clock" && from <= run.begin && to >= due)) continue;
-    if (run.begin < due - PRECISION) faults.push(`${nameOf(run)} was run too early by ${run.node}`);
+    if (run.begin < due - precision) faults.push(`${nameOf(run)} was run too early by ${run.node}`);
     // The next one was skipped where a run of this one went on, which then broke off.
-    if (run.begin < due + MINUTE + SLACK || isSkipped(due + MINUTE, runs)) continue;
+    if (run.begin < due + MINUTE + SLACK || isSkipped(due + MINUTE, runs, precision)) continue;
     if (isTroubled(troubles, { node: run.node, from: due, to: run.begin, lease: LEASE })) continue;
     faults.push(`${nameOf(run)} was run by ${run.node} when a later one was due`);
   }
@@ -92,7 +94,7 @@ function checkTakeovers({ troubles, to }: CronHistory, runs: readonly Run[]): st
 
 /** Each time runs, unless none could begin before the next one was due. */
 function checkTimes(history: CronHistory, runs: readonly Run[]): string[] {
-  const { origin, from, to, troubles, nodes } = history;
+  const { origin, precision, from, to, troubles, nodes } = history;
   const faults: string[] = [];
   const seen = new Set(runs.map(({ scheduled }) => scheduled));
   const taken = [...runs.map((run) => spanOf(run, troubles)), ...troubles.flatMap(silenceOf)];
@@ -105,7 +107,7 @@ function checkTimes(history: CronHistory, runs: readonly Run[]): string[] {
   for (let scheduled = Math.ceil(timeAt(from, origin) / minute) * minute;; scheduled += minute) {
     const due = dueAt(scheduled, origin);
     if (due + MINUTE > to) return faults;
-    if (seen.has(scheduled) || isSkipped(due, runs)) continue;
+    if (seen.has(scheduled) || isSkipped(due, runs, precision)) continue;
     let free = 0;
     for (let time = due; time < due + MINUTE && free < SLACK; time += STEP) free = isFree(time) ? free + STEP : 0;
     if (free >= SLACK) faults.push(`${nameOf({ scheduled })} was not run`);
@@ -113,8 +115,8 @@ function checkTimes(history: CronHistory, runs: readonly Run[]): string[] {
 }
 
 /** Whether a time is skipped, since a run goes on when it is due. */
-function isSkipped(due: number, runs: readonly Run[]): boolean {
-  return runs.some(({ begin, end }) => begin < due && due < end + PRECISION);
+function isSkipped(due: number, runs: readonly Run[], precision: number): boolean {
+  return runs.some(({ begin, end }) => begin < due + precision && due < end + precision);
 }
 
 /** When others cannot run anything because of a run. */

@@ -101,7 +101,7 @@ class Scene {
     const lines = all.filter((line): line is CronLine => "scheduled" in line);
     const began = all.filter(({ kind }) => kind === "ready").map(({ node, time }): [string, number] => [node, time]);
     const troubles = await nodes.allTroubles();
-    const faults = checkCron({ origin, from, to, lines, troubles, nodes: new Map(began) });
+    const faults = checkCron({ origin, precision: store.precision, from, to, lines, troubles, nodes: new Map(began) });
     const runs = lines.filter(({ kind }) => kind === "begin").length;
     const kind = `catchUp ${shared.catchUp ? "1h" : "none"}`;
     const summary = `${kind}; ${this.#injected.join(", ")}; ${minutesOf(to - from)} minutes, ${runs} runs`;

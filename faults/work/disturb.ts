@@ -54,8 +54,15 @@ const SET_CLOCK: Disturbance = async ({ random, store, nodes, lease, clockRange,
   const isShared = store.ports.length === 0;
   const range = isShared ? clockRange : HOUR;
   const ahead = random.below(2 * range) - range;
-  const node = isShared ? undefined : await pickNode();
   const ms = random.below(3 * lease);
+  if (!isShared && random.oneIn(2)) {
+    await nodes.kill(await pickNode());
+    nodes.fill(ahead);
+    await rest(ms);
+    nodes.setClock(nodes.names.at(-1), 0);
+    return `killed a node, whose clock is wrong by ${ahead} ms for ${ms} ms`;
+  }
+  const node = isShared ? undefined : await pickNode();
   const from = wallNow();
   nodes.setClock(node, ahead);
   await rest(ms);

@@ -10,6 +10,8 @@ export interface NodePlan {
   /** The path of its log. */
   readonly log: string;
   readonly topics: Location;
+  /** How far its clock is ahead when it starts, in milliseconds. */
+  readonly ahead: number;
 }
 
 /** A line of the log of a node. Times are in milliseconds since 1970. */
@@ -37,8 +39,10 @@ export class NodeProcess<Plan extends NodePlan> {
   readonly stopped: Promise<void>;
   readonly #file = Deno.openSync(this.plan.log, { append: true, create: true });
   readonly #encoder = new TextEncoder();
+  readonly #clock = new MovedClock();
 
   constructor() {
+    this.#clock.advance(this.plan.ahead);
     const { promise, resolve } = Promise.withResolvers<void>();
     this.stopped = promise;
     Deno.addSignalListener("SIGTERM", resolve);
@@ -66,11 +70,10 @@ export class NodeProcess<Plan extends NodePlan> {
    * that tells it.
    */
   async #obey(): Promise<void> {
-    const clock = new MovedClock();
-    let ahead = 0;
+    let { ahead } = this.plan;
     for await (const text of Deno.stdin.readable.pipeThrough(new TextDecoderStream())) {
       const told = Number(text.trim().split("\n").at(-1));
-      clock.advance(told - ahead);
+      this.#clock.advance(told - ahead);
       ahead = told;
     }
     Deno.exit(1);

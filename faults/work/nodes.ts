@@ -50,16 +50,16 @@ export class Nodes<Plan extends NodePlan> implements AsyncDisposable {
     return [...this.#nodes.keys()];
   }
 
-  /** Starts nodes until all are there. */
-  fill(): void {
-    while (this.#nodes.size < NODES) this.#start();
+  /** Starts nodes until all are there. Their clocks may be set. */
+  fill(ahead: number = this.#ahead): void {
+    while (this.#nodes.size < NODES) this.#start(ahead);
   }
 
-  #start(): void {
+  #start(ahead: number): void {
     const { store, folder, program, planOf } = this.#setup;
     const name = `node${++this.#starts}`;
     const wire = new Wire(store);
-    const base: NodePlan = { name, log: join(folder, `${name}.log`), topics: wire.location };
+    const base: NodePlan = { name, log: join(folder, `${name}.log`), topics: wire.location, ahead };
     const isShown = Deno.env.get("FAULT_LOG") === "1";
     const config = Deno.env.get("WEBFW_CONFIG");
     const process = new Deno.Command(Deno.execPath(), {
@@ -73,7 +73,6 @@ export class Nodes<Plan extends NodePlan> implements AsyncDisposable {
       stderr: isShown ? "inherit" : "null",
     }).spawn();
     this.#nodes.set(name, { process, wire, orders: process.stdin.getWriter() });
-    if (this.#ahead !== 0) this.#tell(name, this.#ahead);
   }
 
   /** Waits until all nodes have started. */

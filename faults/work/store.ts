@@ -25,6 +25,8 @@ export interface SharedStore extends AsyncDisposable {
   readonly ports: readonly number[];
   /** How long nodes may need to use it again after all is well, in milliseconds. */
   readonly recovery: number;
+  /** How exactly nodes know its time, in milliseconds. */
+  readonly precision: number;
   /** Where it is, if its servers are reached at these ports. */
   locate(ports: readonly number[]): Location;
 }
@@ -47,7 +49,7 @@ export const STORES: readonly StoreKind[] = [
       const file = new LockableFile(path);
       return {
         // Deno waits longer and longer for the right to write.
-        ...{ name: "file", holders: [file], ports: [], recovery: 4_000, locate: () => path },
+        ...{ name: "file", holders: [file], ports: [], recovery: 4_000, precision: 50, locate: () => path },
         [Symbol.asyncDispose]: async () => file.close(),
       };
     },
@@ -58,7 +60,8 @@ export const STORES: readonly StoreKind[] = [
     start: async () => {
       const server = await Denokv.start();
       return {
-        ...{ name: "denokv", holders: [server], ports: [server.port], recovery: 4_000 },
+        // Its replies tell whole seconds, which may be two seconds old.
+        ...{ name: "denokv", holders: [server], ports: [server.port], recovery: 4_000, precision: 2_100 },
         locate: ([port]) => ({ url: `http://127.0.0.1:${port}`, token: server.token }),
         [Symbol.asyncDispose]: () => server[Symbol.asyncDispose](),
       };
@@ -71,7 +74,9 @@ export const STORES: readonly StoreKind[] = [
       const cluster = await NatsServer.startCluster();
       return {
         // The servers elect another leader after 4 to 9 seconds.
-        ...{ name: "nats", holders: cluster.servers, ports: cluster.servers.map(({ port }) => port), recovery: 15_000 },
+        ...{ name: "nats", holders: cluster.servers, ports: cluster.servers.map(({ port }) => port) },
+        // A busy machine replies late.
+        ...{ recovery: 15_000, precision: 500 },
         locate: (ports) => ports.map((port) => `nats://127.0.0.1:${port}`).join(","),
         [Symbol.asyncDispose]: () => cluster[Symbol.asyncDispose](),
       };

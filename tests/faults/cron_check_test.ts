@@ -18,7 +18,14 @@ function ran(node: string, minute: number, from: number, to: number, kind: CronL
 /** Four minutes from the beginning of the time. */
 function faultsOf(lines: readonly CronLine[], others: Partial<CronHistory> = {}): string[] {
   return checkCron({
-    ...{ origin: 0, from: 0, to: 4 * MINUTE, troubles: [], nodes: new Map([["a", -LONG], ["b", -LONG]]) },
+    ...{
+      origin: 0,
+      precision: 50,
+      from: 0,
+      to: 4 * MINUTE,
+      troubles: [],
+      nodes: new Map([["a", -LONG], ["b", -LONG]]),
+    },
     ...others,
     lines: lines.toSorted((one, other) => one.time - other.time),
   });
