@@ -66,8 +66,9 @@ function checkMoments({ troubles, origin, precision }: CronHistory, runs: readon
     const due = dueAt(run.scheduled, origin);
     if (troubles.some(({ kind, from, to }) => kind === "clock" && from <= run.begin && to >= due)) continue;
     if (run.begin < due - precision) faults.push(`${nameOf(run)} was run too early by ${run.node}`);
+    const others = runs.filter((other) => other !== run && other.scheduled === run.scheduled);
     // The next one was skipped where a run of this one went on, which then broke off.
-    if (run.begin < due + MINUTE + SLACK || isSkipped(due + MINUTE, runs, precision)) continue;
+    if (run.begin < due + MINUTE + SLACK || isSkipped(due + MINUTE, others, precision)) continue;
     if (isTroubled(troubles, { node: run.node, from: due, to: run.begin, lease: LEASE })) continue;
     faults.push(`${nameOf(run)} was run by ${run.node} when a later one was due`);
   }
@@ -107,14 +108,15 @@ function checkTimes(history: CronHistory, runs: readonly Run[]): string[] {
   for (let scheduled = Math.ceil(timeAt(from, origin) / minute) * minute;; scheduled += minute) {
     const due = dueAt(scheduled, origin);
     if (due + MINUTE > to) return faults;
-    if (seen.has(scheduled) || isSkipped(due, runs, precision)) continue;
+    const earlier = runs.filter((run) => run.scheduled < scheduled);
+    if (seen.has(scheduled) || isSkipped(due, earlier, precision)) continue;
     let free = 0;
     for (let time = due; time < due + MINUTE && free < SLACK; time += STEP) free = isFree(time) ? free + STEP : 0;
     if (free >= SLACK) faults.push(`${nameOf({ scheduled })} was not run`);
   }
 }
 
-/** Whether a time is skipped, since a run goes on when it is due. */
+/** Whether a time is skipped, since one of these runs goes on when it is due. */
 function isSkipped(due: number, runs: readonly Run[], precision: number): boolean {
   return runs.some(({ begin, end }) => begin < due + precision && due < end + precision);
 }

@@ -18,9 +18,11 @@ const MINUTE = 60_000;
 export function quickClock(): CronClock {
   const [begin, now] = [Date.UTC(2026, 0, 1, 0, 0, 58), performance.now()];
   const elapsed = () => (performance.now() - now) * SPEED;
+  const time = () => begin + elapsed();
   return {
-    time: () => begin + elapsed(),
+    time,
     now: elapsed,
+    wall: time,
     after(ms, action) {
       const timer = setTimeout(action, ms / SPEED);
       return () => clearTimeout(timer);

@@ -1,6 +1,7 @@
 import { loadNats } from "../../src/topics/jetstream/nats_package.ts";
 import { NatsClient } from "../../src/topics/jetstream/nats_client.ts";
 import { NatsTransport } from "../../src/topics/jetstream/nats_transport.ts";
+import { ServerClock } from "../../src/topics/jetstream/server_clock.ts";
 
 /** Somebody who changes streams behind the back of the stores. */
 export class Admin implements AsyncDisposable {
@@ -25,7 +26,7 @@ export class Admin implements AsyncDisposable {
       reconnectJitter: 100,
       ignoreClusterUpdates: true,
     });
-    return new Admin(new NatsClient(nats, connection, { name: url, prefix: "admin" }));
+    return new Admin(new NatsClient(nats, connection, { name: url, prefix: "admin", clock: new ServerClock() }));
   }
 
   /** Calls JetStream. */
