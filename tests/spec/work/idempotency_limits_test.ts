@@ -389,6 +389,21 @@ Deno.test("while it runs, however long: 409; `a node that dies in the middle fre
   assertStringIncludes(log.text, "An Idempotency-Key may be free before its request ends");
 });
 
+Deno.test("a reply of which a part is gone is a 409, and never the rest of it", async () => {
+  const records = new MemoryRecords();
+  const app = appOver(records);
+  app.post("/", { idempotent: "1h" }, async () => randomText(200_000));
+  await (await send(app)).body?.cancel();
+  const kept = await Array.fromAsync(records.list([]));
+  const parts = kept.filter(({ value }) => !value.includes('"reply"'));
+  assert(parts.length >= 4, `${parts.length}`);
+  await records.delete(parts.at(-1)!.key, {});
+  const [status, , detail] = await outcomeOf(await send(app));
+  assertEquals(status, 409);
+  assertMatch(String(detail), /was done, with the status 200/);
+  await app.stop();
+});
+
 Deno.test("an abort in the middle: the handler goes on, and the repetition gets its reply", async () => {
   const app = new App();
   const gate = Promise.withResolvers<void>();
