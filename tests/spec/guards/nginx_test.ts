@@ -1,4 +1,4 @@
-// Guards, section 3: `trustProxy` behind nginx, with the lines of docs/browsers.md.
+// Guards, section 3: `trustProxy` behind nginx, with the configuration of docs/deployment.md.
 
 import { assert, assertEquals } from "@std/assert";
 import { App, html } from "@webfw/core";
@@ -8,12 +8,15 @@ import { RawSocket } from "../support/raw_socket.ts";
 import { Serving } from "../support/serving.ts";
 import { TemporaryFolder } from "../support/temporary_folder.ts";
 
-/** The `location` of the guide, with another target. */
-async function guide(target: string): Promise<string> {
-  const text = await Deno.readTextFile(new URL("../../../docs/browsers.md", import.meta.url));
-  const [, location = ""] = /```nginx\n(.*?)```/s.exec(text) ?? [];
-  assert(location.includes("http://127.0.0.1:8000;"));
-  return location.replace("http://127.0.0.1:8000", target);
+/** The configuration of the guide without TLS, at another port and for another target. */
+async function guide(port: number, target: string): Promise<string> {
+  const text = await Deno.readTextFile(new URL("../../../docs/deployment.md", import.meta.url));
+  const [, config = ""] = /```nginx\n(.*?)```/s.exec(text) ?? [];
+  const changed = config.replace("listen 443 ssl http2;", `listen 127.0.0.1:${port};`)
+    .replace("server 127.0.0.1:8000;", `server ${target};`)
+    .replaceAll(/ssl_certificate.*;/g, "");
+  assert(changed.includes(`listen 127.0.0.1:${port};`) && changed.includes(`server ${target};`));
+  return changed;
 }
 
 /** A running nginx. Disposing of it stops it. */
@@ -29,7 +32,7 @@ class Nginx implements AsyncDisposable {
     const config = await folder.write(
       "nginx.conf",
       `user root; pid nginx.pid; error_log error.log; worker_processes 1; events {}
-      http { access_log off; ${paths.join(" ")} server { listen 127.0.0.1:${port}; ${await guide(target)} } }`,
+      http { access_log off; ${paths.join(" ")} ${await guide(port, target)} }`,
     );
     try {
       // It returns when its sockets are open, and runs on in the background.
@@ -66,7 +69,7 @@ for (const place of ["a port", "a Unix socket"]) {
     await using folder = await TemporaryFolder.make();
     const path = folder.within("app.sock");
     await using serving = await Serving.start(service(), place === "a port" ? {} : { path });
-    const target = place === "a port" ? serving.origin : `http://unix:${path}:`;
+    const target = place === "a port" ? new URL(serving.origin).host : `unix:${path}`;
     await using nginx = await Nginx.start(target);
     if (!nginx) return console.warn('Left out for want of nginx: put "nginx" on the PATH');
     const send = (method: string, headers: string, host = "shop.example") =>
