@@ -37,10 +37,16 @@ export interface Logger {
 /** Takes the entries of an application. */
 type TakeEntry = (entry: LogEntry) => unknown;
 
+/** The part of Node.js's `AsyncLocalStorage` that is used. */
+interface Owners {
+  getStore(): object | undefined;
+  run<Result>(owner: object, run: () => Result): Result;
+}
+
 /** The functions by their applications. */
 const takers = new WeakMap<object, TakeEntry>();
 /** The application for which code runs; undefined while no application of the process has a function. */
-let owners: import("node:async_hooks").AsyncLocalStorage<object> | undefined;
+let owners: Owners | undefined;
 /** Whether a function is running: entries that it writes itself go to stderr. */
 let isTaking = false;
 
