@@ -84,6 +84,8 @@ export class StreamReader {
       const stream = await this.#streams.get(client, log);
       const found = await client.read(stream.name, {
         seq: from + 1,
+        // Without it, a server of version 2.11 finds nothing where the first one was removed.
+        next_by_subj: ">",
         batch: Math.min(maxMessages, MAX_PAGE),
         max_bytes: Math.ceil(maxBytes * OVERHEAD) + MIN_READ_BYTES,
       }).catch((error) => {
