@@ -3,19 +3,24 @@
 import { assert, assertEquals } from "@std/assert";
 import { type Cursor, LOG_START, type TopicStore } from "../../src/topics/store.ts";
 import { ALL, append, dataOf, logOf, messageOf, readAll } from "../contract/store_fixture.ts";
+import { Admin } from "./admin.ts";
+import { Relay } from "../support/relay.ts";
 import { Stores } from "./jetstream_store.ts";
 import { hasNats, type NatsCluster, NatsServer } from "./nats_server.ts";
 
 const LOG = logOf("orders", { bytes: 1e8 });
 
-function test(title: string, body: (stores: TopicStore[], cluster: NatsCluster) => Promise<void>): void {
+function test(
+  title: string,
+  body: (stores: TopicStore[], cluster: NatsCluster, prefix: string) => Promise<void>,
+): void {
   Deno.test({
     name: `Three NATS servers: ${title}`,
     ignore: !hasNats,
     fn: async () => {
       await using cluster = await NatsServer.startCluster();
       await using stores = new Stores(cluster.url);
-      await body([stores.open(), stores.open(), stores.open()], cluster);
+      await body([stores.open(), stores.open(), stores.open()], cluster, stores.prefix);
     },
   });
 }
@@ -46,6 +51,20 @@ async function freezeEach({ servers }: NatsCluster, progress: () => number): Pro
     server.freeze();
     await grow(progress, 200);
     server.thaw();
+  }
+  await grow(progress, 200);
+}
+
+/** Has the stream change its leader again and again, in the middle of batches. */
+async function changeLeaders(admin: Admin, prefix: string, progress: () => number): Promise<void> {
+  for (let changes = 0; changes < 12;) {
+    await grow(progress, 60);
+    try {
+      await admin.call(`STREAM.LEADER.STEPDOWN.${prefix}_topic_orders`);
+      changes++;
+    } catch {
+      // There is no leader at present.
+    }
   }
   await grow(progress, 200);
 }
@@ -149,6 +168,14 @@ test(
   (stores, cluster) => publishDuring(stores, (progress) => freezeEach(cluster, progress)),
 );
 
+test(
+  "its leader changes again and again, and what was acknowledged is there, once and in order",
+  async (stores, cluster, prefix) => {
+    await using admin = await Admin.open(cluster.url);
+    await publishDuring(stores, (progress) => changeLeaders(admin, prefix, progress));
+  },
+);
+
 test("records that all change with expect lose no change while servers are killed", async (stores, cluster) => {
   const records = await Promise.all(stores.map((store) => store.openRecords!()));
   let [isOver, done] = [false, 0];
@@ -171,4 +198,30 @@ test("records that all change with expect lose no change while servers are kille
   isOver = true;
   const own = await Promise.all(counting);
   assertEquals(JSON.parse((await records[0]!.get(["count"]))!.value), own);
+});
+
+Deno.test({
+  name: "Three NATS servers: the answer of one that is behind the others takes nothing back",
+  ignore: !hasNats,
+  fn: async () => {
+    await using cluster = await NatsServer.startCluster();
+    using relay = new Relay(cluster.servers[0]!.port);
+    await using stores = new Stores([relay.url, relay.url, relay.url].join(","));
+    const store = stores.open();
+    const { outcomes } = await append(store, LOG, Array.from({ length: 12 }, (_, index) => messageOf(index)));
+    const end = outcomes[11]!.cursor;
+    let wrong = 0;
+    // A server that was suspended takes itself for the leader until it hears of another one.
+    relay.rewrite = (bytes) => {
+      const text = new TextDecoder("latin1").decode(bytes);
+      if (wrong === 3 || !text.includes('"last_seq":12')) return bytes;
+      wrong++;
+      return Uint8Array.from(text.replace('"last_seq":12', '"last_seq": 7'), (character) => character.charCodeAt(0));
+    };
+    assertEquals((await store.bounds(LOG)).highWatermark, end);
+    assertEquals(wrong, 3);
+    wrong = 0;
+    assertEquals((await store.read(LOG, end, ALL)).highWatermark, end);
+    assertEquals(wrong, 3);
+  },
 });

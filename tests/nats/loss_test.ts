@@ -1,21 +1,27 @@
 // Streams that were lost or set back, and replies that were lost.
 
 import { assert, assertEquals, assertNotEquals, assertRejects } from "@std/assert";
+import { App } from "@webfw/core";
 import { LOG_START, type TopicStore } from "../../src/topics/store.ts";
+import { takeData } from "../contract/reading.ts";
 import { ALL, append, dataOf, logOf, messageOf, readAll } from "../contract/store_fixture.ts";
+import { Relay } from "../support/relay.ts";
 import { Stores } from "./jetstream_store.ts";
 import { hasNats, NatsServer } from "./nats_server.ts";
 
 const LOG = logOf("orders");
 
-function test(title: string, body: (one: TopicStore, other: TopicStore, server: NatsServer) => Promise<void>): void {
+function test(
+  title: string,
+  body: (one: TopicStore, other: TopicStore, server: NatsServer, prefix: string) => Promise<void>,
+): void {
   Deno.test({
     name: `A NATS server: ${title}`,
     ignore: !hasNats,
     fn: async () => {
       await using server = await NatsServer.start();
       await using stores = new Stores(server.url);
-      await body(stores.open(), stores.open(), server);
+      await body(stores.open(), stores.open(), server, stores.prefix);
     },
   });
 }
@@ -48,6 +54,55 @@ test("a log that was set back has another incarnation when somebody publishes", 
   // What was remembered of the other incarnation does no harm.
   assertEquals((await append(other, LOG, [messageOf(5)])).incarnation, again.incarnation);
   assertEquals(dataOf(await readAll(one, LOG)), [1, 4, 5]);
+});
+
+test(
+  "a log that was set back has another incarnation also if the first answer to that is lost",
+  async (_one, other, server, prefix) => {
+    using relay = new Relay(server.port);
+    await using far = new Stores(relay.url, prefix);
+    const store = far.open();
+    const { incarnation } = await append(store, LOG, [messageOf(1)]);
+    await server.kill();
+    const restore = await server.backUp();
+    await server.startAgain();
+    await append(store, LOG, [2, 3].map((data) => messageOf(data)));
+    await server.kill();
+    await restore();
+    await server.startAgain();
+    let lost = 0;
+    relay.rewrite = (bytes) => {
+      if (lost > 0 || !new TextDecoder("latin1").decode(bytes).includes("stream_update_response")) return bytes;
+      lost++;
+      return bytes.subarray(0, 0);
+    };
+    const again = await append(store, LOG, [messageOf(4)]);
+    assertEquals(lost, 1);
+    assertNotEquals(again.incarnation, incarnation);
+    assertEquals(again.outcomes.map(({ duplicate }) => duplicate), [false]);
+    const page = await other.read(LOG, LOG_START, ALL);
+    assertEquals([page.incarnation, dataOf(page.messages)], [again.incarnation, [1, 4]]);
+  },
+);
+
+test("a reader is told of a log that was set back although nobody publishes", async (one, _other, server) => {
+  const app = new App({ topics: one });
+  const topic = app.topic<number>("orders", { durable: true, retention: { bytes: 1e6 } });
+  await topic.publish(1);
+  await server.kill();
+  const restore = await server.backUp();
+  await server.startAgain();
+  for (const data of [2, 3]) await topic.publish(data);
+  const subscription = topic.subscribe({ from: "earliest" });
+  assertEquals(await takeData(subscription, 3), [1, 2, 3]);
+  await server.kill();
+  await restore();
+  await server.startAgain();
+  const { value } = await subscription.next();
+  assert(value && "gap" in value);
+  assertEquals(value.gap.reason, "epoch");
+  assertEquals(await takeData(subscription, 1), [1]);
+  await app.stop();
 });
 
 test("records that were lost do not have earlier versions again", async (one, other, server) => {

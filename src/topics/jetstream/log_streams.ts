@@ -16,6 +16,12 @@ const MIN_DEDUPE = 120_000;
 const MIN_BYTES = 128 * 1024;
 /** How many logs are remembered. */
 const MAX_LOGS = 10_000;
+/**
+ * How long an answer is not believed that says less than earlier ones, in milliseconds. A server
+ * that was cut off takes itself for the leader until it hears of another one. After that time, the
+ * stream was set back.
+ */
+const BEHIND_TIMEOUT = 3_000;
 const NANOSECONDS = 1_000_000;
 
 /** Names of topics that are parts of the names of streams as they are. */
@@ -41,6 +47,8 @@ export interface LogStream {
   newest: number;
   /** Whether it may not be like this any more. */
   isDoubtful: boolean;
+  /** Since when answers say less than that, by `performance.now()`. */
+  readonly behindSince: number | undefined;
 }
 
 /** Where a stream begins and ends. */
@@ -105,8 +113,9 @@ export class LogStreams {
   async declared(client: NatsClient, log: LogRef): Promise<LogStream> {
     const stream = await this.get(client, log);
     // A process that names fewer servers than others takes nothing from them.
-    const isKept = stream.policy === encodePolicy(log.policy) && stream.replicas >= this.#options.replicas;
-    return isKept ? stream : await this.#update(client, log);
+    if (stream.policy === encodePolicy(log.policy) && stream.replicas >= this.#options.replicas) return stream;
+    // Another process may have changed it since this one has looked.
+    return await this.#update(client, log, (await this.#ask(client, log)).stream);
   }
 
   /** Has the stream of a log be asked for again: it may not be there any more. */
@@ -115,14 +124,29 @@ export class LogStreams {
     if (known) known.isDoubtful = true;
   }
 
-  /** The present state of the stream of a log. */
+  /** The present state of the stream of a log. One that was set back gets another incarnation. */
   async state(log: LogRef): Promise<StreamState> {
-    return await this.#connection.use((client) => this.#ask(client, log));
+    return await this.#connection.use(async (client) => {
+      const state = await this.#ask(client, log);
+      const { behindSince, replicas, incarnation } = state.stream;
+      if (behindSince === undefined) return state;
+      if (replicas > 1 && performance.now() - behindSince < BEHIND_TIMEOUT) {
+        throw new Error("A server has answered that is behind the others");
+      }
+      await this.renew(client, log, incarnation);
+      return await this.#ask(client, log);
+    });
   }
 
-  /** Begins another incarnation: the stream was set back, and gives sequence numbers once more. */
-  async renew(client: NatsClient, log: LogRef): Promise<LogStream> {
-    return await this.#update(client, log, randomIncarnation());
+  /**
+   * Begins another incarnation: the stream was set back, and gives sequence numbers once more.
+   *
+   * @param former The one that ends. Another process may have ended it already.
+   */
+  async renew(client: NatsClient, log: LogRef, former: string): Promise<LogStream> {
+    const { stream } = await this.#ask(client, log);
+    if (stream.incarnation !== former) return stream;
+    return await this.#update(client, log, { ...stream, incarnation: randomIncarnation() });
   }
 
   /** All logs. */
@@ -170,15 +194,10 @@ export class LogStreams {
     }
   }
 
-  /** Changes a stream to what the log says, and to another incarnation if one is given. */
-  async #update(client: NatsClient, log: LogRef, incarnation?: string): Promise<LogStream> {
-    // Another process may have changed it since this one has looked.
-    const { stream } = await this.#ask(client, log);
+  /** Changes a stream to what the log says. */
+  async #update(client: NatsClient, log: LogRef, stream: LogStream): Promise<LogStream> {
     const { name } = stream;
-    const config = this.#configOf(name, log, {
-      incarnation: incarnation ?? stream.incarnation,
-      replicas: stream.replicas,
-    });
+    const config = this.#configOf(name, log, stream);
     try {
       const info = await client.call<StreamInfo>(`STREAM.UPDATE.${name}`, config);
       return this.#note(log, info).stream;
@@ -201,6 +220,7 @@ export class LogStreams {
     }
     const known = this.#known.get(name);
     const newest = known?.incarnation === incarnation ? known.newest : 0;
+    const behindSince = state.last_seq < newest ? known?.behindSince ?? performance.now() : undefined;
     const stream: LogStream = {
       name: config.name,
       subject,
@@ -210,6 +230,7 @@ export class LogStreams {
       replicas: config.num_replicas,
       newest: Math.max(newest, state.last_seq),
       isDoubtful: false,
+      behindSince,
     };
     this.#known.delete(name);
     this.#known.set(name, stream);

@@ -64,7 +64,8 @@ export class StreamAppender {
       if (!isRefused(error)) this.#streams.doubt(log);
       throw error;
     }
-    if (batch.oldestStored <= stream.newest) return (await this.#streams.renew(client, log)).incarnation;
+    if (batch.oldestStored <= stream.newest) batch.isSetBack = true;
+    if (batch.isSetBack) return (await this.#streams.renew(client, log, stream.incarnation)).incarnation;
     stream.newest = Math.max(stream.newest, batch.newestStored);
     return stream.incarnation;
   }
@@ -81,6 +82,8 @@ class StreamBatch {
   #isUncertain = false;
   /** Whether messages are stored one by one, since the server knows one of them. */
   #isOneByOne = false;
+  /** Whether the stream has given a sequence number once more, so that it needs another incarnation. */
+  isSetBack = false;
   /** The least and the greatest sequence number that an attempt with an answer has stored. */
   oldestStored = Infinity;
   newestStored = 0;
@@ -105,9 +108,11 @@ class StreamBatch {
     return this.#isUncertain || this.#pending.values().some(({ outcome }) => outcome !== undefined);
   }
 
-  /** Begins an attempt. What was stored in another incarnation is lost. */
+  /** Begins an attempt. What was stored in another incarnation may be lost. */
   begin(incarnation: string): void {
     if (this.#incarnation !== undefined && this.#incarnation !== incarnation) {
+      this.#isUncertain = this.hasBegun;
+      this.isSetBack = false;
       for (const pending of this.#pending.values()) pending.outcome = undefined;
       this.#isOneByOne = false;
     }
@@ -118,6 +123,7 @@ class StreamBatch {
   async store(client: NatsClient, stream: LogStream): Promise<void> {
     this.oldestStored = Infinity;
     const pending = [...this.#pending.values()].filter(({ outcome }) => outcome === undefined);
+    if (pending.length === 0) return;
     if (!stream.isAtomic || this.#isOneByOne || pending.length === 1) {
       return await this.#storeEach(client, stream, pending);
     }
