@@ -188,3 +188,21 @@ test("a store can be closed while its server is away", async (one, _other, serve
   await reading;
   unwatch();
 });
+
+test("records that were set back do not have the versions of later writes again", async (one, other, server) => {
+  const [records, others] = await Promise.all([one.openRecords!(), other.openRecords!()]);
+  await records.set(["a"], "1", {});
+  await server.kill();
+  const restore = await server.backUp();
+  await server.startAgain();
+  const version = await records.set(["a"], "2", {});
+  await server.kill();
+  await restore();
+  await server.startAgain();
+  const next = await others.set(["a"], "3", {});
+  assertNotEquals(next, version);
+  assertEquals(await records.set(["a"], "4", { expect: version }), null);
+  assertEquals(await records.delete(["a"], { expect: version! }), false);
+  assertEquals(await records.get(["a"]), { value: "3", version: next! });
+  assert(await records.set(["a"], "4", { expect: next }));
+});

@@ -1,6 +1,7 @@
 /**
- * Records in a bucket of JetStream's key-value. The version of a record is its sequence number.
- * Sequence numbers of a bucket begin at the time at which it was made, so that one that is made
+ * Records in a bucket of JetStream's key-value. The version of a record is its sequence number, and
+ * a part of the random mark of its write: a bucket that was set back by a backup gives numbers once
+ * more. Sequence numbers of a bucket begin at the time at which it was made, so that one that is made
  * anew does not give them again. All requests go to the leader of the stream.
  */
 import type {
@@ -32,8 +33,8 @@ const GRACE = 5;
 /** A part of a key that can be in a subject as it is. */
 const PLAIN_PART = /^[A-Za-z0-9_-]+$/;
 
-/** A version: the sequence number in hexadecimal digits. */
-const VERSION = /^[0-9a-f]{1,14}$/;
+/** What stands for the mark of a write that has none. */
+const NO_MARK = "00000000";
 
 /** A message of the bucket. */
 interface BucketMessage {
@@ -81,13 +82,13 @@ export class JetStreamRecords implements RecordStore {
     const mark = crypto.randomUUID();
     let isAgain = false;
     return await this.#use(async (client) => {
-      let expected = expect === null ? 0 : expect === undefined ? undefined : toSeq(expect);
+      let expected = expect === null ? 0 : undefined;
       if (typeof expect === "string") {
-        if (expected === undefined) return null;
-        // It may have expired, and still be there.
         const found = await this.#find(client, subject);
-        if (isAgain && found && markOf(found) === mark) return toVersion(found.seq);
-        if (found?.seq !== expected || this.#isExpired(found)) return null;
+        if (isAgain && found && markOf(found) === mark) return versionOf(found);
+        // It may have expired, and still be there. After a loss, another write may have its number.
+        if (!found || versionOf(found) !== expect || this.#isExpired(found)) return null;
+        expected = found.seq;
       }
       for (let refusals = 0;; refusals++) {
         expected ??= (await this.#find(client, subject))?.seq ?? 0;
@@ -101,7 +102,7 @@ export class JetStreamRecords implements RecordStore {
         const wasAgain = isAgain;
         isAgain = true;
         try {
-          return toVersion((await client.store(subject, value, headers)).seq);
+          return toVersion((await client.store(subject, value, headers)).seq, mark);
         } catch (error) {
           const isOther = isRefusal(error, "wrongLastSequence") || isRefusal(error, "wrongLastSequenceOfSeveral");
           if (!isOther || refusals === MAX_REFUSALS) throw error;
@@ -109,9 +110,9 @@ export class JetStreamRecords implements RecordStore {
         isAgain = wasAgain;
         const found = await this.#find(client, subject);
         // The reply to an earlier attempt was lost.
-        if (isAgain && found && markOf(found) === mark) return toVersion(found.seq);
+        if (isAgain && found && markOf(found) === mark) return versionOf(found);
         // A write that was refused itself may have been in the way.
-        if (typeof expect === "string" && found?.seq !== expected) return null;
+        if (typeof expect === "string" && (!found || versionOf(found) !== expect)) return null;
         if (expect === null && found && !this.#isExpired(found)) return null;
         expected = found?.seq ?? 0;
       }
@@ -120,15 +121,13 @@ export class JetStreamRecords implements RecordStore {
 
   async delete(key: RecordKey, { expect }: StoreDeletion): Promise<boolean> {
     const subject = this.#subjectOf(key);
-    const expected = expect === undefined ? undefined : toSeq(expect);
-    if (expect !== undefined && expected === undefined) return false;
     let isAgain = false;
     return await this.#use(async (client) => {
       for (;;) {
         const found = await this.#find(client, subject);
         const isPresent = found !== undefined && !this.#isExpired(found);
         // An earlier attempt may have deleted it.
-        if (expected !== undefined && (!isPresent || found.seq !== expected)) return isAgain && !isPresent;
+        if (expect !== undefined && (!isPresent || versionOf(found) !== expect)) return isAgain && !isPresent;
         if (!found) return true;
         isAgain = true;
         try {
@@ -173,7 +172,7 @@ export class JetStreamRecords implements RecordStore {
   async #read(client: NatsClient, subject: string): Promise<StoredRecord | null> {
     const found = await this.#find(client, subject);
     if (!found || this.#isExpired(found)) return null;
-    return { value: textOf(Uint8Array.fromBase64(found.data ?? "")), version: toVersion(found.seq) };
+    return { value: textOf(Uint8Array.fromBase64(found.data ?? "")), version: versionOf(found) };
   }
 
   /** The message of a subject, expired or not. */
@@ -275,8 +274,13 @@ function decodePart(part: string): string {
   return part.startsWith("=") ? textOf(Uint8Array.fromBase64(part.slice(1), { alphabet: "base64url" })) : part;
 }
 
-function markOf(message: BucketMessage): string | undefined {
-  return headerOf(message, WRITE_HEADER);
+/** Identifies the write that stored a message. One by another program has no mark. */
+function markOf(message: BucketMessage): string {
+  return headerOf(message, WRITE_HEADER) ?? NO_MARK;
+}
+
+function versionOf(message: BucketMessage): string {
+  return toVersion(message.seq, markOf(message));
 }
 
 function headerOf({ hdrs }: BucketMessage, name: string): string | undefined {
@@ -285,10 +289,6 @@ function headerOf({ hdrs }: BucketMessage, name: string): string | undefined {
   return line?.slice(name.length + 2);
 }
 
-function toVersion(seq: number): string {
-  return seq.toString(16);
-}
-
-function toSeq(version: string): number | undefined {
-  return VERSION.test(version) ? Number.parseInt(version, 16) : undefined;
+function toVersion(seq: number, mark: string): string {
+  return `${seq.toString(16)}-${mark.slice(0, 8)}`;
 }
