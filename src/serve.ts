@@ -44,7 +44,8 @@ export interface RunOptions {
   path?: string;
   /**
    * How long requests in flight and publishes may continue after the server was asked to stop. A
-   * body that has not arrived after 2 seconds is refused with 503. From half of the period on,
+   * body that has not arrived after 2 seconds is refused with 503, and its connection is closed.
+   * From half of the period on,
    * replies are cut off if no request is without a reply and no client reads on in a streamed
    * reply. The server does not know how far other replies have been read.
    *
@@ -150,6 +151,10 @@ const STALLED_MS = 1_000;
 
 /** How often that is checked. */
 const POLL_MS = 50;
+
+/** So often, and in such steps, no request gets a reply before the last ones are taken as sent. */
+const LAST_POLLS = 3;
+const LAST_POLL_MS = 10;
 
 /**
  * The command line sets this global while it loads a module, and finds the error in it if the
@@ -298,7 +303,11 @@ async function endRequests(app: Servable, grace: number, shutdown: () => Promise
   }, grace);
   const drain = async (): Promise<Stop["end"]> => {
     // A shutdown cuts off WebSockets and arriving bodies, so these end first.
-    await Promise.all([app.endStreams(), endWaits(app.owner, Math.min(BODY_TIMEOUT_MS, grace / 2))]);
+    const [areCut] = await Promise.all([
+      endWaits(app.owner, Math.min(BODY_TIMEOUT_MS, grace / 2)),
+      app.endStreams(),
+    ]);
+    if (areCut) await lastReplies(app, late);
     const isShut = shutdown().then(() => "complete" as const);
     const over = Promise.race([late, isShut]);
     const end = await Promise.race([isShut, stalledReplies(app, halfTime, Math.min(STALLED_MS, grace / 4), over)]);
@@ -310,6 +319,32 @@ async function endRequests(app: Servable, grace: number, shutdown: () => Promise
   } finally {
     clearTimeout(timer);
   }
+}
+
+/**
+ * Waits until the requests whose bodies were cut off have their replies. A shutdown closes their
+ * connections then; before that, it would wait for the rest of the bodies.
+ *
+ * @param app The application.
+ * @param over Ends the waiting when it settles.
+ */
+function lastReplies(app: Servable, over: Promise<unknown>): Promise<void> {
+  const background = app.background();
+  let before: number | undefined;
+  let same = 0;
+  return new Promise((resolve) => {
+    const poll = setInterval(() => {
+      const requests = background?.requests;
+      same = requests === before ? same + 1 : 0;
+      before = requests;
+      if (same === LAST_POLLS) stop();
+    }, LAST_POLL_MS);
+    const stop = () => {
+      clearInterval(poll);
+      resolve();
+    };
+    over.then(stop);
+  });
 }
 
 /** What answers the requests of a server. Load balancers are answered first, and not logged. */

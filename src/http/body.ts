@@ -219,7 +219,9 @@ export class BodyReader {
       this.#buffer?.cancel();
       return error;
     };
-    return this.#wait(read, ms, (isStopping) => abandon(tooSlow(isStopping)), abandon, this.#owner.app);
+    // A server that stops cuts the buffer off, too.
+    const late = (isStopping: boolean) => isStopping ? tooSlow(true) : abandon(tooSlow(false));
+    return this.#wait(read, ms, late, abandon, this.#owner.app);
   }
 
   get #wait(): typeof withDeadline {
@@ -255,10 +257,7 @@ export class BodyBuffer {
     this.#reader = source.getReader();
     this.#limit = limit;
     // A server that stops waits for the rest of the stream, but not long.
-    noteWait(this.#end.promise, owner, tooSlow, (error) => {
-      this.#cut = error;
-      void this.cancel();
-    });
+    noteWait(this.#end.promise, owner, tooSlow, (error) => this.#cutOff(error));
   }
 
   /**
@@ -278,9 +277,20 @@ export class BodyBuffer {
 
   /** Drops the unread rest: it could block the connection. */
   async cancel(): Promise<void> {
+    if (this.#cut) return;
     this.#isCancelled = true;
     this.#end.resolve();
     await this.#reader.cancel().catch(() => {});
+  }
+
+  /**
+   * Fails those who read. The server would read the rest of a cancelled stream before it stops; it
+   * closes the connection of one that nobody reads.
+   */
+  #cutOff(error: Error): void {
+    this.#cut = error;
+    this.#end.resolve();
+    this.#reader.releaseLock();
   }
 
   #chunkAt(index: number): Promise<Bytes | undefined> | Bytes {
@@ -293,11 +303,11 @@ export class BodyBuffer {
   async #pull(): Promise<Bytes | undefined> {
     const { done, value } = await this.#reader.read().catch((cause) => {
       this.#end.resolve();
-      throw cutShort(cause);
+      throw this.#cut ?? cutShort(cause);
     });
     if (done) {
       this.#end.resolve();
-      if (this.#isCancelled) throw this.#cut ?? cutShort(new Error("Cannot read on: the rest of the body was dropped"));
+      if (this.#isCancelled) throw cutShort(new Error("Cannot read on: the rest of the body was dropped"));
       // #pending stays, and gives the end to every reader.
       return undefined;
     }

@@ -131,16 +131,18 @@ export function noteWait(
  *
  * @param owner The owner, such as an application that stops.
  * @param timeout The time until the rest of the waits is cut off, in milliseconds.
- * @returns Settles when all of these waits are over.
+ * @returns Settles when all of these waits are over, with whether some were cut off.
  */
-export function endWaits(owner: object, timeout: number): Promise<void> {
+export function endWaits(owner: object, timeout: number): Promise<boolean> {
   const left = new Set<Wait>();
   for (let wait = waits.next; wait !== waits; wait = wait.next) {
     if (wait.owner === owner) left.add(wait);
   }
-  if (left.size === 0) return Promise.resolve();
+  if (left.size === 0) return Promise.resolve(false);
+  let areCut = false;
   return new Promise((resolve) => {
     const timer = setTimeout(() => {
+      areCut = true;
       for (const wait of [...left]) end(wait, true);
     }, timeout);
     const observe = (wait: Wait): void => {
@@ -148,7 +150,7 @@ export function endWaits(owner: object, timeout: number): Promise<void> {
       if (left.size > 0) return;
       observers.delete(observe);
       clearTimeout(timer);
-      resolve();
+      resolve(areCut);
     };
     observers.add(observe);
   });
