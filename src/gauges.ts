@@ -28,13 +28,17 @@ let areMade = false;
 /**
  * Shows an application from now on.
  *
- * @returns Ends that.
+ * @returns Ends that, and waits until nothing is measured: Deno 2.9 hangs in a `Deno.exit()` that
+ * comes meanwhile.
  */
-export function showGauges(made: NonNullable<typeof meter>, source: GaugeSource): () => void {
+export function showGauges(made: NonNullable<typeof meter>, source: GaugeSource): () => Promise<void> {
   sources.add(source);
   if (!areMade) makeGauges(made);
   areMade = true;
-  return () => void sources.delete(source);
+  return async () => {
+    sources.delete(source);
+    await observing;
+  };
 }
 
 function makeGauges(made: NonNullable<typeof meter>): void {
@@ -57,7 +61,7 @@ function makeGauges(made: NonNullable<typeof meter>): void {
     for (const [name, count] of counts) result.observe(count, name === undefined ? OWN : { ...OWN, [TOPIC]: name });
   });
   gauge("webfw.consumer.lag", "s", "The age of the oldest message that a consumer has not handled").addCallback(
-    measureLags,
+    (result) => observing = measureLags(result),
   );
 }
 
@@ -66,6 +70,9 @@ function ownNames(): Record<string, string> {
   return "WorkerGlobalScope" in globalThis && name !== "" ? { [WORKER]: name } : {};
 }
 
+/** The last measurement of lags, which settles in time. */
+let observing: Promise<void> | undefined;
+/** The reading of stores for it, which may take longer. */
 let measuring: Promise<void> | undefined;
 
 /** A store that is away makes a hole in the gauge. */

@@ -27,7 +27,7 @@ export class Lifecycle<App extends AppHandle, State> {
   #state: Readonly<State> | undefined;
   #openState: Readonly<State> | undefined;
   #stopping = new AbortController();
-  #endGauges = (): void => {};
+  #endGauges: () => Promise<void> = async () => {};
   /** Whether other workers of this process serve, too. */
   hasWorkers = false;
 
@@ -99,10 +99,11 @@ export class Lifecycle<App extends AppHandle, State> {
     await this.#starting?.catch(() => {});
     this.#starting = undefined;
     this.#state = this.#openState = undefined;
-    this.#endGauges();
+    const isMeasured = this.#endGauges();
     await this.#parts.work.stop();
     await this.#lifespans.stop();
     await this.#parts.topics.close();
+    await isMeasured;
   }
 
   /** Lets requests in again after a stop. The next one starts the application. */

@@ -306,3 +306,31 @@ app.get("/asked/{reader}", async () => "yes");
     assertEquals([asked.traceId, asked.parentSpanId], [events.traceId, events.spanId], name);
   }
 });
+
+Deno.test("the gauges of workers do not hide one another", async () => {
+  await using collector = new OtlpCollector();
+  const program = `import { App, SSE } from "${CORE}";
+const app = new App();
+const orders = app.topic("orders");
+app.get("/events", async () => SSE(orders.subscribe()));
+const run = (onListen) => app.run({ port: 0, onListen });
+if ("WorkerGlobalScope" in globalThis) await run(({ port }) => postMessage(port));
+else {
+  const worker = new Worker(import.meta.url, { type: "module", name: "webfw-2" });
+  const other = await new Promise((resolve) => worker.onmessage = ({ data }) => resolve(data));
+  app.get("/other", async () => other);
+  await run(({ port }) => console.log("port " + port));
+}`;
+  await using child = await ChildProgram.start(program, { env: collector.env });
+  const base = await baseOf(child);
+  const other = await (await fetch(`${base}/other`)).json();
+  const bodies = await Promise.all([`${base}/events`, `http://127.0.0.1:${other}/events`].map(async (url) => {
+    return (await fetch(url)).body!;
+  }));
+  for (const worker of [undefined, "webfw-2"]) {
+    await collector.point(({ name, value, attributes }) =>
+      name === "webfw.subscribers" && value === 1 && attributes["webfw.worker"] === worker
+    );
+  }
+  await Promise.all(bodies.map((body) => body.cancel()));
+});
