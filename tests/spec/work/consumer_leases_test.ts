@@ -1,140 +1,17 @@
 // Section 2 of the contract of work: what consumers promise about time, and about nodes that end.
 // Time is virtual here.
 
-import { assert, assertEquals, assertMatch, assertRejects, assertStringIncludes } from "@std/assert";
-import { inVirtualTime } from "../../../faults/simulation/virtual_time.ts";
+import { assert, assertEquals, assertMatch, assertStringIncludes } from "@std/assert";
 import { SYSTEM_CLOCK } from "../../../src/consumers/clock.ts";
-import { Consumer, type ConsumerSetup } from "../../../src/consumers/consumer.ts";
-import { retryFailures } from "../../../src/consumers/operate.ts";
+import { Consumer } from "../../../src/consumers/consumer.ts";
 import { reportConsumers } from "../../../src/consumers/report.ts";
-import { consumerKey, type ConsumerState, decodeState, failureKey, pageKey } from "../../../src/consumers/record.ts";
-import type { RecordStore } from "../../../src/records/store.ts";
-import { type ConsumerContext, Discard, type ResolvedConsumeOptions } from "../../../src/topics/consume_options.ts";
+import { consumerKey } from "../../../src/consumers/record.ts";
 import { MemoryStore } from "../../../src/topics/memory_store.ts";
-import type { LogRef, TopicStore } from "../../../src/topics/store.ts";
 import type { ConsumerReport } from "../../../src/topics/topic_report.ts";
 import { Topics } from "../../../src/topics/topics.ts";
 import { Work } from "../../../src/work.ts";
 import type { AppHandle } from "../../../src/http/request.ts";
-// Loaded before time is counted.
-import "../../../src/consumers/consumers.ts";
-import "../../../src/records/memory_records.ts";
-import { Random } from "../../unit/support/random.ts";
-import { CapturedLog } from "../support/captured_log.ts";
-
-const LOG: LogRef = { name: "orders", policy: { age: Infinity, count: 1e6, bytes: 1e9, dedupe: 1 } };
-const NAME = { topic: "orders", name: "mail" };
-const OPTIONS: ResolvedConsumeOptions = {
-  ...{ concurrency: 4, attempts: 3, backoff: 1_000, lease: 10_000, timeout: 300_000, from: "earliest" },
-  ...{ deadLetter: undefined, key: undefined },
-};
-
-/** Throws when somebody uses a store that is away. */
-class Switch {
-  isAway = false;
-  /** How long each answer takes, in milliseconds. */
-  delay = 0;
-  /** How many messages were read. */
-  read = 0;
-
-  /** A store in front of another one: calls fail while it is away, and never end if it is dead. */
-  guard<Store extends object>(store: Store): Store {
-    return new Proxy(store, {
-      get: (target, name) => {
-        const value = Reflect.get(target, name, target);
-        if (typeof value !== "function") return value;
-        if (name === "watch" || name === "list") return value.bind(target);
-        return async (...args: unknown[]) => {
-          if (this.isAway) {
-            await rest(100);
-            throw new Error("The store is away");
-          }
-          const result = await value.apply(target, args);
-          if (name === "read") this.read += result.messages.length;
-          if (this.delay > 0) await rest(this.delay);
-          return name === "openRecords" ? this.guard(result) : result;
-        };
-      },
-    });
-  }
-}
-
-/** How a node differs from the others. */
-interface NodeOptions extends Partial<ResolvedConsumeOptions> {
-  readonly connection?: Switch;
-  /** Where its dead letters go. */
-  readonly letters?: ConsumerSetup["deadLetter"];
-}
-
-/** Nodes that share a store, in virtual time. */
-class Setting {
-  store: TopicStore = new MemoryStore();
-  log = LOG;
-  readonly begin = Date.now();
-  #sent = 0;
-
-  /** How long it has been going on, in milliseconds. */
-  get time(): number {
-    return Date.now() - this.begin;
-  }
-
-  async records(): Promise<RecordStore> {
-    return await this.store.openRecords!();
-  }
-
-  async publish(...data: unknown[]): Promise<void> {
-    const messages = data.map((one) => {
-      const json = JSON.stringify(one);
-      return { id: `${this.#sent++}`, isGenerated: false, type: undefined, data: json, bytes: json.length };
-    });
-    await this.store.append(this.log, messages);
-  }
-
-  async node(
-    handle: (data: unknown, context: ConsumerContext) => unknown,
-    { connection = new Switch(), letters, ...options }: NodeOptions = {},
-  ): Promise<Consumer> {
-    const consumer = new Consumer({
-      name: NAME.name,
-      log: this.log,
-      store: connection.guard(this.store),
-      records: connection.guard(await this.records()),
-      options: { ...OPTIONS, ...options },
-      handle: ({ data }, context) => handle(data, context),
-      deadLetter: letters,
-      clock: SYSTEM_CLOCK,
-    });
-    await consumer.start();
-    return consumer;
-  }
-
-  async state(): Promise<ConsumerState> {
-    return decodeState((await (await this.records()).get(consumerKey(NAME)))!.value);
-  }
-
-  async failures(): Promise<{ id: string; error: string; attempts: number }[]> {
-    const found = await Array.fromAsync((await this.records()).list(failureKey(NAME)));
-    return found.map(({ value }) => JSON.parse(value));
-  }
-}
-
-function rest(ms: number): Promise<void> {
-  return new Promise((resolve) => setTimeout(resolve, ms));
-}
-
-const never = () => new Promise<never>(() => {});
-
-/** Registers a test in virtual time; what is logged is given to it. */
-function test(title: string, body: (setting: Setting, log: CapturedLog) => Promise<void>): void {
-  Deno.test(title, async () => {
-    using log = new CapturedLog();
-    await inVirtualTime(new Random(1), async () => {
-      const setting = new Setting();
-      await body(setting, log);
-      await setting.store.close();
-    });
-  });
-}
+import { LOG, NAME, never, OPTIONS, rest, type Setting, Switch, test } from "../support/consumer_setting.ts";
 
 test("`a lease ends lease and a look (at most a quarter of it) after its node is gone`", async (setting) => {
   const connection = new Switch();
@@ -254,140 +131,6 @@ test("a store that is away for longer than a lease is no death of the nodes", as
   assertEquals(seen, ["long"]);
   assertEquals(await setting.failures(), []);
   await Promise.all([holder.stop(), other.stop()]);
-});
-
-test("`timeout`: `signal is aborted, and the try counts as failed`, also if the handler never ends", async (setting) => {
-  const tries: [number, number][] = [];
-  const reasons: unknown[] = [];
-  const node = await setting.node((_, { attempt, signal }) => {
-    tries.push([attempt, Math.round(setting.time / 1_000)]);
-    signal.onabort = () => reasons.push(signal.reason.name);
-    return never();
-  }, { concurrency: 1, timeout: 5_000, backoff: 1 });
-  await setting.publish("one");
-  await rest(60_000);
-  assertEquals(tries, [[1, 0], [2, 5], [3, 10]]);
-  assertEquals(reasons, ["TimeoutError", "TimeoutError", "TimeoutError"]);
-  const [failure] = await setting.failures();
-  assertEquals([failure?.error, failure?.attempts], ["The handler has not ended within 5000 ms", 3]);
-  await node.stop();
-});
-
-test("`after backoff, doubling with jitter to 1 h, attempts tries in all`", async (setting) => {
-  const times: number[] = [];
-  const node = await setting.node(() => {
-    times.push(setting.time);
-    throw new Error("no");
-  }, { attempts: 12, backoff: 10_000, lease: 3_600_000 });
-  await setting.publish("one");
-  await rest(12 * 3_600_000);
-  const pauses = times.slice(1).map((time, index) => time - times[index]!);
-  assertEquals(pauses.length, 11);
-  const ratios = pauses.map((pause, index) => pause / Math.min(10_000 * 2 ** index, 3_600_000));
-  for (const ratio of ratios) assert(ratio >= 1 && ratio <= 1.27, `${ratios}`);
-  // What comes on top is random.
-  assert(Math.max(...ratios) - Math.min(...ratios) > 0.05, `${ratios}`);
-  await node.stop();
-});
-
-test("a message is tried again `on whichever node`", async (setting) => {
-  const tries: [string, number][] = [];
-  const first = await setting.node((_, { attempt }) => {
-    tries.push(["first", attempt]);
-    throw new Error("no");
-  });
-  await setting.publish("one");
-  await rest(100);
-  const second = await setting.node((_, { attempt }) => tries.push(["second", attempt]));
-  await first.stop();
-  await rest(60_000);
-  assertEquals(tries, [["first", 1], ["second", 2]]);
-  await second.stop();
-});
-
-test("`Beyond 512 messages that wait (blocked or failing) a keyed consumer reads no further`", async (setting) => {
-  let isBroken = true;
-  const seen: number[] = [];
-  const node = await setting.node((data) => {
-    if (isBroken) throw new Error("no");
-    seen.push(data as number);
-  }, { key: () => "all", attempts: 50, backoff: 60_000, concurrency: 16 });
-  for (let n = 0; n < 1_000; n++) await setting.publish(n);
-  await rest(30_000);
-  const { late, ranges } = await setting.state();
-  assert(late.length >= 512 && late.length < 600, `${late.length}`);
-  assertEquals(ranges, []);
-  isBroken = false;
-  await rest(600_000);
-  assertEquals(seen, Array.from({ length: 1_000 }, (_, n) => n));
-  await node.stop();
-});
-
-test("many messages that fail wait outside the record, which stays below 60 KiB", async (setting) => {
-  let isBroken = true;
-  let handled = 0;
-  let largest = 0;
-  const node = await setting.node(() => {
-    if (isBroken) throw new Error("no");
-    handled++;
-  }, { attempts: 5, backoff: 600_000, concurrency: 64 });
-  for (let n = 0; n < 30; n++) await setting.publish(...Array.from({ length: 100 }, () => n));
-  for (let n = 0; n < 20; n++) {
-    await rest(1_000);
-    const { value } = (await (await setting.records()).get(consumerKey(NAME)))!;
-    largest = Math.max(largest, value.length);
-  }
-  assert((await setting.state()).pages.length > 5);
-  assert(largest < 60 * 1024);
-  isBroken = false;
-  await rest(2_000_000);
-  assertEquals(handled, 3_000);
-  const { late, pages, lost } = await setting.state();
-  assertEquals([late.length, pages.length, lost], [0, 0, 0]);
-  await node.stop();
-});
-
-test("pages of messages that wait are deleted, also where several nodes write at once", async (setting) => {
-  const nodes: Consumer[] = [];
-  for (let n = 0; n < 3; n++) {
-    const connection = new Switch();
-    connection.delay = 20;
-    nodes.push(
-      await setting.node((_, { attempt }) => {
-        if (attempt === 1) throw new Error("no");
-      }, { connection, backoff: 100_000, concurrency: 64 }),
-    );
-  }
-  const pages = async () => await Array.fromAsync((await setting.records()).list(pageKey(NAME)));
-  let most = 0;
-  for (let n = 0; n < 30; n++) {
-    await setting.publish(...Array.from({ length: 100 }, () => n));
-    await rest(200);
-    most = Math.max(most, (await pages()).length);
-  }
-  assert(most > 3, `${most}`);
-  await rest(2_000_000);
-  const { late, pages: left } = await setting.state();
-  assertEquals([late.length, left.length, (await pages()).length], [0, 0, 0]);
-  await Promise.all(nodes.map((node) => node.stop()));
-});
-
-test("what `--retry` redelivers gets all its tries again", async (setting) => {
-  const tries: number[] = [];
-  const node = await setting.node((_, { attempt }) => {
-    tries.push(attempt);
-    throw new Error("no");
-  }, { backoff: 1 });
-  await setting.publish("one");
-  await rest(10_000);
-  // A store of a user may be unable to say which topics it has. Then nothing is forgotten.
-  await assertRejects(() => retryFailures(setting.store, "orders/mail"), TypeError, "give it list()");
-  setting.store.list = () => Promise.resolve([LOG]);
-  assertEquals(await retryFailures(setting.store, "orders/mail"), { redelivered: 1, gone: [] });
-  // Nodes begin `within a quarter of the lease`.
-  await rest(2_600);
-  assertEquals(tries, [1, 2, 3, 1, 2, 3]);
-  await node.stop();
 });
 
 test("with few tries, nothing waits in hand: the end of the node would count as one", async (setting) => {
@@ -527,63 +270,6 @@ test("without `key`, `concurrency` is each node's", async (setting) => {
   await Promise.all(nodes.map((node) => node.stop()));
 });
 
-test('`key: () => ""` `is one at a time and in order on all nodes`, with keys, failures and a slow store', async (setting) => {
-  for (const keyOf of [() => "", (data: number) => `${data % 7}`]) {
-    const running = new Map<string, number>();
-    const done = new Map<string, number[]>();
-    const nodes: Consumer[] = [];
-    for (let n = 0; n < 3; n++) {
-      const connection = new Switch();
-      connection.delay = 30;
-      nodes.push(
-        await setting.node(async (data, { attempt }) => {
-          const key = keyOf(data as number);
-          running.set(key, (running.get(key) ?? 0) + 1);
-          assertEquals(running.get(key), 1);
-          await rest(Math.random() * 200);
-          running.set(key, 0);
-          if (attempt < 3 && Math.random() < 0.3) throw new Error("once more");
-          done.set(key, [...done.get(key) ?? [], data as number]);
-        }, { connection, concurrency: 2, attempts: 10, backoff: 1, key: ({ data }) => keyOf(data as number) }),
-      );
-    }
-    for (let n = 0; n < 300; n += 20) {
-      await setting.publish(...Array.from({ length: 20 }, (_, index) => n + index));
-      await rest(100);
-    }
-    await rest(600_000);
-    for (const numbers of done.values()) assertEquals(numbers, numbers.toSorted((one, other) => one - other));
-    assertEquals([...done.values()].flat().length, 300);
-    await Promise.all(nodes.map((node) => node.stop()));
-    await (await setting.records()).delete(consumerKey(NAME), {});
-    await setting.store.close();
-    setting.store = new MemoryStore();
-  }
-});
-
-test("a message that fails holds back one of its key that is being claimed", async (setting) => {
-  const connection = new Switch();
-  connection.delay = 500;
-  const begun: unknown[] = [];
-  const gate = Promise.withResolvers<void>();
-  const node = await setting.node(async (data, { attempt }) => {
-    begun.push(data);
-    if (data === 1 && attempt === 1) await gate.promise;
-  }, { connection, concurrency: 2, key: () => "" });
-  await setting.publish(1);
-  while (begun.length === 0) await rest(100);
-  // The node is at rest.
-  await rest(2_000);
-  const { next } = await setting.state();
-  await setting.publish(2);
-  while ((await setting.state()).next === next) await rest(10);
-  // It does not know yet that it has the second message.
-  gate.reject(new Error("no"));
-  await rest(20_000);
-  assertEquals(begun, [1, 1, 2]);
-  await node.stop();
-});
-
 test(
   "`retention also takes what is not handled yet`: also all of it, and what a node had that is gone",
   async (setting, log) => {
@@ -720,22 +406,6 @@ test(
   },
 );
 
-test("`its id, error and attempts are kept, the newest 10,000 of a consumer`", async (setting) => {
-  const node = await setting.node(() => {
-    throw new Error("no");
-  }, { attempts: 1, concurrency: 256 });
-  for (let n = 0; n < 112; n++) await setting.publish(...Array.from({ length: 100 }, () => n));
-  await rest(60_000);
-  const failures = await setting.failures();
-  assert(failures.length >= 10_000 && failures.length < 11_000, `${failures.length}`);
-  // The newest ones are among them.
-  const newest = failures.map(({ id }) => id).sort().at(-1)!;
-  assertEquals(Number.parseInt(newest.slice(9), 16), 11_200);
-  const oldest = failures.map(({ id }) => id).sort()[0]!;
-  assert(Number.parseInt(oldest.slice(9), 16) > 11_200 - failures.length - 256, oldest);
-  await node.stop();
-});
-
 test(
   "a log that is lost and made anew is read from its oldest message, which is logged and counted",
   async (setting, log) => {
@@ -831,31 +501,6 @@ test("`At stop: no new messages`, also none that are being claimed", async (sett
   }]);
 });
 
-test("`--retry` does not forget what fails again while it works", async (setting) => {
-  const node = await setting.node(() => {
-    throw new Discard("no");
-  });
-  await setting.publish(1, 2, 3);
-  await rest(5_000);
-  assertEquals((await setting.failures()).length, 3);
-  const records = await setting.records();
-  const remove = records.delete.bind(records);
-  records.delete = async (key, deletion) => {
-    // Meanwhile the consumer has looked at its record.
-    await rest(4_000);
-    return await remove(key, deletion);
-  };
-  const { store } = setting;
-  store.list = () => Promise.resolve([LOG]);
-  store.openRecords = () => Promise.resolve(records);
-  const operated = await retryFailures(store, "orders/mail");
-  assertEquals(operated, { redelivered: 3, gone: [] });
-  await rest(30_000);
-  assertEquals((await setting.state()).failed, 3);
-  assertEquals((await setting.failures()).length, 3);
-  await node.stop();
-});
-
 test("a write that is carried out late, while its node goes on, does not deliver twice", async (setting) => {
   const records = await setting.records();
   const set = records.set.bind(records);
@@ -889,70 +534,4 @@ test("a write that is carried out late, while its node goes on, does not deliver
   assert(isDone);
   assertEquals(seen, ["one", "two"]);
   await node.stop();
-});
-
-test("`--retry` redelivers what had failed before a backup of its store was restored", async (setting) => {
-  const { store } = setting;
-  // The log and the record are there again, and are known by another name.
-  let incarnation = "11111111";
-  const capabilities = { ...store.capabilities, durability: "disk" as const };
-  const records = await setting.records();
-  setting.store = new Proxy(store, {
-    get: (target, name) => {
-      if (name === "capabilities") return capabilities;
-      if (name === "list") return () => Promise.resolve([LOG]);
-      if (name === "openRecords") return () => Promise.resolve(records);
-      const value = Reflect.get(target, name, target);
-      if (typeof value !== "function") return value;
-      if (name !== "read" && name !== "bounds") return value.bind(target);
-      return async (...args: unknown[]) => ({ ...await value.apply(target, args), incarnation });
-    },
-  });
-  let isBroken = true;
-  const seen: unknown[] = [];
-  const node = await setting.node((data) => {
-    seen.push(data);
-    if (isBroken) throw new Discard("no");
-  });
-  await setting.publish("a", "b");
-  await rest(5_000);
-  incarnation = "22222222";
-  await setting.publish("c");
-  await rest(5_000);
-  assertEquals(seen, ["a", "b", "c"]);
-  isBroken = false;
-  assertEquals(await retryFailures(setting.store, "orders/mail"), { redelivered: 3, gone: [] });
-  await rest(10_000);
-  assertEquals(seen.slice(3).sort(), ["a", "b", "c"]);
-  assertEquals((await setting.state()).failed, 0);
-  await node.stop();
-});
-
-test("what `--retry` redelivers is handled though a consumer with keys is behind", async (setting) => {
-  let isBroken = true;
-  const again: unknown[] = [];
-  let others = 0;
-  const handle = async (data: unknown) => {
-    if (isBroken) throw new Discard("no");
-    if (data === "late") return void again.push(data);
-    others++;
-    await rest(10);
-  };
-  const options = { key: () => "", concurrency: 1 };
-  const nodes = [await setting.node(handle, options), await setting.node(handle, options)];
-  await setting.publish(...Array.from({ length: 300 }, () => "late"));
-  await rest(300_000);
-  assertEquals((await setting.failures()).length, 300);
-  isBroken = false;
-  await setting.publish(...Array.from({ length: 10_000 }, (_, n) => n));
-  await rest(20_000);
-  const { store } = setting;
-  store.list = () => Promise.resolve([LOG]);
-  await retryFailures(store, "orders/mail");
-  const before = others;
-  while (again.length < 300 && others < 10_000) await rest(100);
-  assertEquals(again.length, 300);
-  assert(others - before < 2_000, `${others - before} others were first`);
-  for (const node of nodes) node.abort();
-  await Promise.all(nodes.map((node) => node.stop()));
 });

@@ -1,0 +1,128 @@
+/** Consumers of several nodes that share a store, in virtual time. */
+import { inVirtualTime } from "../../../faults/simulation/virtual_time.ts";
+import { SYSTEM_CLOCK } from "../../../src/consumers/clock.ts";
+import { Consumer, type ConsumerSetup } from "../../../src/consumers/consumer.ts";
+import { consumerKey, type ConsumerState, decodeState, failureKey } from "../../../src/consumers/record.ts";
+import type { RecordStore } from "../../../src/records/store.ts";
+import type { ConsumerContext, ResolvedConsumeOptions } from "../../../src/topics/consume_options.ts";
+import { MemoryStore } from "../../../src/topics/memory_store.ts";
+import type { LogRef, TopicStore } from "../../../src/topics/store.ts";
+import { Random } from "../../unit/support/random.ts";
+import { CapturedLog } from "./captured_log.ts";
+// Loaded before time is counted.
+import "../../../src/consumers/consumers.ts";
+import "../../../src/records/memory_records.ts";
+
+export const LOG: LogRef = { name: "orders", policy: { age: Infinity, count: 1e6, bytes: 1e9, dedupe: 1 } };
+export const NAME: { topic: string; name: string } = { topic: "orders", name: "mail" };
+export const OPTIONS: ResolvedConsumeOptions = {
+  ...{ concurrency: 4, attempts: 3, backoff: 1_000, lease: 10_000, timeout: 300_000, from: "earliest" },
+  ...{ deadLetter: undefined, key: undefined },
+};
+
+/** Throws when somebody uses a store that is away. */
+export class Switch {
+  isAway = false;
+  /** How long each answer takes, in milliseconds. */
+  delay = 0;
+  /** How many messages were read. */
+  read = 0;
+
+  /** A store in front of another one: calls fail while it is away, and never end if it is dead. */
+  guard<Store extends object>(store: Store): Store {
+    return new Proxy(store, {
+      get: (target, name) => {
+        const value = Reflect.get(target, name, target);
+        if (typeof value !== "function") return value;
+        if (name === "watch" || name === "list") return value.bind(target);
+        return async (...args: unknown[]) => {
+          if (this.isAway) {
+            await rest(100);
+            throw new Error("The store is away");
+          }
+          const result = await value.apply(target, args);
+          if (name === "read") this.read += result.messages.length;
+          if (this.delay > 0) await rest(this.delay);
+          return name === "openRecords" ? this.guard(result) : result;
+        };
+      },
+    });
+  }
+}
+
+/** How a node differs from the others. */
+export interface NodeOptions extends Partial<ResolvedConsumeOptions> {
+  readonly connection?: Switch;
+  /** Where its dead letters go. */
+  readonly letters?: ConsumerSetup["deadLetter"];
+}
+
+/** Nodes that share a store, in virtual time. */
+export class Setting {
+  store: TopicStore = new MemoryStore();
+  log = LOG;
+  readonly begin = Date.now();
+  #sent = 0;
+
+  /** How long it has been going on, in milliseconds. */
+  get time(): number {
+    return Date.now() - this.begin;
+  }
+
+  async records(): Promise<RecordStore> {
+    return await this.store.openRecords!();
+  }
+
+  async publish(...data: unknown[]): Promise<void> {
+    const messages = data.map((one) => {
+      const json = JSON.stringify(one);
+      return { id: `${this.#sent++}`, isGenerated: false, type: undefined, data: json, bytes: json.length };
+    });
+    await this.store.append(this.log, messages);
+  }
+
+  async node(
+    handle: (data: unknown, context: ConsumerContext) => unknown,
+    { connection = new Switch(), letters, ...options }: NodeOptions = {},
+  ): Promise<Consumer> {
+    const consumer = new Consumer({
+      name: NAME.name,
+      log: this.log,
+      store: connection.guard(this.store),
+      records: connection.guard(await this.records()),
+      options: { ...OPTIONS, ...options },
+      handle: ({ data }, context) => handle(data, context),
+      deadLetter: letters,
+      clock: SYSTEM_CLOCK,
+    });
+    await consumer.start();
+    return consumer;
+  }
+
+  async state(): Promise<ConsumerState> {
+    return decodeState((await (await this.records()).get(consumerKey(NAME)))!.value);
+  }
+
+  async failures(): Promise<{ id: string; error: string; attempts: number }[]> {
+    const found = await Array.fromAsync((await this.records()).list(failureKey(NAME)));
+    return found.map(({ value }) => JSON.parse(value));
+  }
+}
+
+export function rest(ms: number): Promise<void> {
+  return new Promise((resolve) => setTimeout(resolve, ms));
+}
+
+export const never = (): Promise<never> => new Promise<never>(() => {});
+
+/** Registers a test in virtual time; what is logged is given to it. */
+export function test(title: string, body: (setting: Setting, log: CapturedLog) => Promise<void>): void {
+  Deno.test(title, async () => {
+    using log = new CapturedLog();
+    await inVirtualTime(new Random(1), async () => {
+      const setting = new Setting();
+      await body(setting, log);
+      await setting.store.close();
+    });
+  });
+}
