@@ -18,7 +18,8 @@ type Handler = (data: number, context: { readonly attempt: number; readonly sign
 function nodeOf(topics: string, handler: Handler, options: ConsumeOptions<number> = {}) {
   const app = new App({ topics });
   const orders = app.topic<number>("orders", DURABLE);
-  orders.consume("mail", options, ({ data }, context) => handler(data, context));
+  // The servers of a busy machine may answer only after the start.
+  orders.consume("mail", { from: "earliest", ...options }, ({ data }, context) => handler(data, context));
   return { app, orders };
 }
 
