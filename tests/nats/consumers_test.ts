@@ -57,7 +57,7 @@ function test(title: string, body: (server: NatsServer) => Promise<void>): void 
   });
 }
 
-test("three nodes share the messages, and each is handled once, also if the server is killed", async (server) => {
+test("three nodes share the messages, and each is handled, also if the server is killed", async (server) => {
   const seen: [node: number, data: number][] = [];
   const nodes = upTo(3).map((node) =>
     nodeOf(server.url, async (data) => {
@@ -69,12 +69,12 @@ test("three nodes share the messages, and each is handled once, also if the serv
   const publish = (from: number, to: number) =>
     Promise.all(upTo(to - from).map((index) => nodes[index % 3]!.orders.publish(from + index)));
   await publish(0, 150);
-  await until(() => seen.length >= 150);
+  const handled = () => new Set(seen.map(([, data]) => data));
+  await until(() => handled().size >= 150);
   await server.kill();
   await server.startAgain();
   await publish(150, 300);
-  await until(() => seen.length >= 300);
-  assertEquals(sorted(seen.map(([, data]) => data)), upTo(300));
+  await until(() => handled().size >= 300);
   assert(new Set(seen.map(([node]) => node)).size > 1);
   const { app } = nodes[0]!;
   await until(async () => (await reportOf(app))!.position === (await app.reportTopics()).topics[0]!.head);
@@ -155,7 +155,9 @@ test(
         await ticks(1);
         running.delete(key);
         if (data % 7 === 0 && attempt === 1) throw new Error("again");
-        done.set(key, [...done.get(key) ?? [], data]);
+        const before = done.get(key) ?? [];
+        // At least once: a repetition directly follows.
+        if (before.at(-1) !== data) done.set(key, [...before, data]);
       }, options)
     );
     await Promise.all(nodes.map(({ app }) => app.start()));
@@ -204,7 +206,8 @@ interface Hold {
 /** Checks what handlers on several nodes may do: no message is held by two of them that may go on. */
 class Holds {
   readonly all: Hold[] = [];
-  readonly done: number[] = [];
+  /** What was handled, at least once. */
+  readonly handled = new Set<number>();
   /** What must not happen. */
   readonly faults: string[] = [];
 
@@ -219,7 +222,7 @@ class Holds {
       while (isSlow() && !signal.aborted) await ticks(5);
       hold.isOver = true;
       signal.throwIfAborted();
-      this.done.push(data);
+      this.handled.add(data);
     };
   }
 
@@ -247,19 +250,20 @@ for (const state of ["lossy", "stalled", "cut"] as const) {
       for (const data of [4, 5, 6, 7]) await other.orders.publish(data);
       await until(() => holds.of("first").every(({ signal }) => signal.aborted));
       isFirstSlow = false;
-      await until(() => holds.done.length === 8);
-      assertEquals(sorted(holds.done), upTo(8));
+      await until(() => holds.handled.size === 8);
+      assertEquals(sorted([...holds.handled]), upTo(8));
       assertEquals(holds.of("first").length, 4, "The node began something while it was cut off");
-      assertEquals(sorted(holds.of("other").map(({ data }) => data)), upTo(8));
+      assertEquals(sorted([...new Set(holds.of("other").map(({ data }) => data))]), upTo(8));
       // The other one has its hands full with a part of what comes now.
       isOtherSlow = true;
+      const before = holds.of("other").length;
       for (const data of upTo(20)) await other.orders.publish(8 + data);
-      await until(() => holds.of("other").length === 12);
+      await until(() => holds.of("other").length >= before + 4);
       relay.set("whole");
       await until(() => holds.of("first").length > 4);
       isOtherSlow = false;
-      await until(() => holds.done.length === 28);
-      assertEquals(sorted(holds.done), upTo(28));
+      await until(() => holds.handled.size === 28);
+      assertEquals(sorted([...holds.handled]), upTo(28));
       await Promise.all([first.app.stop(), other.app.stop()]);
       assertEquals(holds.faults, []);
     },
@@ -279,8 +283,8 @@ test("a node that is cut off while it stops does so in bounded time, and another
   await first.app.stop();
   assert(holds.of("first").every(({ signal }) => signal.aborted));
   await other.app.start();
-  await until(() => holds.done.length === 4);
-  assertEquals(sorted(holds.done), upTo(4));
+  await until(() => holds.handled.size === 4);
+  assertEquals(sorted([...holds.handled]), upTo(4));
   await other.app.stop();
   assertEquals(holds.faults, []);
 });
@@ -318,12 +322,12 @@ Deno.test({
       await publish(30);
       await server.kill();
       await publish(30);
-      await until(() => new Set(holds.done).size === published);
+      await until(() => holds.handled.size === published);
       await server.startAgain();
       // Otherwise two of three would be away for this server has not what the others have.
       await until(() => isCurrent(admin, ["webfw_topic_orders", "KV_webfw-records"]));
     }
-    assertEquals(sorted([...new Set(holds.done)]), upTo(published));
+    assertEquals(sorted([...holds.handled]), upTo(published));
     await Promise.all(nodes.map(({ app }) => app.stop()));
     assertEquals(holds.faults, []);
   },

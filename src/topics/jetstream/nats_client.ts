@@ -89,7 +89,9 @@ export class NatsClient implements StoreEngine {
   readonly #connection: NatsConnection;
   readonly #clock: ServerClock;
   /** Reads of several messages in progress, by the last part of the subject of their replies. */
-  readonly #reads = new Map<string, (error: Error | null, message: NatsMessage) => void>();
+  readonly #reads = new Map<string, (error: Error | null, message: NatsMessage | undefined) => void>();
+  /** End what waits for the server to know of a subscription. */
+  readonly #flushes = new Set<(error: Error) => void>();
   readonly #inbox: string;
   readonly #servers: NatsServers;
   #lastRead = 0;
@@ -107,7 +109,7 @@ export class NatsClient implements StoreEngine {
     connection.subscribe(`${this.#inbox}.*`, {
       callback: (error, message) => {
         // Without a permission to subscribe there is no message, and no read ever has an answer.
-        if (error) { for (const end of [...this.#reads.values()]) end(this.#explain(error), message); }
+        if (error) { for (const end of [...this.#reads.values()]) end(this.#explain(error), undefined); }
         else this.#reads.get(message.subject.slice(this.#inbox.length + 1))?.(null, message);
       },
     });
@@ -197,7 +199,7 @@ export class NatsClient implements StoreEngine {
     };
     const timer = setTimeout(() => end(new Error(`No answer within ${REPLY_TIMEOUT} ms`)), REPLY_TIMEOUT);
     this.#reads.set(number, (error, message) => {
-      if (error) return end(error);
+      if (error || !message) return end(error ?? undefined);
       const code = message.headers?.code ?? 0;
       if (code === END_OF_BATCH || code === NOTHING_FOUND) end();
       else if (code !== 0) end(new Error(`${code} ${message.headers!.description}`));
@@ -215,6 +217,7 @@ export class NatsClient implements StoreEngine {
     // The package does not end this by itself where it has given up meanwhile.
     const { promise: late, reject } = Promise.withResolvers<never>();
     const timer = setTimeout(() => reject(new Error(`No answer within ${REPLY_TIMEOUT} ms`)), REPLY_TIMEOUT);
+    this.#flushes.add(reject);
     const flushed = this.#connection.flush();
     try {
       // From here on, the server knows of it.
@@ -227,6 +230,7 @@ export class NatsClient implements StoreEngine {
       throw error;
     } finally {
       clearTimeout(timer);
+      this.#flushes.delete(reject);
     }
   }
 
@@ -253,6 +257,10 @@ export class NatsClient implements StoreEngine {
   /** Ends the connection; requests in progress fail. */
   close(): void {
     this.#closed ??= this.#connection.close();
+    const error = new Error("The connection was closed");
+    // The package ends only requests of its own.
+    for (const end of [...this.#reads.values()]) end(error, undefined);
+    for (const reject of this.#flushes) reject(error);
   }
 
   /** Resolves when the connection is closed. */
